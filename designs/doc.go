@@ -79,8 +79,7 @@
 //     the store alone. [session.Store], session.TestSessionsInFiles.
 //   - The history is kept in files, or in a database. [journal.Writer], session.TestSessionsInFiles.
 //     A store in PostgreSQL was made and has left: no command could reach it, and one store is
-//     tested harder than two. A program that needs another one implements [session.Store], and
-//     tests it with [session/sessiontest.Run].
+//     tested harder than two. A program that needs another one implements [session.Store].
 //   - A store in memory is for examples. Here it is a journal in memory, for tests.
 //     [journal.File], session.TestSessionsInMemory.
 //   - A turn loads the history, appends the person's message, runs the loop, saves what was said

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/session/sessiontest"
 )
 
 func TestAFullDiskFailsTheTurnAndLosesNothing(t *testing.T) {
@@ -30,5 +29,5 @@ func TestAFullDiskFailsTheTurnAndLosesNothing(t *testing.T) {
 		}
 	}
 	free := func(t *testing.T) { must(t, os.Remove(filler)) }
-	sessiontest.Broken(t, files(dir), fault.Host, fill, free)
+	breaking(t, files(dir), fault.Host, fill, free)
 }

@@ -7,16 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
-	"batch.example/batch/session/sessiontest"
 )
 
 func TestMain(m *testing.M) {
-	if value := os.Getenv(sessiontest.Variable); value != "" {
-		if err := sessiontest.Main(value, os.Stdout, files("")); err != nil {
+	if value := os.Getenv(childVariable); value != "" {
+		if err := child(value, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -25,12 +26,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// stores are the sessions at a place.
+type stores struct {
+	open  func(place, id string) (*journal.Writer, error)
+	place string
+}
+
 // files are sessions on journals in a directory.
-func files(dir string) sessiontest.Store {
-	return sessiontest.Store{
-		Place: dir,
-		Open:  func(place, id string) (sessiontest.Opened, error) { return openIn(place, id, journal.Power) },
-	}
+func files(dir string) stores {
+	return stores{func(dir, id string) (*journal.Writer, error) { return openIn(dir, id, journal.Power) }, dir}
 }
 
 // openIn opens the journal of the session with an id in a directory.
@@ -44,15 +48,15 @@ func openIn(dir, id string, d journal.Durability) (*journal.Writer, error) {
 
 func journalIn(dir, id string) string { return filepath.Join(dir, id, "journal.jsonl") }
 
-// memories are sessions on journals in memory.
-func memories() sessiontest.Store {
+// memories are sessions on journals in memory, which may be full.
+func memories(full *atomic.Bool) stores {
 	var mu sync.Mutex
 	kept := map[string]*memory{}
-	return sessiontest.Store{Open: func(_, id string) (sessiontest.Opened, error) {
+	return stores{open: func(_, id string) (*journal.Writer, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if kept[id] == nil {
-			kept[id] = &memory{}
+			kept[id] = &memory{full: full}
 		}
 		w, err := journal.OpenFile(kept[id], journal.Options{Spend: func(_, _ float64) {}})
 		if err != nil {
@@ -66,7 +70,10 @@ func memories() sessiontest.Store {
 }
 
 // memory is a [journal.File].
-type memory struct{ data []byte }
+type memory struct {
+	data []byte
+	full *atomic.Bool
+}
 
 func (m *memory) Size() (int64, error) { return int64(len(m.data)), nil }
 
@@ -75,6 +82,9 @@ func (m *memory) ReadAt(p []byte, at int64) (int, error) {
 }
 
 func (m *memory) WriteAt(p []byte, at int64) (int, error) {
+	if m.full.Load() {
+		return 0, syscall.ENOSPC
+	}
 	m.data = append(m.data[:at], p...)
 	return len(p), nil
 }
@@ -88,9 +98,9 @@ func (*memory) Sync() error  { return nil }
 func (*memory) Close() error { return nil }
 
 func TestAKilledSessionInFilesIsResumed(t *testing.T) {
-	sessiontest.Kill(t, files(t.TempDir()), func(points []int) []int { return sample.Some(t, 25, points) })
+	killed(t, files(t.TempDir()), func(points []int) []int { return sample.Some(t, 25, points) })
 }
 
-func TestSessionsInFiles(t *testing.T) { sessiontest.Run(t, files(t.TempDir())) }
+func TestSessionsInFiles(t *testing.T) { suite(t, files(t.TempDir())) }
 
-func TestSessionsInMemory(t *testing.T) { sessiontest.Run(t, memories()) }
+func TestSessionsInMemory(t *testing.T) { suite(t, memories(&atomic.Bool{})) }

@@ -1,4 +1,4 @@
-package sessiontest
+package session_test
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 type chat struct {
 	*session.Session
 	t     *testing.T
-	s     Store
+	s     stores
 	id    string
-	store Opened
+	store *journal.Writer
 	model *model
 	env   *env
 	cause error // what the last turn failed with
@@ -29,7 +29,7 @@ type chat struct {
 var notInID = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // begin starts a new session, whose model gives these replies.
-func (s Store) begin(t *testing.T, replies ...reply) *chat {
+func (s stores) begin(t *testing.T, replies ...answer) *chat {
 	t.Helper()
 	c := &chat{t: t, s: s, id: notInID.ReplaceAllString(t.Name(), "-"), model: &model{replies: replies}, env: &env{ran: map[string]int{}}}
 	c.open()
@@ -57,7 +57,7 @@ func (c *chat) prepare() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if c.store, err = c.s.Open(c.s.Place, c.id); err != nil {
+	if c.store, err = c.s.open(c.s.place, c.id); err != nil {
 		c.t.Fatal(err)
 	}
 	c.Session = session.New(session.Config{ContextID: c.id, Store: c.store, Loop: loop})

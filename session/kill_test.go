@@ -1,4 +1,4 @@
-package sessiontest
+package session_test
 
 import (
 	"fmt"
@@ -15,15 +15,15 @@ import (
 	"batch.example/batch/session"
 )
 
-// Kill leads a conversation of three turns again and again, each time in a process that is
+// killed leads a conversation of three turns again and again, each time in a process that is
 // killed at another of the points that choose takes: before an operation of the store, before
 // a call, and before and after an action. Another process continues it. The conversation
 // must be the same as one without an interruption; nothing that is in the journal may be
 // asked or done again. A turn that has ended before its process dies is kept.
-func Kill(t *testing.T, s Store, choose func(points []int) []int) {
+func killed(t *testing.T, s stores, choose func(points []int) []int) {
 	s.survives(t)
 	whole := s.talk(t, "whole", 0)
-	if len(whole.asked) != len(replies) || len(whole.called) != 6 {
+	if len(whole.asked) != len(script) || len(whole.called) != 6 {
 		t.Fatalf("without an interruption, there were %d calls of the model and %d actions: %q", len(whole.asked), len(whole.called), whole.called)
 	}
 	t.Logf("%d points", whole.points)
@@ -60,10 +60,10 @@ func wantParts(t *testing.T, what string, before, after, want []string, known in
 }
 
 // survives has a turn in a process that dies after it.
-func (s Store) survives(t *testing.T) {
-	m := &model{replies: replies}
-	start(t, task{Place: s.Place, ID: "survives", Dir: t.TempDir(), URL: m.serve(t), Once: true}, true)
-	store := s.open(t, "survives")
+func (s stores) survives(t *testing.T) {
+	m := &model{replies: script}
+	start(t, task{Place: s.place, ID: "survives", Dir: t.TempDir(), URL: m.serve(t), Once: true}, true)
+	store := s.opened(t, "survives")
 	defer store.Close()
 	h, err := store.HistoryHere()
 	st, ok := session.StateOf("survives", h)
@@ -72,8 +72,8 @@ func (s Store) survives(t *testing.T) {
 	}
 }
 
-// talked is what is known of a conversation.
-type talked struct {
+// conversation is what is known of a conversation.
+type conversation struct {
 	points   int
 	result   result
 	done     // in the first process
@@ -94,11 +94,11 @@ type result struct {
 
 // talk leads a conversation in a process that dies at a point, if that is not 0, and then in
 // another one.
-func (s Store) talk(t *testing.T, id string, killAt int) talked {
+func (s stores) talk(t *testing.T, id string, killAt int) conversation {
 	t.Helper()
-	m := &model{replies: replies}
-	c := task{Place: s.Place, ID: id, Dir: t.TempDir(), URL: m.serve(t), KillAt: killAt}
-	var r talked
+	m := &model{replies: script}
+	c := task{Place: s.place, ID: id, Dir: t.TempDir(), URL: m.serve(t), KillAt: killAt}
+	var r conversation
 	take := func(from done) done {
 		called := linesOf(t, filepath.Join(c.Dir, calledFile))
 		return done{m.take(), called[len(from.called):], linesOf(t, filepath.Join(c.Dir, ranFile))}
@@ -121,9 +121,9 @@ func (s Store) talk(t *testing.T, id string, killAt int) talked {
 }
 
 // known returns how many answers and outputs the journal of a session has.
-func (s Store) known(t *testing.T, id string) (answers, outputs int) {
+func (s stores) known(t *testing.T, id string) (answers, outputs int) {
 	t.Helper()
-	store := s.open(t, id)
+	store := s.opened(t, id)
 	h, err := store.HistoryHere()
 	if err != nil {
 		t.Fatal(err)
@@ -144,19 +144,19 @@ func (s Store) known(t *testing.T, id string) (answers, outputs int) {
 	return answers, outputs
 }
 
-// open opens a session in this process.
-func (s Store) open(t *testing.T, id string) Opened {
+// opened opens a session in this process.
+func (s stores) opened(t *testing.T, id string) *journal.Writer {
 	t.Helper()
-	store, err := s.Open(s.Place, id)
+	store, err := s.open(s.place, id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return store
 }
 
-func (s Store) resultOf(t *testing.T, id string) (r result) {
+func (s stores) resultOf(t *testing.T, id string) (r result) {
 	t.Helper()
-	store := s.open(t, id)
+	store := s.opened(t, id)
 	defer store.Close()
 	h, err := store.HistoryHere()
 	if err != nil {

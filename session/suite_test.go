@@ -1,4 +1,4 @@
-package sessiontest
+package session_test
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Run tests the lives, the turns and the contents of sessions on a kind of store.
-func Run(t *testing.T, s Store) {
-	for name, test := range map[string]func(*testing.T, Store){
+// suite tests the lives, the turns and the contents of sessions on a kind of store.
+func suite(t *testing.T, s stores) {
+	for name, test := range map[string]func(*testing.T, stores){
 		"statuses":                               statuses,
 		"a new session has nothing":              nothing,
 		"the ends of turns":                      ends,
@@ -49,7 +49,7 @@ func Run(t *testing.T, s Store) {
 	}
 }
 
-func statuses(t *testing.T, s Store) {
+func statuses(t *testing.T, s stores) {
 	c := s.begin(t, bash("wait"), say("done"))
 	c.env.waiting, c.env.wait = make(chan struct{}), make(chan struct{})
 	ctx := t.Context()
@@ -114,8 +114,8 @@ func statuses(t *testing.T, s Store) {
 	}
 }
 
-func nothing(t *testing.T, s Store) {
-	store := s.open(t, "nothing")
+func nothing(t *testing.T, s stores) {
+	store := s.opened(t, "nothing")
 	defer store.Close()
 	h, err := store.HistoryHere()
 	if st, ok := session.StateOf("nothing", h); ok || err != nil {
@@ -128,7 +128,7 @@ func nothing(t *testing.T, s Store) {
 	}
 }
 
-func ends(t *testing.T, s Store) {
+func ends(t *testing.T, s stores) {
 	c := s.begin(t,
 		say("an answer"),
 		bash("submit the patch\n"),
@@ -174,7 +174,7 @@ func ends(t *testing.T, s Store) {
 	}
 }
 
-func triedAgain(t *testing.T, s Store) {
+func triedAgain(t *testing.T, s stores) {
 	for _, reopen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopened %v", reopen), func(t *testing.T) {
 			c := s.begin(t, bash("a"), bash("b", "fail", "d"), say("done"))
@@ -207,7 +207,7 @@ func triedAgain(t *testing.T, s Store) {
 	}
 }
 
-func wordsAfterFailure(t *testing.T, s Store) {
+func wordsAfterFailure(t *testing.T, s stores) {
 	for _, reopen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopened %v", reopen), func(t *testing.T) {
 			c := s.begin(t, bash("a", "fail", "c"), say("done"))
@@ -245,26 +245,26 @@ func wordsAfterFailure(t *testing.T, s Store) {
 
 // unsaid has turns that end before their first request: their words reach the model with
 // the next ones, once.
-func unsaid(t *testing.T, s Store) {
+func unsaid(t *testing.T, s stores) {
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, reopen := range []bool{false, true} {
 		for name, test := range map[string]struct {
-			replies []reply
+			replies []answer
 			said    []string // before
 			stopped []string // in turns that end before their first request
 			last    string   // "" tries again
 			want    []string // messages from the person's words on
 		}{
-			"words and more words":     {[]reply{say("one"), say("two")}, []string{"a"}, []string{"b"}, "c", []string{"u: b\n\nc", "a: two"}},
-			"many":                     {[]reply{say("one"), say("two")}, []string{"a"}, []string{"b", "", "c", "d"}, "e", []string{"u: b\n\nc\n\nd\n\ne", "a: two"}},
-			"tried again":              {[]reply{say("one"), say("two")}, []string{"a"}, []string{"b"}, "", []string{"u: b", "a: two"}},
-			"more words, tried again":  {[]reply{say("one"), say("two")}, []string{"a"}, []string{"b", "", "c"}, "", []string{"u: b\n\nc", "a: two"}},
-			"the task":                 {[]reply{say("one")}, nil, []string{"a"}, "b", []string{"s: You are an agent.", "u: a", "u: b", "a: one"}},
-			"the task and words":       {[]reply{say("one")}, nil, []string{"a", "b"}, "c", []string{"s: You are an agent.", "u: a", "u: b\n\nc", "a: one"}},
-			"the task is tried again":  {[]reply{say("one")}, nil, []string{"a"}, "", []string{"s: You are an agent.", "u: a", "a: one"}},
-			"the answer to a question": {[]reply{ask("which?"), say("two")}, []string{"a"}, []string{"b"}, "c", []string{"t: b\n\nc", "a: two"}},
-			"after a step that failed": {[]reply{bash("fail"), say("two")}, []string{"a"}, []string{"b"}, "c", []string{"a: [fail-0]", "t: ", "u: b\n\nc", "a: two"}},
+			"words and more words":     {[]answer{say("one"), say("two")}, []string{"a"}, []string{"b"}, "c", []string{"u: b\n\nc", "a: two"}},
+			"many":                     {[]answer{say("one"), say("two")}, []string{"a"}, []string{"b", "", "c", "d"}, "e", []string{"u: b\n\nc\n\nd\n\ne", "a: two"}},
+			"tried again":              {[]answer{say("one"), say("two")}, []string{"a"}, []string{"b"}, "", []string{"u: b", "a: two"}},
+			"more words, tried again":  {[]answer{say("one"), say("two")}, []string{"a"}, []string{"b", "", "c"}, "", []string{"u: b\n\nc", "a: two"}},
+			"the task":                 {[]answer{say("one")}, nil, []string{"a"}, "b", []string{"s: You are an agent.", "u: a", "u: b", "a: one"}},
+			"the task and words":       {[]answer{say("one")}, nil, []string{"a", "b"}, "c", []string{"s: You are an agent.", "u: a", "u: b\n\nc", "a: one"}},
+			"the task is tried again":  {[]answer{say("one")}, nil, []string{"a"}, "", []string{"s: You are an agent.", "u: a", "a: one"}},
+			"the answer to a question": {[]answer{ask("which?"), say("two")}, []string{"a"}, []string{"b"}, "c", []string{"t: b\n\nc", "a: two"}},
+			"after a step that failed": {[]answer{bash("fail"), say("two")}, []string{"a"}, []string{"b"}, "c", []string{"a: [fail-0]", "t: ", "u: b\n\nc", "a: two"}},
 		} {
 			t.Run(fmt.Sprintf("%s, reopened %v", name, reopen), func(t *testing.T) {
 				c := s.begin(t, test.replies...)
@@ -302,22 +302,22 @@ func unsaid(t *testing.T, s Store) {
 }
 
 // ownReply has turns that fail by what the model replied: they do not fail by it again.
-func ownReply(t *testing.T, s Store) {
-	bad, filtered := reply{}, reply{Filtered: true}
+func ownReply(t *testing.T, s stores) {
+	bad, filtered := answer{}, answer{Filtered: true}
 	for _, reopen := range []bool{false, true} {
 		for name, test := range map[string]struct {
-			first, then []reply // the model's in the two turns
-			refused     bool    // the call after first is refused
-			words       string  // of the second turn; "" tries again
+			first, then []answer // the model's in the two turns
+			refused     bool     // the call after first is refused
+			words       string   // of the second turn; "" tries again
 			status      vocab.Status
 			calls       int // in all
 		}{
-			"format errors, tried again": {[]reply{bad, bad, bad}, []reply{say("done")}, false, "", vocab.StatusRepeatedFormatError, 4},
-			"format errors, then words":  {[]reply{bad, bad, bad}, []reply{bad, bad, bash("a"), say("done")}, false, "next", vocab.StatusRepeatedFormatError, 7},
-			"a filter, tried again":      {[]reply{bash("a"), filtered}, []reply{say("done")}, false, "", vocab.StatusContentPolicyViolation, 3},
-			"a filter, then words":       {[]reply{bash("a"), filtered}, []reply{bad, bad, say("done")}, false, "next", vocab.StatusContentPolicyViolation, 5},
-			"a refusal, tried again":     {[]reply{bash("a")}, []reply{say("done")}, true, "", vocab.StatusContentPolicyViolation, 2},
-			"a refusal, then words":      {[]reply{bash("a")}, []reply{say("done")}, true, "next", vocab.StatusContentPolicyViolation, 2},
+			"format errors, tried again": {[]answer{bad, bad, bad}, []answer{say("done")}, false, "", vocab.StatusRepeatedFormatError, 4},
+			"format errors, then words":  {[]answer{bad, bad, bad}, []answer{bad, bad, bash("a"), say("done")}, false, "next", vocab.StatusRepeatedFormatError, 7},
+			"a filter, tried again":      {[]answer{bash("a"), filtered}, []answer{say("done")}, false, "", vocab.StatusContentPolicyViolation, 3},
+			"a filter, then words":       {[]answer{bash("a"), filtered}, []answer{bad, bad, say("done")}, false, "next", vocab.StatusContentPolicyViolation, 5},
+			"a refusal, tried again":     {[]answer{bash("a")}, []answer{say("done")}, true, "", vocab.StatusContentPolicyViolation, 2},
+			"a refusal, then words":      {[]answer{bash("a")}, []answer{say("done")}, true, "next", vocab.StatusContentPolicyViolation, 2},
 		} {
 			t.Run(fmt.Sprintf("%s, reopened %v", name, reopen), func(t *testing.T) {
 				c := s.begin(t)
@@ -353,10 +353,10 @@ func ownReply(t *testing.T, s Store) {
 }
 
 // freshCount has a turn that fails after two format errors: those of the next are counted from the first.
-func freshCount(t *testing.T, s Store) {
+func freshCount(t *testing.T, s stores) {
 	for _, reopen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopened %v", reopen), func(t *testing.T) {
-			c := s.begin(t, reply{}, reply{}, reply{}, reply{}, say("done"))
+			c := s.begin(t, answer{}, answer{}, answer{}, answer{}, say("done"))
 			calls := 0
 			c.model.before = func() {
 				if calls++; calls == 3 {
@@ -372,7 +372,7 @@ func freshCount(t *testing.T, s Store) {
 	}
 }
 
-func canceled(t *testing.T, s Store) {
+func canceled(t *testing.T, s stores) {
 	c := s.begin(t, bash("wait"), say("done"))
 	c.env.waiting, c.env.wait = make(chan struct{}, 2), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -391,7 +391,7 @@ func canceled(t *testing.T, s Store) {
 	}
 }
 
-func messages(t *testing.T, s Store) {
+func messages(t *testing.T, s stores) {
 	c := s.begin(t, bash("a"), say("one"), say("two"), say("three"))
 	c.say("first", journal.TurnFinished)
 	c.say("second", journal.TurnFinished)
@@ -439,8 +439,8 @@ var odd = []string{
 	"a zero \x00 byte", `"quoted"`, "\"\x00", `\u0000`, "line\nfeed\r\n", "\u2028 \U0001f600 <&>", "'; drop table batch.sessions; --", " ", "\\",
 }
 
-func oddTexts(t *testing.T, s Store) {
-	var script []reply
+func oddTexts(t *testing.T, s stores) {
+	var script []answer
 	for _, text := range odd {
 		script = append(script, say("an answer"+text))
 	}
@@ -464,7 +464,7 @@ func oddTexts(t *testing.T, s Store) {
 	}
 }
 
-func artifacts(t *testing.T, s Store) {
+func artifacts(t *testing.T, s stores) {
 	c := s.begin(t, say("done"))
 	save := func(name string, data string) {
 		t.Helper()
@@ -507,7 +507,7 @@ func artifacts(t *testing.T, s Store) {
 }
 
 // An artifact may be saved while the turn appends to the store.
-func artifactInTurn(t *testing.T, s Store) {
+func artifactInTurn(t *testing.T, s stores) {
 	c := s.begin(t, bash("wait", "b", "c"), say("done"))
 	c.env.waiting, c.env.wait = make(chan struct{}), make(chan struct{})
 	saved := make(chan error)
@@ -531,7 +531,7 @@ func artifactInTurn(t *testing.T, s Store) {
 	}
 }
 
-func clears(t *testing.T, s Store) {
+func clears(t *testing.T, s stores) {
 	c := s.begin(t, bash("a", "fail"), say("after the clear"), say("more"))
 	c.say("work", journal.TurnFailed)
 	if err := c.SaveArtifact(t.Context(), "patch", "text/x-diff", []byte("x")); err != nil {
@@ -566,7 +566,7 @@ func clears(t *testing.T, s Store) {
 	}
 }
 
-func metadata(t *testing.T, s Store) {
+func metadata(t *testing.T, s stores) {
 	c := s.begin(t)
 	m := map[string]string{"plain": "text", "empty": ""}
 	for i, text := range odd {
@@ -589,7 +589,7 @@ func metadata(t *testing.T, s Store) {
 }
 
 // outOfTime does what cannot be done before the start and after a shutdown.
-func outOfTime(t *testing.T, s Store) {
+func outOfTime(t *testing.T, s stores) {
 	c := s.begin(t, say("done"))
 	m := map[string]string{"name": "value"}
 	if err := c.SetMetadata(t.Context(), m); err != nil {
@@ -636,7 +636,7 @@ func outOfTime(t *testing.T, s Store) {
 }
 
 // panics has a turn whose action panics, two times.
-func panics(t *testing.T, s Store) {
+func panics(t *testing.T, s stores) {
 	c := s.begin(t, bash("a"), bash("b"), say("done"))
 	actions := 0
 	c.env.before = func() {
@@ -666,7 +666,7 @@ func panics(t *testing.T, s Store) {
 	}
 }
 
-func state(t *testing.T, s Store) {
+func state(t *testing.T, s stores) {
 	c := s.begin(t, bash("a"), say("one"), say("two"))
 	c.say("first", journal.TurnFinished)
 	c.say("second", journal.TurnFinished)
@@ -686,7 +686,7 @@ func state(t *testing.T, s Store) {
 	}
 }
 
-func large(t *testing.T, s Store) {
+func large(t *testing.T, s stores) {
 	big := strings.Repeat("0123456789abcdef", 10<<10) // more than a buffer of 64 KiB, or two
 	c := s.begin(t, bash("echo "+big), say(big), say("done"))
 	c.say(big, journal.TurnFinished)
@@ -712,7 +712,7 @@ func large(t *testing.T, s Store) {
 	c.say("more", journal.TurnFinished)
 }
 
-func closed(t *testing.T, s Store) {
+func closed(t *testing.T, s stores) {
 	c := s.begin(t)
 	if err := c.store.Close(); err != nil {
 		t.Fatal(err)
@@ -730,7 +730,7 @@ func closed(t *testing.T, s Store) {
 }
 
 // reopened closes a store without shutting its session down.
-func reopened(t *testing.T, s Store) {
+func reopened(t *testing.T, s stores) {
 	c := s.begin(t, bash("a"), say("one"), say("two"))
 	c.say("first", journal.TurnFinished)
 	if err := c.store.Close(); err != nil {

@@ -1,4 +1,4 @@
-package sessiontest
+package session_test
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	"batch.example/batch/session"
 )
 
-// Variable is the environment variable with which a test starts itself as another process.
-// Where it is set, the test's TestMain calls [Main] with its value, and exits.
-const Variable = "BATCH_SESSION_TEST"
+// childVariable is the environment variable with which a test starts itself as another
+// process: see child.
+const childVariable = "BATCH_SESSION_TEST"
 
 // task is what another process does.
 type task struct {
@@ -30,15 +30,15 @@ type task struct {
 	KillAt int    // dies at this point; 0: at none
 }
 
-// Main does what the value of [Variable] asks for, writes what the test wants to know, and
-// returns when the process may end.
-func Main(value string, out io.Writer, s Store) error {
+// child does what the value of childVariable asks for, writes what the test wants to know,
+// and returns when the process may end.
+func child(value string, out io.Writer) error {
 	var c task
 	if err := json.Unmarshal([]byte(value), &c); err != nil {
 		return err
 	}
 	ctx := context.Background()
-	store, err := s.Open(c.Place, c.ID)
+	store, err := files(c.Place).open(c.Place, c.ID)
 	if err != nil {
 		return err
 	}
@@ -119,12 +119,12 @@ func (c *task) input(words string, p *points) session.Input {
 	return session.Input{Words: words, Model: remoteModel{c.URL, p.at}, Env: folderEnv{c.Dir, p.at}}
 }
 
-// words are what the person says in the conversation of three turns, and replies is what the
+// words are what the person says in the conversation of three turns, and script is what the
 // model does: a turn that ends with an answer, one with a question, and one with a
 // submission.
 var (
-	words   = []string{"the first words", "the second words", "the answer"}
-	replies = []reply{
+	words  = []string{"the first words", "the second words", "the answer"}
+	script = []answer{
 		bash("one a", "one b"), bash("one c"), say("the first turn is done"),
 		bash("two a"),
 		{Text: "a call that there is not", Calls: []llm.ToolCall{{ID: "x", Name: "fly", Arguments: "{}"}}},
@@ -184,7 +184,7 @@ func start(t *testing.T, c task, killed bool) (said string) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Env = append(cmd.Environ(), Variable+"="+string(value))
+	cmd.Env = append(cmd.Environ(), childVariable+"="+string(value))
 	cmd.Stderr = t.Output()
 	out, err := cmd.Output()
 	if cmd.ProcessState == nil {

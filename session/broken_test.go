@@ -1,8 +1,9 @@
-package sessiontest
+package session_test
 
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"batch.example/batch/fault"
@@ -10,11 +11,16 @@ import (
 	"batch.example/batch/session"
 )
 
-// Broken breaks a store in the middle of a turn, each time at another point. The turn must
+func TestAFullStoreFailsTheTurnAndLosesNothing(t *testing.T) {
+	full := &atomic.Bool{}
+	breaking(t, memories(full), fault.Host, func(*testing.T) { full.Store(true) }, func(*testing.T) { full.Store(false) })
+}
+
+// breaking breaks a store in the middle of a turn, each time at another point. The turn must
 // fail with a fault of a kind. Then the store is fixed, and the same session tries the turn
 // again: nothing is asked or done twice, and what was answered in between is kept. More than
 // 8 KiB are recorded after each point.
-func Broken(t *testing.T, s Store, kind fault.Kind, breaks, mends func(t *testing.T)) {
+func breaking(t *testing.T, s stores, kind fault.Kind, breaks, mends func(t *testing.T)) {
 	long := strings.Repeat("long ", 2<<10)
 	for _, point := range []string{"call 1", "action 1", "call 2", "action 2", "call 3"} {
 		t.Run(point, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package sessiontest
+package session_test
 
 import (
 	"bytes"
@@ -35,17 +35,17 @@ func newLoop() (*agent.Loop, error) {
 
 const wrongForm = "WRONG FORM:"
 
-// reply is what the model says next.
-type reply struct {
+// answer is what the model says next.
+type answer struct {
 	Text     string
 	Calls    []llm.ToolCall
 	Filtered bool // by the provider: nothing is left of it
 }
 
-func say(text string) reply { return reply{Text: text} }
+func say(text string) answer { return answer{Text: text} }
 
 // bash is a reply that runs commands.
-func bash(commands ...string) (r reply) {
+func bash(commands ...string) (r answer) {
 	for i, command := range commands {
 		args, _ := json.Marshal(map[string]string{"command": command})
 		r.Calls = append(r.Calls, llm.ToolCall{ID: fmt.Sprintf("%s-%d", strings.Fields(command)[0], i), Name: "bash", Arguments: string(args)})
@@ -53,12 +53,12 @@ func bash(commands ...string) (r reply) {
 	return r
 }
 
-func ask(question string) reply {
+func ask(question string) answer {
 	args, _ := json.Marshal(map[string]string{"question": question})
-	return reply{Calls: []llm.ToolCall{{ID: "ask", Name: "ask", Arguments: string(args)}}}
+	return answer{Calls: []llm.ToolCall{{ID: "ask", Name: "ask", Arguments: string(args)}}}
 }
 
-func (r reply) response() *llm.Response {
+func (r answer) response() *llm.Response {
 	res := &llm.Response{
 		Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(r.Text, r.Calls...)},
 		Cost:    1, Priced: true, Model: "stub-1", FinishReason: "stop", Usage: vocab.Usage{Input: 10, Output: 2},
@@ -71,18 +71,18 @@ func (r reply) response() *llm.Response {
 
 // model answers with its replies in order: how far a conversation is, its messages say.
 type model struct {
-	replies []reply
+	replies []answer
 	before  func() // called before each call; may be nil
 
 	mu      sync.Mutex
 	fails   error    // what the next call fails with
 	refuses int      // number of the call from the next list that the provider refuses; 0: none
-	listed  []reply  // take the place of replies, whatever the messages say
+	listed  []answer // take the place of replies, whatever the messages say
 	asked   []string // the requests, in order
 }
 
 // list makes the next calls answered with these replies.
-func (m *model) list(replies ...reply) { m.listed, m.refuses = replies, 0 }
+func (m *model) list(replies ...answer) { m.listed, m.refuses = replies, 0 }
 
 // Generate implements [llm.Model].
 func (m *model) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {
@@ -191,7 +191,7 @@ func (m remoteModel) Generate(ctx context.Context, req *llm.Request) (*llm.Respo
 	if err != nil {
 		return nil, fault.New(fault.Instance, "asking the stub", err)
 	}
-	answer := reply{}.response()
+	answer := answer{}.response()
 	answer.Message = llm.Message{}
 	return answer, json.Unmarshal(body, &answer.Message)
 }
