@@ -25,7 +25,7 @@ var (
 // Config describes a session. ContextID, Store and Loop are required.
 type Config struct {
 	ContextID string // identifies the session
-	Store     Store  // used by nothing else from Start on, until the end of the session
+	Store     Store  // where it is kept
 	Loop      *agent.Loop
 	Metadata  map[string]string // of a new session
 
