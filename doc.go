@@ -45,9 +45,10 @@
 //	  - grade turns the log of a test run into a verdict, by the rules of SWE-bench.
 //	    grade/logparse reads logs, grade/family knows what each family of datasets
 //	    needs, grade/evalscript derives scripts, grade/evaluate runs one in a
-//	    container that it sees as an interface, grade/official has the files of the
-//	    SWE-bench harness, grade/regrade grades saved logs, grade/submission writes
-//	    for the leaderboard and sb-cli.
+//	    container that it sees as an interface, grade/regrade grades saved logs,
+//	    grade/submission writes for the leaderboard and sb-cli.
+//	  - swebench reads and writes the files of the SWE-bench harness: predictions, logs
+//	    and reports.
 //	  - run/grading is the pool that grades predictions in sandboxes, and
 //	    results/grades the record of their verdicts.
 //	  - grade/selection chooses one of several attempts at an instance, run/selecting runs

@@ -4,34 +4,35 @@ import (
 	"strings"
 
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/swebench"
 )
 
 // signatures are what logs say when something other than the tests failed; the first that
 // matches counts.
 var signatures = []struct {
-	Failure
-	match func(text string) bool
+	tier, reason string
+	match        func(text string) bool
 }{
-	{Failure{Environment, "browser_launch_failed"}, anyOf("Failed to launch", "Failed to connect to the bus")},
-	{Failure{Environment, "display_unavailable"}, anyOf("cannot open display", "Missing X server", "unable to open X display")},
-	{Failure{Environment, "out_of_memory"}, outOfMemory},
-	{Failure{Environment, "container_unavailable"}, anyOf("Error response from daemon", "Cannot connect to the Docker daemon")},
-	{Failure{Environment, "network_unreachable"}, anyOf("Could not resolve host", "Temporary failure in name resolution")},
-	{Failure{Ambiguous, "missing_module"}, anyOf("Cannot find module", "MODULE_NOT_FOUND", "ModuleNotFoundError")},
-	{Failure{Ambiguous, "no_tests_collected"}, anyOf("no tests ran", "collected 0 items")},
-	{Failure{Ambiguous, "tests_timed_out"}, timeLimit().MatchString},
+	{swebench.Environment, "browser_launch_failed", anyOf("Failed to launch", "Failed to connect to the bus")},
+	{swebench.Environment, "display_unavailable", anyOf("cannot open display", "Missing X server", "unable to open X display")},
+	{swebench.Environment, "out_of_memory", outOfMemory},
+	{swebench.Environment, "container_unavailable", anyOf("Error response from daemon", "Cannot connect to the Docker daemon")},
+	{swebench.Environment, "network_unreachable", anyOf("Could not resolve host", "Temporary failure in name resolution")},
+	{swebench.Ambiguous, "missing_module", anyOf("Cannot find module", "MODULE_NOT_FOUND", "ModuleNotFoundError")},
+	{swebench.Ambiguous, "no_tests_collected", anyOf("no tests ran", "collected 0 items")},
+	{swebench.Ambiguous, "tests_timed_out", timeLimit().MatchString},
 }
 
 // Classify is the harness's classify_text: what logs say about a failure that may not be
 // the prediction's. Several logs are given joined by "\n", decoded and with "\n" as the only
 // line end.
-func Classify(text string) Failure {
+func Classify(text string) swebench.Failure {
 	for _, s := range signatures {
 		if s.match(text) {
-			return s.Failure
+			return swebench.Failure{Tier: s.tier, Reason: s.reason}
 		}
 	}
-	return Failure{}
+	return swebench.Failure{}
 }
 
 func anyOf(parts ...string) func(string) bool {

@@ -2,6 +2,7 @@ package grade
 
 import (
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -20,22 +21,6 @@ const (
 type Tests struct {
 	FailToPass []string // have to pass now
 	PassToPass []string // must not break
-}
-
-// Split is a list of tests by how they ended, in the row's order. A test whose status says
-// neither is in no list.
-type Split struct {
-	Success []string
-	Failure []string
-}
-
-// TestsStatus is "tests_status" of a report. The last two are always empty, as in the
-// official reports.
-type TestsStatus struct {
-	FailToPass Split `json:"FAIL_TO_PASS"`
-	PassToPass Split `json:"PASS_TO_PASS"`
-	FailToFail Split `json:"FAIL_TO_FAIL"`
-	PassToFail Split `json:"PASS_TO_FAIL"`
 }
 
 // Resolution is how much of the issue a prediction resolves, in the harness's words.
@@ -69,20 +54,6 @@ type Log struct {
 // *fault.Error is passed on as it is.
 type Parse func(log string) (statuses logparse.Statuses, order []string, err error)
 
-// Failure says that something other than the prediction may be the reason why a log could
-// not be graded. The zero value says that nothing was found. It is advice, as in the
-// harness, found by what the log says.
-type Failure struct {
-	Tier   string // [Environment] or [Ambiguous]
-	Reason string // "out_of_memory"
-}
-
-// The tiers of a [Failure].
-const (
-	Environment = "environment" // a patch of the source can hardly be the cause
-	Ambiguous   = "ambiguous"   // a broken environment or a bad patch
-)
-
 // Judgement is what a log says about a prediction.
 type Judgement struct {
 	// Found says that the log could be graded. A report has it as
@@ -94,7 +65,7 @@ type Judgement struct {
 	// before them.
 	Whole      bool
 	Statuses   logparse.Statuses
-	Tests      TestsStatus
+	Tests      swebench.TestsStatus
 	Resolution Resolution
 	Resolved   bool // Resolution is ResolvedFull
 	// Verdict is the outcome by blame.
@@ -102,7 +73,7 @@ type Judgement struct {
 	// Why says for a person why the prediction does not resolve its instance, in one line:
 	// "2 of 5 FAIL_TO_PASS tests fail: a, b". It is empty if it does.
 	Why     string
-	Failure Failure
+	Failure swebench.Failure
 	// Doubt says in one line why a verdict of the tests may be wrong although nobody meant to
 	// decide it: expected tests are not in the log, and the log says what may have stopped them,
 	// or that a part of it was taken out. It is "" for most logs.
@@ -111,4 +82,11 @@ type Judgement struct {
 	// Suspicious has one line for everything in the log that looks like an attempt to
 	// decide the verdict.
 	Suspicious []string
+}
+
+// Report is the report.json of an instance with the judgement.
+func (j Judgement) Report(instance string, r logparse.Rules) swebench.Report {
+	return swebench.Report{
+		InstanceID: instance, Found: j.Found, Resolved: j.Resolved, Failure: j.Failure, Tests: j.Tests, V4: r == logparse.V4,
+	}
 }

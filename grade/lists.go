@@ -3,7 +3,7 @@ package grade
 import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/internal/python"
+	"batch.example/batch/swebench"
 )
 
 // A check says into which of its two lists an expected test belongs, if any.
@@ -71,8 +71,8 @@ func mustNotBreak(s seen, id string) outcome {
 	return mustPass(s, id)
 }
 
-func split(ids []string, s seen, check check) Split {
-	out := Split{Success: []string{}, Failure: []string{}}
+func split(ids []string, s seen, check check) swebench.Split {
+	out := swebench.Split{Success: []string{}, Failure: []string{}}
 	for _, id := range ids {
 		switch check(s, id) {
 		case success:
@@ -84,24 +84,9 @@ func split(ids []string, s seen, check check) Split {
 	return out
 }
 
-// MarshalJSON writes {"success": [...], "failure": [...]}, with [] for an empty list.
-func (s Split) MarshalJSON() ([]byte, error) {
-	return python.Compact(struct {
-		Success []string `json:"success"`
-		Failure []string `json:"failure"`
-	}{orEmpty(s.Success), orEmpty(s.Failure)})
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
 // resolution is the harness's word for how many tests do what they should. A list without
 // any counts as done.
-func resolution(t TestsStatus) Resolution {
+func resolution(t swebench.TestsStatus) Resolution {
 	switch {
 	case len(t.PassToPass.Failure) > 0:
 		return ResolvedNo

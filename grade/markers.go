@@ -1,5 +1,13 @@
 package grade
 
+import (
+	"bytes"
+	"regexp"
+
+	"batch.example/batch/internal/lazy"
+	"batch.example/batch/swebench"
+)
+
 // What the harness's scripts and logs say.
 const (
 	startText    = ">>>>> Start Test Output"
@@ -21,4 +29,19 @@ func marker(text, nonce string) string {
 		return text
 	}
 	return text + " " + nonce
+}
+
+// LogOf is the log in an instance's folder, for a judgement. Of batch's own files, the script says
+// by which markers the tests' part of the output is found.
+func LogOf(f swebench.Files) Log { return Log{Text: f.Output, Nonce: nonceOf(f.Script)} }
+
+var startMarker = lazy.Regexp(regexp.QuoteMeta(startText) + ` ([0-9A-Za-z]+)`)
+
+// nonceOf finds the nonce of batch's own markers in an eval script, or returns "".
+func nonceOf(script []byte) string {
+	m := startMarker().FindSubmatch(script)
+	if m == nil || !bytes.Contains(script, []byte(EndMarker(string(m[1])))) {
+		return ""
+	}
+	return string(m[1])
 }

@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -42,7 +43,7 @@ func (r *Reading) Judge(t Tests) Judgement {
 	if r.miss != nil {
 		return r.missed(t)
 	}
-	tests := TestsStatus{
+	tests := swebench.TestsStatus{
 		FailToPass: split(t.FailToPass, r.seen, r.check.failToPass),
 		PassToPass: split(t.PassToPass, r.seen, r.check.passToPass),
 	}
@@ -72,7 +73,7 @@ func (r *Reading) missed(t Tests) Judgement {
 		// ended it: tests must not be able to print their way out of a verdict.
 	case timedOut(r.text):
 		j.Verdict, j.Why = vocab.VerdictTimedOut, "the tests took longer than their limit"
-	case j.Failure.Tier == Environment && j.Verdict != vocab.VerdictNoApply && j.Verdict != vocab.VerdictTimedOut:
+	case j.Failure.Tier == swebench.Environment && j.Verdict != vocab.VerdictNoApply && j.Verdict != vocab.VerdictTimedOut:
 		j.Verdict = vocab.VerdictInfrastructure
 		j.Why += "; the log says " + j.Failure.Reason
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/swebench"
 )
 
 const (
@@ -14,7 +15,7 @@ const (
 )
 
 // why says in one line which expected tests failed.
-func why(s seen, want Tests, got TestsStatus) string {
+func why(s seen, want Tests, got swebench.TestsStatus) string {
 	if len(s.statuses) == 0 {
 		return "the log has no test result"
 	}

@@ -12,7 +12,7 @@ import (
 
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/results/predictions"
+	"batch.example/batch/swebench"
 )
 
 // loadPredictions reads preds.json. One that cannot be read is refused: what is in it may have
@@ -30,7 +30,7 @@ func (s *Store) loadPredictions(folders []os.DirEntry) (changed bool, err error)
 		s.tell("%s is empty, as a power cut leaves a file: what the journals have is put back", predsFile)
 		return false, nil
 	}
-	about, err := predictions.Scan(path, text, func(p predictions.Prediction) error {
+	about, err := swebench.ScanPredictions(path, text, func(p swebench.Prediction) error {
 		e, err := loadPrediction(p)
 		if err == nil {
 			s.preds.set(e)
@@ -38,10 +38,10 @@ func (s *Store) loadPredictions(folders []os.DirEntry) (changed bool, err error)
 		return err
 	})
 	if isBlank(text) {
-		err = predictions.Fault(path, "", errors.New("it is empty")).WithHint("remove it to have the instances run again")
+		err = swebench.PredictionsFault(path, "", errors.New("it is empty")).WithHint("remove it to have the instances run again")
 	}
 	if err == nil && s.allUnfit() && !s.hasJournals(folders) {
-		err = predictions.Fault(path, "", fmt.Errorf("it has no prediction: %w", s.preds.ordered()[0].unfit()))
+		err = swebench.PredictionsFault(path, "", fmt.Errorf("it has no prediction: %w", s.preds.ordered()[0].unfit()))
 	}
 	if err != nil && s.lenient {
 		s.tell("%s, up to there, %s counted: %v", predsFile,
@@ -91,7 +91,7 @@ func (s *Store) tellEntries(notes []string) {
 }
 
 // keepOriginal keeps a preds.json whose form is lost when it is written again.
-func (s *Store) keepOriginal(path string, about predictions.About) (changed bool, err error) {
+func (s *Store) keepOriginal(path string, about swebench.About) (changed bool, err error) {
 	form := about.Form
 	if len(about.Notes) > 0 {
 		form = append(form, "has entries that are not written again")

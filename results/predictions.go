@@ -15,7 +15,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
-	"batch.example/batch/results/predictions"
+	"batch.example/batch/swebench"
 )
 
 // Prediction is one prediction that stands in preds.json.
@@ -72,7 +72,7 @@ func (s *Store) prediction(e *prediction, r Record) (Prediction, error) {
 	if err != nil {
 		return Prediction{}, err
 	}
-	read := predictions.Row(e.id, text)
+	read := swebench.PredictionOf(e.id, text)
 	p := Prediction{InstanceID: e.id, Attempt: r.Attempt, Model: read.Model, Text: read.Patch, Patch: []byte(read.Patch)}
 	if checkID(e.id) != nil {
 		return p, nil
@@ -108,7 +108,7 @@ func (s *Store) Fit(ids []string) error {
 
 // unfit is the fault of an entry that cannot be used.
 func (s *Store) unfit(e *prediction) error {
-	return predictions.Fault(filepath.Join(s.dir, predsFile), "", fmt.Errorf("%w, in the entry of %s", e.unfit(), e.id)).
+	return swebench.PredictionsFault(filepath.Join(s.dir, predsFile), "", fmt.Errorf("%w, in the entry of %s", e.unfit(), e.id)).
 		WithHint("correct the entry, or remove it to have the instance run")
 }
 

@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
-	"batch.example/batch/results/predictions"
+	"batch.example/batch/swebench"
 )
 
 // prediction is one entry of preds.json.
@@ -129,7 +129,7 @@ func writePredictions(w io.Writer, entries []*prediction) error {
 
 // loadPrediction takes over an entry that a preds.json has. It keeps its text, unknown members
 // and odd escapes included, which is only brought into form where it is written again.
-func loadPrediction(in predictions.Prediction) (*prediction, error) {
+func loadPrediction(in swebench.Prediction) (*prediction, error) {
 	d := predictionData{Model: in.Model, Patch: in.Patch}
 	text := sync.OnceValues(func() ([]byte, error) { return python.Indent(in.Text, "  ") })
 	key, err := python.JSON(in.InstanceID, "")

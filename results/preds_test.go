@@ -17,7 +17,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
-	"batch.example/batch/results/predictions"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -331,7 +331,7 @@ func TestAWrongByteLosesNoPrediction(t *testing.T) {
 // scanned is what a file says.
 func scanned(t *testing.T, text []byte) string {
 	var all strings.Builder
-	_, err := predictions.Scan("f", text, func(p predictions.Prediction) error {
+	_, err := swebench.ScanPredictions("f", text, func(p swebench.Prediction) error {
 		fmt.Fprintf(&all, "%q %q %q %v\n", p.InstanceID, p.Model, p.Patch, p.Unfit)
 		return nil
 	})

@@ -13,7 +13,6 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -22,6 +21,7 @@ import (
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
+	"batch.example/batch/swebench"
 )
 
 // Grading says how a run grades its predictions: as soon as they are saved, in a fresh
@@ -36,7 +36,7 @@ func (r *Run) checkGrading() error {
 	if r.Grading == nil {
 		return nil
 	}
-	_, err := official.ModelDir(r.Settings.Model.ModelName)
+	_, err := swebench.ModelDir(r.Settings.Model.ModelName)
 	return err
 }
 

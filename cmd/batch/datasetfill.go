@@ -21,11 +21,11 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/fill"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/run"
 	"batch.example/batch/run/grading"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -304,11 +304,11 @@ func (s *gradeSession) find(ctx context.Context, rows []*filling) error {
 		}
 		logs := map[side][]grade.Log{}
 		for _, l := range row.logs {
-			files, err := official.Read(l.folder)
+			files, err := swebench.ReadFiles(l.folder)
 			if err != nil {
 				return err
 			}
-			logs[l.side] = append(logs[l.side], files.Log())
+			logs[l.side] = append(logs[l.side], grade.LogOf(files))
 		}
 		row.lists, row.err = fill.Find(ctx, row.task, s.flags.parsed, logs[before], logs[after])
 		if fault.Canceled(row.err) {

@@ -15,9 +15,9 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/swebench"
 )
 
 // The files that fill writes into its directory.
@@ -158,7 +158,7 @@ func writeFilling(out io.Writer, rows []*filling) error {
 		if row.err != nil {
 			fmt.Fprintf(out, "\nnot filled: %s\n", strings.ReplaceAll(strings.TrimSpace(row.err.Error()+"\n"+fault.HintOf(row.err)), "\n", "\n  "))
 			if n := len(row.logs); n > 0 {
-				fmt.Fprintf(out, "  test log: %s\n", filepath.Join(row.logs[n-1].folder, official.OutputName))
+				fmt.Fprintf(out, "  test log: %s\n", filepath.Join(row.logs[n-1].folder, swebench.OutputName))
 			}
 		}
 		var flaky []string

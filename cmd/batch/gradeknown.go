@@ -4,12 +4,12 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/results/predictions"
 	"batch.example/batch/run"
+	"batch.example/batch/swebench"
 )
 
 // check refuses predictions of instances that the dataset does not have.
-func (s *gradeSession) check(file predictions.File) error {
+func (s *gradeSession) check(file swebench.Predictions) error {
 	ids := make([]string, len(s.ds.Instances))
 	for i, in := range s.ds.Instances {
 		ids[i] = in.ID
@@ -19,12 +19,12 @@ func (s *gradeSession) check(file predictions.File) error {
 
 // checkInstances returns a usage fault that names the first prediction whose instance is not
 // among ids, those of dataset, and the id that is most similar.
-func checkInstances(file predictions.File, dataset string, ids []string) error {
+func checkInstances(file swebench.Predictions, dataset string, ids []string) error {
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		known[id] = true
 	}
-	var unknown []predictions.Prediction
+	var unknown []swebench.Prediction
 	for _, p := range file.List {
 		if !known[p.InstanceID] {
 			unknown = append(unknown, p)

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/results/predictions"
+	"batch.example/batch/swebench"
 )
 
 func TestPredictionsOfAnotherDatasetAreNamed(t *testing.T) {
-	p, err := predictions.Decode("p.json", []byte(`[{"instance_id":"django__django-1","model_patch":""},{"instance_id":"django__django-22","model_patch":""}]`))
+	p, err := swebench.DecodePredictions("p.json", []byte(`[{"instance_id":"django__django-1","model_patch":""},{"instance_id":"django__django-22","model_patch":""}]`))
 	if err != nil {
 		t.Fatal(err)
 	}

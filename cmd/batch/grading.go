@@ -18,18 +18,17 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
-	"batch.example/batch/results/predictions"
 	"batch.example/batch/run"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -131,13 +130,13 @@ func (s *gradeSession) predictions() ([]results.Prediction, error) {
 	case s.what.word != "":
 		return s.made(s.what.word), nil
 	}
-	read, err := predictions.Read(s.what.file)
+	read, err := swebench.ReadPredictions(s.what.file)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range read.List {
-		if _, err := official.ModelDir(p.Model); err != nil {
-			return nil, predictions.Fault(read.Name, p.Where, err)
+		if _, err := swebench.ModelDir(p.Model); err != nil {
+			return nil, swebench.PredictionsFault(read.Name, p.Where, err)
 		}
 	}
 	if err := s.check(read); err != nil {
@@ -164,7 +163,7 @@ func noneSelected(where string) *fault.Error {
 }
 
 // tellNotes shows what was noted about a file of predictions.
-func (s *gradeSession) tellNotes(read predictions.File) {
+func (s *gradeSession) tellNotes(read swebench.Predictions) {
 	const most = 5
 	for _, note := range read.Notes[:min(most, len(read.Notes))] {
 		s.tell(read.Name + ": " + note)
@@ -196,9 +195,9 @@ func (s *gradeSession) checkKnown() error {
 	if err != nil {
 		return err
 	}
-	has := predictions.File{Name: s.what.dir}
+	has := swebench.Predictions{Name: s.what.dir}
 	for _, id := range slices.Sorted(maps.Keys(snap.Patches)) {
-		has.List = append(has.List, predictions.Prediction{InstanceID: id})
+		has.List = append(has.List, swebench.Prediction{InstanceID: id})
 	}
 	return s.check(has)
 }

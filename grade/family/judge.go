@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -15,7 +16,7 @@ type rule func(logparse.Statuses, grade.Tests) outcome
 
 // outcome is what a rule says.
 type outcome struct {
-	failToPass, passToPass grade.Split
+	failToPass, passToPass swebench.Split
 	resolved               bool
 	why                    string // if it is not resolved, for a person; "" is made from the lists
 }
@@ -74,7 +75,7 @@ func (t *Task) Parse(ctx context.Context, r logparse.Rules) grade.Parse {
 // decide replaces the verdict of SWE-bench's rule by that of the family's.
 func (r *Reading) decide(j *grade.Judgement, tests grade.Tests) {
 	o := r.rule(j.Statuses, tests)
-	j.Tests = grade.TestsStatus{FailToPass: o.failToPass, PassToPass: o.passToPass}
+	j.Tests = swebench.TestsStatus{FailToPass: o.failToPass, PassToPass: o.passToPass}
 	j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedFull, true, vocab.VerdictResolved, ""
 	doubt := j.Doubt
 	j.Doubt = "" // a rule that resolves does without the tests that are not in the log
@@ -98,7 +99,7 @@ func (o outcome) reason(results int) string {
 }
 
 // failing names at most three tests.
-func failing(list string, s grade.Split) string {
+func failing(list string, s swebench.Split) string {
 	names := s.Failure[:min(3, len(s.Failure))]
 	more := ""
 	if len(s.Failure) > len(names) {
@@ -108,8 +109,8 @@ func failing(list string, s grade.Split) string {
 }
 
 // split sorts tests by ok, which says nothing of a test by its second value.
-func split(tests []string, ok func(test string) (success, counts bool)) grade.Split {
-	s := grade.Split{Success: []string{}, Failure: []string{}}
+func split(tests []string, ok func(test string) (success, counts bool)) swebench.Split {
+	s := swebench.Split{Success: []string{}, Failure: []string{}}
 	for _, test := range tests {
 		switch success, counts := ok(test); {
 		case !counts:

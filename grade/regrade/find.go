@@ -6,31 +6,31 @@ import (
 	"path/filepath"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/swebench"
 )
 
 // find lists the folders of instances in the tree, with the run ids that the reports get.
-func (c Config) find() (official.Found, error) {
+func (c Config) find() (swebench.Found, error) {
 	ids := map[string]bool{}
 	for _, in := range c.Dataset {
 		ids[in.ID] = true
 	}
-	found, err := official.Find(c.Tree, func(name string) bool { return ids[name] })
+	found, err := swebench.Find(c.Tree, func(name string) bool { return ids[name] })
 	if err != nil {
 		return found, err
 	}
 	if len(found.Folders) == 0 {
 		return found, c.nothing(found.Unknown)
 	}
-	paths := map[official.Folder]string{}
+	paths := map[swebench.Folder]string{}
 	for i := range found.Folders {
 		f := &found.Folders[i]
 		if c.RunID != "" || f.Run == "" {
 			f.Run = cmp.Or(c.RunID, DefaultRunID)
 		}
-		key := official.Folder{Run: f.Run, Model: f.Model, InstanceID: f.InstanceID}
+		key := swebench.Folder{Run: f.Run, Model: f.Model, InstanceID: f.InstanceID}
 		if other := paths[key]; other != "" {
 			return found, fault.Newf(fault.Usage, "two folders for %s of %s: %s and %s", f.InstanceID, f.Model, other, f.Path).
 				WithHint("give the tree of one of the runs, or leave out --run-id")
@@ -42,10 +42,10 @@ func (c Config) find() (official.Found, error) {
 
 // sameReport refuses runs whose final reports would be one file: model "a" in run "b.c" and
 // model "a.b" in run "c".
-func sameReport(folders []official.Folder) error {
-	first := map[string]official.Folder{}
+func sameReport(folders []swebench.Folder) error {
+	first := map[string]swebench.Folder{}
 	for _, f := range folders {
-		name, err := official.Final{Model: f.Model, RunID: f.Run}.Name()
+		name, err := swebench.Final{Model: f.Model, RunID: f.Run}.Name()
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func sameReport(folders []official.Folder) error {
 func (c Config) nothing(unknown []string) error {
 	if len(unknown) == 0 {
 		return fault.Newf(fault.Usage, "no log of an instance in %s", c.Tree).
-			WithHint("a tree of logs has folders such as <run>/<model>/<instance_id> with a %s", official.OutputName)
+			WithHint("a tree of logs has folders such as <run>/<model>/<instance_id> with a %s", swebench.OutputName)
 	}
 	ids := make([]string, len(c.Dataset))
 	for i, in := range c.Dataset {
@@ -75,10 +75,10 @@ func (c Config) nothing(unknown []string) error {
 }
 
 // runs groups the folders by run and model, in their order.
-func runs(folders []official.Folder) [][]official.Folder {
+func runs(folders []swebench.Folder) [][]swebench.Folder {
 	type key struct{ run, model string }
 	var order []key
-	groups := map[key][]official.Folder{}
+	groups := map[key][]swebench.Folder{}
 	for _, f := range folders {
 		k := key{f.Run, f.Model}
 		if groups[k] == nil {
@@ -86,7 +86,7 @@ func runs(folders []official.Folder) [][]official.Folder {
 		}
 		groups[k] = append(groups[k], f)
 	}
-	list := make([][]official.Folder, len(order))
+	list := make([][]swebench.Folder, len(order))
 	for i, k := range order {
 		list[i] = groups[k]
 	}

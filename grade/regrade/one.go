@@ -12,14 +12,14 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
-	"batch.example/batch/grade/official"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
 // task is one log to grade.
 type task struct {
 	in     dataset.Instance
-	folder official.Folder
+	folder swebench.Folder
 	counts bool
 }
 
@@ -37,18 +37,18 @@ func (c Config) one(ctx context.Context, t task) (outcome, error) {
 	if err != nil || o.reported {
 		return o, err
 	}
-	dir, err := official.Dir(c.Out, t.folder.Run, t.folder.Model, t.in.ID)
+	dir, err := swebench.LogDir(c.Out, t.folder.Run, t.folder.Model, t.in.ID)
 	if err != nil {
 		return o, err
 	}
-	if err := os.Remove(filepath.Join(dir, official.ReportName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(dir, swebench.ReportName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return o, fault.New(fault.Host, "removing a report that does not hold any more", err)
 	}
 	return o, nil
 }
 
 func (c Config) grade(ctx context.Context, t task) (outcome, error) {
-	files, err := official.Read(t.folder.Path)
+	files, err := swebench.ReadFiles(t.folder.Path)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -64,17 +64,17 @@ func (c Config) grade(ctx context.Context, t task) (outcome, error) {
 		o.present = false
 		return o, nil
 	}
-	var failure grade.Failure
+	var failure swebench.Failure
 	if o.Verdict != vocab.VerdictResolved {
 		failure = grade.Classify(logs(files))
 	}
-	o.entry = official.EntryOf(t.in.ID, o.Verdict, failure, o.Doubt)
+	o.entry = swebench.EntryOf(t.in.ID, o.Verdict, failure, o.Doubt)
 	return o, err
 }
 
 // judge grades test_output.txt and writes report.json.
-func (c Config) judge(ctx context.Context, t task, files official.Files, o *outcome) error {
-	j, err := c.Judge(ctx, t.in, files.Patch, files.Log())
+func (c Config) judge(ctx context.Context, t task, files swebench.Files, o *outcome) error {
+	j, err := c.Judge(ctx, t.in, files.Patch, grade.LogOf(files))
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -91,15 +91,15 @@ func (c Config) judge(ctx context.Context, t task, files official.Files, o *outc
 	}
 	o.Verdict, o.Why, o.Doubt, o.Suspicious = j.Verdict, j.Why, j.Doubt, j.Suspicious
 	o.reported = true
-	report, err := official.Report{InstanceID: t.in.ID, Judgement: j, Rules: c.Rules}.JSON()
+	report, err := j.Report(t.in.ID, c.Rules).JSON()
 	if err != nil {
 		return fault.New(fault.Bug, "writing report.json", err)
 	}
-	dir, err := official.Dir(c.Out, t.folder.Run, t.folder.Model, t.in.ID)
+	dir, err := swebench.LogDir(c.Out, t.folder.Run, t.folder.Model, t.in.ID)
 	if err != nil {
 		return err
 	}
-	return official.Files{Report: report}.Write(dir)
+	return swebench.Files{Report: report}.Write(dir)
 }
 
 // stopped is the verdict of an evaluation that ended before the tests.
@@ -107,11 +107,11 @@ func stopped(runLog []byte) (vocab.Verdict, string) {
 	if bytes.Contains(runLog, []byte(">>>>> Patch Apply Failed")) {
 		return vocab.VerdictNoApply, "the patch does not apply"
 	}
-	return vocab.VerdictInfrastructure, "the evaluation ended before the tests, see " + official.RunLogName
+	return vocab.VerdictInfrastructure, "the evaluation ended before the tests, see " + swebench.RunLogName
 }
 
 // logs are those that the harness looks at for the reason of a failure.
-func logs(f official.Files) string {
+func logs(f swebench.Files) string {
 	var list []string
 	for _, log := range [][]byte{f.Output, f.RunLog} {
 		if log != nil {

@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/results"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -45,7 +45,7 @@ type Graded struct {
 	Why        string // one line, empty if it is resolved
 	Doubt      string // as in [grade.Judgement]
 	Suspicious []string
-	entry      official.Entry
+	entry      swebench.Entry
 }
 
 // Report is the outcome of one model's run.
@@ -58,7 +58,7 @@ type Report struct {
 }
 
 // Run grades every log below c.Tree and writes the reports below c.Out: report.json of each
-// instance in [official.Dir], and the final report of each model's run. The logs stay where
+// instance in [swebench.LogDir], and the final report of each model's run. The logs stay where
 // they are. Files are replaced atomically, so that an interrupted Run leaves each as it was
 // or complete. The same input gives the same files.
 //
@@ -84,14 +84,14 @@ func Run(ctx context.Context, c Config) (reports []Report, unknown []string, err
 }
 
 // run grades the folders of one model's run.
-func (c Config) run(ctx context.Context, folders []official.Folder) (Report, error) {
+func (c Config) run(ctx context.Context, folders []swebench.Folder) (Report, error) {
 	r := Report{Model: folders[0].Model, RunID: folders[0].Run}
-	byID := map[string]official.Folder{}
+	byID := map[string]swebench.Folder{}
 	for _, f := range folders {
 		byID[f.InstanceID] = f
 	}
 	var work []task
-	final := official.Final{Model: r.Model, RunID: r.RunID, Rules: c.Rules}
+	final := swebench.Final{Model: r.Model, RunID: r.RunID, V4: c.Rules == logparse.V4}
 	for _, in := range c.Selected {
 		f, logged := byID[in.ID]
 		counts := !slices.Contains(c.Quarantined, in.ID)
@@ -122,7 +122,7 @@ func (c Config) run(ctx context.Context, folders []official.Folder) (Report, err
 		}
 	}
 	slices.SortFunc(r.Graded, func(a, b Graded) int { return strings.Compare(a.InstanceID, b.InstanceID) })
-	r.Path, err = official.WriteFinal(c.Out, final)
+	r.Path, err = swebench.WriteFinal(c.Out, final)
 	return r, err
 }
 

@@ -19,8 +19,8 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/grade/regrade"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -55,7 +55,7 @@ func between(text string) []byte {
 func TestEachKindOfFolder(t *testing.T) {
 	tree, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	script := []byte(": '" + grade.StartMarker("n0n") + "'\npytest\n: '" + grade.EndMarker("n0n") + "'\n")
-	for id, f := range map[string]official.Files{
+	for id, f := range map[string]swebench.Files{
 		"a__passes-1":  {Output: between("PASSED t"), Patch: []byte("p")},
 		"a__fails-1":   {Output: between("FAILED t")},
 		"a__empty-1":   {Patch: []byte{}},
@@ -115,7 +115,7 @@ report: ` + filepath.Join(out, "org__m.run1.json") + "\n"
 		t.Error("the report is complete")
 	}
 	for id, reported := range map[string]bool{"a__passes-1": true, "a__late-1": true, "a__sick-1": true, "a__empty-1": false, "a__noapply-1": false, "a__unasked-1": false} {
-		_, err := os.Stat(filepath.Join(out, official.LogRoot, "run1", "org__m", id, official.ReportName))
+		_, err := os.Stat(filepath.Join(out, swebench.LogRoot, "run1", "org__m", id, swebench.ReportName))
 		if reported != (err == nil) {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -138,13 +138,13 @@ func TestAReportThatDoesNotHoldAnyMoreIsRemoved(t *testing.T) {
 	folder := filepath.Join(tree, "r1/m1/a__b-1")
 	all := rows("a__b-1")
 	c := regrade.Config{Tree: tree, Out: out, Dataset: all, Selected: all, Judge: judge(logparse.V5)}
-	report := filepath.Join(out, official.LogRoot, "r1/m1/a__b-1", official.ReportName)
+	report := filepath.Join(out, swebench.LogRoot, "r1/m1/a__b-1", swebench.ReportName)
 	for _, tt := range []struct {
-		files official.Files
+		files swebench.Files
 		want  vocab.Verdict
 	}{
-		{official.Files{Output: between("PASSED t"), Patch: []byte{}}, vocab.VerdictResolved}, // the tests ran without a patch
-		{official.Files{RunLog: []byte(">>>>> Patch Apply Failed")}, vocab.VerdictNoApply},
+		{swebench.Files{Output: between("PASSED t"), Patch: []byte{}}, vocab.VerdictResolved}, // the tests ran without a patch
+		{swebench.Files{RunLog: []byte(">>>>> Patch Apply Failed")}, vocab.VerdictNoApply},
 	} {
 		if err := os.RemoveAll(folder); err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestAReportThatDoesNotHoldAnyMoreIsRemoved(t *testing.T) {
 func TestSeveralModelsHaveAReportEach(t *testing.T) {
 	tree, out := t.TempDir(), t.TempDir()
 	for _, dir := range []string{"r1/m1/a__b-1", "r1/m2/a__b-1", "r2/m1/a__b-1"} {
-		if err := (official.Files{Output: between("PASSED t")}).Write(filepath.Join(tree, dir)); err != nil {
+		if err := (swebench.Files{Output: between("PASSED t")}).Write(filepath.Join(tree, dir)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestSeveralModelsHaveAReportEach(t *testing.T) {
 func TestRunsWithOneReportNameAreRefused(t *testing.T) {
 	tree, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	for _, dir := range []string{"r1/a.b/a__b-1", "b.r1/a/a__b-1"} {
-		if err := (official.Files{Output: between("PASSED t")}).Write(filepath.Join(tree, dir)); err != nil {
+		if err := (swebench.Files{Output: between("PASSED t")}).Write(filepath.Join(tree, dir)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestATreeOfAnotherDatasetIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no log of an instance") {
 		t.Error(err)
 	}
-	if err := (official.Files{Output: []byte("x")}).Write(filepath.Join(tree, "a__b-2")); err != nil {
+	if err := (swebench.Files{Output: []byte("x")}).Write(filepath.Join(tree, "a__b-2")); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = regrade.Run(t.Context(), c)
@@ -222,7 +222,7 @@ func TestATreeOfAnotherDatasetIsRefused(t *testing.T) {
 
 func TestACanceledRunLeavesWholeFiles(t *testing.T) {
 	tree, out := t.TempDir(), t.TempDir()
-	if err := (official.Files{Output: between("PASSED t")}).Write(filepath.Join(tree, "a__b-1")); err != nil {
+	if err := (swebench.Files{Output: between("PASSED t")}).Write(filepath.Join(tree, "a__b-1")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -295,7 +295,7 @@ func TestRealLogsGiveTheOfficialReports(t *testing.T) {
 	if err != nil || len(reports) != 1 {
 		t.Fatal(err)
 	}
-	found, err := filepath.Glob(filepath.Join(tree, "logs", "run_evaluation", "*", "*", "*", official.ReportName))
+	found, err := filepath.Glob(filepath.Join(tree, "logs", "run_evaluation", "*", "*", "*", swebench.ReportName))
 	if err != nil || len(found) != 98 {
 		t.Fatal(len(found), err)
 	}
@@ -312,11 +312,11 @@ func TestRealLogsGiveTheOfficialReports(t *testing.T) {
 // graded by another row of its repository, which takes as long.
 func BenchmarkRegrade500(b *testing.B) {
 	tree, all := unpack(b), datasettest.Rows(b, "Verified-test")
-	found, err := official.Find(tree, func(id string) bool { return strings.Contains(id, "__") })
+	found, err := swebench.Find(tree, func(id string) bool { return strings.Contains(id, "__") })
 	if err != nil {
 		b.Fatal(err)
 	}
-	logs := map[string][]official.Folder{}
+	logs := map[string][]swebench.Folder{}
 	for _, f := range found.Folders {
 		repo := f.InstanceID[:strings.LastIndex(f.InstanceID, "-")]
 		logs[repo] = append(logs[repo], f)
@@ -327,7 +327,7 @@ func BenchmarkRegrade500(b *testing.B) {
 		if len(from) == 0 {
 			from = found.Folders
 		}
-		files, err := official.Read(from[i%len(from)].Path)
+		files, err := swebench.ReadFiles(from[i%len(from)].Path)
 		if err != nil {
 			b.Fatal(err)
 		}

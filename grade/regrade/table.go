@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -79,7 +79,7 @@ func (r Report) unresolved(w io.Writer) {
 		}
 	}
 	if n > namesShown {
-		fmt.Fprintf(w, "unresolved: %d more: see tests_status in their %s\n", n-namesShown, official.ReportName)
+		fmt.Fprintf(w, "unresolved: %d more: see tests_status in their %s\n", n-namesShown, swebench.ReportName)
 	}
 }
 

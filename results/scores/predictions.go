@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/results/predictions"
+	"batch.example/batch/swebench"
 )
 
 // predicted are the predictions of a submission.
@@ -67,8 +67,8 @@ func readPredictions(dir string) (*predicted, string, error) {
 // an old row without one has an empty one.
 func parsePredictions(path string, data []byte) (*predicted, error) {
 	p := &predicted{empty: map[string]bool{}}
-	_, err := predictions.Scan(path, data, func(one predictions.Prediction) error {
-		if one.Unfit != nil && !errors.Is(one.Unfit, predictions.ErrNoPatch) {
+	_, err := swebench.ScanPredictions(path, data, func(one swebench.Prediction) error {
+		if one.Unfit != nil && !errors.Is(one.Unfit, swebench.ErrNoPatch) {
 			return one.Unfit
 		}
 		if _, twice := p.empty[one.InstanceID]; !twice {

@@ -13,13 +13,13 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/swebench"
 )
 
 // Request says which predictions of a run directory are graded, and how. Output, Instances
@@ -195,7 +195,7 @@ func (d *Directory) check() error {
 		return nil
 	}
 	for _, p := range d.Import {
-		if _, err := official.ModelDir(p.Model); err != nil {
+		if _, err := swebench.ModelDir(p.Model); err != nil {
 			return fault.New(fault.Usage, "the prediction of "+p.InstanceID, err)
 		}
 	}

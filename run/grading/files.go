@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/swebench"
 )
 
 // writeFiles writes the files of the execution whose verdict counts into the instance's folder
@@ -57,7 +57,7 @@ func (x *execution) keepRepeat(done []*execution) error {
 
 // folder returns the folder of an instance, in which no files of another patch are left.
 func (w *worker) folder(j Job) (string, error) {
-	dir, err := official.Dir(w.Dir, w.RunID, j.Prediction.Model, j.Instance.ID)
+	dir, err := swebench.LogDir(w.Dir, w.RunID, j.Prediction.Model, j.Instance.ID)
 	if err != nil {
 		return "", fault.New(fault.Instance, "", err)
 	}
@@ -79,7 +79,7 @@ func removeOther(dir string, patch []byte) error {
 		folders = append(folders, folder)
 	}
 	for _, folder := range slices.Backward(folders) {
-		old, err := os.ReadFile(filepath.Join(folder, official.PatchName))
+		old, err := os.ReadFile(filepath.Join(folder, swebench.PatchName))
 		if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(old, patch) {
 			continue
 		}
@@ -87,7 +87,7 @@ func removeOther(dir string, patch []byte) error {
 			return err
 		}
 		// The patch is removed last: after a crash it still says whose files these are.
-		for _, name := range []string{official.ReportName, official.OutputName, official.ScriptName, official.RunLogName, official.PatchName} {
+		for _, name := range []string{swebench.ReportName, swebench.OutputName, swebench.ScriptName, swebench.RunLogName, swebench.PatchName} {
 			if gone := os.Remove(filepath.Join(folder, name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 				return gone
 			}
@@ -105,7 +105,7 @@ func (x *execution) writeFiles(dir string) error {
 		return err
 	}
 	// What an earlier grade left must not be read beside the new files.
-	for name, data := range map[string][]byte{official.ReportName: files.Report, official.OutputName: files.Output, official.ScriptName: files.Script} {
+	for name, data := range map[string][]byte{swebench.ReportName: files.Report, swebench.OutputName: files.Output, swebench.ScriptName: files.Script} {
 		if data != nil {
 			continue
 		}
@@ -123,9 +123,9 @@ func (x *execution) writeFiles(dir string) error {
 
 // files are those of the execution's folder. Like the harness's, one without a graded log has
 // no report.
-func (x *execution) files() (f official.Files, err error) {
+func (x *execution) files() (f swebench.Files, err error) {
 	e := x.evidence
-	f = official.Files{RunLog: e.RunLog, Patch: x.job.Prediction.Patch}
+	f = swebench.Files{RunLog: e.RunLog, Patch: x.job.Prediction.Patch}
 	if f.RunLog == nil {
 		f.RunLog = []byte{}
 	}
@@ -141,7 +141,7 @@ func (x *execution) files() (f official.Files, err error) {
 	}
 	report := *x.judgement
 	report.Resolved = report.Resolved && x.grade.Verdict.Counts() && *x.grade.Resolved()
-	f.Report, err = official.Report{InstanceID: x.job.Instance.ID, Judgement: report, Rules: x.Rules}.JSON()
+	f.Report, err = report.Report(x.job.Instance.ID, x.Rules).JSON()
 	if err != nil {
 		return f, fault.New(fault.Bug, "writing the report of "+x.job.Instance.ID, err)
 	}

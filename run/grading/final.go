@@ -11,11 +11,11 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -29,8 +29,8 @@ func Final(dir, runID string, rules logparse.Rules, asked []string, predictions 
 		_, found := slices.BinarySearch(quarantined, id)
 		return found
 	}
-	f := official.Final{
-		RunID: runID, Rules: rules, Instances: slices.DeleteFunc(slices.Clone(asked), out), Leftovers: &official.Leftovers{},
+	f := swebench.Final{
+		RunID: runID, V4: rules == logparse.V4, Instances: slices.DeleteFunc(slices.Clone(asked), out), Engine: true,
 	}
 	for _, id := range asked {
 		if out(id) {
@@ -50,7 +50,7 @@ func Final(dir, runID string, rules logparse.Rules, asked []string, predictions 
 		}
 	}
 	f.Model = name
-	return official.WriteFinal(dir, f)
+	return swebench.WriteFinal(dir, f)
 }
 
 const (
@@ -87,7 +87,7 @@ func finalName(dir string, predictions []results.Prediction) (name string, other
 }
 
 // removeFinal removes a final report, if it is there.
-func removeFinal(dir string, f official.Final) error {
+func removeFinal(dir string, f swebench.Final) error {
 	name, err := f.Name()
 	if err == nil {
 		err = os.Remove(filepath.Join(dir, name))
@@ -103,15 +103,15 @@ func KeyOf(p results.Prediction) grades.Prediction {
 	return grades.Prediction{InstanceID: p.InstanceID, Attempt: p.Attempt, Patch: grades.PatchDigest(p.Text)}
 }
 
-func finalEntry(dir string, p results.Prediction, g grades.Grade) official.Entry {
+func finalEntry(dir string, p results.Prediction, g grades.Grade) swebench.Entry {
 	if g.Verdict == "" { // the harness asks only whether there is a patch
-		return official.Entry{InstanceID: p.InstanceID, Empty: len(bytes.TrimSpace(p.Patch)) == 0}
+		return swebench.Entry{InstanceID: p.InstanceID, Empty: len(bytes.TrimSpace(p.Patch)) == 0}
 	}
-	var failure grade.Failure
+	var failure swebench.Failure
 	if g.Log != "" && g.Verdict != vocab.VerdictResolved {
-		if files, err := official.Read(filepath.Join(dir, filepath.FromSlash(g.Log))); err == nil { // the failure is advice
+		if files, err := swebench.ReadFiles(filepath.Join(dir, filepath.FromSlash(g.Log))); err == nil { // the failure is advice
 			failure = grade.Classify(string(files.Output) + "\n" + string(files.RunLog))
 		}
 	}
-	return official.EntryOf(p.InstanceID, g.Verdict, failure, g.Doubt)
+	return swebench.EntryOf(p.InstanceID, g.Verdict, failure, g.Doubt)
 }

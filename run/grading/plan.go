@@ -9,11 +9,11 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -64,7 +64,7 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 	var plan []Planned
 	for _, prediction := range predictions {
 		if in, asked := byID[prediction.InstanceID]; asked {
-			if _, err := official.ModelDir(prediction.Model); err != nil {
+			if _, err := swebench.ModelDir(prediction.Model); err != nil {
 				return nil, fault.New(fault.Usage, "the prediction of "+in.ID, err)
 			}
 			plan = append(plan, Planned{Job: Job{Instance: in, Prediction: prediction}})

@@ -13,18 +13,18 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/official"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/selections"
+	"batch.example/batch/swebench"
 )
 
 // Write makes the directory's predictions of what was selected, with the trajectories and
 // grades of the chosen attempts. It can be called again.
 func (s *Selecting) Write() error {
 	model := s.model()
-	if _, err := official.ModelDir(model); err != nil {
+	if _, err := swebench.ModelDir(model); err != nil {
 		return fault.New(fault.Usage, "naming the predictions", err)
 	}
 	var list []results.Prediction

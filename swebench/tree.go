@@ -1,20 +1,16 @@
-package official
+package swebench
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/grade"
 	"batch.example/batch/internal/atomicfile"
-	"batch.example/batch/internal/lazy"
 )
 
 // The names of the files in an instance's folder.
@@ -47,9 +43,9 @@ func part(what, name string) (string, error) {
 	return name, nil
 }
 
-// Dir returns the folder of an instance's logs below root. The error is a usage fault for
+// LogDir returns the folder of an instance's logs below root. The error is a usage fault for
 // names that cannot be folders.
-func Dir(root, runID, model, instanceID string) (string, error) {
+func LogDir(root, runID, model, instanceID string) (string, error) {
 	run, err := part("run id", runID)
 	dir, errModel := ModelDir(model)
 	id, errID := part("instance_id", instanceID)
@@ -95,8 +91,8 @@ func write(data []byte) func(io.Writer) error {
 	}
 }
 
-// Read reads the folder of an instance. Files that do not exist are nil.
-func Read(dir string) (Files, error) {
+// ReadFiles reads the folder of an instance. Files that do not exist are nil.
+func ReadFiles(dir string) (Files, error) {
 	var f Files
 	for _, file := range []struct {
 		name string
@@ -111,21 +107,6 @@ func Read(dir string) (Files, error) {
 		*file.data = data
 	}
 	return f, nil
-}
-
-// Log returns what the files say about a test run, for a judgement. Of batch's own files, the
-// script says by which markers the tests' part of the output is found.
-func (f Files) Log() grade.Log { return grade.Log{Text: f.Output, Nonce: nonce(f.Script)} }
-
-var startMarker = lazy.Regexp(regexp.QuoteMeta(grade.StartMarker("")) + ` ([0-9A-Za-z]+)`)
-
-// nonce finds the nonce of batch's own markers in an eval script, or returns "".
-func nonce(script []byte) string {
-	m := startMarker().FindSubmatch(script)
-	if m == nil || !bytes.Contains(script, []byte(grade.EndMarker(string(m[1])))) {
-		return ""
-	}
-	return string(m[1])
 }
 
 // readRegular is os.ReadFile, which would wait for ever for the writer of a named pipe. What

@@ -1,4 +1,4 @@
-package official
+package swebench
 
 import (
 	"io/fs"

@@ -1,4 +1,4 @@
-package official_test
+package swebench_test
 
 import (
 	"os"
@@ -8,15 +8,15 @@ import (
 
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/grade/official"
+	"batch.example/batch/swebench"
 )
 
 // The files in testdata were written by the harness, for the same predictions.
 func TestTheFinalReportIsThatOfTheHarness(t *testing.T) {
-	f := official.Final{
+	f := swebench.Final{
 		Model: "org/m", RunID: "r1",
 		Instances: []string{"é__b-2", "a__a-1", "c__c-1", "d__d-1", "e__e-1", "f__f-1", "g__g-1", "h__h-1"},
-		Predictions: []official.Entry{
+		Predictions: []swebench.Entry{
 			{InstanceID: "é__b-2", Reported: true, Resolved: true},
 			{InstanceID: "a__a-1", Reported: true, Failure: grade.Classify("ModuleNotFoundError: x\n\nCould not resolve host: y")},
 			{InstanceID: "c__c-1", Reported: true, Failure: grade.Classify("collected 0 items")},
@@ -32,11 +32,11 @@ func TestTheFinalReportIsThatOfTheHarness(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Rules = rules
+		f.V4 = rules == logparse.V4
 		if rules == logparse.V4 { // it writes these where it has no engine
-			f.Leftovers = &official.Leftovers{}
+			f.Engine = true
 		}
-		path, err := official.WriteFinal(dir, f)
+		path, err := swebench.WriteFinal(dir, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,12 +50,12 @@ func TestTheFinalReportIsThatOfTheHarness(t *testing.T) {
 }
 
 func TestAReportHasTheMembersOfItsRules(t *testing.T) {
-	tests := grade.TestsStatus{FailToPass: grade.Split{Success: []string{"a <é>\x7f"}}}
+	tests := swebench.TestsStatus{FailToPass: swebench.Split{Success: []string{"a <é>\x7f"}}}
 	for _, c := range []struct {
-		report official.Report
+		report swebench.Report
 		want   string
 	}{
-		{official.Report{InstanceID: "i", NoPatch: true}, `{
+		{swebench.Report{InstanceID: "i", NoPatch: true}, `{
     "i": {
         "patch_is_None": true,
         "patch_exists": false,
@@ -64,7 +64,7 @@ func TestAReportHasTheMembersOfItsRules(t *testing.T) {
         "infra_failure": false
     }
 }`},
-		{official.Report{InstanceID: "i", Judgement: grade.Judgement{Failure: grade.Failure{Tier: grade.Environment, Reason: "out_of_memory"}}}, `{
+		{grade.Judgement{Failure: swebench.Failure{Tier: swebench.Environment, Reason: "out_of_memory"}}.Report("i", logparse.V5), `{
     "i": {
         "patch_is_None": false,
         "patch_exists": true,
@@ -74,7 +74,7 @@ func TestAReportHasTheMembersOfItsRules(t *testing.T) {
         "infra_failure_reason": "out_of_memory"
     }
 }`},
-		{official.Report{InstanceID: "i", Judgement: grade.Judgement{Found: true, Resolved: true, Tests: tests}, Rules: logparse.V4}, `{
+		{grade.Judgement{Found: true, Resolved: true, Tests: tests}.Report("i", logparse.V4), `{
     "i": {
         "patch_is_None": false,
         "patch_exists": true,
@@ -112,20 +112,20 @@ func TestAReportHasTheMembersOfItsRules(t *testing.T) {
 
 func TestNamesThatAreNoFolderAreRefused(t *testing.T) {
 	for _, name := range []string{"..", ".", "a\x00", strings.Repeat("m", 300)} {
-		if dir, err := official.Dir("/out", "run", name, "id"); err == nil {
+		if dir, err := swebench.LogDir("/out", "run", name, "id"); err == nil {
 			t.Errorf("model %q: %s", name, dir)
 		}
-		if dir, err := official.Dir("/out", name, "model", "id"); err == nil {
+		if dir, err := swebench.LogDir("/out", name, "model", "id"); err == nil {
 			t.Errorf("run %q: %s", name, dir)
 		}
 	}
-	if dir, err := official.Dir("/out", "run", "a/../b", "id"); err != nil || dir != "/out/logs/run_evaluation/run/a__..__b/id" {
+	if dir, err := swebench.LogDir("/out", "run", "a/../b", "id"); err != nil || dir != "/out/logs/run_evaluation/run/a__..__b/id" {
 		t.Error(dir, err)
 	}
-	if dir, err := official.Dir("/out", "run", `a\b`, "id"); err != nil || dir != `/out/logs/run_evaluation/run/a\b/id` {
+	if dir, err := swebench.LogDir("/out", "run", `a\b`, "id"); err != nil || dir != `/out/logs/run_evaluation/run/a\b/id` {
 		t.Error(dir, err) // as the harness has it
 	}
-	if dir, err := official.Dir("/out", "run", "", "id"); err != nil || dir != "/out/logs/run_evaluation/run/None/id" {
+	if dir, err := swebench.LogDir("/out", "run", "", "id"); err != nil || dir != "/out/logs/run_evaluation/run/None/id" {
 		t.Error(dir, err)
 	}
 }
@@ -142,10 +142,10 @@ func TestTreesOfLogs(t *testing.T) {
 		{"x/id", "x/id", "/None"},
 	} {
 		root := t.TempDir()
-		if err := (official.Files{Output: []byte{}}).Write(filepath.Join(root, c.path)); err != nil {
+		if err := (swebench.Files{Output: []byte{}}).Write(filepath.Join(root, c.path)); err != nil {
 			t.Fatal(err)
 		}
-		if err := (official.Files{Output: []byte{}}).Write(filepath.Join(root, c.path, "..", "other")); err != nil {
+		if err := (swebench.Files{Output: []byte{}}).Write(filepath.Join(root, c.path, "..", "other")); err != nil {
 			t.Fatal(err)
 		}
 		tree := filepath.Join(root, "link")
@@ -155,7 +155,7 @@ func TestTreesOfLogs(t *testing.T) {
 		if c.tree == "" {
 			tree = root
 		}
-		found, err := official.Find(tree, func(id string) bool { return id == "id" })
+		found, err := swebench.Find(tree, func(id string) bool { return id == "id" })
 		if err != nil || len(found.Folders) != 1 {
 			t.Errorf("%s: %+v, %v", c.path, found, err)
 			continue
@@ -167,7 +167,7 @@ func TestTreesOfLogs(t *testing.T) {
 			t.Errorf("%s: unknown %q", c.path, found.Unknown)
 		}
 	}
-	if _, err := official.Find(filepath.Join(t.TempDir(), "absent"), func(string) bool { return false }); err == nil {
+	if _, err := swebench.Find(filepath.Join(t.TempDir(), "absent"), func(string) bool { return false }); err == nil {
 		t.Error("a tree that does not exist is read")
 	}
 }
@@ -175,7 +175,7 @@ func TestTreesOfLogs(t *testing.T) {
 func TestLinksInATreeAreFollowedOnce(t *testing.T) {
 	tree, away := t.TempDir(), t.TempDir()
 	for _, dir := range []string{filepath.Join(away, "m", "id"), filepath.Join(away, "other"), filepath.Join(tree, "r1", "m1", "id")} {
-		if err := (official.Files{Output: []byte{}}).Write(dir); err != nil {
+		if err := (swebench.Files{Output: []byte{}}).Write(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestLinksInATreeAreFollowedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, err := official.Find(tree, func(id string) bool { return id == "id" })
+	found, err := swebench.Find(tree, func(id string) bool { return id == "id" })
 	var got []string
 	for _, f := range found.Folders {
 		got = append(got, f.Run+"/"+f.Model)
@@ -203,15 +203,15 @@ func TestLinksInATreeAreFollowedOnce(t *testing.T) {
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	want := official.Files{RunLog: []byte("l"), Patch: []byte{}, Script: []byte("s"), Output: []byte("\xff\r\n"), Report: []byte("{}")}
+	want := swebench.Files{RunLog: []byte("l"), Patch: []byte{}, Script: []byte("s"), Output: []byte("\xff\r\n"), Report: []byte("{}")}
 	if err := want.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	got, err := official.Read(dir)
+	got, err := swebench.ReadFiles(dir)
 	if err != nil || string(got.Output) != "\xff\r\n" || got.Patch == nil || string(got.Report) != "{}" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := official.Read(filepath.Join(dir, "c")); err != nil || got.Output != nil {
+	if got, err := swebench.ReadFiles(filepath.Join(dir, "c")); err != nil || got.Output != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

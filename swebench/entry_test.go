@@ -1,30 +1,30 @@
-package official_test
+package swebench_test
 
 import (
 	"strings"
 	"testing"
 
 	"batch.example/batch/grade"
-	"batch.example/batch/grade/official"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
 func TestTheFinalReportBlamesAsVerdictsDo(t *testing.T) {
 	killed, late := grade.Classify("\nKilled\n"), grade.Classify("Timeout error: 60 seconds exceeded")
-	var entries []official.Entry
+	var entries []swebench.Entry
 	var ids []string
 	for _, v := range vocab.Verdicts() {
 		for _, f := range []struct {
 			name    string
-			failure grade.Failure
-		}{{"plain", grade.Failure{}}, {"killed", killed}, {"late", late}} {
+			failure swebench.Failure
+		}{{"plain", swebench.Failure{}}, {"killed", killed}, {"late", late}} {
 			id := string(v) + "-" + f.name
 			ids = append(ids, id)
-			entries = append(entries, official.EntryOf(id, v, f.failure, ""))
+			entries = append(entries, swebench.EntryOf(id, v, f.failure, ""))
 		}
 	}
 	entries[4].Doubt = "a test is not in the log"
-	text, err := official.Final{Model: "m", RunID: "r", Instances: ids, Predictions: entries}.JSON()
+	text, err := swebench.Final{Model: "m", RunID: "r", Instances: ids, Predictions: entries}.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package predictions
+package swebench
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ type Prediction struct {
 	Model      string // model_name_or_path; empty if the file does not have it
 	Patch      string // empty if it is null
 	Where      string // "line 3" or "entry 2"; empty if it is not known
-	Text       []byte // the entry as JSON, with its other members; valid until [Scan] returns
+	Text       []byte // the entry as JSON, with its other members; valid until [ScanPredictions] returns
 
 	// Unfit says why the entry cannot be used as a prediction, as in `model_patch has to be a
 	// string`. The Model and the Patch are then what could be read of them. Nil: it can.
@@ -42,30 +42,30 @@ type About struct {
 	Times map[string]int // how often the file has an instance; only those that it has more than once
 }
 
-// File is a file of predictions, with each instance's last, in the order in which the file
+// Predictions is a file of predictions, with each instance's last, in the order in which the file
 // first has the instances.
-type File struct {
+type Predictions struct {
 	Name string
 	List []Prediction
 	About
 }
 
-// Read reads the file at path, as [Decode] does.
-func Read(path string) (File, error) {
+// ReadPredictions reads the file at path, as [DecodePredictions] does.
+func ReadPredictions(path string) (Predictions, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return File{}, fault.New(fault.Usage, "reading predictions", err)
+		return Predictions{}, fault.New(fault.Usage, "reading predictions", err)
 	}
-	return Decode(path, data)
+	return DecodePredictions(path, data)
 }
 
-// Decode reads a file of predictions that are to be used: each has to be fit, and its instance
-// the possible name of a folder. A file without predictions is refused. See [Scan].
-func Decode(name string, data []byte) (File, error) {
-	f := File{Name: name}
+// DecodePredictions reads a file of predictions that are to be used: each has to be fit, and its instance
+// the possible name of a folder. A file without predictions is refused. See [ScanPredictions].
+func DecodePredictions(name string, data []byte) (Predictions, error) {
+	f := Predictions{Name: name}
 	at := map[string]int{}
 	var err error
-	f.About, err = Scan(name, data, func(p Prediction) error {
+	f.About, err = ScanPredictions(name, data, func(p Prediction) error {
 		p.Text = nil // it would keep the whole file in memory
 		if err := errors.Join(p.Unfit, p.CheckNames()); err != nil {
 			return err
@@ -79,15 +79,15 @@ func Decode(name string, data []byte) (File, error) {
 		return nil
 	})
 	if err == nil && len(f.List) == 0 {
-		err = Fault(name, "", errors.New("it has no predictions"))
+		err = PredictionsFault(name, "", errors.New("it has no predictions"))
 	}
 	if err != nil {
-		return File{}, err
+		return Predictions{}, err
 	}
 	return f, nil
 }
 
-// Scan reads a file of predictions: a JSON list of rows, a JSON object of rows by instance, or
+// ScanPredictions reads a file of predictions: a JSON list of rows, a JSON object of rows by instance, or
 // rows that follow each other, such as one per line. The content says which it is. It calls
 // take with each row in the file's order; a later row of an instance replaces the earlier one.
 //
@@ -100,10 +100,10 @@ func Decode(name string, data []byte) (File, error) {
 // A byte order mark, NaN and Infinity, bytes that are not UTF-8 and commas too many are read
 // over, and named in [About.Form]. In Text, a byte that is not UTF-8 is the escape that Python's
 // surrogateescape gives it (\udce9), and NaN is null. A row whose instance is known, but which is
-// not a prediction, is taken as an unfit one. All else, and an error of take, ends Scan: the
+// not a prediction, is taken as an unfit one. All else, and an error of take, ends the reading: the
 // error is a usage fault that names the file, and the line or entry; what was taken before
 // stands in the file before that place.
-func Scan(name string, data []byte, take func(Prediction) error) (About, error) {
+func ScanPredictions(name string, data []byte, take func(Prediction) error) (About, error) {
 	d := decoder{file: name, first: map[string]string{}, each: take}
 	if err := d.clean(data); err != nil {
 		return d.about, err
@@ -112,15 +112,15 @@ func Scan(name string, data []byte, take func(Prediction) error) (About, error) 
 	return d.about, err
 }
 
-// Row reads the Text of a prediction again.
-func Row(instance string, text []byte) Prediction {
+// PredictionOf reads the Text of a prediction again.
+func PredictionOf(instance string, text []byte) Prediction {
 	p, err := readRow(instance, text)
 	p.Unfit = err
 	return p
 }
 
-// Fault is the usage fault of a file of predictions, about the line or entry where.
-func Fault(file, where string, err error) *fault.Error {
+// PredictionsFault is the usage fault of a file of predictions, about the line or entry where.
+func PredictionsFault(file, where string, err error) *fault.Error {
 	if where != "" {
 		where += ": "
 	}
@@ -139,7 +139,7 @@ type decoder struct {
 	surplus bool // a comma that separates nothing was noted
 }
 
-func (d *decoder) fault(where string, err error) error { return Fault(d.file, where, err) }
+func (d *decoder) fault(where string, err error) error { return PredictionsFault(d.file, where, err) }
 
 // differs notes once how the form of the file differs.
 func (d *decoder) differs(how string) { d.about.Form = append(d.about.Form, how) }

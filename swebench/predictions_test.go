@@ -1,4 +1,4 @@
-package predictions_test
+package swebench_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/results/predictions"
+	"batch.example/batch/swebench"
 )
 
 func TestFormsOfPredictions(t *testing.T) {
@@ -31,7 +31,7 @@ func TestFormsOfPredictions(t *testing.T) {
 		"twice":                     {"preds.json", `[{"instance_id":"a","model_patch":"1"},{"instance_id":"b","model_patch":"2"},{"instance_id":"a","model_patch":"3"}]`, "a//3 b//2"},
 		"twice in object":           {"preds.json", `{"a":{"model_patch":"1"},"a":{"model_patch":"2"}}`, "a//2"},
 	} {
-		p, err := predictions.Decode(c.file, []byte(c.text))
+		p, err := swebench.DecodePredictions(c.file, []byte(c.text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -84,7 +84,7 @@ func TestBadPredictionsAreNamed(t *testing.T) {
 		{"p.jsonl", "{\"instance_id\":\"a\",\"model_patch\":\"p\"}\n{\"instance_id\":\"\xff\"}\n", "line 2: instance_id has half of a surrogate pair, or a byte that is not UTF-8"},
 		{"p.jsonl", `{"org":"a","repo":"b","number":"x","fix_patch":""}`, "line 1: org, repo and number"},
 	} {
-		_, err := predictions.Decode(c.file, []byte(c.text))
+		_, err := swebench.DecodePredictions(c.file, []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) || fault.KindOf(err) != fault.Usage {
 			t.Errorf("%s: %v, want %q", c.text, err, c.want)
 		}
@@ -99,7 +99,7 @@ func TestWhatIsToleratedIsNamed(t *testing.T) {
 		`{"instance_id": "a", "model_patch": ""}`:                        "is rows that follow each other",
 		`{"a": {"model_patch": "NaN", "x": "\ud83d\ude00", "y": [1,2]}}`: "",
 	} {
-		f, err := predictions.Decode("f", []byte(text))
+		f, err := swebench.DecodePredictions("f", []byte(text))
 		if got := strings.Join(f.Form, "; "); err != nil || got != want {
 			t.Errorf("%s: %q, %v, want %q", text, got, err, want)
 		}
@@ -112,7 +112,7 @@ func TestAnEntryKeepsItsText(t *testing.T) {
 		"{\"model_patch\":\"\",\"x\":\"caf\xe9\\\\\xff\"}":             `{"model_patch":"","x":"caf\udce9\\\udcff"}`,
 		`{ "model_patch" : "\u00E9" }`:                                 `{ "model_patch" : "\u00E9" }`,
 	} {
-		_, err := predictions.Scan("f", []byte(`{"a": `+text+"}"), func(p predictions.Prediction) error {
+		_, err := swebench.ScanPredictions("f", []byte(`{"a": `+text+"}"), func(p swebench.Prediction) error {
 			if string(p.Text) != want || p.Unfit != nil {
 				t.Errorf("%s: %s, %v, want %s", text, p.Text, p.Unfit, want)
 			}
@@ -127,7 +127,7 @@ func TestAnEntryKeepsItsText(t *testing.T) {
 // A byte that is not UTF-8 could be any character of the patch: it is not graded as one.
 func TestAPatchThatIsNoTextIsUnfit(t *testing.T) {
 	n := 0
-	_, err := predictions.Scan("f", []byte("{\"a\": {\"model_patch\": \"+caf\xe9\"}, \"b\": 7}"), func(p predictions.Prediction) error {
+	_, err := swebench.ScanPredictions("f", []byte("{\"a\": {\"model_patch\": \"+caf\xe9\"}, \"b\": 7}"), func(p swebench.Prediction) error {
 		if n++; p.Unfit == nil || p.InstanceID == "a" && p.Patch == "" {
 			t.Errorf("%+v", p)
 		}
@@ -139,7 +139,7 @@ func TestAPatchThatIsNoTextIsUnfit(t *testing.T) {
 }
 
 func TestRepeatedInstancesAreCounted(t *testing.T) {
-	f, err := predictions.Decode("f", []byte(`[{"instance_id":"a","model_patch":"1"},{"instance_id":"b","model_patch":""},{"instance_id":"a","model_patch":"2"},{"instance_id":"a","model_patch":"3"}]`))
+	f, err := swebench.DecodePredictions("f", []byte(`[{"instance_id":"a","model_patch":"1"},{"instance_id":"b","model_patch":""},{"instance_id":"a","model_patch":"2"},{"instance_id":"a","model_patch":"3"}]`))
 	if err != nil || len(f.Times) != 1 || f.Times["a"] != 3 || len(f.List) != 2 {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -154,8 +154,8 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, err := predictions.Scan("f", data, func(p predictions.Prediction) error {
-			again := predictions.Row(p.InstanceID, p.Text)
+		_, err := swebench.ScanPredictions("f", data, func(p swebench.Prediction) error {
+			again := swebench.PredictionOf(p.InstanceID, p.Text)
 			null := strings.Contains(string(p.Text), "null") // which may have been NaN
 			if !json.Valid(p.Text) || again.InstanceID != p.InstanceID || again.Model != p.Model || again.Patch != p.Patch || !null && (again.Unfit == nil) != (p.Unfit == nil) {
 				t.Errorf("%q: %+v, again %+v", p.Text, p, again)
@@ -175,7 +175,7 @@ func FuzzPredictions(f *testing.F) {
 	f.Add("p.json", []byte("{\n\"instance_id\":\"a\",\n\"patch\":\"\"}\n{"))
 	f.Add("p.jsonl", []byte("{\"org\":\"a\",\"repo\":\"b\",\"number\":1,\"fix_patch\":\"\"}\n"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		p, err := predictions.Decode(name, data)
+		p, err := swebench.DecodePredictions(name, data)
 		if err != nil {
 			var bad *fault.Error
 			if !errors.As(err, &bad) || bad.Kind != fault.Usage {

@@ -1,0 +1,163 @@
+package swebench
+
+import (
+	"slices"
+
+	"batch.example/batch/internal/python"
+	"batch.example/batch/vocab"
+)
+
+// Entry is what the final report says about one prediction.
+type Entry struct {
+	InstanceID string
+	Empty      bool // there is no patch, so that nothing was run
+	Reported   bool // it has a report.json
+	Resolved   bool
+	// Failure is what its test_output.txt and run_instance.log say, joined by "\n". It is
+	// not looked at where the prediction is resolved.
+	Failure Failure
+	Doubt   string // why the verdict may be wrong
+}
+
+// EntryOf is the entry of a prediction with a verdict. The final report blames what the
+// verdict blames. Only a prediction that was judged by its tests is completed; one whose
+// evaluation ended otherwise is an error, as in the harness. Infrastructure failures are
+// those by the verdict: what logs say does not make one, since tests can print it. Failure
+// gives its reason, and what is ambiguous.
+func EntryOf(id string, v vocab.Verdict, failure Failure, doubt string) Entry {
+	e := Entry{InstanceID: id, Empty: v == vocab.VerdictEmpty, Resolved: v == vocab.VerdictResolved, Failure: failure, Doubt: doubt}
+	e.Reported = e.Resolved || v == vocab.VerdictUnresolved
+	environment := failure.Tier == Environment
+	switch {
+	case v == vocab.VerdictInfrastructure && !environment:
+		e.Failure = Failure{Tier: Environment, Reason: "infrastructure"}
+	case v != vocab.VerdictInfrastructure && environment:
+		e.Failure = Failure{}
+	}
+	return e
+}
+
+// Final is the final report of a run: <model>.<run_id>.json.
+type Final struct {
+	Model string // of the first prediction
+	RunID string
+	V4    bool // with the members of release 4.1.0
+	// Instances are the ids of all instances asked for.
+	Instances []string
+	// Predictions may be more than those of Instances, as the harness's may.
+	Predictions []Entry
+	// Engine says that one was used: the report has that nothing of the run remains on it.
+	Engine bool
+	// Quarantined are ids that were taken out of Instances and Predictions before. The
+	// members about them follow those of the harness; without any there are no such members.
+	Quarantined []string
+}
+
+// Name returns the name of the file. The error is that of [ModelDir].
+func (f Final) Name() (string, error) {
+	model, err := ModelDir(f.Model)
+	return model + "." + f.RunID + ".json", err
+}
+
+// JSON returns the text of the file, which ends with a newline.
+func (f Final) JSON() ([]byte, error) {
+	text, err := python.Dumps(f.file(), indent)
+	return append(text, '\n'), err
+}
+
+// finalFile is the file's text. The members have the harness's order; the last ones are batch's.
+type finalFile struct {
+	Total         int               `json:"total_instances"`
+	Submitted     int               `json:"submitted_instances"`
+	Completed     int               `json:"completed_instances"`
+	Resolved      int               `json:"resolved_instances"`
+	Unresolved    int               `json:"unresolved_instances"`
+	Infra         *int              `json:"infra_failure_instances,omitempty"`
+	Ambiguous     *int              `json:"ambiguous_failure_instances,omitempty"`
+	Empty         int               `json:"empty_patch_instances"`
+	Failed        int               `json:"error_instances"`
+	CompletedIDs  []string          `json:"completed_ids"`
+	IncompleteIDs []string          `json:"incomplete_ids"`
+	EmptyIDs      []string          `json:"empty_patch_ids"`
+	SubmittedIDs  []string          `json:"submitted_ids"`
+	ResolvedIDs   []string          `json:"resolved_ids"`
+	UnresolvedIDs []string          `json:"unresolved_ids"`
+	InfraIDs      []string          `json:"infra_failure_ids,omitzero"`
+	AmbiguousIDs  []string          `json:"ambiguous_failure_ids,omitzero"`
+	Reasons       map[string]string `json:"failure_reasons,omitzero"`
+	FailedIDs     []string          `json:"error_ids"`
+	Schema        int               `json:"schema_version"`
+
+	Unstopped   *int              `json:"unstopped_instances,omitempty"`
+	Containers  []string          `json:"unstopped_containers,omitzero"`
+	Images      []string          `json:"unremoved_images,omitzero"`
+	Doubts      map[string]string `json:"doubts,omitempty"`
+	Quarantined int               `json:"quarantined_instances,omitempty"`
+	OutIDs      []string          `json:"quarantined_ids,omitempty"`
+}
+
+func (f Final) file() *finalFile {
+	file := &finalFile{Total: len(f.Instances), Schema: 2, Reasons: map[string]string{}, Doubts: map[string]string{}}
+	predicted := map[string]Entry{}
+	for _, e := range f.Predictions {
+		predicted[e.InstanceID] = e
+		file.SubmittedIDs = append(file.SubmittedIDs, e.InstanceID)
+	}
+	for _, id := range f.Instances {
+		e, known := predicted[id]
+		switch {
+		case !known:
+			file.IncompleteIDs = append(file.IncompleteIDs, id)
+		case e.Empty:
+			file.EmptyIDs = append(file.EmptyIDs, id)
+		default:
+			file.tested(e)
+		}
+	}
+	infra, ambiguous := sorted(&file.InfraIDs), sorted(&file.AmbiguousIDs)
+	file.Infra, file.Ambiguous = &infra, &ambiguous
+	if f.V4 {
+		file.Infra, file.Ambiguous, file.InfraIDs, file.AmbiguousIDs, file.Reasons = nil, nil, nil, nil, nil
+	}
+	file.Submitted, file.Completed, file.Empty = sorted(&file.SubmittedIDs), sorted(&file.CompletedIDs), sorted(&file.EmptyIDs)
+	file.Resolved, file.Unresolved, file.Failed = sorted(&file.ResolvedIDs), sorted(&file.UnresolvedIDs), sorted(&file.FailedIDs)
+	sorted(&file.IncompleteIDs)
+	if f.Engine {
+		file.Unstopped, file.Containers, file.Images = new(int), []string{}, []string{}
+	}
+	file.Quarantined, file.OutIDs = len(f.Quarantined), slices.Sorted(slices.Values(f.Quarantined))
+	return file
+}
+
+// sorted brings ids into the order of a report, each once, and returns how many there are.
+func sorted(ids *[]string) int {
+	slices.Sort(*ids)
+	*ids = orEmpty(slices.Compact(*ids))
+	return len(*ids)
+}
+
+// tested adds a prediction with a patch.
+func (f *finalFile) tested(e Entry) {
+	id := e.InstanceID
+	if e.Doubt != "" {
+		f.Doubts[id] = e.Doubt
+	}
+	switch {
+	case e.Reported && e.Resolved:
+		f.CompletedIDs, f.ResolvedIDs = append(f.CompletedIDs, id), append(f.ResolvedIDs, id)
+		return
+	case e.Reported:
+		f.CompletedIDs, f.UnresolvedIDs = append(f.CompletedIDs, id), append(f.UnresolvedIDs, id)
+	default:
+		f.FailedIDs = append(f.FailedIDs, id)
+	}
+	switch e.Failure.Tier {
+	case Environment:
+		f.InfraIDs = append(f.InfraIDs, id)
+	case Ambiguous:
+		f.AmbiguousIDs = append(f.AmbiguousIDs, id)
+	default:
+		return
+	}
+	f.Reasons[id] = e.Failure.Reason
+}
