@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -34,7 +35,7 @@ var refusals = []struct {
 	text string
 	miss
 }{
-	{">>>>> Patch Apply Failed", miss{verdict: vocab.VerdictNoApply, why: "the patch does not apply"}},
+	{swebench.ApplyFailed, miss{verdict: vocab.VerdictNoApply, why: "the patch does not apply"}},
 	{">>>>> Reset Failed", miss{verdict: vocab.VerdictInfrastructure, why: "the repository could not be reset"}},
 	{">>>>> Tests Errored", miss{verdict: vocab.VerdictUnresolved, why: "the tests could not be run"}},
 	{">>>>> Tests Timed Out", miss{verdict: vocab.VerdictTimedOut, why: "the tests took longer than their limit"}},

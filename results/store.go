@@ -23,12 +23,13 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
 // Names of the files in a run directory.
 const (
-	predsFile    = "preds.json"
+	predsFile    = swebench.PredsName
 	statusesFile = "exit_statuses.yaml"
 	parquetFile  = "results.parquet"
 	manifestFile = manifest.File

@@ -37,11 +37,11 @@ func Find(root string, known func(id string) bool) (Found, error) {
 		real, err = filepath.Abs(real)
 	}
 	if err != nil {
-		return Found{}, fault.New(fault.Usage, "reading the tree of logs", err)
+		return Found{}, readingTree(err)
 	}
 	w := walker{root: real, known: known, followed: map[string]bool{}}
 	if err := filepath.WalkDir(real, w.visit); err != nil {
-		return Found{}, fault.New(fault.Usage, "reading the tree of logs", err)
+		return Found{}, readingTree(err)
 	}
 	found := w.found
 	if d, err := os.Stat(real); err == nil && !d.IsDir() {
@@ -50,6 +50,9 @@ func Find(root string, known func(id string) bool) (Found, error) {
 	slices.Sort(found.Unknown)
 	return found, found.order()
 }
+
+// readingTree is the Usage fault of a tree that cannot be read.
+func readingTree(err error) error { return fault.New(fault.Usage, "reading the tree of logs", err) }
 
 // walker collects what Find finds.
 type walker struct {

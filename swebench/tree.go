@@ -22,6 +22,9 @@ const (
 	ReportName = "report.json"
 )
 
+// ApplyFailed is what the run log has of a patch that does not apply.
+const ApplyFailed = ">>>>> Patch Apply Failed"
+
 // LogRoot is the folder of all logs within a run directory or an output folder.
 const LogRoot = "logs/run_evaluation"
 

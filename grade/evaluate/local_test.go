@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -199,7 +200,7 @@ func TestTheChainDoesWhatTheHarnessDoes(t *testing.T) {
 				if got, want := tree(t, ours), tree(t, official); got != want {
 					t.Errorf("got\n%s\nwant\n%s", got, want)
 				}
-				if !e.Applied && !strings.Contains(string(e.RunLog), failedText) || e.Applied && !strings.Contains(string(e.RunLog), appliedText) {
+				if !e.Applied && !strings.Contains(string(e.RunLog), swebench.ApplyFailed) || e.Applied && !strings.Contains(string(e.RunLog), appliedText) {
 					t.Errorf("run_instance.log lacks the harness's line:\n%s", e.RunLog)
 				}
 			})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"batch.example/batch/swebench"
 )
 
 // runLog writes run_instance.log in the form and with the lines of the harness, which other
@@ -14,11 +16,8 @@ type runLog struct {
 	id string
 }
 
-// The harness's words.
-const (
-	appliedText = ">>>>> Applied Patch"
-	failedText  = ">>>>> Patch Apply Failed"
-)
+// appliedText is the harness's word.
+const appliedText = ">>>>> Applied Patch"
 
 func (l *runLog) info(format string, args ...any) {
 	now := time.Now().Format("2006-01-02 15:04:05.000")
@@ -31,7 +30,7 @@ func (l *runLog) failed(command string) { l.info("Failed to apply patch to conta
 
 func (l *runLog) notApplied(why string, output []byte) {
 	l.info("%s: %s", l.id, why)
-	l.info("%s:\n%s", failedText, output)
+	l.info("%s:\n%s", swebench.ApplyFailed, output)
 }
 
 func (l *runLog) diff(when string, diff []byte) {

@@ -104,7 +104,7 @@ func (c Config) judge(ctx context.Context, t task, files swebench.Files, o *outc
 
 // stopped is the verdict of an evaluation that ended before the tests.
 func stopped(runLog []byte) (vocab.Verdict, string) {
-	if bytes.Contains(runLog, []byte(">>>>> Patch Apply Failed")) {
+	if bytes.Contains(runLog, []byte(swebench.ApplyFailed)) {
 		return vocab.VerdictNoApply, "the patch does not apply"
 	}
 	return vocab.VerdictInfrastructure, "the evaluation ended before the tests, see " + swebench.RunLogName

@@ -1,15 +1,9 @@
 package scores
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-
-	"batch.example/batch/fault"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -30,7 +24,7 @@ func withReports(snap *results.Snapshot) (Attempt, error) {
 	if snap.GradingBegan {
 		return a, nil
 	}
-	v, err := beside(snap.Dir)
+	v, err := swebench.Beside(snap.Dir, manifest.File)
 	if err != nil {
 		return Attempt{}, err
 	}
@@ -40,49 +34,9 @@ func withReports(snap *results.Snapshot) (Attempt, error) {
 		switch r := results.LatestOf(last, id); {
 		case !known, s.Left == Quarantined:
 		case s.Left == NotGraded, r.Status == vocab.StatusUnknown:
-			s.Left, s.Resolved = one.left, nil
-			if one.left == "" {
-				s.Resolved = &one.resolved
-			}
+			s.take(one)
 			a.Scores[id] = s
 		}
 	}
 	return a, nil
-}
-
-// beside reads the official reports in a folder with predictions: final reports, the
-// harness's or sb-cli's, else its tree of logs.
-func beside(dir string) (verdicts, error) {
-	all := verdicts{}
-	for _, folder := range []string{dir, filepath.Join(dir, "sb-cli-reports")} {
-		entries, err := os.ReadDir(folder)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fault.New(fault.Usage, "reading scores", err)
-		}
-		for _, e := range entries {
-			if !e.Type().IsRegular() || filepath.Ext(e.Name()) != ".json" || slices.Contains([]string{predsFile, manifest.File}, e.Name()) {
-				continue
-			}
-			if err := all.addFile(filepath.Join(folder, e.Name())); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if tree := filepath.Join(dir, "logs", "run_evaluation"); len(all) == 0 && exists(tree) {
-		return mergedTree(tree)
-	}
-	return all, nil
-}
-
-// addFile adds what a final report says; other JSON files say nothing.
-func (v verdicts) addFile(path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fault.New(fault.Usage, "reading scores", err)
-	}
-	r, ok, err := parseReport(path, text)
-	if err != nil || !ok {
-		return err
-	}
-	return v.add(r.verdicts())
 }

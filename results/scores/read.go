@@ -10,6 +10,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/swebench"
 )
 
 // Options say what a path alone does not.
@@ -40,7 +41,7 @@ func (o Options) Read(path string) ([]Entry, error) {
 		return o.readFile(path)
 	case err == nil && sweeps.Is(path):
 		return readSweep(path)
-	case err == nil && !exists(filepath.Join(path, manifest.File)) && isBoard(path):
+	case err == nil && !exists(filepath.Join(path, manifest.File)) && swebench.IsSubmission(path):
 		e, err := o.readBoard(path)
 		return []Entry{e}, err
 	}
@@ -48,7 +49,7 @@ func (o Options) Read(path string) ([]Entry, error) {
 	if err == nil {
 		return []Entry{{Name: nameOf(path), Model: modelOf(a.Snapshot), Attempts: []Attempt{a}}}, nil
 	}
-	if info == nil || fault.KindOf(err) != fault.Usage || exists(filepath.Join(path, manifest.File)) || exists(filepath.Join(path, predsFile)) {
+	if info == nil || fault.KindOf(err) != fault.Usage || exists(filepath.Join(path, manifest.File)) || exists(filepath.Join(path, swebench.PredsName)) {
 		return nil, err
 	}
 	return treeEntries(path, err)
@@ -57,7 +58,7 @@ func (o Options) Read(path string) ([]Entry, error) {
 // treeEntries reads an official tree of logs. Without instances it is not a run
 // directory.
 func treeEntries(path string, notARun error) ([]Entry, error) {
-	runs, err := readTree(path)
+	runs, err := swebench.ReadTree(path)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +67,9 @@ func treeEntries(path string, notARun error) ([]Entry, error) {
 	}
 	var list []Entry
 	for _, r := range runs {
-		e := Entry{Name: r.model, Model: r.model, Attempts: []Attempt{{Path: r.path, Scores: r.verdicts.scores()}}}
-		if len(runs) > 1 && r.run != "" {
-			e.Name = r.run + "/" + r.model
+		e := Entry{Name: r.Model, Model: r.Model, Attempts: []Attempt{{Path: r.Path, Scores: scoresOf(r.Verdicts)}}}
+		if len(runs) > 1 && r.Run != "" {
+			e.Name = r.Run + "/" + r.Model
 		}
 		list = append(list, e)
 	}
@@ -81,29 +82,16 @@ func (o Options) readFile(path string) ([]Entry, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading scores", err)
 	}
-	r, final, err := parseReport(path, text)
+	v, final, err := swebench.ParseFinal(path, text, o.Instances)
+	if !final {
+		v, err = swebench.ParseReports(path, text)
+		err = hinted(err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var v verdicts
-	switch {
-	case !final:
-		if v, err = parseReports(path, text); err == nil && len(v) == 0 {
-			err = fault.Newf(fault.Usage, "reading %s: it has no verdict", path)
-		}
-	case r.whole():
-		v = r.verdicts()
-	case o.Instances == nil:
-		err = notWhole(path)
-	default:
-		v = r.verdicts()
-		v.complement(o.Instances, path)
-	}
-	if err != nil {
-		return nil, hinted(err)
-	}
 	name := strings.TrimSuffix(filepath.Base(path), ".json")
-	return []Entry{{Name: name, Attempts: []Attempt{{Path: path, Scores: v.scores()}}}}, nil
+	return []Entry{{Name: name, Attempts: []Attempt{{Path: path, Scores: scoresOf(v)}}}}, nil
 }
 
 // hinted says what is read, unless err has better advice.

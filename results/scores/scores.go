@@ -6,7 +6,10 @@
 package scores
 
 import (
+	"strings"
+
 	"batch.example/batch/results"
+	"batch.example/batch/swebench"
 )
 
 // Entry is one side of a comparison: a model with a configuration, and its attempts at the
@@ -43,11 +46,11 @@ type Reason string
 
 // The reasons for leaving an instance out.
 const (
-	Infrastructure Reason = "infrastructure" // the engine, network, provider, image or machine failed, in the run or in grading
-	NoResult       Reason = "no result"      // it has not run, or not to its end
-	NotGraded      Reason = "not graded"     // it has a result, and no verdict that counts
-	Quarantined    Reason = "quarantined"    // quarantine.txt lists it
-	Missing        Reason = "missing"        // the run was not asked for it
+	Infrastructure Reason = Reason(swebench.Infrastructure) // the engine, network, provider, image or machine failed, in the run or in grading
+	NoResult       Reason = Reason(swebench.NoResult)       // it has not run, or not to its end
+	NotGraded      Reason = Reason(swebench.NotGraded)      // it has a result, and no verdict that counts
+	Quarantined    Reason = Reason(swebench.Quarantined)    // quarantine.txt lists it
+	Missing        Reason = "missing"                       // the run was not asked for it
 )
 
 // Reasons are all reasons, in the order in which tables show them.
@@ -61,4 +64,15 @@ func (a Attempt) At(id string) Score {
 		return s
 	}
 	return Score{ID: id, Left: Missing}
+}
+
+// RepoOf is the repository that an id of SWE-bench's form names, OWNER__NAME-NUMBER:
+// "owner/name". It is empty if the id has another form.
+func RepoOf(id string) string {
+	owner, rest, ok := strings.Cut(id, "__")
+	i := strings.LastIndexByte(rest, '-')
+	if !ok || i < 0 {
+		return ""
+	}
+	return owner + "/" + rest[:i]
 }

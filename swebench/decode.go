@@ -1,4 +1,4 @@
-package scores
+package swebench
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 func readJSON(path string, v any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fault.New(fault.Usage, "reading scores", err)
+		return reading(err)
 	}
 	return decode(path, "", text, v)
 }
@@ -47,6 +47,9 @@ func decode(path, member string, text []byte, v any) error {
 	}
 	return malformed(path, member, err)
 }
+
+// reading is the Usage fault of a file that cannot be opened.
+func reading(err error) error { return fault.New(fault.Usage, "reading scores", err) }
 
 // malformed is the Usage fault of a member of a file.
 func malformed(path, member string, err error) error {

@@ -1,0 +1,204 @@
+package swebench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"batch.example/batch/fault"
+)
+
+// outcome is what it means that a member of a report lists an instance.
+type outcome struct {
+	member  string
+	verdict Verdict
+}
+
+// finalMembers are the members of the official final report, and of sb-cli's, in the order
+// in which they apply: a later one says more than an earlier one.
+var finalMembers = []outcome{
+	{"incomplete_ids", Verdict{Left: NoResult}},
+	{"submitted_ids", Verdict{Left: NotGraded}},
+	{"pending_ids", Verdict{Left: NotGraded}},
+	{"completed_ids", Verdict{}},
+	{"unresolved_ids", Verdict{}},
+	{"empty_patch_ids", Verdict{}},
+	{"resolved_ids", Verdict{Resolved: true}},
+	{"failed_ids", Verdict{Left: Infrastructure}},
+	{"error_ids", Verdict{Left: Infrastructure}},
+	{"infra_failure_ids", Verdict{Left: Infrastructure}},
+	{"quarantined_ids", Verdict{Left: Quarantined}},
+}
+
+// resultsMembers are those of the older report, which results.json of a submission to the
+// leaderboard has too, or some of them. A container that could not be set up, and tests that
+// could not be run, are no verdict.
+var resultsMembers = []outcome{
+	{"generated", Verdict{}},
+	{"with_logs", Verdict{}},
+	{"applied", Verdict{}},
+	{"none", Verdict{}},
+	{"no_generation", Verdict{}},
+	{"no_apply", Verdict{}},
+	{"test_timeout", Verdict{}},
+	{"resolved", Verdict{Resolved: true}},
+	{"no_logs", Verdict{Left: Infrastructure}},
+	{"install_fail", Verdict{Left: Infrastructure}},
+	{"reset_failed", Verdict{Left: Infrastructure}},
+	{"test_errored", Verdict{Left: Infrastructure}},
+}
+
+// idLists are the lists of ids in a final report, by member.
+type idLists struct {
+	path  string
+	lists map[string][]string
+	order []outcome
+}
+
+// parseFinal reads an official final report of any version. ok is false if text is JSON of
+// another kind.
+func parseFinal(path string, text []byte) (r idLists, ok bool, err error) {
+	var members map[string]json.RawMessage
+	if decode(path, "", text, &members) != nil {
+		return idLists{}, false, nil
+	}
+	r = idLists{path: path, lists: map[string][]string{}, order: finalMembers}
+	if _, final := members["resolved_ids"]; !final {
+		r.order = resultsMembers
+		if list := members["resolved"]; len(list) == 0 || list[0] != '[' {
+			return idLists{}, false, nil
+		}
+	}
+	for _, o := range r.order {
+		text, given := members[o.member]
+		if !given {
+			continue
+		}
+		list := []string{}
+		if err := decode(path, o.member, text, &list); err != nil {
+			return idLists{}, true, err
+		}
+		r.lists[o.member] = list
+	}
+	return r, true, r.check()
+}
+
+// check refuses ids that are resolved and have another end.
+func (r idLists) check() error {
+	one := "resolved"
+	if r.lists["resolved_ids"] != nil {
+		one = "resolved_ids"
+	}
+	resolved := setOf(r.lists[one])
+	for _, other := range []string{"unresolved_ids", "empty_patch_ids", "error_ids", "incomplete_ids", "none", "no_generation", "no_apply"} {
+		for _, id := range r.lists[other] {
+			if resolved[id] {
+				return malformed(r.path, other, fmt.Errorf("%q is in %s too", id, one))
+			}
+		}
+	}
+	return nil
+}
+
+func setOf(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+// ParseFinal reads text, that of the file at path, as a final report of any version: the
+// harness's, sb-cli's, or results.json of a submission. final is false for other JSON, and for what
+// is none. instances are the ids of the dataset, for a report that lists only the instances that
+// were resolved: the others are unresolved. Nil: it is refused.
+func ParseFinal(path string, text []byte, instances []string) (v Verdicts, final bool, err error) {
+	r, final, err := parseFinal(path, text)
+	if !final || err != nil {
+		return nil, final, err
+	}
+	v, err = r.all(instances)
+	return v, true, err
+}
+
+func (r idLists) all(instances []string) (Verdicts, error) {
+	v := r.verdicts()
+	if !r.whole() {
+		if instances == nil {
+			return nil, fault.Newf(fault.Usage, "reading %s: it lists only the instances that were resolved", r.path).
+				WithHint("say with --instances FILE which instances the dataset has, one id per line")
+		}
+		v.complement(instances, r.path)
+	}
+	return v, nil
+}
+
+// whole reports whether the report lists the instances that were not resolved too.
+func (r idLists) whole() bool {
+	return slices.ContainsFunc([]string{"submitted_ids", "completed_ids", "unresolved_ids", "generated"}, func(member string) bool {
+		return r.lists[member] != nil
+	})
+}
+
+// verdicts are what the report says of the instances that it lists.
+func (r idLists) verdicts() Verdicts {
+	all := Verdicts{}
+	for _, o := range r.order {
+		for _, id := range r.lists[o.member] {
+			v := o.verdict
+			v.File = r.path
+			all[id] = v
+		}
+	}
+	if logs := r.lists["with_logs"]; logs != nil { // what has a patch and no log of its tests is left out
+		in := setOf(logs)
+		for _, id := range r.lists["generated"] {
+			if v := all[id]; !in[id] && !v.Resolved {
+				v.Left = Infrastructure
+				all[id] = v
+			}
+		}
+	}
+	return all
+}
+
+// Beside reads the reports in a folder with predictions: final reports, the harness's or
+// sb-cli's, else its tree of logs. Files with the names in except are not reports.
+func Beside(dir string, except ...string) (Verdicts, error) {
+	all := Verdicts{}
+	for _, folder := range []string{dir, filepath.Join(dir, "sb-cli-reports")} {
+		entries, err := os.ReadDir(folder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, reading(err)
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() || filepath.Ext(e.Name()) != ".json" || e.Name() == PredsName || slices.Contains(except, e.Name()) {
+				continue
+			}
+			if err := all.addFile(filepath.Join(folder, e.Name())); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if tree := filepath.Join(dir, LogRoot); len(all) == 0 && exists(tree) {
+		return mergedTree(tree)
+	}
+	return all, nil
+}
+
+// addFile adds what a final report says; other JSON files say nothing.
+func (v Verdicts) addFile(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return reading(err)
+	}
+	r, ok, err := parseFinal(path, text)
+	if err != nil || !ok {
+		return err
+	}
+	return v.add(r.verdicts())
+}

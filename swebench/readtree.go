@@ -1,0 +1,158 @@
+package swebench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"batch.example/batch/fault"
+)
+
+// TreeRun is what the reports in a tree of logs say of one model's run.
+type TreeRun struct {
+	Run, Model string // of the folders; Run is empty where the tree has no level for it
+	Path       string
+	Verdicts   Verdicts
+}
+
+// ReadTree reads the reports in an official tree of logs, RUN/MODEL/ID/report.json, from any of
+// its levels. A folder of an instance that has a log and no report is an infrastructure failure,
+// unless its patch does not apply.
+func ReadTree(root string) ([]*TreeRun, error) {
+	abs, err := filepath.Abs(root)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return nil, readingTree(err)
+	}
+	runs := map[string]*TreeRun{}
+	err = filepath.WalkDir(abs, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return readingTree(err)
+		}
+		if !d.IsDir() || path == abs || !isInstance(path) {
+			return nil
+		}
+		above := filepath.Dir(path)
+		if runs[above] == nil {
+			runs[above] = newTreeRun(abs, root, above)
+		}
+		v, err := readInstance(path)
+		if err != nil {
+			return err
+		}
+		runs[above].Verdicts[filepath.Base(path)] = v
+		return fs.SkipDir
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Values(runs), func(a, b *TreeRun) int { return strings.Compare(a.Path, b.Path) }), nil
+}
+
+// mergedTree reads a tree of one entry: what several runs say of an instance is one verdict.
+func mergedTree(root string) (Verdicts, error) {
+	runs, err := ReadTree(root)
+	all := Verdicts{}
+	for _, r := range runs {
+		if err := all.add(r.Verdicts); err != nil {
+			return nil, err
+		}
+	}
+	return all, err
+}
+
+// isInstance reports whether a folder is that of an instance.
+func isInstance(path string) bool {
+	return slices.ContainsFunc([]string{ReportName, RunLogName}, func(name string) bool {
+		info, err := os.Lstat(filepath.Join(path, name))
+		return err == nil && info.Mode().IsRegular()
+	})
+}
+
+// newTreeRun names the folders above those of the instances.
+func newTreeRun(root, given, path string) *TreeRun {
+	r := &TreeRun{Model: filepath.Base(path), Path: path, Verdicts: Verdicts{}}
+	if rel, err := filepath.Rel(root, path); err == nil {
+		r.Path = filepath.Join(given, rel)
+	}
+	if r.Model == "logs" { // submissions to the leaderboard have NAME/logs/ID
+		r.Model = filepath.Base(filepath.Dir(path))
+		return r
+	}
+	if run := filepath.Base(filepath.Dir(path)); filepath.Base(filepath.Dir(filepath.Dir(path))) == "run_evaluation" {
+		r.Run = run
+	}
+	return r
+}
+
+// readInstance reads the folder of an instance.
+func readInstance(dir string) (Verdict, error) {
+	path, id := filepath.Join(dir, ReportName), filepath.Base(dir)
+	if _, err := os.Stat(path); err != nil {
+		log, err := os.ReadFile(filepath.Join(dir, RunLogName))
+		if err != nil {
+			return Verdict{}, reading(err)
+		}
+		if bytes.Contains(log, []byte(ApplyFailed)) {
+			return Verdict{File: dir}, nil
+		}
+		return Verdict{Left: Infrastructure, File: dir}, nil
+	}
+	var members map[string]json.RawMessage
+	if err := readJSON(path, &members); err != nil {
+		return Verdict{}, err
+	}
+	text, ok := members[id]
+	if !ok {
+		return Verdict{}, malformed(path, "", fmt.Errorf("it has no member %q, which its folder is named after", id))
+	}
+	return parseInstance(path, id, text)
+}
+
+// parseInstance reads what an official report.json says of an instance.
+func parseInstance(path, id string, text []byte) (Verdict, error) {
+	var one *struct {
+		Resolved *bool `json:"resolved"`
+		Infra    bool  `json:"infra_failure"`
+	}
+	if err := decode(path, id, text, &one); err != nil {
+		return Verdict{}, err
+	}
+	switch {
+	case one == nil || one.Resolved == nil && !one.Infra:
+		return Verdict{}, malformed(path, id, fmt.Errorf("it has no member \"resolved\""))
+	case one.Infra:
+		return Verdict{Left: Infrastructure, File: path}, nil
+	default:
+		return Verdict{Resolved: *one.Resolved, File: path}, nil
+	}
+}
+
+// ParseReports reads text, that of the file at path, as a report.json by itself: an object of
+// instances.
+func ParseReports(path string, text []byte) (Verdicts, error) {
+	var members map[string]json.RawMessage
+	if err := decode(path, "", text, &members); err != nil {
+		return nil, err
+	}
+	all := Verdicts{}
+	for id, text := range members {
+		v, err := parseInstance(path, id, text)
+		if err != nil {
+			return nil, err
+		}
+		all[id] = v
+	}
+	if len(all) == 0 {
+		return nil, fault.Newf(fault.Usage, "reading %s: it has no verdict", path)
+	}
+	return all, nil
+}

@@ -1,0 +1,228 @@
+package swebench
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The files of a submission to the public leaderboard.
+const (
+	MetadataName = "metadata.yaml"
+	LinesName    = "all_preds.jsonl"
+	PredsName    = "preds.json" // in place of LinesName; SWE-agent's and batch's own too
+	ResultsName  = "results/results.json"
+	LogsDir      = "logs"
+	TrajsDir     = "trajs"
+
+	detailsName = "per_instance_details.json" // of the runs that the leaderboard's maintainers make
+)
+
+// Submission is what a submission to the public leaderboard says of its instances.
+type Submission struct {
+	Model    string // empty where it is not known
+	Verdicts Verdicts
+	Details  map[string]Detail // of the runs of the leaderboard's maintainers, else nil
+}
+
+// Detail is what a run cost at an instance. What is not known is nil.
+type Detail struct {
+	Resolved *bool    `json:"resolved"`
+	Cost     *float64 `json:"cost"`
+	Calls    *int     `json:"api_calls"`
+}
+
+// IsSubmission reports whether dir has the layout of a submission to the public leaderboard.
+func IsSubmission(dir string) bool {
+	has := func(name string) bool { return exists(filepath.Join(dir, name)) }
+	return has(ResultsName) || has(detailsName) || has(MetadataName) && has(LogsDir)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// ReadSubmission reads a submission to the leaderboard: its details, else results.json and, for
+// the instances that it does not list, the predictions and logs. Without results.json, the logs
+// alone count. instances are those of [ParseFinal].
+func ReadSubmission(dir string, instances []string) (Submission, error) {
+	s := Submission{Model: modelOf(dir), Verdicts: Verdicts{}}
+	if path := filepath.Join(dir, detailsName); exists(path) {
+		return s, s.readDetails(path)
+	}
+	logs := Verdicts{}
+	var err error
+	if tree := filepath.Join(dir, LogsDir); exists(tree) {
+		if logs, err = mergedTree(tree); err != nil {
+			return s, err
+		}
+	}
+	preds, err := readPredicted(dir)
+	if err != nil {
+		return s, err
+	}
+	if preds != nil && len(preds.models) > 0 {
+		s.Model = preds.model()
+	}
+	path := filepath.Join(dir, ResultsName)
+	if !exists(path) {
+		preds.onlyEmpty(logs)
+		s.Verdicts = logs
+		return s, nil
+	}
+	r, err := readResults(path)
+	if err != nil {
+		return s, err
+	}
+	if preds == nil && len(logs) == 0 {
+		s.Verdicts, err = r.all(instances)
+		return s, err
+	}
+	s.Verdicts = r.verdicts()
+	for id, one := range logs {
+		if was, known := s.Verdicts[id]; !known || was.Left != "" && one.Left == "" {
+			s.Verdicts[id] = one // a patch that does not apply is in no_logs
+		}
+	}
+	if preds != nil {
+		s.Verdicts.complement(preds.ids, path)
+	}
+	return s, nil
+}
+
+// readResults reads a file that must be a report of any version.
+func readResults(path string) (idLists, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return idLists{}, reading(err)
+	}
+	r, ok, err := parseFinal(path, text)
+	if err != nil || ok {
+		return r, err
+	}
+	var object map[string]json.RawMessage
+	if err := decode(path, "", text, &object); err != nil {
+		return idLists{}, err
+	}
+	return idLists{}, malformed(path, "resolved", errors.New("expected a list, found none"))
+}
+
+// readDetails reads per_instance_details.json.
+func (s *Submission) readDetails(path string) error {
+	var members map[string]json.RawMessage
+	if err := readJSON(path, &members); err != nil {
+		return err
+	}
+	s.Details = map[string]Detail{}
+	for id, text := range members {
+		var one Detail
+		if err := decode(path, id, text, &one); err != nil {
+			return err
+		}
+		v := Verdict{Left: NotGraded, File: path}
+		if one.Resolved != nil {
+			v = Verdict{Resolved: *one.Resolved, File: path}
+		}
+		s.Verdicts[id], s.Details[id] = v, one
+	}
+	return nil
+}
+
+// modelOf is the model that metadata.yaml names; empty if it cannot be read.
+func modelOf(dir string) string {
+	text, err := os.ReadFile(filepath.Join(dir, MetadataName))
+	if err != nil {
+		return ""
+	}
+	var m struct {
+		Tags struct {
+			Model any `yaml:"model"`
+		} `yaml:"tags"`
+	}
+	if yaml.Unmarshal(text, &m) != nil {
+		return ""
+	}
+	switch model := m.Tags.Model.(type) {
+	case string:
+		return model
+	case []any:
+		if len(model) == 1 {
+			name, _ := model[0].(string)
+			return name
+		}
+	}
+	return ""
+}
+
+// predicted are the predictions of a submission.
+type predicted struct {
+	ids   []string
+	empty map[string]bool
+
+	models []string // that it names, in order
+}
+
+// model names the model that made the predictions, or all that did.
+func (p *predicted) model() string {
+	if len(p.models) > 1 {
+		return "several models: " + strings.Join(p.models, ", ")
+	}
+	return strings.Join(p.models, "")
+}
+
+// onlyEmpty adds what has no log because there was nothing to test.
+func (p *predicted) onlyEmpty(v Verdicts) {
+	if p == nil {
+		return
+	}
+	for _, id := range p.ids {
+		if _, known := v[id]; known {
+			continue
+		}
+		v[id] = Verdict{Left: NotGraded}
+		if p.empty[id] {
+			v[id] = Verdict{}
+		}
+	}
+}
+
+// readPredicted reads all_preds.jsonl or preds.json; nil if there is neither. Only whether a
+// patch is empty matters, so an old row without one has an empty one.
+func readPredicted(dir string) (*predicted, error) {
+	var data []byte
+	err := error(os.ErrNotExist)
+	path := ""
+	for _, name := range []string{LinesName, PredsName} {
+		if errors.Is(err, os.ErrNotExist) {
+			path = filepath.Join(dir, name)
+			data, err = os.ReadFile(path)
+		}
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, reading(err)
+	}
+	p := &predicted{empty: map[string]bool{}}
+	_, err = ScanPredictions(path, data, func(one Prediction) error {
+		if one.Unfit != nil && !errors.Is(one.Unfit, ErrNoPatch) {
+			return one.Unfit
+		}
+		if _, twice := p.empty[one.InstanceID]; !twice {
+			p.ids = append(p.ids, one.InstanceID)
+		}
+		p.empty[one.InstanceID] = one.Patch == ""
+		if one.Model != "" && !slices.Contains(p.models, one.Model) {
+			p.models = append(p.models, one.Model)
+		}
+		return nil
+	})
+	return p, err
+}
