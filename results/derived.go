@@ -11,10 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/internal/atomicfile"
-	"batch.example/batch/vocab"
 	"github.com/parquet-go/parquet-go"
 	"go.yaml.in/yaml/v3"
+
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/vocab"
 )
 
 // deriver writes the derived files in the background: soon after a change,

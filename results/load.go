@@ -31,11 +31,8 @@ func (s *Store) loadPredictions(folders []os.DirEntry) (changed bool, err error)
 		return false, nil
 	}
 	about, err := swebench.ScanPredictions(path, text, func(p swebench.Prediction) error {
-		e, err := loadPrediction(p)
-		if err == nil {
-			s.preds.set(e)
-		}
-		return err
+		s.preds.set(loadPrediction(p))
+		return nil
 	})
 	if isBlank(text) {
 		err = swebench.PredictionsFault(path, "", errors.New("it is empty")).WithHint("remove it to have the instances run again")

@@ -14,7 +14,6 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/swebench"
@@ -23,7 +22,6 @@ import (
 // prediction is one entry of preds.json.
 type prediction struct {
 	id    string
-	key   []byte                 // the id as a JSON string in ASCII
 	text  func() ([]byte, error) // the value, indented for its place in the file
 	order int64
 
@@ -88,59 +86,35 @@ func inOrder(list []*prediction) []*prediction {
 	return list
 }
 
-type predictionEntry struct {
-	Model string `json:"model_name_or_path"`
-	ID    string `json:"instance_id"`
-	Patch string `json:"model_patch"`
-}
-
 func newPrediction(id string, d predictionData) (*prediction, error) {
-	text, err := python.JSON(predictionEntry{Model: d.Model, ID: id, Patch: d.Patch}, "  ")
-	if err != nil {
-		return nil, err
-	}
-	key, err := python.JSON(id, "")
+	text, err := swebench.PredsEntry(id, d.Model, d.Patch)
 	ready := func() ([]byte, error) { return text, nil }
-	return &prediction{id: id, key: key, text: ready, digest: d.digest(), patch: grades.PatchDigest(d.Patch)}, err
+	return &prediction{id: id, text: ready, digest: d.digest(), patch: grades.PatchDigest(d.Patch)}, err
 }
 
-// writePredictions writes the whole file as Python's json.dumps(indent=2) does.
+// writePredictions writes the whole file.
 func writePredictions(w io.Writer, entries []*prediction) error {
-	if len(entries) == 0 {
-		_, err := io.WriteString(w, "{}")
-		return err
-	}
-	open := "{\n  "
-	for _, e := range entries {
-		text, err := e.text()
-		if err != nil {
-			return err
-		}
-		for _, part := range [][]byte{[]byte(open), e.key, []byte(": "), text} {
-			if _, err := w.Write(part); err != nil {
-				return err
+	return swebench.WritePreds(w, func(yield func(string, func() ([]byte, error)) bool) {
+		for _, e := range entries {
+			if !yield(e.id, e.text) {
+				return
 			}
 		}
-		open = ",\n  "
-	}
-	_, err := io.WriteString(w, "\n}")
-	return err
+	})
 }
 
 // loadPrediction takes over an entry that a preds.json has. It keeps its text, unknown members
 // and odd escapes included, which is only brought into form where it is written again.
-func loadPrediction(in swebench.Prediction) (*prediction, error) {
+func loadPrediction(in swebench.Prediction) *prediction {
 	d := predictionData{Model: in.Model, Patch: in.Patch}
-	text := sync.OnceValues(func() ([]byte, error) { return python.Indent(in.Text, "  ") })
-	key, err := python.JSON(in.InstanceID, "")
 	e := &prediction{
-		id: in.InstanceID, key: key, text: text, digest: d.digest(), patch: grades.PatchDigest(d.Patch),
+		id: in.InstanceID, text: sync.OnceValues(in.PredsEntry), digest: d.digest(), patch: grades.PatchDigest(d.Patch),
 		foreign: &foreignEntry{model: d.Model, patchBytes: len(d.Patch)},
 	}
 	if in.Unfit != nil {
 		e.foreign.unfit = fmt.Errorf("%s: %w", in.Where, in.Unfit)
 	}
-	return e, err
+	return e
 }
 
 // matchPredictions holds preds.json against the journals. An entry that equals

@@ -3,6 +3,7 @@ package swebench
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -106,34 +107,46 @@ func readInstance(dir string) (Verdict, error) {
 		}
 		return Verdict{Left: Infrastructure, File: dir}, nil
 	}
-	var members map[string]json.RawMessage
-	if err := readJSON(path, &members); err != nil {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Verdict{}, reading(err)
+	}
+	one, err := parseReport(path, id, text)
+	if err != nil {
 		return Verdict{}, err
 	}
-	text, ok := members[id]
-	if !ok {
-		return Verdict{}, malformed(path, "", fmt.Errorf("it has no member %q, which its folder is named after", id))
-	}
-	return parseInstance(path, id, text)
+	return one.verdict(path, id)
 }
 
-// parseInstance reads what an official report.json says of an instance.
-func parseInstance(path, id string, text []byte) (Verdict, error) {
-	var one *struct {
-		Resolved *bool `json:"resolved"`
-		Infra    bool  `json:"infra_failure"`
+// instanceReport is what counts in the text of a report.json about an instance.
+type instanceReport struct {
+	Resolved *bool `json:"resolved"`
+	Infra    bool  `json:"infra_failure"`
+}
+
+// parseReport reads what text, that of the report.json at path, says of the instance that its
+// folder is named after.
+func parseReport(path, id string, text []byte) (one instanceReport, err error) {
+	var members map[string]json.RawMessage
+	if err := decode(path, "", text, &members); err != nil {
+		return one, err
 	}
-	if err := decode(path, id, text, &one); err != nil {
-		return Verdict{}, err
+	member, ok := members[id]
+	if !ok {
+		return one, malformed(path, "", fmt.Errorf("it has no member %q, which its folder is named after", id))
 	}
+	err = decode(path, id, member, &one)
+	return one, err
+}
+
+func (r instanceReport) verdict(path, id string) (Verdict, error) {
 	switch {
-	case one == nil || one.Resolved == nil && !one.Infra:
-		return Verdict{}, malformed(path, id, fmt.Errorf("it has no member \"resolved\""))
-	case one.Infra:
+	case r.Infra:
 		return Verdict{Left: Infrastructure, File: path}, nil
-	default:
-		return Verdict{Resolved: *one.Resolved, File: path}, nil
+	case r.Resolved == nil:
+		return Verdict{}, malformed(path, id, errors.New(`it has no member "resolved"`))
 	}
+	return Verdict{Resolved: *r.Resolved, File: path}, nil
 }
 
 // ParseReports reads text, that of the file at path, as a report.json by itself: an object of
@@ -145,11 +158,14 @@ func ParseReports(path string, text []byte) (Verdicts, error) {
 	}
 	all := Verdicts{}
 	for id, text := range members {
-		v, err := parseInstance(path, id, text)
+		var one instanceReport
+		err := decode(path, id, text, &one)
+		if err == nil {
+			all[id], err = one.verdict(path, id)
+		}
 		if err != nil {
 			return nil, err
 		}
-		all[id] = v
 	}
 	if len(all) == 0 {
 		return nil, fault.Newf(fault.Usage, "reading %s: it has no verdict", path)

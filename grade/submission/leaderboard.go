@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"batch.example/batch/internal/atomicfile"
-	"batch.example/batch/internal/python"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -20,130 +20,105 @@ type Trace func(w io.Writer, in Instance) error
 // is a Usage fault, unless it is an empty folder.
 func WriteLeaderboard(r *Run, t Target, m Metadata, dir string, trace Trace) error {
 	return atomicfile.Files{}.NewFolder(dir, func(tmp string) error {
-		w := writer{run: r, target: t, meta: m, name: filepath.Base(dir), dir: tmp, trace: trace}
-		return w.all()
+		return folder(tmp).all(r, t, m, filepath.Base(dir), trace)
 	})
 }
 
-type writer struct {
-	run    *Run
-	target Target
-	meta   Metadata
-	name   string // of the folder in the end
-	dir    string
-	trace  Trace
-}
+// folder is one that is being made.
+type folder string
 
-func (w *writer) all() error {
-	meta, err := w.meta.yaml(w.run, w.target, w.name)
+func (f folder) all(r *Run, t Target, m Metadata, name string, trace Trace) error {
+	meta, err := m.yaml(r, t, name)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(
-		w.file("metadata.yaml", meta),
-		w.file("README.md", readme(w.run, w.target, w.meta)),
-		w.logo(),
-	); err != nil || w.target.Board.Name == "multimodal" {
+	err = errors.Join(f.file(swebench.MetadataName, meta), f.file("README.md", readme(r, t, m)))
+	if m.Logo != "" {
+		err = errors.Join(err, f.copied(m.logoName(), m.Logo))
+	}
+	if err != nil || t.Board.Name == "multimodal" {
 		return err
 	}
-	preds, err := w.run.lines()
+	lines, err := swebench.EncodePredictions(r.predictions(), false)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(w.file("all_preds.jsonl", preds), w.results()); err != nil {
+	results, err := r.results().JSON()
+	if err != nil {
 		return err
 	}
-	for _, in := range w.run.Instances {
-		if err := errors.Join(w.logs(in), w.trajectory(in)); err != nil {
+	if err := errors.Join(f.file(swebench.LinesName, lines), f.file(swebench.ResultsName, results)); err != nil {
+		return err
+	}
+	for _, in := range r.Instances {
+		if err := f.instance(in, trace); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// results writes results/results.json as the repository's analysis/get_results.py does.
-func (w *writer) results() error {
-	text, err := python.JSON(struct {
-		None     []string `json:"no_generation"`
-		NoLogs   []string `json:"no_logs"`
-		Resolved []string `json:"resolved"`
-	}{
-		sorted(w.run.ids(func(in Instance) bool { return !in.submitted() })),
-		sorted(w.run.ids(func(in Instance) bool {
-			_, output := in.Log.Sizes["test_output.txt"]
+// results are the lists of results.json, as the repository's analysis/get_results.py makes them.
+func (r *Run) results() swebench.Results {
+	sorted := func(keep func(Instance) bool) []string {
+		ids := r.ids(keep)
+		slices.Sort(ids)
+		return ids
+	}
+	return swebench.Results{
+		None: sorted(func(in Instance) bool { return !in.submitted() }),
+		NoLogs: sorted(func(in Instance) bool {
+			_, output := in.Log.Sizes[swebench.OutputName]
 			return in.submitted() && !output
-		})),
-		sorted(w.run.resolved()),
-	}, "")
-	if err != nil {
-		return err
+		}),
+		Resolved: sorted(resolved),
 	}
-	return w.file(filepath.Join("results", "results.json"), append(text, '\n'))
 }
 
-func sorted(ids []string) []string {
-	slices.Sort(ids)
-	return ids
-}
-
-// logs copies an instance's log files, byte for byte.
-func (w *writer) logs(in Instance) error {
-	if in.Verdict == vocab.VerdictEmpty {
-		return nil
-	}
-	for _, name := range logFiles {
-		if _, ok := in.Log.Sizes[name]; !ok {
+// instance copies an instance's log files, byte for byte, and writes its trajectory.
+func (f folder) instance(in Instance, trace Trace) error {
+	for _, name := range swebench.LogNames() {
+		if _, ok := in.Log.Sizes[name]; !ok || in.Verdict == vocab.VerdictEmpty {
 			continue
 		}
-		if err := w.copied(filepath.Join("logs", in.ID, name), filepath.Join(in.Log.Folder, name)); err != nil {
+		if err := f.copied(filepath.Join(swebench.LogsDir, in.ID, name), filepath.Join(in.Log.Folder, name)); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (w *writer) trajectory(in Instance) error {
 	if !in.Trace {
 		return nil
 	}
-	return w.create(filepath.Join("trajs", in.ID+".traj.json"), func(f io.Writer) error { return w.trace(f, in) })
+	return f.create(filepath.Join(swebench.TrajsDir, in.ID+".traj.json"), func(w io.Writer) error { return trace(w, in) })
 }
 
-func (w *writer) logo() error {
-	if w.meta.Logo == "" {
-		return nil
-	}
-	return w.copied(w.meta.logoName(), w.meta.Logo)
-}
-
-func (w *writer) copied(name, from string) error {
+func (f folder) copied(name, from string) error {
 	src, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	return w.create(name, func(f io.Writer) error {
-		_, err := io.Copy(f, src)
+	return f.create(name, func(w io.Writer) error {
+		_, err := io.Copy(w, src)
 		return err
 	})
 }
 
-func (w *writer) file(name string, text []byte) error {
-	return w.create(name, func(f io.Writer) error {
-		_, err := f.Write(text)
+func (f folder) file(name string, text []byte) error {
+	return f.create(name, func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
 	})
 }
 
 // create makes one file of the folder.
-func (w *writer) create(name string, write func(io.Writer) error) error {
-	path := filepath.Join(w.dir, name)
+func (f folder) create(name string, write func(io.Writer) error) error {
+	path := filepath.Join(string(f), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // to be published
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // to be published
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // to be published
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f), f.Close())
+	return errors.Join(write(file), file.Close())
 }

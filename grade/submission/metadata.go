@@ -1,12 +1,11 @@
 package submission
 
 import (
-	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"batch.example/batch/swebench"
 )
 
 // Metadata is what the submitter says about a submission. Its fields are those of
@@ -65,48 +64,14 @@ func (m Metadata) logoName() string {
 	return "logo" + strings.ToLower(filepath.Ext(m.Logo))
 }
 
-// The order of members is that of the entries in the repository.
-type metadataFile struct {
-	Assets *assets `yaml:"assets,omitempty"`
-	Info   info    `yaml:"info"`
-	Tags   tags    `yaml:"tags"`
-}
-
-type assets struct {
-	Repo  string `yaml:"repo,omitempty"`
-	Logs  string `yaml:"logs"`
-	Trajs string `yaml:"trajs"`
-}
-
-type info struct {
-	Authors string `yaml:"authors"`
-	Logo    string `yaml:"logo,omitempty"`
-	Name    string `yaml:"name"`
-	Report  string `yaml:"report"`
-	Site    string `yaml:"site"`
-}
-
-type tags struct {
-	Checked  bool     `yaml:"checked"` // only the leaderboard's maintainers set it
-	Model    []string `yaml:"model"`
-	Org      []string `yaml:"org"`
-	OSModel  bool     `yaml:"os_model"`
-	OSSystem bool     `yaml:"os_system"`
-	System   system   `yaml:"system"`
-}
-
-type system struct {
-	Attempts string `yaml:"attempts"` // per instance: "1", or "2+"
-}
-
 // bucket is where entries kept logs and trajs before submitters did.
 const bucket = "s3://swe-bench-submissions"
 
 // yaml is metadata.yaml of a submission in the folder named folder.
 func (m Metadata) yaml(r *Run, t Target, folder string) ([]byte, error) {
-	file := metadataFile{
-		Info: info{Authors: strings.Join(m.Authors, ", "), Logo: m.logoName(), Name: m.Name, Report: m.Report, Site: m.Site},
-		Tags: tags{Model: m.Model, Org: m.Org, OSModel: *m.OSModel, OSSystem: *m.OSSystem, System: system{"1"}},
+	file := swebench.Metadata{
+		Info: swebench.Info{Authors: strings.Join(m.Authors, ", "), Logo: m.logoName(), Name: m.Name, Report: m.Report, Site: m.Site},
+		Tags: swebench.Tags{Model: m.Model, Org: m.Org, OSModel: *m.OSModel, OSSystem: *m.OSSystem, System: swebench.System{Attempts: "1"}},
 	}
 	if len(file.Tags.Model) == 0 {
 		file.Tags.Model = r.models()
@@ -119,13 +84,7 @@ func (m Metadata) yaml(r *Run, t Target, folder string) ([]byte, error) {
 		case t.Board.Name != "":
 			place = bucket + "/" + t.Board.Name + "/" + folder + "/"
 		}
-		file.Assets = &assets{Repo: m.Repo, Logs: place + "logs", Trajs: place + "trajs"}
+		file.Assets = &swebench.Assets{Repo: m.Repo, Logs: place + swebench.LogsDir, Trajs: place + swebench.TrajsDir}
 	}
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(file); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), e.Close()
+	return file.YAML()
 }

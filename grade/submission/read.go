@@ -1,16 +1,13 @@
 package submission
 
 import (
-	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
-	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/scores"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -113,44 +110,8 @@ func (r reader) instance(id string) (Instance, error) {
 		return in, nil
 	}
 	var err error
-	in.Log, err = readLog(filepath.Join(r.dir, filepath.FromSlash(g.Log)), id)
+	in.Log, err = swebench.ReadLog(filepath.Join(r.dir, filepath.FromSlash(g.Log)), id)
 	return in, err
-}
-
-// readLog looks at a folder of the official log tree. A missing folder is an empty Log, and a
-// report that cannot be read one without a verdict.
-func readLog(folder, id string) (Log, error) {
-	l := Log{Folder: folder, Sizes: map[string]int64{}}
-	for _, name := range logFiles {
-		info, err := os.Stat(filepath.Join(folder, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return l, atomicfile.Fault("reading the logs", err)
-		}
-		l.Sizes[name] = info.Size()
-	}
-	var err error
-	if _, ok := l.Sizes["patch.diff"]; ok {
-		if l.Patch, err = os.ReadFile(filepath.Join(folder, "patch.diff")); err != nil {
-			return l, atomicfile.Fault("reading the logs", err)
-		}
-	}
-	if _, ok := l.Sizes["report.json"]; !ok {
-		return l, nil
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "report.json"))
-	if err != nil {
-		return l, atomicfile.Fault("reading the logs", err)
-	}
-	var report map[string]struct {
-		Resolved *bool `json:"resolved"`
-	}
-	if json.Unmarshal(text, &report) == nil {
-		l.Resolved = report[id].Resolved
-	}
-	return l, nil
 }
 
 func exists(path string) bool {

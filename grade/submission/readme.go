@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"batch.example/batch/vocab"
 )
 
 // readme is README.md: the result, who made it with what, and the checklist of the repository
@@ -44,15 +42,13 @@ func resultsTable(b *bytes.Buffer, r *Run, t Target) {
 		title = t.Board.Title
 	}
 	all, done := map[string]int{}, map[string]int{}
-	resolved := 0
 	for _, in := range r.Instances {
 		all[in.Repo]++
-		if in.Verdict == vocab.VerdictResolved {
+		if resolved(in) {
 			done[in.Repo]++
-			resolved++
 		}
 	}
-	fmt.Fprintf(b, "## Results\n\nResolved %s of %s.\n\n| repository | resolved | instances |\n|---|---|---|\n", share(resolved, len(r.Instances)), title)
+	fmt.Fprintf(b, "## Results\n\nResolved %s of %s.\n\n| repository | resolved | instances |\n|---|---|---|\n", share(r.Resolved(), len(r.Instances)), title)
 	for _, repo := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(b, "| %s | %d | %d |\n", repo, done[repo], all[repo])
 	}

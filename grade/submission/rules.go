@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/grade/evalscript"
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -162,13 +163,13 @@ func (f *Findings) logs(r *Run) {
 				missing[name] = append(missing[name], in.ID)
 			}
 		}
-		for _, name := range logFiles {
+		for _, name := range swebench.LogNames() {
 			if n := in.Log.Sizes[name]; n > mostFileBytes {
 				f.violation("logs: %s of %s has %d MB; GitHub refuses files over 100 MB", name, in.ID, n/1_000_000)
 			}
 		}
 	}
-	for _, name := range logFiles {
+	for _, name := range swebench.LogNames() {
 		if ids := missing[name]; len(ids) > 0 {
 			f.violation("logs: %s is missing for %s; grade them again", name, these(ids))
 		}
@@ -182,14 +183,14 @@ func (f *Findings) logs(r *Run) {
 }
 
 func (in Instance) otherPatch() bool {
-	if _, ok := in.Log.Sizes["patch.diff"]; !ok || !in.submitted() {
+	if _, ok := in.Log.Sizes[swebench.PatchName]; !ok || !in.submitted() {
 		return false
 	}
 	return !bytes.Equal(in.Log.Patch, []byte(in.Patch)) && (in.Exact == nil || !bytes.Equal(in.Log.Patch, in.Exact))
 }
 
 func (in Instance) otherVerdict() bool {
-	if _, ok := in.Log.Sizes["report.json"]; !ok || !in.Verdict.Counts() {
+	if _, ok := in.Log.Sizes[swebench.ReportName]; !ok || !in.Verdict.Counts() {
 		return false
 	}
 	return in.Log.Resolved == nil || *in.Log.Resolved != (in.Verdict == vocab.VerdictResolved)

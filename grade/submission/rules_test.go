@@ -6,6 +6,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/submission"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -17,7 +18,7 @@ func good() *submission.Run {
 		resolved := v == vocab.VerdictResolved
 		return submission.Instance{
 			ID: id, Repo: "django/django", Predictions: 1, Attempt: 1, Model: "openai/gpt-5", Patch: patch, Results: 1, Trace: true, Verdict: v,
-			Log: submission.Log{
+			Log: swebench.Log{
 				Folder:   "logs/" + id,
 				Sizes:    map[string]int64{"patch.diff": 1, "eval.sh": 1, "test_output.txt": 1, "report.json": 1, "run_instance.log": 1},
 				Patch:    []byte(patch),

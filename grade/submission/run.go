@@ -3,6 +3,7 @@ package submission
 import (
 	"slices"
 
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -32,47 +33,34 @@ type Instance struct {
 	Verdict     vocab.Verdict // "" where there is none
 	Suspicious  []string
 	Quarantined bool
-	Log         Log
+	Log         swebench.Log
 }
-
-// Log is what grading left of an instance: the folder of the official log tree.
-type Log struct {
-	Folder   string           // "" where there is none
-	Sizes    map[string]int64 // of its files, by name
-	Patch    []byte           // of patch.diff
-	Resolved *bool            // as report.json says; nil where it does not
-}
-
-// logFiles are the files of an instance's log folder, in the order in which grading writes
-// them.
-var logFiles = []string{"patch.diff", "eval.sh", "test_output.txt", "report.json", "run_instance.log"}
 
 // wanted returns the log files that an instance of verdict v must have.
 func wanted(v vocab.Verdict) []string {
 	switch v {
 	case vocab.VerdictResolved, vocab.VerdictUnresolved:
-		return logFiles
+		return swebench.LogNames()
 	case vocab.VerdictTimedOut:
-		return []string{"patch.diff", "eval.sh", "test_output.txt", "run_instance.log"}
+		return []string{swebench.PatchName, swebench.ScriptName, swebench.OutputName, swebench.RunLogName}
 	case vocab.VerdictNoApply:
-		return []string{"patch.diff", "run_instance.log"}
+		return []string{swebench.PatchName, swebench.RunLogName}
 	}
 	return nil
 }
 
+func predicted(in Instance) bool { return in.Predictions > 0 }
+
 // submitted reports whether the instance has a patch to show.
 func (in Instance) submitted() bool { return in.Predictions > 0 && in.Patch != "" }
 
-// resolved are the ids of the instances with that verdict.
-func (r *Run) resolved() []string {
-	return r.ids(func(in Instance) bool { return in.Verdict == vocab.VerdictResolved })
-}
+func resolved(in Instance) bool { return in.Verdict == vocab.VerdictResolved }
 
 // Resolved is the number of resolved instances.
-func (r *Run) Resolved() int { return len(r.resolved()) }
+func (r *Run) Resolved() int { return len(r.ids(resolved)) }
 
 // Predicted is the number of instances with a prediction.
-func (r *Run) Predicted() int { return len(r.predictions()) }
+func (r *Run) Predicted() int { return len(r.ids(predicted)) }
 
 // ids are those of the instances that keep keeps.
 func (r *Run) ids(keep func(Instance) bool) []string {

@@ -1,0 +1,77 @@
+package swebench
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"iter"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/python"
+)
+
+// PredsEntry returns a prediction as it stands in preds.json, where mini-swe-agent has it.
+func PredsEntry(id, model, patch string) ([]byte, error) {
+	return python.JSON(struct {
+		Model string `json:"model_name_or_path"`
+		ID    string `json:"instance_id"`
+		Patch string `json:"model_patch"`
+	}{model, id, patch}, "  ")
+}
+
+// PredsEntry returns the Text of p as it stands in preds.json, with all its members.
+func (p Prediction) PredsEntry() ([]byte, error) { return python.Indent(p.Text, "  ") }
+
+// WritePreds writes a preds.json as Python's json.dumps(indent=2) does, of the instances with the
+// texts that PredsEntry returns.
+func WritePreds(w io.Writer, entries iter.Seq2[string, func() ([]byte, error)]) error {
+	before := "{\n  "
+	for id, entry := range entries {
+		key, err := python.JSON(id, "")
+		if err != nil {
+			return err
+		}
+		text, err := entry()
+		if err != nil {
+			return err
+		}
+		for _, part := range [][]byte{[]byte(before), key, []byte(": "), text} {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+		}
+		before = ",\n  "
+	}
+	end := "\n}"
+	if before[0] == '{' {
+		end = "{}"
+	}
+	_, err := io.WriteString(w, end)
+	return err
+}
+
+// EncodePredictions returns predictions as a JSON list, or else as JSON Lines.
+func EncodePredictions(list []Prediction, asList bool) ([]byte, error) {
+	type row struct {
+		ID    string `json:"instance_id"`
+		Model string `json:"model_name_or_path"`
+		Patch string `json:"model_patch"`
+	}
+	values := make([]any, len(list))
+	for i, p := range list {
+		values[i] = row{p.InstanceID, p.Model, p.Patch}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if asList {
+		values = []any{values}
+		e.SetIndent("", "  ")
+	}
+	for _, v := range values {
+		if err := e.Encode(v); err != nil {
+			return nil, fault.New(fault.Bug, "encoding predictions", err)
+		}
+	}
+	return b.Bytes(), nil
+}
