@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -56,10 +55,7 @@ func (s *Store) Quarantine(text []byte) error {
 		return err
 	}
 	s.readGrades()
-	err = s.files.Write(filepath.Join(s.dir, grades.QuarantineFile), 0o644, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	err = s.files.Write(filepath.Join(s.dir, grades.QuarantineFile), 0o644, atomicfile.Bytes(text))
 	if err != nil {
 		return atomicfile.Fault("writing "+grades.QuarantineFile, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -197,10 +196,7 @@ func (s *Store) imported(in Prediction) (*prediction, error) {
 		if err := MakeDir(s.path(in.InstanceID, "")); err != nil {
 			return nil, err
 		}
-		err := s.files.Write(s.path(in.InstanceID, in.InstanceID+".patch"), 0o644, func(w io.Writer) error {
-			_, err := w.Write(in.Patch)
-			return err
-		})
+		err := s.files.Write(s.path(in.InstanceID, in.InstanceID+".patch"), 0o644, atomicfile.Bytes(in.Patch))
 		if err != nil {
 			return nil, atomicfile.Fault("writing a patch", err)
 		}

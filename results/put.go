@@ -6,13 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/manifest"
@@ -234,8 +234,5 @@ func (s *Store) writeOrRemove(path string, b []byte) error {
 
 // writeBytes replaces a file; the caller syncs the directory.
 func (s *Store) writeBytes(path string, b []byte) error {
-	return s.files.WriteUnsynced(path, 0o644, func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	})
+	return s.files.WriteUnsynced(path, 0o644, atomicfile.Bytes(b))
 }

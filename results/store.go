@@ -3,7 +3,6 @@ package results
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -381,9 +380,6 @@ func (s *Store) WriteManifest(m *manifest.Manifest) error {
 	if err != nil {
 		return err
 	}
-	err = s.files.Write(path, 0o644, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	err = s.files.Write(path, 0o644, atomicfile.Bytes(text))
 	return atomicfile.Fault("writing the manifest", err)
 }

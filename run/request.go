@@ -22,6 +22,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/swebench"
 )
 
 // Request is what a run is asked for. [NewSetup] makes a run of it, [ReadRequest] reads the one
@@ -116,7 +117,7 @@ func ReadManifest(dir string) (*manifest.Manifest, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
-	if _, foreign := os.Stat(filepath.Join(dir, "preds.json")); foreign == nil {
+	if _, foreign := os.Stat(filepath.Join(dir, swebench.PredsName)); foreign == nil {
 		return nil, fault.Newf(fault.Usage, "%s is not a run directory: it has no manifest.json", dir).
 			WithHint("to add to another tool's predictions: `batch run -o %s ...`", printable.ShellWord(dir))
 	}

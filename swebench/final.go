@@ -48,8 +48,8 @@ type Final struct {
 	Predictions []Entry
 	// Engine says that one was used: the report has that nothing of the run remains on it.
 	Engine bool
-	// Quarantined are ids that were taken out of Instances and Predictions before. The
-	// members about them follow those of the harness; without any there are no such members.
+	// Quarantined are ids that are left out. The members about those of Instances follow the
+	// harness's; without any there are no such members.
 	Quarantined []string
 }
 
@@ -97,15 +97,18 @@ type finalFile struct {
 }
 
 func (f Final) file() *finalFile {
-	file := &finalFile{Total: len(f.Instances), Schema: 2, Reasons: map[string]string{}, Doubts: map[string]string{}}
-	predicted := map[string]Entry{}
+	file := &finalFile{Schema: 2, Reasons: map[string]string{}, Doubts: map[string]string{}}
+	predicted, out := map[string]Entry{}, setOf(f.Quarantined)
 	for _, e := range f.Predictions {
-		predicted[e.InstanceID] = e
-		file.SubmittedIDs = append(file.SubmittedIDs, e.InstanceID)
+		if predicted[e.InstanceID] = e; !out[e.InstanceID] {
+			file.SubmittedIDs = append(file.SubmittedIDs, e.InstanceID)
+		}
 	}
 	for _, id := range f.Instances {
 		e, known := predicted[id]
 		switch {
+		case out[id]:
+			file.OutIDs = append(file.OutIDs, id)
 		case !known:
 			file.IncompleteIDs = append(file.IncompleteIDs, id)
 		case e.Empty:
@@ -125,7 +128,8 @@ func (f Final) file() *finalFile {
 	if f.Engine {
 		file.Unstopped, file.Containers, file.Images = new(int), []string{}, []string{}
 	}
-	file.Quarantined, file.OutIDs = len(f.Quarantined), slices.Sorted(slices.Values(f.Quarantined))
+	file.Quarantined = sorted(&file.OutIDs)
+	file.Total = len(f.Instances) - file.Quarantined
 	return file
 }
 

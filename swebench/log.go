@@ -26,31 +26,27 @@ func LogNames() []string { return []string{PatchName, ScriptName, OutputName, Re
 func ReadLog(folder, id string) (Log, error) {
 	l := Log{Folder: folder, Sizes: map[string]int64{}}
 	for _, name := range LogNames() {
-		info, err := os.Stat(filepath.Join(folder, name))
+		path := filepath.Join(folder, name)
+		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		var text []byte
+		if err == nil && (name == PatchName || name == ReportName) {
+			text, err = os.ReadFile(path)
 		}
 		if err != nil {
 			return l, atomicfile.Fault("reading the logs", err)
 		}
 		l.Sizes[name] = info.Size()
-	}
-	var err error
-	if _, ok := l.Sizes[PatchName]; ok {
-		if l.Patch, err = os.ReadFile(filepath.Join(folder, PatchName)); err != nil {
-			return l, atomicfile.Fault("reading the logs", err)
+		switch name {
+		case PatchName:
+			l.Patch = text
+		case ReportName:
+			if one, err := parseReport(path, id, text); err == nil {
+				l.Resolved = one.Resolved
+			}
 		}
-	}
-	if _, ok := l.Sizes[ReportName]; !ok {
-		return l, nil
-	}
-	path := filepath.Join(folder, ReportName)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return l, atomicfile.Fault("reading the logs", err)
-	}
-	if one, err := parseReport(path, id, text); err == nil {
-		l.Resolved = one.Resolved
 	}
 	return l, nil
 }

@@ -12,8 +12,23 @@ import (
 // repository of the leaderboard.
 type Metadata struct {
 	Assets *Assets `yaml:"assets,omitempty"`
-	Info   Info    `yaml:"info"`
-	Tags   Tags    `yaml:"tags"`
+	Info   struct {
+		Authors string `yaml:"authors"`
+		Logo    string `yaml:"logo,omitempty"`
+		Name    string `yaml:"name"`
+		Report  string `yaml:"report"`
+		Site    string `yaml:"site"`
+	} `yaml:"info"`
+	Tags struct {
+		Checked  bool     `yaml:"checked"` // only the leaderboard's maintainers set it
+		Model    []string `yaml:"model"`
+		Org      []string `yaml:"org"`
+		OSModel  bool     `yaml:"os_model"`
+		OSSystem bool     `yaml:"os_system"`
+		System   struct {
+			Attempts string `yaml:"attempts"` // per instance: "1", or "2+"
+		} `yaml:"system"`
+	} `yaml:"tags"`
 }
 
 // Assets are the places of what a submission consists of.
@@ -21,30 +36,6 @@ type Assets struct {
 	Repo  string `yaml:"repo,omitempty"`
 	Logs  string `yaml:"logs"`
 	Trajs string `yaml:"trajs"`
-}
-
-// Info says who submits what.
-type Info struct {
-	Authors string `yaml:"authors"`
-	Logo    string `yaml:"logo,omitempty"`
-	Name    string `yaml:"name"`
-	Report  string `yaml:"report"`
-	Site    string `yaml:"site"`
-}
-
-// Tags are what the leaderboard can be filtered by.
-type Tags struct {
-	Checked  bool     `yaml:"checked"` // only the leaderboard's maintainers set it
-	Model    []string `yaml:"model"`
-	Org      []string `yaml:"org"`
-	OSModel  bool     `yaml:"os_model"`
-	OSSystem bool     `yaml:"os_system"`
-	System   System   `yaml:"system"`
-}
-
-// System says how often a system tries.
-type System struct {
-	Attempts string `yaml:"attempts"` // per instance: "1", or "2+"
 }
 
 // YAML returns the text of the file.

@@ -1,8 +1,10 @@
 package swebench
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +56,8 @@ func exists(path string) bool {
 func ReadSubmission(dir string, instances []string) (Submission, error) {
 	s := Submission{Model: modelOf(dir), Verdicts: Verdicts{}}
 	if path := filepath.Join(dir, detailsName); exists(path) {
-		return s, s.readDetails(path)
+		err := s.readDetails(path)
+		return s, err
 	}
 	logs := Verdicts{}
 	var err error
@@ -67,13 +70,15 @@ func ReadSubmission(dir string, instances []string) (Submission, error) {
 	if err != nil {
 		return s, err
 	}
-	if preds != nil && len(preds.models) > 0 {
-		s.Model = preds.model()
+	if preds != nil && len(preds.models) > 1 {
+		s.Model = "several models: " + strings.Join(preds.models, ", ")
+	} else if preds != nil {
+		s.Model = cmp.Or(strings.Join(preds.models, ""), s.Model)
 	}
 	path := filepath.Join(dir, ResultsName)
 	if !exists(path) {
-		preds.onlyEmpty(logs)
 		s.Verdicts = logs
+		preds.addTo(logs)
 		return s, nil
 	}
 	r, err := readResults(path)
@@ -162,22 +167,13 @@ func modelOf(dir string) string {
 
 // predicted are the predictions of a submission.
 type predicted struct {
-	ids   []string
-	empty map[string]bool
-
+	ids    []string
+	empty  map[string]bool
 	models []string // that it names, in order
 }
 
-// model names the model that made the predictions, or all that did.
-func (p *predicted) model() string {
-	if len(p.models) > 1 {
-		return "several models: " + strings.Join(p.models, ", ")
-	}
-	return strings.Join(p.models, "")
-}
-
-// onlyEmpty adds what has no log because there was nothing to test.
-func (p *predicted) onlyEmpty(v Verdicts) {
+// addTo adds what has no verdict: without a patch, there was nothing to test.
+func (p *predicted) addTo(v Verdicts) {
 	if p == nil {
 		return
 	}
@@ -185,9 +181,9 @@ func (p *predicted) onlyEmpty(v Verdicts) {
 		if _, known := v[id]; known {
 			continue
 		}
-		v[id] = Verdict{Left: NotGraded}
-		if p.empty[id] {
-			v[id] = Verdict{}
+		v[id] = Verdict{}
+		if !p.empty[id] {
+			v[id] = Verdict{Left: NotGraded}
 		}
 	}
 }
@@ -195,16 +191,13 @@ func (p *predicted) onlyEmpty(v Verdicts) {
 // readPredicted reads all_preds.jsonl or preds.json; nil if there is neither. Only whether a
 // patch is empty matters, so an old row without one has an empty one.
 func readPredicted(dir string) (*predicted, error) {
-	var data []byte
-	err := error(os.ErrNotExist)
-	path := ""
-	for _, name := range []string{LinesName, PredsName} {
-		if errors.Is(err, os.ErrNotExist) {
-			path = filepath.Join(dir, name)
-			data, err = os.ReadFile(path)
-		}
+	path := filepath.Join(dir, LinesName)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		path = filepath.Join(dir, PredsName)
+		data, err = os.ReadFile(path)
 	}
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {

@@ -3,10 +3,10 @@ package swebench
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
@@ -60,6 +60,16 @@ type Files struct {
 	RunLog, Patch, Script, Output, Report []byte
 }
 
+type namedFile struct {
+	name string
+	data *[]byte
+}
+
+// all are the files in the order in which they are written: the report comes last.
+func (f *Files) all() []namedFile {
+	return []namedFile{{PatchName, &f.Patch}, {RunLogName, &f.RunLog}, {ScriptName, &f.Script}, {OutputName, &f.Output}, {ReportName, &f.Report}}
+}
+
 // Write writes files into the folder dir, which is created if need be. Each is replaced
 // atomically, and the report is written last. It is durable on return. An error is a Host
 // fault.
@@ -68,16 +78,11 @@ func (f Files) Write(dir string) error {
 		return atomicfile.Fault("creating the folder of logs", err)
 	}
 	var files atomicfile.Files
-	for _, file := range []struct {
-		name string
-		data []byte
-	}{
-		{RunLogName, f.RunLog}, {PatchName, f.Patch}, {ScriptName, f.Script}, {OutputName, f.Output}, {ReportName, f.Report},
-	} {
-		if file.data == nil {
+	for _, file := range f.all() {
+		if *file.data == nil {
 			continue
 		}
-		if err := files.WriteUnsynced(filepath.Join(dir, file.name), 0o644, write(file.data)); err != nil {
+		if err := files.WriteUnsynced(filepath.Join(dir, file.name), 0o644, atomicfile.Bytes(*file.data)); err != nil {
 			return atomicfile.Fault("writing "+file.name, err)
 		}
 	}
@@ -87,22 +92,36 @@ func (f Files) Write(dir string) error {
 	return nil
 }
 
-func write(data []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
+// Replace is Write, and removes the files before that are nil: what an earlier grade left must
+// not be read beside the new files.
+func (f Files) Replace(dir string) error {
+	for _, file := range f.all() {
+		if *file.data != nil {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, file.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return atomicfile.Fault("removing an old "+file.name, err)
+		}
 	}
+	return f.Write(dir)
+}
+
+// RemoveFiles removes the files of an instance, and the folder if it has no others. The patch is
+// removed last: after a crash it still says whose files these are.
+func RemoveFiles(dir string) error {
+	for _, file := range slices.Backward((&Files{}).all()) {
+		if err := os.Remove(filepath.Join(dir, file.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	_ = os.Remove(dir)
+	return nil
 }
 
 // ReadFiles reads the folder of an instance. Files that do not exist are nil.
 func ReadFiles(dir string) (Files, error) {
 	var f Files
-	for _, file := range []struct {
-		name string
-		data *[]byte
-	}{
-		{RunLogName, &f.RunLog}, {PatchName, &f.Patch}, {ScriptName, &f.Script}, {OutputName, &f.Output}, {ReportName, &f.Report},
-	} {
+	for _, file := range f.all() {
 		data, err := readRegular(filepath.Join(dir, file.name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return Files{}, fault.New(fault.Usage, "reading the folder of logs", err)
@@ -146,7 +165,7 @@ func WriteFinal(dir string, f Final) (string, error) {
 		return "", atomicfile.Fault("writing the final report", err)
 	}
 	path := filepath.Join(dir, name)
-	if err := (atomicfile.Files{}).Write(path, 0o644, write(text)); err != nil {
+	if err := (atomicfile.Files{}).Write(path, 0o644, atomicfile.Bytes(text)); err != nil {
 		return "", atomicfile.Fault("writing the final report", err)
 	}
 	return path, nil

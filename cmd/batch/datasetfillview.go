@@ -84,10 +84,7 @@ func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.I
 		{filledName, lines.Bytes()},
 		{sumName, sum}, // a crash leaves rows of one of the sums
 	} {
-		err := atomicfile.Files{}.Write(filepath.Join(s.flags.Output, file.name), 0o644, func(w io.Writer) error {
-			_, err := w.Write(file.text)
-			return err
-		})
+		err := atomicfile.Files{}.Write(filepath.Join(s.flags.Output, file.name), 0o644, atomicfile.Bytes(file.text))
 		if err != nil {
 			return atomicfile.Fault("writing "+file.name, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
+	"batch.example/batch/swebench"
 )
 
 // Words in place of predictions.
@@ -109,7 +110,7 @@ func (f *gradeFlags) fromManifest(dir string, p run.Process) error {
 	case errors.Is(err, fs.ErrNotExist) && named:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Join(dir, "preds.json")); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, swebench.PredsName)); err != nil {
 			return results.NotARun(dir, "it has neither a manifest.json nor a preds.json")
 		}
 		return fault.Newf(fault.Usage, "%s has no manifest.json that names its dataset", dir).

@@ -91,23 +91,21 @@ func (c Config) run(ctx context.Context, folders []swebench.Folder) (Report, err
 		byID[f.InstanceID] = f
 	}
 	var work []task
-	final := swebench.Final{Model: r.Model, RunID: r.RunID, V4: c.Rules == logparse.V4}
+	final := swebench.Final{Model: r.Model, RunID: r.RunID, V4: c.Rules == logparse.V4, Quarantined: c.Quarantined}
 	for _, in := range c.Selected {
 		f, logged := byID[in.ID]
 		counts := !slices.Contains(c.Quarantined, in.ID)
+		final.Instances = append(final.Instances, in.ID)
 		switch {
 		case logged:
 			work = append(work, task{in, f, counts})
 		case counts:
 			r.Missing = append(r.Missing, in.ID)
 		}
-		if counts {
-			final.Instances = append(final.Instances, in.ID)
-		} else {
+		if !counts {
 			r.Quarantined = append(r.Quarantined, in.ID)
 		}
 	}
-	final.Quarantined = r.Quarantined
 	graded, err := c.all(ctx, work)
 	if err != nil {
 		return r, err

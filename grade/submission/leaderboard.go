@@ -104,10 +104,7 @@ func (f folder) copied(name, from string) error {
 }
 
 func (f folder) file(name string, text []byte) error {
-	return f.create(name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return f.create(name, atomicfile.Bytes(text))
 }
 
 // create makes one file of the folder.

@@ -69,12 +69,12 @@ const bucket = "s3://swe-bench-submissions"
 
 // yaml is metadata.yaml of a submission in the folder named folder.
 func (m Metadata) yaml(r *Run, t Target, folder string) ([]byte, error) {
-	file := swebench.Metadata{
-		Info: swebench.Info{Authors: strings.Join(m.Authors, ", "), Logo: m.logoName(), Name: m.Name, Report: m.Report, Site: m.Site},
-		Tags: swebench.Tags{Model: m.Model, Org: m.Org, OSModel: *m.OSModel, OSSystem: *m.OSSystem, System: swebench.System{Attempts: "1"}},
-	}
-	if len(file.Tags.Model) == 0 {
-		file.Tags.Model = r.models()
+	var file swebench.Metadata
+	info, tags := &file.Info, &file.Tags
+	info.Authors, info.Logo, info.Name, info.Report, info.Site = strings.Join(m.Authors, ", "), m.logoName(), m.Name, m.Report, m.Site
+	tags.Model, tags.Org, tags.OSModel, tags.OSSystem, tags.System.Attempts = m.Model, m.Org, *m.OSModel, *m.OSSystem, "1"
+	if len(tags.Model) == 0 {
+		tags.Model = r.models()
 	}
 	if t.Board.Name != "multimodal" {
 		place := ""

@@ -1,7 +1,6 @@
 package submission
 
 import (
-	"io"
 	"path/filepath"
 
 	"batch.example/batch/internal/atomicfile"
@@ -27,9 +26,6 @@ func WriteSBCLI(r *Run, file string) error {
 	if err != nil {
 		return err
 	}
-	err = atomicfile.Files{}.Write(file, 0o644, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	err = atomicfile.Files{}.Write(file, 0o644, atomicfile.Bytes(text))
 	return atomicfile.Fault("writing "+file, err)
 }

@@ -34,13 +34,16 @@ func CheckLeaderboard(r *Run, t Target, m Metadata, dir string) Findings {
 		return f
 	}
 	f.board(r, t)
-	f.predictions(r)
+	f.duplicates(r)
+	r.where(func(in Instance) bool { return in.Predictions == 0 }, f.violation, "predictions: %s without one; run `batch run` again with the same flags")
 	f.oneModel(r)
-	f.oneAttempt(r)
+	// An instance that had a result is not tried again. An attempt that an infrastructure failure
+	// ended is none.
+	r.where(func(in Instance) bool { return in.Results > 1 }, f.violation, "pass@1: attempted again after a result: %s; submit a run in which each instance has one")
 	f.knowledge(r)
-	f.grades(r)
+	r.where(func(in Instance) bool { return predicted(in) && !in.Verdict.Counts() }, f.violation, "grades: %s without a verdict; run `batch grade %s`", printable.ShellWord(r.Dir))
 	f.logs(r)
-	f.traces(r)
+	r.where(func(in Instance) bool { return predicted(in) && !in.Trace }, f.violation, "trajs: %s without a trajectory")
 	f.remarks(r, t, m)
 	f.folder(dir)
 	return f
@@ -95,22 +98,11 @@ func (f *Findings) foreign(r *Run, t Target) {
 	if t.Board.Instances == 0 {
 		return
 	}
-	if others := r.ids(func(in Instance) bool { return !evalscript.Known(in.Repo) }); len(others) > 0 {
-		f.violation("instances: %s cannot be of %s: no dataset of SWE-bench has the repository", these(others), t.Board.Title)
-	}
-}
-
-func (f *Findings) predictions(r *Run) {
-	f.duplicates(r)
-	if missing := r.ids(func(in Instance) bool { return in.Predictions == 0 }); len(missing) > 0 {
-		f.violation("predictions: %s without one; run `batch run` again with the same flags", these(missing))
-	}
+	r.where(func(in Instance) bool { return !evalscript.Known(in.Repo) }, f.violation, "instances: %s cannot be of %s: no dataset of SWE-bench has the repository", t.Board.Title)
 }
 
 func (f *Findings) duplicates(r *Run) {
-	if twice := r.ids(func(in Instance) bool { return in.Predictions > 1 }); len(twice) > 0 {
-		f.violation("predictions: more than one for %s; leave one in preds.json", these(twice))
-	}
+	r.where(func(in Instance) bool { return in.Predictions > 1 }, f.violation, "predictions: more than one for %s; leave one in preds.json")
 }
 
 func (f *Findings) oneModel(r *Run) {
@@ -118,14 +110,6 @@ func (f *Findings) oneModel(r *Run) {
 		f.violation("predictions: %d values of model_name_or_path (%s); a submission has one", len(names), some(names))
 	} else if len(names) == 1 && names[0] == "" {
 		f.violation("predictions: model_name_or_path is missing")
-	}
-}
-
-// oneAttempt wants pass@1: an instance that had a result was not tried again. An attempt that
-// an infrastructure failure ended is none.
-func (f *Findings) oneAttempt(r *Run) {
-	if again := r.ids(func(in Instance) bool { return in.Results > 1 }); len(again) > 0 {
-		f.violation("pass@1: attempted again after a result: %s; submit a run in which each instance has one", these(again))
 	}
 }
 
@@ -145,12 +129,6 @@ func (f *Findings) knowledge(r *Run) {
 		if name == "oracle" || name == "gold" {
 			f.violation("knowledge: the predictions of %q are the dataset's own patches", name)
 		}
-	}
-}
-
-func (f *Findings) grades(r *Run) {
-	if not := r.ids(func(in Instance) bool { return in.Predictions > 0 && !in.Verdict.Counts() }); len(not) > 0 {
-		f.violation("grades: %s without a verdict; run `batch grade %s`", these(not), printable.ShellWord(r.Dir))
 	}
 }
 
@@ -174,12 +152,8 @@ func (f *Findings) logs(r *Run) {
 			f.violation("logs: %s is missing for %s; grade them again", name, these(ids))
 		}
 	}
-	if other := r.ids(Instance.otherPatch); len(other) > 0 {
-		f.violation("logs: patch.diff is not the predicted patch of %s; grade them again", these(other))
-	}
-	if other := r.ids(Instance.otherVerdict); len(other) > 0 {
-		f.violation("logs: report.json has another verdict than grades.jsonl for %s; grade them again", these(other))
-	}
+	r.where(Instance.otherPatch, f.violation, "logs: patch.diff is not the predicted patch of %s; grade them again")
+	r.where(Instance.otherVerdict, f.violation, "logs: report.json has another verdict than grades.jsonl for %s; grade them again")
 }
 
 func (in Instance) otherPatch() bool {
@@ -196,23 +170,13 @@ func (in Instance) otherVerdict() bool {
 	return in.Log.Resolved == nil || *in.Log.Resolved != (in.Verdict == vocab.VerdictResolved)
 }
 
-func (f *Findings) traces(r *Run) {
-	if without := r.ids(func(in Instance) bool { return in.Predictions > 0 && !in.Trace }); len(without) > 0 {
-		f.violation("trajs: %s without a trajectory", these(without))
-	}
-}
-
 // remarks are the notes about a run that may be submitted.
 func (f *Findings) remarks(r *Run, t Target, m Metadata) {
 	if network := r.network(); network != "none" {
 		f.note("network of the agent: %s; the point about look-ups stays open in README.md: say there how solutions were kept out of reach", network)
 	}
-	if odd := r.ids(func(in Instance) bool { return len(in.Suspicious) > 0 }); len(odd) > 0 {
-		f.note("suspicious: %s; `batch status` says why", these(odd))
-	}
-	if out := r.ids(func(in Instance) bool { return in.Quarantined }); len(out) > 0 {
-		f.note("in quarantine here, and counted by the leaderboard: %s", these(out))
-	}
+	r.where(func(in Instance) bool { return len(in.Suspicious) > 0 }, f.note, "suspicious: %s; `batch status` says why")
+	r.where(func(in Instance) bool { return in.Quarantined }, f.note, "in quarantine here, and counted by the leaderboard: %s")
 	if m.Logo == "" {
 		f.note("the repository of entries wants a logo file in the folder: --logo FILE")
 	}

@@ -73,6 +73,13 @@ func (r *Run) ids(keep func(Instance) bool) []string {
 	return ids
 }
 
+// where reports the instances that is holds for to found, if there are some, as the first of args.
+func (r *Run) where(is func(Instance) bool, found func(format string, args ...any), format string, args ...any) {
+	if ids := r.ids(is); len(ids) > 0 {
+		found(format, append([]any{these(ids)}, args...)...)
+	}
+}
+
 // own reports whether batch made all predictions, so that its settings say something about them.
 func (r *Run) own() bool {
 	return !slices.ContainsFunc(r.Instances, func(in Instance) bool { return in.Predictions > 0 && in.Attempt == 0 })

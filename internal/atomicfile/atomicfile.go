@@ -72,6 +72,14 @@ func (f Files) WriteUnsynced(path string, perm os.FileMode, write func(io.Writer
 	return tmp.CloseAtomicallyReplace()
 }
 
+// Bytes writes data, as the function that [Files.Write] takes.
+func Bytes(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
 // SyncDir makes creations, renames and removals in dir durable.
 func (f Files) SyncDir(dir string) error {
 	if err := f.Inject.At("dir.sync"); err != nil {

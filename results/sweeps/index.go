@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -103,10 +102,7 @@ func (x *Index) Write(dir string) error {
 	if err := enc.Encode(x); err != nil {
 		return fault.New(fault.Bug, "encoding the index of a sweep", err)
 	}
-	err := atomicfile.Files{}.Write(filepath.Join(dir, File), 0o644, func(w io.Writer) error {
-		_, err := w.Write(b.Bytes())
-		return err
-	})
+	err := atomicfile.Files{}.Write(filepath.Join(dir, File), 0o644, atomicfile.Bytes(b.Bytes()))
 	return atomicfile.Fault("writing the index of the sweep", err)
 }
 

@@ -86,13 +86,9 @@ func removeOther(dir string, patch []byte) error {
 		if err != nil {
 			return err
 		}
-		// The patch is removed last: after a crash it still says whose files these are.
-		for _, name := range []string{swebench.ReportName, swebench.OutputName, swebench.ScriptName, swebench.RunLogName, swebench.PatchName} {
-			if gone := os.Remove(filepath.Join(folder, name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-				return gone
-			}
+		if err := swebench.RemoveFiles(folder); err != nil {
+			return err
 		}
-		_ = os.Remove(folder) // not if it has another program's files
 	}
 	return nil
 }
@@ -104,16 +100,7 @@ func (x *execution) writeFiles(dir string) error {
 	if err != nil {
 		return err
 	}
-	// What an earlier grade left must not be read beside the new files.
-	for name, data := range map[string][]byte{swebench.ReportName: files.Report, swebench.OutputName: files.Output, swebench.ScriptName: files.Script} {
-		if data != nil {
-			continue
-		}
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return atomicfile.Fault("removing an old "+name, err)
-		}
-	}
-	if err := files.Write(dir); err != nil {
+	if err := files.Replace(dir); err != nil {
 		return err
 	}
 	rel, err := filepath.Rel(x.Dir, dir)

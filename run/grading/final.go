@@ -20,27 +20,14 @@ import (
 )
 
 // Final writes the harness's final report of a run directory, and returns its path. Asked
-// are the ids of all instances, predictions those that were graded. The quarantined ones,
-// which are sorted, are left out. An ungraded prediction is one with an error, as in the harness.
+// are the ids of all instances, predictions those that were graded. The quarantined ones
+// are left out. An ungraded prediction is one with an error, as in the harness.
 // The file of predictions that are mixed has a name that says so: see [finalName]. The file of
 // another name that an earlier call wrote is removed.
 func Final(dir, runID string, rules logparse.Rules, asked []string, predictions []results.Prediction, latest map[grades.Prediction]grades.Grade, quarantined []string) (string, error) {
-	out := func(id string) bool {
-		_, found := slices.BinarySearch(quarantined, id)
-		return found
-	}
-	f := swebench.Final{
-		RunID: runID, V4: rules == logparse.V4, Instances: slices.DeleteFunc(slices.Clone(asked), out), Engine: true,
-	}
-	for _, id := range asked {
-		if out(id) {
-			f.Quarantined = append(f.Quarantined, id)
-		}
-	}
+	f := swebench.Final{RunID: runID, V4: rules == logparse.V4, Instances: asked, Engine: true, Quarantined: quarantined}
 	for _, p := range predictions {
-		if !out(p.InstanceID) {
-			f.Predictions = append(f.Predictions, finalEntry(dir, p, latest[KeyOf(p)]))
-		}
+		f.Predictions = append(f.Predictions, finalEntry(dir, p, latest[KeyOf(p)]))
 	}
 	name, others := finalName(dir, predictions)
 	for _, other := range others {
