@@ -2,6 +2,7 @@ package swebench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func decode(path, member string, text []byte, v any) error {
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		member = joined(member, wrong.Field)
-		err = fmt.Errorf("expected %s, found %s", kindOf(wrong.Type), wrong.Value)
+		err = fmt.Errorf("expected %s, found %s", cmp.Or(kinds[wrong.Type.Kind()], "an object"), wrong.Value)
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		err = fmt.Errorf("byte %d: %w", syntax.Offset, syntax)
@@ -66,20 +67,7 @@ func joined(a, b string) string {
 	return a + "." + b
 }
 
-// kindOf says in words what a type takes.
-func kindOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a text"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Int:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	default:
-		return "an object"
-	}
+// kinds say in words what a type takes; another one takes an object.
+var kinds = map[reflect.Kind]string{
+	reflect.Bool: "true or false", reflect.String: "a text", reflect.Slice: "a list", reflect.Int: "a whole number", reflect.Float64: "a number",
 }

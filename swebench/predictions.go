@@ -158,7 +158,7 @@ func (d *decoder) clean(data []byte) error {
 		d.differs(fmt.Sprintf("has bytes that are not UTF-8, the first in line %d", line))
 	}
 	d.exact, d.data = data, data
-	if replaced := finite(data); !bytes.Equal(replaced, data) {
+	if replaced := finite(data, numbers); !bytes.Equal(replaced, data) {
 		d.data = replaced
 		d.differs("has NaN or Infinity, which JSON does not have")
 	}
@@ -173,7 +173,7 @@ func (d *decoder) add(where, key string, start, end int) error {
 	}
 	p.Where, p.Unfit, p.Text = where, err, d.data[start:end]
 	if exact := d.exact[start:end]; !bytes.Equal(exact, p.Text) {
-		p.Text = nulled(exact, p.Text)
+		p.Text = finite(exact, nulls)
 	}
 	shown := printable.Line(p.InstanceID)
 	if key != "" && key != p.InstanceID {

@@ -12,44 +12,30 @@ import (
 	"batch.example/batch/fault"
 )
 
-// outcome is what it means that a member of a report lists an instance.
+// outcome is what it means that members of a report list an instance.
 type outcome struct {
-	member  string
 	verdict Verdict
+	members []string
 }
 
 // finalMembers are the members of the official final report, and of sb-cli's, in the order
 // in which they apply: a later one says more than an earlier one.
 var finalMembers = []outcome{
-	{"incomplete_ids", Verdict{Left: NoResult}},
-	{"submitted_ids", Verdict{Left: NotGraded}},
-	{"pending_ids", Verdict{Left: NotGraded}},
-	{"completed_ids", Verdict{}},
-	{"unresolved_ids", Verdict{}},
-	{"empty_patch_ids", Verdict{}},
-	{"resolved_ids", Verdict{Resolved: true}},
-	{"failed_ids", Verdict{Left: Infrastructure}},
-	{"error_ids", Verdict{Left: Infrastructure}},
-	{"infra_failure_ids", Verdict{Left: Infrastructure}},
-	{"quarantined_ids", Verdict{Left: Quarantined}},
+	{Verdict{Left: NoResult}, []string{"incomplete_ids"}},
+	{Verdict{Left: NotGraded}, []string{"submitted_ids", "pending_ids"}},
+	{Verdict{}, []string{"completed_ids", "unresolved_ids", "empty_patch_ids"}},
+	{Verdict{Resolved: true}, []string{"resolved_ids"}},
+	{Verdict{Left: Infrastructure}, []string{"failed_ids", "error_ids", "infra_failure_ids"}},
+	{Verdict{Left: Quarantined}, []string{"quarantined_ids"}},
 }
 
 // resultsMembers are those of the older report, which results.json of a submission to the
 // leaderboard has too, or some of them. A container that could not be set up, and tests that
 // could not be run, are no verdict.
 var resultsMembers = []outcome{
-	{"generated", Verdict{}},
-	{"with_logs", Verdict{}},
-	{"applied", Verdict{}},
-	{"none", Verdict{}},
-	{"no_generation", Verdict{}},
-	{"no_apply", Verdict{}},
-	{"test_timeout", Verdict{}},
-	{"resolved", Verdict{Resolved: true}},
-	{"no_logs", Verdict{Left: Infrastructure}},
-	{"install_fail", Verdict{Left: Infrastructure}},
-	{"reset_failed", Verdict{Left: Infrastructure}},
-	{"test_errored", Verdict{Left: Infrastructure}},
+	{Verdict{}, []string{"generated", "with_logs", "applied", "none", "no_generation", "no_apply", "test_timeout"}},
+	{Verdict{Resolved: true}, []string{"resolved"}},
+	{Verdict{Left: Infrastructure}, []string{"no_logs", "install_fail", "reset_failed", "test_errored"}},
 }
 
 // idLists are the lists of ids in a final report, by member.
@@ -74,15 +60,17 @@ func parseFinal(path string, text []byte) (r idLists, ok bool, err error) {
 		}
 	}
 	for _, o := range r.order {
-		text, given := members[o.member]
-		if !given {
-			continue
+		for _, member := range o.members {
+			text, given := members[member]
+			if !given {
+				continue
+			}
+			list := []string{}
+			if err := decode(path, member, text, &list); err != nil {
+				return idLists{}, true, err
+			}
+			r.lists[member] = list
 		}
-		list := []string{}
-		if err := decode(path, o.member, text, &list); err != nil {
-			return idLists{}, true, err
-		}
-		r.lists[o.member] = list
 	}
 	return r, true, r.check()
 }
@@ -148,10 +136,11 @@ func (r idLists) whole() bool {
 func (r idLists) verdicts() Verdicts {
 	all := Verdicts{}
 	for _, o := range r.order {
-		for _, id := range r.lists[o.member] {
-			v := o.verdict
-			v.File = r.path
-			all[id] = v
+		o.verdict.File = r.path
+		for _, member := range o.members {
+			for _, id := range r.lists[member] {
+				all[id] = o.verdict
+			}
 		}
 	}
 	if logs := r.lists["with_logs"]; logs != nil { // what has a patch and no log of its tests is left out

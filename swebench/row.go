@@ -1,14 +1,14 @@
 package swebench
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // row is a prediction as a file has it. Names are compared exactly, as Python does.
@@ -121,35 +121,10 @@ func readText(name string, raw []byte) (string, error) {
 	return text, nil
 }
 
+// wholeEscape matches every escape of JSON but half of a surrogate pair.
+var wholeEscape = lazy.Regexp(`\\(?:[^u]|u[^dD]...|u[dD][0-7]..|u[dD][89abAB]..\\u[dD][c-fC-F]..)`)
+
 // halfPair reports whether a JSON string has an escape such as \ud83d without its other half.
 func halfPair(raw []byte) bool {
-	for i := 0; i+1 < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		i++
-		if unit := escaped(raw[i:]); utf16.IsSurrogate(unit) {
-			low := rune(-1)
-			if i+6 < len(raw) && raw[i+5] == '\\' {
-				low = escaped(raw[i+6:])
-			}
-			if utf16.DecodeRune(unit, low) == utf8.RuneError {
-				return true
-			}
-			i += 10
-		}
-	}
-	return false
-}
-
-// escaped is the code unit of what begins with u and four digits, or -1.
-func escaped(raw []byte) rune {
-	if len(raw) < 5 || raw[0] != 'u' {
-		return -1
-	}
-	n, err := strconv.ParseUint(string(raw[1:5]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(n)
+	return bytes.Contains(raw, []byte(`\u`)) && bytes.Contains(wholeEscape().ReplaceAll(raw, nil), []byte(`\`))
 }

@@ -11,7 +11,7 @@ import (
 // text is JSON that is read value by value.
 type text struct {
 	data  []byte
-	exact []byte // as data, of the same length, with the words that [finite] replaces
+	exact []byte // as data, of the same length, with the values that [finite] replaces
 	pos   int
 }
 
@@ -269,14 +269,20 @@ func (d *decoder) broken(where string, err error) error {
 	return d.fault(where, fmt.Errorf("it is not JSON: %w", err))
 }
 
-// finite returns a text with a number of the same length in place of each NaN, Infinity and
-// -Infinity, which Python writes as JSON.
-func finite(data []byte) []byte {
+// What [finite] puts in the place of what Python writes as JSON: a number of the same length, or
+// what Text has.
+var (
+	numbers = map[string]string{"NaN": "0.0", "Infinity": "0.000000", "-Infinity": "-0.000000"}
+	nulls   = map[string]string{"NaN": "null", "Infinity": "null", "-Infinity": "null"}
+)
+
+// finite returns a text with the values that by has replaced.
+func finite(data []byte, by map[string]string) []byte {
 	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
 		return data
 	}
-	data = bytes.Clone(data)
-	quoted := false
+	out := make([]byte, 0, len(data)+1)
+	done, quoted := 0, false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
 		case c == '\n': // a string ends in its line
@@ -285,51 +291,30 @@ func finite(data []byte) []byte {
 			quoted = !quoted
 		case c == '\\' && quoted:
 			i++
-		case c == 'N' && !quoted:
-			replaceWord(data, i, "NaN", "0.0")
-		case c == 'I' && !quoted:
-			replaceWord(data, i, "Infinity", "0.000000")
+		case (c == 'N' || c == 'I') && !quoted:
+			start, end := wordAt(data, i)
+			if other, ok := by[string(data[start:end])]; ok {
+				out = append(append(out, data[done:start]...), other...)
+				done = end
+			}
 		}
 	}
-	return data
+	return append(out, data[done:]...)
 }
 
-// replaceWord replaces a word by another one, if it is a whole value.
-func replaceWord(data []byte, at int, word, by string) {
-	before, rest := data[:at], data[at:]
-	if !bytes.HasPrefix(rest, []byte(word)) {
-		return
+// wordAt returns where the value is that has its first letter at i; an empty one if that is longer
+// than those of [finite], or is not a whole value.
+func wordAt(data []byte, i int) (start, end int) {
+	start = len(bytes.TrimSuffix(data[:i], []byte("-")))
+	rest := data[i:min(i+len("Infinity")+1, len(data))]
+	end = i + len(rest)
+	if n := bytes.IndexAny(rest, blanks+",]}"); n >= 0 {
+		end = i + n
 	}
-	if word == "Infinity" {
-		before = bytes.TrimSuffix(before, []byte("-"))
+	if start > 0 && bytes.IndexByte([]byte(blanks+":,["), data[start-1]) < 0 {
+		return i, i
 	}
-	after := rest[len(word):]
-	if len(before) > 0 && bytes.IndexByte([]byte(blanks+":,["), before[len(before)-1]) < 0 {
-		return
-	}
-	if len(after) > 0 && bytes.IndexByte([]byte(blanks+",]}"), after[0]) < 0 {
-		return
-	}
-	copy(rest, by)
-}
-
-// nulled returns exact with null in place of each word that [finite] replaced in by.
-func nulled(exact, by []byte) []byte {
-	var out []byte
-	for i := 0; i < len(exact); i++ {
-		if exact[i] == by[i] {
-			out = append(out, exact[i])
-			continue
-		}
-		word := len("NaN")
-		if exact[i] == 'I' {
-			word = len("Infinity")
-			out = bytes.TrimSuffix(out, []byte("-"))
-		}
-		out = append(out, "null"...)
-		i += word - 1
-	}
-	return out
+	return start, end
 }
 
 // escapeBytes returns a text with each byte that is not UTF-8 as Python's surrogateescape has
