@@ -21,6 +21,8 @@ func TestTheImportCheckCatches(t *testing.T) {
 		{"agent knowing docker", "agent", []string{"docker"}, true},
 		{"agent knowing llm", "agent/config", []string{"agent", "llm", "fault"}, false},
 		{"results knowing the runner", "results", []string{"runner"}, true},
+		{"the harness's files knowing run directories", "swebench", []string{"results"}, true},
+		{"the harness's files knowing the rules of grading", "swebench", []string{"grade/logparse"}, true},
 		{"results writing atomically", "results", []string{"fault", "internal/atomicfile"}, false},
 		{"report knowing fault", "report", []string{"fault"}, true},
 		{"report knowing results", "report", []string{"results"}, false},
