@@ -163,10 +163,7 @@ func (s *gradeSession) writeBroken(found map[string][]string, all int) error {
 		fmt.Fprintf(&text, "%s # %s\n", id, printable.Line(strings.Join(found[id], "; ")))
 	}
 	path := filepath.Join(s.flags.Output, grades.QuarantineFile)
-	err := atomicfile.Files{}.Write(path, 0o644, func(w io.Writer) error {
-		_, err := io.WriteString(w, text.String())
-		return err
-	})
+	err := atomicfile.Files{}.Write(path, 0o644, atomicfile.Bytes([]byte(text.String())))
 	if err != nil {
 		return atomicfile.Fault("writing "+grades.QuarantineFile, err)
 	}

@@ -1,8 +1,10 @@
 package submission
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -38,24 +40,49 @@ func Read(dir string) (*Run, error) {
 		r.Batch, r.Prompts = m.Batch, m.Prompts
 		ids = ordered(m.Dataset.Instances, ids)
 	}
-	reader := reader{dir: r.Dir, latest: grades.Latest(list), records: map[string][]results.Record{}, predicted: map[string]results.Prediction{}, entries: store.Repeated()}
-	var own []string
+	ids = slices.Clip(ids)
 	for _, p := range predicted {
-		reader.predicted[p.InstanceID] = p
-		own = append(own, p.InstanceID)
+		ids = append(ids, p.InstanceID)
 	}
-	ids = ordered(ids, own)
+	ids = ordered(ids, nil)
+	r.Instances = make([]Instance, len(ids))
+	at := map[string]*Instance{}
+	for i, id := range ids {
+		r.Instances[i] = Instance{ID: id, Repo: scores.RepoOf(id)}
+		at[id] = &r.Instances[i]
+	}
 	for _, rec := range snap.Records {
-		reader.records[rec.InstanceID] = append(reader.records[rec.InstanceID], rec)
+		if in := at[rec.InstanceID]; in != nil {
+			in.Repo = cmp.Or(rec.Repo, in.Repo)
+			if rec.Outcome.Final() {
+				in.Results++
+			}
+		}
 	}
-	for _, id := range ids {
-		in, err := reader.instance(id)
-		if err != nil {
+	latest, times := grades.Latest(list), store.Repeated()
+	for _, p := range predicted {
+		in := at[p.InstanceID]
+		in.Predictions = max(1, times[in.ID])
+		in.Attempt, in.Model, in.Patch, in.Exact = p.Attempt, p.Model, p.Text, p.Patch
+		in.Trace = exists(results.TrajectoryPath(r.Dir, in.ID)) || exists(results.JournalPath(r.Dir, in.ID))
+		if err := in.grade(r.Dir, latest); err != nil {
 			return nil, err
 		}
-		r.Instances = append(r.Instances, in)
 	}
 	return r, nil
+}
+
+// grade adds what the run directory dir has of the prediction's grade.
+func (in *Instance) grade(dir string, latest map[grades.Prediction]grades.Grade) (err error) {
+	g, ok := latest[grades.Prediction{InstanceID: in.ID, Attempt: in.Attempt, Patch: grades.PatchDigest(in.Patch)}]
+	in.Verdict, in.Suspicious = g.Verdict, g.Suspicious
+	if !ok && in.Patch == "" {
+		in.Verdict = vocab.VerdictEmpty // which needs no tests
+	}
+	if g.Log != "" {
+		in.Log, err = swebench.ReadLog(filepath.Join(dir, filepath.FromSlash(g.Log)), in.ID)
+	}
+	return err
 }
 
 // ordered is first, and those of more that are not in it.
@@ -71,47 +98,6 @@ func ordered(first, more []string) []string {
 		}
 	}
 	return all
-}
-
-type reader struct {
-	dir       string
-	latest    map[grades.Prediction]grades.Grade
-	records   map[string][]results.Record
-	predicted map[string]results.Prediction
-	entries   map[string]int
-}
-
-func (r reader) instance(id string) (Instance, error) {
-	in := Instance{ID: id, Repo: scores.RepoOf(id)}
-	for _, rec := range r.records[id] {
-		if rec.Repo != "" {
-			in.Repo = rec.Repo
-		}
-		if rec.Outcome.Final() {
-			in.Results++
-		}
-	}
-	p, ok := r.predicted[id]
-	if !ok {
-		return in, nil
-	}
-	in.Predictions = max(1, r.entries[id])
-	in.Attempt, in.Model, in.Patch, in.Exact = p.Attempt, p.Model, p.Text, p.Patch
-	in.Trace = exists(results.TrajectoryPath(r.dir, id)) || exists(results.JournalPath(r.dir, id))
-	g, ok := r.latest[grades.Prediction{InstanceID: id, Attempt: p.Attempt, Patch: grades.PatchDigest(p.Text)}]
-	if !ok {
-		if p.Text == "" {
-			in.Verdict = vocab.VerdictEmpty // which needs no tests
-		}
-		return in, nil
-	}
-	in.Verdict, in.Suspicious = g.Verdict, g.Suspicious
-	if g.Log == "" {
-		return in, nil
-	}
-	var err error
-	in.Log, err = swebench.ReadLog(filepath.Join(r.dir, filepath.FromSlash(g.Log)), id)
-	return in, err
 }
 
 func exists(path string) bool {
