@@ -46,7 +46,8 @@ type Final struct {
 	Instances []string
 	// Predictions may be more than those of Instances, as the harness's may.
 	Predictions []Entry
-	// Engine says that one was used: the report has that nothing of the run remains on it.
+	// Engine says that containers ran the tests: the report then says that no container and no
+	// image of the run remains.
 	Engine bool
 	// Quarantined are ids that are left out. The members about those of Instances follow the
 	// harness's; without any there are no such members.

@@ -22,8 +22,8 @@ func PredsEntry(id, model, patch string) ([]byte, error) {
 // PredsEntry returns the Text of p as it stands in preds.json, with all its members.
 func (p Prediction) PredsEntry() ([]byte, error) { return python.Indent(p.Text, "  ") }
 
-// WritePreds writes a preds.json as Python's json.dumps(indent=2) does, of the instances with the
-// texts that PredsEntry returns.
+// WritePreds writes a preds.json as Python's json.dumps(indent=2) does. An entry is an instance
+// with the text that PredsEntry returns.
 func WritePreds(w io.Writer, entries iter.Seq2[string, func() ([]byte, error)]) error {
 	before := "{\n  "
 	for id, entry := range entries {

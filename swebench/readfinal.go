@@ -29,8 +29,8 @@ var finalMembers = []outcome{
 	{Verdict{Left: Quarantined}, []string{"quarantined_ids"}},
 }
 
-// resultsMembers are those of the older report, which results.json of a submission to the
-// leaderboard has too, or some of them. A container that could not be set up, and tests that
+// resultsMembers are the members of the older report. results.json of a submission to the
+// leaderboard has some of them. A container that could not be set up, and tests that
 // could not be run, are no verdict.
 var resultsMembers = []outcome{
 	{Verdict{}, []string{"generated", "with_logs", "applied", "none", "no_generation", "no_apply", "test_timeout"}},

@@ -52,7 +52,7 @@ func exists(path string) bool {
 
 // ReadSubmission reads a submission to the leaderboard: its details, else results.json and, for
 // the instances that it does not list, the predictions and logs. Without results.json, the logs
-// alone count. instances are those of [ParseFinal].
+// alone count. [ParseFinal] says what instances are for.
 func ReadSubmission(dir string, instances []string) (Submission, error) {
 	s := Submission{Model: modelOf(dir), Verdicts: Verdicts{}}
 	if path := filepath.Join(dir, detailsName); exists(path) {

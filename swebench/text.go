@@ -269,14 +269,14 @@ func (d *decoder) broken(where string, err error) error {
 	return d.fault(where, fmt.Errorf("it is not JSON: %w", err))
 }
 
-// What [finite] puts in the place of what Python writes as JSON: a number of the same length, or
-// what Text has.
+// What [finite] puts in the place of a value that Python writes and JSON does not have: a number
+// of the same length to parse the text, and null for [Prediction.Text].
 var (
 	numbers = map[string]string{"NaN": "0.0", "Infinity": "0.000000", "-Infinity": "-0.000000"}
 	nulls   = map[string]string{"NaN": "null", "Infinity": "null", "-Infinity": "null"}
 )
 
-// finite returns a text with the values that by has replaced.
+// finite returns a text in which the values that are keys of by are replaced.
 func finite(data []byte, by map[string]string) []byte {
 	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
 		return data
@@ -302,8 +302,8 @@ func finite(data []byte, by map[string]string) []byte {
 	return append(out, data[done:]...)
 }
 
-// wordAt returns where the value is that has its first letter at i; an empty one if that is longer
-// than those of [finite], or is not a whole value.
+// wordAt returns where the value begins and ends that has its first letter at i. It returns an
+// empty range for a part of a value.
 func wordAt(data []byte, i int) (start, end int) {
 	start = len(bytes.TrimSuffix(data[:i], []byte("-")))
 	rest := data[i:min(i+len("Infinity")+1, len(data))]

@@ -24,7 +24,7 @@ func WriteLeaderboard(r *Run, t Target, m Metadata, dir string, trace Trace) err
 	})
 }
 
-// folder is one that is being made.
+// folder is the path of a folder that is being made.
 type folder string
 
 func (f folder) all(r *Run, t Target, m Metadata, name string, trace Trace) error {

@@ -73,7 +73,7 @@ func (r *Run) ids(keep func(Instance) bool) []string {
 	return ids
 }
 
-// where reports the instances that is holds for to found, if there are some, as the first of args.
+// where calls found if is holds for some instances. They are the first of found's args.
 func (r *Run) where(is func(Instance) bool, found func(format string, args ...any), format string, args ...any) {
 	if ids := r.ids(is); len(ids) > 0 {
 		found(format, append([]any{these(ids)}, args...)...)
