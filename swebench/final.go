@@ -44,13 +44,13 @@ type Final struct {
 	V4    bool // with the members of release 4.1.0
 	// Instances are the ids of all instances asked for.
 	Instances []string
-	// Predictions may be more than those of Instances, as the harness's may.
+	// Predictions may be of other instances too, as the harness's may.
 	Predictions []Entry
 	// Engine says that containers ran the tests: the report then says that no container and no
 	// image of the run remains.
 	Engine bool
-	// Quarantined are ids that are left out. The members about those of Instances follow the
-	// harness's; without any there are no such members.
+	// Quarantined are ids that are left out. Members about them follow the harness's, if Instances
+	// has some of them.
 	Quarantined []string
 }
 

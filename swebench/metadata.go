@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// Metadata is the content of metadata.yaml. The order of members is that of the entries in the
-// repository of the leaderboard.
+// Metadata is the content of metadata.yaml. The members have the order that entries in the
+// repository of the leaderboard have.
 type Metadata struct {
 	Assets *Assets `yaml:"assets,omitempty"`
 	Info   struct {

@@ -100,7 +100,7 @@ func setOf(ids []string) map[string]bool {
 	return set
 }
 
-// ParseFinal reads text, that of the file at path, as a final report of any version: the
+// ParseFinal reads text, the content of the file at path, as a final report of any version: the
 // harness's, sb-cli's, or results.json of a submission. final is false for other JSON, and for what
 // is none. instances are the ids of the dataset, for a report that lists only the instances that
 // were resolved: the others are unresolved. Nil: it is refused.

@@ -70,7 +70,7 @@ func mergedTree(root string) (Verdicts, error) {
 	return all, err
 }
 
-// isInstance reports whether a folder is that of an instance.
+// isInstance reports whether a folder has an instance's report or log.
 func isInstance(path string) bool {
 	return slices.ContainsFunc([]string{ReportName, RunLogName}, func(name string) bool {
 		info, err := os.Lstat(filepath.Join(path, name))
@@ -78,7 +78,7 @@ func isInstance(path string) bool {
 	})
 }
 
-// newTreeRun names the folders above those of the instances.
+// newTreeRun names a run after the folders at and above path.
 func newTreeRun(root, given, path string) *TreeRun {
 	r := &TreeRun{Model: filepath.Base(path), Path: path, Verdicts: Verdicts{}}
 	if rel, err := filepath.Rel(root, path); err == nil {
@@ -124,7 +124,7 @@ type instanceReport struct {
 	Infra    bool  `json:"infra_failure"`
 }
 
-// parseReport reads what text, that of the report.json at path, says of the instance that its
+// parseReport reads what text, the content of the report.json at path, says of the instance that its
 // folder is named after.
 func parseReport(path, id string, text []byte) (one instanceReport, err error) {
 	var members map[string]json.RawMessage
@@ -149,7 +149,7 @@ func (r instanceReport) verdict(path, id string) (Verdict, error) {
 	return Verdict{Resolved: *r.Resolved, File: path}, nil
 }
 
-// ParseReports reads text, that of the file at path, as a report.json by itself: an object of
+// ParseReports reads text, the content of the file at path, as a report.json by itself: an object of
 // instances.
 func ParseReports(path string, text []byte) (Verdicts, error) {
 	var members map[string]json.RawMessage

@@ -14,7 +14,7 @@ import (
 // row is a prediction as a file has it. Names are compared exactly, as Python does.
 type row map[string][]byte
 
-// members are those of a valid JSON object; nil if text is another value.
+// members are the members of a valid JSON object; nil if text is another value.
 func members(object []byte) row {
 	t := text{data: object}
 	if !t.take('{') {

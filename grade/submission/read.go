@@ -85,7 +85,7 @@ func (in *Instance) grade(dir string, latest map[grades.Prediction]grades.Grade)
 	return err
 }
 
-// ordered is first, and those of more that are not in it.
+// ordered returns the ids of both lists, in order, each once.
 func ordered(first, more []string) []string {
 	has := map[string]bool{}
 	var all []string

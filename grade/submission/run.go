@@ -62,7 +62,7 @@ func (r *Run) Resolved() int { return len(r.ids(resolved)) }
 // Predicted is the number of instances with a prediction.
 func (r *Run) Predicted() int { return len(r.ids(predicted)) }
 
-// ids are those of the instances that keep keeps.
+// ids are the ids of the instances that keep returns true for.
 func (r *Run) ids(keep func(Instance) bool) []string {
 	ids := []string{}
 	for _, in := range r.Instances {
