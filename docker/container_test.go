@@ -24,6 +24,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/box"
 )
 
 // raw is a client of the engine that bypasses this package.
@@ -219,7 +220,7 @@ func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 	if err := c.CopyIn(t.Context(), "/etc/passwd/x", 0o644, nil); fault.KindOf(err) != fault.Instance {
 		t.Errorf("below a file: %v, want an Instance fault", err)
 	}
-	if err := c.CopyIn(t.Context(), "/x", 0o644, make([]byte, containers.CopyInLimit+1)); fault.KindOf(err) != fault.Usage {
+	if err := c.CopyIn(t.Context(), "/x", 0o644, make([]byte, box.CopyInLimit+1)); fault.KindOf(err) != fault.Usage {
 		t.Errorf("too large: %v, want a Usage fault", err)
 	}
 	if r := run(t, c, "echo /new/dir/* /x*"); string(r.Bytes) != "/new/dir/file.bin /x*\n" {

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"time"
 
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/box"
 	"batch.example/batch/vocab"
 )
 
@@ -14,20 +14,20 @@ type Command struct {
 	Script  string
 	Dir     string        // empty: that of the containers
 	Timeout time.Duration // 0: none
-	Limit   int64         // bytes of output to keep; 0: [containers.MaxOutput]
+	Limit   int64         // bytes of output to keep; 0: [box.MaxOutput]
 }
 
 // Run runs a script in a new bash that has the container's environment and nothing of the
 // agent's: no interpreter, variables or limits. The output is kept in the container's memory
 // until the script has ended, so under a memory limit at most a sixteenth of that is kept,
-// or [containers.MaxOutput] if that is more.
+// or [box.MaxOutput] if that is more.
 func (s *Sandbox) Run(ctx context.Context, c Command) (vocab.Output, error) {
-	cmd := containers.Command{Script: c.Script, Dir: c.Dir, Timeout: c.Timeout, Limit: c.Limit, Fresh: true}
+	cmd := box.Command{Script: c.Script, Dir: c.Dir, Timeout: c.Timeout, Limit: c.Limit, Fresh: true}
 	if cmd.Dir == "" {
 		cmd.Dir = s.host.Container.WorkDir
 	}
 	if memory := s.host.Container.Memory; memory > 0 {
-		cmd.Limit = min(cmd.Limit, max(memory/16, containers.MaxOutput))
+		cmd.Limit = min(cmd.Limit, max(memory/16, box.MaxOutput))
 	}
 	out, err := s.container.Run(ctx, cmd)
 	out.Timeout = cmd.Timeout

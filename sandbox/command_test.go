@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/box"
 )
 
 func TestACommandHasNothingOfTheAgent(t *testing.T) {
@@ -13,19 +13,19 @@ func TestACommandHasNothingOfTheAgent(t *testing.T) {
 		c.Env, c.Interpreter, c.Timeout = []string{"AGENT=1"}, []string{"false"}, time.Second
 		c.Container.Memory = 256 << 20
 	})
-	box := h.open(t, Opening{Instance: demoInstances(t)[0], Attempt: 1, Pristine: true})
-	if err := box.Write(t.Context(), "/tmp/x/y", 0o600, []byte("\x00a\n")); err != nil {
+	opened := h.open(t, Opening{Instance: demoInstances(t)[0], Attempt: 1, Pristine: true})
+	if err := opened.Write(t.Context(), "/tmp/x/y", 0o600, []byte("\x00a\n")); err != nil {
 		t.Fatal(err)
 	}
-	out, err := box.Run(t.Context(), Command{Script: "sleep 2; pwd; echo ${AGENT-none}; wc -c < /tmp/x/y"})
+	out, err := opened.Run(t.Context(), Command{Script: "sleep 2; pwd; echo ${AGENT-none}; wc -c < /tmp/x/y"})
 	if err != nil || string(out.Bytes) != "/testbed\nnone\n3\n" {
 		t.Errorf("got %q, %v", out.Bytes, err)
 	}
-	out, err = box.Run(t.Context(), Command{Script: "head -c 20M /dev/zero", Limit: 64 << 20})
-	if want := max(256<<20/16, containers.MaxOutput); err != nil || len(out.Bytes) != want || out.Total != 20<<20 {
+	out, err = opened.Run(t.Context(), Command{Script: "head -c 20M /dev/zero", Limit: 64 << 20})
+	if want := max(256<<20/16, box.MaxOutput); err != nil || len(out.Bytes) != want || out.Total != 20<<20 {
 		t.Errorf("kept %d of %d bytes, want %d, %v", len(out.Bytes), out.Total, want, err)
 	}
-	out, err = box.Run(t.Context(), Command{Script: "pwd; sleep 60", Dir: "/tmp", Timeout: 3 * time.Second})
+	out, err = opened.Run(t.Context(), Command{Script: "pwd; sleep 60", Dir: "/tmp", Timeout: 3 * time.Second})
 	if err != nil || !out.TimedOut || strings.TrimSpace(string(out.Bytes)) != "/tmp" {
 		t.Errorf("got %q, timed out %v, %v", out.Bytes, out.TimedOut, err)
 	}

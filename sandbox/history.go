@@ -16,6 +16,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxgit"
 )
 
@@ -280,7 +281,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, er
 			h.log.Error("removing a container", "container", c.ID(), "err", failed)
 		}
 	}()
-	res, err := c.Run(ctx, containers.Command{
+	res, err := c.Run(ctx, box.Command{
 		Script:  boxgit.Command(s.baseCommit, boxgit.Share),
 		Timeout: scriptLimit, Dir: h.Container.WorkDir,
 	})
@@ -295,7 +296,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, er
 	clean = report.Verdict == boxgit.Clean
 	h.remember(s.scrub.key, clean, res.Duration)
 	// What later runs use must survive a power failure.
-	res, err = c.Run(ctx, containers.Command{Script: "sync -f " + boxgit.Shared + " && du -sk " + boxgit.Shared, Timeout: scriptLimit})
+	res, err = c.Run(ctx, box.Command{Script: "sync -f " + boxgit.Shared + " && du -sk " + boxgit.Shared, Timeout: scriptLimit})
 	if err == nil && res.ExitCode == 0 {
 		kib, _, _ := strings.Cut(string(res.Bytes), "\t")
 		n, _ := strconv.ParseInt(kib, 10, 64)

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxgit"
 )
 
@@ -31,7 +32,7 @@ func futureImage(t *testing.T, s *Host, name string) string {
 			t.Error(err)
 		}
 	}()
-	r, err := c.Run(t.Context(), containers.Command{Timeout: time.Minute, Script: `cd /testbed && git checkout -q -b ahead &&
+	r, err := c.Run(t.Context(), box.Command{Timeout: time.Minute, Script: `cd /testbed && git checkout -q -b ahead &&
 echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost commit -qm ahead && git rev-parse HEAD && git checkout -q -`})
 	if err != nil || r.ExitCode != 0 {
 		t.Fatalf("got %+v, %v; want exit code 0, no error", r, err)

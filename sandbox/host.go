@@ -51,7 +51,7 @@ type Config struct {
 	Interpreter []string                // of the agent's commands; empty: bash
 	Env         []string                // of all commands, in addition to the container's
 	Timeout     time.Duration           // of a command; 0: none
-	Longer      func(begin []byte) bool // whether to keep more of an output, see [containers.Command]; nil: never
+	Longer      func(begin []byte) bool // whether to keep more of an output, see [box.Command]; nil: never
 	Fresh       bool                    // start the interpreter with each command, not ahead of it
 
 	// LeaveAttempts leaves containers of earlier runs under the lease, in which attempts can

@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/box"
 )
 
 // inheritance has the containers that a killed run with the same results directory left,
@@ -87,7 +88,7 @@ func (h *inheritance) take(ctx context.Context, o Opening) (*containers.Containe
 func (h *inheritance) attach(ctx context.Context, s containers.Summary) *containers.Container {
 	c, err := h.engine.Attach(ctx, s.ID)
 	if err == nil { // the agent may have removed bash
-		_, err = c.Run(ctx, containers.Command{Script: ":"})
+		_, err = c.Run(ctx, box.Command{Script: ":"})
 	}
 	if err != nil {
 		h.log.Info("could not reattach a container", "instance", s.Instance, "container", s.ID, "err", err)

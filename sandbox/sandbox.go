@@ -11,6 +11,7 @@ import (
 	"github.com/docker/go-units"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/box"
 	"batch.example/batch/vocab"
 )
 
@@ -49,8 +50,8 @@ func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output
 }
 
 // command returns what all commands of the agent have in common.
-func (s *Sandbox) command() containers.Command {
-	return containers.Command{
+func (s *Sandbox) command() box.Command {
+	return box.Command{
 		Args: s.host.Interpreter, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: s.host.Timeout,
 		Limit: outputLimit, Longer: s.host.Longer, Ahead: true, Fresh: s.host.Fresh,
 	}
@@ -62,10 +63,10 @@ const scriptLimit = 10 * time.Minute
 // Script runs one of batch's own scripts. Unlike Execute, it uses bash and scriptLimit, not
 // the agent's interpreter and time limit.
 func (s *Sandbox) Script(ctx context.Context, script string) (vocab.Output, error) {
-	return s.execute(ctx, containers.Command{Script: script, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: scriptLimit})
+	return s.execute(ctx, box.Command{Script: script, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: scriptLimit})
 }
 
-func (s *Sandbox) execute(ctx context.Context, cmd containers.Command) (vocab.Output, error) {
+func (s *Sandbox) execute(ctx context.Context, cmd box.Command) (vocab.Output, error) {
 	out, err := s.container.Run(ctx, cmd)
 	if errors.Is(err, vocab.ErrDestroyed) {
 		err = fmt.Errorf("the agent has made its environment unusable: %w", err)
@@ -113,7 +114,7 @@ func (s *Sandbox) Alive(ctx context.Context) error {
 	if err := s.host.engine.Ready(ctx); err != nil {
 		return err
 	}
-	_, err := s.container.Run(ctx, containers.Command{Script: ":"})
+	_, err := s.container.Run(ctx, box.Command{Script: ":"})
 	return err
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,8 +17,8 @@ import (
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/docker/images"
 	"batch.example/batch/docker/internal/engine"
-	"batch.example/batch/docker/internal/link"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxinit/wire"
 )
 
@@ -30,6 +29,8 @@ const maxCreates = 4
 // Container is one running container. It is safe for concurrent use. The caller that
 // created it must Remove or Close it.
 type Container struct {
+	*box.Box
+
 	engine       *engine.Conn
 	fleet        *Fleet
 	id           string
@@ -38,15 +39,9 @@ type Container struct {
 	workDir      string
 	knownLosses  atomic.Int64 // StableLosses when it last answered
 	engineStayed atomic.Bool  // the engine answered for long enough after something killed the container
-	worked       sync.Map     // interpreters that commands were run with
-	calls        calls
 	disk         disk
-	restarts     atomic.Int64 // times started again
-
-	key        wire.Key      // of the connection to its init
-	unattended time.Duration // Spec.Unattended
-	limited    bool          // has a memory limit
-	unplugged  bool          // has no network sandbox
+	limited      bool // has a memory limit
+	unplugged    bool // has no network sandbox
 }
 
 // Create creates a container, starts it and checks that its directory exists: one
@@ -85,13 +80,12 @@ func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
 		s.Name = s.generatedName()
 	}
 	f.engine.WatchConnection()
-	c := &Container{
-		engine: f.engine, fleet: f, name: s.Name, unattended: s.Unattended, limited: s.Memory > 0, unplugged: f.unplugs(s),
-	}
-	_, _ = rand.Read(c.key[:]) // never fails
+	c := &Container{engine: f.engine, fleet: f, name: s.Name, limited: s.Memory > 0, unplugged: f.unplugs(s)}
+	var key wire.Key
+	_, _ = rand.Read(key[:]) // never fails
 	c.knownLosses.Store(int64(f.engine.StableLosses()))
-	c.calls.begin(c.keepAlive)
-	err = c.make(ctx, s, platform, op)
+	c.Box = box.New(carrier{c}, key, s.Unattended)
+	err = c.make(ctx, s, key, platform, op)
 	if err == nil {
 		err = c.checkDir(ctx, op)
 	}
@@ -102,7 +96,7 @@ func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
 		f.watchDisk(c)
 		return c, nil
 	}
-	c.calls.close()
+	c.Box.Close()
 	if c.id == "" {
 		return nil, err
 	}
@@ -111,7 +105,7 @@ func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
 
 // make waits for its turn, then creates the container and starts it. It leaves c
 // without an id if there is certainly nothing to remove.
-func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform, op string) error {
+func (c *Container) make(ctx context.Context, s Spec, key wire.Key, platform *ocispec.Platform, op string) error {
 	f := c.fleet
 	if err := f.creates.Acquire(ctx, 1); err != nil {
 		return context.Cause(ctx)
@@ -135,7 +129,7 @@ func (c *Container) make(ctx context.Context, s Spec, platform *ocispec.Platform
 	for _, v := range s.Volumes {
 		limits.Mounts = append(limits.Mounts, v.mount())
 	}
-	settings := s.config(time.Now(), f.owner, c.key)
+	settings := s.config(time.Now(), f.owner, key)
 	if c.unplugged {
 		f.unplug(settings, limits)
 	}
@@ -178,21 +172,21 @@ func (c *Container) inspect(ctx context.Context, op string) (container.InspectRe
 // launch starts the container and its init. If the init is missing, because something
 // removed it or it was only partly written, launch copies it again.
 func (c *Container) launch(ctx context.Context, image string) error {
-	again, err := c.start(ctx)
+	again, err := c.start(ctx, box.Started)
 	if !again {
 		return err
 	}
 	if err := c.fleet.Init.Refill(ctx, image); err != nil {
 		return err
 	}
-	_, err = c.start(ctx)
+	_, err = c.start(ctx, box.Started)
 	return err
 }
 
 // start starts the container and greets its init. Again means that the init's file may be
 // missing or damaged.
-func (c *Container) start(ctx context.Context) (again bool, err error) {
-	l, err := link.Attach(ctx, c.engine, c.id, c.key)
+func (c *Container) start(ctx context.Context, s box.State) (again bool, err error) {
+	p, err := c.attach(ctx)
 	if err != nil {
 		c.engine.NoteError(err)
 		return false, err
@@ -200,24 +194,21 @@ func (c *Container) start(ctx context.Context) (again bool, err error) {
 	err = c.engine.API.ContainerStart(ctx, c.id, container.StartOptions{})
 	c.engine.NoteError(err)
 	if err != nil {
-		l.Close()
+		_ = p.Close()
 		return boxinit.NeedsRefill(err), err
 	}
-	err = c.begin(ctx, l, c.key[:], attachLimit)
-	return errors.Is(err, link.ErrEnded), err
+	err = c.greet(ctx, p, s)
+	return errors.Is(err, box.ErrEnded), err
 }
 
 // checkDir checks that commands can start in the container's directory.
 func (c *Container) checkDir(ctx context.Context, op string) error {
-	q := &question{frame: wire.Frame{Kind: wire.KindReady, Data: wire.Encode(wire.Run{Args: []string{"-"}, Dir: c.workDir})}}
-	if _, err := c.ask(ctx, q); err != nil {
-		return err
-	}
-	if err := q.failure(); err != nil {
+	err := c.Enter(ctx, c.workDir)
+	if _, refused := errors.AsType[*box.Error](err); refused {
 		return fault.Newf(fault.Instance, "%s: %s is not a directory that the container's user can enter: %w", op, c.workDir, err).
 			WithHint("use another image, or set `environment.cwd` to a directory that the image has")
 	}
-	return nil
+	return err
 }
 
 func workDirOf(in container.InspectResponse) string {
@@ -244,10 +235,11 @@ func (f *Fleet) Attach(ctx context.Context, id string) (*Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, err := hex.Decode(c.key[:], []byte(in.Config.Labels[labelKey])); err != nil || n != wire.KeySize {
+	var key wire.Key
+	if n, err := hex.Decode(key[:], []byte(in.Config.Labels[labelKey])); err != nil || n != wire.KeySize {
 		return nil, fault.Newf(fault.Instance, "%s: it was not created by batch", op)
 	}
-	c.unattended, _ = time.ParseDuration(in.Config.Labels[labelUnattended]) // none without the label
+	unattended, _ := time.ParseDuration(in.Config.Labels[labelUnattended]) // none without the label
 	c.unplugged = in.Config.NetworkDisabled
 	if in.HostConfig != nil {
 		c.limited = in.HostConfig.Memory > 0
@@ -255,13 +247,13 @@ func (f *Fleet) Attach(ctx context.Context, id string) (*Container, error) {
 			c.disk.limit, _ = strconv.ParseInt(in.Config.Labels[labelDisk], 10, 64) // none without the label
 		}
 	}
-	c.calls.begin(c.keepAlive)
-	l, err := c.connected(ctx)
-	if err == nil && (l.Again || c.restarts.Load() > 0) {
+	c.Box = box.New(carrier{c}, key, unattended)
+	again, err := c.Connect(ctx)
+	if again {
 		err = fault.Newf(fault.Transient, "%s: it was restarted, and the state of its commands is unknown", op)
 	}
 	if err != nil {
-		c.calls.close()
+		c.Box.Close()
 		return nil, err
 	}
 	f.watchDisk(c)
@@ -272,7 +264,7 @@ func (f *Fleet) Attach(ctx context.Context, id string) (*Container, error) {
 // [Spec.Unattended] says. Remove ends the connection too.
 func (c *Container) Close() {
 	c.fleet.disks.forget(c)
-	c.calls.close()
+	c.Box.Close()
 }
 
 // ID is the engine's name for the container: 64 hexadecimal digits.

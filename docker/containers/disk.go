@@ -101,7 +101,7 @@ func (c *Container) checkDisk(ctx context.Context) {
 	c.engine.Log.Warn("killing the processes of a container above its disk limit", "container", c.short(), "bytes", used, "limit", c.disk.limit)
 	ctx, cancel := context.WithTimeout(ctx, engine.RemoveLimit)
 	defer cancel()
-	if err := c.clear(ctx, "limiting the disk of"); err != nil {
+	if err := c.Clear(ctx, "limiting the disk of"); err != nil {
 		c.engine.Log.Info("killing the processes of a container above its disk limit", "container", c.short(), "err", err)
 		return
 	}

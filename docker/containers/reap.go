@@ -178,7 +178,8 @@ func (f *Fleet) Leftovers(ctx context.Context, path string) ([]Summary, error) {
 // Remove kills and removes the container with the given id, as
 // [Container.Remove] does.
 func (f *Fleet) Remove(ctx context.Context, id string) error {
-	return (&Container{engine: f.engine, fleet: f, id: id}).Remove(ctx)
+	_, err := f.remove(ctx, id, f.plugs)
+	return err
 }
 
 // Rename gives the container with the given id another name.

@@ -12,7 +12,6 @@ import (
 	"github.com/docker/docker/api/types/filters"
 
 	"batch.example/batch/docker/internal/engine"
-	"batch.example/batch/docker/internal/link"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/vocab"
@@ -123,41 +122,6 @@ var errDiedWithEngine = fmt.Errorf("%w: the container ended with it", engine.Err
 // diedWithEngine returns the fault of a container that ended with its engine.
 func diedWithEngine(op string) error { return fault.New(fault.Transient, op, errDiedWithEngine) }
 
-// startAgain starts a container that has ended by itself. It keeps its files and
-// loses its processes. The caller holds connecting.
-func (c *Container) startAgain(ctx context.Context) (*link.Link, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.RemoveLimit)
-	defer cancel()
-	c.restarts.Add(1)
-	c.engine.Log.Warn("restarted a container that ran out of memory or whose processes could not be killed", "container", c.short())
-	if _, err := c.start(ctx); err != nil {
-		if c.endedItself(ctx) {
-			return nil, c.asDestroyed(fault.New(fault.Instance, "starting container "+c.short()+" again", err))
-		}
-		return nil, c.engine.Blame(err, fault.Transient, "starting container "+c.short()+" again")
-	}
-	return c.calls.current(), nil
-}
-
-// restart ends all processes of the container, including those that its init cannot kill,
-// and starts it again with its files.
-func (c *Container) restart(ctx context.Context, doing string) error {
-	p := &c.calls
-	if err := p.connecting.Acquire(context.WithoutCancel(ctx), 1); err != nil {
-		return err
-	}
-	defer p.connecting.Release(1)
-	l := p.current()
-	if err := c.stop(ctx); err != nil {
-		return c.engine.Blame(err, fault.Transient, doing+" container "+c.short())
-	}
-	if l != nil {
-		c.drop(l)
-	}
-	_, err := c.startAgain(ctx)
-	return err
-}
-
 // stopLimit is how long the engine may take to kill a container, with several tries.
 const stopLimit = 2 * engine.RemoveLimit
 
@@ -174,18 +138,6 @@ func (c *Container) stop(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// clear ends all processes of the container except its init.
-func (c *Container) clear(ctx context.Context, doing string) error {
-	q := &question{frame: wire.Frame{Kind: wire.KindClear}}
-	if _, err := c.ask(ctx, q); err != nil {
-		return err
-	}
-	if q.failure() == nil {
-		return nil
-	}
-	return c.restart(ctx, doing)
 }
 
 // destroyed is an error that is vocab.ErrDestroyed; its text stays the same.

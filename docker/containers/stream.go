@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/docker/internal/engine"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/box"
 )
 
 // Program is what [Container.Stream] starts.
@@ -206,7 +207,7 @@ func (c *Container) endProgram(ctx context.Context, name string) error {
 	defer stop()
 	out, err := c.Run(ctx, Command{Script: "mark=" + bash.Quote(mark+"="+name) + "\n" + endScript, Dir: "/", Fresh: true})
 	switch {
-	case errors.Is(err, errClosed):
+	case errors.Is(err, box.ErrClosed):
 		return nil
 	case err == nil && out.ExitCode != 0:
 		return fault.Newf(fault.Transient, "ending %s in container %s: exit code %d, output %.200q", name, c.short(), out.ExitCode, out.Bytes)

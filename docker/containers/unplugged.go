@@ -11,6 +11,8 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/versions"
+
+	"batch.example/batch/internal/box"
 )
 
 // plugError means that an unplugged container does not have what others have, so that
@@ -96,11 +98,11 @@ func (c *Container) alone(ctx context.Context) error {
 
 // asPlugError turns an error of the container's own files into a plugError.
 func asPlugError(err error, everywhere bool) error {
-	e, ok := errors.AsType[*initError](err)
+	e, ok := errors.AsType[*box.Error](err)
 	if !ok {
 		return err
 	}
-	return plugError{err, everywhere || e.number == 16} // EBUSY: the engine has mounted the file in any case
+	return plugError{err, everywhere || e.Errno == 16} // EBUSY: the engine has mounted the file in any case
 }
 
 // hosts is what engines write for a container without a network.

@@ -1,4 +1,4 @@
-package containers
+package box
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // MaxOutput is how much of a command's output is kept at most, in bytes.
 const MaxOutput = 10 << 20
 
-// Command is what [Container.Run] runs.
+// Command is what [Box.Run] runs.
 type Command struct {
 	// ID names the command in its container. A second Run with the same ID, even by
 	// another process after a kill, returns the first result and does not run the command
@@ -55,43 +55,41 @@ type Command struct {
 //
 // An error means there is no observation: the container or the engine is gone
 // (a fault with blame) or ctx was canceled (its cause).
-func (c *Container) Run(ctx context.Context, cmd Command) (vocab.Output, error) {
-	if err := c.admit(); err != nil {
+func (b *Box) Run(ctx context.Context, cmd Command) (vocab.Output, error) {
+	answered, err := b.carrier.Admit()
+	if err != nil {
 		return vocab.Output{}, err
 	}
-	run := c.wireRun(cmd)
-	c.calls.mu.Lock()
-	run.Forget, c.calls.forget = c.calls.forget, nil
-	c.calls.mu.Unlock()
-	alive := c.engine.StableLosses()
+	run := b.wireRun(cmd)
+	b.mu.Lock()
+	run.Forget, b.forget = b.forget, nil
+	b.mu.Unlock()
 	q := &question{frame: wire.Frame{Kind: wire.KindRun, ID: cmd.ID, Data: wire.Encode(run)}, longer: cmd.Longer, begin: int(run.Limit)}
 	if cmd.Timeout > 0 {
 		q.limit = cmd.Timeout + overdueAfter
 	}
-	lost, err := c.ask(ctx, q)
+	lost, err := b.ask(ctx, q)
 	if errors.Is(err, errOverdue) {
-		return vocab.Output{ExitCode: -1, TimedOut: true, Restarted: true, Duration: q.limit}, c.restart(ctx, "killing a command in")
+		return vocab.Output{ExitCode: -1, TimedOut: true, Restarted: true, Duration: q.limit}, b.restart(ctx, "killing a command in")
 	}
 	if err != nil {
 		if ctx.Err() != nil && cmd.ID != "" && !errors.Is(context.Cause(ctx), vocab.ErrInterrupted) { // a killed command has no result to return
 			return vocab.Output{}, context.Cause(ctx)
 		}
 		if ctx.Err() != nil {
-			return c.cancel(ctx, q.frame.ID), context.Cause(ctx)
+			return b.cancel(ctx, q.frame.ID), context.Cause(ctx)
 		}
 		return vocab.Output{}, err
 	}
 	if lost {
-		return vocab.Output{ExitCode: 137, OOM: true, Restarted: true, Disk: c.diskUse(ctx)}, nil
+		return vocab.Output{ExitCode: 137, OOM: true, Restarted: true, Disk: b.carrier.DiskUse(ctx)}, nil
 	}
-	r, err := c.result(ctx, run.Args[0], q)
-	if alive >= 0 {
-		c.knownLosses.Store(int64(alive))
-	}
-	c.calls.mu.Lock()
-	c.calls.forget = append(c.calls.forget, q.frame.ID)
-	c.calls.mu.Unlock()
-	r.Disk = c.diskUse(ctx)
+	r, err := b.conclude(ctx, run.Args[0], q)
+	answered()
+	b.mu.Lock()
+	b.forget = append(b.forget, q.frame.ID)
+	b.mu.Unlock()
+	r.Disk = b.carrier.DiskUse(ctx)
 	return r, err
 }
 
@@ -101,14 +99,14 @@ const overdueAfter = time.Minute
 
 // Prepare starts the interpreter of a command like cmd, so that the first such
 // command finds it ready. It reports no errors: the command will report them.
-func (c *Container) Prepare(ctx context.Context, cmd Command) {
-	run := c.wireRun(cmd)
-	if l, err := c.connected(ctx); err == nil && run.Ahead {
-		l.Write(wire.Frame{Kind: wire.KindReady, Data: wire.Encode(run)})
+func (b *Box) Prepare(ctx context.Context, cmd Command) {
+	run := b.wireRun(cmd)
+	if l, err := b.connected(ctx); err == nil && run.Ahead {
+		l.write(wire.Frame{Kind: wire.KindReady, Data: wire.Encode(run)})
 	}
 }
 
-func (c *Container) wireRun(cmd Command) wire.Run {
+func (b *Box) wireRun(cmd Command) wire.Run {
 	m := wire.Run{
 		Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Script: cmd.Script,
 		Timeout: uint64(cmd.Timeout), Limit: uint64(cmd.Limit), Ask: cmd.Longer != nil,
@@ -117,7 +115,7 @@ func (c *Container) wireRun(cmd Command) wire.Run {
 		m.Args = []string{"bash", "-c"}
 	}
 	if m.Dir == "" {
-		m.Dir = c.workDir
+		m.Dir = b.carrier.Dir()
 	}
 	if m.Limit == 0 {
 		m.Limit = MaxOutput
@@ -142,35 +140,36 @@ func loads(args []string) bool {
 	return false
 }
 
-// result decodes the answer to a command that ran in the interpreter.
-func (c *Container) result(ctx context.Context, interpreter string, q *question) (vocab.Output, error) {
-	var m wire.Result
-	if err := wire.Decode(q.answer.Data, &m); err != nil {
-		return vocab.Output{}, c.lost(err)
-	}
-	r := vocab.Output{
-		Bytes: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos),
-		TimedOut: m.TimedOut, OOM: m.OOM, Restarted: m.Cleared || q.emptied,
-	}
+// output is what the question's result says about a command.
+func (q *question) output() vocab.Output {
+	m := q.result
+	return vocab.Output{Bytes: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos)}
+}
+
+// conclude returns the output of a command that ran in the interpreter. It starts the
+// container again if processes of the command are left.
+func (b *Box) conclude(ctx context.Context, interpreter string, q *question) (vocab.Output, error) {
+	r, m := q.output(), q.result
+	r.TimedOut, r.OOM, r.Restarted = m.TimedOut, m.OOM, m.Cleared || q.emptied
 	if m.TimedOut {
 		r.ExitCode = -1
 	}
 	switch {
 	case m.Alive:
 		r.Restarted = true
-		return r, c.restart(ctx, "killing a command in")
+		return r, b.restart(ctx, "killing a command in")
 	case m.Missing:
-		return r, c.missing(interpreter, string(q.out))
+		return r, b.missing(interpreter, string(q.out))
 	}
-	c.worked.Store(interpreter, true)
+	b.worked.Store(interpreter, true)
 	return r, nil
 }
 
 // missing returns the fault of a container that lacks the interpreter of its commands.
-func (c *Container) missing(interpreter, said string) error {
-	f := fault.Newf(fault.Instance, "running a command in container %s: %.300s", c.short(), strings.TrimSpace(said))
-	if _, worked := c.worked.Load(interpreter); worked {
-		return c.asDestroyed(f)
+func (b *Box) missing(interpreter, said string) error {
+	f := fault.Newf(fault.Instance, "running a command in container %s: %.300s", b.carrier.Name(), strings.TrimSpace(said))
+	if _, worked := b.worked.Load(interpreter); worked {
+		return b.carrier.Destroyed(f)
 	}
 	return f.WithHint("install %s in the image, or set `environment.interpreter` to a shell that the image has", interpreter)
 }
@@ -180,16 +179,15 @@ const cancelLimit = 10 * time.Second
 
 // cancel ends a command whose caller's ctx was canceled, and returns its output so
 // far, if that is known.
-func (c *Container) cancel(ctx context.Context, id string) (r vocab.Output) {
+func (b *Box) cancel(ctx context.Context, id string) (r vocab.Output) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
 	defer stop()
-	if c.calls.current() == nil {
+	if b.current() == nil {
 		return r // the container is about to go
 	}
 	q := &question{frame: wire.Frame{Kind: wire.KindKill, ID: id}}
-	var m wire.Result
-	if _, err := c.ask(ctx, q); err == nil && q.answer.Kind == wire.KindResult && wire.Decode(q.answer.Data, &m) == nil {
-		r = vocab.Output{Bytes: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos)}
+	if _, err := b.ask(ctx, q); err == nil && q.result != nil {
+		r = q.output()
 	}
 	return r
 }

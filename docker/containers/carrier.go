@@ -1,0 +1,111 @@
+package containers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/box"
+	"batch.example/batch/vocab"
+)
+
+// Command is a command for [Container.Run].
+type Command = box.Command
+
+// carrier is what the engine does for a container: a [box.Carrier].
+type carrier struct{ c *Container }
+
+func (k carrier) Name() string                               { return k.c.short() }
+func (k carrier) Dir() string                                { return k.c.workDir }
+func (k carrier) DiskUse(ctx context.Context) *vocab.DiskUse { return k.c.diskUse(ctx) }
+func (k carrier) Destroyed(f error) error                    { return k.c.asDestroyed(f) }
+
+// Admit refuses commands above the disk limit. A result shows that the engine's losses before
+// the command did not end the container.
+func (k carrier) Admit() (answered func(), err error) {
+	losses := k.c.engine.StableLosses()
+	return func() {
+		if losses >= 0 {
+			k.c.knownLosses.Store(int64(losses))
+		}
+	}, k.c.admit()
+}
+
+// maxConnects is how often batch tries to connect while the engine says that the
+// container runs.
+const maxConnects = 20
+
+func (k carrier) Connect(ctx context.Context) error {
+	const doing = "running a command in"
+	c := k.c
+	var last error
+	for range maxConnects {
+		if err := c.engine.Ready(ctx); err != nil {
+			return err
+		}
+		f := c.gone(ctx, doing)
+		switch {
+		case (engine.IsLost(f) || engine.Unanswered(f)) && !errors.Is(f, errDiedWithEngine): // nobody knows yet
+			last = f
+			continue
+		case f != nil && c.endedItself(ctx):
+			return k.Start(ctx)
+		case f != nil:
+			return c.killed(ctx, doing, f)
+		}
+		p, err := c.attach(ctx)
+		if err == nil {
+			if err = c.greet(ctx, p, box.Running); err == nil {
+				return nil
+			}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		last = err
+		c.engine.NoteError(err)
+		if engine.Unanswered(err) { // it runs and does not answer
+			break
+		}
+		if engine.Sleep(ctx, settle/maxConnects) != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if f := c.gone(ctx, doing); f != nil {
+		return f
+	}
+	return c.engine.Blame(fmt.Errorf("%w: %w", engine.ErrOutage, last), fault.Transient, doing+" container "+c.short())
+}
+
+// greetLimit is how long process 1 may take to answer: it may have a small part of a processor.
+const greetLimit = time.Minute
+
+// greet begins the connection to process 1 over p.
+func (c *Container) greet(ctx context.Context, p *pipe, s box.State) error {
+	ctx, stop := context.WithTimeoutCause(ctx, greetLimit, &engine.NoAnswer{Call: "attach", Limit: greetLimit})
+	defer stop()
+	return c.Begin(ctx, p, s)
+}
+
+func (k carrier) Start(ctx context.Context) error {
+	c := k.c
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.RemoveLimit)
+	defer cancel()
+	c.engine.Log.Warn("restarted a container that ran out of memory or whose processes could not be killed", "container", c.short())
+	_, err := c.start(ctx, box.Restarted)
+	switch op := "starting container " + c.short() + " again"; {
+	case err == nil:
+		return nil
+	case c.endedItself(ctx):
+		return c.asDestroyed(fault.New(fault.Instance, op, err))
+	default:
+		return c.engine.Blame(err, fault.Transient, op)
+	}
+}
+
+func (k carrier) Stop(ctx context.Context, doing string) error {
+	return k.c.engine.Blame(k.c.stop(ctx), fault.Transient, doing+" container "+k.c.short())
+}
