@@ -50,10 +50,12 @@
 // helper are killed, and the model reads so. Commands have an oom_score_adj of
 // 300, so that the kernel kills them first when memory runs out.
 //
-// An MCP server in the container is a program whose stdin and stdout batch has. It is the only
-// thing that uses the engine's exec. The helper does not know such a program, so its processes
-// are recognized by a variable in their environment: they are killed when the server is
-// stopped, and by the next start of the same server if nobody stopped it.
+// An MCP server in the container is a program whose stdin, stdout and stderr batch has, over
+// the same stream. It delays no command: if batch does not read its output, it stops when the
+// buffers in between are full (about 300 KB). It is killed with all its descendants when it
+// ends, when batch stops it, when the connection breaks, and when batch was killed: as soon as
+// another process of batch connects, or after two minutes. In a container that an older
+// version of batch made, no server can be started.
 //
 // The next bash starts as soon as a command has ended, and evaluates its start files
 // (BASH_ENV, and with -l the profiles, such as conda's activation), so that no command waits

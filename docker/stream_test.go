@@ -6,7 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -171,36 +172,6 @@ func TestAStreamOfAProgramThatDoesNotExistEnds(t *testing.T) {
 	}
 }
 
-// A busy engine passes on the end of a program's output before it notes the program's end.
-func TestTheExitCodeOfAStreamIsWaitedFor(t *testing.T) {
-	s := newEngineStub(t)
-	s.ends = true
-	s.own["POST /containers/*/exec"] = answer(http.StatusCreated, map[string]string{"Id": "program"})
-	s.own["POST /exec/*/start"] = func(w http.ResponseWriter, _ *http.Request) {
-		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			_, _ = io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
-			_ = conn.Close()
-		}
-	}
-	const looks = 3
-	s.own["GET /exec/*/json"] = func(w http.ResponseWriter, r *http.Request) {
-		running := s.count("GET /exec/*/json") < looks
-		answer(http.StatusOK, map[string]any{"Running": running, "ExitCode": 7})(w, r)
-	}
-	c, err := s.connect(t, time.Minute).Create(t.Context(), containers.Spec{Image: stubImage})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := stream(t, c, containers.Program{Name: "short", Args: []string{"true"}})
-	said, err := io.ReadAll(p)
-	if code, ended := p.Exit(); len(said) > 0 || err != nil || code != 7 || !ended {
-		t.Errorf("read %q, %v; exit code %d, %v; want 7", said, err, code, ended)
-	}
-	if n := s.count("GET /exec/*/json"); n != looks {
-		t.Errorf("the engine was asked %d times, want %d", n, looks)
-	}
-}
-
 func TestAStreamEndsWithItsContainer(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), containers.Spec{})
@@ -216,6 +187,70 @@ func TestAStreamEndsWithItsContainer(t *testing.T) {
 	}
 	if _, err := c.Stream(t.Context(), containers.Program{Name: "late", Args: []string{"true"}}); err == nil {
 		t.Error("a removed container started a program")
+	}
+}
+
+// As soon as another process of batch connects, the programs of one that was killed end.
+func TestTheProgramsOfAKilledProcessOfBatchEnd(t *testing.T) {
+	t.Parallel()
+	const id, mark = "BATCH_TEST_CONTAINER", "456123"
+	e := connect(t)
+	if os.Getenv(id) != "" { // the process that is killed
+		c, err := e.Attach(t.Context(), os.Getenv(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := stream(t, c, containers.Program{Name: "server", Args: []string{"bash", "-c", "trap '' PIPE HUP TERM; echo up; setsid sleep " + mark + " & sleep " + mark}})
+		_, _ = io.Copy(os.Stdout, s)
+		return
+	}
+	c := start(t, e, containers.Spec{})
+	victim := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	victim.Env = append(os.Environ(), id+"="+c.ID())
+	out, err := victim.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "up\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+	_ = victim.Process.Kill()
+	_ = victim.Wait()
+	got := left(t, c, mark)
+	for end := time.Now().Add(enough); got != "" && time.Now().Before(end); got = left(t, c, mark) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if got != "" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// Above its disk limit, a container loses its programs as it does its commands.
+func TestClearingAContainerEndsItsPrograms(t *testing.T) {
+	t.Parallel()
+	c := start(t, connect(t), containers.Spec{})
+	s := stream(t, c, containers.Program{Name: "long", Args: []string{"bash", "-c", "echo up; sleep 765123"}})
+	if line, err := bufio.NewReader(s).ReadString('\n'); line != "up\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	if err := c.Clear(t.Context(), "clearing"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(s); err != nil {
+		t.Error(err)
+	}
+	if code, ended := s.Exit(); code != 137 || !ended {
+		t.Errorf("exit code %d, %v; want 137", code, ended)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	next := stream(t, c, containers.Program{Name: "long", Args: []string{"echo", "on"}})
+	if said, err := io.ReadAll(next); string(said) != "on\n" || err != nil {
+		t.Errorf("the next program: %q, %v", said, err)
 	}
 }
 

@@ -5,20 +5,20 @@ import (
 	"io"
 	"slices"
 
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/box"
 )
 
 // Program is a program for [Sandbox.Stream].
-type Program = containers.Program
+type Program = box.Program
 
-// Stream is a program that was started: its stdin and stdout, see [containers.Stream].
+// Stream is a program that was started: its stdin and stdout, see [box.Stream].
 type Stream interface {
 	io.ReadWriteCloser
 	Exit() (code int, ended bool)
 }
 
 // Stream starts a program beside the agent's commands, in their directory and with their
-// environment, to which the Program's Env is added. See [containers.Container.Stream]. The
+// environment, to which the Program's Env is added. See [box.Box.Stream]. The
 // caller must Close the Stream.
 func (s *Sandbox) Stream(ctx context.Context, p Program) (Stream, error) {
 	if p.Dir == "" {

@@ -12,8 +12,12 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Command is a command for [Container.Run].
-type Command = box.Command
+// What the methods of a Container take and return.
+type (
+	Command = box.Command
+	Program = box.Program
+	Stream  = box.Stream
+)
 
 // carrier is what the engine does for a container: a [box.Carrier].
 type carrier struct{ c *Container }

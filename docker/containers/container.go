@@ -34,7 +34,6 @@ type Container struct {
 	engine       *engine.Conn
 	fleet        *Fleet
 	id           string
-	name         string
 	imageID      string
 	workDir      string
 	knownLosses  atomic.Int64 // StableLosses when it last answered
@@ -80,7 +79,7 @@ func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
 		s.Name = s.generatedName()
 	}
 	f.engine.WatchConnection()
-	c := &Container{engine: f.engine, fleet: f, name: s.Name, limited: s.Memory > 0, unplugged: f.unplugs(s)}
+	c := &Container{engine: f.engine, fleet: f, limited: s.Memory > 0, unplugged: f.unplugs(s)}
 	var key wire.Key
 	_, _ = rand.Read(key[:]) // never fails
 	c.knownLosses.Store(int64(f.engine.StableLosses()))

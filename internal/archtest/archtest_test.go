@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"vocab":      {},
 	"fault":      {},
 	"dataset":    {"fault", "internal/abspath", "internal/idlist", "internal/near", "internal/python"},
-	"docker":     {"fault", "internal/bash", "internal/box", "internal/boxinit"},
+	"docker":     {"fault", "internal/box", "internal/boxinit"},
 	"imagecache": {"fault", "internal/atomicfile"},
 	"llm":        {"authority", "fault", "internal/abspath", "internal/bash", "internal/mask", "internal/near"},
 	"agent":      {"llm", "fault", "internal/abspath", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable"},

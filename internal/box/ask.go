@@ -29,8 +29,8 @@ type question struct {
 	refused error        // the Done's, an [Error]
 }
 
-// ErrClosed is the cause of an error of a Box that was closed.
-var ErrClosed = errors.New("the container has been removed")
+// errClosed ends a call to a container that has been removed.
+var errClosed = errors.New("the container has been removed")
 
 // maxForged is how many connections may end because of bytes that the init did not write.
 // Only a process with CAP_SYS_PTRACE, which the Spec must request, can write them.
@@ -125,7 +125,7 @@ func (b *Box) connected(ctx context.Context) (*link, error) {
 	op := "calling the init process of container " + b.carrier.Name()
 	switch {
 	case closed:
-		return nil, fault.New(fault.Transient, op, ErrClosed)
+		return nil, fault.New(fault.Transient, op, errClosed)
 	case l != nil && !isClosed(l.done):
 		return l, nil
 	case l != nil:
@@ -138,7 +138,7 @@ func (b *Box) connected(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	if l = b.current(); l == nil {
-		return nil, fault.New(fault.Transient, op, ErrClosed)
+		return nil, fault.New(fault.Transient, op, errClosed)
 	}
 	return l, nil
 }
@@ -185,12 +185,15 @@ func (b *Box) take(l *link, f wire.Frame) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.heard = time.Now()
-	q := b.open[f.ID]
+	q, s := b.open[f.ID], b.streams[f.ID]
+	if s != nil {
+		s.take(f)
+	}
 	switch {
 	case f.Kind == wire.KindLost:
 		b.forged++
 		_ = l.pipe.Close()
-	case q == nil: // the answer came twice, or its caller has gone
+	case q == nil || s != nil && f.Kind == wire.KindOutput: // the answer came twice, or its caller has gone
 	case f.Kind == wire.KindDone && q.frame.Kind == wire.KindRun: // answers an earlier kill of the same command
 	case f.Kind == wire.KindOutput:
 		q.out = append(q.out, f.Data...)

@@ -1,6 +1,6 @@
 // Package box is the client of batch's helper (internal/boxinit), which is process 1 of a
-// container. It runs commands in the container and copies files, over any stream that
-// reaches the helper. It contains no engine: what an engine does for a container is in
+// container. It runs commands in the container, starts programs and copies files, over any
+// stream that reaches the helper. It contains no engine: what an engine does for a container is in
 // [Carrier], which the engine's package implements.
 package box
 
@@ -67,13 +67,14 @@ type Box struct {
 	stop       chan struct{}       // closed at the end
 	alive      sync.WaitGroup
 
-	mu     sync.Mutex
-	link   *link                // nil: not connected
-	heard  time.Time            // when the last frame arrived
-	open   map[string]*question // by id
-	forget []string             // commands whose results the init need not keep
-	forged int                  // connections that ended because of bytes that the init did not write
-	closed bool
+	mu      sync.Mutex
+	link    *link                // nil: not connected
+	heard   time.Time            // when the last frame arrived
+	open    map[string]*question // by id
+	streams map[string]*Stream   // by id
+	forget  []string             // commands whose results the init need not keep
+	forged  int                  // connections that ended because of bytes that the init did not write
+	closed  bool
 }
 
 // New returns the Box of a container whose helper has the key, and runs for the given time
@@ -81,7 +82,7 @@ type Box struct {
 func New(c Carrier, key wire.Key, unattended time.Duration) *Box {
 	b := &Box{
 		carrier: c, key: key, unattended: unattended,
-		connecting: semaphore.NewWeighted(1), stop: make(chan struct{}), open: map[string]*question{},
+		connecting: semaphore.NewWeighted(1), stop: make(chan struct{}), open: map[string]*question{}, streams: map[string]*Stream{},
 	}
 	b.alive.Go(b.keepAlive)
 	return b

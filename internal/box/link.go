@@ -16,13 +16,14 @@ const writeLimit = 20 * time.Second
 
 // link is one connection to the init of a container.
 type link struct {
-	pipe   Pipe
-	out    *wire.Writer
-	number uint64
-	again  bool // the container was started again
-	wait   sync.WaitGroup
-	done   chan struct{} // closed when the connection has ended
-	err    error         // why; valid after done
+	pipe    Pipe
+	out     *wire.Writer
+	number  uint64
+	version uint64 // the helper's
+	again   bool   // the container was started again
+	wait    sync.WaitGroup
+	done    chan struct{} // closed when the connection has ended
+	err     error         // why; valid after done
 }
 
 // ErrEnded is the error of a connection that ended without another reason.
@@ -67,11 +68,11 @@ func (b *Box) Begin(ctx context.Context, p Pipe, s State) error {
 	var err error
 	select {
 	case m := <-welcome:
-		if l.again = m.Again; m.Version == wire.Version {
+		if l.version, l.again = m.Version, m.Again; l.version <= wire.Version {
 			b.use(l)
 			return nil
 		}
-		err = fmt.Errorf("its init process has protocol version %d, expected %d", m.Version, wire.Version)
+		err = fmt.Errorf("its init process has protocol version %d, expected at most %d", m.Version, wire.Version)
 	case <-l.done:
 		err = l.broken()
 	case <-ctx.Done():

@@ -78,7 +78,7 @@ func (a *ahead) start(run wire.Run) {
 	}
 	w := waiter{dir: placeOf(run.Dir)}
 	var err error
-	if w.process, err = a.family.start(loading(a.order(run, run.Args)), true); err == nil {
+	if w.process, err = a.family.start(loading(a.order(run, run.Args)), andScript); err == nil {
 		a.waiting[kind] = w
 	}
 }

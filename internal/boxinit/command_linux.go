@@ -27,10 +27,15 @@ type command struct {
 	id   string
 	run  wire.Run
 	kept capped
-	more chan int      // the answer to wire.KindFull
+	more chan int      // the answers of wire.KindMore
 	kill chan struct{} // closed when batch wants it to end
 	stop sync.Once
 	done chan struct{} // closed when result is there
+
+	// Of a program:
+	input   chan []byte // for its stdin; an empty one is the end
+	to      uint64      // the connection that it belongs to
+	silence *time.Timer // that ends it
 
 	mu     sync.Mutex
 	full   []byte      // the output that batch is being asked about
@@ -38,10 +43,18 @@ type command struct {
 }
 
 func newCommand(id string, run wire.Run) *command {
-	return &command{
+	c := &command{
 		id: id, run: run, kept: capped{limit: int(run.Limit)},
 		more: make(chan int, 1), kill: make(chan struct{}), done: make(chan struct{}),
 	}
+	if run.Name != "" {
+		c.more, c.input = make(chan int, wire.Window), make(chan []byte, wire.Window+1)
+		for range wire.Window {
+			c.more <- 0
+		}
+		c.silence = time.AfterFunc(time.Duration(run.Silence), c.cancel)
+	}
+	return c
 }
 
 func (c *command) cancel() { c.stop.Do(func() { close(c.kill) }) }
@@ -53,7 +66,7 @@ func (s *server) execute(c *command) {
 	s.ahead.begin()
 	p := s.attempt(c, s.ahead.take(c.run))
 	if p == nil && c.run.Load && len(c.run.Script) > maxArgument && !c.over() {
-		loader, _ := s.family.start(loading(s.newOrder(c.run, c.run.Args)), true)
+		loader, _ := s.family.start(loading(s.newOrder(c.run, c.run.Args)), andScript)
 		p = s.attempt(c, loader)
 	}
 	if p == nil && !c.over() {
@@ -136,17 +149,21 @@ func (s *server) startWith(c *command, kills uint64) *process {
 		// that starts again is free of it, and the runner starts one that ended like this.
 		os.Exit(wire.ExitCrash)
 	}
+	c.result.Missing = dirError(c.run.Dir) == nil && !noRoom(err) && !errors.Is(err, syscall.E2BIG) && !errors.Is(err, syscall.EINVAL)
+	c.kept.add(c.notRun(err))
+	return nil
+}
+
+// notRun sets the exit code of a command that could not be started, and returns what to say.
+func (c *command) notRun(err error) []byte {
 	c.result.Code = codeNotRun
 	if err := dirError(c.run.Dir); err != nil {
-		c.kept.add([]byte("chdir " + c.run.Dir + ": " + err.Error() + "\n"))
-		return nil
+		return []byte("chdir " + c.run.Dir + ": " + err.Error() + "\n")
 	}
 	if errors.Is(err, syscall.ENOENT) {
 		c.result.Code = codeNotFound
 	}
-	c.result.Missing = !noRoom(err) && !errors.Is(err, syscall.E2BIG) && !errors.Is(err, syscall.EINVAL)
-	c.kept.add([]byte("exec " + c.run.Args[0] + ": " + err.Error() + "\n"))
-	return nil
+	return []byte("exec " + c.run.Args[0] + ": " + err.Error() + "\n")
 }
 
 // tries is how often a command is started where there is no room for a process.
@@ -158,16 +175,8 @@ func (s *server) start(c *command, args []string) (p *process, err error) {
 	if dirError(c.run.Dir) != nil {
 		return nil, syscall.ENOENT
 	}
-	for n := 0; n < tries; n++ {
-		p, err = s.family.start(s.newOrder(c.run, args), false)
-		if err == nil && p.failure != 0 {
-			go drain(p)
-			err = p.failure
-			if p.reused && err == syscall.EAGAIN { //nolint:errorlint // that is what syscalls return
-				n-- // an idle supervisor was killed: that does not mean that there is no room
-				continue
-			}
-		}
+	for n := range tries {
+		p, err = s.spawn(s.newOrder(c.run, args), onePipe)
 		if !noRoom(err) {
 			return p, err
 		}
@@ -177,6 +186,21 @@ func (s *server) start(c *command, args []string) (p *process, err error) {
 		}
 	}
 	return nil, err
+}
+
+// spawn starts a process. That an idle supervisor was killed does not mean that there is no
+// room for one, so then another one starts it.
+func (s *server) spawn(o wire.Order, with pipes) (*process, error) {
+	for {
+		p, err := s.family.start(o, with)
+		if err != nil || p.failure == 0 {
+			return p, err
+		}
+		go drain(p)
+		if !p.reused || p.failure != syscall.EAGAIN {
+			return nil, p.failure
+		}
+	}
 }
 
 // noRoom reports whether err is the lack of something that ending processes frees.
@@ -221,7 +245,7 @@ func (c *command) follow(p *process) {
 	}
 	watch.Wait()
 	_ = p.output.SetReadDeadline(time.Time{})
-	for left := waiting(p.outputFd); left > 0; {
+	for left := waiting(p.output.fd); left > 0; {
 		n, err := p.output.Read(buf[:min(left, len(buf))])
 		c.kept.add(buf[:n])
 		if left -= n; err != nil {

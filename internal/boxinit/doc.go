@@ -27,6 +27,11 @@
 // is not run again. So when a connection breaks, or batch is killed and started again, no
 // command is lost and none runs twice.
 //
+// A program is a command whose stdin and stdout batch has while it runs. Batch and this
+// process send only as much of its input and output as the other side has room for. It
+// belongs to one connection: when another one begins, or no frame from batch has arrived for
+// a time that batch gives, it is killed with its descendants, as it is when it ends.
+//
 // It ends with [wire.ExitLease] when no frame from batch has arrived for the time of
 // the lease.
 package main

@@ -51,44 +51,44 @@ type process struct {
 
 	pidfd int // of the interpreter; -1 for none. It and pid are set before started is closed
 
-	output   *os.File // its stdout and stderr, to read
-	outputFd int
-	script   *os.File           // what it reads on scriptFd, to write; nil for none
-	unread   int                // the other end of that, to see whether it was read; -1 for none
-	started  chan struct{}      // closed when it is running or will not be
-	ended    chan struct{}      // closed when it has ended or was never started
-	status   syscall.WaitStatus // after ended
-	failure  syscall.Errno      // after ended: why it was never started; 0 otherwise
+	output  source             // its stdout, and without streams its stderr
+	stderr  source             // with streams
+	script  *os.File           // what it reads on scriptFd, or as its stdin, to write; nil for none
+	unread  int                // the other end of a script's, to see whether it was read; -1 for none
+	started chan struct{}      // closed when it is running or will not be
+	ended   chan struct{}      // closed when it has ended or was never started
+	status  syscall.WaitStatus // after ended
+	failure syscall.Errno      // after ended: why it was never started; 0 otherwise
 }
+
+// pipes are what connects this process to an interpreter.
+type pipes int
+
+const (
+	onePipe   pipes = iota // for stdout and stderr
+	andScript              // and another for a script
+	streams                // one for stdout, one for stdin and one for stderr
+)
 
 // start runs the ordered interpreter. It returns when the interpreter runs or
 // could not be started. The caller must close the process in the end.
-func (f *family) start(order wire.Order, script bool) (*process, error) {
+func (f *family) start(order wire.Order, with pipes) (*process, error) {
 	if isTooLong(order) {
 		return nil, syscall.E2BIG
 	}
 	f.starts.RLock()
 	defer f.starts.RUnlock()
 	p := &process{family: f, unread: -1, pidfd: -1, started: make(chan struct{}), ended: make(chan struct{})}
-	out := 0
-	var err error
-	if p.output, p.outputFd, out, err = pipe(); err != nil {
-		return nil, err
+	files, err := p.open(with)
+	var s *supervisor
+	if err == nil {
+		s, err = f.assign(p, order, files)
 	}
-	defer syscall.Close(out)
-	files := []int{out}
-	if script {
-		var r [2]int
-		if err := syscall.Pipe2(r[:], syscall.O_CLOEXEC); err != nil {
-			p.close()
-			return nil, err
+	for _, fd := range files {
+		if fd != p.unread {
+			_ = syscall.Close(fd)
 		}
-		p.unread = r[0]
-		_ = syscall.SetNonblock(r[1], true)
-		p.script = os.NewFile(uintptr(r[1]), "script")
-		files = append(files, r[0])
 	}
-	s, err := f.assign(p, order, files)
 	if err != nil {
 		p.close()
 		return nil, err
@@ -104,14 +104,35 @@ func (f *family) start(order wire.Order, script bool) (*process, error) {
 	return p, nil
 }
 
-// pipe returns a pipe. Its non-blocking reading end is for this process only.
-func pipe() (r *os.File, fd, w int, err error) {
-	var fds [2]int
-	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
-		return nil, 0, 0, err
+// open makes the pipes of p and returns the interpreter's ends, also after an error.
+func (p *process) open(with pipes) (files []int, err error) {
+	add := func(here, there int) (*os.File, int, error) {
+		var fds [2]int
+		if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
+			return nil, 0, err
+		}
+		files = append(files, fds[there])
+		_ = syscall.SetNonblock(fds[here], true)
+		return os.NewFile(uintptr(fds[here]), "pipe"), fds[here], nil
 	}
-	_ = syscall.SetNonblock(fds[0], true)
-	return os.NewFile(uintptr(fds[0]), "pipe"), fds[0], fds[1], nil
+	const reading, writing = 0, 1
+	p.output.File, p.output.fd, err = add(reading, writing)
+	if err == nil && with != onePipe {
+		p.script, _, err = add(writing, reading)
+	}
+	switch {
+	case err == nil && with == andScript:
+		p.unread = files[1]
+	case err == nil && with == streams:
+		p.stderr.File, p.stderr.fd, err = add(reading, writing)
+	}
+	return files, err
+}
+
+// source is the reading end of a pipe.
+type source struct {
+	*os.File
+	fd int
 }
 
 // startLimit is how long an interpreter may take to be started.
@@ -210,6 +231,7 @@ func (p *process) noteReaped(status syscall.WaitStatus) {
 // close closes the pipes of p.
 func (p *process) close() {
 	_ = p.output.Close()
+	_ = p.stderr.Close()
 	if p.pidfd >= 0 {
 		_ = syscall.Close(p.pidfd)
 	}

@@ -90,6 +90,11 @@ func (s *server) greet(data []byte, in *wire.Reader, out *wire.Writer) {
 	}
 	s.connection, s.out, s.lease = m.Connection, out, time.Duration(m.Lease)
 	s.again = s.again || m.Again
+	for _, c := range s.commands {
+		if c.input != nil { // what was under way between batch and a program is lost
+			c.cancel()
+		}
+	}
 	answer := wire.Welcome{Version: wire.Version, Connection: m.Connection, Again: s.again}
 	s.mu.Unlock()
 	s.renew()
@@ -97,13 +102,18 @@ func (s *server) greet(data []byte, in *wire.Reader, out *wire.Writer) {
 	go func() { _ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(answer)}) }()
 }
 
-// renew restarts the lease.
+// renew restarts the lease, and the silence of programs.
 func (s *server) renew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expiry.Stop()
 	if s.lease > 0 {
 		s.expiry.Reset(s.lease)
+	}
+	for _, c := range s.commands {
+		if c.input != nil {
+			c.silence.Reset(time.Duration(c.run.Silence))
+		}
 	}
 }
 
@@ -136,6 +146,13 @@ func (s *server) take(f wire.Frame) {
 		}
 		c.cancel()
 		go s.resend(c)
+	case wire.KindInput:
+		if c := s.command(f.ID); c != nil {
+			select {
+			case c.input <- bytes.Clone(f.Data):
+			default: // it is not a program, or batch did not wait for room
+			}
+		}
 	case wire.KindClear:
 		go func() {
 			var err error
@@ -175,8 +192,16 @@ func (s *server) runOnce(id string, run wire.Run) {
 		s.forget(old)
 	}
 	c, known := s.commands[id]
+	var earlier []*command
 	if !known {
 		c = newCommand(id, run)
+		for _, old := range s.commands {
+			if run.Name != "" && old.run.Name == run.Name {
+				old.cancel()
+				earlier = append(earlier, old)
+			}
+		}
+		c.to = s.connection
 		s.commands[id] = c
 		s.order = append(s.order, id)
 	}
@@ -184,11 +209,14 @@ func (s *server) runOnce(id string, run wire.Run) {
 		s.forget(old)
 	}
 	s.mu.Unlock()
-	if known {
+	switch {
+	case known:
 		go s.resend(c)
-		return
+	case c.input != nil:
+		go s.converse(c, earlier)
+	default:
+		go s.execute(c)
 	}
-	go s.execute(c)
 }
 
 // forget drops a command's result, if the command has ended. The caller holds the lock.

@@ -106,11 +106,10 @@ func waitForAll(pid int) {
 	}
 }
 
-// readOrder waits for an order and for its files, if they are sent: one for stdout and
-// stderr, and the script's pipe if there is one.
+// readOrder waits for an order and for its files, if they are sent: see [pipes].
 func readOrder() (order wire.Order, files []int, err error) {
 	var head [orderHead]byte
-	oob := make([]byte, syscall.CmsgSpace(2*4))
+	oob := make([]byte, syscall.CmsgSpace(3*4))
 	n, oobn, _, _, err := syscall.Recvmsg(orderFd, head[:], oob, syscall.MSG_CMSG_CLOEXEC)
 	for err == syscall.EINTR { //nolint:errorlint // that is what syscalls return
 		n, oobn, _, _, err = syscall.Recvmsg(orderFd, head[:], oob, syscall.MSG_CMSG_CLOEXEC)
@@ -199,11 +198,14 @@ func startInterpreter(order wire.Order, files []int) (pid int, held bool, err er
 	}
 	out := uintptr(files[0])
 	given := []uintptr{0, out, out}
-	if len(files) > 1 {
+	switch len(files) {
+	case 2: // with a script
 		for len(given) < scriptFd {
 			given = append(given, ^uintptr(0)) // none
 		}
 		given = append(given, uintptr(files[1]))
+	case 3: // streams
+		given[0], given[2] = uintptr(files[1]), uintptr(files[2])
 	}
 	report(reportStarting, 0)
 	attr := syscall.ProcAttr{Env: order.Env, Files: given, Sys: &syscall.SysProcAttr{Setsid: true, Ptrace: true}}

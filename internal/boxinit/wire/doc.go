@@ -17,8 +17,13 @@
 // The package uses only a small part of the standard library, to keep the init small.
 package wire
 
-// Version is the version of the frames and messages. Both sides must have the same.
-const Version = 1
+// Version is the version of the frames and messages. A version only adds to the
+// one before: a container may live longer than the batch that made it, so batch accepts older
+// helpers and asks nothing of them that they do not know.
+const (
+	Version  = 2
+	Programs = 2 // the first version with programs
+)
 
 // KeySize is how many bytes the container's key has.
 const KeySize = 32
@@ -26,7 +31,8 @@ const KeySize = 32
 // Kind says what a frame's data is.
 type Kind byte
 
-// The kinds of frames. Those that batch sends come first.
+// The kinds of frames, in the order in which versions added them. In version 1, those that
+// batch sends come first.
 const (
 	KindHello Kind = 1 + iota // [Hello]
 	KindRun                   // [Run]
@@ -45,4 +51,17 @@ const (
 	KindResult // [Result], behind all its Output
 	KindDone   // [Done], behind all its Output
 	KindLost   // an invalid frame arrived: connect again
+
+	KindInput  // the next bytes for a program's stdin; none: its end
+	KindTaken  // one Input was passed on
+	KindStderr // the next bytes of a program's stderr
+)
+
+const (
+	// Window is how many frames of a program may be under way in one direction: Input, whose
+	// end does not count, or Output and Stderr. Each side keeps them for a slow reader, and
+	// answers one that it has passed on by Taken or More. So no program delays other frames.
+	Window = 8
+	// Part is how many bytes such a frame has at most.
+	Part = 32 << 10
 )

@@ -21,7 +21,7 @@ type Welcome struct {
 	Again      bool // from the Hello
 }
 
-// Run is one command.
+// Run is one command, or a program, whose stdin and stdout batch has.
 type Run struct {
 	Args    []string // the interpreter; Script is its last argument
 	Env     []string // overrides the init's
@@ -33,6 +33,8 @@ type Run struct {
 	Load    bool     // Args are a bash, which may take the script from a pipe
 	Ahead   bool     // start the next interpreter of its kind when it has ended
 	Forget  []string // ids of commands whose results are not needed any more
+	Name    string   // of a program, which ends an earlier one with that name; empty for a command
+	Silence uint64   // nanoseconds without a frame from batch that end a program
 }
 
 // More is the answer to an output that is longer than its limit.
@@ -190,6 +192,8 @@ func (m *Run) code(c *coder) {
 	c.number(&m.Limit)
 	c.flags(&m.Ask, &m.Load, &m.Ahead)
 	c.texts(&m.Forget)
+	c.text(&m.Name)
+	c.number(&m.Silence)
 }
 
 func (m *More) code(c *coder) { c.number(&m.Limit) }

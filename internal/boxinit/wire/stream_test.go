@@ -138,7 +138,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 	check(welcome, w, err)
 	run, r := Run{
 		Args: []string{"bash", "-c"}, Env: []string{"A=b", ""}, Dir: "/x", Script: "a\x00\xff", Timeout: 1, Limit: 2,
-		Ask: true, Ahead: true, Forget: []string{"1.1"},
+		Ask: true, Ahead: true, Forget: []string{"1.1"}, Name: "x", Silence: 7,
 	}, Run{}
 	err = Decode(Encode(run), &r)
 	check(run, r, err)
