@@ -45,26 +45,43 @@ type Entry struct {
 }
 
 // OpenLog opens the log at path, which the caller owns, and calls take with each record that it
-// has. The first Add creates the file. What a crash left of the last record is cut off. A file
-// without a whole record may be another program's: it is moved aside.
+// has. It creates the file, so that one that cannot be written is known before the work. What a crash
+// left of the last record is cut off. A file without a whole record may be another program's: it
+// is moved aside.
 func OpenLog(path string, o LogOptions, take func(Record, Place) error) (*Log, error) {
 	l := &Log{path: path, o: o}
 	if err := ReadLog(path, take); err != nil {
 		return nil, err
 	}
-	var err error
-	if l.tail, err = ReadTail(path); err != nil || l.tail.Torn == 0 {
-		return l, err
+	if err := l.recover(); err != nil {
+		return nil, err
 	}
-	name := filepath.Base(path)
+	w, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	return l, w.Close()
+}
+
+// recover removes what follows the last whole record.
+func (l *Log) recover() (err error) {
+	if l.tail, err = ReadTail(l.path); err != nil || l.tail.Torn == 0 {
+		return err
+	}
+	name := filepath.Base(l.path)
 	if l.tail.Last.Seq == 0 {
-		aside, err := o.Files.MoveAside(path)
+		aside, err := l.o.Files.MoveAside(l.path)
 		l.notes = append(l.notes, fmt.Sprintf("%s had no whole record: moved to %s", name, filepath.Base(aside)))
 		l.tail = Tail{}
-		return l, atomicfile.Fault("moving "+name+" aside", err)
+		return atomicfile.Fault("moving "+name+" aside", err)
 	}
 	l.notes = append(l.notes, fmt.Sprintf("%s: cut %d bytes of an incomplete record off its end, after record %d", name, l.tail.Torn, l.tail.Last.Seq))
-	return l, l.tail.Cut(path, o.Files.Inject)
+	return l.tail.Cut(l.path, l.o.Files.Inject)
+}
+
+// open opens the file for appending.
+func (l *Log) open() (*Writer, error) {
+	return Open(l.path, l.tail, Options{Files: l.o.Files, Public: l.o.Public, Spend: func(_, _ float64) {}})
 }
 
 // ReadLog calls take with each record of the log at path, without changing it; there are none if
@@ -110,13 +127,16 @@ func (l *Log) Add(list ...Entry) (places []Place, err error) {
 	if l.ended {
 		return nil, fault.Newf(fault.Bug, "adding to %s: its directory is closed", l.path)
 	}
+	if err := l.there(); err != nil {
+		return nil, err
+	}
 	if l.dirty {
 		if err := l.tail.Cut(l.path, l.o.Files.Inject); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
 	l.dirty = true
-	w, err := Open(l.path, l.tail, Options{Files: l.o.Files, Public: l.o.Public, Spend: func(_, _ float64) {}})
+	w, err := l.open()
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +157,19 @@ func (l *Log) Add(list ...Entry) (places []Place, err error) {
 	}
 	l.tail, l.dirty = Tail{Last: w.last, End: w.written}, false
 	return places, nil
+}
+
+// there refuses a file that is not what this process has left: to write at the old place would
+// fill the gap with zeros, and nothing could read the file any more.
+func (l *Log) there() error {
+	if l.tail.End == 0 {
+		return nil
+	}
+	info, err := os.Stat(l.path)
+	if err == nil && info.Size() < l.tail.End {
+		err = fault.Newf(fault.Host, "%s was replaced or cut while it was in use", l.path)
+	}
+	return atomicfile.Fault("adding to "+l.path, err)
 }
 
 // Close makes each later Add fail, for an owner that gives up the file's directory. Its error is nil.

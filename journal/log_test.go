@@ -126,3 +126,39 @@ func TestAdditionsAtOnce(t *testing.T) {
 		t.Errorf("mode %v, %v; want 0600: it may hold secrets", info.Mode(), err)
 	}
 }
+
+// A log that cannot be written is known before the work, and another program sees that the work
+// began.
+func TestOpeningALogCreatesIt(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := openLog(t, dir, ""); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "log.jsonl")); err != nil || info.Size() != 0 {
+		t.Errorf("%v, %v; want an empty file", info, err)
+	}
+}
+
+// Records after a gap could never be read.
+func TestAFileThatWasMovedAwayGetsNoGap(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "log.jsonl")
+	l, _, err := openLog(t, dir, "")
+	if err == nil {
+		_, err = l.Add(word("a"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := l.Add(word("b")); fault.KindOf(err) != fault.Host {
+			t.Errorf("%v, want a Host fault", err)
+		}
+	}
+	if _, words, err := openLog(t, dir, ""); err != nil || len(words) != 0 {
+		t.Errorf("%q, %v; want no record", words, err)
+	}
+}

@@ -128,14 +128,14 @@ func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.Vie
 	return g, nil
 }
 
-// run grades until the queue is closed. It releases the image of each instance that it has graded,
+// run grades until the queue is closed. It releases the image of each prediction that it has graded,
 // and in the end all.
 func (g *grader) run(ctx context.Context, c grading.Config) {
 	defer close(g.done)
 	defer g.images.end()
 	c.Pool.OnEvent = func(e runner.Event) {
 		if e.Type == runner.EventEnd {
-			g.images.release(e.Job)
+			g.images.graded(e.Job)
 		}
 	}
 	g.sum, g.err = grading.Run(ctx, c, g.queue)
@@ -172,6 +172,7 @@ func (g *grader) ended(in dataset.Instance, saved bool) {
 		}
 		if len(list) == 1 {
 			g.asked.Add(1)
+			g.images.wait(in.ID)
 			g.queue.Add(grading.Job{Instance: g.settings.WithImage(in), Prediction: list[0], Since: time.Now()})
 			return
 		}
@@ -179,14 +180,16 @@ func (g *grader) ended(in dataset.Instance, saved bool) {
 	g.images.release(in.ID)
 }
 
-// held are the images that are kept until their instances are graded. The zero value has none.
+// held are the images that are kept until predictions are graded. An instance may be attempted
+// again while its earlier prediction waits. The zero value has none.
 type held struct {
-	mu    sync.Mutex
-	byID  map[string]func() // release the images of instances
-	ended bool              // nothing is graded any more
+	mu      sync.Mutex
+	open    map[string]func()   // release the images of instances whose attempt has not ended
+	waiting map[string][]func() // and, for each prediction that waits, that of its instance; nil: it has none
+	ended   bool                // nothing is graded any more
 }
 
-// add keeps an image until it is released.
+// add keeps an image until the attempt made no prediction, or until that one is graded.
 func (h *held) add(id string, release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -194,23 +197,51 @@ func (h *held) add(id string, release func()) {
 		release()
 		return
 	}
-	if old := h.byID[id]; old != nil {
-		old()
+	h.drop(id)
+	if h.open == nil {
+		h.open, h.waiting = map[string]func(){}, map[string][]func(){}
 	}
-	if h.byID == nil {
-		h.byID = map[string]func(){}
-	}
-	h.byID[id] = release
+	h.open[id] = release
 }
 
-// release ends what add began, if it has not been ended.
+// release releases the image of an attempt that made no prediction.
 func (h *held) release(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if release := h.byID[id]; release != nil {
+	h.drop(id)
+}
+
+func (h *held) drop(id string) {
+	if release := h.open[id]; release != nil {
 		release()
 	}
-	delete(h.byID, id)
+	delete(h.open, id)
+}
+
+// wait says that an attempt's prediction waits to be graded.
+func (h *held) wait(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open != nil && !h.ended {
+		h.waiting[id] = append(h.waiting[id], h.open[id])
+		delete(h.open, id)
+	}
+}
+
+// graded releases the image of the prediction that waited longest.
+func (h *held) graded(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := h.waiting[id]
+	if len(list) == 0 {
+		return // an earlier run made the prediction
+	}
+	if list[0] != nil {
+		list[0]()
+	}
+	if h.waiting[id] = list[1:]; len(list) == 1 {
+		delete(h.waiting, id)
+	}
 }
 
 // end releases all images, and those that are added later at once.
@@ -218,10 +249,17 @@ func (h *held) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ended = true
-	for _, release := range h.byID {
-		release()
+	for id := range h.open {
+		h.drop(id)
 	}
-	clear(h.byID)
+	for _, list := range h.waiting {
+		for _, release := range list {
+			if release != nil {
+				release()
+			}
+		}
+	}
+	clear(h.waiting)
 }
 
 // stands reports whether no later attempt has replaced a prediction.

@@ -48,6 +48,7 @@ func TestAnImageIsReleasedOnceWhenItsInstanceIsGraded(t *testing.T) {
 	for i := range 3 {
 		id := fmt.Sprintf("a__%d", i)
 		g.images.add(id, func() { released[id]++ })
+		g.images.wait(id)
 		g.queue.Add(emptyPatch(id))
 	}
 	g.images.add("a__3", func() { released["a__3"]++ })
@@ -74,6 +75,7 @@ func TestADrainReleasesWhatDidNotBegin(t *testing.T) {
 	for i := range 5 {
 		id := fmt.Sprintf("a__%d", i)
 		g.images.add(id, func() { released++ })
+		g.images.wait(id)
 		g.queue.Add(emptyPatch(id))
 	}
 	g.run(t.Context(), c)
@@ -109,6 +111,29 @@ func TestAnImageIsHeldOncePerInstance(t *testing.T) {
 	h.end()
 	h.end()
 	h.release("a__1")
+	if first != 1 || second != 1 {
+		t.Errorf("released %d and %d times in the end, want once each", first, second)
+	}
+}
+
+// The image of an attempt that `--retry empty=1` makes stays when the first prediction is graded.
+func TestAnImageOfALaterAttemptIsKept(t *testing.T) {
+	var h held
+	first, second := 0, 0
+	h.add("a__1", func() { first++ })
+	h.wait("a__1")
+	h.add("a__1", func() { second++ })
+	if first != 0 {
+		t.Error("the image of a prediction that waits was released by the next attempt")
+	}
+	h.graded("a__1")
+	if first != 1 || second != 0 {
+		t.Errorf("released %d and %d times when the first was graded, want 1 and 0", first, second)
+	}
+	h.wait("a__1")
+	h.graded("a__1")
+	h.graded("a__1")
+	h.end()
 	if first != 1 || second != 1 {
 		t.Errorf("released %d and %d times in the end, want once each", first, second)
 	}

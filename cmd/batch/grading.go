@@ -81,7 +81,10 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 	if err := s.flags.absolute(); err != nil {
 		return err
 	}
-	if err := s.read(ctx, s.what.dir); err != nil {
+	if err := s.configure(s.what.dir); err != nil {
+		return err
+	}
+	if err := s.read(ctx); err != nil {
 		return err
 	}
 	if s.selected, err = run.Narrow(s.ds, s.flagged, s.flags.named); err != nil {
@@ -98,9 +101,9 @@ func (a *app) cores(ctx context.Context) int {
 	return sandbox.Measure(ctx, docker.FromEnv(a.getenv, a.home)).Cores
 }
 
-// read reads the configuration and the dataset: those of the run in dir, unless flags name others;
-// an empty dir is none.
-func (s *gradeSession) read(ctx context.Context, dir string) (err error) {
+// configure reads the configuration, and finds the dataset's name: those of the run in dir, unless
+// flags name others; an empty dir is none.
+func (s *gradeSession) configure(dir string) (err error) {
 	if dir != "" {
 		if err := s.flags.fromManifest(dir, s.process()); err != nil {
 			return err
@@ -109,9 +112,11 @@ func (s *gradeSession) read(ctx context.Context, dir string) (err error) {
 	if s.cfg, err = s.process().LoadConfig(s.flags.Request); err != nil {
 		return err
 	}
-	if err := s.hideAndWarn(s.cfg, s.flags.MaskPatterns); err != nil {
-		return err
-	}
+	return s.hideAndWarn(s.cfg, s.flags.MaskPatterns)
+}
+
+// read reads the dataset.
+func (s *gradeSession) read(ctx context.Context) (err error) {
 	if s.ds, s.flagged, err = s.load(ctx, s.flags.Request); err != nil {
 		return err
 	}

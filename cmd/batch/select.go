@@ -273,7 +273,11 @@ func (s *selectSession) openDataset(ctx context.Context) error {
 		return fault.Newf(fault.Usage, "%s has no manifest.json that names its dataset", s.entry.Attempts[0].Path).
 			WithHint("name it with --subset, such as --subset verified")
 	}
-	return g.read(ctx, dir)
+	if err := g.configure(dir); err != nil {
+		return err
+	}
+	g.flags.Only = nil // each attempt may have others
+	return g.read(ctx)
 }
 
 // firstRun returns the first attempt's directory that has a manifest, or "".

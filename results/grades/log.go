@@ -36,8 +36,8 @@ type Log struct {
 	grades []Grade
 }
 
-// Open reads the file in dir for appending. The caller owns the directory (results.Store does,
-// whose method Grades opens the log). The first Add creates the file.
+// Open reads the file in dir for appending, and creates it if it does not exist. The caller owns
+// the directory (results.Store does, whose method Grades opens the log).
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{mask: o.Mask}
 	var err error

@@ -100,8 +100,8 @@ type Options struct {
 	Mask  *mask.Masker     // hides secrets in texts; nil hides nothing
 }
 
-// Open reads the file in dir for appending. The caller owns the directory. The first record that
-// is added creates the file.
+// Open reads the file in dir for appending, and creates it if it does not exist. The caller owns
+// the directory.
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{mask: o.Mask}
 	var err error
