@@ -124,33 +124,28 @@ func rebenchPHPUnit(log string, _ input, out *results) error {
 	}, out)
 }
 
-var rebenchGradleLine = expression(`^([^>].+?)\s+(PASSED|FAILED)(?:\s+\(\d+(?:\.\d+)?s\))?$`)
-
 // rebenchGradle also reads a time behind the status.
 func rebenchGradle(line string, out *results) {
-	if !strings.Contains(line, Passed) && !strings.Contains(line, Failed) {
-		return
-	}
-	if m := rebenchGradleLine().FindStringSubmatch(line); m != nil {
-		out.set(m[1], m[2])
+	if strings.Contains(line, Passed) || strings.Contains(line, Failed) {
+		rebenchGradleLine(line, out)
 	}
 }
 
-var rebenchJestFile = expression(`^(PASS|FAIL)\s(.*?)(?:\s\([` + digitChars + `.]+\s*(?:ms|s)\))?$`)
+var rebenchGradleLine = byRules((*results).set,
+	rule{expr: `^([^>].+?)\s+(?<word>PASSED|FAILED)(?:\s+\(\d+(?:\.\d+)?s\))?$`})
 
 // rebenchReactPDF has one expression where v4 has several.
 func rebenchReactPDF(line string, _ input, out *results) {
-	if !strings.HasPrefix(line, "PASS") && !strings.HasPrefix(line, "FAIL") {
-		return
-	}
-	switch m := rebenchJestFile().FindStringSubmatch(line); {
-	case m == nil:
-	case m[1] == "PASS":
-		out.set(stripRight(m[2]), Passed)
-	default:
-		out.set(stripRight(m[2]), Failed)
+	if strings.HasPrefix(line, "PASS") || strings.HasPrefix(line, "FAIL") {
+		rebenchJestFile(line, out)
 	}
 }
+
+var rebenchJestFile = byRules((*results).set, rule{
+	expr:   `^(?<word>PASS|FAIL)\s(.*?)(?:\s\([` + digitChars + `.]+\s*(?:ms|s)\))?$`,
+	words:  map[string]string{"PASS": Passed, "FAIL": Failed},
+	rename: stripRight,
+})
 
 // Python ignores the case of the dotless and the dotted i, too.
 var rebenchInline = expression(`(?i)\s+[iıİ]n\s+\d+(?:\.\d+)?\s+(?:msec|sec)`)

@@ -42,11 +42,7 @@ func cppLine(line string, out *results) {
 		for _, rest, ok := strings.Cut(name, "::"); ok; _, rest, ok = strings.Cut(name, "::") {
 			name = rest
 		}
-		if word == Passed {
-			out.setFirst(name, word)
-		} else {
-			out.set(name, word)
-		}
+		out.setPass(name, word)
 		return
 	}
 }
@@ -63,15 +59,6 @@ func beforeWord(line, word string) (before string, ok bool) {
 			return short, true
 		}
 		from += i + len(word)
-	}
-}
-
-var cppResult = expression(`^Test\s+(.*?)\s+(passed|failed|skipped)$`)
-
-// rebenchCpp2 reads lines "Test NAME passed".
-func rebenchCpp2(line string, out *results) {
-	if m := cppResult().FindStringSubmatch(line); m != nil {
-		out.setWord(m[1], m[2])
 	}
 }
 
@@ -129,22 +116,4 @@ func hasWord(line string, match func() *regexp.Regexp) bool {
 		from = end
 	}
 	return false
-}
-
-var ctestLine = expression(`(?i)^\s*\d+/\d+\s+Test\s+#\d+:\s+(.+?)\s+\.+\s+(Passed|Fa[iıİ]led|Sk[iıİ]pped|T[iıİ]meout)(?:[^` + wordChars + `]|$)`)
-
-// rebenchCTest reads the output of CTest. A test that took too long has failed.
-func rebenchCTest(line string, out *results) {
-	m := ctestLine().FindStringSubmatch(line)
-	if m == nil {
-		return
-	}
-	switch name := strip(m[1]); m[2][0] {
-	case 'p', 'P':
-		out.set(name, Passed)
-	case 'f', 'F', 't', 'T':
-		out.set(name, Failed)
-	default:
-		out.set(name, Skipped)
-	}
 }

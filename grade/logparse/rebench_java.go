@@ -76,8 +76,9 @@ func isZero(digits string) bool { return strings.Trim(digits, "0") == "" }
 // mavenError reads "[ERROR] CLASS.METHOD", at the beginning of a line, and what may follow. The
 // class is as long as it can be, and the method ends at the first end of a word.
 func mavenError(line string) (class, method string, ok bool) {
-	name, ok := afterMark(line, "[ERROR]")
-	if !ok {
+	rest, ok := strings.CutPrefix(line, "[ERROR]")
+	name := stripLeft(rest)
+	if !ok || len(name) == len(rest) {
 		return "", "", false
 	}
 	run := len(name)

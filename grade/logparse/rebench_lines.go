@@ -106,74 +106,12 @@ func (r *results) setFirst(name, status string) {
 	}
 }
 
-// setWord records a status by a runner's word for it: what passes does not replace what is
-// known. Other words are not recorded.
-func (r *results) setWord(name, word string) {
-	switch strings.ToLower(word) {
-	case "passed":
-		r.setFirst(name, Passed)
-	case "failed":
-		r.set(name, Failed)
-	case "skipped":
-		r.set(name, Skipped)
-	}
-}
-
-var (
-	xunitPassed  = expression(`^\s+Passed\s+(.+?)\s+\[.+?\]$`)
-	xunitFailed  = expression(`^\s+Failed\s+(.+?)\s+\[.+?\]$`)
-	xunitSkipped = expression(`^\s+Skipped\s+(.+?)(?:\s+\[.+?\])?$`)
-	xunitNote    = expression(`^\[xUnit\.net\s+[` + digitChars + `:.]+\]\s+(.+?)\s+\[FAIL\]$`)
-)
-
-// rebenchXUnit reads the output of `dotnet test`.
-func rebenchXUnit(line string, out *results) {
-	if m := xunitNote().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Failed)
-	} else if m := xunitFailed().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Failed)
-	} else if m := xunitSkipped().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Skipped)
-	} else if m := xunitPassed().FindStringSubmatch(line); m != nil {
-		out.setFirst(m[1], Passed)
-	}
-}
-
-var (
-	exunitSkipped = expression(`^\*\s+test\s+(.*?)\s+\(skipped\)\s+\[L#\d+\]$`)
-	exunitFailed  = expression(`^\d+\)\s+test\s+(.*?)\s+\([^)]+\)$`)
-	exunitTimed   = expression(`^\*\s+test\s+(.*?)\s+\([0-9]+(?:\.[0-9]+)?ms\)\s+\[L#\d+\]$`)
-	exunitPassed  = expression(`^\*\s+test\s+(.*?)\s+\[L#\d+\]$`)
-)
-
-// rebenchExUnit reads the output of `mix test --trace`.
-func rebenchExUnit(line string, out *results) {
-	if m := exunitSkipped().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Skipped)
-	} else if m := exunitFailed().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Failed)
-	} else if m := exunitTimed().FindStringSubmatch(line); m != nil {
-		out.setFirst(m[1], Passed)
-	} else if m := exunitPassed().FindStringSubmatch(line); m != nil {
-		out.setFirst(m[1], Passed)
-	}
-}
-
-var xctestLine = expression(`^Test Case '([^']+)'\s+(passed|failed)\s+\([0-9.]+\s+seconds\)$`)
-
-// rebenchXCTest reads the output of `swift test`.
-func rebenchXCTest(line string, out *results) {
-	if m := xctestLine().FindStringSubmatch(line); m != nil {
-		out.set(m[1], strings.ToUpper(m[2]))
-	}
-}
-
-var rubyVerboseLine = expression(`^(.+?#.+?)\s+=\s+[` + digitChars + `.]+\s+s\s+=\s+([.FES])$`)
-
-// rebenchRubyVerbose reads the output of minitest's verbose mode. An error is a failure.
-func rebenchRubyVerbose(line string, out *results) {
-	if m := rubyVerboseLine().FindStringSubmatch(line); m != nil {
-		out.set(m[1], map[string]string{".": Passed, "F": Failed, "E": Failed, "S": Skipped}[m[2]])
+// setPass records a status: what passes does not replace what is known.
+func (r *results) setPass(name, status string) {
+	if status == Passed {
+		r.setFirst(name, status)
+	} else {
+		r.set(name, status)
 	}
 }
 
@@ -208,53 +146,36 @@ func rebenchMinitest(log string, _ input, out *results) error {
 	return nil
 }
 
-var (
-	plenaryColor = expression("\x1b\\[[0-9;]*m")
-	plenaryLine  = expression(`^(Success|Fail|Failed|(?i:Skip|S[kK\x{212a}][iıİ]pped))\s*\|\|\s*(.+?)\s*$`)
-)
+var plenaryColor = expression("\x1b\\[[0-9;]*m")
 
 // rebenchPlenary reads the output of plenary, the test runner of plugins for Neovim.
 func rebenchPlenary(line string, out *results) {
-	line = stripRight(plenaryColor().ReplaceAllLiteralString(line, ""))
-	m := plenaryLine().FindStringSubmatch(line)
-	switch {
-	case m == nil:
-	case strings.HasPrefix(m[1], "Fail"):
-		out.set(strip(m[2]), Failed)
-	case m[1] == "Success":
-		out.setFirst(strip(m[2]), Passed)
-	default:
-		out.setFirst(strip(m[2]), Skipped)
-	}
+	plenaryLine(stripRight(plenaryColor().ReplaceAllLiteralString(line, "")), out)
 }
 
-var (
-	xdistColor  = expression(`\[\d+m`)
-	xdistWorker = expression(`^\[gw\d+\]\s+\[[^\]]*\]\s+(PASSED|FAILED|SKIPPED|ERROR)\s+(.*)$`)
-	xdistTimed  = expression(`^(\S.*?)\s+(PASSED|FAILED|SKIPPED|ERROR)\s+\[[^\]]*\]\s+in\s+\d+(?:\.\d+)?s$`)
-	xdistFirst  = expression(`^(PASSED|FAILED|SKIPPED|ERROR)\s+(.*)$`)
-)
+var plenaryLine = byRules(func(out *results, name, status string) {
+	if status == Failed {
+		out.set(name, status)
+	} else {
+		out.setFirst(name, status)
+	}
+},
+	rule{has: "Success", expr: `^Success\s*\|\|\s*(.+?)\s*$`, status: Passed, rename: strip},
+	rule{has: "Fail", expr: `^Fail(?:ed)?\s*\|\|\s*(.+?)\s*$`, status: Failed, rename: strip},
+	rule{has: "||", expr: `^(?i:Skip|S[kK\x{212a}][iıİ]pped)\s*\|\|\s*(.+?)\s*$`, status: Skipped, rename: strip})
 
 // rebenchXdist reads pytest's output with and without workers.
 func rebenchXdist(log string, _ input, out *results) error {
 	for line := range splitLines(log) {
-		line = xdistColor().ReplaceAllLiteralString(line, "")
-		line = strip(strings.Map(func(r rune) rune {
-			if r > 0 && r < ' ' {
-				return -1
-			}
-			return r
-		}, line))
-		if m := xdistWorker().FindStringSubmatch(line); m != nil {
-			out.set(beforeIn(m[2]), m[1])
-		} else if m := xdistTimed().FindStringSubmatch(line); m != nil {
-			out.set(strip(m[1]), m[2])
-		} else if m := xdistFirst().FindStringSubmatch(line); m != nil {
-			out.set(beforeIn(m[2]), m[1])
-		}
+		xdistLine(strip(stripColors(line)), out)
 	}
 	return nil
 }
+
+var xdistLine = byRules((*results).set,
+	rule{has: "[gw", expr: `^\[gw\d+\]\s+\[[^\]]*\]\s+(?<word>PASSED|FAILED|SKIPPED|ERROR)\s+(.*)$`, rename: beforeIn},
+	rule{has: "]", expr: `^(\S.*?)\s+(?<word>PASSED|FAILED|SKIPPED|ERROR)\s+\[[^\]]*\]\s+in\s+\d+(?:\.\d+)?s$`, rename: strip},
+	rule{expr: `^(?<word>PASSED|FAILED|SKIPPED|ERROR)\s+(.*)$`, rename: beforeIn})
 
 // beforeIn cuts a time such as " in 0.1s" from a name.
 func beforeIn(name string) string {

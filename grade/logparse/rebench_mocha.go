@@ -16,54 +16,8 @@ func withoutJSTime(name string) string {
 // setJS records a status for a name without its time, if that is not empty. What passes does not
 // replace what is known.
 func (r *results) setJS(name, status string) {
-	name = withoutJSTime(name)
-	switch {
-	case name == "":
-	case status == Passed:
-		r.setFirst(name, status)
-	default:
-		r.set(name, status)
-	}
-}
-
-// afterMark cuts a mark and the white space behind it, of which there must be some.
-func afterMark(line, mark string) (rest string, ok bool) {
-	rest, ok = strings.CutPrefix(line, mark)
-	if !ok {
-		return "", false
-	}
-	after := stripLeft(rest)
-	return after, len(after) < len(rest)
-}
-
-var (
-	jsFailure = expression(`^\[W\]\s*\d+\)\s+(.*?)$`)
-	jsHeading = expression(`^\d+\)\s+(.*?):$`)
-	jsNumber  = expression(`^\d+\)\s+(.*?)$`)
-)
-
-// rebenchJS reads mocha's output with its failures marked by "[W]", or by a heading that ends
-// with a colon.
-func rebenchJS(line string, out *results) {
-	if name, ok := afterMark(line, "-"); ok {
-		out.setJS(name, Skipped)
-	} else if m := jsHeading().FindStringSubmatch(line); m != nil {
-		out.setJS(m[1], Failed)
-	} else if m := jsFailure().FindStringSubmatch(line); m != nil {
-		out.setJS(m[1], Failed)
-	} else if name, ok := afterMark(line, "✔"); ok {
-		out.setJS(name, Passed)
-	}
-}
-
-// rebenchJS2 reads mocha's output.
-func rebenchJS2(line string, out *results) {
-	if name, ok := afterMark(line, "-"); ok {
-		out.setJS(name, Skipped)
-	} else if m := jsNumber().FindStringSubmatch(line); m != nil {
-		out.setJS(m[1], Failed)
-	} else if name, ok := afterMark(line, "✔"); ok {
-		out.setJS(name, Passed)
+	if name = withoutJSTime(name); name != "" {
+		r.setPass(name, status)
 	}
 }
 
@@ -116,12 +70,7 @@ func (r *results) setTAP(status string, suites []byte, name string) {
 		r.err = errNames
 		return
 	}
-	name = string(suites) + name
-	if status == Passed {
-		r.setFirst(name, status)
-	} else {
-		r.set(name, status)
-	}
+	r.setPass(string(suites)+name, status)
 }
 
 // js4Skips mark a test that was skipped, anywhere in its line.
@@ -165,19 +114,4 @@ func withoutTag(name string) string {
 		name = strip(after)
 	}
 	return name
-}
-
-var (
-	npxPassed = expression(`^\s*✔\s+(.+?)(?:\s+\(\d+(?:ms)?\))?$`)
-	npxFailed = expression(`^\s*\d+\)\s+(.+)$`)
-	npxModule = expression(`\s+\([^)]+\)$`)
-)
-
-// rebenchNPX reads mocha's output. The last status of a test counts.
-func rebenchNPX(line string, out *results) {
-	if m := npxPassed().FindStringSubmatch(line); m != nil {
-		out.set(strip(m[1]), Passed)
-	} else if m := npxFailed().FindStringSubmatch(line); m != nil {
-		out.set(npxModule().ReplaceAllLiteralString(strip(m[1]), ""), Failed)
-	}
 }

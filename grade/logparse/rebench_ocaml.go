@@ -107,44 +107,22 @@ func duneName(command, otherwise string) string {
 }
 
 var (
-	inlineLine  = expression(`^\[([A-Za-z][A-Za-z0-9_-]*)\]\s+(.+)$`)
-	inlineWords = map[string]string{
-		"OK": Passed, "PASS": Passed, "PASSED": Passed, "SUCCESS": Passed,
-		"SKIP": Skipped, "SKIPPED": Skipped, "TODO": Skipped, "PENDING": Skipped, "DISABLED": Skipped,
-		"FAIL": Failed, "FAILED": Failed, "ERROR": Failed, "EXCEPTION": Failed, "CRASH": Failed, "FATAL": Failed, "KO": Failed, "PANIC": Failed,
-	}
-)
-
-// rebenchBrackets reads lines that begin with a word in brackets.
-func rebenchBrackets(line string, out *results) {
-	m := inlineLine().FindStringSubmatch(line)
-	if m == nil {
-		return
-	}
-	name := strings.Join(words(m[2]), " ")
-	if status, known := inlineWords[strings.ToUpper(m[1])]; known && name != "" {
-		out.setWorst(name, status)
-	}
-}
-
-var (
 	ocamlbuildColor = expression("\x1b\\[[0-9;]*m")
-	ocamlbuildLine  = expression(`^(PASSED|FAILED|SKIPPED|ERROR)\s+(.*)$`)
 	ocamlbuildGap   = expression(`\s{2,}`)
 )
 
 // rebenchOcamlbuild reads lines of a status and a name, which ends before a gap.
 func rebenchOcamlbuild(line string, out *results) {
-	line = strip(stripANSI(ocamlbuildColor().ReplaceAllLiteralString(line, " ")))
-	m := ocamlbuildLine().FindStringSubmatch(line)
-	if m == nil {
-		return
-	}
-	name := strip(m[2])
-	if gap := ocamlbuildGap().FindStringIndex(name); gap != nil {
-		name = name[:gap[0]]
-	}
-	if name != "" {
-		out.setWorst(name, m[1])
-	}
+	ocamlbuildLine(strip(stripANSI(ocamlbuildColor().ReplaceAllLiteralString(line, " "))), out)
 }
+
+var ocamlbuildLine = byRules((*results).setWorst, rule{
+	expr: `^(?<word>PASSED|FAILED|SKIPPED|ERROR)\s+(.*)$`,
+	rename: func(name string) string {
+		name = strip(name)
+		if gap := ocamlbuildGap().FindStringIndex(name); gap != nil {
+			return name[:gap[0]]
+		}
+		return name
+	},
+})

@@ -6,26 +6,6 @@ import (
 )
 
 var (
-	scalaFailed   = expression(`^\[info\]\s+-\s+(.*?)\s+\*\*\*\s+FAILED\s+\*\*\*\s+\([^)]+\)$`)
-	scalaCanceled = expression(`^\[info\]\s+-\s+(.*?)\s+!!!\s+CANCELED\s+!!!\s+\([^)]+\)$`)
-	scalaIgnored  = expression(`^\[info\]\s+-\s+(.*?)\s+!!!\s+IGNORED\s+!!!`)
-	scalaPassed   = expression(`^\[info\]\s+-\s+(.*?)\s+\([^)]+\)$`)
-)
-
-// rebenchScala reads ScalaTest's output with times.
-func rebenchScala(line string, out *results) {
-	if m := scalaFailed().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Failed)
-	} else if m := scalaCanceled().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Skipped)
-	} else if m := scalaIgnored().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Skipped)
-	} else if m := scalaPassed().FindStringSubmatch(line); m != nil {
-		out.setFirst(m[1], Passed)
-	}
-}
-
-var (
 	munitColor       = expression("\x1b\\[[0-9;]*m|\\[[0-9]{1,2}m")
 	munitLine        = expression(`^([+x])\s+(.*?)\s+[` + digitChars + `.]+[mμn]?s$`)
 	munitPassedColor = expression(`^\+\s+\[0m\[32m(.*?)\[0m\s+\[90m[` + digitChars + `.]+[mμn]?s\[0m$`)
