@@ -6,18 +6,12 @@ import (
 	"batch.example/batch/internal/python"
 )
 
+var redisMarks = []mark{{"[ok]:", Passed}, {"[err]:", Failed}, {"[skip]:", Skipped}, {"[ignore]:", Skipped}}
+
 // redis reads "[ok]: name (12 ms)". A failed test's name has its file behind it.
 func redis(line string, out *results) {
-	status, rest := "", ""
-	for _, m := range [...]struct{ mark, status string }{
-		{"[ok]:", Passed}, {"[err]:", Failed}, {"[skip]:", Skipped}, {"[ignore]:", Skipped},
-	} {
-		if strings.HasPrefix(line, m.mark) {
-			status, rest = m.status, line[len(m.mark):]
-		}
-	}
-	name, ok := cutSpace(rest)
-	if !ok || name == "" {
+	name, status := cutMarked(line, redisMarks)
+	if name == "" {
 		return
 	}
 	name = cutDuration(name)
@@ -55,72 +49,26 @@ func cutPlace(name string) string {
 	return stripRight(before)
 }
 
-// jq reads automake's "PASS: name".
-func jq(line string, out *results) {
-	status := Passed
-	rest, ok := strings.CutPrefix(line, "PASS:")
-	if !ok {
-		status = Failed
-		if rest, ok = strings.CutPrefix(line, "FAIL:"); !ok {
-			return
-		}
-	}
-	if name, ok := cutSpace(rest); ok && name != "" {
-		out.set(name, status)
-	}
-}
-
-// micropython reads run-tests.py: "pass  path.py".
-func micropython(line string, out *results) {
-	for _, m := range [...]struct{ mark, status string }{{"pass", Passed}, {"FAIL", Failed}, {"skip", Skipped}} {
-		rest, ok := strings.CutPrefix(line, m.mark)
-		if name := stripLeft(rest); ok && name != "" && len(name) < len(rest) {
-			out.set(name, m.status)
-		}
-	}
-}
-
 // googletest reads "[       OK ] Suite.Name (3 ms)". It is
 // `^.*\[\s*(OK|FAILED)\s*\]\s(.*)\s\(.*\)$`.
 func googletest(line string, out *results) {
 	if !strings.HasSuffix(line, ")") {
 		return
 	}
-	line, ok := cutLastParenthesis(line)
-	for open := strings.LastIndexByte(line, '['); ok && open >= 0; open = strings.LastIndexByte(line[:open], '[') {
-		if name, status := googleMark(line[open+1:]); status != "" {
-			out.set(name, status)
-			return
+	for end := strings.LastIndexByte(line, '('); end >= 0; end = strings.LastIndexByte(line[:end], '(') {
+		head, ok := cutLastSpace(line[:end])
+		if !ok {
+			continue
 		}
+		for open := strings.LastIndexByte(head, '['); open >= 0; open = strings.LastIndexByte(head[:open], '[') {
+			rest, status := cutMark(stripLeft(head[open+1:]), googleMarks)
+			if name, ok := cutSteps(stripLeft(rest), literal("]"), cutSpace); ok && status != "" {
+				out.set(name, status)
+				return
+			}
+		}
+		return
 	}
 }
 
-// cutLastParenthesis cuts what follows the last `\s\(`, and that too.
-func cutLastParenthesis(line string) (before string, ok bool) {
-	for i := strings.LastIndexByte(line, '('); i >= 0; i = strings.LastIndexByte(line[:i], '(') {
-		if before, ok := cutLastSpace(line[:i]); ok {
-			return before, true
-		}
-	}
-	return "", false
-}
-
-// googleMark reads `\s*(OK|FAILED)\s*\]\s` and returns what follows.
-func googleMark(text string) (name, status string) {
-	text = stripLeft(text)
-	status = Passed
-	rest, ok := strings.CutPrefix(text, "OK")
-	if !ok {
-		status = Failed
-		if rest, ok = strings.CutPrefix(text, "FAILED"); !ok {
-			return "", ""
-		}
-	}
-	if rest, ok = strings.CutPrefix(stripLeft(rest), "]"); !ok {
-		return "", ""
-	}
-	if name, ok = cutSpace(rest); !ok {
-		return "", ""
-	}
-	return name, status
-}
+var googleMarks = []mark{{"OK", Passed}, {"FAILED", Failed}}

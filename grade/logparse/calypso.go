@@ -21,23 +21,15 @@ func calypso(log string, _ input, out *results) error {
 const calypsoCommand = " ./node_modules/.bin/jest "
 
 func calypsoRun(run string, path *suites, out *results) error {
-	for line := range lines(run) {
-		if out.err != nil {
-			return out.err
-		}
+	for line := range out.lines(run) {
 		if strings.HasPrefix(line, "Test Suites") || strings.HasPrefix(line, "  ● ") {
 			return nil
 		}
 		text := stripLeft(line)
-		status := Passed
-		test, ok := strings.CutPrefix(text, "✓")
-		if !ok {
-			status = Failed
-			test, ok = strings.CutPrefix(text, "✕")
-		}
+		test, status := cutMark(text, jestMarks[:2])
 		indented := len(text) < len(line)
 		switch {
-		case ok:
+		case status != "":
 			name, named := calypsoTest(test)
 			if !indented || !named {
 				return fmt.Errorf("the line %.60q has the mark of a test, but not the form of one", line)
@@ -71,14 +63,10 @@ func cutMilliseconds(text string) (rest string, ok bool) {
 }
 
 func hasMilliseconds(text string) bool {
-	for {
-		i := strings.IndexByte(text, '(')
-		if i < 0 {
-			return false
-		}
-		if _, ok := cutMilliseconds(text[i:]); ok {
+	for s := (search{text: text}); s.next("("); {
+		if _, ok := cutMilliseconds(text[s.start:]); ok {
 			return true
 		}
-		text = text[i+1:]
 	}
+	return false
 }

@@ -23,68 +23,48 @@ type messageEnd func(log string, from int) (end int, ok bool)
 // djangoMessage records the test before each message that starts with text.
 func djangoMessage(log, text string, ending messageEnd, out *results) {
 	searched := 0 // where the next match may start
-	for at := 0; ; {
-		i := strings.Index(log[at:], text)
-		if i < 0 {
-			return
-		}
-		message := at + i
-		at = message + 1
-		before, ok := cutDots(log[searched:message])
+	for s := (search{text: log}); s.next(text); {
+		before, ok := cutDots(log[searched:s.start])
 		if !ok {
 			continue
 		}
-		end, ok := ending(log, message+len(text))
-		if !ok {
-			at = end
-			continue
-		}
+		end, ok := ending(log, s.pos)
+		s.pos = end
 		start := strings.LastIndexByte(before, '\n') + 1
-		if start == 0 && searched > 0 { // the line is that of the "ok" before
+		if !ok || start == 0 && searched > 0 { // the line is that of the "ok" before
 			continue
 		}
 		out.set(before[start:], Passed)
-		searched, at = end, end
+		searched = end
 	}
 }
 
 // cutDots cuts `\s\.\.\.\s` from the end of text.
 func cutDots(text string) (before string, ok bool) {
-	if text, ok = cutLastSpace(text); !ok {
-		return "", false
-	}
-	if text, ok = strings.CutSuffix(text, "..."); !ok {
-		return "", false
-	}
-	return cutLastSpace(text)
+	text, after := cutLastSpace(text)
+	text, dots := strings.CutSuffix(text, "...")
+	text, space := cutLastSpace(text)
+	return text, after && dots && space
 }
 
 // silencedEnd looks for the first line that ends with " silenced)." and has an "ok" below.
 func silencedEnd(log string, from int) (end int, ok bool) {
-	const text = " silenced).\nok"
-	for {
-		i := strings.Index(log[from:], text)
-		if i < 0 {
-			return len(log), false
-		}
-		from += i + len(text)
-		if _, ok := lineEnd(log, from); ok {
-			return from, true
+	for s := (search{text: log, pos: from}); s.next(" silenced).\nok"); {
+		if _, ok := lineEnd(log, s.pos); ok {
+			return s.pos, true
 		}
 	}
+	return len(log), false
 }
 
 // serverErrorEnd looks for a slash at the end of the line, and an "ok" below.
 func serverErrorEnd(log string, from int) (end int, ok bool) {
-	const text = "/\nok"
-	i := strings.IndexByte(log[from:], '\n')
-	if i < 0 {
-		return len(log), false
+	line, _, _ := strings.Cut(log[from:], "\n")
+	end = from + len(line)
+	if !strings.HasSuffix(line, "/") || !strings.HasPrefix(log[end:], "\nok") {
+		return end, false
 	}
-	if i == 0 || !strings.HasPrefix(log[from+i-1:], text) {
-		return from + i, false
-	}
-	return lineEnd(log, from+i-1+len(text))
+	return lineEnd(log, end+len("\nok"))
 }
 
 func lineEnd(log string, from int) (end int, ok bool) {

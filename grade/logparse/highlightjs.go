@@ -6,10 +6,7 @@ import "strings"
 // it. Of the suites around a test, its name has the innermost.
 func highlightJS(log string, _ input, out *results) error {
 	suite := ""
-	for line := range lines(beforeMochaSummary(log)) {
-		if out.err != nil {
-			return out.err
-		}
+	for line := range out.lines(beforeMochaSummary(log)) {
 		if test, status := highlightJSTest(stripLeft(line)); status != "" {
 			out.setJoined(status, suite, withoutMilliseconds(test))
 		} else if strings.HasPrefix(line, "  ") {
@@ -19,11 +16,11 @@ func highlightJS(log string, _ input, out *results) error {
 	return nil
 }
 
+var checkMarks = []mark{{"✓", Passed}, {"✔", Passed}}
+
 func highlightJSTest(line string) (name, status string) {
-	for _, check := range []string{"✓", "✔"} {
-		if rest, ok := strings.CutPrefix(line, check); ok {
-			return rest, Passed
-		}
+	if name, status = cutMark(line, checkMarks); status != "" {
+		return name, status
 	}
 	if rest, ok := cutSteps(line, cutDigits, literal(")")); ok {
 		return rest, Failed
@@ -54,16 +51,12 @@ func withoutMilliseconds(name string) string {
 
 // beforeMochaSummary returns the text before the first \n[ \t]*\d+ passing.
 func beforeMochaSummary(text string) string {
-	for pos := 0; ; {
-		i := strings.Index(text[pos:], " passing")
-		if i < 0 {
-			return text
-		}
-		if before, ok := cutLastDigits(text[:pos+i]); ok {
+	for s := (search{text: text}); s.next(" passing"); {
+		if before, ok := cutLastDigits(text[:s.start]); ok {
 			if before, ok = strings.CutSuffix(strings.TrimRight(before, " \t"), "\n"); ok {
 				return before
 			}
 		}
-		pos += i + len(" passing")
 	}
+	return text
 }

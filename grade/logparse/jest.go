@@ -5,54 +5,24 @@ import (
 	"strings"
 )
 
-// jest reads what jest --verbose prints: "✓ name (12 ms)".
-func jest(log string, in input, out *results) error {
-	for line := range lines(log) {
-		name, status := jestLine(strip(line))
-		if status == "" {
-			continue
-		}
-		if in.rules != V4 {
-			name = strip(name)
-		}
-		out.set(name, status)
-	}
-	return nil
-}
-
-// jestLine is ^\s*(✓|✕|○)\s(.+?)(?:\s\((\d+\s*m?s)\))?$.
-func jestLine(line string) (name, status string) {
-	rest, status := cutMark(line, jestMarks)
-	if status == "" {
-		return "", ""
-	}
-	open := strings.LastIndexByte(rest, '(')
-	if open < 0 || !isJestTime(rest[open+1:]) {
-		return rest, status
-	}
-	if name, ok := cutLastSpace(rest[:open]); ok && name != "" {
-		return name, status
-	}
-	return rest, status
-}
-
 var jestMarks = []mark{{"✓", Passed}, {"✕", Failed}, {"○", Skipped}}
 
-// A mark is the character before a test's name that says its status.
-type mark struct{ text, status string }
-
-// cutMark cuts one of marks and one white space character off line. The status is empty
-// if that is not what line starts with, or if nothing comes after it.
-func cutMark(line string, marks []mark) (rest, status string) {
-	if line == "" || !isWide(line[0]) {
-		return "", ""
+// jest reads what jest --verbose prints: "✓ name (12 ms)". It is
+// ^\s*(✓|✕|○)\s(.+?)(?:\s\((\d+\s*m?s)\))?$.
+func jest(line string, in input, out *results) {
+	name, status := cutMarked(strip(line), jestMarks)
+	if name == "" {
+		return
 	}
-	for _, m := range marks {
-		if rest, ok := cutSteps(line, literal(m.text), cutSpace); ok && rest != "" {
-			return rest, m.status
+	if open := strings.LastIndexByte(name, '('); open >= 0 && isJestTime(name[open+1:]) {
+		if before, ok := cutLastSpace(name[:open]); ok && before != "" {
+			name = before
 		}
 	}
-	return "", ""
+	if in.rules != V4 {
+		name = strip(name)
+	}
+	out.set(name, status)
 }
 
 // isJestTime is \d+\s*m?s\)$.
@@ -62,31 +32,33 @@ func isJestTime(text string) bool {
 	return ok && (unit == "ms)" || unit == "s)")
 }
 
-// jestJSON reads the lines that a jq program makes of jest --json: "[PASSED] name".
-func jestJSON(line string, out *results) {
-	rest, ok := strings.CutPrefix(line, "[")
-	if !ok {
-		return
-	}
-	status := Passed
-	name, ok := strings.CutPrefix(rest, "PASSED]")
-	if !ok {
-		status = Failed
-		name, ok = strings.CutPrefix(rest, "FAILED]")
-	}
-	if name, space := cutSpace(name); ok && space && name != "" {
-		out.set(name, status)
-	}
-}
-
 // immutableJS selects the parser of one of the two known instances.
 func immutableJS(log string, in input, out *results) error {
 	id := in.row.InstanceID
 	switch id[strings.LastIndexByte(id, '-')+1:] {
 	case "2006":
-		return jest(log, in, out)
+		return eachLine(jest)(log, in, out)
 	case "2005":
 		return eachStripped(jestJSON)(log, in, out)
 	}
 	return fmt.Errorf("instance %q: it knows only those whose ids end in -2005 and -2006", id)
+}
+
+var vitestMarks = []mark{{"✓", Passed}, {"×", Failed}, {"↓", Skipped}}
+
+// vitest reads what vitest --reporter=verbose prints: "✓ file > suite > name 12ms". It is
+// ^\s*(✓|×|↓)\s(.+?)(?:\s(\d+\s*m?s?|\[skipped\]))?$.
+func vitest(line string, out *results) {
+	name, status := cutMarked(line, vitestMarks)
+	if name == "" {
+		return
+	}
+	before, ok := strings.CutSuffix(name, "[skipped]")
+	if !ok {
+		before, ok = cutLastDigits(stripRight(strings.TrimSuffix(strings.TrimSuffix(name, "s"), "m")))
+	}
+	if before, space := cutLastSpace(before); ok && space && before != "" {
+		name = before
+	}
+	out.set(name, status)
 }

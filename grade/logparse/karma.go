@@ -12,7 +12,7 @@ import (
 func karma(log string, _ input, out *results) error {
 	k := karmaSuites{indent: -1}
 	started := false
-	for line := range lines(log) {
+	for line := range out.lines(log) {
 		switch {
 		case strings.HasPrefix(line, "SUMMARY:"):
 			return nil
@@ -37,13 +37,12 @@ type karmaSuites struct {
 
 const karmaSeparator = " > "
 
+var karmaMarks = []mark{{"✔", Passed}, {"✖", Failed}}
+
 // line is ^(\s*)?([✔✖])?\s(.*)$ and what follows from it.
 func (k *karmaSuites) line(line string, out *results) error {
-	if out.err != nil {
-		return out.err
-	}
 	rest := stripLeft(line)
-	switch name, status := cutMarkOrEmpty(rest); {
+	switch name, status := cutMarked(rest, karmaMarks); {
 	case status != "":
 		k.set(out, name, status)
 		return nil
@@ -51,16 +50,6 @@ func (k *karmaSuites) line(line string, out *results) error {
 		return nil // one white space character at least
 	}
 	return k.move(indentOf(line)-1, rest)
-}
-
-func cutMarkOrEmpty(line string) (name, status string) {
-	if name, ok := cutSteps(line, literal("✔"), cutSpace); ok {
-		return name, Passed
-	}
-	if name, ok := cutSteps(line, literal("✖"), cutSpace); ok {
-		return name, Failed
-	}
-	return "", ""
 }
 
 // move enters or leaves a suite. An indent of 0 does neither.

@@ -39,17 +39,13 @@ func pythonFloat(text string) (float64, bool) {
 	return f, err == nil || f != 0 // out of range is infinite in Python
 }
 
+var mochaFiles = expression(`running\s\d+\stest\sfiles`)
+
 // lighthouseMocha reads mocha's spec report of each run, up to its summary.
 func lighthouseMocha(log string, out *results) error {
-	_, log, found := cutRunningFiles(log)
-	for found {
-		var run string
-		run, log, found = cutRunningFiles(log)
+	for _, run := range mochaFiles().Split(log, -1)[1:] {
 		var path suites
-		for line := range lines(strip(beforePassing(run))) {
-			if out.err != nil {
-				return out.err
-			}
+		for line := range out.lines(strip(beforePassing(run))) {
 			if test, status := lighthouseTest(strip(line)); status != "" {
 				path.set(out, test, status)
 			} else if indentOf(line) > 0 {
@@ -61,8 +57,8 @@ func lighthouseMocha(log string, out *results) error {
 }
 
 func lighthouseTest(line string) (name, status string) {
-	if rest, ok := cutSteps(line, literal("✔"), cutSpace); ok {
-		return beforeDuration(rest), Passed
+	if name, status = cutMarked(line, karmaMarks[:1]); status != "" {
+		return beforeDuration(name), status
 	}
 	if rest, ok := cutNumbered(line); ok {
 		return beforeDuration(rest), Failed
@@ -72,46 +68,24 @@ func lighthouseTest(line string) (name, status string) {
 
 // beforeDuration returns the text before the last \s\(\d+m+s\), all of it if there is none.
 func beforeDuration(text string) string {
-	for i := strings.LastIndexByte(text, '('); i >= 0; i = strings.LastIndexByte(text[:i], '(') {
-		before, ok := cutLastSpace(text[:i])
-		if !ok {
-			continue
-		}
-		unit, ok := cutDigits(text[i+1:])
-		if rest := strings.TrimLeft(unit, "m"); ok && len(rest) < len(unit) && strings.HasPrefix(rest, "s)") {
+	for head, inner := range fromLast(text, "(") {
+		before, spaced := cutLastSpace(head)
+		unit, ok := cutDigits(inner)
+		if rest := strings.TrimLeft(unit, "m"); spaced && ok && len(rest) < len(unit) && strings.HasPrefix(rest, "s)") {
 			return before
 		}
 	}
 	return text
 }
 
-// cutRunningFiles cuts text around the first running\s\d+\stest\sfiles.
-func cutRunningFiles(text string) (before, after string, found bool) {
-	for pos := 0; ; {
-		i := strings.Index(text[pos:], "running")
-		if i < 0 {
-			return text, "", false
-		}
-		start := pos + i
-		pos = start + len("running")
-		if rest, ok := cutSteps(text[pos:], cutSpace, cutDigits, cutSpace, literal("test"), cutSpace, literal("files")); ok {
-			return text[:start], rest, true
-		}
-	}
-}
-
 // beforePassing returns the text before the first \d+\spassing.
 func beforePassing(text string) string {
-	for pos := 0; ; {
-		i := strings.Index(text[pos:], "passing")
-		if i < 0 {
-			return text
-		}
-		if head, ok := cutLastSpace(text[:pos+i]); ok {
+	for s := (search{text: text}); s.next("passing"); {
+		if head, ok := cutLastSpace(text[:s.start]); ok {
 			if before, ok := cutLastDigits(head); ok {
 				return before
 			}
 		}
-		pos += i + len("passing")
 	}
+	return text
 }

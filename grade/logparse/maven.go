@@ -1,11 +1,6 @@
 package logparse
 
-import (
-	"strings"
-	"unicode/utf8"
-
-	"batch.example/batch/internal/python"
-)
+import "strings"
 
 // maven reads runs of mvn that have one test each, "-Dtest=name" in the command that set -x
 // prints, and their "BUILD SUCCESS". A result belongs to the oldest command without one, or
@@ -54,19 +49,13 @@ func (m *mavenRuns) settle(out *results) {
 
 // mavenTest finds the last `-Dtest=(\S+)` in a line.
 func mavenTest(line string) (name string, ok bool) {
-	const flag = "-Dtest="
-	for before := line; ; {
-		i := strings.LastIndex(before, flag)
-		if i < 0 {
-			return "", false
-		}
-		rest := line[i+len(flag):]
-		if r, n := utf8.DecodeRuneInString(rest); n > 0 && !python.IsSpace(r) {
+	for _, rest := range fromLast(line, "-Dtest=") {
+		if _, space := cutSpace(rest); rest != "" && !space {
 			name, _ = cutWord(rest)
 			return name, true
 		}
-		before = line[:i]
 	}
+	return "", false
 }
 
 func mavenResult(line string) string {

@@ -4,24 +4,15 @@ import "strings"
 
 // fullTitles finds all "fullTitle":\s"(.*)",\n and records the group.
 func fullTitles(text, status string, out *results) {
-	const member = `"fullTitle":`
 	ends := lineEnds{text: text}
-	for pos := 0; ; {
-		i := strings.Index(text[pos:], member)
-		if i < 0 {
-			return
-		}
-		pos += i + len(member)
-		rest, ok := cutSteps(text[pos:], cutSpace, literal(`"`))
-		if !ok {
+	for s := (search{text: text}); s.next(`"fullTitle":`); {
+		if !s.cut(cutSpace, literal(`"`)) {
 			continue
 		}
-		start := len(text) - len(rest)
-		end := ends.after(start)
-		title, ok := strings.CutSuffix(text[start:end], `",`)
-		if ok && end < len(text) {
+		end := ends.after(s.pos)
+		if title, ok := strings.CutSuffix(text[s.pos:end], `",`); ok && end < len(text) {
 			out.set(title, status)
-			pos = end
+			s.pos = end
 		}
 	}
 }

@@ -16,7 +16,7 @@ func phpunitNamed(log string, rename func(string) string, out *results) error {
 			suite = name
 			continue
 		}
-		if name, status, ok := phpunitTest(line); ok {
+		if name, status := phpunitTest(line); status != "" {
 			out.setJoined(status, suite, " > ", rename(name))
 		}
 	}
@@ -30,19 +30,10 @@ func phpunitSuite(line string) (name string, ok bool) {
 	return name, ok && isWord(first) && hasTwo(name)
 }
 
+var phpunitMarks = []mark{{"✔", Passed}, {"✘", Failed}, {"↩", Skipped}}
+
 // phpunitTest is `^\s*([✔✘↩])\s*(.*)$`.
-func phpunitTest(line string) (name, status string, ok bool) {
-	line = stripLeft(line)
-	mark, n := utf8.DecodeRuneInString(line)
-	switch mark {
-	case '✔':
-		status = Passed
-	case '✘':
-		status = Failed
-	case '↩':
-		status = Skipped
-	default:
-		return "", "", false
-	}
-	return stripLeft(line[n:]), status, true
+func phpunitTest(line string) (name, status string) {
+	name, status = cutMark(stripLeft(line), phpunitMarks)
+	return stripLeft(name), status
 }

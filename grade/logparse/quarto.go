@@ -47,36 +47,24 @@ func (t temporaryFiles) number(line string) string {
 func (t temporaryFiles) numberBefore(line, end string) string {
 	const folder = "/tmp/"
 	var b strings.Builder
-	replacement := ""
-	for pos := 0; ; {
-		i := strings.Index(line[pos:], folder)
-		if i < 0 {
-			break
-		}
-		start := pos + i
-		pos = start + len(folder)
-		rest, ok := cutSteps(line[pos:], cutWordChars, literal(end))
-		if !ok {
+	replacement, copied := "", 0
+	for s := (search{text: line}); s.next(folder); {
+		if !s.cut(cutWordChars, literal(end)) {
 			continue
 		}
 		if replacement == "" {
-			replacement = folder + strconv.Itoa(t.of(line[start:len(line)-len(rest)]))
+			path := line[s.start:s.pos]
+			if _, known := t[path]; !known {
+				t[path] = len(t)
+			}
+			replacement = folder + strconv.Itoa(t[path])
 		}
-		b.WriteString(line[:start])
+		b.WriteString(line[copied:s.start])
 		b.WriteString(replacement)
-		line, pos = rest, 0
+		copied = s.pos
 	}
-	b.WriteString(line)
+	b.WriteString(line[copied:])
 	return b.String()
-}
-
-func (t temporaryFiles) of(path string) int {
-	n, ok := t[path]
-	if !ok {
-		n = len(t)
-		t[path] = n
-	}
-	return n
 }
 
 // cutWordChars is Python's \w+.

@@ -2,6 +2,7 @@ package logparse
 
 import (
 	"errors"
+	"iter"
 	"strings"
 )
 
@@ -48,4 +49,15 @@ func (r *results) setJoined(status string, parts ...string) {
 		return
 	}
 	r.set(strings.Join(parts, ""), status)
+}
+
+// lines are the lines of text for as long as r has no error.
+func (r *results) lines(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range lines(text) {
+			if r.err != nil || !yield(line) {
+				return
+			}
+		}
+	}
 }

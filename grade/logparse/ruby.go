@@ -29,16 +29,15 @@ func minitest(line string, out *results) {
 
 // cucumber reads --format progress: "name ....F". It is `^(.*) \.+(\.|F)`.
 func cucumber(line string, out *results) {
-	for end := strings.LastIndex(line, " ."); end >= 0; end = strings.LastIndex(line[:end], " .") {
+	for name, after := range fromLast(line, " .") {
+		dots := strings.TrimLeft(after, ".")
 		switch {
-		case strings.HasPrefix(line[end+2:], "."), strings.HasPrefix(line[end+2:], "F"):
+		case strings.HasPrefix(dots, "F"):
+			out.set(name, Failed)
+		case len(dots) < len(after):
+			out.set(name, Passed)
 		default:
 			continue
-		}
-		if strings.HasPrefix(strings.TrimLeft(line[end+1:], "."), "F") {
-			out.set(line[:end], Failed)
-		} else {
-			out.set(line[:end], Passed)
 		}
 		return
 	}
@@ -48,11 +47,10 @@ func cucumber(line string, out *results) {
 // `^\s*(?:test: )?(.+):\s+(\.|E\b|F\b|O\b)`.
 func rubyUnit(line string, out *results) {
 	for end := strings.LastIndexByte(line, ':'); end > 0; end = strings.LastIndexByte(line[:end], ':') {
-		status := rubyUnitStatus(line[end+1:])
+		name, status := line[:end], rubyUnitStatus(line[end+1:])
 		if status == "" {
 			continue
 		}
-		name := line[:end]
 		if rest, ok := strings.CutPrefix(name, "test: "); ok && rest != "" {
 			name = rest
 		}

@@ -47,6 +47,12 @@ func cutVersion(text string) (rest string, ok bool) {
 	return cutSome(text, func(r rune) bool { return r == '.' || isDigit(r) })
 }
 
+// cutSpaces is Python's \s+.
+func cutSpaces(text string) (rest string, ok bool) {
+	rest = stripLeft(text)
+	return rest, len(rest) < len(text)
+}
+
 // cutInlineSpace is Python's [^\S\r\n].
 func cutInlineSpace(text string) (rest string, ok bool) {
 	if text != "" && (text[0] == '\r' || text[0] == '\n') {

@@ -177,30 +177,19 @@ func (t *tagRemover) truncate(n int) {
 
 // cutOpeningTag is <(\w+)>.
 func cutOpeningTag(text string) (name, rest string, ok bool) {
-	name, ok = strings.CutPrefix(text, "<")
+	rest, ok = cutSteps(text, literal("<"), cutWordChars, literal(">"))
 	if !ok {
 		return "", text, false
 	}
-	rest, ok = cutWordChars(name)
-	name = name[:len(name)-len(rest)]
-	if after, closed := strings.CutPrefix(rest, ">"); ok && closed {
-		return name, after, true
-	}
-	return "", text, false
+	return text[len("<") : len(text)-len(rest)-len(">")], rest, true
 }
 
 func lastClosingTags(text string) map[string]int {
 	last := map[string]int{}
-	for pos := 0; ; {
-		i := strings.Index(text[pos:], "</")
-		if i < 0 {
-			return last
-		}
-		pos += i + 1
-		name := text[pos+1:]
-		rest, ok := cutWordChars(name)
-		if ok && strings.HasPrefix(rest, ">") {
-			last[name[:len(name)-len(rest)]] = pos - 1
+	for s := (search{text: text}); s.next("</"); {
+		if s.cut(cutWordChars, literal(">")) {
+			last[text[s.start+len("</"):s.pos-len(">")]] = s.start
 		}
 	}
+	return last
 }

@@ -11,7 +11,21 @@ import (
 )
 
 // lines are the pieces of Python's text.split("\n"), so that there is at least one.
-func lines(text string) iter.Seq[string] { return strings.SplitSeq(text, "\n") }
+func lines(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			i := strings.IndexByte(text, '\n')
+			if i < 0 {
+				yield(text)
+				return
+			}
+			if !yield(text[:i]) {
+				return
+			}
+			text = text[i+1:]
+		}
+	}
+}
 
 // isWide reports whether c may be part of something that only Python's rules for all of
 // Unicode can tell to be white space or not.
@@ -112,4 +126,59 @@ func cutParens(text string) (before string, ok bool) {
 		return text, false
 	}
 	return inner[:i], true
+}
+
+// fromLast yields what is before and after each place where text has sep, from the last one.
+func fromLast(text, sep string) iter.Seq2[string, string] {
+	return func(yield func(before, after string) bool) {
+		for i := strings.LastIndex(text, sep); i >= 0; i = strings.LastIndex(text[:i], sep) {
+			if !yield(text[:i], text[i+len(sep):]) {
+				return
+			}
+		}
+	}
+}
+
+// A search finds places in a text, one after the other.
+type search struct {
+	text       string
+	start, pos int // of the last place that was found: where it starts, and where the next may
+}
+
+// next finds the next place where sep is.
+func (s *search) next(sep string) bool {
+	i := strings.Index(s.text[s.pos:], sep)
+	if i < 0 {
+		return false
+	}
+	s.start = s.pos + i
+	s.pos = s.start + len(sep)
+	return true
+}
+
+// nextNumber finds the next \s{indent}\d+\), as the number of a failure looks.
+func (s *search) nextNumber(indent int) bool {
+	for from := s.pos; s.next(")"); from = s.pos {
+		if head, ok := cutLastIndented(s.text[from:s.start], indent); ok {
+			s.start = from + len(head)
+			return true
+		}
+	}
+	return false
+}
+
+// cut moves the search behind what all steps match at its position, one after the other.
+func (s *search) cut(steps ...step) bool {
+	rest, ok := cutSteps(s.text[s.pos:], steps...)
+	if ok {
+		s.pos = len(s.text) - len(rest)
+	}
+	return ok
+}
+
+// line cuts the rest of the line, up to its end, which it leaves.
+func (s *search) line() string {
+	line, _, _ := strings.Cut(s.text[s.pos:], "\n")
+	s.pos += len(line)
+	return line
 }
