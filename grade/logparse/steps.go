@@ -53,14 +53,6 @@ func cutSpaces(text string) (rest string, ok bool) {
 	return rest, len(rest) < len(text)
 }
 
-// cutInlineSpace is Python's [^\S\r\n].
-func cutInlineSpace(text string) (rest string, ok bool) {
-	if text != "" && (text[0] == '\r' || text[0] == '\n') {
-		return text, false
-	}
-	return cutSpace(text)
-}
-
 func cutSome(text string, is func(rune) bool) (rest string, ok bool) {
 	rest = strings.TrimLeftFunc(text, is)
 	return rest, len(rest) < len(text)
