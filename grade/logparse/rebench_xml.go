@@ -73,7 +73,7 @@ func junitCases(text string) []junitCase {
 		return nil
 	}
 	var r junitReport
-	if scanXML(strings.TrimRight(text[head[2]:], xmlSpace), &r) != nil {
+	if scanXML(strings.TrimRight(text[head[2]:], " \t\r\n"), &r) != nil {
 		return nil
 	}
 	return r.cases
