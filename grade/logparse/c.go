@@ -2,11 +2,12 @@ package logparse
 
 import (
 	"strings"
-
-	"batch.example/batch/internal/python"
+	"unicode"
 )
 
 var redisMarks = []mark{{"[ok]:", Passed}, {"[err]:", Failed}, {"[skip]:", Skipped}, {"[ignore]:", Skipped}}
+
+var redisPlace = expression(`\s+in\s+\S+$`)
 
 // redis reads "[ok]: name (12 ms)". A failed test's name has its file behind it.
 func redis(line string, out *results) {
@@ -16,7 +17,7 @@ func redis(line string, out *results) {
 	}
 	name = cutDuration(name)
 	if status == Failed {
-		name = cutPlace(name)
+		name = redisPlace().ReplaceAllLiteralString(name, "")
 	}
 	out.set(name, status)
 }
@@ -30,23 +31,10 @@ func cutDuration(name string) string {
 	}
 	number := stripRight(strings.TrimSuffix(inner[open+1:], "m"))
 	before, ok := cutLastSpace(name[:open])
-	if !ok || before == "" || number == "" || strings.TrimLeftFunc(number, isDigit) != "" {
+	if !ok || before == "" || number == "" || strings.TrimLeftFunc(number, unicode.IsDigit) != "" {
 		return name
 	}
 	return before
-}
-
-// cutPlace cuts `\s+in\s+\S+` from the end.
-func cutPlace(name string) string {
-	last := strings.LastIndexFunc(name, python.IsSpace)
-	if _, ok := cutLastSpace(name); ok || last < 0 {
-		return name
-	}
-	before, ok := strings.CutSuffix(stripRight(name[:last]), "in")
-	if _, spaced := cutLastSpace(before); !ok || !spaced {
-		return name
-	}
-	return stripRight(before)
 }
 
 // googletest reads "[       OK ] Suite.Name (3 ms)". It is

@@ -60,13 +60,13 @@ func (d *doctestReport) startElement(tag string, attr map[string]string) error {
 	switch tag {
 	case "TestCase":
 		d.open = append(d.open, len(d.cases))
-		d.cases = append(d.cases, doctestCase{name: nameOrNone(attr), from: len(d.subcases)})
+		d.cases = append(d.cases, doctestCase{name: orNone(attr, "name"), from: len(d.subcases)})
 		if len(d.open) > maxTestCases {
 			return errors.New("the XML report has test cases too deep in each other")
 		}
 	case "SubCase":
 		d.nested = append(d.nested, len(d.subcases))
-		d.subcases = append(d.subcases, doctestSubcase{name: nameOrNone(attr)})
+		d.subcases = append(d.subcases, doctestSubcase{name: orNone(attr, "name")})
 	case "Expression":
 		if n := len(d.nested); n > 0 && attr["success"] != "true" {
 			d.subcases[d.nested[n-1]].failed = true
@@ -90,10 +90,10 @@ func (d *doctestReport) endElement(tag string) {
 	}
 }
 
-// nameOrNone is the attribute as Python formats it.
-func nameOrNone(attr map[string]string) string {
-	if name, ok := attr["name"]; ok {
-		return name
+// orNone is an attribute as Python formats it.
+func orNone(attr map[string]string, key string) string {
+	if value, ok := attr[key]; ok {
+		return value
 	}
 	return "None"
 }

@@ -120,7 +120,8 @@ func eslint(log string, _ input, out *results) error {
 // where it ends, "Error" follows, and the length up to the last "Error" of that line.
 func beforeErrorLine(text string) (before string, length int, ok bool) {
 	const word = "Error"
-	space := firstSpace(text)
+	first, _ := cutWideWord(text, 0)
+	space := len(first)
 	i := strings.Index(text[space:], word)
 	if i < 0 {
 		return "", 0, false
@@ -129,6 +130,6 @@ func beforeErrorLine(text string) (before string, length int, ok bool) {
 	if newline := strings.LastIndexByte(text[space:found], '\n'); newline >= 0 {
 		space = len(stripRight(text[:space+newline]))
 	}
-	end := lineEnds{text: text}
-	return text[:space], found + strings.LastIndex(text[found:end.after(found)], word) + len(word), true
+	line, _, _ := strings.Cut(text[found:], "\n")
+	return text[:space], found + strings.LastIndex(line, word) + len(word), true
 }

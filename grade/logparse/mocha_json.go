@@ -4,15 +4,12 @@ import "strings"
 
 // fullTitles finds all "fullTitle":\s"(.*)",\n and records the group.
 func fullTitles(text, status string, out *results) {
-	ends := lineEnds{text: text}
 	for s := (search{text: text}); s.next(`"fullTitle":`); {
 		if !s.cut(cutSpace, literal(`"`)) {
 			continue
 		}
-		end := ends.after(s.pos)
-		if title, ok := strings.CutSuffix(text[s.pos:end], `",`); ok && end < len(text) {
+		if title, ok := strings.CutSuffix(s.line(), `",`); ok && s.pos < len(text) {
 			out.set(title, status)
-			s.pos = end
 		}
 	}
 }

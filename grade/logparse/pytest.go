@@ -1,6 +1,7 @@
 package logparse
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -58,32 +59,13 @@ func summaryLine(line string, in input) (name, status string, ok bool) {
 }
 
 func startsWithStatus(line string) bool {
-	if line == "" {
-		return false
-	}
-	switch line[0] {
-	case 'F', 'P', 'S', 'E', 'X':
-	default:
-		return false
-	}
-	for _, s := range statusWords {
-		if strings.HasPrefix(line, s) {
-			return true
-		}
-	}
-	return false
+	return line != "" && strings.IndexByte("FPSEX", line[0]) >= 0 &&
+		slices.ContainsFunc(statusWords[:], func(s string) bool { return strings.HasPrefix(line, s) })
 }
 
 func endsWithStatus(line string) bool {
-	if line == "" || line[len(line)-1] != 'D' && line[len(line)-1] != 'R' && line[len(line)-1] != 'L' {
-		return false
-	}
-	for _, s := range statusWords {
-		if strings.HasSuffix(line, s) {
-			return true
-		}
-	}
-	return false
+	return line != "" && strings.IndexByte("DRL", line[len(line)-1]) >= 0 &&
+		slices.ContainsFunc(statusWords[:], func(s string) bool { return strings.HasSuffix(line, s) })
 }
 
 // isSkipSummary reports whether a line counts skipped tests, "SKIPPED [3] path:line: why",
@@ -94,8 +76,5 @@ func isSkipSummary(status, name string, in input) bool {
 	}
 	count, ok := strings.CutPrefix(name, "[")
 	count, ok2 := strings.CutSuffix(count, "]")
-	return ok && ok2 && count != "" && strings.TrimLeftFunc(count, isDigit) == ""
+	return ok && ok2 && count != "" && strings.TrimLeftFunc(count, unicode.IsDigit) == ""
 }
-
-// isDigit reports whether Python's \d matches r.
-func isDigit(r rune) bool { return unicode.Is(unicode.Nd, r) }

@@ -2,6 +2,7 @@ package logparse
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -85,7 +86,7 @@ func colorLen(s string) int {
 	i := 1
 	for i < len(s) && s[i] != 'm' {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if !isDigit(r) {
+		if !unicode.IsDigit(r) {
 			return 0
 		}
 		i += n

@@ -5,31 +5,21 @@ import (
 	"strings"
 )
 
-// dartEvent is what is read of an event of Dart's JSON reporter.
-type dartEvent struct {
-	Type    any `json:"type"`
-	Test    any `json:"test"`
-	ID      any `json:"testID"`
-	Result  any `json:"result"`
-	Skipped any `json:"skipped"`
-	Hidden  any `json:"hidden"`
-}
-
 // rebenchDart reads the events of Dart's JSON reporter, one or a list of them in a line.
 func rebenchDart(log string, _ input, out *results) error {
 	names := map[any]string{}
 	for line := range splitLines(log) {
 		for _, e := range dartEvents(strip(line)) {
-			switch e.Type {
+			switch e["type"] {
 			case "testStart":
-				test, _ := e.Test.(map[string]any)
+				test, _ := e["test"].(map[string]any)
 				name, _ := test["name"].(string)
 				if id := dartID(test["id"]); id != nil && name != "" && !strings.HasPrefix(name, "loading ") {
 					names[id] = name
 				}
 			case "testDone":
-				name, known := names[dartID(e.ID)]
-				if status := e.status(); known && status != "" && !isTrue(e.Hidden) {
+				name, known := names[dartID(e["testID"])]
+				if status := dartStatus(e); known && status != "" && !isTrue(e["hidden"]) {
 					out.set(name, status)
 				}
 			}
@@ -39,17 +29,17 @@ func rebenchDart(log string, _ input, out *results) error {
 }
 
 // dartEvents are the objects in a line.
-func dartEvents(line string) (events []dartEvent) {
-	var list []json.RawMessage
-	switch {
-	case strings.HasPrefix(line, "{"):
-		list = []json.RawMessage{json.RawMessage(line)}
-	case !strings.HasPrefix(line, "[") || json.Unmarshal([]byte(line), &list) != nil:
+func dartEvents(line string) (events []map[string]any) {
+	var value any
+	if !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "[") || json.Unmarshal([]byte(line), &value) != nil {
 		return nil
 	}
-	for _, text := range list {
-		var e dartEvent
-		if strings.HasPrefix(string(text), "{") && json.Unmarshal(text, &e) == nil {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	for _, v := range list {
+		if e, ok := v.(map[string]any); ok {
 			events = append(events, e)
 		}
 	}
@@ -82,8 +72,8 @@ func isTrue(v any) bool {
 	return false
 }
 
-func (e dartEvent) status() string {
-	switch e.Result {
+func dartStatus(event map[string]any) string {
+	switch event["result"] {
 	case "success":
 		return Passed
 	case "failure":
@@ -91,7 +81,7 @@ func (e dartEvent) status() string {
 	case "error":
 		return Error
 	}
-	if isTrue(e.Skipped) {
+	if isTrue(event["skipped"]) {
 		return Skipped
 	}
 	return ""

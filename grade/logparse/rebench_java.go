@@ -136,13 +136,17 @@ func rebenchSurefire(log string, _ input, out *results) error {
 	return nil
 }
 
-var reactorLine = expression(`^\[INFO\]\s+(.+?)\s+\.\.+\s+(SUCCESS|FAILURE|SKIPPED)(?:\s|\[|$)`)
+var reactorLine = findBy(rule{
+	has:   "[INFO]",
+	expr:  `^\[INFO\]\s+(.+?)\s+\.\.+\s+(?<word>SUCCESS|FAILURE|SKIPPED)(?:\s|\[|$)`,
+	words: map[string]string{"SUCCESS": Passed, "FAILURE": Failed, "SKIPPED": Skipped},
+})
 
 // rebenchReactor reads Maven's summary of modules. The first counts of tests are those of
 // "__suite__".
 func rebenchReactor(line string, out *results) {
-	if m := reactorLine().FindStringSubmatch(line); m != nil {
-		out.set(m[1], map[string]string{"SUCCESS": Passed, "FAILURE": Failed, "SKIPPED": Skipped}[m[2]])
+	if name, status, ok := reactorLine(line); ok {
+		out.set(name, status)
 		return
 	}
 	m := surefireCounts().FindStringSubmatch(line)

@@ -76,22 +76,17 @@ func splitLines(text string) iter.Seq[string] {
 }
 
 // rebenchLines is a parser of lines without the white space at both ends.
-func rebenchLines(line func(line string, out *results)) parser {
-	return func(log string, _ input, out *results) error {
-		for l := range splitLines(log) {
-			if l = strip(l); l != "" {
-				line(l, out)
-			}
-		}
-		return nil
-	}
-}
+func rebenchLines(line func(line string, out *results)) parser { return trimmedLines(strip, line) }
 
 // rebenchRawLines is a parser of lines without the white space at their ends.
 func rebenchRawLines(line func(line string, out *results)) parser {
+	return trimmedLines(stripRight, line)
+}
+
+func trimmedLines(trim func(string) string, line func(line string, out *results)) parser {
 	return func(log string, _ input, out *results) error {
 		for l := range splitLines(log) {
-			if l = stripRight(l); l != "" {
+			if l = trim(l); l != "" {
 				line(l, out)
 			}
 		}
@@ -117,8 +112,11 @@ func (r *results) setPass(name, status string) {
 
 var (
 	minitestSuite = expression(`^[A-Z][A-Za-z0-9_]*$`)
-	minitestLine  = expression(`^\s*(test[^A-Z\n]+?)\s+(PASS|PASSED|FAIL|FAILURE|ERROR|SKIP|SKIPPED)(?:\s*\([0-9.]+s\))?$`)
-	minitestWords = map[string]string{"PASS": Passed, "PASSED": Passed, "FAIL": Failed, "FAILURE": Failed, "ERROR": Error, "SKIP": Skipped, "SKIPPED": Skipped}
+	minitestLine  = findBy(rule{
+		expr:   `^\s*(test[^A-Z\n]+?)\s+(?<word>PASS|PASSED|FAIL|FAILURE|ERROR|SKIP|SKIPPED)(?:\s*\([0-9.]+s\))?$`,
+		words:  map[string]string{"PASS": Passed, "PASSED": Passed, "FAIL": Failed, "FAILURE": Failed, "ERROR": Error, "SKIP": Skipped, "SKIPPED": Skipped},
+		rename: strip,
+	})
 	minitestRanks = map[string]int{Failed: 1, Error: 2}
 )
 
@@ -132,11 +130,10 @@ func rebenchMinitest(log string, _ input, out *results) error {
 			suite = line + "::"
 			continue
 		}
-		m := minitestLine().FindStringSubmatch(line)
-		if m == nil {
+		name, status, ok := minitestLine(line)
+		if !ok {
 			continue
 		}
-		name, status := strip(m[1]), minitestWords[m[2]]
 		if before, known := out.statuses[suite+name]; !known || minitestRanks[status] > minitestRanks[before] {
 			if out.setJoined(status, suite, name); out.err != nil {
 				return out.err

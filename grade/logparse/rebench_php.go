@@ -1,14 +1,14 @@
 package logparse
 
-import (
-	"strings"
-)
+import "strings"
 
 var (
-	pestTimed   = expression(`^(✓|✔|-)\s+(.+?)\s{2,}\d+\.?\d*s(?:[^` + wordChars + `]|$)`)
-	pestFailed  = expression(`(?i)^(⨯|x)\s+(.+?)\s{2,}\d+\.?\d*s(?:[^` + wordChars + `]|$)`)
-	pestBare    = expression(`^(✓|✔|⨯|x|X|-)\s+(.+?)\s*$`)
-	pestSuite   = expression(`(?i)^FA[iıİ]L(?:ED)?\s+(\S.+)$`)
+	pestLine = findBy(
+		rule{expr: `(?i)^FA[iıİ]L(?:ED)?\s+(\S.+)$`, status: Failed, rename: pestName},
+		rule{expr: `^(?<word>✓|✔|-)\s+(.+?)\s{2,}\d+\.?\d*s(?:[^` + wordChars + `]|$)`, words: pestMarks, rename: pestName},
+		rule{expr: `(?i)^(?<word>⨯|x)\s+(.+?)\s{2,}\d+\.?\d*s(?:[^` + wordChars + `]|$)`, words: pestMarks, rename: pestName},
+		rule{expr: `^(?<word>✓|✔|⨯|x|X|-)\s+(.+?)\s*$`, words: pestMarks, rename: pestName})
+	pestMarks   = map[string]string{"✓": Passed, "✔": Passed, "-": Skipped, "⨯": Failed, "X": Failed}
 	pestSkipped = expression(`(?i)\([sſ][kK\x{212a}][iıİ]pped\)`)
 	pestSkip    = expression(`(?i)SK[iıİ]PPED`)
 	pestMark    = expression(`^(?:✓|✔|⨯|x|-)\s+`)
@@ -17,6 +17,7 @@ var (
 )
 
 // rebenchPest reads the output of Pest and of Laravel's test runner: a mark, a name and a time.
+// All of a line without a mark is the name if it says that it was skipped.
 func rebenchPest(line string, out *results) {
 	line = strip(line)
 	for _, other := range []string{"___", "---", "Tests:", "Duration:"} {
@@ -24,40 +25,15 @@ func rebenchPest(line string, out *results) {
 			return
 		}
 	}
-	if m := pestSuite().FindStringSubmatch(line); m != nil {
-		out.set(pestName(m[1]), Failed)
-		return
+	name, status, ok := pestLine(line)
+	switch {
+	case ok && name != "":
+		out.setPass(name, status)
+	case !ok && (pestSkipped().MatchString(line) || hasWord(line, pestSkip)):
+		if name = pestName(pestMark().ReplaceAllLiteralString(line, "")); name != "" {
+			out.setFirst(name, Skipped)
+		}
 	}
-	m := pestTimed().FindStringSubmatch(line)
-	if m == nil {
-		m = pestFailed().FindStringSubmatch(line)
-	}
-	if m == nil {
-		m = pestBare().FindStringSubmatch(line)
-	}
-	if m == nil {
-		m = pestNote(line)
-	}
-	switch name := pestName(m[2]); {
-	case name == "":
-	case m[1] == "✓" || m[1] == "✔":
-		out.setFirst(name, Passed)
-	case m[1] == "-":
-		out.set(name, Skipped)
-	case m[1] == "":
-		out.setFirst(name, Skipped)
-	default:
-		out.set(name, Failed)
-	}
-}
-
-// pestNote is the match of a line without a mark: all of it is the name if it says that it was
-// skipped.
-func pestNote(line string) []string {
-	if pestSkipped().MatchString(line) || hasWord(line, pestSkip) {
-		return []string{line, "", pestMark().ReplaceAllLiteralString(line, "")}
-	}
-	return []string{line, "", ""}
 }
 
 // pestName cuts times from the end of a name.

@@ -6,17 +6,23 @@ import (
 )
 
 var (
-	testthatContext = expression(`^([✔✖])\s+\|[^|]+\|\s+(.+)$`)
-	testthatFailure = expression(`^(Failure|Error)\s+\([^)]+\):\s+(.+)$`)
-	testthatTime    = expression(`\s*\[\s*\d+(?:\.\d+)?\s*[a-zA-Z]+\]$`)
+	testthatContext = byRules((*results).set, rule{
+		expr:   `^(?<word>[✔✖])\s+\|[^|]+\|\s+(.+)$`,
+		words:  map[string]string{"✔": Passed, "✖": Failed},
+		rename: testthatName,
+	})
+	testthatFailure = byRules((*results).set, rule{
+		expr:   `^(?<word>Failure|Error)\s+\([^)]+\):\s+(.+)$`,
+		words:  map[string]string{"FAILURE": Failed, "ERROR": Error},
+		rename: testthatName,
+	})
+	testthatTime = expression(`\s*\[\s*\d+(?:\.\d+)?\s*[a-zA-Z]+\]$`)
 )
 
 // rebenchTestthat reads testthat's output: its contexts, and then the failures in their section.
 func rebenchTestthat(log string, _ input, out *results) error {
 	for line := range splitLines(log) {
-		if m := testthatContext().FindStringSubmatch(strip(line)); m != nil {
-			out.set(testthatName(m[2]), map[string]string{"✔": Passed, "✖": Failed}[m[1]])
-		}
+		testthatContext(strip(line), out)
 	}
 	failed := false
 	for line := range splitLines(log) {
@@ -28,9 +34,7 @@ func rebenchTestthat(log string, _ input, out *results) error {
 		case strings.HasPrefix(line, "[ FAIL"), strings.HasPrefix(line, "══ Results ══"):
 			return nil
 		default:
-			if m := testthatFailure().FindStringSubmatch(line); m != nil {
-				out.set(testthatName(m[2]), map[string]string{"Failure": Failed, "Error": Error}[m[1]])
-			}
+			testthatFailure(line, out)
 		}
 	}
 	return nil

@@ -8,8 +8,7 @@ import (
 
 // junitCase is a test case of a JUnit report.
 type junitCase struct {
-	name, class       string
-	named, classed    bool
+	attr              map[string]string
 	suite             bool // it is right in a testsuite that is not the outermost element
 	failed, err, skip bool // it has these elements right in it
 }
@@ -32,10 +31,7 @@ func (r *junitReport) startElement(tag string, attr map[string]string) error {
 	at := -1
 	if tag == "testcase" && depth > 0 {
 		at = len(r.cases)
-		c := junitCase{suite: r.open[depth-1] == "testsuite" && depth > 1}
-		c.name, c.named = attr["name"]
-		c.class, c.classed = attr["classname"]
-		r.cases = append(r.cases, c)
+		r.cases = append(r.cases, junitCase{attr: attr, suite: r.open[depth-1] == "testsuite" && depth > 1})
 	}
 	r.open, r.inner = append(r.open, tag), append(r.inner, at)
 	return nil
@@ -89,13 +85,7 @@ func rebenchReports(log string, _ input, out *results) error {
 			return nil
 		}
 		for _, c := range junitCases(begin + text + end) {
-			if !c.named {
-				c.name = "None"
-			}
-			if !c.classed {
-				c.class = "None"
-			}
-			out.set(c.class+"::"+c.name, c.status(false, ""))
+			out.set(orNone(c.attr, "classname")+"::"+orNone(c.attr, "name"), c.status(false, ""))
 		}
 		log = rest
 	}
@@ -118,9 +108,9 @@ func rebenchGradlew(log string, _ input, out *results) error {
 			continue
 		}
 		for _, c := range junitCases(strings.Join(report, "\n")) {
-			name := c.name
-			if c.class != "" && c.name != "" {
-				name += " (" + c.class + ")"
+			name, class := c.attr["name"], c.attr["classname"]
+			if class != "" && name != "" {
+				name += " (" + class + ")"
 			}
 			out.set(name, c.status(c.skip, Skipped))
 		}
@@ -143,9 +133,9 @@ func rebenchRJUnit(log string, _ input, out *results) error {
 		if !c.suite {
 			continue
 		}
-		name := c.name
-		if c.class != "" {
-			name = c.class + "::" + name
+		name := c.attr["name"]
+		if class := c.attr["classname"]; class != "" {
+			name = class + "::" + name
 		}
 		out.set(name, c.status(c.err && !c.failed, Error))
 	}

@@ -15,34 +15,42 @@ type rule struct {
 	rename       func(string) string // what becomes of the name, if not nil
 }
 
-// A recorder adds a status to results.
-type recorder func(out *results, name, status string)
+// A finder finds what the first rule says that matches a line, and whether there is one. The
+// status is empty for a word that is not known.
+type finder func(line string) (name, status string, ok bool)
 
-// byRules records what the first rule says that matches a line.
-func byRules(record recorder, rules ...rule) func(line string, out *results) {
+func findBy(rules ...rule) finder {
 	exprs := make([]func() *regexp.Regexp, len(rules))
 	for i, r := range rules {
 		exprs[i] = expression(r.expr)
 	}
-	return func(line string, out *results) {
+	return func(line string) (name, status string, ok bool) {
 		for i, r := range rules {
 			if !strings.Contains(line, r.has) {
 				continue
 			}
-			m := exprs[i]().FindStringSubmatch(line)
-			if m == nil {
-				continue
+			if m := exprs[i]().FindStringSubmatch(line); m != nil {
+				name, status = r.read(m, exprs[i]().SubexpIndex("word"))
+				return name, status, true
 			}
-			if name, status := r.read(m, exprs[i]().SubexpIndex("word")); status != "" {
-				record(out, name, status)
-			}
-			return
+		}
+		return "", "", false
+	}
+}
+
+// byRules makes a parser of lines of rules. A record is [results.set], or a method with
+// another idea of what replaces what.
+func byRules(record func(out *results, name, status string), rules ...rule) func(line string, out *results) {
+	find := findBy(rules...)
+	return func(line string, out *results) {
+		if name, status, _ := find(line); status != "" {
+			record(out, name, status)
 		}
 	}
 }
 
-// read takes a match apart. The status is empty for a word that is not known.
-func (r rule) read(m []string, word int) (name, status string) {
+// read takes a match apart.
+func (r *rule) read(m []string, word int) (name, status string) {
 	name, status = m[1], r.status
 	if word > 0 {
 		name = m[3-word]

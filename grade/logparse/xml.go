@@ -8,7 +8,7 @@ import (
 )
 
 // xmlHandler gets each element that is in no namespace, with its attributes that are
-// in none. Others come with the tag "". It may keep the values, but not the map.
+// in none. Others come with the tag "".
 type xmlHandler interface {
 	startElement(tag string, attr map[string]string) error
 	endElement(tag string)
@@ -22,7 +22,7 @@ func scanXML(text string, h xmlHandler) error {
 	if i := strings.IndexFunc(text, isNoXMLChar); i >= 0 {
 		return fmt.Errorf("the XML report, byte %d: a character that XML does not allow", i+1)
 	}
-	s := xmlScanner{text: text, d: xml.NewDecoder(strings.NewReader(text)), handler: h, attr: map[string]string{}}
+	s := xmlScanner{text: text, d: xml.NewDecoder(strings.NewReader(text)), handler: h}
 	s.spaces = map[string]bool{"": true, "xmlns": true, "http://www.w3.org/XML/1998/namespace": true}
 	for {
 		err := s.next()
@@ -48,8 +48,7 @@ type xmlScanner struct {
 	d       *xml.Decoder
 	handler xmlHandler
 	depth   int
-	attr    map[string]string // of the element that is being read
-	spaces  map[string]bool   // the namespaces that were declared anywhere
+	spaces  map[string]bool // the namespaces that were declared anywhere
 }
 
 var errXMLMarkup = errors.New("not well formed")
@@ -70,14 +69,15 @@ func (s *xmlScanner) next() error {
 		}
 	case xml.StartElement:
 		s.depth++
-		if err := s.attributes(t.Attr, s.text[at:s.d.InputOffset()]); err != nil {
+		attr, err := s.attributes(t.Attr, s.text[at:s.d.InputOffset()])
+		if err != nil {
 			return err
 		}
 		tag, err := s.tag(t.Name)
 		if err != nil {
 			return err
 		}
-		return s.handler.startElement(tag, s.attr)
+		return s.handler.startElement(tag, attr)
 	case xml.EndElement:
 		s.depth--
 		tag, err := s.tag(t.Name)
@@ -103,13 +103,14 @@ func (s *xmlScanner) tag(name xml.Name) (string, error) {
 // written as a reference.
 var xmlBlanks = strings.NewReplacer("\r\n", " ", "\t", " ", "\r", " ", "\n", " ")
 
-// attributes takes the attributes of an element. raw is the tag as it is written.
-func (s *xmlScanner) attributes(all []xml.Attr, raw string) error {
+// attributes returns those attributes of an element that are in no namespace and declare
+// none. raw is the tag as it is written.
+func (s *xmlScanner) attributes(all []xml.Attr, raw string) (map[string]string, error) {
 	for _, a := range all {
 		switch {
 		case a.Name.Space != "xmlns" && a.Name.Local != "xmlns":
 		case a.Name.Space != "" && a.Value == "":
-			return errXMLMarkup
+			return nil, errXMLMarkup
 		default:
 			s.spaces[a.Value] = true
 		}
@@ -117,24 +118,24 @@ func (s *xmlScanner) attributes(all []xml.Attr, raw string) error {
 	if strings.ContainsAny(raw, "\t\r\n") {
 		token, err := xml.NewDecoder(strings.NewReader(xmlBlanks.Replace(raw))).RawToken()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i, a := range token.(xml.StartElement).Attr {
 			all[i].Value = a.Value
 		}
 	}
-	clear(s.attr)
+	attr := make(map[string]string, len(all))
 	for _, a := range all {
 		name, err := s.tag(a.Name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if _, twice := s.attr[name]; twice {
-			return fmt.Errorf("the attribute %s is there twice", name)
+		if _, twice := attr[name]; twice {
+			return nil, fmt.Errorf("the attribute %s is there twice", name)
 		}
 		if name != "" && name != "xmlns" {
-			s.attr[name] = a.Value
+			attr[name] = a.Value
 		}
 	}
-	return nil
+	return attr, nil
 }
