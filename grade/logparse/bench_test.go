@@ -117,6 +117,21 @@ func BenchmarkOutput(b *testing.B) {
 	}
 }
 
+// BenchmarkFailures reads 100 MB of what browsers report while they run tests of which one in
+// two hundred fails, with parsers that look for those.
+func BenchmarkFailures(b *testing.B) {
+	for _, name := range []string{"parse_log_bpmn_js", "parse_log_chart_js", "parse_log_openlayers", "parse_log_eslint"} {
+		failed := runnersLine[name] + "\n\tExpected 1 to be 2.\n\t    at UserContext.<anonymous> (test/specs/core.tests.js:123:45)\n\n"
+		log := fill(bigLog, func(i int) string {
+			if i%200 == 0 {
+				return fmt.Sprintf(failed, i%20_000)
+			}
+			return "\x1b[1A\x1b[2KHeadlessChrome 80.0.3987 (Linux 0.0.0): Executed 12 of 5000 \x1b[32mSUCCESS\x1b[39m (0 secs / 0.123 secs)\nLOG: 'something'\n"
+		})
+		b.Run(name, func(b *testing.B) { parseAll(b, name, log) })
+	}
+}
+
 // BenchmarkHostile reads text that makes a careless parser quadratic. The bytes per second
 // must be about the same for 8 MB as for 1 MB.
 func BenchmarkHostile(b *testing.B) {

@@ -1,6 +1,7 @@
 package logparse
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -8,10 +9,10 @@ import (
 // calypso reads jest's report of each command in wp-calypso's log, up to the first failure's
 // details or the summary. Suites stay entered from one command to the next.
 func calypso(log string, _ input, out *results) error {
-	var path suites
+	path := newSuites()
 	_, log, _ = strings.Cut(log, calypsoCommand)
 	for run := range strings.SplitSeq(log, calypsoCommand) {
-		if err := calypsoRun(run, &path, out); err != nil {
+		if err := calypsoRun(run, path, out); err != nil {
 			return err
 		}
 	}
@@ -34,9 +35,9 @@ func calypsoRun(run string, path *suites, out *results) error {
 			if !indented || !named {
 				return fmt.Errorf("the line %.60q has the mark of a test, but not the form of one", line)
 			}
-			out.setJoined(status, strip(path.name()+suiteSeparator+name))
+			out.setJoined(status, strip(cmp.Or(path.prefix(), suiteSeparator)+name))
 		case indented:
-			path.enter(line)
+			path.enterLine(line)
 		}
 	}
 	return nil

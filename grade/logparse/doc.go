@@ -5,7 +5,8 @@
 // release 5.0.2, swebench/harness/log_parsers) under the same names, and promises the same
 // statuses for the same text, odd text included: Python's idea of white space, digits and
 // words, later lines replacing earlier ones, names kept untrimmed where the reference keeps
-// them. Where a parser was another one in release 4.1.0, [V4] selects that one.
+// them. Only a few details that make an XML report not well formed are passed over. Where a
+// parser was another one in release 4.1.0, [V4] selects that one.
 //
 // Beside them are the parsers of datasets that grade by other means: [RebenchV2], and the
 // names "pytest" of SWE-bench-Live and "r2e_gym" of R2E-Gym.

@@ -30,22 +30,16 @@ func highlightJSTest(line string) (name, status string) {
 
 // withoutMilliseconds removes every \(\d+ms\) and the white space around what is left.
 func withoutMilliseconds(name string) string {
-	if !hasMilliseconds(name) {
-		return strip(name)
-	}
 	var b strings.Builder
-	for name != "" {
-		if rest, ok := cutMilliseconds(name); ok {
-			name = rest
-			continue
+	copied := 0
+	for s := (search{text: name}); s.next("("); {
+		if rest, ok := cutMilliseconds(name[s.start:]); ok {
+			b.WriteString(name[copied:s.start])
+			s.pos = len(name) - len(rest)
+			copied = s.pos
 		}
-		n := 1 + strings.IndexByte(name[1:], '(')
-		if n == 0 {
-			n = len(name)
-		}
-		b.WriteString(name[:n])
-		name = name[n:]
 	}
+	b.WriteString(name[copied:])
 	return strip(b.String())
 }
 

@@ -10,7 +10,7 @@ import (
 // reference's: a line that is indented less than the one before leaves one suite, however
 // many levels it goes back, and enters none.
 func karma(log string, _ input, out *results) error {
-	k := karmaSuites{indent: -1}
+	k := karmaSuites{nested: nested{separator: " > "}, indent: -1}
 	started := false
 	for line := range out.lines(log) {
 		switch {
@@ -28,14 +28,9 @@ func karma(log string, _ input, out *results) error {
 }
 
 type karmaSuites struct {
+	nested
 	indent int
-	path   []byte // the names, each with karmaSeparator after it
-	ends   []int  // the length of path without each
-	joined string // path as a string, if current
-	stale  bool
 }
-
-const karmaSeparator = " > "
 
 var karmaMarks = []mark{{"✔", Passed}, {"✖", Failed}}
 
@@ -44,7 +39,7 @@ func (k *karmaSuites) line(line string, out *results) error {
 	rest := stripLeft(line)
 	switch name, status := cutMarked(rest, karmaMarks); {
 	case status != "":
-		k.set(out, name, status)
+		out.setJoined(status, k.prefix(), name)
 		return nil
 	case len(rest) == len(line):
 		return nil // one white space character at least
@@ -56,24 +51,15 @@ func (k *karmaSuites) line(line string, out *results) error {
 func (k *karmaSuites) move(indent int, name string) error {
 	switch {
 	case indent > k.indent && indent > 0:
-		k.ends = append(k.ends, len(k.path))
-		k.path = append(append(k.path, name...), karmaSeparator...)
+		k.enter(name)
 	case indent < k.indent && indent > 0:
-		n := len(k.ends) - 1
-		if n < 0 {
+		if len(k.starts) == 0 {
 			return fmt.Errorf("the line %.60q leaves one suite more than were entered", name)
 		}
-		k.path, k.ends = k.path[:k.ends[n]], k.ends[:n]
+		k.leave(len(k.starts) - 1)
 	default:
 		return nil
 	}
-	k.indent, k.stale = indent, true
+	k.indent = indent
 	return nil
-}
-
-func (k *karmaSuites) set(out *results, name, status string) {
-	if k.stale {
-		k.joined, k.stale = string(k.path), false
-	}
-	out.setJoined(status, k.joined, name)
 }

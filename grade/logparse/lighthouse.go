@@ -44,12 +44,12 @@ var mochaFiles = expression(`running\s\d+\stest\sfiles`)
 // lighthouseMocha reads mocha's spec report of each run, up to its summary.
 func lighthouseMocha(log string, out *results) error {
 	for _, run := range mochaFiles().Split(log, -1)[1:] {
-		var path suites
+		path := newSuites()
 		for line := range out.lines(strip(beforePassing(run))) {
 			if test, status := lighthouseTest(strip(line)); status != "" {
-				path.set(out, test, status)
+				out.setJoined(status, path.prefix(), test)
 			} else if indentOf(line) > 0 {
-				path.enter(line)
+				path.enterLine(line)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ var nextAssertion = expression(`AssertionError:\s+#(?s:.*?)\n\n`)
 // browser to the next.
 func nextKarma(log string, out *results) error {
 	const command = " xvfb-run "
-	var path suites
+	path := newSuites()
 	_, log, found := strings.Cut(nextAssertion().ReplaceAllLiteralString(stripANSI(log), ""), command)
 	if !found {
 		return nil
@@ -26,7 +26,7 @@ func nextKarma(log string, out *results) error {
 			if strings.HasPrefix(line, "TOTAL") {
 				break
 			}
-			nextLine(line, &path, out)
+			nextLine(line, path, out)
 		}
 	}
 	return nil
@@ -40,11 +40,11 @@ func nextLine(line string, path *suites, out *results) {
 		}
 	}
 	if _, name, ok := strings.Cut(line, "✗"); ok {
-		path.set(out, stripLeft(name), Failed)
+		out.setJoined(Failed, path.prefix(), stripLeft(name))
 	} else if _, name, ok := strings.Cut(line, "✓"); ok {
-		path.set(out, stripLeft(name), Passed)
+		out.setJoined(Passed, path.prefix(), stripLeft(name))
 	} else if len(text) < len(line) {
-		path.enter(line)
+		path.enterLine(line)
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 // on lines of growing indent up to a colon. What looks like JSON or XML is taken out before.
 func p5JS(log string, _ input, out *results) error {
 	log = withoutTags(withoutJSON(stripANSI(log)))
-	colons := nearColons{text: log}
 	for pos := 0; pos < len(log); {
 		// (?m)^\s*(\d+)\)(.{0,1000}?): with . for every character.
 		line, _, _ := strings.Cut(log[pos:], "\n")
 		if rest, ok := cutSteps(stripLeft(line), cutDigits, literal(")")); ok {
 			start := pos + len(line) - len(rest)
-			if end, ok := colons.after(start); ok {
+			if length, ok := nearColon(log[start:]); ok {
+				end := start + length
 				if name, ok := p5Name(log[start:end]); ok {
 					out.set(name, Failed)
 				}
@@ -43,32 +43,11 @@ func p5Name(text string) (name string, ok bool) {
 	return strings.Join(parts, ":"), true
 }
 
-// nearColons finds a colon at most 1000 characters away.
-type nearColons struct {
-	text  string
-	colon int // the first one after the last position asked about
-	from  int // the first position that is near enough to it
-}
-
-// after returns the position of the first colon at or after start, if it is near. It must
-// be called with growing positions.
-func (n *nearColons) after(start int) (end int, ok bool) {
-	if n.colon < start || n.from == 0 {
-		n.find(start)
-	}
-	return n.colon, n.colon < len(n.text) && start >= n.from
-}
-
-func (n *nearColons) find(start int) {
-	n.colon = len(n.text)
-	if i := strings.IndexByte(n.text[start:], ':'); i >= 0 {
-		n.colon = start + i
-	}
-	n.from = n.colon
-	for i := 0; i < 1000 && n.from > start; i++ {
-		_, size := utf8.DecodeLastRuneInString(n.text[start:n.from])
-		n.from -= size
-	}
+// nearColon finds the first colon, if it is at most 1000 characters away.
+func nearColon(text string) (at int, ok bool) {
+	const far = 1000
+	at = strings.IndexByte(text[:min(len(text), far*utf8.UTFMax+1)], ':')
+	return at, at >= 0 && utf8.RuneCountInString(text[:at]) <= far
 }
 
 // withoutJSON removes lines by a rough idea of what a block of JSON looks like.

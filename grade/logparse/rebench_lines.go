@@ -94,22 +94,6 @@ func trimmedLines(trim func(string) string, line func(line string, out *results)
 	}
 }
 
-// setFirst records a status for a name without one.
-func (r *results) setFirst(name, status string) {
-	if _, known := r.statuses[name]; !known {
-		r.set(name, status)
-	}
-}
-
-// setPass records a status: what passes does not replace what is known.
-func (r *results) setPass(name, status string) {
-	if status == Passed {
-		r.setFirst(name, status)
-	} else {
-		r.set(name, status)
-	}
-}
-
 var (
 	minitestSuite = expression(`^[A-Z][A-Za-z0-9_]*$`)
 	minitestLine  = findBy(rule{

@@ -25,14 +25,11 @@ var tapLine = expression(`^(not ok|ok)\s+\d+\s+-\s+(.*?)(?:\s+#.*)?$`)
 
 // rebenchTAP reads TAP whose subtests stand in braces behind their suite.
 func rebenchTAP(log string, _ input, out *results) error {
-	var suites []byte // their names, each with what is behind it
-	var begins []int  // where each begins in suites
+	path := nested{separator: " :: "}
 	for line := range splitLines(log) {
 		line = strip(line)
 		if strings.Trim(line, "}") == "" {
-			if open := max(0, len(begins)-len(line)); open < len(begins) {
-				suites, begins = suites[:begins[open]], begins[:open]
-			}
+			path.leave(max(0, len(path.starts)-len(line)))
 			continue
 		}
 		line, opens := strings.CutSuffix(line, "{")
@@ -53,24 +50,16 @@ func rebenchTAP(log string, _ input, out *results) error {
 		} else if m[1] == "ok" {
 			status = Passed
 		}
-		if out.setTAP(status, suites, name); out.err != nil {
-			return out.err
+		full, ok := out.join(path.prefix(), name)
+		if !ok {
+			break
 		}
+		out.setPass(full, status)
 		if opens {
-			begins = append(begins, len(suites))
-			suites = append(suites, name+" :: "...)
+			path.enter(name)
 		}
 	}
 	return nil
-}
-
-// setTAP records a status for a test in suites: what passes does not replace what is known.
-func (r *results) setTAP(status string, suites []byte, name string) {
-	if r.room -= len(suites) + len(name); r.room < 0 {
-		r.err = errNames
-		return
-	}
-	r.setPass(string(suites)+name, status)
 }
 
 // js4Skips mark a test that was skipped, anywhere in its line.

@@ -6,24 +6,22 @@ import (
 )
 
 var (
-	munitColor       = expression("\x1b\\[[0-9;]*m|\\[[0-9]{1,2}m")
-	munitLine        = expression(`^([+x])\s+(.*?)\s+[` + digitChars + `.]+[mμn]?s$`)
-	munitPassedColor = expression(`^\+\s+\[0m\[32m(.*?)\[0m\s+\[90m[` + digitChars + `.]+[mμn]?s\[0m$`)
-	munitFailedColor = expression(`^x\s+\[0m\[31m(.*?)\[0m\s+\[90m[` + digitChars + `.]+[mμn]?s\[0m$`)
+	munitColor   = expression("\x1b\\[[0-9;]*m|\\[[0-9]{1,2}m")
+	munitBare    = findBy(rule{expr: `^(?<word>[+x])\s+(.*?)\s+[` + digitChars + `.]+[mμn]?s$`, words: map[string]string{"+": Passed, "X": Failed}})
+	munitColored = findBy(
+		rule{has: "[32m", expr: `^\+\s+\[0m\[32m(.*?)\[0m\s+\[90m[` + digitChars + `.]+[mμn]?s\[0m$`, status: Passed},
+		rule{has: "[31m", expr: `^x\s+\[0m\[31m(.*?)\[0m\s+\[90m[` + digitChars + `.]+[mμn]?s\[0m$`, status: Failed})
 )
 
 // rebenchMunit reads MUnit's output, with colors whose escape is lost, too. The last status of a
-// test counts.
+// test counts, and of one line, what failed.
 func rebenchMunit(line string, out *results) {
-	bare := munitLine().FindStringSubmatch(strip(munitColor().ReplaceAllLiteralString(line, "")))
-	if m := munitFailedColor().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Failed)
-	} else if bare != nil && bare[1] == "x" {
-		out.set(bare[2], Failed)
-	} else if m := munitPassedColor().FindStringSubmatch(line); m != nil {
-		out.set(m[1], Passed)
-	} else if bare != nil {
-		out.set(bare[2], Passed)
+	name, status, ok := munitBare(strip(munitColor().ReplaceAllLiteralString(line, "")))
+	if colored, word, found := munitColored(line); found && (word == Failed || status != Failed) {
+		name, status, ok = colored, word, true
+	}
+	if ok {
+		out.set(name, status)
 	}
 }
 

@@ -38,17 +38,40 @@ func (r *results) set(name, status string) {
 	}
 }
 
-// setJoined records a status for a name that consists of several parts. It must be used
-// for every name that the parser builds and that could be longer than its line.
+// setFirst records a status for a name without one.
+func (r *results) setFirst(name, status string) {
+	if _, known := r.statuses[name]; !known {
+		r.set(name, status)
+	}
+}
+
+// setPass records a status: what passes does not replace what is known.
+func (r *results) setPass(name, status string) {
+	if status == Passed {
+		r.setFirst(name, status)
+	} else {
+		r.set(name, status)
+	}
+}
+
+// setJoined records a status for a name that consists of several parts.
 func (r *results) setJoined(status string, parts ...string) {
+	if name, ok := r.join(parts...); ok {
+		r.set(name, status)
+	}
+}
+
+// join must be used for every name that the parser builds and that could be longer than its
+// line.
+func (r *results) join(parts ...string) (name string, ok bool) {
 	for _, p := range parts {
 		r.room -= len(p)
 	}
 	if r.room < 0 {
 		r.err = errNames
-		return
+		return "", false
 	}
-	r.set(strings.Join(parts, ""), status)
+	return strings.Join(parts, ""), true
 }
 
 // lines are the lines of text for as long as r has no error.

@@ -71,9 +71,12 @@ func cutLastIndented(text string, n int) (rest string, ok bool) {
 	return cutLastSpaces(rest, n)
 }
 
+// mayBeDigit is false for most of what Python's \d does not match.
+func mayBeDigit(c byte) bool { return '0' <= c && c <= '9' || isWide(c) }
+
 // cutNumbered is what starts a failure in most reports: "12) ".
 func cutNumbered(text string) (rest string, ok bool) {
-	if text == "" || text[0] < '0' || text[0] > '9' && !isWide(text[0]) {
+	if text == "" || !mayBeDigit(text[0]) {
 		return text, false
 	}
 	return cutSteps(text, cutDigits, literal(")"), cutSpace)

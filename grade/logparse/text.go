@@ -159,6 +159,9 @@ func (s *search) next(sep string) bool {
 // nextNumber finds the next \s{indent}\d+\), as the number of a failure looks.
 func (s *search) nextNumber(indent int) bool {
 	for from := s.pos; s.next(")"); from = s.pos {
+		if s.start == 0 || !mayBeDigit(s.text[s.start-1]) {
+			continue
+		}
 		if head, ok := cutLastIndented(s.text[from:s.start], indent); ok {
 			s.start = from + len(head)
 			return true
