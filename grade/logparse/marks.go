@@ -7,9 +7,11 @@ type mark struct{ text, status string }
 
 // cutMark cuts the first of marks that line begins with. The status is empty if none does.
 func cutMark(line string, marks []mark) (rest, status string) {
+	if line == "" {
+		return "", ""
+	}
 	for i := range marks {
-		m := &marks[i]
-		if line != "" && line[0] == m.text[0] && strings.HasPrefix(line, m.text) {
+		if m := &marks[i]; m.text[0] == line[0] && strings.HasPrefix(line, m.text) {
 			return line[len(m.text):], m.status
 		}
 	}

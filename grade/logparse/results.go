@@ -74,13 +74,19 @@ func (r *results) join(parts ...string) (name string, ok bool) {
 	return strings.Join(parts, ""), true
 }
 
-// lines are the lines of text for as long as r has no error.
+// lines are those of text for as long as r has no error.
 func (r *results) lines(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for line := range lines(text) {
-			if r.err != nil || !yield(line) {
+		for r.err == nil {
+			i := strings.IndexByte(text, '\n')
+			if i < 0 {
+				yield(text)
 				return
 			}
+			if !yield(text[:i]) {
+				return
+			}
+			text = text[i+1:]
 		}
 	}
 }

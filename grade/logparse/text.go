@@ -11,21 +11,7 @@ import (
 )
 
 // lines are the pieces of Python's text.split("\n"), so that there is at least one.
-func lines(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for {
-			i := strings.IndexByte(text, '\n')
-			if i < 0 {
-				yield(text)
-				return
-			}
-			if !yield(text[:i]) {
-				return
-			}
-			text = text[i+1:]
-		}
-	}
-}
+func lines(text string) iter.Seq[string] { return new(results).lines(text) }
 
 // isWide reports whether c may be part of something that only Python's rules for all of
 // Unicode can tell to be white space or not.
