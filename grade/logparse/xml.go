@@ -20,7 +20,7 @@ type xmlHandler interface {
 // over, such as no space between two attributes, or a control character in a comment.
 func scanXML(text string, h xmlHandler) error {
 	s := xmlScanner{text: text, d: xml.NewDecoder(strings.NewReader(text)), handler: h}
-	s.spaces = map[string]bool{"": true, "xmlns": true, "http://www.w3.org/XML/1998/namespace": true}
+	s.spaces = map[string]bool{"xmlns": true, "http://www.w3.org/XML/1998/namespace": true}
 	for {
 		err := s.next()
 		end := int(s.d.InputOffset())
@@ -84,7 +84,7 @@ func (s *xmlScanner) next() error {
 // that is not declared in the place of its namespace.
 func (s *xmlScanner) tag(name xml.Name) (string, error) {
 	switch {
-	case !s.spaces[name.Space], strings.Contains(name.Local, ":"):
+	case strings.IndexByte(name.Local, ':') >= 0, name.Space != "" && !s.spaces[name.Space]:
 		return "", errXMLMarkup
 	case name.Space != "":
 		return "", nil
