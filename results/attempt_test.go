@@ -16,7 +16,7 @@ func TestASecondResultOfAnAttemptReplacesTheFirst(t *testing.T) {
 	put(t, s, result("a", "one"))
 	again := result("a", "better")
 	again.Record.Attempt = 1
-	if err := s.Put(t.Context(), again); err != nil {
+	if _, err := s.Put(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
@@ -33,7 +33,7 @@ func TestAPutWithoutABeginCountsAsAnAttempt(t *testing.T) {
 	s := open(t, t.TempDir())
 	for want := 1; want < 4; want++ {
 		r := failed("a")
-		if err := s.Put(t.Context(), r); err != nil {
+		if _, err := s.Put(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if r.Record.Attempt != want {
@@ -92,7 +92,7 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 			}
 			r := failed("a")
 			r.Record.Attempt = number
-			if err := s.Put(t.Context(), r); err != nil {
+			if _, err := s.Put(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
 			put(t, s, result("a", "x"))
@@ -142,7 +142,7 @@ func TestTheCostOfTheJournalCountsWhenARecordLacksIt(t *testing.T) {
 	}
 	r := failed("a")
 	r.Record.Cost = 0
-	if err := s.Put(t.Context(), r); err != nil {
+	if _, err := s.Put(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	if rs := s.Records(); len(rs) != 1 || rs[0].Steps != 1 || rs[0].Cost != 2 {
@@ -163,7 +163,7 @@ func TestAJournalEndsWithItsAttempt(t *testing.T) {
 	if _, err := s.Begin("a", manifest.Settings{}); fault.KindOf(err) != fault.Bug {
 		t.Errorf("a second open attempt: %v, want a Bug fault", err)
 	}
-	if err := s.Put(t.Context(), result("a", "x")); err != nil {
+	if _, err := s.Put(t.Context(), result("a", "x")); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Journal().Append(journal.TypeOutput, 1); fault.KindOf(err) != fault.Bug {

@@ -44,7 +44,7 @@ func fill(b *testing.B, dir string, n int) {
 	for w := range 8 {
 		wg.Go(func() {
 			for i := w; i < n; i += 8 {
-				if err := s.Put(b.Context(), result(fmt.Sprintf("i-%d", i), patch)); err != nil {
+				if _, err := s.Put(b.Context(), result(fmt.Sprintf("i-%d", i), patch)); err != nil {
 					b.Error(err)
 				}
 			}

@@ -24,7 +24,7 @@ func TestAClosedStoreWritesNothing(t *testing.T) {
 		"predictions": s.WritePredictions(t.Context()),
 		"a manifest":  s.WriteManifest(&manifest.Manifest{Batch: "late"}),
 		"a reset":     s.Reset([]string{"a"}, false),
-		"a result":    s.Put(t.Context(), result("c", "late")),
+		"a result":    putErr(t, s, result("c", "late")),
 	} {
 		if fault.KindOf(err) != fault.Bug {
 			t.Errorf("got %s after Close: %v; want a Bug fault", what, err)

@@ -71,7 +71,7 @@ func putOne(s *results.Store, id string) error {
 	}
 	r := result(id, crashPatch(id))
 	r.Record.Cost = 0.5
-	if err := s.Put(context.Background(), r); err != nil {
+	if _, err := s.Put(context.Background(), r); err != nil {
 		return err
 	}
 	return a.Close()

@@ -35,7 +35,7 @@ func TestAFullDiskIsTheHostsFaultAndLosesNothing(t *testing.T) {
 	if err := s.WritePredictions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	err = s.Put(t.Context(), result("big", strings.Repeat("x", 2<<20)))
+	_, err = s.Put(t.Context(), result("big", strings.Repeat("x", 2<<20)))
 	if fault.KindOf(err) != fault.Host || !strings.Contains(fault.HintOf(err), "space") {
 		t.Errorf("error %v (%v), hint %q; want a Host fault, %q", err, fault.KindOf(err), fault.HintOf(err), "space")
 	}

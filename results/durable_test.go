@@ -65,7 +65,7 @@ func TestAJournalWhoseSyncFailedStaysFailed(t *testing.T) {
 		"another one":     j.Sync(),
 		"a flush":         j.Flush(),
 		"a record":        firstOf(j.Append(journal.TypeReply, reply(1)), j.Sync),
-		"a result":        s.Put(t.Context(), result("a", "p")),
+		"a result":        putErr(t, s, result("a", "p")),
 	} {
 		if fault.KindOf(err) == fault.Unknown {
 			t.Errorf("%s: %v, want a fault", what, err)
@@ -126,7 +126,7 @@ func TestFilesOfAResultAreDurableBeforeItsRecord(t *testing.T) {
 		"journal.sync:1=EIO": "syncing a journal",
 	} {
 		s := injected(t, t.TempDir(), spec)
-		err := s.Put(t.Context(), result("a", "p"))
+		_, err := s.Put(t.Context(), result("a", "p"))
 		if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v (%v); want a Host fault with %q", spec, err, fault.KindOf(err), want)
 		}
@@ -199,7 +199,7 @@ func TestPredictionsThatCannotBeWrittenAreReportedAndWrittenLater(t *testing.T) 
 	s := injected(t, dir, "file.rename:3=ENOSPC,file.rename:4=ENOSPC") // after patch and trajectory: in the background, then on request
 	log := make(lines, 100)
 	s.SetLog(slog.New(slog.NewTextHandler(log, nil)))
-	if err := s.Put(t.Context(), result("a", "p")); err != nil {
+	if _, err := s.Put(t.Context(), result("a", "p")); err != nil {
 		t.Fatal(err)
 	}
 	for !strings.Contains(<-log, "predictions are behind") {
@@ -224,7 +224,7 @@ func TestAResultIsReplacedOnlyWhenItsPredictionIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := firstOf(s.Put(t.Context(), result("a", "one")), func() error { return s.WritePredictions(t.Context()) }); err != nil {
+	if err := firstOf(putErr(t, s, result("a", "one")), func() error { return s.WritePredictions(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "preds.json")
@@ -234,7 +234,7 @@ func TestAResultIsReplacedOnlyWhenItsPredictionIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(t.Context(), result("a", "two")); fault.KindOf(err) != fault.Host {
+	if _, err := s.Put(t.Context(), result("a", "two")); fault.KindOf(err) != fault.Host {
 		t.Errorf("%v (%v), want a host's fault", err, fault.KindOf(err))
 	}
 	if got := read(t, dir, "a", "a.patch"); got != "one" {
@@ -243,7 +243,7 @@ func TestAResultIsReplacedOnlyWhenItsPredictionIsGone(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Put(t.Context(), result("a", "two")), a.Close(), s.Close()); err != nil {
+	if err := errors.Join(putErr(t, s, result("a", "two")), a.Close(), s.Close()); err != nil {
 		t.Error(err)
 	}
 	if got := preds(t, dir)["a"].Patch; got != "two" {

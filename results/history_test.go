@@ -162,7 +162,7 @@ func TestACrashedAttemptIsResumed(t *testing.T) {
 	}
 	r := result("a", "done")
 	r.Record.Cost = 1.5
-	if err := s.Put(t.Context(), r); err != nil || r.Record.Attempt != 2 {
+	if _, err := s.Put(t.Context(), r); err != nil || r.Record.Attempt != 2 {
 		t.Fatal(err, r.Record.Attempt)
 	}
 	spent := s.Spent()

@@ -178,7 +178,7 @@ func checkSafe(t *testing.T, dir string, out []byte) {
 // Put opens and closes the attempt itself here: both writes fail, as one failure.
 func TestAFullDiskIsReportedOnce(t *testing.T) {
 	s := injected(t, t.TempDir(), "journal.write:1+=ENOSPC")
-	err := s.Put(t.Context(), result("a", "p"))
+	_, err := s.Put(t.Context(), result("a", "p"))
 	if fault.KindOf(err) != fault.Host || strings.Count(err.Error(), "no space left") != 1 {
 		t.Errorf("%v (%v)", err, fault.KindOf(err))
 	}

@@ -69,7 +69,7 @@ func TestSecretsAreHiddenInWhatPeopleReadAndExactInTheJournal(t *testing.T) {
 	}
 	r := result("i", patch)
 	r.Record.Error = "refused: " + secret
-	if err := s.Put(t.Context(), r); err != nil {
+	if _, err := s.Put(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
@@ -109,7 +109,7 @@ func TestAPatternLeavesATrajectoryWhole(t *testing.T) {
 			journal.TypeAction, action(1, "a"), journal.TypeOutput, output(1, "AKIA0123456789ABCDEF\xff - is it"),
 			journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{observed}},
 		)
-		if err := s.Put(t.Context(), result("i", "")); err != nil {
+		if _, err := s.Put(t.Context(), result("i", "")); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)
@@ -145,7 +145,7 @@ func TestASecretInAPatchIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Record = result("i", "").Record
-		if err := s.Put(t.Context(), r); err != nil {
+		if _, err := s.Put(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

@@ -14,6 +14,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/results/grades"
 	"batch.example/batch/swebench"
 )
 
@@ -47,9 +48,7 @@ func (s *Store) Predictions(ids []string) ([]Prediction, error) {
 	}
 	own := make([]Record, len(entries))
 	for i, e := range entries {
-		if in := s.instances[e.id]; e.foreign == nil && in != nil && in.state == final {
-			own[i] = in.past[len(in.past)-1].Record
-		}
+		own[i] = s.own(e)
 	}
 	s.mu.Unlock()
 	var list []Prediction
@@ -61,6 +60,23 @@ func (s *Store) Predictions(ids []string) ([]Prediction, error) {
 		list = append(list, p)
 	}
 	return list, nil
+}
+
+// own is the record of the attempt that made the prediction; zero if another tool did.
+// Store.mu is held.
+func (s *Store) own(e *prediction) Record {
+	if in := s.instances[e.id]; e.foreign == nil && in != nil && in.state == final {
+		return in.past[len(in.past)-1].Record
+	}
+	return Record{}
+}
+
+// Stands reports whether a prediction is the one that preds.json has for its instance.
+func (s *Store) Stands(p grades.Prediction) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.preds.get(p.InstanceID)
+	return e != nil && e.patch == p.Patch && s.own(e).Attempt == p.Attempt
 }
 
 func (s *Store) prediction(e *prediction, r Record) (Prediction, error) {

@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
+	"batch.example/batch/results/grades"
+	"batch.example/batch/vocab"
 )
 
 func TestImportedPredictionsAreReadAgain(t *testing.T) {
@@ -81,4 +84,35 @@ func TestAnImportKeepsThePredictionsThatStand(t *testing.T) {
 		}
 	}
 	closeStore(t, s)
+}
+
+func TestPutReturnsThePredictionThatIsReadLater(t *testing.T) {
+	const notText = "diff --git a/f b/f\n+\xff\n"
+	salvaged := result("salvaged", "diff \ufffd")
+	salvaged.Submission, salvaged.Salvage, salvaged.Record.Salvaged = nil, []byte(notText), true
+	bytes := result("bytes", "another diff")
+	bytes.Submission = []byte(notText)
+	empty := result("empty", "")
+	empty.Record.Outcome = vocab.OutcomeEmpty
+	s := open(t, t.TempDir())
+	for _, r := range []*results.Result{result("text", "diff é\n"), bytes, salvaged, empty} {
+		made, err := s.Put(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Predictions([]string{r.Record.InstanceID})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%v, %v; want one prediction", list, err)
+		}
+		if d := cmp.Diff(&list[0], made, cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("%s: read and returned differ:\n%s", r.Record.InstanceID, d)
+		}
+		of := grades.Prediction{InstanceID: made.InstanceID, Attempt: made.Attempt, Patch: grades.PatchDigest(made.Text)}
+		if other := (grades.Prediction{InstanceID: of.InstanceID, Attempt: 2, Patch: of.Patch}); !s.Stands(of) || s.Stands(other) {
+			t.Errorf("%s: stands %t, and %t as of another attempt; want true, false", of.InstanceID, s.Stands(of), s.Stands(other))
+		}
+	}
+	if made, err := s.Put(t.Context(), failed("failed")); made != nil || err != nil {
+		t.Errorf("a failed attempt made %v, %v; want no prediction", made, err)
+	}
 }

@@ -69,7 +69,7 @@ func FuzzPredictionsRoundTrip(f *testing.F) {
 		s := open(t, dir)
 		r := result(id, patch)
 		r.Record.Model = model
-		if err := s.Put(t.Context(), r); err != nil {
+		if _, err := s.Put(t.Context(), r); err != nil {
 			exact := utf8.ValidString(id) && utf8.ValidString(model) && utf8.ValidString(patch)
 			if kind := fault.KindOf(err); kind != fault.Instance && (exact || kind != fault.Bug) {
 				t.Fatal(err) // not caused by the id or the encoding

@@ -36,21 +36,22 @@ func (p predictionData) digest() string {
 // The attempt is the open one, or the last one when this process began it and
 // it has no result yet. Else it is the last one when r.Record.Attempt names it,
 // whose result is then replaced, or a new one. Put sets r.Record's attempt and
-// patch size. It does not stop when ctx is canceled: a result that was paid
+// patch size, and returns the prediction that it made of r, or nil if the
+// outcome is not final. It does not stop when ctx is canceled: a result that was paid
 // for is worth the few milliseconds.
-func (s *Store) Put(_ context.Context, r *Result) error {
+func (s *Store) Put(_ context.Context, r *Result) (*Prediction, error) {
 	if err := checkResult(r); err != nil {
-		return err
+		return nil, err
 	}
 	in, err := s.instance(r.Record.InstanceID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in.work.Lock()
 	defer in.work.Unlock()
 	a, opened, err := s.attemptFor(in, r.Record.Attempt)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.tellSecrets(r)
 	r.Record.Error = s.mask.Text(r.Record.Error)
@@ -66,7 +67,23 @@ func (s *Store) Put(_ context.Context, r *Result) error {
 	if opened {
 		err = errors.Join(err, a.Close())
 	}
-	return err
+	if err != nil || !r.Record.Outcome.Final() {
+		return nil, err
+	}
+	return r.made(), nil
+}
+
+// made is the prediction that [Store.Predictions] reads of a result that was put.
+func (r *Result) made() *Prediction {
+	p := &Prediction{InstanceID: r.Record.InstanceID, Attempt: r.Record.Attempt, Model: r.Record.Model, Text: r.Prediction}
+	exact := r.Submission
+	if r.Record.Salvaged {
+		exact = r.Salvage
+	}
+	if p.Patch = []byte(p.Text); !utf8.Valid(exact) {
+		p.Patch = exact
+	}
+	return p
 }
 
 // tellSecrets warns of secrets that are about to be kept in the open. It is an error in the

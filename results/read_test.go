@@ -60,7 +60,7 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 	done := &results.Result{Prediction: "diff", Record: results.Record{
 		InstanceID: "done__1", Outcome: vocab.OutcomeSubmitted, Status: "Submitted", Model: "m", Cost: 0.5,
 	}}
-	if err := s.Put(context.Background(), done); err != nil {
+	if _, err := s.Put(context.Background(), done); err != nil {
 		t.Fatal(err)
 	}
 	a, err := s.Begin("runs__1", manifest.Settings{})

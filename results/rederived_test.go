@@ -66,7 +66,7 @@ func TestFilesThatTheLastResultLacksAreNotDerived(t *testing.T) {
 			n := put(t, s, first)
 			second := failed("a")
 			second.Record.Attempt = n
-			if err := s.Put(t.Context(), second); err != nil || second.Record.Attempt != n {
+			if _, err := s.Put(t.Context(), second); err != nil || second.Record.Attempt != n {
 				t.Fatal(err, second.Record.Attempt)
 			}
 			closeStore(t, s)

@@ -59,7 +59,7 @@ func TestTheCostOfAResumedAttemptCountsOnce(t *testing.T) {
 	spent("a result that says more", 0.75)
 	again := result("a", "two")
 	again.Record.Attempt, again.Record.Cost = 1, 0.5
-	if err := s.Put(t.Context(), again); err != nil {
+	if _, err := s.Put(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
 	spent("another one in its place", 0.5)

@@ -71,10 +71,17 @@ func put(t testing.TB, s *results.Store, r *results.Result) int {
 	return end(t, s, a, r)
 }
 
+// putErr returns the error of Put.
+func putErr(t testing.TB, s *results.Store, r *results.Result) error {
+	t.Helper()
+	_, err := s.Put(t.Context(), r)
+	return err
+}
+
 // end puts the result of an open attempt.
 func end(t testing.TB, s *results.Store, a *results.Attempt, r *results.Result) int {
 	t.Helper()
-	if err := s.Put(t.Context(), r); err != nil {
+	if _, err := s.Put(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Close(); err != nil {
@@ -288,7 +295,7 @@ func TestBadResultsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := result("a", "x")
 			c.change(r)
-			if err := s.Put(t.Context(), r); fault.KindOf(err) != c.want {
+			if _, err := s.Put(t.Context(), r); fault.KindOf(err) != c.want {
 				t.Errorf("%v: kind %v, want %v", err, fault.KindOf(err), c.want)
 			}
 		})
@@ -356,7 +363,7 @@ func TestManyPutsAtOnce(t *testing.T) {
 				if n < 2 {
 					r = failed(id)
 				}
-				if err := s.Put(t.Context(), r); err != nil {
+				if _, err := s.Put(t.Context(), r); err != nil {
 					t.Error(err)
 				}
 				s.Finished(id)

@@ -175,7 +175,7 @@ func TestFilesThatCannotBeReadOrWrittenAreAHostFault(t *testing.T) {
 		write(t, "", dir, path)
 		_, err := s.Begin("a", manifest.Settings{})
 		_, _, resumed := s.Resume("a", manifest.Settings{})
-		for what, err := range map[string]error{"beginning": err, "resuming": resumed, "putting": s.Put(t.Context(), result("a", "p"))} {
+		for what, err := range map[string]error{"beginning": err, "resuming": resumed, "putting": putErr(t, s, result("a", "p"))} {
 			if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %s with %s: %v (%v); want a Host fault with %q", what, path, err, fault.KindOf(err), want)
 			}
@@ -188,7 +188,7 @@ func TestFilesThatCannotBeReadOrWrittenAreAHostFault(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir)
 		write(t, "", dir, path, "file")
-		if err := s.Put(t.Context(), result("a", "p")); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "saving a") {
+		if _, err := s.Put(t.Context(), result("a", "p")); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "saving a") {
 			t.Errorf("%s: got %v (%v); want a Host fault with %q", path, err, fault.KindOf(err), "saving a")
 		}
 	}
@@ -245,7 +245,7 @@ func TestATornJournalThatCannotBeCutStopsTheRun(t *testing.T) {
 func TestAFailedResetIsReported(t *testing.T) {
 	dir := t.TempDir()
 	s := injected(t, dir, "journal.sync:2=EIO")
-	if err := s.Put(t.Context(), result("a", "p")); err != nil {
+	if _, err := s.Put(t.Context(), result("a", "p")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Reset([]string{"a"}, false); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "syncing a journal") {
@@ -274,7 +274,7 @@ func TestASalvageIsRemovedByAResultWithoutOne(t *testing.T) {
 	s := open(t, dir)
 	r := result("a", "")
 	r.Submission, r.Salvage, r.Record.Salvaged = nil, []byte("salvaged\xff"), true
-	if err := s.Put(t.Context(), r); err != nil {
+	if _, err := s.Put(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, dir, "a", "a.salvaged.patch"); got != "salvaged\xff" || s.Records()[0].PatchBytes != 9 {
@@ -282,7 +282,7 @@ func TestASalvageIsRemovedByAResultWithoutOne(t *testing.T) {
 	}
 	again := result("a", "ab")
 	again.Record.Attempt = 1
-	if err := s.Put(t.Context(), again); err != nil {
+	if _, err := s.Put(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a", "a.salvaged.patch")); !errors.Is(err, fs.ErrNotExist) || s.Records()[0].PatchBytes != 2 {
@@ -290,7 +290,7 @@ func TestASalvageIsRemovedByAResultWithoutOne(t *testing.T) {
 	}
 	third := result("a", "abc")
 	third.Record.Attempt, third.Submission = 1, nil
-	if err := s.Put(t.Context(), third); err != nil {
+	if _, err := s.Put(t.Context(), third); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a", "a.patch")); !errors.Is(err, fs.ErrNotExist) || s.Records()[0].PatchBytes != 3 {

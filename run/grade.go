@@ -163,21 +163,15 @@ func (g *grader) hold(ctx context.Context, in dataset.Instance) {
 	g.images.add(in.ID, release)
 }
 
-// ended submits the prediction of an attempt that was saved, if it made one.
-func (g *grader) ended(in dataset.Instance, saved bool) {
-	if saved {
-		list, err := g.store.Predictions([]string{in.ID})
-		if err != nil {
-			g.log.Error("reading a prediction to grade it", "instance", in.ID, "err", err)
-		}
-		if len(list) == 1 {
-			g.asked.Add(1)
-			g.images.wait(in.ID)
-			g.queue.Add(grading.Job{Instance: g.settings.WithImage(in), Prediction: list[0], Since: time.Now()})
-			return
-		}
+// ended submits the prediction of an attempt that was saved; nil: it made none.
+func (g *grader) ended(in dataset.Instance, p *results.Prediction) {
+	if p == nil {
+		g.images.release(in.ID)
+		return
 	}
-	g.images.release(in.ID)
+	g.asked.Add(1)
+	g.images.wait(in.ID)
+	g.queue.Add(grading.Job{Instance: g.settings.WithImage(in), Prediction: *p, Since: time.Now()})
 }
 
 // held are the images that are kept until predictions are graded. An instance may be attempted
@@ -263,30 +257,7 @@ func (h *held) end() {
 }
 
 // stands reports whether no later attempt has replaced a prediction.
-func (g *grader) stands(p results.Prediction) bool {
-	list, err := g.store.Predictions([]string{p.InstanceID})
-	return err != nil || len(list) == 1 && grading.KeyOf(list[0]) == grading.KeyOf(p)
-}
-
-// worker returns the worker of the agents, with what grading needs to know of each attempt.
-func (g *grader) worker(s *solver.Solver) runner.Worker[dataset.Instance, *results.Result] {
-	if g == nil {
-		return s
-	}
-	return gradedWorker{s, g}
-}
-
-type gradedWorker struct {
-	*solver.Solver
-	grader *grader
-}
-
-// Save implements runner.Worker.
-func (w gradedWorker) Save(ctx context.Context, in dataset.Instance, result *results.Result, err error) (runner.Ending, error) {
-	end, lost := w.Solver.Save(ctx, in, result, err)
-	w.grader.ended(in, lost == nil && end.State == runner.Final)
-	return end, lost
-}
+func (g *grader) stands(p results.Prediction) bool { return g.store.Stands(grading.KeyOf(p)) }
 
 // sandboxes adapts a host to the interface that the solver uses.
 type sandboxes struct {

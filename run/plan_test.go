@@ -31,7 +31,7 @@ func mixed(t *testing.T) (dir string, c Config) {
 		a, err := r.store.Begin(c.Instances[i].ID, under)
 		if err == nil && end != nil {
 			end.InstanceID, end.Attempt = c.Instances[i].ID, a.Number()
-			err = r.store.Put(t.Context(), &results.Result{Record: *end})
+			_, err = r.store.Put(t.Context(), &results.Result{Record: *end})
 		}
 		if err := errors.Join(err, a.Close()); err != nil {
 			t.Fatal(err)
@@ -138,7 +138,8 @@ func TestAPlanNamesAnEmptySubmission(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := results.Record{InstanceID: c.Instances[0].ID, Attempt: 1, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeEmpty}
-	if err := errors.Join(r.store.Put(t.Context(), &results.Result{Record: end}), r.Close()); err != nil {
+	_, err = r.store.Put(t.Context(), &results.Result{Record: end})
+	if err := errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	c.Again = true

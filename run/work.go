@@ -96,7 +96,7 @@ func (r *Run) attempt(ctx context.Context, pool runner.Config, v rundir.View, ho
 	if err != nil {
 		return err
 	}
-	r.sum, err = runner.Run(ctx, pool, jobs, g.worker(r.solver(models, host, g, pool.Log)))
+	r.sum, err = runner.Run(ctx, pool, jobs, r.solver(models, host, g, pool.Log))
 	return errors.Join(err, r.finishGrading(g))
 }
 
@@ -196,6 +196,9 @@ func (r *Run) solver(models solver.Models, host *sandbox.Host, g *grader, log *s
 		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
 		Window: r.Model.Window, Uncounted: r.Model.Uncounted, Rewrite: r.Model.Rewrite, Talk: r.Talk, Servers: r.Servers, Log: log,
+	}
+	if g != nil {
+		c.Saved = g.ended
 	}
 	if r.Model.Rewrite == nil { // otherwise they are not exceeded
 		c.MaxMessages, c.MaxTokens = r.Settings.Agent.ContextMessages, r.Settings.ContextLimit(r.Model.Window)

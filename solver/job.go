@@ -24,7 +24,7 @@ func (s *Solver) Save(ctx context.Context, in dataset.Instance, result *results.
 		result = failed(in.ID, result, err)
 	}
 	rec := &result.Record
-	lost := s.c.Store.Put(ctx, result)
+	made, lost := s.c.Store.Put(ctx, result)
 	if lost != nil {
 		rec.Outcome = vocab.OutcomeInfrastructure
 	}
@@ -38,6 +38,9 @@ func (s *Solver) Save(ctx context.Context, in dataset.Instance, result *results.
 		end.State = runner.Final
 	case rec.Outcome == vocab.OutcomePending:
 		end.State = runner.Pending
+	}
+	if s.c.Saved != nil {
+		s.c.Saved(in, made)
 	}
 	return end, lost
 }

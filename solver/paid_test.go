@@ -371,7 +371,7 @@ func tries(t *testing.T, s *solver.Solver, store *results.Store) func() (*result
 		})
 		if err != nil {
 			r.Record.Status, r.Record.Outcome, r.Record.Blame = "TransientFault", vocab.OutcomeInfrastructure, "transient"
-			if err := store.Put(t.Context(), r); err != nil {
+			if _, err := store.Put(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -137,7 +137,7 @@ func TestATrajectoryRecordsItsSettings(t *testing.T) {
 // saved stores a result and returns its trajectory.
 func saved(t *testing.T, store *results.Store, r *results.Result) results.Trajectory {
 	t.Helper()
-	if err := store.Put(t.Context(), r); err != nil {
+	if _, err := store.Put(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	return trajectory(t, store, r.Record.InstanceID)

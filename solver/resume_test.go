@@ -311,7 +311,7 @@ func (p *playing) try(dir string) (*results.Result, error) {
 		Report: func(runner.Progress) {}, Reserve: budget.Reserve, Keep: closes, Kept: nothing,
 	})
 	if err == nil && !p.dies {
-		err = store.Put(p.t.Context(), r)
+		_, err = store.Put(p.t.Context(), r)
 	}
 	return r, errors.Join(err, store.Close())
 }

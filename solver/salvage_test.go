@@ -25,7 +25,7 @@ func attemptIn(t *testing.T, box *host, model llm.Model, salvage bool, budget *r
 	t.Helper()
 	c := solver.Config{Loop: newLoop(t, 3), Sandboxes: hosts{box: box}, Salvage: salvage}
 	result, store, err := solveWith(t, c, dataset.Instance{ID: "a__1"}, model, budget)
-	if err := store.Put(context.Background(), result); err != nil {
+	if _, err := store.Put(context.Background(), result); err != nil {
 		t.Fatal(err)
 	}
 	return result, store.Dir(), err
@@ -142,7 +142,7 @@ func TestALaterSubmissionReplacesTheSalvage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Put(context.Background(), result); err != nil {
+		if _, err := store.Put(context.Background(), result); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -60,6 +60,10 @@ type Config struct {
 
 	Listen Listen // of the caller's listeners; nil for none
 
+	// Saved is called at the end of each Save, with the prediction that was stored; nil: the
+	// attempt made none. No function: nothing is called.
+	Saved func(dataset.Instance, *results.Prediction)
+
 	Talk Talk // leads the conversation of each attempt; nil: it has one turn
 
 	Now func() time.Time

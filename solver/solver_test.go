@@ -253,7 +253,7 @@ func TestTheTrajectoryHasTheFormatOfMiniSWEAgent(t *testing.T) {
 	result, store, err := solveWith(t, solver.Config{Loop: newLoop(t, 20), Sandboxes: hosts{box: box}},
 		dataset.Instance{ID: "a__1", ProblemStatement: "fix it"}, model, runner.NewBudget(0, 0, 0))
 	if err == nil {
-		err = store.Put(t.Context(), result)
+		_, err = store.Put(t.Context(), result)
 	}
 	if err != nil {
 		t.Fatal(err)

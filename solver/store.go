@@ -14,8 +14,9 @@ import (
 type Store interface {
 	// Open opens the instance's last attempt if it can be resumed, otherwise a new one.
 	Open(id string, settings manifest.Settings) (Opened, error)
-	// Put stores an attempt's result, durably.
-	Put(ctx context.Context, r *results.Result) error
+	// Put stores an attempt's result, durably, and returns the prediction that it makes; nil
+	// if it makes none.
+	Put(ctx context.Context, r *results.Result) (*results.Prediction, error)
 }
 
 // Opened is an open attempt. The caller must Close it.

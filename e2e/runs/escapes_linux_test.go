@@ -113,7 +113,7 @@ func evilRun(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = store.Put(t.Context(), &results.Result{Record: results.Record{
+	_, err = store.Put(t.Context(), &results.Result{Record: results.Record{
 		InstanceID: "mine" + evil, Attempt: attempt.Number(), Status: evil, Outcome: vocab.OutcomeInfrastructure, Blame: "transient", Error: evil, Model: evil,
 	}})
 	if err != nil {

@@ -109,7 +109,8 @@ func shownRun(t *testing.T, dir, rows string) {
 			made.Submission, made.Prediction = []byte(shownPatch), shownPatch
 		}
 		_, begun := s.Begin(r.InstanceID, manifest.Settings{Model: r.Model, Config: config, Row: data.Instances[i].Digest()})
-		err = cmp.Or(err, begun, s.Put(t.Context(), made))
+		_, put := s.Put(t.Context(), made)
+		err = cmp.Or(err, begun, put)
 	}
 	log, opened := s.Grades()
 	if err := cmp.Or(err, opened); err != nil {

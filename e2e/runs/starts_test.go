@@ -119,11 +119,11 @@ func finished(b *testing.B, instances, steps int) string {
 		for range steps {
 			err = cmp.Or(err, a.Journal().Append(journal.TypeMessages, said))
 		}
-		err = cmp.Or(err, s.Put(b.Context(), &results.Result{
+		_, put := s.Put(b.Context(), &results.Result{
 			Record:     results.Record{InstanceID: id, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted, Model: "m", Steps: steps},
 			Submission: []byte(patch), Prediction: patch,
-		}))
-		if err != nil {
+		})
+		if err := cmp.Or(err, put); err != nil {
 			b.Fatal(err)
 		}
 	}

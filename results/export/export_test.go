@@ -388,7 +388,7 @@ func solved(t testing.TB, dir, id string, r results.Record, said llm.Message, ou
 	}
 	r.InstanceID, r.Steps = id, max(1, r.Steps)
 	result := &results.Result{Record: r, Submission: []byte(patch), Prediction: strings.ToValidUTF8(patch, "?")}
-	if err := s.Put(t.Context(), result); err != nil {
+	if _, err := s.Put(t.Context(), result); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

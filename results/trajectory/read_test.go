@@ -21,7 +21,7 @@ func submitted(t *testing.T, patch string) (dir string) {
 		t.Fatal(err)
 	}
 	if _, err = s.Begin("a", manifest.Settings{}); err == nil {
-		err = s.Put(t.Context(), &results.Result{
+		_, err = s.Put(t.Context(), &results.Result{
 			Record:     results.Record{InstanceID: "a", Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted},
 			Submission: []byte(patch), Prediction: patch,
 		})

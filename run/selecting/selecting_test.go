@@ -66,7 +66,7 @@ func put(t *testing.T, s *results.Store, id string, m made) {
 	} else {
 		r.Submission, r.Prediction = []byte(m.patch), m.patch
 	}
-	if err := s.Put(t.Context(), r); err != nil {
+	if _, err := s.Put(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	if m.resolved == nil {
@@ -185,7 +185,7 @@ func TestAPatchThatIsNotTextKeepsItsGrade(t *testing.T) {
 	}
 	r := &results.Result{Record: results.Record{InstanceID: "a__1", Status: "Submitted", Outcome: vocab.OutcomeSubmitted, Model: "m"}}
 	r.Submission, r.Prediction = []byte("bytes \xff"), "the same as text"
-	err = s.Put(t.Context(), r)
+	_, err = s.Put(t.Context(), r)
 	log, failed := s.Grades()
 	if err = errors.Join(err, failed); err == nil {
 		err = log.Add(grades.Grade{InstanceID: "a__1", Attempt: 1, Patch: grades.PatchDigest("the same as text"), Verdict: vocab.VerdictResolved})

@@ -197,7 +197,7 @@ func ended(t *testing.T, s *Setup, cell int, id string) {
 	settings := manifest.Settings{Model: s.Cells[cell].Model}
 	attempt, err := store.Begin(id, settings)
 	if err == nil {
-		err = store.Put(t.Context(), &results.Result{Record: results.Record{
+		_, err = store.Put(t.Context(), &results.Result{Record: results.Record{
 			InstanceID: id, Attempt: attempt.Number(), Model: settings.Model, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted,
 		}})
 	}
