@@ -171,7 +171,9 @@ func (g *grader) ended(in dataset.Instance, p *results.Prediction) {
 	}
 	g.asked.Add(1)
 	g.images.wait(in.ID)
-	g.queue.Add(grading.Job{Instance: g.settings.WithImage(in), Prediction: *p, Since: time.Now()})
+	job := g.settings.Job(in, *p)
+	job.Since = time.Now()
+	g.queue.Add(job)
 }
 
 // held are the images that are kept until predictions are graded. An instance may be attempted

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/grade/family"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/run/grading"
@@ -24,21 +23,14 @@ func newGrader(t *testing.T) (*grader, grading.Config) {
 	}
 	t.Cleanup(func() { _ = log.Close() })
 	g := &grader{queue: runner.NewQueue[grading.Job](), log: slog.New(slog.DiscardHandler), done: make(chan struct{})}
-	return g, grading.Config{
-		Dir: dir, RunID: "run", Grades: log,
-		Find: func(in dataset.Instance) (*family.Task, error) {
-			in.EvalScript, in.LogParser, in.EvalType, in.FailToPass = "./test\n", "parse_log_pytest", "pass_and_fail", []string{"test_a"}
-			return family.Find(in, family.Options{})
-		},
-	}
+	return g, grading.Config{Dir: dir, RunID: "run", Grades: log}
 }
 
 // emptyPatch is a job whose verdict needs no container.
 func emptyPatch(id string) grading.Job {
-	return grading.Job{
-		Instance:   dataset.Instance{ID: id, Repo: "o/r", BaseCommit: "c0ffee12"},
-		Prediction: results.Prediction{InstanceID: id, Model: "m"}.WithText(),
-	}
+	in := dataset.Instance{ID: id, Repo: "o/r", BaseCommit: "c0ffee12"}
+	in.EvalScript, in.LogParser, in.EvalType, in.FailToPass = "./test\n", "parse_log_pytest", "pass_and_fail", []string{"test_a"}
+	return grading.Settings{}.Job(in, results.Prediction{InstanceID: id, Model: "m"}.WithText())
 }
 
 func TestAnImageIsReleasedOnceWhenItsInstanceIsGraded(t *testing.T) {

@@ -404,7 +404,7 @@ func (s *gradeSession) dryRun(ctx context.Context, r grading.Request) error {
 		if !p.Keep {
 			action, todo = "grade", todo+1
 		}
-		if _, err := family.Find(p.Instance, s.options()); err != nil {
+		if err := p.Untestable; err != nil {
 			why, refused = cmp.Or(why, string(vocab.VerdictUngradeable)+": "+err.Error()), cmp.Or(refused, err)
 		}
 		t.Row(p.Instance.ID, action, oneLine(why), p.Instance.ImageName(s.flags.ImagePrefix))

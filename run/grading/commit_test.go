@@ -22,6 +22,7 @@ func TestAnImageAtAnotherCommitIsNotTested(t *testing.T) {
 		d.boxes.tests = func(int, dataset.Instance) (vocab.Output, error) { return d.boxes.between("PASSED test_a\n"), nil }
 		j := job("a__1", "patch")
 		j.Instance.Repo = c.repo
+		j.Task, j.Untestable = find(j.Instance)
 		if _, err := d.grade(j); err != nil {
 			t.Fatal(err)
 		}

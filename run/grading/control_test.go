@@ -14,7 +14,6 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/evaluate"
-	"batch.example/batch/grade/family"
 	"batch.example/batch/results"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/runner"
@@ -166,12 +165,8 @@ func TestTestsThatDoNotCompileAreThePatchs(t *testing.T) {
 		d := newDesk(t)
 		boxes := &runs{play: tt.play}
 		d.config.Boxes = boxes
-		d.config.Find = func(in dataset.Instance) (*family.Task, error) {
-			task, err := find(in)
-			task.Gold = []byte(gold)
-			return task, err
-		}
 		j := job("a__1", tt.patch)
+		j.Task.Gold = []byte(gold)
 		if _, err := d.grade(j); err != nil {
 			t.Fatal(err)
 		}
@@ -200,15 +195,12 @@ func TestATimeLimitOfTheFamilyHoldsUnlessAnotherIsGiven(t *testing.T) {
 		d := newDesk(t)
 		boxes := &runs{play: []vocab.Output{{Bytes: []byte("PASSED test_a")}}}
 		d.config.Boxes = boxes
-		d.config.Find = func(in dataset.Instance) (*family.Task, error) {
-			task, err := find(in)
-			task.Timeout = 2 * 60e9
-			return task, err
-		}
 		if given != "" {
 			d.config.Timeout = 5e9
 		}
-		if _, err := d.grade(job("a__1", patchText)); err != nil || boxes.limit != want {
+		j := job("a__1", patchText)
+		j.Task.Timeout = 2 * 60e9
+		if _, err := d.grade(j); err != nil || boxes.limit != want {
 			t.Errorf("limit %s, %v; want %s", boxes.limit, err, want)
 		}
 	}

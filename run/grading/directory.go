@@ -82,7 +82,7 @@ func (s Settings) Config(dir string, log *grades.Log, host *sandbox.Host, pool r
 		Pool: pool,
 		Dir:  dir, RunID: s.RunIDOf(dir), Grades: log, Boxes: On(host), Cache: s.Cache, Network: s.Network,
 		Container: s.container(host.Config), Basis: s.basisOf(host.Config),
-		Find: s.find, Rules: s.Rules, Timeout: s.Timeout, Assets: s.Assets, Repeat: s.Repeat, RunEmpty: s.RunEmpty,
+		Rules: s.Rules, Timeout: s.Timeout, Assets: s.Assets, Repeat: s.Repeat, RunEmpty: s.RunEmpty,
 	}
 }
 
@@ -128,12 +128,14 @@ func (s Settings) prepared(in dataset.Instance, t *family.Task, err error) (*fam
 // both is a script that runs two scripts, the second one if the first ends with 0.
 func both(first, second string) string { return "(" + first + "\n) || exit\n" + second }
 
-// WithImage returns an instance with the image name that its family derives.
-func (s Settings) WithImage(in dataset.Instance) dataset.Instance {
-	if t, err := s.find(in); err == nil && t.Image != "" && in.ImageDerived() {
+// Job returns the job of grading a prediction of an instance, which gets the image name that
+// its family derives.
+func (s Settings) Job(in dataset.Instance, p results.Prediction) Job {
+	t, err := s.find(in)
+	if err == nil && t.Image != "" && in.ImageDerived() {
 		in.Image = t.Image
 	}
-	return in
+	return Job{Instance: in, Prediction: p, Task: t, Untestable: err}
 }
 
 // Directory is a run directory that this process has locked to grade it.

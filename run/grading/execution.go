@@ -33,7 +33,7 @@ type execution struct {
 // run executes and judges. An error is a fault that says nothing about the prediction.
 func (x *execution) run(ctx context.Context) error {
 	if len(bytes.TrimSpace(x.job.Prediction.Patch)) == 0 && !x.RunEmpty {
-		if _, err := x.Find(x.job.Instance); ungradeable(err) { // no patch could be graded
+		if err := x.job.Untestable; ungradeable(err) { // no patch could be graded
 			return x.settle(vocab.VerdictUngradeable, reason(err))
 		}
 		return x.settle(vocab.VerdictEmpty, "the prediction is empty")
@@ -50,9 +50,10 @@ func (x *execution) run(ctx context.Context) error {
 
 // prepare finds out how the row is tested.
 func (x *execution) prepare(ctx context.Context) (err error) {
-	if x.task, err = x.Find(x.job.Instance); err != nil {
-		return err
+	if x.job.Untestable != nil {
+		return x.job.Untestable
 	}
+	x.task = x.job.Task
 	x.grade.Script, x.grade.Parser, x.grade.Family = digest([]byte(x.task.Script)), x.task.Parser, x.task.Family
 	if x.Basis != nil {
 		x.grade.Basis = x.Basis(x.job.Instance, x.task)

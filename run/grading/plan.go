@@ -58,7 +58,7 @@ func (p Planner) Plan(ctx context.Context, store *results.Store, list []grades.G
 func (p Planner) plan(ctx context.Context, predictions []results.Prediction, list []grades.Grade) ([]Planned, error) {
 	byID := map[string]dataset.Instance{}
 	for _, in := range p.Instances {
-		byID[in.ID] = p.WithImage(in)
+		byID[in.ID] = in
 	}
 	latest := grades.Latest(list)
 	var plan []Planned
@@ -67,7 +67,7 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 			if _, err := swebench.ModelDir(prediction.Model); err != nil {
 				return nil, fault.New(fault.Usage, "the prediction of "+in.ID, err)
 			}
-			plan = append(plan, Planned{Job: Job{Instance: in, Prediction: prediction}})
+			plan = append(plan, Planned{Job: p.Job(in, prediction)})
 		}
 	}
 	images, basis := p.images(ctx, plan, latest), p.basisOf(p.Sandboxes)
@@ -99,21 +99,20 @@ func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.
 	case g.Verdict == vocab.VerdictEmpty:
 		return true, g.Verdict.String()
 	}
-	task, err := p.find(j.Instance)
 	changed := ""
-	if err == nil {
-		now := basis(j.Instance, task)
+	if j.Untestable == nil {
+		now := basis(j.Instance, j.Task)
 		if p.Standing {
 			now.Parser, now.Limits, now.Network = g.Basis.Parser, g.Basis.Limits, g.Basis.Network
 		}
 		changed = now.Changed(g.Basis)
 	}
 	switch {
-	case err != nil:
+	case j.Untestable != nil:
 		return false, "the row has changed"
-	case g.Script != digest([]byte(task.Script)):
+	case g.Script != digest([]byte(j.Task.Script)):
 		return false, "the eval script has changed"
-	case g.Parser != task.Parser && !(p.Standing && g.Basis.Parser != ""):
+	case g.Parser != j.Task.Parser && !(p.Standing && g.Basis.Parser != ""):
 		return false, "the log parser has changed"
 	case g.Rules != p.Rules.String() && !p.Standing:
 		return false, "it was graded by the rules " + g.Rules

@@ -65,14 +65,14 @@ func TestWhatJudgesAgain(t *testing.T) {
 				p, changed := planner(), row()
 				c.change(&p, &changed)
 				p.Standing = standing
-				keep, why := p.decide(Job{Instance: changed, Prediction: results.Prediction{InstanceID: in.ID}}, g, "", p.basisOf(p.Sandboxes))
+				keep, why := p.decide(p.Job(changed, results.Prediction{InstanceID: in.ID}), g, "", p.basisOf(p.Sandboxes))
 				if keep != (want == "") || !keep && !strings.Contains(why, want) {
 					t.Errorf("standing %v: kept %v, %q; want %q", standing, keep, why, want)
 				}
 			}
 			old := g
 			old.Basis = grades.Basis{}
-			if keep, why := before.decide(Job{Instance: in}, old, "", before.basisOf(before.Sandboxes)); keep || !strings.Contains(why, "not recorded") {
+			if keep, why := before.decide(before.Job(in, results.Prediction{}), old, "", before.basisOf(before.Sandboxes)); keep || !strings.Contains(why, "not recorded") {
 				t.Errorf("of an earlier version: kept %v, %q", keep, why)
 			}
 		})

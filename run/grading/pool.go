@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/runner"
 )
 
-// Config says how predictions are graded. Dir, RunID, Grades, Boxes and Find are required.
+// Config says how predictions are graded. Dir, RunID, Grades and Boxes are required.
 type Config struct {
 	Dir    string      // the run directory, which the caller owns
 	RunID  string      // names the log tree: Dir/logs/run_evaluation/RunID
@@ -24,7 +24,6 @@ type Config struct {
 	Container string // all other settings of the containers that a log may depend on, for the cache
 	Cache     *Cache // nil: none
 
-	Find     func(dataset.Instance) (*family.Task, error)
 	Basis    func(dataset.Instance, *family.Task) grades.Basis // what a verdict is made by, for its record; nil: it is not recorded
 	Rules    logparse.Rules
 	Assets   string        // folder with ID/test_assets/PATH; empty: what rows declare is downloaded
@@ -64,9 +63,11 @@ func Run(ctx context.Context, c Config, jobs runner.Source[Job]) (runner.Summary
 	return sum, err
 }
 
-// Job is one prediction to grade.
+// Job is one prediction to grade. [Settings.Job] makes it.
 type Job struct {
 	Instance   dataset.Instance
 	Prediction results.Prediction
-	Since      time.Time // when it could be graded; zero: since the pool began
+	Task       *family.Task // how the instance is tested, if nothing makes it untestable
+	Untestable error        // why there is no Task
+	Since      time.Time    // when it could be graded; zero: since the pool began
 }

@@ -132,7 +132,7 @@ func newDesk(t *testing.T) *desk {
 	}
 	t.Cleanup(func() { _ = d.log.Close() })
 	d.config = grading.Config{
-		Dir: d.dir, RunID: "run", Grades: d.log, Boxes: d.boxes, Find: find,
+		Dir: d.dir, RunID: "run", Grades: d.log, Boxes: d.boxes,
 		Pool: runner.Config{Width: runner.NewWidth(2), Retries: runner.Retries{"transient": 1}},
 	}
 	return d
@@ -148,8 +148,10 @@ func find(in dataset.Instance) (*family.Task, error) {
 const baseCommit = "c0ffee12"
 
 func job(id, patch string) grading.Job {
+	in := dataset.Instance{ID: id, Repo: "o/r", BaseCommit: baseCommit}
+	task, err := find(in)
 	return grading.Job{
-		Instance:   dataset.Instance{ID: id, Repo: "o/r", BaseCommit: baseCommit},
+		Instance: in, Task: task, Untestable: err,
 		Prediction: results.Prediction{InstanceID: id, Model: "m", Text: patch, Patch: []byte(patch)},
 	}
 }
@@ -198,11 +200,11 @@ func TestAFailureOfTheEngineIsTriedAgainAndNeverCounts(t *testing.T) {
 
 func TestAPanicEndsOnlyItsPrediction(t *testing.T) {
 	d := newDesk(t)
-	d.config.Find = func(in dataset.Instance) (*family.Task, error) {
+	d.config.Basis = func(in dataset.Instance, _ *family.Task) grades.Basis {
 		if in.ID == "a__1" {
 			panic("a bug")
 		}
-		return find(in)
+		return grades.Basis{}
 	}
 	d.boxes.tests = func(int, dataset.Instance) (vocab.Output, error) { return vocab.Output{}, nil }
 	a, b := job("a__1", patchText), job("b__1", "")
@@ -217,8 +219,8 @@ func TestAPanicEndsOnlyItsPrediction(t *testing.T) {
 
 func TestARowWithoutTestsIsUngradeable(t *testing.T) {
 	d := newDesk(t)
-	d.config.Find = func(in dataset.Instance) (*family.Task, error) { return family.Find(in, family.Options{}) }
 	j := job("a__1", patchText)
+	j.Task, j.Untestable = family.Find(j.Instance, family.Options{})
 	sum, err := d.grade(j)
 	if g := d.latest(j); err != nil || sum.Failed != 1 || g.Verdict != vocab.VerdictUngradeable || !strings.Contains(g.Why, "--parser") {
 		t.Errorf("%+v, %v, %+v; want ungradeable, with what to do", sum, err, g)
@@ -260,11 +262,6 @@ func TestALogWithoutAnIndexIsNotOneWithIt(t *testing.T) {
 	d := newDesk(t)
 	d.boxes.image = "sha256:1"
 	d.config.Cache = &grading.Cache{Dir: t.TempDir()}
-	d.config.Find = func(in dataset.Instance) (*family.Task, error) {
-		task, err := find(in)
-		task.Setup = "pip install -q x"
-		return task, err
-	}
 	ran := 0
 	d.boxes.tests = func(int, dataset.Instance) (vocab.Output, error) {
 		ran++
@@ -274,6 +271,7 @@ func TestALogWithoutAnIndexIsNotOneWithIt(t *testing.T) {
 		return d.boxes.between("FAILED test_a\n"), nil
 	}
 	j := job("a__1", patchText)
+	j.Task.Setup = "pip install -q x"
 	for i, step := range []struct {
 		reaches bool
 		ran     int

@@ -114,8 +114,7 @@ func (w *worker) cross(ctx context.Context, d deciding, code selection.Group, t 
 			return old, nil
 		}
 	}
-	in := w.Tests.WithImage(d.choice.in)
-	e, err := grading.Evidence(ctx, grading.On(w.host), w.Tests.Network, in, t.task, code.Patch, without, w.Tests.Timeout)
+	e, err := grading.Evidence(ctx, grading.On(w.host), w.Tests.Network, d.choice.in, t.task, code.Patch, without, w.Tests.Timeout)
 	if err != nil {
 		return r, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/grade/selection"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
 	"batch.example/batch/results/selections"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
@@ -54,12 +55,13 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 	return job.Work(ctx, drain, v)
 }
 
-// boxes says where the tests run.
+// boxes says where the tests run. The instances get the names of their images.
 func (s *Selecting) boxes(todo []*choice) sandbox.Config {
 	boxes := s.Tests.Sandboxes
 	boxes.LeaveAttempts = true
 	for _, c := range todo {
-		boxes.Instances = append(boxes.Instances, s.Tests.WithImage(c.in))
+		c.in = s.Tests.Job(c.in, results.Prediction{}).Instance
+		boxes.Instances = append(boxes.Instances, c.in)
 	}
 	return boxes
 }
