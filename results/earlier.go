@@ -77,11 +77,16 @@ func attemptIn(path string, r Record) (*journal.History, *Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if h.End == nil {
-		return h, unended(h, r), nil
-	}
-	result, err := resultOf(h)
+	result, err := resultIn(h, r)
 	return h, result, err
+}
+
+// resultIn is the result of an attempt; r is what is known of it where no record ends it.
+func resultIn(h *journal.History, r Record) (*Result, error) {
+	if h.End == nil {
+		return unended(h, r), nil
+	}
+	return resultOf(h)
 }
 
 // keepForeign moves the trajectory of an instance without a journal aside: another tool
@@ -146,29 +151,59 @@ func (s *Store) fillInEarlier(found []*recoveredInstance) {
 // dir has it at this instant, with what m knows hidden; number 0 is the last attempt. It
 // takes no lock and changes nothing. Without such an attempt the error wraps fs.ErrNotExist.
 func WriteTrajectory(w io.Writer, dir, id string, number int, m *mask.Masker) error {
-	if err := checkID(id); err != nil {
+	record, err := recordIn(dir, id, number)
+	if err != nil {
 		return err
+	}
+	h, result, err := attemptIn(JournalPath(dir, id), record)
+	if err != nil {
+		return err
+	}
+	return trajectoryFault(id, writeTrajectory(w, m, h, result))
+}
+
+// ReadTrajectory returns what [WriteTrajectory] writes of the attempt with the history h, which
+// is that of an instance in the run directory dir. Its messages are not indented.
+func ReadTrajectory(dir, id string, h *journal.History, m *mask.Masker) (t *Trajectory, err error) {
+	record, err := recordIn(dir, id, h.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	result, err := resultIn(h, record)
+	if err != nil {
+		return nil, err
+	}
+	err = withReader(h, m, func(from trajectoryReader) error {
+		t, err = from.trajectory(result)
+		return err
+	})
+	return t, trajectoryFault(id, err)
+}
+
+func trajectoryFault(id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.New(fault.KindOf(err), "reading the trajectory of "+id, err)
+}
+
+// recordIn is the record of an attempt, as its journal has it; number 0 is the last attempt.
+func recordIn(dir, id string, number int) (Record, error) {
+	if err := checkID(id); err != nil {
+		return Record{}, err
 	}
 	s := &Store{dir: dir, reading: true, instances: map[string]*instance{}}
 	in, err := s.recoverInstance(id)
 	if err != nil {
-		return err
+		return Record{}, err
 	}
-	path := s.path(id, journalFile)
 	if in == nil {
-		return &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+		return Record{}, &fs.PathError{Op: "read", Path: s.path(id, journalFile), Err: fs.ErrNotExist}
 	}
 	if number == 0 {
 		number = in.number
 	}
 	record, _ := in.recordOf(number)
 	record.InstanceID, record.Attempt = id, number
-	h, result, err := attemptIn(path, record)
-	if err != nil {
-		return err
-	}
-	if err := writeTrajectory(w, m, h, result); err != nil {
-		return fault.New(fault.KindOf(err), "reading the trajectory of "+id, err)
-	}
-	return nil
+	return record, nil
 }

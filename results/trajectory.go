@@ -118,24 +118,63 @@ func (s *Store) writeTrajectory(path string, h *journal.History, r *Result) (err
 	return s.files.WriteUnsynced(path, 0o644, func(w io.Writer) error { return writeTrajectory(w, s.mask, h, r) })
 }
 
-func writeTrajectory(w io.Writer, m *mask.Masker, h *journal.History, r *Result) (err error) {
-	t := trajectoryWriter{w: bufio.NewWriterSize(w, 64<<10), mask: m, history: h}
+func writeTrajectory(w io.Writer, m *mask.Masker, h *journal.History, r *Result) error {
+	return withReader(h, m, func(from trajectoryReader) error {
+		t := trajectoryWriter{trajectoryReader: from, w: bufio.NewWriterSize(w, 64<<10)}
+		return errors.Join(t.write(r), t.w.Flush())
+	})
+}
+
+// trajectoryReader reads the messages of a trajectory from a journal, with their secrets
+// hidden.
+type trajectoryReader struct {
+	mask    *mask.Masker
+	source  *journal.Source
+	history *journal.History
+}
+
+func withReader(h *journal.History, m *mask.Masker, do func(trajectoryReader) error) (err error) {
+	t := trajectoryReader{mask: m, history: h}
 	if len(h.Opened) > 0 { // there is a journal
 		if t.source, err = h.Source(); err != nil {
 			return err
 		}
 		defer t.source.Close()
 	}
-	return errors.Join(t.write(r), t.w.Flush())
+	return do(t)
 }
 
-// trajectoryWriter writes one trajectory as Python's json.dumps(v, indent=2) does,
-// with its secrets hidden.
+func (t trajectoryReader) messages() []json.RawMessage {
+	return slices.Concat(t.history.Messages, t.history.Later)
+}
+
+// trajectory is the whole trajectory, as a file of it is read.
+func (t trajectoryReader) trajectory(r *Result) (*Trajectory, error) {
+	read := &Trajectory{Format: TrajectoryFormat, InstanceID: r.Record.InstanceID}
+	head, err := python.Compact(headOf(t.history, r))
+	if err == nil { // a secret may be in any of its texts
+		err = json.Unmarshal(t.mask.JSON(head), &read.Info)
+	}
+	if err != nil {
+		return nil, fault.New(fault.Bug, "reading a trajectory's head", err)
+	}
+	for _, m := range t.messages() {
+		m, out, err := t.resolve(m)
+		if err == nil && out != nil {
+			m, err = out.in(m)
+		}
+		if err != nil {
+			return nil, err
+		}
+		read.Messages = append(read.Messages, m)
+	}
+	return read, nil
+}
+
+// trajectoryWriter writes one trajectory as Python's json.dumps(v, indent=2) does.
 type trajectoryWriter struct {
-	w       *bufio.Writer
-	mask    *mask.Masker
-	source  *journal.Source
-	history *journal.History
+	trajectoryReader
+	w *bufio.Writer
 }
 
 func (t *trajectoryWriter) write(r *Result) error {
@@ -145,7 +184,7 @@ func (t *trajectoryWriter) write(r *Result) error {
 	}
 	t.text(",\n  \"messages\": [")
 	next := ""
-	for _, m := range slices.Concat(t.history.Messages, t.history.Later) {
+	for _, m := range t.messages() {
 		t.text(next + "\n    ")
 		if err := t.message(m); err != nil {
 			return err
@@ -175,11 +214,12 @@ func (t *trajectoryWriter) value(v any, indent string) error {
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a trajectory", err)
 	}
-	return t.json(text, indent)
+	return t.json(t.mask.JSON(text), indent)
 }
 
+// json writes JSON in which no secret is left.
 func (t *trajectoryWriter) json(text []byte, indent string) error {
-	text, err := python.Indent(t.mask.JSON(text), indent)
+	text, err := python.Indent(text, indent)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a trajectory", err)
 	}
@@ -189,28 +229,69 @@ func (t *trajectoryWriter) json(text []byte, indent string) error {
 
 // message writes a message with what it refers to in its place.
 func (t *trajectoryWriter) message(m json.RawMessage) error {
+	m, out, err := t.resolve(m)
+	switch {
+	case err != nil:
+		return err
+	case out == nil:
+		return t.json(m, "    ")
+	}
+	return t.withOutput(m, out)
+}
+
+// output is what a message's raw_output refers to, with its secrets hidden.
+type output struct {
+	at    span // of the reference
+	text  []byte
+	total int64 // bytes that there were
+	cut   bool  // text has fewer
+}
+
+// resolve puts the provider's answer into the place where the message names it, hides
+// secrets, and reads the output that the message refers to; nil: it refers to none.
+func (t trajectoryReader) resolve(m json.RawMessage) (json.RawMessage, *output, error) {
 	m, err := t.withResponse(m)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	var ref journal.OutputRef
 	at, found := refMember(m, "extra", "raw_output")
-	if !found || !isRef(m[at.from:at.to], &ref) {
-		return t.json(m, "    ")
-	}
+	found = found && isRef(m[at.from:at.to], &ref)
 	// The reference has nothing to hide, and stays where it can be found again; what
 	// is put in its place later must not be hidden in its turn.
 	m = t.mask.JSON(m)
-	at, _ = refMember(m, "extra", "raw_output")
-	output, total, err := t.source.Output(ref)
-	if err != nil {
-		return err
+	if !found {
+		return m, nil, nil
 	}
-	return t.withOutput(m, at, t.mask.Bytes(output), total > int64(len(output)), total)
+	at, _ = refMember(m, "extra", "raw_output")
+	text, total, err := t.source.Output(ref)
+	return m, &output{at, t.mask.Bytes(text), total, total > int64(len(text))}, err
+}
+
+// members are those of the message's extra that have the output: a JSON text, and the base64
+// of bytes that are not UTF-8.
+func (o *output) members(text, encoded string) string {
+	if !utf8.Valid(o.text) {
+		text += `,"raw_output_base64":"` + encoded + `"`
+	}
+	if o.cut {
+		text += `,"output_bytes":` + strconv.FormatInt(o.total, 10)
+	}
+	return text
+}
+
+// in puts the output into its message.
+func (o *output) in(m json.RawMessage) (json.RawMessage, error) {
+	text, err := python.Compact(string(o.text))
+	if err != nil {
+		return nil, err
+	}
+	place := o.members(string(text), base64.StdEncoding.EncodeToString(o.text))
+	return slices.Concat(m[:o.at.from], []byte(place), m[o.at.to:]), nil
 }
 
 // withResponse puts the provider's answer into the place where the message names it.
-func (t *trajectoryWriter) withResponse(m json.RawMessage) (json.RawMessage, error) {
+func (t trajectoryReader) withResponse(m json.RawMessage) (json.RawMessage, error) {
 	var ref struct {
 		Step int `json:"step"`
 	}
@@ -230,26 +311,20 @@ type span struct{ from, to int }
 
 // withOutput writes m, in which no secret is left, with an output, which may be
 // large, at its place.
-func (t *trajectoryWriter) withOutput(m []byte, at span, output []byte, cut bool, total int64) error {
+func (t *trajectoryWriter) withOutput(m []byte, out *output) error {
 	text, encoded := rand.Text(), rand.Text() // stand for what is written by itself
-	place := `"` + text + `"`
-	if !utf8.Valid(output) {
-		place += `,"raw_output_base64":"` + encoded + `"`
-	}
-	if cut {
-		place += `,"output_bytes":` + strconv.FormatInt(total, 10)
-	}
-	rest, err := python.Indent(slices.Concat(m[:at.from], []byte(place), m[at.to:]), "    ")
+	place := out.members(`"`+text+`"`, encoded)
+	rest, err := python.Indent(slices.Concat(m[:out.at.from], []byte(place), m[out.at.to:]), "    ")
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a trajectory", err)
 	}
 	before, rest, _ := bytes.Cut(rest, []byte(text))
 	_, _ = t.w.Write(before)
-	t.inString(output)
+	t.inString(out.text)
 	if before, after, found := bytes.Cut(rest, []byte(encoded)); found {
 		_, _ = t.w.Write(before)
 		e := base64.NewEncoder(base64.StdEncoding, t.w)
-		_, _ = e.Write(output)
+		_, _ = e.Write(out.text)
 		_ = e.Close()
 		rest = after
 	}

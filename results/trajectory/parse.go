@@ -27,6 +27,11 @@ func Parse(text []byte) (*View, error) {
 	} else if t.Messages == nil && t.Format == "" {
 		return nil, fault.Newf(fault.Usage, "it is not a trajectory: it has no member \"messages\"")
 	}
+	return viewOf(&t), nil
+}
+
+// viewOf takes a trajectory apart.
+func viewOf(t *results.Trajectory) *View {
 	v := &View{Instance: t.InstanceID, Info: t.Info, Record: t.Info.Record, Messages: t.Messages}
 	if v.Record != nil {
 		v.Model, v.Attempt, v.Attempts = v.Record.Model, v.Record.Attempt, v.Record.Attempt
@@ -45,7 +50,7 @@ func Parse(text []byte) (*View, error) {
 			s.Rewrites = append(s.Rewrites, w)
 		}
 	}
-	return v, nil
+	return v
 }
 
 // parser takes a conversation apart into steps.

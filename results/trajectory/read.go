@@ -82,13 +82,11 @@ func (s Source) Read(m *mask.Masker) (*View, error) {
 		return nil, err
 	}
 	if v == nil {
-		text, err := s.derive(h, m)
+		t, err := results.ReadTrajectory(s.Dir, s.Instance, h, m)
 		if err != nil {
 			return nil, err
 		}
-		if v, err = Parse(text); err != nil {
-			return nil, err
-		}
+		v = viewOf(t)
 	}
 	if h != nil {
 		v.complete(h, m)
@@ -112,13 +110,6 @@ func (s Source) read(path string, h *journal.History, m *mask.Masker) (*View, er
 	return v, nil
 }
 
-// derive makes the trajectory's text from the attempt's journal.
-func (s Source) derive(h *journal.History, m *mask.Masker) ([]byte, error) {
-	var b bytes.Buffer
-	err := results.WriteTrajectory(&b, s.Dir, s.Instance, h.Attempt, m)
-	return b.Bytes(), err
-}
-
 // Raw is the trajectory's text: the file's where the attempt is over, else what the journal
 // has so far.
 func (s Source) Raw(m *mask.Masker) ([]byte, error) {
@@ -128,9 +119,10 @@ func (s Source) Raw(m *mask.Masker) ([]byte, error) {
 		return nil, err
 	case v != nil:
 		return os.ReadFile(path)
-	default:
-		return s.derive(h, m)
 	}
+	var b bytes.Buffer
+	err = results.WriteTrajectory(&b, s.Dir, s.Instance, h.Attempt, m)
+	return b.Bytes(), err
 }
 
 // Patch is what the attempt submitted, byte for byte, or, where it did not submit, the

@@ -4,6 +4,9 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/python"
 )
 
 // replyIn is the message in a provider's answer, as the provider wrote it: one of chat
@@ -22,7 +25,7 @@ func replyIn(response gjson.Result) gjson.Result {
 func callsIn(m gjson.Result) (calls []string) {
 	for _, path := range []string{"tool_calls.#.function", "parts.#.functionCall", `content.#(type=="tool_use")#`, `output.#(type=="function_call")#`} {
 		for _, c := range m.Get(path).Array() {
-			arguments := c.Get("arguments").String() + c.Get("args").Raw + c.Get("input").Raw
+			arguments := oneLine(c.Get("arguments")) + oneLine(c.Get("args")) + oneLine(c.Get("input"))
 			calls = append(calls, c.Get("name").String()+" "+arguments)
 		}
 	}
@@ -141,11 +144,11 @@ func actionsOf(reply, extra gjson.Result, text string) []Action {
 // argumentsOf is a tool's call in lines: name: value.
 func argumentsOf(arguments gjson.Result) string {
 	if !arguments.IsObject() {
-		return arguments.String()
+		return oneLine(arguments)
 	}
 	var lines []string
 	arguments.ForEach(func(name, value gjson.Result) bool {
-		text := value.String()
+		text := oneLine(value)
 		if strings.Contains(text, "\n") {
 			text = "\n" + text
 		}
@@ -153,6 +156,20 @@ func argumentsOf(arguments gjson.Result) string {
 		return true
 	})
 	return strings.Join(lines, "\n")
+}
+
+var jsonString = lazy.Regexp(`"(?:[^"\\]|\\.)*"`)
+
+// oneLine is a value as text: of a string its content, of an object or a list JSON on one
+// line, in whichever form the file or the journal has it.
+func oneLine(v gjson.Result) string {
+	if !v.IsObject() && !v.IsArray() {
+		return v.String()
+	}
+	return jsonString().ReplaceAllStringFunc(v.Get("@ugly").Raw, func(quoted string) string {
+		text, _ := python.Compact(gjson.Parse(quoted).String()) //nolint:errcheck // a string
+		return string(text)
+	})
 }
 
 // withoutCommand takes a command out of a reply's text, with the fence or the tag around it.
