@@ -24,7 +24,7 @@ type SummaryData struct {
 
 	Records []results.Record  // any order, all attempts; an instance's last one counts
 	Hints   map[string]string // by instance id: what a person can do; may be nil
-	Spent   float64           // US dollars over all attempts ever, see results.Store.Spent
+	Spent   float64           // US dollars over all attempts ever, see results.Reader.Spent
 	Elapsed time.Duration     // of this run; 0 leaves it out
 }
 

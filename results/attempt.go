@@ -288,19 +288,19 @@ func brokenOff(id string, last journal.Record, started time.Time) pastAttempt {
 }
 
 // History is [journal.ReadHistory] of the store's directory.
-func (s *Store) History(id string) (*journal.History, error) {
+func (rd *Reader) History(id string) (*journal.History, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
-	return journal.ReadHistory(s.path(id, journalFile))
+	return journal.ReadHistory(rd.path(id, journalFile))
 }
 
 // Resumable returns the settings of the attempt that [Store.Resume] would resume
 // under the same ones, and whether there is such an attempt.
-func (s *Store) Resumable(id string) (manifest.Settings, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	in := s.instances[id]
+func (rd *Reader) Resumable(id string) (manifest.Settings, bool) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	in := rd.instances[id]
 	if in == nil || !in.state.resumable() {
 		return manifest.Settings{}, false
 	}

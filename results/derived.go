@@ -129,7 +129,7 @@ func (s *Store) flush() error {
 }
 
 // statuses returns the exit status of each instance's last attempt. Those that
-// were reset or interrupted by a crash have none. Store.mu is held.
+// were reset or interrupted by a crash have none. Reader.mu is held.
 func (s *Store) statuses() map[vocab.Status][]string {
 	out := map[vocab.Status][]string{}
 	for id, in := range s.instances {

@@ -43,7 +43,7 @@ func (s *Store) keepEarlier(in *instance) error {
 	return s.writeEarlier(record)
 }
 
-// recordOf returns the record of the attempt of that number. Store.mu is held.
+// recordOf returns the record of the attempt of that number. Reader.mu is held.
 func (in *instance) recordOf(number int) (Record, bool) {
 	for _, p := range in.past {
 		if p.Record.Attempt == number {
@@ -104,13 +104,13 @@ func (s *Store) keepForeign(id string) error {
 
 // sweepEarlier removes what a crash left in the folder of earlier trajectories.
 func (s *Store) sweepEarlier(id string) error {
-	entries, err := os.ReadDir(s.path(id, attemptsDir))
+	names, err := namesIn(s.path(id, attemptsDir))
 	if err != nil {
-		return atomicfile.Fault("reading an instance's folder", err)
+		return err
 	}
-	for _, name := range entryNames(entries) {
+	for _, name := range names {
 		base, _, _ := strings.Cut(strings.TrimPrefix(name, "."), ".json")
-		if err := s.sweep(s.path(id, attemptsDir), []string{name}, base+".json"); err != nil {
+		if err := sweep(s.path(id, attemptsDir), []string{name}, base+".json"); err != nil {
 			return err
 		}
 	}
@@ -159,12 +159,15 @@ func WriteTrajectory(w io.Writer, dir, id string, number int, m *mask.Masker) er
 	if err != nil {
 		return err
 	}
-	return trajectoryFault(id, writeTrajectory(w, m, h, result))
+	if err := writeTrajectory(w, m, h, result); err != nil {
+		return fault.New(fault.KindOf(err), "reading the trajectory of "+id, err)
+	}
+	return nil
 }
 
 // ReadTrajectory returns what [WriteTrajectory] writes of the attempt with the history h, which
 // is that of an instance in the run directory dir. Its messages are not indented.
-func ReadTrajectory(dir, id string, h *journal.History, m *mask.Masker) (t *Trajectory, err error) {
+func ReadTrajectory(dir, id string, h *journal.History, m *mask.Masker) (*Trajectory, error) {
 	record, err := recordIn(dir, id, h.Attempt)
 	if err != nil {
 		return nil, err
@@ -173,18 +176,16 @@ func ReadTrajectory(dir, id string, h *journal.History, m *mask.Masker) (t *Traj
 	if err != nil {
 		return nil, err
 	}
-	err = withReader(h, m, func(from trajectoryReader) error {
-		t, err = from.trajectory(result)
-		return err
-	})
-	return t, trajectoryFault(id, err)
-}
-
-func trajectoryFault(id string, err error) error {
-	if err == nil {
-		return nil
+	source, err := h.Source()
+	if err != nil {
+		return nil, err
 	}
-	return fault.New(fault.KindOf(err), "reading the trajectory of "+id, err)
+	defer source.Close()
+	t, err := trajectoryReader{m, source, h}.trajectory(result)
+	if err != nil {
+		return nil, fault.New(fault.KindOf(err), "reading the trajectory of "+id, err)
+	}
+	return t, nil
 }
 
 // recordIn is the record of an attempt, as its journal has it; number 0 is the last attempt.
@@ -192,13 +193,13 @@ func recordIn(dir, id string, number int) (Record, error) {
 	if err := checkID(id); err != nil {
 		return Record{}, err
 	}
-	s := &Store{dir: dir, reading: true, instances: map[string]*instance{}}
-	in, err := s.recoverInstance(id)
+	rd := newReader(dir)
+	in, err := rd.readInstance(id, rd.journalEnd)
 	if err != nil {
 		return Record{}, err
 	}
 	if in == nil {
-		return Record{}, &fs.PathError{Op: "read", Path: s.path(id, journalFile), Err: fs.ErrNotExist}
+		return Record{}, &fs.PathError{Op: "read", Path: JournalPath(dir, id), Err: fs.ErrNotExist}
 	}
 	if number == 0 {
 		number = in.number

@@ -24,13 +24,13 @@ type foreignInfo struct {
 }
 
 // foreignRecord tells another tool's prediction as a record of attempt 0, and
-// whether it counts as done. Store.mu is held.
-func (s *Store) foreignRecord(p *prediction) (Record, bool) {
+// whether it counts as done. Reader.mu is held.
+func (rd *Reader) foreignRecord(p *prediction) (Record, bool) {
 	f := p.foreign
 	if !f.read {
 		f.read = true
 		if checkID(p.id) == nil {
-			f.info, _ = readTrajectoryInfo(s.trajectoryPath(p.id)) //nolint:errcheck // no trajectory, no status
+			f.info, _ = readTrajectoryInfo(rd.trajectoryPath(p.id)) //nolint:errcheck // no trajectory, no status
 		}
 	}
 	r := Record{

@@ -67,19 +67,19 @@ func (s *Store) Quarantine(text []byte) error {
 
 // readGrades returns all grades and the quarantined instances. What cannot be read is
 // reported once, and no reason to keep the other results back.
-func (s *Store) readGrades() (list []grades.Grade, quarantined []string) {
-	g := &s.grading
+func (rd *Reader) readGrades() (list []grades.Grade, quarantined []string) {
+	g := &rd.grading
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.read {
 		g.read = true
 		var err error
-		if g.outside, err = grades.Quarantined(s.dir); err != nil {
-			s.tellGrading(fmt.Sprintf("no instance counts as quarantined: %v", err))
+		if g.outside, err = grades.Quarantined(rd.dir); err != nil {
+			rd.damaged(fmt.Sprintf("no instance counts as quarantined: %v", err))
 		}
 		if g.log == nil {
-			if g.list, err = grades.Read(s.dir); err != nil {
-				s.tellGrading(fmt.Sprintf("%s, those before the damage: %v", printable.Count(len(g.list), "grade is counted", "grades are counted"), err))
+			if g.list, err = grades.Read(rd.dir); err != nil {
+				rd.damaged(fmt.Sprintf("%s, those before the damage: %v", printable.Count(len(g.list), "grade is counted", "grades are counted"), err))
 			}
 		}
 	}
@@ -89,17 +89,9 @@ func (s *Store) readGrades() (list []grades.Grade, quarantined []string) {
 	return g.list, g.outside
 }
 
-func (s *Store) tellGrading(note string) {
-	if s.lenient {
-		s.tell("%s", note)
-		return
-	}
-	s.log.Load().Warn(note)
-}
-
 // joinGrades gives each record the grade of its prediction.
-func (s *Store) joinGrades(records []Record) {
-	list, quarantined := s.readGrades()
+func (rd *Reader) joinGrades(records []Record) {
+	list, quarantined := rd.readGrades()
 	for i := range records {
 		r := &records[i]
 		r.Grade, r.Resolved = nil, nil
@@ -114,7 +106,7 @@ func (s *Store) joinGrades(records []Record) {
 		p := g.Prediction()
 		byAttempt[grades.Prediction{InstanceID: p.InstanceID, Attempt: p.Attempt}] = latest[p]
 	}
-	standing := s.standing()
+	standing := rd.standing()
 	for i := range records {
 		r := &records[i]
 		p := grades.Prediction{InstanceID: r.InstanceID, Attempt: r.Attempt}
@@ -142,14 +134,14 @@ type standingPrediction struct {
 	number  int    // of the instance's last attempt
 }
 
-func (s *Store) standing() map[string]standingPrediction {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (rd *Reader) standing() map[string]standingPrediction {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
 	all := map[string]standingPrediction{}
-	for id, in := range s.instances {
+	for id, in := range rd.instances {
 		all[id] = standingPrediction{number: in.number}
 	}
-	for id, p := range s.preds.entries {
+	for id, p := range rd.preds.entries {
 		e := all[id]
 		e.known, e.foreign, e.patch = true, p.foreign != nil, p.patch
 		all[id] = e
@@ -158,11 +150,11 @@ func (s *Store) standing() map[string]standingPrediction {
 }
 
 // patchDigests are [Snapshot.Patches].
-func (s *Store) patchDigests() map[string]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	digests := make(map[string]string, len(s.preds.entries))
-	for id, p := range s.preds.entries {
+func (rd *Reader) patchDigests() map[string]string {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	digests := make(map[string]string, len(rd.preds.entries))
+	for id, p := range rd.preds.entries {
 		digests[id] = p.patch
 	}
 	return digests

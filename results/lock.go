@@ -132,9 +132,9 @@ func ownerIn(text []byte) string {
 }
 
 // tellDead reports that the last owner did not give the directory up; "" is none.
-func (s *Store) tellDead(owner string) {
+func (rd *Reader) tellDead(owner string) {
 	if owner != "" {
-		s.tell("the last run (%s) crashed or was killed", OwnerInWords(owner))
+		rd.tell("the last run (%s) crashed or was killed", OwnerInWords(owner))
 	}
 }
 

@@ -39,21 +39,21 @@ func (p Prediction) WithText() Prediction {
 
 // Predictions returns the predictions of instances with one of the ids, in the order of
 // preds.json; nil ids means all of them that can be used. Of one that is named and cannot be
-// used, it returns the Usage fault of [Store.Fit].
-func (s *Store) Predictions(ids []string) ([]Prediction, error) {
-	s.mu.Lock()
-	entries := s.preds.of(ids)
+// used, it returns the Usage fault of [Reader.Fit].
+func (rd *Reader) Predictions(ids []string) ([]Prediction, error) {
+	rd.mu.Lock()
+	entries := rd.preds.of(ids)
 	if ids == nil {
-		entries = slices.DeleteFunc(s.preds.ordered(), func(e *prediction) bool { return e.unfit() != nil })
+		entries = slices.DeleteFunc(rd.preds.ordered(), func(e *prediction) bool { return e.unfit() != nil })
 	}
 	own := make([]Record, len(entries))
 	for i, e := range entries {
-		own[i] = s.own(e)
+		own[i] = rd.own(e)
 	}
-	s.mu.Unlock()
+	rd.mu.Unlock()
 	var list []Prediction
 	for i, e := range entries {
-		p, err := s.prediction(e, own[i])
+		p, err := rd.prediction(e, own[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63,25 +63,25 @@ func (s *Store) Predictions(ids []string) ([]Prediction, error) {
 }
 
 // own is the record of the attempt that made the prediction; zero if another tool did.
-// Store.mu is held.
-func (s *Store) own(e *prediction) Record {
-	if in := s.instances[e.id]; e.foreign == nil && in != nil && in.state == final {
+// Reader.mu is held.
+func (rd *Reader) own(e *prediction) Record {
+	if in := rd.instances[e.id]; e.foreign == nil && in != nil && in.state == final {
 		return in.past[len(in.past)-1].Record
 	}
 	return Record{}
 }
 
 // Stands reports whether a prediction is the one that preds.json has for its instance.
-func (s *Store) Stands(p grades.Prediction) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.preds.get(p.InstanceID)
-	return e != nil && e.patch == p.Patch && s.own(e).Attempt == p.Attempt
+func (rd *Reader) Stands(p grades.Prediction) bool {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	e := rd.preds.get(p.InstanceID)
+	return e != nil && e.patch == p.Patch && rd.own(e).Attempt == p.Attempt
 }
 
-func (s *Store) prediction(e *prediction, r Record) (Prediction, error) {
+func (rd *Reader) prediction(e *prediction, r Record) (Prediction, error) {
 	if e.unfit() != nil {
-		return Prediction{}, s.unfit(e)
+		return Prediction{}, rd.unfit(e)
 	}
 	text, err := e.text()
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Store) prediction(e *prediction, r Record) (Prediction, error) {
 	if r.Salvaged {
 		name = e.id + ".salvaged.patch"
 	}
-	exact, err := os.ReadFile(s.path(e.id, name))
+	exact, err := os.ReadFile(rd.path(e.id, name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Prediction{}, atomicfile.Fault("reading a patch", err)
 	}
@@ -110,20 +110,20 @@ func (s *Store) prediction(e *prediction, r Record) (Prediction, error) {
 // Fit returns a Usage fault if preds.json has an entry for one of the instances that cannot be
 // used as a prediction, such as one whose patch is a list. To run the instance would replace
 // what somebody may have paid for.
-func (s *Store) Fit(ids []string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.preds.of(ids) {
+func (rd *Reader) Fit(ids []string) error {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	for _, e := range rd.preds.of(ids) {
 		if e.unfit() != nil {
-			return s.unfit(e)
+			return rd.unfit(e)
 		}
 	}
 	return nil
 }
 
 // unfit is the fault of an entry that cannot be used.
-func (s *Store) unfit(e *prediction) error {
-	return swebench.PredictionsFault(filepath.Join(s.dir, predsFile), "", fmt.Errorf("%w, in the entry of %s", e.unfit(), e.id)).
+func (rd *Reader) unfit(e *prediction) error {
+	return swebench.PredictionsFault(filepath.Join(rd.dir, predsFile), "", fmt.Errorf("%w, in the entry of %s", e.unfit(), e.id)).
 		WithHint("correct the entry, or remove it to have the instance run")
 }
 
@@ -137,13 +137,13 @@ func (e *prediction) unfit() error {
 
 // Repeated returns how often preds.json had the instances that it had more than once when it
 // was read. The last entry counts.
-func (s *Store) Repeated() map[string]int { return maps.Clone(s.preds.times) }
+func (rd *Reader) Repeated() map[string]int { return maps.Clone(rd.preds.times) }
 
 // asText returns a patch as text, without the bytes that are not UTF-8.
 func asText(patch []byte) string { return strings.ToValidUTF8(string(patch), "\uFFFD") }
 
 // Import adds other tools' predictions, by their Patch, to preds.json, durably. Those that
-// stand there stay: what [Store.CanImport] refuses is not imported, and nothing is changed
+// stand there stay: what [Reader.CanImport] refuses is not imported, and nothing is changed
 // then. A patch that is not UTF-8 is kept in the instance's folder too.
 func (s *Store) Import(list []Prediction) error {
 	if err := s.check("importing predictions"); err != nil {
@@ -171,23 +171,23 @@ func (s *Store) Import(list []Prediction) error {
 // CanImport refuses, as a Usage fault, to import into a directory with attempts of its own,
 // to replace a prediction that stands there by another one, and to mix those of different
 // models.
-func (s *Store) CanImport(list []Prediction) error {
-	s.mu.Lock()
-	attempts := slices.Sorted(maps.Keys(s.instances))
-	s.mu.Unlock()
+func (rd *Reader) CanImport(list []Prediction) error {
+	rd.mu.Lock()
+	attempts := slices.Sorted(maps.Keys(rd.instances))
+	rd.mu.Unlock()
 	refuse := func(format string, args ...any) error {
-		return fault.Newf(fault.Usage, "%s "+format, append([]any{s.dir}, args...)...).WithHint("choose another directory with -o")
+		return fault.Newf(fault.Usage, "%s "+format, append([]any{rd.dir}, args...)...).WithHint("choose another directory with -o")
 	}
 	if len(attempts) > 0 {
 		return refuse("has attempts of its own, such as at %s", attempts[0])
 	}
-	standing, err := s.Predictions(nil)
+	standing, err := rd.Predictions(nil)
 	if err != nil {
 		return err
 	}
 	models, patches := map[string]bool{}, map[string][]byte{}
 	for _, in := range list {
-		if err := s.Fit([]string{in.InstanceID}); err != nil {
+		if err := rd.Fit([]string{in.InstanceID}); err != nil {
 			return err
 		}
 		models[in.Model], patches[in.InstanceID] = true, in.Patch

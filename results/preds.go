@@ -118,44 +118,38 @@ func loadPrediction(in swebench.Prediction) *prediction {
 }
 
 // matchPredictions holds preds.json against the journals. An entry that equals
-// its journal's is batch's own; one that is missing, or has been emptied, is put back;
+// its journal's is batch's own; one that is missing, or has been emptied, is restored;
 // any other that differs was written by somebody else after us, and stands.
-func (s *Store) matchPredictions(found []*recoveredInstance) (restored bool, err error) {
+func (rd *Reader) matchPredictions(found []*recoveredInstance) (restored int, err error) {
 	slices.SortFunc(found, func(a, b *recoveredInstance) int {
 		if c := a.tail.Last.Time.Compare(b.tail.Last.Time); c != 0 {
 			return c
 		}
 		return strings.Compare(a.id, b.id)
 	})
-	count := 0
 	for _, r := range found {
-		entry := s.preds.get(r.id)
+		entry := rd.preds.get(r.id)
 		switch {
 		case r.digest == "":
 		case entry == nil, entry.digest != r.digest && entry.foreign.patchBytes == 0:
-			if entry, err = s.journalledPrediction(r); err != nil {
+			if entry, err = rd.journalledPrediction(r); err != nil {
 				return restored, err
 			}
-			s.preds.set(entry)
-			count++
+			rd.preds.set(entry)
+			restored++
 		case entry.digest == r.digest:
 			entry.foreign = nil
 		}
 	}
-	if count > 0 {
-		missing := printable.Count(count, "missing prediction", "missing predictions")
-		if s.reading {
-			s.tell("%s: %s will be put back from the journals by the next run", predsFile, missing)
-		} else {
-			s.tell("%s: put back %s from the journals; to run an instance again, use `batch retry`", predsFile, missing)
-		}
-	}
-	return count > 0, nil
+	return restored, nil
 }
 
+// missing counts predictions that preds.json had lost.
+func missing(n int) string { return printable.Count(n, "missing prediction", "missing predictions") }
+
 // journalledPrediction reads the record that stands before the end record.
-func (s *Store) journalledPrediction(r *recoveredInstance) (*prediction, error) {
-	path := s.path(r.id, journalFile)
+func (rd *Reader) journalledPrediction(r *recoveredInstance) (*prediction, error) {
+	path := rd.path(r.id, journalFile)
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, atomicfile.Fault("opening a journal", err)

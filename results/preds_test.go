@@ -192,8 +192,9 @@ func TestAPredictionsFileThatCannotBeReadIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, c.text, dir, "preds.json")
-			for _, o := range []results.Options{{ReadOnly: true}, {}} {
-				_, err := results.Open(dir, o)
+			_, looked := results.Look(dir)
+			_, opened := results.Open(dir, results.Options{})
+			for _, err := range []error{looked, opened} {
 				if fault.KindOf(err) != fault.Usage || !strings.Contains(fmt.Sprint(err), c.want) || fault.HintOf(err) == "" {
 					t.Errorf("got %v (hint %q), want a Usage fault with %q", err, fault.HintOf(err), c.want)
 				}

@@ -73,7 +73,7 @@ func (s *Store) Put(_ context.Context, r *Result) (*Prediction, error) {
 	return r.made(), nil
 }
 
-// made is the prediction that [Store.Predictions] reads of a result that was put.
+// made is the prediction that [Reader.Predictions] reads of a result that was put.
 func (r *Result) made() *Prediction {
 	p := &Prediction{InstanceID: r.Record.InstanceID, Attempt: r.Record.Attempt, Model: r.Record.Model, Text: r.Prediction}
 	exact := r.Submission

@@ -13,8 +13,11 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -22,8 +25,8 @@ import (
 type Snapshot struct {
 	Dir      string
 	Manifest *manifest.Manifest // nil when there is none that can be read
-	Records  []Record           // as of Store.Records; a running attempt's status is "Running"
-	Spent    float64            // as of Store.Spent
+	Records  []Record           // as of Reader.Records; a running attempt's status is "Running"
+	Spent    float64            // as of Reader.Spent
 	Notes    []string           // what is damaged, or left over from a crash, in words
 
 	// Patches are the digests (SHA-256) of the predicted patches by instance id; an
@@ -50,57 +53,119 @@ func Read(dir string) (*Snapshot, error) {
 	} else if err == nil && !info.IsDir() {
 		return nil, NotARun(dir, "it is a file")
 	}
-	s := &Store{dir: filepath.Clean(dir), reading: true, lenient: true, instances: map[string]*instance{}}
-	owner, err := os.ReadFile(filepath.Join(s.dir, lockFile))
+	rd := newReader(filepath.Clean(dir))
+	rd.damaged = func(note string) { rd.tell("%s", note) }
+	owner, err := os.ReadFile(filepath.Join(rd.dir, lockFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.Host, "reading the run directory", err).WithHint("make it readable for this user")
 	}
-	snap := &Snapshot{Dir: s.dir, Owner: ownerIn(owner)}
+	snap := &Snapshot{Dir: rd.dir, Owner: ownerIn(owner)}
 	if isDead(snap.Owner) {
-		s.tellDead(snap.Owner)
+		rd.tellDead(snap.Owner)
 		snap.Owner = ""
 	}
-	if snap.Manifest, err = manifest.Read(s.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.tell("%v", err)
+	if snap.Manifest, err = manifest.Read(rd.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		rd.tell("%v", err)
 	}
-	if _, err := s.recover(); err != nil {
+	if err := rd.readLeniently(snap); err != nil {
 		return nil, err
 	}
-	snap.Records, snap.Spent, snap.Patches = s.Records(), s.Spent(), s.patchDigests()
-	snap.Notes = s.recovered
+	snap.Records, snap.Spent, snap.Patches = rd.Records(), rd.Spent(), rd.patchDigests()
+	snap.Notes = rd.recovered
 	if mixed := MixedIn(snap).Note(); mixed != "" {
 		snap.Notes = append(snap.Notes, mixed)
 	}
-	snap.unreadable = s.unreadable
 	if snap.Manifest == nil && len(snap.Records) == 0 {
 		return nil, NotARun(dir, "it has neither a manifest.json nor a result")
 	}
-	_, err = os.Stat(grades.Path(s.dir))
+	_, err = os.Stat(grades.Path(rd.dir))
 	snap.GradingBegan = err == nil
 	if snap.Owner != "" {
-		snap.markRunning(s)
+		snap.markRunning(rd)
 	}
 	return snap, nil
 }
 
-// look is Open with [Options.ReadOnly].
-func look(dir string, o Options) (*Store, error) {
-	s := &Store{dir: dir, mask: o.Mask, reading: true, closed: true, instances: map[string]*instance{}}
-	s.SetLog(o.Log)
-	exists, err := checkDir(dir)
-	if err != nil || !exists {
-		return s, dirFault(err)
+// readLeniently reads what can be read, and reports the rest.
+func (rd *Reader) readLeniently(snap *Snapshot) error {
+	entries, err := rd.entries()
+	if err != nil {
+		return err
 	}
-	if err := checkLockFile(dir); err != nil {
+	_, restored, err := rd.load(entries, reading{
+		predictions: func(about swebench.About, err error) error {
+			if err != nil {
+				rd.tell("%s, up to there, %s counted: %v", predsFile,
+					printable.Count(len(rd.preds.entries), "prediction is", "predictions are"), err)
+			} else if form := lostForm(about); form != "" {
+				rd.tell("%s %s", predsFile, form)
+			}
+			return nil
+		},
+		journal: rd.journalEnd,
+		unreadable: func(id string, err error) {
+			snap.unreadable = append(snap.unreadable, id)
+			counted := "it is counted as not run"
+			if rd.preds.get(id) != nil {
+				counted = "its prediction in preds.json is counted"
+			}
+			rd.tell("%s: its journal cannot be read; %s: %v", id, counted, err)
+		},
+	})
+	rd.tellRestored(restored)
+	return err
+}
+
+// Look reads a directory as [Open] would find it, and refuses what Open would refuse, but
+// takes no lock and changes nothing. A directory that does not exist is empty.
+func Look(dir string) (*Reader, error) {
+	rd := newReader(filepath.Clean(dir))
+	exists, err := checkDir(rd.dir)
+	if err != nil || !exists {
+		return rd, dirFault(err)
+	}
+	if err := checkLockFile(rd.dir); err != nil {
 		return nil, atomicfile.Fault("locking the output directory", err)
 	}
-	dead, err := probeLock(dir)
+	dead, err := probeLock(rd.dir)
 	if err != nil {
 		return nil, err
 	}
-	s.tellDead(dead)
-	_, err = s.recover()
-	return s, err
+	rd.tellDead(dead)
+	entries, err := rd.entries()
+	if err != nil {
+		return nil, err
+	}
+	_, restored, err := rd.load(entries, reading{
+		predictions: func(about swebench.About, err error) error {
+			if form := lostForm(about); err == nil && form != "" {
+				rd.tell("%s %s: the next run writes it in its own form and keeps the original", predsFile, form)
+			}
+			return err
+		},
+		journal: rd.lookAt,
+	})
+	rd.tellRestored(restored)
+	return rd, err
+}
+
+// tellRestored says what is missing in preds.json.
+func (rd *Reader) tellRestored(n int) {
+	if n > 0 {
+		rd.tell("%s: %s will be put back from the journals by the next run", predsFile, missing(n))
+	}
+}
+
+// lookAt finds the end of a journal, and refuses a folder that [Open] could not sweep.
+func (rd *Reader) lookAt(id string) (journal.Tail, error) {
+	names, err := namesIn(rd.path(id, ""))
+	if err == nil && slices.Contains(names, attemptsDir) {
+		_, err = namesIn(rd.path(id, attemptsDir))
+	}
+	if err != nil || !slices.Contains(names, journalFile) {
+		return journal.Tail{}, err
+	}
+	return rd.journalEnd(id)
 }
 
 // checkDir reports whether a directory exists. The error is the one that making it would
@@ -143,10 +208,10 @@ func cannotWrite(op, path, target string) error {
 }
 
 // markRunning gives the open attempts of a run that is still running their status.
-func (snap *Snapshot) markRunning(s *Store) {
+func (snap *Snapshot) markRunning(rd *Reader) {
 	for i := range snap.Records {
 		r := &snap.Records[i]
-		if in := s.instances[r.InstanceID]; in != nil && in.state.brokenOff() && r.Attempt == in.number {
+		if in := rd.instances[r.InstanceID]; in != nil && in.state.brokenOff() && r.Attempt == in.number {
 			r.Status = vocab.StatusRunning
 		}
 	}

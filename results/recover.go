@@ -10,63 +10,89 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/journal"
+	"batch.example/batch/swebench"
 )
 
-// recover reads the directory and puts in order what crashed runs left. It
-// reports whether the derived files need to be written again.
-func (s *Store) recover() (changed bool, err error) {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return false, atomicfile.Fault("reading the output directory", err)
+// reading is what is done with what is found in a run directory, as it is read.
+type reading struct {
+	predictions func(swebench.About, error) error     // with preds.json, or why it cannot be read
+	journal     func(id string) (journal.Tail, error) // to find the end of an instance's; zero: there is no journal
+	unreadable  func(id string, err error)            // with an instance that cannot be read; nil: the directory is refused
+}
+
+// load reads the directory. restored counts the predictions that preds.json had lost.
+func (rd *Reader) load(entries []os.DirEntry, how reading) (found []*recoveredInstance, restored int, err error) {
+	if err := rd.loadPredictions(entries, how.predictions); err != nil {
+		return nil, 0, err
 	}
-	err = s.sweep(s.dir, entryNames(entries), predsFile, statusesFile, parquetFile, manifestFile)
-	if err != nil {
-		return false, err
-	}
-	if changed, err = s.loadPredictions(entries); err != nil {
-		return false, err
-	}
-	var found []*recoveredInstance
 	for _, e := range entries {
 		if !e.IsDir() || checkID(e.Name()) != nil {
 			continue
 		}
-		r, err := s.recoverInstance(e.Name())
-		if err != nil && s.lenient {
-			s.tellUnreadable(e.Name(), err)
-			continue
+		r, err := rd.readInstance(e.Name(), how.journal)
+		if err != nil && how.unreadable == nil {
+			return nil, 0, err
 		}
 		if err != nil {
-			return false, err
-		}
-		if r != nil {
+			how.unreadable(e.Name(), err)
+		} else if r != nil {
 			found = append(found, r)
 		}
 	}
-	restored, err := s.matchPredictions(found)
-	if err == nil && !s.reading {
-		s.fillIn(found)
-	}
-	return changed || restored, err
+	restored, err = rd.matchPredictions(found)
+	return found, restored, err
 }
 
-// tellUnreadable says what of an instance is counted although its journal cannot be read.
-func (s *Store) tellUnreadable(id string, err error) {
-	s.unreadable = append(s.unreadable, id)
-	counted := "it is counted as not run"
-	if s.preds.get(id) != nil {
-		counted = "its prediction in preds.json is counted"
+// entries are the directory's.
+func (rd *Reader) entries() ([]os.DirEntry, error) {
+	entries, err := os.ReadDir(rd.dir)
+	return entries, atomicfile.Fault("reading the output directory", err)
+}
+
+// recover reads the directory and puts in order what crashed runs left. It
+// reports whether the derived files need to be written again.
+func (s *Store) recover() (changed bool, err error) {
+	entries, err := s.entries()
+	if err != nil {
+		return false, err
 	}
-	s.tell("%s: its journal cannot be read; %s: %v", id, counted, err)
+	if err := sweep(s.dir, entryNames(entries), predsFile, statusesFile, parquetFile, manifestFile); err != nil {
+		return false, err
+	}
+	bare := map[string]bool{}
+	found, restored, err := s.load(entries, reading{
+		predictions: func(about swebench.About, err error) error {
+			if err == nil {
+				changed, err = s.keepOriginal(about)
+			}
+			return err
+		},
+		journal: func(id string) (journal.Tail, error) {
+			names, err := s.sweepInstance(id)
+			if err != nil || !slices.Contains(names, journalFile) {
+				return journal.Tail{}, err
+			}
+			bare[id] = !slices.ContainsFunc(derivedFiles(id), func(name string) bool { return slices.Contains(names, name) })
+			return s.recoverJournal(id)
+		},
+	})
+	if err != nil {
+		return changed, err
+	}
+	if restored > 0 {
+		s.tell("%s: put back %s from the journals; to run an instance again, use `batch retry`", predsFile, missing(restored))
+	}
+	s.fillIn(found, bare)
+	return changed || restored > 0, nil
 }
 
 // fillIn derives the files of instances that have a journal and none of them: it was
 // written elsewhere, and shipped alone. Where one is there, it may tell more than the
 // journal does, which has not always held all.
-func (s *Store) fillIn(found []*recoveredInstance) {
+func (s *Store) fillIn(found []*recoveredInstance, bare map[string]bool) {
 	var ids []string
 	for _, r := range found {
-		if r.bare && r.tail.Last.Type == journal.TypeEnd {
+		if bare[r.id] && r.tail.Last.Type == journal.TypeEnd {
 			ids = append(ids, r.id)
 		}
 	}
@@ -82,15 +108,12 @@ func entryNames(entries []os.DirEntry) []string {
 	return names
 }
 
-func (s *Store) sweep(dir string, names []string, bases ...string) error {
-	if s.reading {
-		return nil
-	}
+func sweep(dir string, names []string, bases ...string) error {
 	return atomicfile.Fault("removing leftovers of a crashed run", atomicfile.Sweep(dir, names, bases...))
 }
 
-func (s *Store) tell(format string, args ...any) {
-	s.recovered = append(s.recovered, fmt.Sprintf(format, args...))
+func (rd *Reader) tell(format string, args ...any) {
+	rd.recovered = append(rd.recovered, fmt.Sprintf(format, args...))
 }
 
 // recoveredInstance is what the end of an instance's journal says.
@@ -98,7 +121,6 @@ type recoveredInstance struct {
 	*instance
 	tail   journal.Tail
 	digest string // of the prediction that the journal holds
-	bare   bool   // none of its derived files is beside the journal
 }
 
 // derivedFiles are the names of an instance's files that follow from its journal.
@@ -106,43 +128,40 @@ func derivedFiles(id string) []string {
 	return []string{id + ".patch", id + ".salvaged.patch", trajectoryFile(id)}
 }
 
-// recoverInstance returns nil for a folder without a journal.
-func (s *Store) recoverInstance(id string) (*recoveredInstance, error) {
-	bare := false
-	if !s.lenient { // Read changes nothing; Options.ReadOnly refuses what Open cannot sweep
-		names, err := s.sweepInstance(id)
-		if err != nil || !slices.Contains(names, journalFile) {
-			return nil, err
-		}
-		bare = !slices.ContainsFunc(derivedFiles(id), func(name string) bool { return slices.Contains(names, name) })
-	}
-	tail, err := s.recoverJournal(id)
+// readInstance returns nil for a folder without a journal.
+func (rd *Reader) readInstance(id string, end func(id string) (journal.Tail, error)) (*recoveredInstance, error) {
+	tail, err := end(id)
 	if err != nil || tail.Last.Seq == 0 {
 		return nil, err
 	}
-	r := &recoveredInstance{instance: &instance{id: id, number: tail.Last.Attempt}, tail: tail, bare: bare}
-	if err := s.readHistory(r); err != nil {
-		return nil, fault.New(fault.KindOf(err), "reading "+s.path(id, journalFile), err)
+	r := &recoveredInstance{instance: &instance{id: id, number: tail.Last.Attempt}, tail: tail}
+	if err := rd.readHistory(r); err != nil {
+		return nil, fault.New(fault.KindOf(err), "reading "+rd.path(id, journalFile), err)
 	}
-	s.instances[id] = r.instance
+	rd.instances[id] = r.instance
 	for i := range r.past {
 		p := &r.past[i]
 		p.countHeld()
-		s.spent += p.Spent
-		s.held += p.Record.Held
+		rd.spent += p.Spent
+		rd.held += p.Record.Held
 	}
 	return r, nil
+}
+
+// journalEnd finds the last whole record of an instance's journal. What follows it may be a
+// record that is being written.
+func (rd *Reader) journalEnd(id string) (journal.Tail, error) {
+	return journal.ReadTail(rd.path(id, journalFile))
 }
 
 // sweepInstance removes what a crashed run left in an instance's folder, and returns the names
 // that were in it.
 func (s *Store) sweepInstance(id string) ([]string, error) {
-	entries, err := os.ReadDir(s.path(id, ""))
+	names, err := namesIn(s.path(id, ""))
 	if err != nil {
-		return nil, atomicfile.Fault("reading an instance's folder", err)
+		return nil, err
 	}
-	names := entryNames(entries)
-	if err := s.sweep(s.path(id, ""), names, derivedFiles(id)...); err != nil {
+	if err := sweep(s.path(id, ""), names, derivedFiles(id)...); err != nil {
 		return nil, err
 	}
 	if slices.Contains(names, attemptsDir) {
@@ -151,15 +170,19 @@ func (s *Store) sweepInstance(id string) ([]string, error) {
 	return names, err
 }
 
+// namesIn are the names in an instance's folder, or in a folder of it.
+func namesIn(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	return entryNames(entries), atomicfile.Fault("reading an instance's folder", err)
+}
+
 // recoverJournal finds the last whole record and cuts off what follows it.
 func (s *Store) recoverJournal(id string) (journal.Tail, error) {
 	path := s.path(id, journalFile)
-	tail, err := journal.ReadTail(path)
+	tail, err := s.journalEnd(id)
 	switch {
-	case err != nil:
+	case err != nil || tail.Torn == 0:
 		return tail, err
-	case tail.Torn == 0, s.reading: // what is torn may be a record that is being written
-		return tail, nil
 	case tail.Last.Seq == 0:
 		// Batch wrote nothing in it, so cutting it would empty another program's file.
 		aside, err := s.files.MoveAside(path)
@@ -177,7 +200,7 @@ func (s *Store) recoverJournal(id string) (journal.Tail, error) {
 
 // readHistory fills in the attempts, from the last record alone where that
 // closes one, else from the record that opened the crashed attempt.
-func (s *Store) readHistory(r *recoveredInstance) error {
+func (rd *Reader) readHistory(r *recoveredInstance) error {
 	switch last := r.tail.Last; last.Type {
 	case journal.TypeEnd:
 		var d endData
@@ -187,7 +210,7 @@ func (s *Store) readHistory(r *recoveredInstance) error {
 		r.past = append(d.Earlier, d.pastAttempt)
 		r.state, r.digest = stateAfter(d.Record), d.Prediction
 		if r.state.resumable() {
-			first, err := s.attemptRecord(r)
+			first, err := rd.attemptRecord(r)
 			if err != nil {
 				return err
 			}
@@ -202,12 +225,12 @@ func (s *Store) readHistory(r *recoveredInstance) error {
 		r.past = d.Earlier
 		return nil
 	default:
-		return s.readCrashed(r)
+		return rd.readCrashed(r)
 	}
 }
 
-func (s *Store) readCrashed(r *recoveredInstance) error {
-	first, err := s.attemptRecord(r)
+func (rd *Reader) readCrashed(r *recoveredInstance) error {
+	first, err := rd.attemptRecord(r)
 	if err != nil {
 		return err
 	}
@@ -217,8 +240,8 @@ func (s *Store) readCrashed(r *recoveredInstance) error {
 }
 
 // attemptRecord reads the record that opened the last attempt.
-func (s *Store) attemptRecord(r *recoveredInstance) (*attemptData, error) {
-	f, err := os.Open(s.path(r.id, journalFile))
+func (rd *Reader) attemptRecord(r *recoveredInstance) (*attemptData, error) {
+	f, err := os.Open(rd.path(r.id, journalFile))
 	if err != nil {
 		return nil, atomicfile.Fault("opening a journal", err)
 	}

@@ -109,7 +109,7 @@ func JournalPath(dir, id string) string { return filepath.Join(dir, id, journalF
 
 func trajectoryFile(id string) string { return id + ".traj.json" }
 
-func (s *Store) trajectoryPath(id string) string { return TrajectoryPath(s.dir, id) }
+func (rd *Reader) trajectoryPath(id string) string { return TrajectoryPath(rd.dir, id) }
 
 // writeTrajectory replaces the trajectory at path: its head is r's, its messages
 // are those in the journal, one after the other, so that no more than one output is
@@ -119,10 +119,15 @@ func (s *Store) writeTrajectory(path string, h *journal.History, r *Result) (err
 }
 
 func writeTrajectory(w io.Writer, m *mask.Masker, h *journal.History, r *Result) error {
-	return withReader(h, m, func(from trajectoryReader) error {
-		t := trajectoryWriter{trajectoryReader: from, w: bufio.NewWriterSize(w, 64<<10)}
-		return errors.Join(t.write(r), t.w.Flush())
-	})
+	t := trajectoryWriter{trajectoryReader: trajectoryReader{mask: m, history: h}, w: bufio.NewWriterSize(w, 64<<10)}
+	if len(h.Opened) > 0 { // there is a journal
+		var err error
+		if t.source, err = h.Source(); err != nil {
+			return err
+		}
+		defer t.source.Close()
+	}
+	return errors.Join(t.write(r), t.w.Flush())
 }
 
 // trajectoryReader reads the messages of a trajectory from a journal, with their secrets
@@ -131,17 +136,6 @@ type trajectoryReader struct {
 	mask    *mask.Masker
 	source  *journal.Source
 	history *journal.History
-}
-
-func withReader(h *journal.History, m *mask.Masker, do func(trajectoryReader) error) (err error) {
-	t := trajectoryReader{mask: m, history: h}
-	if len(h.Opened) > 0 { // there is a journal
-		if t.source, err = h.Source(); err != nil {
-			return err
-		}
-		defer t.source.Close()
-	}
-	return do(t)
 }
 
 func (t trajectoryReader) messages() []json.RawMessage {

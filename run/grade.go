@@ -73,7 +73,7 @@ func (r *Run) planGrading(ctx context.Context, plan *Plan, list []grades.Grade) 
 			p.Instances = append(p.Instances, in.Instance)
 		}
 	}
-	planned, err := p.Plan(ctx, r.store, list)
+	planned, err := p.Plan(ctx, r.read, list)
 	var jobs []grading.Job
 	for _, j := range planned {
 		if !j.Keep {

@@ -47,7 +47,7 @@ func (r *Run) masked(m *manifest.Manifest) *manifest.Manifest {
 // checkManifest refuses to mix results of different settings in one directory. It
 // copies into m what the directory's manifest says about earlier runs.
 func (r *Run) checkManifest(m *manifest.Manifest) error {
-	old, ok := r.store.Manifest()
+	old, ok := r.read.Manifest()
 	if !ok {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (r *Run) replacesAll() bool {
 	for _, in := range r.Instances {
 		selected[in.ID] = r.Redo
 	}
-	return !slices.ContainsFunc(r.store.Records(), func(rec results.Record) bool {
+	return !slices.ContainsFunc(r.read.Records(), func(rec results.Record) bool {
 		return rec.Outcome.Final() && !selected[rec.InstanceID]
 	})
 }

@@ -58,12 +58,11 @@ func (p *Plan) Count(a Action) int {
 // NewPlan returns what a run would do. It refuses what [Open] refuses, but takes no
 // lock, and writes nothing.
 func NewPlan(ctx context.Context, c Config) (*Plan, error) {
-	c.Store.ReadOnly = true
 	r, err := newRun(c)
 	if err != nil {
 		return nil, err
 	}
-	if r.store, err = results.Open(c.Output, c.Store); err != nil {
+	if r.read, err = results.Look(c.Output); err != nil {
 		return nil, err
 	}
 	plan, err := r.makePlan()
@@ -74,7 +73,7 @@ func NewPlan(ctx context.Context, c Config) (*Plan, error) {
 		if p.Action != Resume {
 			continue
 		}
-		if h, err := r.store.History(p.ID); err == nil && h.Container != nil { // otherwise the attempt will report the error
+		if h, err := r.read.History(p.ID); err == nil && h.Container != nil { // otherwise the attempt will report the error
 			plan.Instances[i].Container = h.Container.Container
 		}
 	}
@@ -106,7 +105,7 @@ func (p *Plan) Look(ctx context.Context, c Config) (*sandbox.Found, error) {
 // makePlan compares the directory with the selected instances, and decides what to do with
 // each.
 func (r *Run) makePlan() (*Plan, error) {
-	for _, note := range r.store.Recovered() {
+	for _, note := range r.read.Recovered() {
 		r.Tell(note)
 	}
 	if err := r.checkGrading(); err != nil {
@@ -116,7 +115,7 @@ func (r *Run) makePlan() (*Plan, error) {
 	if err := r.checkManifest(r.manifest); err != nil {
 		return nil, err
 	}
-	last := results.Latest(r.store.Records())
+	last := results.Latest(r.read.Records())
 	var plan Plan
 	var todo, kept []Planned
 	for _, in := range r.Instances {
@@ -139,7 +138,7 @@ func (r *Run) makePlan() (*Plan, error) {
 	if r.ByImage {
 		todo = byImage(todo, r.Sandboxes.Prefix)
 	}
-	plan.Instances, plan.Spent, plan.Exhausted = append(todo, kept...), r.store.Spent(), !r.limit().Budget(r.costs()).Open()
+	plan.Instances, plan.Spent, plan.Exhausted = append(todo, kept...), r.read.Spent(), !r.limit().Budget(r.costs()).Open()
 	return &plan, nil
 }
 
@@ -153,18 +152,18 @@ func (r *Run) checkFit(todo []Planned) error {
 	for _, p := range todo {
 		list = append(list, p.ID)
 	}
-	return r.store.Fit(list)
+	return r.read.Fit(list)
 }
 
 // decide says what the run does with an instance. Last has the last attempts by instance id.
 func (r *Run) decide(in dataset.Instance, last map[string]results.Record) Planned {
 	p := Planned{Instance: in, Action: Fresh}
 	was, ran := last[in.ID]
-	made, unfinished := r.store.Resumable(in.ID)
+	made, unfinished := r.read.Resumable(in.ID)
 	if unfinished {
 		p.differences = r.settingsOf(in).Differences(made)
 	}
-	if done, ok := r.store.Finished(in.ID); ok {
+	if done, ok := r.read.Finished(in.ID); ok {
 		p.Action, p.Why = Keep, ended(done)
 		if r.Redo || r.Again {
 			p.Action, p.Why = Retry, "replaces "+p.Why

@@ -102,7 +102,8 @@ type Earlier struct {
 type Run struct {
 	Config
 	settings any // the resolved Settings, for journals
-	store    *results.Store
+	read     *results.Reader
+	store    *results.Store // nil: it only plans
 	manifest *manifest.Manifest
 	todo     []dataset.Instance
 	ungraded []grading.Job // of earlier runs
@@ -122,8 +123,11 @@ func Open(ctx context.Context, c Config) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.seed(); err != nil {
+		return nil, err
+	}
 	_, err = rundir.Open(c.Output, c.Store, func(s *results.Store) error {
-		r.store = s
+		r.read, r.store = s.Reader, s
 		return r.prepare(ctx)
 	})
 	if err != nil {
@@ -161,12 +165,12 @@ func newRun(c Config) (*Run, error) {
 			return nil, err
 		}
 	}
-	return r, r.seed()
+	return r, nil
 }
 
 // seed copies the attempts that are continued.
 func (r *Run) seed() error {
-	if r.Earlier == nil || r.Store.ReadOnly {
+	if r.Earlier == nil {
 		return nil
 	}
 	for _, in := range r.Instances {

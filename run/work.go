@@ -154,7 +154,7 @@ func (r *Run) limit() rundir.Limit {
 
 // costs are the costs of earlier runs.
 func (r *Run) costs() rundir.Costs {
-	return rundir.Costs{Spent: r.store.Spent(), Highest: callEstimate(r.store.Records()), Guess: r.Model.Guess(guessed)}
+	return rundir.Costs{Spent: r.read.Spent(), Highest: callEstimate(r.read.Records()), Guess: r.Model.Guess(guessed)}
 }
 
 // Guess returns the US dollars that a call with this usage may cost; 0: not known.

@@ -217,7 +217,7 @@ func (f *showFlags) graded(snap *results.Snapshot) *trajectory.View {
 
 // prediction is the patch that was graded, byte for byte.
 func (f *showFlags) prediction() ([]byte, error) {
-	s, err := results.Open(f.dir, results.Options{ReadOnly: true})
+	s, err := results.Look(f.dir)
 	if err != nil {
 		return nil, err
 	}

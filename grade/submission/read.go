@@ -21,11 +21,11 @@ func Read(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := results.Open(dir, results.Options{ReadOnly: true})
+	there, err := results.Look(dir)
 	if err != nil {
 		return nil, err
 	}
-	predicted, err := store.Predictions(nil)
+	predicted, err := there.Predictions(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func Read(dir string) (*Run, error) {
 			}
 		}
 	}
-	latest, times := grades.Latest(list), store.Repeated()
+	latest, times := grades.Latest(list), there.Repeated()
 	for _, p := range predicted {
 		in := at[p.InstanceID]
 		in.Predictions = max(1, times[in.ID])

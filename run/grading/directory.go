@@ -141,7 +141,8 @@ func (s Settings) Job(in dataset.Instance, p results.Prediction) Job {
 // Directory is a run directory that this process has locked to grade it.
 type Directory struct {
 	Request
-	store *results.Store
+	read  *results.Reader
+	store *results.Store // nil: it only plans
 	log   *grades.Log
 	plan  []Planned
 	sum   runner.Summary
@@ -151,7 +152,7 @@ type Directory struct {
 func Open(ctx context.Context, r Request) (*Directory, error) {
 	d := newDirectory(r)
 	_, err := rundir.Open(r.Output, r.Store, func(s *results.Store) error {
-		d.store = s
+		d.read, d.store = s.Reader, s
 		return d.prepare(ctx)
 	})
 	if err != nil {
@@ -163,10 +164,9 @@ func Open(ctx context.Context, r Request) (*Directory, error) {
 // NewPlan returns what would be done with each prediction. It refuses what [Open] refuses,
 // but takes no lock, and writes nothing.
 func NewPlan(ctx context.Context, r Request) ([]Planned, error) {
-	r.Store.ReadOnly = true
 	d := newDirectory(r)
 	var err error
-	if d.store, err = results.Open(r.Output, r.Store); err != nil {
+	if d.read, err = results.Look(r.Output); err != nil {
 		return nil, err
 	}
 	if err := d.check(); err != nil {
@@ -188,7 +188,7 @@ func (d *Directory) makePlan(ctx context.Context, list []grades.Grade) ([]Planne
 	if d.Import != nil {
 		return p.plan(ctx, d.Import, list)
 	}
-	return p.Plan(ctx, d.store, list)
+	return p.Plan(ctx, d.read, list)
 }
 
 // check refuses imported predictions that could not be imported, or graded.
@@ -201,7 +201,7 @@ func (d *Directory) check() error {
 			return fault.New(fault.Usage, "the prediction of "+p.InstanceID, err)
 		}
 	}
-	if err := d.store.CanImport(d.Import); err != nil {
+	if err := d.read.CanImport(d.Import); err != nil {
 		return err
 	}
 	return d.checkManifest()
@@ -210,7 +210,7 @@ func (d *Directory) check() error {
 // checkManifest refuses to put predictions into a directory that another dataset or a run
 // has made.
 func (d *Directory) checkManifest() error {
-	old, known := d.store.Manifest()
+	old, known := d.read.Manifest()
 	if !known || d.About == nil {
 		return nil
 	}

@@ -43,12 +43,12 @@ type Planner struct {
 // keeps a verdict that counts, if it is of the same patch, eval script, rules, image and
 // [grades.Basis], and of as many executions as are asked for. A model that no folder can be named after is a
 // Usage fault.
-func (p Planner) Plan(ctx context.Context, store *results.Store, list []grades.Grade) ([]Planned, error) {
+func (p Planner) Plan(ctx context.Context, there *results.Reader, list []grades.Grade) ([]Planned, error) {
 	ids := make([]string, len(p.Instances))
 	for i, in := range p.Instances {
 		ids[i] = in.ID
 	}
-	predictions, err := store.Predictions(ids)
+	predictions, err := there.Predictions(ids)
 	if err != nil {
 		return nil, err
 	}

@@ -88,11 +88,11 @@ func sourceOf(a scores.Attempt) (source, error) {
 			WithHint("name run directories, or the folder of a sweep")
 	}
 	from.last = results.Latest(a.Snapshot.Records)
-	store, err := results.Open(a.Path, results.Options{ReadOnly: true})
+	there, err := results.Look(a.Path)
 	if err != nil {
 		return from, err
 	}
-	list, err := store.Predictions(nil)
+	list, err := there.Predictions(nil)
 	for _, p := range list {
 		from.predictions[p.InstanceID] = p
 	}
