@@ -88,11 +88,7 @@ func Read(dir string) (*Snapshot, error) {
 
 // readLeniently reads what can be read, and reports the rest.
 func (rd *Reader) readLeniently(snap *Snapshot) error {
-	entries, err := rd.entries()
-	if err != nil {
-		return err
-	}
-	_, restored, err := rd.load(entries, reading{
+	return rd.loadOnly(reading{
 		predictions: func(about swebench.About, err error) error {
 			if err != nil {
 				rd.tell("%s, up to there, %s counted: %v", predsFile,
@@ -112,8 +108,6 @@ func (rd *Reader) readLeniently(snap *Snapshot) error {
 			rd.tell("%s: its journal cannot be read; %s: %v", id, counted, err)
 		},
 	})
-	rd.tellRestored(restored)
-	return err
 }
 
 // Look reads a directory as [Open] would find it, and refuses what Open would refuse, but
@@ -132,11 +126,7 @@ func Look(dir string) (*Reader, error) {
 		return nil, err
 	}
 	rd.tellDead(dead)
-	entries, err := rd.entries()
-	if err != nil {
-		return nil, err
-	}
-	_, restored, err := rd.load(entries, reading{
+	return rd, rd.loadOnly(reading{
 		predictions: func(about swebench.About, err error) error {
 			if form := lostForm(about); err == nil && form != "" {
 				rd.tell("%s %s: the next run writes it in its own form and keeps the original", predsFile, form)
@@ -145,15 +135,19 @@ func Look(dir string) (*Reader, error) {
 		},
 		journal: rd.lookAt,
 	})
-	rd.tellRestored(restored)
-	return rd, err
 }
 
-// tellRestored says what is missing in preds.json.
-func (rd *Reader) tellRestored(n int) {
-	if n > 0 {
-		rd.tell("%s: %s will be put back from the journals by the next run", predsFile, missing(n))
+// loadOnly reads the directory, and leaves to the next run what has to be put in order.
+func (rd *Reader) loadOnly(how reading) error {
+	entries, err := rd.entries()
+	if err != nil {
+		return err
 	}
+	_, restored, err := rd.load(entries, how)
+	if restored > 0 {
+		rd.tell("%s: %s will be put back from the journals by the next run", predsFile, missing(restored))
+	}
+	return err
 }
 
 // lookAt finds the end of a journal, and refuses a folder that [Open] could not sweep.
