@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // equalScripts are scripts that must do the same in a bash that was started ahead and in a new
@@ -66,7 +67,7 @@ var unlike = []struct{ name, script, ahead, fresh string }{
 
 func TestDifferencesOfAPrestartedBash(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	runCommand(t, c, containers.Command{Script: "true", Ahead: true})
 	for _, tt := range unlike {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestDifferencesOfAPrestartedBash(t *testing.T) {
 func TestAPrestartedBashBehavesLikeANewOne(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	start := func() *containers.Container { return start(t, e, containers.Spec{WorkDir: "/testbed"}) }
+	start := func() *containers.Container { return start(t, e, engine.Spec{WorkDir: "/testbed"}) }
 	ahead, fresh := start(), start()
 	for _, args := range [][]string{nil, {"bash", "-lc"}} {
 		for _, script := range equalScripts {
@@ -123,7 +124,7 @@ nvm use v20; shopt -s extglob; plain=1
 
 func TestEachCommandReadsTheCurrentStartFiles(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	do := func(script, want string) {
 		t.Helper()
 		r := runCommand(t, c, containers.Command{
@@ -152,7 +153,7 @@ func TestEachCommandReadsTheCurrentStartFiles(t *testing.T) {
 // still runs once.
 func TestAStalePrestartedBashIsReplaced(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
+	c := start(t, connect(t), engine.Spec{WorkDir: "/testbed"})
 	do := func(script string) string {
 		t.Helper()
 		r := runCommand(t, c, containers.Command{Script: "echo ran >>/count; " + script, Ahead: true, Timeout: time.Minute})
@@ -181,7 +182,7 @@ func TestAStalePrestartedBashIsReplaced(t *testing.T) {
 
 func TestStartFilesWithOptionsAndTraps(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	for n, tt := range []struct{ name, text, want string }{
 		{"errexit", "set -e\n", "a\n"},
 		{"nounset", "set -u\n", "a\n"},
@@ -238,7 +239,7 @@ func TestStartFilesWithOptionsAndTraps(t *testing.T) {
 // command has written.
 func TestNoInterpreterStartsBesideACommandThatRuns(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	like := containers.Command{Env: []string{"BASH_ENV=/start"}, Ahead: true, Timeout: time.Minute}
 	first := like
 	first.Script = "echo >/begun; until [ -e /go ]; do sleep 0.05; done; sleep 0.3; echo 'echo started' >/start"

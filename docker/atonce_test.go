@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // A busy machine delays a command too, but not each of five.
 func TestACommandThatLeavesAProcessEndsAtOnce(t *testing.T) {
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	const limit = 1500 * time.Millisecond
 	took := time.Hour
 	for n := 0; n < 5 && took > limit; n++ {

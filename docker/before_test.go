@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 // engineAnswer is an error status that an engine would answer with.
@@ -62,7 +63,7 @@ func TestBeforeIsCalledForEveryCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, e, containers.Spec{})
+	c := start(t, e, engine.Spec{})
 	if _, err := c.Run(t.Context(), containers.Command{Args: []string{"bash", "-c"}, Script: "true", Timeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +96,8 @@ func TestAnInjectedFailureHasTheKindOfARealOne(t *testing.T) {
 			a := &asked{fail: map[string]error{c.call: c.err}}
 			e, err := a.connect(t)
 			if err == nil {
-				_, err = e.Create(t.Context(), containers.Spec{
-					Image: testImage(t), Unattended: 5 * time.Minute, Labels: map[string]string{containers.LabelRun: run},
+				_, err = e.Create(t.Context(), engine.Spec{
+					Image: testImage(t), Unattended: 5 * time.Minute, Labels: map[string]string{engine.LabelRun: run},
 				})
 			}
 			if fault.KindOf(err) != c.want {
@@ -106,7 +107,7 @@ func TestAnInjectedFailureHasTheKindOfARealOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if slices.ContainsFunc(owned, func(s containers.Summary) bool { return s.Run == run }) {
+			if slices.ContainsFunc(owned, func(s engine.Owned) bool { return s.Run == run }) {
 				t.Error("a container is left after the failed create")
 			}
 		})
@@ -140,7 +141,7 @@ func TestAnInjectedFailureDoesNotReachTheEngine(t *testing.T) {
 				}
 				e := s.connect(t, time.Minute, func(c *docker.Config) { c.Before = a.before })
 				err := c.do(soon(t), e)
-				if reached := s.count(c.form) > 0; reached == fails || fails && !errors.Is(err, docker.ErrOutage) {
+				if reached := s.count(c.form) > 0; reached == fails || fails && !errors.Is(err, engine.ErrOutage) {
 					t.Errorf("the engine received the call: %v; %v", reached, err)
 				}
 				if calls := a.noted(); !slices.Contains(calls, c.call) {

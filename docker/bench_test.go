@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // think is how long a fast model takes for its reply.
@@ -24,7 +25,7 @@ const think = 100 * time.Millisecond
 // BenchmarkCommand runs one command in a container in each way, and on the host, with and
 // without a pause before it. With conda, each start of a shell takes 150 ms.
 func BenchmarkCommand(b *testing.B) {
-	c := start(b, connect(b), containers.Spec{Unattended: time.Hour})
+	c := start(b, connect(b), engine.Spec{Unattended: time.Hour})
 	if err := c.CopyIn(b.Context(), "/conda", 0o644, []byte("sleep 0.15; export CONDA=1\n")); err != nil {
 		b.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func BenchmarkCommandsAtOnce(b *testing.B) {
 	e := connect(b)
 	var cs [8]*containers.Container
 	for i := range cs {
-		cs[i] = start(b, e, containers.Spec{Unattended: time.Hour})
+		cs[i] = start(b, e, engine.Spec{Unattended: time.Hour})
 	}
 	for _, bb := range []struct {
 		name string
@@ -118,7 +119,7 @@ func BenchmarkLife(b *testing.B) {
 	e, api := connect(b), raw(b)
 	ours := func(script bool) func() error {
 		return func() error {
-			c, err := e.Create(b.Context(), containers.Spec{Image: testImage(b), Unattended: time.Hour})
+			c, err := e.Create(b.Context(), engine.Spec{Image: testImage(b), Unattended: time.Hour})
 			if err != nil {
 				return err
 			}
@@ -148,7 +149,7 @@ func BenchmarkLife(b *testing.B) {
 // BenchmarkInit measures the memory of a container's init: when it is new, while
 // it keeps a large output until the next command, and afterwards.
 func BenchmarkInit(b *testing.B) {
-	c := start(b, connect(b), containers.Spec{Unattended: time.Hour})
+	c := start(b, connect(b), engine.Spec{Unattended: time.Hour})
 	in, err := raw(b).ContainerInspect(b.Context(), c.ID())
 	if err != nil {
 		b.Fatal(err)
@@ -186,7 +187,7 @@ func BenchmarkInit(b *testing.B) {
 // BenchmarkOutput runs a command that writes 100 MB, and reports the most heap that was
 // in use meanwhile.
 func BenchmarkOutput(b *testing.B) {
-	c := start(b, connect(b), containers.Spec{Unattended: time.Hour})
+	c := start(b, connect(b), engine.Spec{Unattended: time.Hour})
 	var peak uint64
 	for b.Loop() {
 		done := make(chan struct{})

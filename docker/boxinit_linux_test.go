@@ -21,6 +21,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Each of these tests has the engine to itself, since others use the machine's volume.
@@ -215,7 +216,7 @@ func mendedByCreate(t *testing.T, api *client.Client, image string) {
 		case "spoilt":
 			spoil(t, e, api, image)
 		}
-		c, err := e.Create(t.Context(), containers.Spec{Image: image})
+		c, err := e.Create(t.Context(), engine.Spec{Image: image})
 		if err != nil {
 			t.Fatalf("%s: %v", harm, err)
 		}

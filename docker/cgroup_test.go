@@ -13,12 +13,12 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 // everything is a container with each limit that an engine may not support.
-var everything = containers.Spec{Image: stubImage, CPUs: 2, Memory: 1 << 30}
+var everything = engine.Spec{Image: stubImage, CPUs: 2, Memory: 1 << 30}
 
 // A rootless engine without delegated controllers reports so, and refuses NanoCPUs.
 func TestUnsupportedLimitsAreOmitted(t *testing.T) {
@@ -145,7 +145,7 @@ func TestARefusalForAnotherReasonIsAFault(t *testing.T) {
 func TestInfoListsUnsupportedLimits(t *testing.T) {
 	s := newEngineStub(t)
 	s.say("GET /info", answer(http.StatusOK, map[string]any{"MemoryLimit": true, "SwapLimit": true, "PidsLimit": false}))
-	info, err := s.connect(t, time.Minute).Info(t.Context())
+	info, err := s.connect(t, time.Minute).About(t.Context())
 	if err != nil || !slices.Equal(info.Unlimited, []string{"CPUs", "processes"}) {
 		t.Errorf("got %q, %v; want unlimited %v, no error", info.Unlimited, err, []string{"CPUs", "processes"})
 	}

@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 func TestFromEnvReadsTheDockerCommandsVariables(t *testing.T) {
@@ -130,7 +131,7 @@ func TestTheEngineOfADockerContextIsUsedAndWaitedFor(t *testing.T) {
 	if e.Host() != "unix://"+r.path {
 		t.Errorf("host %s, want host %v", e.Host(), "unix://"+r.path)
 	}
-	made := start(t, direct, containers.Spec{})
+	made := start(t, direct, engine.Spec{})
 	c, err := e.Attach(t.Context(), made.ID())
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -25,6 +26,7 @@ import (
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
+	"batch.example/batch/sandbox/engine"
 )
 
 // raw is a client of the engine that bypasses this package.
@@ -41,7 +43,7 @@ func raw(t testing.TB) *client.Client {
 func TestContainersAreRestrictedByDefault(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	c := start(t, e, containers.Spec{Memory: 64 << 20, CPUs: 0.5, Labels: map[string]string{containers.LabelRun: "r"}})
+	c := start(t, e, engine.Spec{Memory: 64 << 20, CPUs: 0.5, Labels: map[string]string{engine.LabelRun: "r"}})
 	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +54,7 @@ func TestContainersAreRestrictedByDefault(t *testing.T) {
 		t.Errorf("host config %+v, want every restriction set", h)
 	}
 	l := in.Config.Labels
-	if l[containers.LabelRun] != "r" || l[containers.LabelOwner] == "" || l[containers.LabelExpires] == "" {
+	if l[engine.LabelRun] != "r" || l[containers.LabelOwner] == "" || l[containers.LabelExpires] == "" {
 		t.Errorf("labels %v, want l %q, some l", l, "r")
 	}
 }
@@ -66,15 +68,15 @@ func TestCreateLeavesNothingBehindWhenItFails(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		ctx  context.Context
-		spec containers.Spec
+		spec engine.Spec
 		kind fault.Kind
 	}{
-		{"no image named", t.Context(), containers.Spec{}, fault.Usage},
-		{"an image that is not there", t.Context(), containers.Spec{Image: "nosuch.example/x:1"}, fault.Instance},
-		{"a platform that is none", t.Context(), containers.Spec{Image: testImage(t), Platform: "x"}, fault.Usage},
-		{"too little memory", t.Context(), containers.Spec{Image: testImage(t), Memory: 1}, fault.Usage},
-		{"a network that is not there", t.Context(), containers.Spec{Image: testImage(t), Network: "nosuch"}, fault.Usage},
-		{"a canceled context", canceled, containers.Spec{Image: testImage(t)}, fault.Unknown},
+		{"no image named", t.Context(), engine.Spec{}, fault.Usage},
+		{"an image that is not there", t.Context(), engine.Spec{Image: "nosuch.example/x:1"}, fault.Instance},
+		{"a platform that is none", t.Context(), engine.Spec{Image: testImage(t), Platform: "x"}, fault.Usage},
+		{"too little memory", t.Context(), engine.Spec{Image: testImage(t), Memory: 1}, fault.Usage},
+		{"a network that is not there", t.Context(), engine.Spec{Image: testImage(t), Network: "nosuch"}, fault.Usage},
+		{"a canceled context", canceled, engine.Spec{Image: testImage(t)}, fault.Unknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Labels = label
@@ -110,7 +112,7 @@ func labeled(t *testing.T, api *client.Client, label map[string]string) int {
 func TestAnUnattendedContainerEndsAfterItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	c := start(t, e, containers.Spec{Unattended: 10 * time.Second})
+	c := start(t, e, engine.Spec{Unattended: 10 * time.Second})
 	run(t, c, "sleep 15") // the container is in use
 	c.Close()
 	ended, errs := raw(t).ContainerWait(soon(t), c.ID(), container.WaitConditionNotRunning)
@@ -126,7 +128,7 @@ func TestAnUnattendedContainerEndsAfterItsTimeLimit(t *testing.T) {
 
 func TestAnAgentCannotStopItsContainerWithSIGTERM(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	run(t, c, `for d in /proc/[0-9]*; do kill -TERM ${d#/proc/}; kill -HUP ${d#/proc/}; done 2>/dev/null`)
 	if r := run(t, c, "echo alive"); string(r.Bytes) != "alive\n" {
 		t.Errorf("output %q, want output %q", r.Bytes, "alive\n")
@@ -149,7 +151,7 @@ func TestARemovedContainerIsAFaultNotAnObservation(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, e, containers.Spec{})
+			c := start(t, e, engine.Spec{})
 			ended := make(chan error, 1)
 			go func() {
 				awaitFile(t, c, "/tmp/began")
@@ -180,7 +182,7 @@ func TestARemovedContainerIsAFaultNotAnObservation(t *testing.T) {
 
 func TestACommandKilledForMemoryIsReportedAsSuch(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{Memory: 24 << 20})
+	c := start(t, connect(t), engine.Spec{Memory: 24 << 20})
 	r := run(t, c, "x=$(yes | head -c 200000000); echo $?")
 	if r.ExitCode != 137 || !r.OOM {
 		t.Errorf("exit code %d, out of memory %v, output %.200q; want a kill for memory", r.ExitCode, r.OOM, r.Bytes)
@@ -192,7 +194,7 @@ func TestACommandKilledForMemoryIsReportedAsSuch(t *testing.T) {
 
 func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	data := append(bytes.Repeat([]byte("a\r\n\x00\xff"), 300_000), 0)
 	if err := c.CopyIn(t.Context(), "/new/dir/file.bin", 0o640, data); err != nil {
 		t.Fatal(err)
@@ -234,7 +236,7 @@ func TestFilesAreCopiedInAndOutByteForByte(t *testing.T) {
 func TestConcurrentCommandsLeaveNothingOpen(t *testing.T) {
 	e := connect(t)
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
-	c := start(t, e, containers.Spec{})
+	c := start(t, e, engine.Spec{})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -275,7 +277,7 @@ func openFiles(t testing.TB) int {
 func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	mine := start(t, e, containers.Spec{Labels: map[string]string{containers.LabelRun: "mine", containers.LabelInstance: "i"}})
+	mine := start(t, e, engine.Spec{Labels: map[string]string{engine.LabelRun: "mine", engine.LabelInstance: "i"}})
 	api := raw(t)
 	host, err := os.Hostname()
 	if err != nil {
@@ -307,7 +309,7 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 			_ = api.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{Force: true})
 		})
 	}
-	removed, err := e.Reap(t.Context())
+	removed, err := engine.Reap(t.Context(), docker.Sandboxes{Engine: e}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +325,7 @@ func TestReapRemovesWhatADeadProcessLeft(t *testing.T) {
 	if left[ids["dead"]] || !left[ids["foreign"]] || !left[mine.ID()] {
 		t.Errorf("the containers %v are left, %v were removed", all, removed)
 	}
-	at := slices.IndexFunc(all, func(s containers.Summary) bool { return s.ID == mine.ID() })
+	at := slices.IndexFunc(all, func(s engine.Owned) bool { return s.ID == mine.ID() })
 	if at < 0 {
 		t.Fatalf("the running container is not among %+v", all)
 	}
@@ -362,7 +364,7 @@ func TestConnectErrorsGiveHints(t *testing.T) {
 
 func TestInfoAndDisk(t *testing.T) {
 	e := connect(t)
-	in, err := e.Info(t.Context())
+	in, err := e.About(t.Context())
 	if err != nil || in.Version == "" || in.APIVersion == "" || in.OS != "linux" || in.CPUs < 1 || in.Memory < 1 || in.RootDir == "" {
 		t.Errorf("got %+v, %v; want some version, some apiversion, OS %q, cpus at least 1, memory at least 1, some root dir, no error",
 			in, err, "linux")

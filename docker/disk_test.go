@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -34,7 +35,7 @@ const fill = "head -c 200000000 /dev/zero >/big; sleep 600"
 func TestAContainerThatFillsItsDiskDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	e := diskEngine(t)
-	c, other := start(t, e, containers.Spec{Disk: 64 << 20}), start(t, e, containers.Spec{Disk: 64 << 20})
+	c, other := start(t, e, engine.Spec{Disk: 64 << 20}), start(t, e, engine.Spec{Disk: 64 << 20})
 	ended := make(chan vocab.Output, 1)
 	go func() {
 		r, err := other.Run(t.Context(), containers.Command{Script: "head -c 30000000 /dev/zero >/small; until [ -e /end ]; do sleep 0.1; done"})
@@ -77,7 +78,7 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, e, containers.Spec{Disk: 64 << 20})
+			c := start(t, e, engine.Spec{Disk: 64 << 20})
 			r := runCommand(t, c, containers.Command{Script: script, Timeout: enough})
 			if r.ExitCode != 137 {
 				t.Errorf("got %+v, want exit code 137", r)
@@ -105,7 +106,7 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 
 func TestAContainerThatKeepsGrowingAboveItsDiskLimitIsDestroyedAtOnce(t *testing.T) {
 	t.Parallel()
-	c := start(t, diskEngine(t), containers.Spec{Disk: 64 << 20})
+	c := start(t, diskEngine(t), engine.Spec{Disk: 64 << 20})
 	for n := range 2 {
 		script := "head -c 200000000 /dev/zero >/big; sleep 600"
 		if n > 0 {
@@ -144,7 +145,7 @@ func TestADiskLimitOfTheStorageDriverIsUsed(t *testing.T) {
 		})
 		e := s.connect(t, time.Minute)
 		for range 2 {
-			c, err := e.Create(t.Context(), containers.Spec{Image: stubImage, Disk: 1 << 30})
+			c, err := e.Create(t.Context(), engine.Spec{Image: stubImage, Disk: 1 << 30})
 			if err != nil {
 				t.Fatal(err)
 			}

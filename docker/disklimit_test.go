@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Support for disk quotas is probed with a container that is removed
@@ -86,7 +87,7 @@ func TestAListFromAnUnreachableEngineIsAFault(t *testing.T) {
 	if list, err := e.Owned(soon(t)); fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
 		t.Errorf("owned are %v, %v; want a Host fault, a hint", list, err)
 	}
-	if list, err := e.Leftovers(soon(t), "/lease"); fault.KindOf(err) != fault.Host {
+	if list, err := engine.Leftovers(soon(t), docker.Sandboxes{Engine: e}, "/lease"); fault.KindOf(err) != fault.Host {
 		t.Errorf("left are %v, %v; want a Host fault", list, err)
 	}
 	if img, here, err := e.Image(soon(t), stubImage, ""); fault.KindOf(err) != fault.Host || here {

@@ -7,14 +7,8 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/docker/images"
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 )
-
-// ErrOutage is in the chain of every fault that was caused by losing the engine:
-// the connection broke, or the engine was away while the container lived. Such a
-// fault is Transient and says nothing about the instance; [Engine.Ready] waits until
-// it makes sense to try again.
-var ErrOutage = engine.ErrOutage
 
 // Engine is a connection to a Docker engine, with its images and its containers.
 // It is safe for concurrent use.
@@ -22,7 +16,7 @@ type Engine struct {
 	*images.Store
 	*containers.Fleet
 
-	conn    *engine.Conn
+	conn    *daemon.Conn
 	dataDir atomic.Pointer[string] // nil until the engine has reported it
 }
 
@@ -39,7 +33,7 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := engine.Open(ctx, engine.Config{
+	conn, err := daemon.Open(ctx, daemon.Config{
 		Endpoint: ep, APIVersion: c.APIVersion, Patience: c.Patience, Before: c.Before, Log: log,
 	})
 	if err != nil {

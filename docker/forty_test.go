@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // TestFortyConcurrentContainersLeaveNothing runs 40 containers at the same time, each with a
@@ -30,7 +31,7 @@ func TestFortyConcurrentContainersLeaveNothing(t *testing.T) {
 	ready.Add(40)
 	for range 40 {
 		all.Go(func() {
-			c, err := e.Create(t.Context(), containers.Spec{
+			c, err := e.Create(t.Context(), engine.Spec{
 				Image: testImage(t), Unattended: 10 * time.Minute, Labels: label,
 			})
 			ready.Done()

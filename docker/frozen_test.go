@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 // An engine that is frozen, like a stopped process or a machine that swaps, carries out
@@ -36,7 +36,7 @@ func TestAFrozenEngineFailsCallsUnderWayAndLeavesNothing(t *testing.T) {
 		return time.Minute
 	})
 	label := map[string]string{"batch.test": rand.Text()}
-	spec := containers.Spec{Image: testImage(t), Unattended: 5 * time.Minute, Labels: label}
+	spec := engine.Spec{Image: testImage(t), Unattended: 5 * time.Minute, Labels: label}
 	old, err := e.Create(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/sandbox/engine"
 )
 
 // tools are programs of the host that the test image is made of.
@@ -63,7 +64,7 @@ func testImage(t testing.TB) string {
 }
 
 // start makes a container that is removed at the end of the test.
-func start(t testing.TB, e *docker.Engine, s containers.Spec) *containers.Container {
+func start(t testing.TB, e *docker.Engine, s engine.Spec) *containers.Container {
 	t.Helper()
 	if s.Image == "" {
 		s.Image = testImage(t)

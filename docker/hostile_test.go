@@ -9,13 +9,14 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
 // hostile is a command that would break a naive shell, and its expected effects.
 type hostile struct {
 	name, script string
-	spec         containers.Spec
+	spec         engine.Spec
 	timeout      time.Duration // 0: a long one that must not be reached
 	timesOut     bool
 	code         int // when it does not time out
@@ -63,14 +64,14 @@ var hostiles = []hostile{
 	{name: "exec what is not there", shares: true, script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
 	{name: "close all descriptors", shares: true, script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
 	{name: "stty", shares: true, script: "stty raw -echo; stty sane; echo $?", output: func(r vocab.Output) bool { return strings.HasSuffix(string(r.Bytes), "1\n") }},
-	{name: "a fork bomb", script: "f() { f | f & }; f; sleep 50", spec: containers.Spec{PidsLimit: 120}, timeout: 2 * time.Second, timesOut: true},
-	{name: "all processes there may be", script: "for i in {1..300}; do sleep 50 & done 2>/dev/null; wait", spec: containers.Spec{PidsLimit: 60}, timeout: 2 * time.Second, timesOut: true},
+	{name: "a fork bomb", script: "f() { f | f & }; f; sleep 50", spec: engine.Spec{PidsLimit: 120}, timeout: 2 * time.Second, timesOut: true},
+	{name: "all processes there may be", script: "for i in {1..300}; do sleep 50 & done 2>/dev/null; wait", spec: engine.Spec{PidsLimit: 60}, timeout: 2 * time.Second, timesOut: true},
 	{
 		name: "all of the memory", script: "x=$(head -c 300000000 /dev/zero | tail -c 300000000 | wc -c); echo $? $x; head -c 300000000 /dev/zero | tail -c 300000000 >/dev/null; exit ${PIPESTATUS[1]}",
-		spec: containers.Spec{Memory: 96 << 20}, code: 137, oom: true,
+		spec: engine.Spec{Memory: 96 << 20}, code: 137, oom: true,
 	},
-	{name: "memory in the shell itself", script: "x=x; while :; do x=$x$x; done", spec: containers.Spec{Memory: 96 << 20}, code: 137, oom: true},
-	{name: "a full /dev/shm", script: "head -c 10000000 /dev/zero >/dev/shm/full", spec: containers.Spec{ShmSize: 1 << 20}, code: 1, output: func(r vocab.Output) bool { return strings.Contains(string(r.Bytes), "No space left") }},
+	{name: "memory in the shell itself", script: "x=x; while :; do x=$x$x; done", spec: engine.Spec{Memory: 96 << 20}, code: 137, oom: true},
+	{name: "a full /dev/shm", script: "head -c 10000000 /dev/zero >/dev/shm/full", spec: engine.Spec{ShmSize: 1 << 20}, code: 1, output: func(r vocab.Output) bool { return strings.Contains(string(r.Bytes), "No space left") }},
 	{name: "no bash any more", script: "rm -f /bin/bash /usr/bin/bash; echo gone", output: prints("gone\n"), ruins: true},
 	{name: "no /dev/null any more", script: "rm -f /dev/null; echo gone", output: prints("gone\n")},
 	{name: "no programs any more", script: "PATH=; rm() { /usr/bin/rm \"$@\"; }; rm -rf /usr; echo gone", output: prints("gone\n"), ruins: true},
@@ -112,7 +113,7 @@ func TestHostileCommandsDoNotBreakTheContainer(t *testing.T) {
 	t.Run("stop all from now on", func(t *testing.T) { stopAllFromNowOn(t, e) })
 	t.Run("in one container", func(t *testing.T) {
 		t.Parallel()
-		c := start(t, e, containers.Spec{WorkDir: "/testbed"})
+		c := start(t, e, engine.Spec{WorkDir: "/testbed"})
 		for _, h := range hostiles {
 			if h.shares {
 				t.Run(h.name, func(t *testing.T) { h.run(t, c) })
@@ -186,7 +187,7 @@ func (h hostile) check(t *testing.T, r vocab.Output) {
 // init, nor their end at the time limit.
 func stopAllFromNowOn(t *testing.T, e *docker.Engine) {
 	t.Parallel()
-	c := start(t, e, containers.Spec{CPUs: 0.25}) // for all: it needs a processor's whole time otherwise
+	c := start(t, e, engine.Spec{CPUs: 0.25}) // for all: it needs a processor's whole time otherwise
 	run(t, c, "(while kill -0 $$; do sleep 0.01; done; echo >/tmp/begins; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
 	awaitFile(t, c, "/tmp/begins")
 	for range 4 {

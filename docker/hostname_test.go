@@ -8,7 +8,7 @@ import (
 
 	"github.com/docker/docker/api/types/network"
 
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // `docker ps` shows which container belongs to which instance; the processes in one do not
@@ -17,9 +17,9 @@ func TestAContainerDoesNotLearnItsOwnName(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	image := demoImage(t)
-	labels := map[string]string{containers.LabelInstance: "hidden__name-77", containers.LabelAttempt: "3"}
-	for network, named := range map[string]bool{"": true, containers.NetworkBridge: false} {
-		c := start(t, e, containers.Spec{Image: image, Network: network, Labels: labels})
+	labels := map[string]string{engine.LabelInstance: "hidden__name-77", engine.LabelAttempt: "3"}
+	for network, named := range map[string]bool{"": true, engine.Bridge: false} {
+		c := start(t, e, engine.Spec{Image: image, Network: network, Labels: labels})
 		in, err := raw(t).ContainerInspect(t.Context(), c.ID())
 		if err != nil {
 			t.Fatal(err)
@@ -63,15 +63,15 @@ func TestAContainersOwnNameResolves(t *testing.T) {
 	t.Cleanup(func() { _ = raw(t).NetworkRemove(context.Background(), made.ID) })
 	for _, tt := range []struct {
 		name string
-		spec containers.Spec
+		spec engine.Spec
 		want string // the beginning of the address
 	}{
-		{"no network", containers.Spec{}, "127.0.0.1"},
-		{"none, by its name", containers.Spec{Network: "none"}, "127.0.0.1"},
-		{"no network and hosts of the user's", containers.Spec{ExtraHosts: []string{"db:10.1.2.3"}}, "127.0.0.1"},
-		{"a host of the user's by the same name", containers.Spec{ExtraHosts: []string{"sandbox:10.1.2.3"}}, "10.1.2.3"},
-		{"the shared network", containers.Spec{Network: containers.NetworkBridge}, "1"},
-		{"a network by its name", containers.Spec{Network: named, ExtraHosts: []string{"db:10.1.2.3"}}, "1"},
+		{"no network", engine.Spec{}, "127.0.0.1"},
+		{"none, by its name", engine.Spec{Network: "none"}, "127.0.0.1"},
+		{"no network and hosts of the user's", engine.Spec{ExtraHosts: []string{"db:10.1.2.3"}}, "127.0.0.1"},
+		{"a host of the user's by the same name", engine.Spec{ExtraHosts: []string{"sandbox:10.1.2.3"}}, "10.1.2.3"},
+		{"the shared network", engine.Spec{Network: engine.Bridge}, "1"},
+		{"a network by its name", engine.Spec{Network: named, ExtraHosts: []string{"db:10.1.2.3"}}, "1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Image = image

@@ -10,8 +10,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
 
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 // A tag may move at any time: the image that was looked up must run.
@@ -33,7 +33,7 @@ func TestAMovedTagDoesNotChangeTheImageThatRuns(t *testing.T) {
 	if err := api.ImageTag(t.Context(), other, ref); err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, e, containers.Spec{Image: ref, ImageID: img.ID})
+	c := start(t, e, engine.Spec{Image: ref, ImageID: img.ID})
 	if r := run(t, c, "ls -d /moved"); r.ExitCode == 0 {
 		t.Error("the container has the image to which the tag has moved")
 	}
@@ -44,7 +44,7 @@ func TestAMovedTagDoesNotChangeTheImageThatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(owned, func(s containers.Summary) bool { return s.ID == c.ID() && s.Image == ref }) {
+	if !slices.ContainsFunc(owned, func(s engine.Owned) bool { return s.ID == c.ID() && s.Image == ref }) {
 		t.Errorf("no container of %s in %+v", ref, owned)
 	}
 	same, err := e.Attach(t.Context(), c.ID())
@@ -56,7 +56,7 @@ func TestAMovedTagDoesNotChangeTheImageThatRuns(t *testing.T) {
 // commit returns the id of the test image after running a command in it.
 func commit(t *testing.T, script string) string {
 	t.Helper()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	run(t, c, script)
 	made, err := raw(t).ContainerCommit(t.Context(), c.ID(), container.CommitOptions{})
 	if err != nil {
@@ -74,7 +74,7 @@ func TestAnImageRemovedBeforeCreateIsATransientFault(t *testing.T) {
 	e := s.connect(t, time.Hour)
 	s.say("POST /containers/create", answer(http.StatusNotFound, map[string]string{"message": "No such image: " + stubID}))
 	for id, want := range map[string]fault.Kind{"": fault.Instance, stubID: fault.Transient} {
-		_, err := e.Create(t.Context(), containers.Spec{Image: stubImage, ImageID: id})
+		_, err := e.Create(t.Context(), engine.Spec{Image: stubImage, ImageID: id})
 		if fault.KindOf(err) != want || fault.HintOf(err) == "" {
 			t.Errorf("with id %q: got %v: %v; want fault kind %v, a hint", id, fault.KindOf(err), err, want)
 		}

@@ -8,47 +8,27 @@ import (
 
 	"github.com/docker/docker/api/types/system"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
+	"batch.example/batch/sandbox/engine"
 )
 
-// Info describes an engine and the machine it runs on.
-type Info struct {
-	Name          string // the machine's name
-	Version       string // the engine's
-	APIVersion    string // the one agreed on
-	OS, Arch      string // of containers: linux, amd64 (Go's names)
-	System        string // such as Debian GNU/Linux 12
-	Kernel        string
-	CPUs          int
-	Memory        int64  // bytes
-	RootDir       string // where the engine keeps its data, on its machine
-	ImageDir      string // where its images and containers' files are: RootDir, or that of the machine's containerd
-	StorageDriver string
-	CgroupVersion string
-	Containers    int // all of them
-	Running       int
-	Images        int
-	Rootless      bool
-	Podman        bool
-	Warnings      []string
-	// Unlimited lists which of CPUs, memory, swap and processes the engine cannot
-	// limit: containers run without that limit. Podman does not report this; batch
-	// learns it only when Podman refuses a limit.
-	Unlimited []string
-}
-
-// Info asks the engine about itself.
-func (e *Engine) Info(ctx context.Context) (Info, error) {
+// About asks the engine about itself.
+func (e *Engine) About(ctx context.Context) (engine.About, error) {
 	in, v, err := e.conn.About(ctx)
 	if err != nil {
-		return Info{}, err
+		return engine.About{}, err
 	}
-	out := Info{
-		Name: in.Name, Version: v.Version, APIVersion: e.conn.API.ClientVersion(), OS: v.Os, Arch: v.Arch,
+	network, _, _ := daemon.PlainAddress(e.conn.Host, false)
+	out := engine.About{
+		Address: e.conn.Host, Local: network == "unix",
+		// One engine with two addresses has two ledgers of images: then batch evicts too few images
+		// rather than one of the user's.
+		Store: e.conn.Host + "\n" + in.Name + "\n" + in.DockerRootDir,
+		Name:  in.Name, Version: v.Version, APIVersion: e.conn.API.ClientVersion(), OS: v.Os, Arch: v.Arch,
 		System: in.OperatingSystem, Kernel: in.KernelVersion, CPUs: in.NCPU, Memory: in.MemTotal,
 		RootDir: in.DockerRootDir, ImageDir: imageDir(in), StorageDriver: in.Driver, CgroupVersion: in.CgroupVersion,
 		Containers: in.Containers, Running: in.ContainersRunning, Images: in.Images,
-		Podman: engine.IsPodman(v), Warnings: in.Warnings, Unlimited: e.conn.Unlimited(),
+		Podman: daemon.IsPodman(v), Warnings: in.Warnings, Unlimited: e.conn.Unlimited(),
 	}
 	for _, o := range in.SecurityOptions {
 		out.Rootless = out.Rootless || o == "name=rootless"
@@ -72,13 +52,13 @@ func imageDir(in system.Info) string {
 // machine whose directory this process may read. It is cheap: only the
 // first call asks the engine.
 func (e *Engine) DiskFree(ctx context.Context) (free int64, known bool, err error) {
-	network, _, _ := engine.PlainAddress(e.conn.Host, false)
+	network, _, _ := daemon.PlainAddress(e.conn.Host, false)
 	if network != "unix" {
 		return 0, false, nil
 	}
 	dir := e.dataDir.Load()
 	if dir == nil {
-		in, err := e.Info(ctx)
+		in, err := e.About(ctx)
 		if err != nil {
 			return 0, false, err
 		}

@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/sandbox/engine"
 )
 
 // status returns the values of /proc/self/status in the container by name.
@@ -33,7 +35,7 @@ const usual = "00000000000404fb"
 
 func TestRestrictionsSeenFromInsideAContainer(t *testing.T) {
 	t.Setenv("BATCH_TEST_SECRET", "planted")
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	s := status(t, c)
 	if s["CapEff"] != usual || s["CapPrm"] != usual || s["CapBnd"] != usual || s["CapInh"] != usual && s["CapInh"] != strings.Repeat("0", 16) {
 		t.Errorf("capabilities %s, %s, %s, %s; want the usual set", s["CapEff"], s["CapPrm"], s["CapBnd"], s["CapInh"])
@@ -77,7 +79,7 @@ func TestCapabilitiesAreGivenAndTakenAsAsked(t *testing.T) {
 		{"one that is both: given, as docker run has it", []string{"CHOWN"}, []string{"CHOWN"}, usual},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := status(t, start(t, e, containers.Spec{CapAdd: tt.add, CapDrop: tt.drop}))["CapEff"]; got != tt.want {
+			if got := status(t, start(t, e, engine.Spec{CapAdd: tt.add, CapDrop: tt.drop}))["CapEff"]; got != tt.want {
 				t.Errorf("capabilities %s, want %s", got, tt.want)
 			}
 		})
@@ -86,7 +88,7 @@ func TestCapabilitiesAreGivenAndTakenAsAsked(t *testing.T) {
 
 func TestRootCanDoWhatInstallersDo(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{Image: demoImage(t)})
+	c := start(t, connect(t), engine.Spec{Image: demoImage(t)})
 	const script = `set -e
 mkdir /opt/pkg && echo hi > /opt/pkg/f && chown -R 12345:54321 /opt/pkg && chmod 2755 /opt/pkg && chmod 4755 /opt/pkg/f
 echo more >> /opt/pkg/f                 # a file of somebody else
@@ -128,7 +130,7 @@ func TestContainersShareOneNetworkAndDoNotReachOneAnother(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	api := raw(t)
-	spec := containers.Spec{Image: demoImage(t), Network: containers.NetworkBridge}
+	spec := engine.Spec{Image: demoImage(t), Network: engine.Bridge}
 	var ids, addresses []string
 	var boxes []*containers.Container
 	for range 2 {
@@ -164,7 +166,7 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	api := raw(t)
-	mine := start(t, e, containers.Spec{})
+	mine := start(t, e, engine.Spec{})
 	in, err := api.ContainerInspect(t.Context(), mine.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +198,7 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 		}
 		made = append(made, c.ID)
 	}
-	if _, err := e.Reap(t.Context()); err != nil {
+	if _, err := engine.Reap(t.Context(), docker.Sandboxes{Engine: e}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	owned, err := e.Owned(t.Context())
@@ -223,7 +225,7 @@ func TestOneNetworkIsMadeHoweverManyAskForIt(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, e := range engines { // each acts like a process of its own
 		wg.Go(func() {
-			c, err := e.Create(t.Context(), containers.Spec{Image: testImage(t), Network: containers.NetworkBridge, Unattended: 5 * time.Minute})
+			c, err := e.Create(t.Context(), engine.Spec{Image: testImage(t), Network: engine.Bridge, Unattended: 5 * time.Minute})
 			if err != nil {
 				t.Error(err)
 				return

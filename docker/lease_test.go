@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,23 +12,26 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
+	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
 )
 
 func TestContainersOfADeadProcessGoToTheHolderOfItsLease(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	dead := strings.Split(containers.Owner(), "/")
+	dead := strings.Split(owner.Self().String(), "/")
 	dead[4] = strconv.Itoa(1 << 30) // a process id that no system assigns
 	lease := filepath.Join(t.TempDir(), "lease")
-	if err := os.WriteFile(lease, []byte("somebody\n"+containers.Owner()+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(lease, []byte("somebody\n"+owner.Self().String()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	left := func(lease string) string {
 		made, err := raw(t).ContainerCreate(t.Context(), &container.Config{
 			Image: testImage(t), Cmd: []string{"bash", "-c", "sleep 300"}, Labels: map[string]string{
-				containers.LabelOwner: strings.Join(dead, "/"), containers.LabelLease: lease, containers.LabelInstance: "i",
+				containers.LabelOwner: strings.Join(dead, "/"), engine.LabelLease: lease, engine.LabelInstance: "i",
 			},
 		}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "")
 		if err != nil {
@@ -43,15 +47,15 @@ func TestContainersOfADeadProcessGoToTheHolderOfItsLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	left(filepath.Join(t.TempDir(), "another"))
-	ours := start(t, e, containers.Spec{Labels: map[string]string{containers.LabelLease: lease}}) // its owner is alive
-	if _, err := e.Reap(t.Context()); err != nil {
+	ours := start(t, e, engine.Spec{Labels: map[string]string{engine.LabelLease: lease}}) // its owner is alive
+	if _, err := engine.Reap(t.Context(), docker.Sandboxes{Engine: e}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	list, err := e.Inherited(t.Context(), lease)
+	list, err := engine.Inherited(t.Context(), docker.Sandboxes{Engine: e}, lease)
 	if err != nil || len(list) != 1 || list[0].ID != mine || list[0].Instance != "i" || list[0].Abandoned {
 		t.Fatalf("inherited %+v, error %v; want only the container of the dead process", list, err)
 	}
-	leavings, err := e.Leftovers(t.Context(), lease)
+	leavings, err := engine.Leftovers(t.Context(), docker.Sandboxes{Engine: e}, lease)
 	var ids []string
 	for _, s := range leavings {
 		ids = append(ids, s.ID)
@@ -65,7 +69,7 @@ func TestContainersOfADeadProcessGoToTheHolderOfItsLease(t *testing.T) {
 	if err := e.Remove(t.Context(), mine); err != nil {
 		t.Error(err)
 	}
-	if list, err := e.Inherited(t.Context(), lease); err != nil || len(list) != 0 {
+	if list, err := engine.Inherited(t.Context(), docker.Sandboxes{Engine: e}, lease); err != nil || len(list) != 0 {
 		t.Errorf("inherited %+v, %v; want no list, no error", list, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 // soon cancels after a while, so that a hanging call fails the test.
@@ -24,7 +25,7 @@ func soon(t *testing.T) context.Context {
 func TestEveryEngineCallHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	create := func(ctx context.Context, e *docker.Engine) error {
-		_, err := e.Create(ctx, containers.Spec{Image: stubImage})
+		_, err := e.Create(ctx, engine.Spec{Image: stubImage})
 		return err
 	}
 	attached := func(do func(context.Context, *containers.Container) error) func(context.Context, *docker.Engine) error {
@@ -40,7 +41,7 @@ func TestEveryEngineCallHasATimeLimit(t *testing.T) {
 		_, err := c.Run(ctx, containers.Command{Script: "true"})
 		return err
 	})
-	info := func(ctx context.Context, e *docker.Engine) error { _, err := e.Info(ctx); return err }
+	info := func(ctx context.Context, e *docker.Engine) error { _, err := e.About(ctx); return err }
 	layers := func(ctx context.Context, e *docker.Engine) error { _, err := e.Layers(ctx, stubID, ""); return err }
 	for _, tt := range []struct {
 		call string
@@ -51,7 +52,7 @@ func TestEveryEngineCallHasATimeLimit(t *testing.T) {
 		{"GET /containers/*/json", create},
 		{"POST /containers/*/attach", create},
 		{"GET /networks", func(ctx context.Context, e *docker.Engine) error {
-			_, err := e.Create(ctx, containers.Spec{Image: stubImage, Network: containers.NetworkBridge})
+			_, err := e.Create(ctx, engine.Spec{Image: stubImage, Network: engine.Bridge})
 			return err
 		}},
 		{"GET /containers/*/json", run},
@@ -168,7 +169,7 @@ func TestAContainerCreatedAfterTheTimeLimitIsRemoved(t *testing.T) {
 			}
 			e := s.connect(t, 100*time.Millisecond)
 			s.say(call, s.hang)
-			_, err := e.Create(soon(t), containers.Spec{Image: stubImage})
+			_, err := e.Create(soon(t), engine.Spec{Image: stubImage})
 			if fault.KindOf(err) != fault.Transient {
 				t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
 			}
@@ -189,7 +190,7 @@ func TestAQueuedCreateEndsAfterTheEngineWait(t *testing.T) {
 	errs := make(chan error, 2)
 	for range cap(errs) {
 		go func() {
-			_, err := e.Create(soon(t), containers.Spec{Image: stubImage})
+			_, err := e.Create(soon(t), engine.Spec{Image: stubImage})
 			errs <- err
 		}()
 	}
@@ -219,7 +220,7 @@ func TestQueuedCreatesWaitForAHangingEngine(t *testing.T) {
 	var all sync.WaitGroup
 	for range cap(errs) {
 		all.Go(func() {
-			_, err := e.Create(soon(t), containers.Spec{Image: stubImage})
+			_, err := e.Create(soon(t), engine.Spec{Image: stubImage})
 			errs <- err
 		})
 	}
@@ -257,7 +258,7 @@ func TestACallersDeadlineIsNotReportedAsTheTimeLimit(t *testing.T) {
 			})
 			defer s.say(call, nil)
 			_, _, imageErr := e.Image(ctx, stubImage, "")
-			_, createErr := e.Create(ctx, containers.Spec{Image: stubImage})
+			_, createErr := e.Create(ctx, engine.Spec{Image: stubImage})
 			_, listErr := e.Images(ctx)
 			var runErr error
 			if c, err := e.Attach(ctx, stubBox); err == nil {

@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Daemons that have detached from their command in every way still belong to it, and to no
 // other.
 func TestADaemonEndsWithItsOwnCommandOnly(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
 	const forks = "for i in {1..%d}; do (setsid env -i /usr/bin/setsid /usr/bin/sleep 7000 >/dev/null 2>&1 &); done; echo made; sleep 7001"
 	for range 2 {
@@ -36,7 +37,7 @@ func TestADaemonEndsWithItsOwnCommandOnly(t *testing.T) {
 // processes of other commands are as before: they continue, or stay stopped.
 func TestALargeForkBombEndsAtItsTimeLimit(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{PidsLimit: 600}) // several times boxinit's crowd
+	c := start(t, connect(t), engine.Spec{PidsLimit: 600}) // several times boxinit's crowd
 	run(t, c, "(setsid nohup bash -c 'echo $$ >/tmp/continues; exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
 	run(t, c, "(setsid nohup bash -c 'echo $$ >/tmp/stays; kill -STOP $$' >/dev/null 2>&1 &)")
 	awaitFile(t, c, "/tmp/continues")
@@ -71,7 +72,7 @@ func TestACommandHasTheUsualTimeSlice(t *testing.T) {
 	if err != nil || len(want) == 0 {
 		t.Skipf("this kernel does not tell the time slice of a process: %v", err)
 	}
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	for range 2 {
 		if r := run(t, c, slice); string(r.Bytes) != string(want) {
 			t.Errorf("a command has the time slice %s ns, want %s", r.Bytes, want)
@@ -82,7 +83,7 @@ func TestACommandHasTheUsualTimeSlice(t *testing.T) {
 // The descendants of a supervisor are known even when the supervisor is killed.
 func TestProcessesAreTracedAfterTheirSupervisorIsKilled(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
 	for _, script := range []string{
 		"kill -9 $PPID; (setsid sleep 7001 &); sleep 7002",
@@ -102,7 +103,7 @@ func TestProcessesAreTracedAfterTheirSupervisorIsKilled(t *testing.T) {
 // have tried to kill and change it as far as they can.
 func TestACommandIsNotAffectedByEarlierOnes(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{CapAdd: []string{"KILL"}})
+	c := start(t, connect(t), engine.Spec{CapAdd: []string{"KILL"}})
 	// Two at once, so that a second supervisor waits besides the attacker's.
 	twice := func(t *testing.T, script string) (out [2]string) {
 		t.Helper()
@@ -145,7 +146,7 @@ func TestACommandIsNotAffectedByEarlierOnes(t *testing.T) {
 // that ended, nor is output.
 func TestReusedProcessIDs(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	in, err := raw(t).ContainerInspect(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)

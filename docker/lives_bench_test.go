@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // BenchmarkLivesAtOnce shows which Config.Creates is best for 16 callers that create and
@@ -31,7 +31,7 @@ func BenchmarkLivesAtOnce(b *testing.B) {
 			group.SetLimit(16)
 			for range b.N {
 				group.Go(func() error {
-					c, err := e.Create(b.Context(), containers.Spec{Image: image, Unattended: time.Minute})
+					c, err := e.Create(b.Context(), engine.Spec{Image: image, Unattended: time.Minute})
 					if err != nil {
 						return err
 					}

@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/sandbox/engine"
 )
 
 // privateEngine starts an engine that the test may kill.
@@ -41,7 +42,7 @@ func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
 	d, e := privateEngine(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {
-			c := start(t, e, containers.Spec{Image: "outage:test"})
+			c := start(t, e, engine.Spec{Image: "outage:test"})
 			d.Kill(sig)
 			d.Restart() // before any call has failed
 			_, err := c.Run(t.Context(), containers.Command{Script: "true"})
@@ -56,7 +57,7 @@ func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
 func TestCallsToAStoppedEngineAreMadeWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	d, e := privateEngine(t)
-	c := start(t, e, containers.Spec{Image: "outage:test"})
+	c := start(t, e, engine.Spec{Image: "outage:test"})
 	d.Kill(syscall.SIGKILL)
 	awaitOutage(t, e)
 	done := make(chan error, 3)
@@ -88,7 +89,7 @@ func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
 	d, e := privateEngine(t, "--live-restore")
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {
-			c := start(t, e, containers.Spec{Image: "outage:test"})
+			c := start(t, e, engine.Spec{Image: "outage:test"})
 			ran := make(chan error, 1)
 			go func() {
 				r, err := c.Run(t.Context(), containers.Command{Script: "echo ran >>/count; until [ -e /go ]; do sleep 0.1; done; cat /count"})

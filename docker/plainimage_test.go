@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -67,7 +68,7 @@ func TestAnImageWithoutBashCanRun(t *testing.T) {
 	for shell, name := range images {
 		for _, user := range []string{"", "12345:1"} {
 			t.Run(shell+" "+user, func(t *testing.T) {
-				c := start(t, e, containers.Spec{Image: name, User: user, WorkDir: "/testbed", Memory: 64 << 20})
+				c := start(t, e, engine.Spec{Image: name, User: user, WorkDir: "/testbed", Memory: 64 << 20})
 				do := func(script string, limit time.Duration) vocab.Output {
 					return runCommand(t, c, containers.Command{Args: []string{"sh", "-c"}, Script: script, Timeout: limit, Ahead: true})
 				}

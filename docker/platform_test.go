@@ -16,10 +16,10 @@ import (
 	"github.com/docker/docker/api/types/image"
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/registrytest"
+	"batch.example/batch/sandbox/engine"
 )
 
 // newStub returns a registry whose image is removed from the engine at the end.
@@ -57,7 +57,7 @@ func TestAnImageIsPulledForTheRequestedPlatform(t *testing.T) {
 			t.Errorf("%s is not here: %v; want the image, no error", arch, err)
 		}
 		// There is no bash in it to run, so the engine may report a fault because it does not start.
-		c, err := e.Create(t.Context(), containers.Spec{Image: r.Ref(), ImageID: img.ID, Platform: "linux/" + arch})
+		c, err := e.Create(t.Context(), engine.Spec{Image: r.Ref(), ImageID: img.ID, Platform: "linux/" + arch})
 		if err == nil {
 			err = c.Remove(t.Context())
 		}
@@ -91,7 +91,7 @@ func TestAnImageForAnotherPlatformIsRefused(t *testing.T) {
 		!strings.Contains(fault.HintOf(err), "--platform") {
 		t.Errorf("%+v, %v: %v; hint %q", img, fault.KindOf(err), err, fault.HintOf(err))
 	}
-	_, err = e.Create(t.Context(), containers.Spec{Image: testImage(t), Platform: "linux/s390x"})
+	_, err = e.Create(t.Context(), engine.Spec{Image: testImage(t), Platform: "linux/s390x"})
 	if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "linux/s390x") {
 		t.Errorf("got a fault of kind %v: %v; hint %q; want an Instance fault, %q", fault.KindOf(err), err, fault.HintOf(err), "linux/s390x")
 	}

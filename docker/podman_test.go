@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/sandbox/engine"
 )
 
 const podmanImage = "localhost/batch-podman:test"
@@ -72,7 +73,7 @@ func TestPodmanWorksAsAnEngine(t *testing.T) {
 	if err != nil || !here {
 		t.Fatal(here, err)
 	}
-	c := start(t, e, containers.Spec{Image: podmanImage, ImageID: img.ID, Memory: 64 << 20, CPUs: 1, WorkDir: "/testbed"})
+	c := start(t, e, engine.Spec{Image: podmanImage, ImageID: img.ID, Memory: 64 << 20, CPUs: 1, WorkDir: "/testbed"})
 	if c.ImageID() != img.ID {
 		t.Errorf("the container was created from %s, want %s as looked up", c.ImageID(), img.ID)
 	}

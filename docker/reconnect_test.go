@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestACommandContinuesAfterItsRunnerIsKilled(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	c := start(t, e, containers.Spec{})
+	c := start(t, e, engine.Spec{})
 	ran := make(chan error, 1)
 	cmd := containers.Command{ID: "s1.1", Script: "echo ran >>/tmp/count; until [ -e /tmp/go ]; do sleep 0.01; done; echo done; exit 3", Timeout: enough}
 	go func() {
@@ -54,7 +55,7 @@ func TestACommandContinuesAfterItsRunnerIsKilled(t *testing.T) {
 func TestALongOutputIsKeptUntilARunnerReadsIt(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	c := start(t, e, containers.Spec{})
+	c := start(t, e, engine.Spec{})
 	asked := make(chan bool, 1)
 	cmd := containers.Command{ID: "long", Script: "printf 'keep '; yes | head -c 100000", Limit: 1000}
 	cmd.Longer = func([]byte) bool {
@@ -77,7 +78,7 @@ func TestALongOutputIsKeptUntilARunnerReadsIt(t *testing.T) {
 
 func TestProcessesCannotReadBoxinit(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	r := run(t, c, "for f in fd/0 fd/1 environ mem maps cwd/x; do cat /proc/1/$f /proc/$PPID/$f && echo open; done; ls /proc/1/fd /proc/$PPID/fd; echo x >/proc/1/fd/1")
 	if out := string(r.Bytes); strings.Contains(out, "open") || strings.Count(out, "Permission denied") < 9 {
 		t.Errorf("a process in the container could open files of boxinit:\n%s", out)
@@ -99,7 +100,7 @@ func TestForgedFramesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, e, containers.Spec{CapAdd: []string{"SYS_PTRACE"}})
+			c := start(t, e, engine.Spec{CapAdd: []string{"SYS_PTRACE"}})
 			run(t, c, "true")
 			rounds := 2
 			if name == "a large length" { // the rest of the frame is waited for
@@ -123,7 +124,7 @@ func TestForgedFramesAreRefused(t *testing.T) {
 
 func TestAContainerThatKeepsForgingFramesIsDestroyed(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{CapAdd: []string{"SYS_PTRACE"}})
+	c := start(t, connect(t), engine.Spec{CapAdd: []string{"SYS_PTRACE"}})
 	ctx := soon(t)
 	_, err := c.Run(ctx, containers.Command{Script: "while echo forged >/proc/1/fd/1; do :; done >/dev/null 2>&1 &"})
 	for err == nil {

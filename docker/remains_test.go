@@ -8,13 +8,13 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/client"
 
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // As with docker exec, processes that a command has started survive when its shell is killed.
 func TestABackgroundProcessSurvivesTheKilledShell(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	r := run(t, c, "sleep 7002 & (setsid nohup sleep 7004 &); kill -9 $$; sleep 7005")
 	if r.ExitCode != 137 || r.TimedOut {
 		t.Fatalf("got %+v, want exit code 137, timed out false", r)
@@ -38,7 +38,7 @@ func TestAnonymousVolumesAreRemovedWithTheirContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer api.Close()
-	c := start(t, e, containers.Spec{Image: imageOf(t, []string{"bash"}, nil, "ENV PATH=/usr/bin:/bin", "VOLUME /data")})
+	c := start(t, e, engine.Spec{Image: imageOf(t, []string{"bash"}, nil, "ENV PATH=/usr/bin:/bin", "VOLUME /data")})
 	in, err := api.ContainerInspect(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestOnlyACreateWithoutAnAnswerIsUndone(t *testing.T) {
 			s := newEngineStub(t)
 			e := s.connect(t, c.limit)
 			s.say("POST /containers/create", c.create(s))
-			if made, err := e.Create(t.Context(), containers.Spec{Image: stubImage, Name: "mine"}); err == nil {
+			if made, err := e.Create(t.Context(), engine.Spec{Image: stubImage, Name: "mine"}); err == nil {
 				t.Errorf("made %s, want an error", made.ID())
 			}
 			if n := s.count("DELETE /containers/*"); n != c.want {

@@ -21,6 +21,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -29,7 +30,7 @@ const killEvery = "for d in /proc/[0-9]*; do p=${d#/proc/}; ((p == BASHPID || p 
 
 func TestACommandThatKillsAllProcessesIsAnObservation(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
+	c := start(t, connect(t), engine.Spec{WorkDir: "/testbed"})
 	for name, tt := range map[string]struct {
 		script string
 		code   int
@@ -60,7 +61,7 @@ func TestACommandThatKillsAllProcessesIsAnObservation(t *testing.T) {
 // Process 1 ignores signals and the runtime blocks some while it forks; a command inherits neither.
 func TestCommandsStartWithNoSignalIgnoredOrBlocked(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	const script = "while read -r name value; do case $name in SigBlk: | SigIgn:) echo $name $value;; esac; done < <(cat /proc/self/status)"
 	const want = "SigBlk: 0000000000000000\nSigIgn: 0000000000000000\n"
 	for n := range 4 {
@@ -86,7 +87,7 @@ func TestAContainerStoppedFromOutsideIsATransientFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, e, containers.Spec{Memory: 64 << 20})
+			c := start(t, e, engine.Spec{Memory: 64 << 20})
 			run(t, c, "kill -9 -1")
 			run(t, c, "x=x; while :; do x=$x$x; done")
 			if err := end(t.Context(), c.ID()); err != nil {
@@ -128,7 +129,7 @@ func TestAContainerKilledBeforeItsEngineIsLostIsAnOutage(t *testing.T) {
 	s.drops = true
 	a := &asked{fail: map[string]error{"list": &net.OpError{Op: "dial", Net: "unix", Err: syscall.ECONNREFUSED}}}
 	e := s.connect(t, time.Minute, func(c *docker.Config) { c.Before = a.before })
-	c, err := e.Create(t.Context(), containers.Spec{Image: stubImage})
+	c, err := e.Create(t.Context(), engine.Spec{Image: stubImage})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +142,8 @@ func TestAContainerKilledBeforeItsEngineIsLostIsAnOutage(t *testing.T) {
 		}
 		killed(w, r)
 	})
-	if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, docker.ErrOutage) {
-		t.Errorf("got %v, want %v", err, docker.ErrOutage)
+	if _, err := c.Run(t.Context(), containers.Command{Script: "true"}); !errors.Is(err, engine.ErrOutage) {
+		t.Errorf("got %v, want %v", err, engine.ErrOutage)
 	}
 	if looks.Load() < 2 {
 		t.Errorf("the container was looked at %d times, want at least 2", looks.Load())
@@ -163,7 +164,7 @@ func TestAContainerThatEndsSlowlyIsRestarted(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	c, err := s.connect(t, time.Minute).Create(t.Context(), containers.Spec{Image: stubImage})
+	c, err := s.connect(t, time.Minute).Create(t.Context(), engine.Spec{Image: stubImage})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestAContainerThatEndsSlowlyIsRestarted(t *testing.T) {
 // Memory that no process holds is not freed by ending processes.
 func TestAContainerThatRanOutOfMemoryIsRestarted(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{Memory: 48 << 20, ShmSize: 1 << 30})
+	c := start(t, connect(t), engine.Spec{Memory: 48 << 20, ShmSize: 1 << 30})
 	run(t, c, "echo kept >/tmp/file")
 	for range 2 {
 		if r := run(t, c, "x=x; while :; do x=$x$x; done"); r.ExitCode != 137 || !r.OOM || r.Restarted {
@@ -210,7 +211,7 @@ func TestAContainerWithoutBashIsDestroyed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, e, containers.Spec{})
+			c := start(t, e, engine.Spec{})
 			runCommand(t, c, containers.Command{Script: script, Timeout: time.Minute})
 			for range 2 {
 				_, err := c.Run(t.Context(), containers.Command{Script: "true"})
@@ -225,7 +226,7 @@ func TestAContainerWithoutBashIsDestroyed(t *testing.T) {
 // An interpreter that was never in the image is the image's fault, and other commands run.
 func TestAMissingInterpreterIsAFaultOfTheImage(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	for range 2 {
 		_, err := c.Run(t.Context(), containers.Command{Args: []string{"nosuch", "-c"}, Script: "x"})
 		if errors.Is(err, vocab.ErrDestroyed) || fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "nosuch") {
@@ -239,7 +240,7 @@ func TestAMissingInterpreterIsAFaultOfTheImage(t *testing.T) {
 // Processes that a command leaves may use up the whole pids limit.
 func TestAContainerWithoutRoomForAProcessIsRestarted(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{PidsLimit: 60})
+	c := start(t, connect(t), engine.Spec{PidsLimit: 60})
 	// Bash tries a failed fork again for 15 seconds, which nobody waits for.
 	run(t, c, "echo kept >/tmp/file; (for i in {1..90}; do sleep 100 & done) >/dev/null 2>/tmp/full & until [ -s /tmp/full ]; do :; done; kill -9 $$")
 	if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" || !r.Restarted {
@@ -250,7 +251,7 @@ func TestAContainerWithoutRoomForAProcessIsRestarted(t *testing.T) {
 // Stdin is empty even without /dev/null.
 func TestStdinIsEmptyWithoutDevNull(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
+	c := start(t, connect(t), engine.Spec{WorkDir: "/testbed"})
 	run(t, c, "rm -rf /dev/null /testbed; mkdir /testbed; echo secret >/dev/null")
 	r := runCommand(t, c, containers.Command{Script: "cat; echo $?; rm -rf /testbed", Timeout: enough})
 	if string(r.Bytes) != "0\n" || r.ExitCode != 0 {

@@ -15,6 +15,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -38,7 +39,7 @@ func runCommand(t testing.TB, c *containers.Container, cmd containers.Command) v
 
 func TestRunReturnsOutputAndExitCode(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
+	c := start(t, connect(t), engine.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
 	for _, tt := range []struct {
 		name string
 		cmd  containers.Command
@@ -119,7 +120,7 @@ func TestRunReturnsOutputAndExitCode(t *testing.T) {
 
 func TestRunTakesScriptsOfAnySize(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	for _, size := range []int{99 << 10, 101 << 10, 128 << 10, 1 << 20, 3 << 20} {
 		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
 			data := strings.Repeat("0123456789abcde\n", size/16)
@@ -139,7 +140,7 @@ func TestRunTakesScriptsOfAnySize(t *testing.T) {
 
 func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	r := runCommand(t, c, containers.Command{
 		Script: "echo begin; yes | head -c 50000000; echo end", Timeout: enough, Limit: 1000,
 	})
@@ -153,7 +154,7 @@ func TestRunKeepsHeadAndTailOfALongOutput(t *testing.T) {
 
 func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	trees := []struct{ name, script, want string }{
 		{"a sleeping command", "echo before; sleep 600", "before\n"},
 		{"a pipeline", "sleep 601 | cat", ""},
@@ -182,7 +183,7 @@ func TestRunKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 
 func TestRunEndsEndlessOutputAtTheTimeout(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	r := runCommand(t, c, containers.Command{Script: "yes", Timeout: 3 * time.Second, Limit: 4096})
 	if !r.TimedOut || r.Restarted || len(r.Bytes) != 4096 || r.Total < 1<<20 {
 		t.Errorf("timed out %v, restarted %v, kept %d of %d", r.TimedOut, r.Restarted, len(r.Bytes), r.Total)
@@ -194,7 +195,7 @@ func TestRunEndsEndlessOutputAtTheTimeout(t *testing.T) {
 
 func TestRunDoesNotWaitForABackgroundProcess(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	// A run that waited would wait until its time limit.
 	r := run(t, c, "sleep 600 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")
 	if !strings.Contains(string(r.Bytes), "started\n") || r.ExitCode != 4 || r.TimedOut {
@@ -209,7 +210,7 @@ func TestRunDoesNotWaitForABackgroundProcess(t *testing.T) {
 // command, as with docker exec.
 func TestRunReturnsWhatIsWrittenAMomentAfterTheShellsEnd(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed"})
+	c := start(t, connect(t), engine.Spec{WorkDir: "/testbed"})
 	for script, want := range map[string]string{
 		"echo a > >(cat)":                                      "a\n",
 		"exec > >(cat) 2>&1; echo a; echo b >&2":               "a\nb\n",
@@ -227,7 +228,7 @@ func TestRunReturnsWhatIsWrittenAMomentAfterTheShellsEnd(t *testing.T) {
 
 func TestRunEndsWhenCancelled(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
@@ -251,7 +252,7 @@ func TestRunEndsWhenCancelled(t *testing.T) {
 
 func TestRunSurvivesAForkBomb(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{PidsLimit: 60})
+	c := start(t, connect(t), engine.Spec{PidsLimit: 60})
 	run(t, c, "echo kept >/tmp/file")
 	r := runCommand(t, c, containers.Command{Script: "f() { f | f & }; f; while :; do :; done", Timeout: time.Second})
 	if !r.TimedOut {

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 func TestAWorkDirMustBeInTheImage(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	c, err := e.Create(t.Context(), containers.Spec{Image: testImage(t), WorkDir: "/no such/dir", Unattended: time.Minute})
+	c, err := e.Create(t.Context(), engine.Spec{Image: testImage(t), WorkDir: "/no such/dir", Unattended: time.Minute})
 	if err == nil {
 		_ = c.Remove(context.Background())
 	}
@@ -22,7 +22,7 @@ func TestAWorkDirMustBeInTheImage(t *testing.T) {
 		t.Errorf("got a fault of kind %v: %v; hint %q; want an Instance fault with %q, with %q, %q",
 			fault.KindOf(err), err, fault.HintOf(err), "/no such/dir", testImage(t), "environment.cwd")
 	}
-	c = start(t, e, containers.Spec{WorkDir: "/testbed"})
+	c = start(t, e, engine.Spec{WorkDir: "/testbed"})
 	same, err := e.Attach(t.Context(), c.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -37,16 +37,16 @@ func TestCreateReportsInvalidSettings(t *testing.T) {
 	e := connect(t)
 	for _, tt := range []struct {
 		name string
-		spec containers.Spec
+		spec engine.Spec
 		kind fault.Kind
 		hint string
 	}{
-		{"a user that is not there", containers.Spec{User: "nope"}, fault.Instance, "--user"},
-		{"a group that is not there", containers.Spec{User: "0:nope"}, fault.Instance, "--user"},
-		{"too many CPUs", containers.Spec{CPUs: 100_000}, fault.Usage, "--cpus"},
-		{"a capability that is none", containers.Spec{CapAdd: []string{"NOPE"}}, fault.Usage, "capabilit"},
-		{"a network that is not there", containers.Spec{Network: "nosuch"}, fault.Usage, "docker network ls"},
-		{"a relative directory", containers.Spec{WorkDir: "testbed"}, fault.Usage, ""},
+		{"a user that is not there", engine.Spec{User: "nope"}, fault.Instance, "--user"},
+		{"a group that is not there", engine.Spec{User: "0:nope"}, fault.Instance, "--user"},
+		{"too many CPUs", engine.Spec{CPUs: 100_000}, fault.Usage, "--cpus"},
+		{"a capability that is none", engine.Spec{CapAdd: []string{"NOPE"}}, fault.Usage, "capabilit"},
+		{"a network that is not there", engine.Spec{Network: "nosuch"}, fault.Usage, "docker network ls"},
+		{"a relative directory", engine.Spec{WorkDir: "testbed"}, fault.Usage, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Image, tt.spec.Unattended = testImage(t), time.Minute

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 func TestRemovalsDoNotWaitForHangingCreates(t *testing.T) {
@@ -28,7 +28,7 @@ func TestRemovalsDoNotWaitForHangingCreates(t *testing.T) {
 	defer cancel()
 	for range callers {
 		creates.Go(func() {
-			if c, err := e.Create(ctx, containers.Spec{Image: stubImage}); err == nil {
+			if c, err := e.Create(ctx, engine.Spec{Image: stubImage}); err == nil {
 				_ = c.Remove(t.Context())
 			}
 		})
@@ -82,7 +82,7 @@ func TestAnEngineThatMayHangRemovesOneContainerWithANetworkAtATime(t *testing.T)
 			})
 			var removals sync.WaitGroup
 			for range 12 {
-				c, err := e.Create(t.Context(), containers.Spec{Image: stubImage, Network: tt.network})
+				c, err := e.Create(t.Context(), engine.Spec{Image: stubImage, Network: tt.network})
 				if err != nil {
 					t.Fatal(err)
 				}

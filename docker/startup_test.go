@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 func TestAnImageWhoseBashWarnsAtStartIsUsable(t *testing.T) {
@@ -16,7 +17,7 @@ func TestAnImageWhoseBashWarnsAtStartIsUsable(t *testing.T) {
 		{"a library that is not there", "LD_PRELOAD=/nosuch.so", "ld.so"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, e, containers.Spec{Env: []string{tt.env}})
+			c := start(t, e, engine.Spec{Env: []string{tt.env}})
 			for _, cmd := range []containers.Command{{Ahead: true}, {Ahead: true}, {Fresh: true}} {
 				cmd.Script = "echo marker"
 				r := runCommand(t, c, cmd)

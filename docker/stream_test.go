@@ -14,6 +14,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 // stream starts a program that is ended with the test.
@@ -42,7 +43,7 @@ done 2>/dev/null`)
 
 func TestStreamTalksToAProgramInTheContainer(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
+	c := start(t, connect(t), engine.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
 	var stderr bytes.Buffer
 	s := stream(t, c, containers.Program{
 		Name: "echo", Env: []string{"MINE=a b"}, Stderr: &stderr,
@@ -81,7 +82,7 @@ func TestStreamTalksToAProgramInTheContainer(t *testing.T) {
 
 func TestClosingAStreamEndsEveryProcessOfTheProgram(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	s := stream(t, c, containers.Program{Name: "stubborn", Args: []string{"bash", "-c", `trap '' TERM HUP PIPE
 setsid sleep 987654 &
 sleep 987654 &
@@ -115,7 +116,7 @@ while :; do read -r line || sleep 987654; done`}})
 func TestAStreamEndsWhatAnEarlierProcessLeft(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
-	c := start(t, e, containers.Spec{})
+	c := start(t, e, engine.Spec{})
 	before := stream(t, c, containers.Program{Name: "server", Args: []string{"bash", "-c", "trap '' PIPE HUP; echo up; sleep 543210"}})
 	if line, err := bufio.NewReader(before).ReadString('\n'); line != "up\n" {
 		t.Fatalf("got %q, %v", line, err)
@@ -142,7 +143,7 @@ func TestAStreamEndsWhatAnEarlierProcessLeft(t *testing.T) {
 
 func TestAStreamThatNobodyReadsCanBeClosed(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	s := stream(t, c, containers.Program{Name: "flood", Args: []string{"bash", "-c", "yes 345678; :"}})
 	if _, err := s.Read(make([]byte, 10)); err != nil {
 		t.Fatal(err)
@@ -157,7 +158,7 @@ func TestAStreamThatNobodyReadsCanBeClosed(t *testing.T) {
 
 func TestAStreamOfAProgramThatDoesNotExistEnds(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	s, err := c.Stream(t.Context(), containers.Program{Name: "nothing", Args: []string{"no-such-program"}})
 	if err != nil {
 		return // an engine that says so at once
@@ -174,7 +175,7 @@ func TestAStreamOfAProgramThatDoesNotExistEnds(t *testing.T) {
 
 func TestAStreamEndsWithItsContainer(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	s := stream(t, c, containers.Program{Name: "long", Args: []string{"sleep", "654321"}})
 	if err := c.Remove(t.Context()); err != nil {
 		t.Fatal(err)
@@ -204,7 +205,7 @@ func TestTheProgramsOfAKilledProcessOfBatchEnd(t *testing.T) {
 		_, _ = io.Copy(os.Stdout, s)
 		return
 	}
-	c := start(t, e, containers.Spec{})
+	c := start(t, e, engine.Spec{})
 	victim := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 	victim.Env = append(os.Environ(), id+"="+c.ID())
 	out, err := victim.StdoutPipe()
@@ -231,7 +232,7 @@ func TestTheProgramsOfAKilledProcessOfBatchEnd(t *testing.T) {
 // Above its disk limit, a container loses its programs as it does its commands.
 func TestClearingAContainerEndsItsPrograms(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	s := stream(t, c, containers.Program{Name: "long", Args: []string{"bash", "-c", "echo up; sleep 765123"}})
 	if line, err := bufio.NewReader(s).ReadString('\n'); line != "up\n" {
 		t.Fatalf("got %q, %v", line, err)
@@ -256,7 +257,7 @@ func TestClearingAContainerEndsItsPrograms(t *testing.T) {
 
 func TestAStreamNeedsAProgramAndAName(t *testing.T) {
 	t.Parallel()
-	c := start(t, connect(t), containers.Spec{})
+	c := start(t, connect(t), engine.Spec{})
 	for _, p := range []containers.Program{{Name: "x"}, {Args: []string{"true"}}} {
 		if _, err := c.Stream(t.Context(), p); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%+v: %v, want a Usage fault", p, err)

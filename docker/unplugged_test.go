@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // surroundings is what a process finds of the network: the same in a container with and
@@ -29,12 +29,12 @@ func TestAContainerWithoutANetworkSandboxHasWhatOthersHave(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	image := demoImage(t)
-	bare := start(t, e, containers.Spec{Image: image})
+	bare := start(t, e, engine.Spec{Image: image})
 	if in, err := raw(t).ContainerInspect(t.Context(), bare.ID()); err != nil || !in.Config.NetworkDisabled {
 		t.Fatalf("the container: %+v, %v; want one without a network sandbox", in.Config, err)
 	}
 	// The engine writes hosts of the user's.
-	plugged := start(t, e, containers.Spec{Image: image, ExtraHosts: []string{"sandbox:127.0.0.1"}})
+	plugged := start(t, e, engine.Spec{Image: image, ExtraHosts: []string{"sandbox:127.0.0.1"}})
 	got, want := string(run(t, bare, surroundings).Bytes), string(run(t, plugged, surroundings).Bytes)
 	if got != want {
 		t.Errorf("without a network sandbox:\n%s\nwith one:\n%s", got, want)
@@ -49,12 +49,12 @@ func TestAnUnprivilegedUsersContainerHasANetworkSandbox(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	for range 2 {
-		c := start(t, e, containers.Spec{Image: demoImage(t), User: "1000:1000"})
+		c := start(t, e, engine.Spec{Image: demoImage(t), User: "1000:1000"})
 		if r := run(t, c, `getent hosts localhost sandbox`); strings.Count(string(r.Bytes), "\n") != 2 {
 			t.Errorf("its own names: exit code %d, %q; want two addresses", r.ExitCode, r.Bytes)
 		}
 	}
-	c := start(t, e, containers.Spec{Image: demoImage(t)})
+	c := start(t, e, engine.Spec{Image: demoImage(t)})
 	out, err := exec.CommandContext(t.Context(), "docker", "inspect", "--format", "{{.Config.NetworkDisabled}}", c.ID()).Output()
 	if err != nil || string(out) != "true\n" {
 		t.Errorf("root's container is without a network sandbox: %s, %v; want true", out, err)
@@ -66,7 +66,7 @@ func TestAnEngineWithoutNamespacesOfTheirOwnGivesNetworkSandboxes(t *testing.T) 
 	s.files["/proc/net/route"] = "Iface\tDestination\neth0\t00000000\n"
 	e := s.connect(t, time.Hour)
 	for range 2 {
-		if _, err := e.Create(t.Context(), containers.Spec{Image: stubImage}); err != nil {
+		if _, err := e.Create(t.Context(), engine.Spec{Image: stubImage}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,10 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"batch.example/batch/dataset/hub"
-	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Check is what was found of one thing.
@@ -43,7 +42,7 @@ const (
 
 // Config says what is looked at.
 type Config struct {
-	Docker docker.Config
+	Engine engine.Connect
 	Hub    hub.Config
 	Dir    string                   // that runs write into
 	Getenv func(name string) string // of the models' keys
@@ -53,12 +52,12 @@ type Config struct {
 
 // Look makes all checks, one after the other.
 func Look(ctx context.Context, c Config) []Check {
-	checks, engine := checkEngine(ctx, c.Docker)
-	if engine != nil {
-		defer engine.Close()
-		checks = append(checks, checkClean(ctx, engine))
-		if c.Image != "" {
-			checks = append(checks, checkRegistry(ctx, engine, c.Image))
+	checks, e := checkEngine(ctx, c.Engine)
+	if e != nil {
+		defer e.Close()
+		checks = append(checks, checkClean(ctx, e))
+		if r, ok := e.(engine.Registry); ok && c.Image != "" {
+			checks = append(checks, checkRegistry(ctx, e, r, c.Image))
 		}
 	}
 	checks = append(checks, checkOutput(c.Dir))
@@ -68,16 +67,16 @@ func Look(ctx context.Context, c Config) []Check {
 	return append(checks, checkHub(ctx, c.Hub))
 }
 
-func checkEngine(ctx context.Context, c docker.Config) ([]Check, *docker.Engine) {
+func checkEngine(ctx context.Context, connect engine.Connect) ([]Check, engine.Engine) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	engine, err := docker.Connect(ctx, c)
+	e, err := connect(ctx, engine.Options{})
 	if err != nil {
 		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil
 	}
-	info, err := engine.Info(ctx)
+	info, err := e.About(ctx)
 	if err != nil {
-		_ = engine.Close() // nothing was started through it
+		_ = e.Close() // nothing was started through it
 		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil
 	}
 	checks := []Check{{"engine", Good, fmt.Sprintf("%s, API %s, %s/%s, storage %s", info.Version, info.APIVersion, info.OS, info.Arch, info.StorageDriver), ""}}
@@ -85,11 +84,11 @@ func checkEngine(ctx context.Context, c docker.Config) ([]Check, *docker.Engine)
 	if info.Memory < 4<<30 {
 		memory.State, memory.Hint = Warning, "test suites often need 2 GiB each: run few instances at once, such as `-w 1`, or use `-w auto`"
 	}
-	return append(checks, memory, checkLimits(info), checkQuota(ctx, engine), checkDisk("disk", info.ImageDir, 20<<30)), engine
+	return append(checks, memory, checkLimits(info), checkQuota(ctx, e), checkDisk("disk", info.ImageDir, 20<<30)), e
 }
 
 // checkLimits says what of a container the engine can limit.
-func checkLimits(info docker.Info) Check {
+func checkLimits(info engine.About) Check {
 	switch {
 	case len(info.Unlimited) > 0:
 		return Check{
@@ -105,8 +104,12 @@ func checkLimits(info docker.Info) Check {
 }
 
 // checkQuota says how --disk is kept.
-func checkQuota(ctx context.Context, engine *docker.Engine) Check {
-	able, known, err := engine.LimitsDisk(ctx)
+func checkQuota(ctx context.Context, e engine.Engine) Check {
+	limiter, ok := e.(engine.DiskLimiter)
+	if !ok {
+		return Check{"quota", Good, "the engine does not limit the disk", ""}
+	}
+	able, known, err := limiter.LimitsDisk(ctx)
 	switch {
 	case err != nil:
 		return Check{"quota", Warning, err.Error(), fault.HintOf(err)}
@@ -119,9 +122,9 @@ func checkQuota(ctx context.Context, engine *docker.Engine) Check {
 	}
 }
 
-func checkClean(ctx context.Context, engine *docker.Engine) Check {
-	owned, err := engine.Owned(ctx)
-	crashed := slices.DeleteFunc(owned, func(s containers.Summary) bool { return !s.Abandoned })
+func checkClean(ctx context.Context, e engine.Engine) Check {
+	owned, err := e.Owned(ctx)
+	crashed := slices.DeleteFunc(owned, func(s engine.Owned) bool { return !s.Abandoned })
 	switch {
 	case err != nil:
 		return Check{"clean", Warning, err.Error(), fault.HintOf(err)}
@@ -139,17 +142,17 @@ const registryLimit = 5 * time.Second
 
 // checkRegistry asks for an image as a pull would. A run may have all its images on the engine,
 // so that nothing here is more than a warning.
-func checkRegistry(ctx context.Context, engine *docker.Engine, image string) Check {
+func checkRegistry(ctx context.Context, e engine.Engine, r engine.Registry, image string) Check {
 	host, _, _ := strings.Cut(image, "/")
-	if _, here, err := engine.Image(ctx, image, ""); err == nil && here {
+	if _, here, err := r.ImageEngine().Image(ctx, image); err == nil && here {
 		return Check{"images", Good, "the engine has " + image, ""}
 	}
-	if info, err := engine.Info(ctx); err == nil && info.Podman {
+	if info, err := e.About(ctx); err == nil && info.Podman {
 		return Check{"images", Good, "Podman asks a registry only when it pulls", ""}
 	}
 	limited, cancel := context.WithTimeout(ctx, registryLimit)
 	defer cancel()
-	err := engine.Offered(limited, image)
+	err := r.Offered(limited, image)
 	const here = "images that are on the engine are used; a mirror is named with --image-prefix"
 	switch {
 	case err == nil:

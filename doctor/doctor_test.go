@@ -36,7 +36,7 @@ func TestDoctorReportsLimitsThatTheEngineLacks(t *testing.T) {
 		}))
 		defer engine.Close()
 		checks := Look(t.Context(), Config{
-			Docker: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}, Hub: hub.Config{Offline: true},
+			Engine: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}.Open, Hub: hub.Config{Offline: true},
 			Dir: t.TempDir(), Getenv: func(string) string { return "" },
 		})
 		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "limits" })
@@ -83,7 +83,7 @@ func TestDoctorAsksTheRegistry(t *testing.T) {
 		}))
 		defer engine.Close()
 		checks := Look(t.Context(), Config{
-			Docker: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}, Hub: hub.Config{Offline: true},
+			Engine: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}.Open, Hub: hub.Config{Offline: true},
 			Dir: t.TempDir(), Getenv: func(string) string { return "" }, Image: image,
 		})
 		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "images" })

@@ -6,15 +6,15 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/docker/containers"
-	"batch.example/batch/run/rundir"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/results"
 )
 
 // Keep lets the containers of a run directory outlive the process that has them: other
 // tests' runs, which remove the containers of dead ones, find this process in its lease.
 // It lasts until stop is called.
 func Keep(dir string) (stop func()) {
-	lease, line := rundir.Lease(dir), containers.Owner()+"\n"
+	lease, line := results.LockPath(dir), owner.Self().String()+"\n"
 	done := make(chan struct{})
 	var g sync.WaitGroup
 	g.Go(func() {

@@ -7,14 +7,13 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
-	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 )
 
-// Environment returns the settings of the sandboxes that a configuration describes, on
+// Environment returns the settings of the sandboxes that a configuration describes, on an
 // engine. It reads the forwarded environment variables with getenv.
-func Environment(cfg *config.Config, engine docker.Config, getenv func(string) string) sandbox.Config {
+func Environment(cfg *config.Config, connect engine.Connect, getenv func(string) string) sandbox.Config {
 	env := cfg.Environment
 	outer := map[string]string{}
 	for _, name := range env.Forwarded() {
@@ -30,14 +29,13 @@ func Environment(cfg *config.Config, engine docker.Config, getenv func(string) s
 	if flags := env.Flags(); flags.CPUs == env.CPUs { // only environment.cpus is reduced; the engine checks run_args
 		c.MaxCPUs = flags.CPUs
 	}
-	c.Docker = engine
-	c.Docker.PullTimeout = env.PullLimit()
+	c.Engine, c.Options.PullTimeout = connect, env.PullLimit()
 	return c
 }
 
-func container(env config.EnvironmentConfig) containers.Spec {
+func container(env config.EnvironmentConfig) engine.Spec {
 	f := env.Flags()
-	return containers.Spec{
+	return engine.Spec{
 		WorkDir: env.Cwd, Unattended: unattended(env.Lifetime()), Env: environ(f.Env),
 		User: f.User, Network: f.Network, Platform: f.Platform,
 		Memory: f.Memory, MemorySwap: f.MemorySwap, ShmSize: f.ShmSize, CPUs: f.CPUs, PidsLimit: f.Pids, Disk: f.Disk,

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"batch.example/batch/agent/config"
-	"batch.example/batch/docker"
 )
 
 func TestWhichSettingsAllowAKnownHistory(t *testing.T) {
@@ -25,7 +24,7 @@ func TestWhichSettingsAllowAKnownHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(spec, err)
 		}
-		if got := Environment(cfg, docker.Config{}, func(string) string { return "" }).ShareScrubs; got != want {
+		if got := Environment(cfg, nil, func(string) string { return "" }).ShareScrubs; got != want {
 			t.Errorf("%s: got %t, want %v", spec, got, want)
 		}
 	}
@@ -36,7 +35,7 @@ func TestThePlatformOfRunArgsIsUsedForContainers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Environment(cfg, docker.Config{}, func(string) string { return "" }).Container.Platform; got != "linux/arm64" {
+	if got := Environment(cfg, nil, func(string) string { return "" }).Container.Platform; got != "linux/arm64" {
 		t.Errorf("got %q, want %q", got, "linux/arm64")
 	}
 }

@@ -181,7 +181,7 @@ func (g *grader) ended(in dataset.Instance, p *results.Prediction) {
 type held struct {
 	mu      sync.Mutex
 	open    map[string]func()   // release the images of instances whose attempt has not ended
-	waiting map[string][]func() // and, for each prediction that waits, that of its instance; nil: it has none
+	waiting map[string][]func() // the same for each prediction that waits; nil: no image is kept for it
 	ended   bool                // nothing is graded any more
 }
 

@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/dataset/hub"
-	"batch.example/batch/docker"
+	"batch.example/batch/engines"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/mask"
@@ -186,9 +186,8 @@ func (p Process) readIDs(path string) ([]string, error) {
 
 // Sandboxes says where instances of a request run and tests are graded.
 func (p Process) Sandboxes(cfg *config.Config, r Request) sandbox.Config {
-	engine := docker.FromEnv(p.Getenv, p.Home)
-	engine.Patience, engine.Pulls = seconds(r.EngineWait), r.Pulls
-	c := Environment(cfg, engine, p.Getenv)
+	c := Environment(cfg, engines.FromEnv(cfg.Environment.EnvironmentClass, p.Getenv, p.Home), p.Getenv)
+	c.Options.Patience, c.Options.Pulls = seconds(r.EngineWait), r.Pulls
 	c.State, c.Prefix = sandbox.StateDir(p.Getenv, p.Home), r.ImagePrefix
 	c.Images = imagecache.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch}
 	return c

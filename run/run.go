@@ -153,7 +153,7 @@ func newRun(c Config) (*Run, error) {
 		c.Retries = runner.DefaultRetries()
 	}
 	if plan := c.Store.Inject; plan != nil {
-		c.Sandboxes.Docker.Before = func(call string) error { return plan.At("engine." + call) }
+		c.Sandboxes.Options.Before = func(call string) error { return plan.At("engine." + call) }
 	}
 	r := &Run{Config: c, settings: c.Settings.Resolved()}
 	if _, err := os.Stat(c.Output); errors.Is(err, fs.ErrNotExist) { // refused later, a run would leave a directory

@@ -35,7 +35,7 @@ func demoRun(t *testing.T, output string, n int, specs ...string) Config {
 		t.Fatal(warnings, err)
 	}
 	home, _ := os.UserHomeDir()
-	boxes := Environment(cfg, docker.FromEnv(os.Getenv, home), os.Getenv)
+	boxes := Environment(cfg, docker.FromEnv(os.Getenv, home).Open, os.Getenv)
 	boxes.State = t.TempDir()
 	return Config{Output: output, Settings: cfg, Loop: loop, Instances: instances, Model: model, Sandboxes: boxes}
 }
@@ -70,7 +70,7 @@ func TestADirectoryIsOneRunsAtATime(t *testing.T) {
 func TestARunIsALibrary(t *testing.T) {
 	dir := t.TempDir()
 	c := demoRun(t, dir, 1)
-	engine, err := docker.Connect(t.Context(), c.Sandboxes.Docker)
+	engine, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, os.Getenv("HOME")))
 	if err == nil {
 		var here bool
 		if _, here, err = engine.Image(t.Context(), c.Instances[0].ImageName(""), ""); err == nil && !here {

@@ -3,12 +3,11 @@ package run
 import (
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"batch.example/batch/dataset/hub"
-	"batch.example/batch/docker"
+	"batch.example/batch/engines"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm/catalogue"
 )
@@ -39,8 +38,8 @@ func (p Process) HideKnown(environ []string) {
 	}
 	p.Mask.Add(mask.Secret{Name: "HF_TOKEN", Value: hub.FromEnv(p.Getenv, p.Home).Token})
 	p.Mask.Add(telemetrySecrets(p.Getenv)...)
-	if dir := docker.FromEnv(p.Getenv, p.Home).ConfigDir; dir != "" {
-		data, _ := os.ReadFile(filepath.Join(dir, "config.json")) // a file that cannot be read gives batch no logins either
+	if path := engines.Logins(p.Getenv, p.Home); path != "" {
+		data, _ := os.ReadFile(path) // a file that cannot be read gives batch no logins either
 		p.Mask.Add(mask.InDockerConfig(data)...)
 	}
 	p.Mask.Add(mask.InDockerConfig([]byte(p.Getenv("DOCKER_AUTH_CONFIG")))...)

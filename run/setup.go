@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
+	"batch.example/batch/engines"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/printable"
@@ -147,7 +147,7 @@ func (s *Setup) Measure(ctx context.Context) {
 	if s.Workers > 0 && (!s.Grade || s.GradeWorkers > 0) {
 		return
 	}
-	machine := sandbox.Measure(ctx, docker.FromEnv(s.Process.Getenv, s.Process.Home))
+	machine := sandbox.Measure(ctx, engines.FromEnv(s.Settings.Environment.EnvironmentClass, s.Process.Getenv, s.Process.Home))
 	if s.Workers == 0 {
 		s.Workers, s.WidthWhy = Width(machine, s.Settings.Environment.Flags().Memory, len(s.Instances))
 	}

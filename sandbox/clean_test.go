@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +14,8 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
 )
 
 // volumesEngine is an engine that has volumes of dead processes and nothing else.
@@ -66,22 +67,22 @@ func (e *volumesEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // The histories that earlier runs left are counted until they are removed: not one of a
 // running process, one that a container has, or one that is gone.
 func TestHistoriesOfEarlierRunsAreCounted(t *testing.T) {
-	owner := strings.Split(containers.Owner(), "/")
-	owner[4] = strconv.Itoa(1 << 30) // a process id that no system assigns
-	dead := strings.Join(owner, "/")
-	engine := &volumesEngine{used: "batch-volume-used", owner: map[string]string{
-		"batch-volume-a": dead, "batch-volume-b": dead, "batch-volume-used": dead, "batch-volume-alive": containers.Owner(), "batch-volume-of-a-crash": dead,
+	parts := strings.Split(owner.Self().String(), "/")
+	parts[4] = strconv.Itoa(1 << 30) // a process id that no system assigns
+	dead := strings.Join(parts, "/")
+	fake := &volumesEngine{used: "batch-volume-used", owner: map[string]string{
+		"batch-volume-a": dead, "batch-volume-b": dead, "batch-volume-used": dead, "batch-volume-alive": owner.Self().String(), "batch-volume-of-a-crash": dead,
 	}}
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(engine)
+	server := httptest.NewUnstartedServer(fake)
 	server.Listener = listener
 	server.Start()
 	defer server.Close()
-	stock, err := OpenStock(t.Context(), docker.Config{Host: "unix://" + socket}, t.TempDir(), slog.New(slog.DiscardHandler))
+	stock, err := OpenStock(t.Context(), docker.Config{Host: "unix://" + socket}.Open, engine.Options{}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestHistoriesOfEarlierRunsAreCounted(t *testing.T) {
 			t.Errorf("dry %v: %+v, %v; want %+v", dry, found, err, want)
 		}
 	}
-	if kept, err := stock.Kept(t.Context()); err != nil || kept != (Kept{}) || len(engine.owner) != 2 {
-		t.Errorf("after the removal: %+v, %v, volumes %v; want no idle history, and the two that are used", kept, err, engine.owner)
+	if kept, err := stock.Kept(t.Context()); err != nil || kept != (Kept{}) || len(fake.owner) != 2 {
+		t.Errorf("after the removal: %+v, %v, volumes %v; want no idle history, and the two that are used", kept, err, fake.owner)
 	}
 }

@@ -13,11 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/sandbox/engine"
 )
 
 // slowScrub is how long a scrub must take before containers share its outcome: a separate
@@ -31,12 +30,12 @@ const largeHistory = 32 << 20
 // used if a command of the user runs before the scrub, or if the repository may not be the
 // image's own.
 type histories struct {
-	engine *docker.Engine
-	images *imagecache.Cache
-	slow   time.Duration // a scrub that takes this long is shared
-	large  int64         // bytes of a volume that later runs use too
-	turns  chan struct{} // limits how many are made at the same time
-	log    *slog.Logger
+	volumes engine.Volumes // nil: nothing is shared
+	images  *imagecache.Cache
+	slow    time.Duration // a scrub that takes this long is shared
+	large   int64         // bytes of a volume that later runs use too
+	turns   chan struct{} // limits how many are made at the same time
+	log     *slog.Logger
 
 	// mu is held while get asks the engine too: two containers must not create a volume for
 	// one key, and trim must not remove the volume that get has found and not entered yet.
@@ -56,9 +55,10 @@ type history struct {
 	clean bool          // there is nothing to remove: nothing is in the volume; guarded by turn
 }
 
-func newHistories(engine *docker.Engine, images *imagecache.Cache, cpus int, log *slog.Logger) *histories {
+func newHistories(e engine.Engine, images *imagecache.Cache, cpus int, log *slog.Logger) *histories {
+	volumes, _ := e.(engine.Volumes)
 	return &histories{
-		engine: engine, images: images, slow: slowScrub, large: largeHistory, turns: make(chan struct{}, max(1, cpus)), log: log,
+		volumes: volumes, images: images, slow: slowScrub, large: largeHistory, turns: make(chan struct{}, max(1, cpus)), log: log,
 		byKey: map[string]*history{},
 	}
 }
@@ -86,7 +86,7 @@ func (s *histories) get(ctx context.Context, key, image string, create bool) *hi
 		if !create {
 			return nil
 		}
-		name, err := s.engine.CreateVolume(ctx)
+		name, err := s.volumes.CreateVolume(ctx)
 		if err != nil {
 			s.log.Warn("could not create a volume for a scrubbed git history", "err", err)
 			return nil
@@ -103,7 +103,7 @@ func (s *histories) find(ctx context.Context, h *history) (err error) {
 	if h.History, h.done = s.images.History(h.key); !h.done {
 		return nil
 	}
-	if h.done, err = s.engine.HasVolume(ctx, h.Volume); err != nil || !h.done {
+	if h.done, err = s.volumes.HasVolume(ctx, h.Volume); err != nil || !h.done {
 		return err
 	}
 	if err := s.images.KeepHistory(h.key, h.History); err != nil {
@@ -151,10 +151,10 @@ func (s *histories) remove(ctx context.Context) error {
 // it.
 func (s *histories) keep(ctx context.Context, h *history) error {
 	if h.Bytes < s.large {
-		return s.engine.RemoveVolume(ctx, h.Volume)
+		return s.volumes.RemoveVolume(ctx, h.Volume)
 	}
 	if err := s.images.KeepHistory(h.key, h.History); err != nil {
-		return errors.Join(err, s.engine.RemoveVolume(ctx, h.Volume))
+		return errors.Join(err, s.volumes.RemoveVolume(ctx, h.Volume))
 	}
 	_, err := s.trim(ctx)
 	return err
@@ -182,9 +182,21 @@ func (s *histories) trim(ctx context.Context) (stay []string, err error) {
 			stay = append(stay, name)
 			continue
 		}
-		errs = append(errs, s.engine.RemoveVolume(ctx, name))
+		errs = append(errs, s.volumes.RemoveVolume(ctx, name))
 	}
 	return stay, errors.Join(errs...)
+}
+
+// reap removes the volumes of crashed runs, and those that are not kept any longer.
+func (s *histories) reap(ctx context.Context) error {
+	if s.volumes == nil {
+		return nil
+	}
+	keep, err := s.trim(ctx)
+	if err == nil {
+		_, err = s.volumes.ReapVolumes(ctx, keep)
+	}
+	return err
 }
 
 // scrubbing is what a sandbox knows about the scrub of its repository.
@@ -203,7 +215,7 @@ func (h *Host) scrubKey(image imagecache.Image, o Opening) string {
 // created from an image. Its outcome is shared if the scrub takes long and other instances of
 // the run need the same, or if an earlier run has kept it.
 func (h *Host) scrubbing(ctx context.Context, ref string, image imagecache.Image, o Opening) scrubbing {
-	if !h.ShareScrubs || o.Pristine {
+	if !h.ShareScrubs || o.Pristine || h.histories.volumes == nil {
 		return scrubbing{}
 	}
 	s := scrubbing{key: h.scrubKey(image, o)}
@@ -224,11 +236,11 @@ func (h *Host) leaveHistory(ctx context.Context, ref string, s scrubbing) {
 }
 
 // volumes returns the volume in which the container finds the history.
-func (s scrubbing) volumes(writable bool) []containers.Volume {
+func (s scrubbing) volumes(writable bool) []engine.Volume {
 	if s.history == nil {
 		return nil
 	}
-	return []containers.Volume{{Name: s.history.Volume, Path: boxgit.Shared, Writable: writable}}
+	return []engine.Volume{{Name: s.history.Volume, Path: boxgit.Shared, Writable: writable}}
 }
 
 // ShareScrub waits until a scrub of the same repository in another container has ended, if
@@ -268,7 +280,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, er
 	case <-ctx.Done():
 		return false, 0, context.Cause(ctx)
 	}
-	c, err := h.engine.Create(ctx, containers.Spec{
+	c, err := h.engine.Create(ctx, engine.Spec{
 		Name: "batch-scrub-" + strings.ToLower(rand.Text()[:8]), Image: s.facts.Image.Ref, ImageID: s.facts.Image.ID,
 		Platform: h.Container.Platform, WorkDir: h.Container.WorkDir, User: "0", Unattended: scriptLimit,
 		Volumes: s.scrub.volumes(true),

@@ -12,18 +12,19 @@ import (
 	"time"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/sandbox/engine"
 )
 
 // futureImage makes an image that has the solution on another branch, and returns the
 // id of its commit.
 func futureImage(t *testing.T, s *Host, name string) string {
 	t.Helper()
-	c, err := s.engine.Create(t.Context(), containers.Spec{Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute})
+	c, err := s.engine.Create(t.Context(), engine.Spec{Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost c
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Cleanup(func() {
-		if err := s.engine.RemoveImage(context.Background(), name); err != nil {
+		if err := s.engine.(docker.Sandboxes).RemoveImage(context.Background(), name); err != nil {
 			t.Error(err)
 		}
 	})
@@ -145,11 +146,11 @@ func TestAScrubIsSharedOnlyWhereThatPays(t *testing.T) {
 		}
 		s.images.Plan(needs)
 		if c.note.Seconds > 0 {
-			image, _, err := s.engine.Image(t.Context(), name, "")
+			image, _, err := s.engine.(docker.Sandboxes).Image(t.Context(), name, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.images.Remember(s.scrubKey(cacheImage(image), o), c.note); err != nil {
+			if err := s.images.Remember(s.scrubKey(imagecache.Image{Image: image.Image}, o), c.note); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -169,7 +170,7 @@ func TestWithoutAnotherContainerTheSandboxScrubsItsOwn(t *testing.T) {
 	var refuse atomic.Bool
 	creates := 0
 	s := testHost(t, func(c *Config) {
-		c.Docker.Before = func(call string) error {
+		c.Options.Before = func(call string) error {
 			if call == "create" && refuse.Load() {
 				creates++
 				return fault.Newf(fault.Host, "no room")
@@ -288,7 +289,7 @@ func TestALaterRunUsesTheHistory(t *testing.T) {
 	}
 	s := testHost(t, func(c *Config) { c.State = state })
 	s.ShareScrubs = true
-	if err := s.engine.RemoveVolume(t.Context(), volume); err != nil {
+	if err := s.engine.(docker.Sandboxes).RemoveVolume(t.Context(), volume); err != nil {
 		t.Fatal(err)
 	}
 	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})

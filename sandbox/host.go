@@ -19,19 +19,19 @@ import (
 	"time"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/sandbox/engine"
 )
 
-// Config says where sandboxes are opened and what they have in common. The zero value
-// works: containers with neither network nor limits, on the engine at the default socket.
+// Config says where sandboxes are opened and what they have in common. Only Engine is required:
+// then containers have neither network nor limits.
 type Config struct {
-	Docker docker.Config
-	State  string             // directory in which batch records which images it pulled, see [StateDir]; empty: a temporary one
-	Images imagecache.Options // without Notify and Log
-	Prefix string             // registry or mirror from which images are pulled
-	Lease  string             // file that names the process that owns the containers, see [containers.LabelLease]; empty: none
+	Engine  engine.Connect
+	Options engine.Options     // without Log
+	State   string             // directory in which batch records which images it pulled, see [StateDir]; empty: a temporary one
+	Images  imagecache.Options // without Notify and Log
+	Prefix  string             // registry or mirror from which images are pulled
+	Lease   string             // of the containers, see [owner.Lease]; empty: none
 
 	// From is the lease of another directory, which this process holds too; empty: none. Open
 	// takes over the container that its Opening names also if it is one that a run there
@@ -46,7 +46,7 @@ type Config struct {
 	Instances []dataset.Instance
 	Drain     <-chan struct{}
 
-	Container   containers.Spec         // of all containers; Open adds what depends on the instance
+	Container   engine.Spec             // of all containers; Open adds what depends on the instance
 	MaxCPUs     float64                 // replaces Container's CPUs, but is at most the number that the engine has; 0: Container's
 	Interpreter []string                // of the agent's commands; empty: bash
 	Env         []string                // of all commands, in addition to the container's
@@ -116,7 +116,7 @@ func (c Config) withDefaults() Config {
 	if c.Pulled == nil {
 		c.Pulled = func(string, imagecache.Progress) {}
 	}
-	c.Docker.Log = c.Log
+	c.Options.Log = c.Log
 	c.Images.Notify, c.Images.Log = c.Notify, c.Log
 	return c
 }
@@ -140,4 +140,4 @@ func (h *Host) Close(ctx context.Context) error {
 }
 
 // CPUs is the number of CPUs that the engine has.
-func (h *Host) CPUs() int { return h.info.CPUs }
+func (h *Host) CPUs() int { return h.about.CPUs }

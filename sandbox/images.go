@@ -2,77 +2,58 @@ package sandbox
 
 import (
 	"context"
-	"strings"
 
-	"batch.example/batch/docker"
-	"batch.example/batch/docker/images"
-	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/vocab"
 )
 
-// demoImages is the prefix of the image names of the embedded demo. These images are built
-// on this machine, so batch never pulls such a name: a registry could serve another image
-// under it.
-const demoImages = "batch-demo/"
-
-// imageEngine implements imagecache.Engine with a docker engine.
-type imageEngine struct{ *docker.Engine }
-
-func cacheImage(img images.Image) imagecache.Image {
-	return imagecache.Image{Image: img.Image, Size: img.Size, Names: len(img.Tags)}
+// imagesOf returns the images of an engine.
+func imagesOf(e engine.Engine) imagecache.Engine {
+	if i, ok := e.(engine.Images); ok {
+		return i.ImageEngine()
+	}
+	return unkept{}
 }
 
-// Image implements imagecache.Engine.
-func (e imageEngine) Image(ctx context.Context, ref string) (imagecache.Image, bool, error) {
-	name, platform := imagecache.CutRef(ref)
-	img, here, err := e.Engine.Image(ctx, name, platform)
-	return cacheImage(img), here, err
+// present reports which images an engine has.
+func present(ctx context.Context, e engine.Engine, refs []string, platform string) (map[string]bool, error) {
+	if i, ok := e.(engine.Images); ok {
+		return i.Present(ctx, refs, platform)
+	}
+	all := map[string]bool{}
+	for _, ref := range refs {
+		all[ref] = true
+	}
+	return all, nil
+}
+
+// unkept are the images of an engine that keeps none: each is there when a container needs it.
+type unkept struct{}
+
+// Image implements imagecache.Engine: an image's id is its name.
+func (unkept) Image(_ context.Context, ref string) (imagecache.Image, bool, error) {
+	name, _ := imagecache.CutRef(ref)
+	return imagecache.Image{Image: vocab.Image{Ref: ref, ID: name}, Names: 1}, true, nil
 }
 
 // Pull implements imagecache.Engine.
-func (e imageEngine) Pull(ctx context.Context, ref string, progress func(imagecache.Progress)) (imagecache.Image, error) {
-	name, platform := imagecache.CutRef(ref)
-	if strings.HasPrefix(name, demoImages) {
-		return imagecache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
-			WithHint("run scripts/demo-images, or make demo")
-	}
-	img, err := e.Ensure(ctx, name, platform, func(p images.PullProgress) {
-		if progress != nil {
-			progress(imagecache.Progress{Current: p.Current, Total: p.Total})
-		}
-	})
-	return cacheImage(img), err
+func (u unkept) Pull(ctx context.Context, ref string, _ func(imagecache.Progress)) (imagecache.Image, error) {
+	img, _, err := u.Image(ctx, ref)
+	return img, err
 }
 
 // Layers implements imagecache.Engine.
-func (e imageEngine) Layers(ctx context.Context, ref string) ([]imagecache.Layer, error) {
-	name, platform := imagecache.CutRef(ref)
-	list, err := e.Engine.Layers(ctx, name, platform)
-	out := make([]imagecache.Layer, len(list))
-	for i, l := range list {
-		out[i] = imagecache.Layer{ID: l.ID, Size: l.Size}
-	}
-	return out, err
-}
+func (unkept) Layers(context.Context, string) ([]imagecache.Layer, error) { return nil, nil }
 
 // IDs implements imagecache.Engine.
-func (e imageEngine) IDs(ctx context.Context) (map[string]bool, error) {
-	list, err := e.Images(ctx)
-	ids := make(map[string]bool, len(list))
-	for _, img := range list {
-		ids[img.ID] = true
-	}
-	return ids, err
-}
+func (unkept) IDs(context.Context) (map[string]bool, error) { return nil, nil }
 
 // Used implements imagecache.Engine.
-func (e imageEngine) Used(ctx context.Context) (map[string]bool, error) { return e.UsedImages(ctx) }
+func (unkept) Used(context.Context) (map[string]bool, error) { return nil, nil }
 
 // Remove implements imagecache.Engine.
-func (e imageEngine) Remove(ctx context.Context, ref string) error {
-	name, _ := imagecache.CutRef(ref)
-	return e.RemoveImage(ctx, name)
-}
+func (unkept) Remove(context.Context, string) error { return nil }
 
-// ImageEngine returns engine as the Engine of an image cache.
-func ImageEngine(engine *docker.Engine) imagecache.Engine { return imageEngine{engine} }
+// DiskFree implements imagecache.Engine.
+func (unkept) DiskFree(context.Context) (free int64, known bool, err error) { return 0, false, nil }

@@ -2,50 +2,47 @@ package sandbox
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 
-	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/box"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
 )
 
 // inheritance has the containers that a killed run with the same results directory left,
 // until their instances begin.
 type inheritance struct {
-	engine *docker.Engine
+	engine engine.Engine
 	lease  string
 	from   string // see Config
 	log    *slog.Logger
 
 	mu   sync.Mutex
-	left map[string][]containers.Summary // by instance id
-	lent map[string]containers.Summary   // those under from, by container id
+	left map[string][]engine.Owned // by instance id
+	lent map[string]engine.Owned   // those under from, by container id
 }
 
 // inherit finds the containers that earlier runs left under the lease; without a lease,
 // none. Those that nobody resumes in are removed at once: what runs there would slow down
 // the tests that run now.
-func inherit(ctx context.Context, engine *docker.Engine, lease, from string, log *slog.Logger) (*inheritance, error) {
+func inherit(ctx context.Context, e engine.Engine, lease, from string, log *slog.Logger) (*inheritance, error) {
 	h := &inheritance{
-		engine: engine, lease: lease, from: from, log: log, left: map[string][]containers.Summary{}, lent: map[string]containers.Summary{},
+		engine: e, lease: lease, from: from, log: log, left: map[string][]engine.Owned{}, lent: map[string]engine.Owned{},
 	}
-	others, err := engine.Inherited(ctx, from)
+	others, err := engine.Inherited(ctx, e, from)
 	if err != nil {
 		return h, err
 	}
 	for _, s := range others {
 		h.lent[s.ID] = s
 	}
-	list, err := engine.Inherited(ctx, lease)
+	list, err := engine.Inherited(ctx, e, lease)
 	for _, s := range list {
 		if s.Attempt == pristineAttempt {
 			log.Info("removing a leftover container", "instance", s.Instance, "container", s.ID)
-			if failed := engine.Remove(ctx, s.ID); failed != nil { // Close tries again
+			if failed := e.Remove(ctx, s.ID); failed != nil { // Close tries again
 				log.Warn("removing a leftover container", "container", s.ID, "err", failed)
 			}
 			continue
@@ -60,15 +57,15 @@ const pristineAttempt = "0"
 
 // take returns the container to resume in, if it still runs, and removes the instance's
 // other containers.
-func (h *inheritance) take(ctx context.Context, o Opening) (*containers.Container, error) {
+func (h *inheritance) take(ctx context.Context, o Opening) (engine.Container, error) {
 	h.mu.Lock()
 	list := h.left[o.Instance.ID]
 	delete(h.left, o.Instance.ID)
 	h.mu.Unlock()
-	var found *containers.Container
+	var found engine.Container
 	var errs []error
 	for _, s := range list {
-		if s.ID == o.Container && !strings.HasPrefix(s.Name, takenPrefix) {
+		if s.ID == o.Container && s.Adopter == "" {
 			if found = h.attach(ctx, s); found != nil {
 				continue
 			}
@@ -85,7 +82,7 @@ func (h *inheritance) take(ctx context.Context, o Opening) (*containers.Containe
 }
 
 // attach returns a container that can run commands; nil if it cannot.
-func (h *inheritance) attach(ctx context.Context, s containers.Summary) *containers.Container {
+func (h *inheritance) attach(ctx context.Context, s engine.Owned) engine.Container {
 	c, err := h.engine.Attach(ctx, s.ID)
 	if err == nil { // the agent may have removed bash
 		_, err = c.Run(ctx, box.Command{Script: ":"})
@@ -97,23 +94,18 @@ func (h *inheritance) attach(ctx context.Context, s containers.Summary) *contain
 	return c
 }
 
-// takenPrefix begins the names of containers that were taken over from another lease. Labels
-// cannot be changed, and a run under that lease must not continue in what this one changes.
-const takenPrefix = "batch-taken-"
-
-// takeOver takes a container over from the other lease. One that a third lease has taken
-// stays where it is.
-func (h *inheritance) takeOver(ctx context.Context, s containers.Summary) (*containers.Container, error) {
-	sum := sha256.Sum256([]byte(h.lease))
-	name := fmt.Sprintf("%s%x-%.12s", takenPrefix, sum[:6], s.ID)
-	if strings.HasPrefix(s.Name, takenPrefix) && s.Name != name {
+// takeOver takes a container over from the other lease: a run under that lease must not continue in
+// what this one changes. One that a third lease has taken stays where it is.
+func (h *inheritance) takeOver(ctx context.Context, s engine.Owned) (engine.Container, error) {
+	mine := owner.Adopter(h.lease)
+	if s.Adopter != "" && s.Adopter != mine {
 		return nil, nil
 	}
 	c := h.attach(ctx, s)
-	if c == nil || s.Name == name {
+	if c == nil || s.Adopter == mine {
 		return c, nil
 	}
-	if err := h.engine.Rename(ctx, s.ID, name); err != nil {
+	if err := h.engine.Adopt(ctx, s.ID, h.lease); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -126,7 +118,7 @@ func (h *inheritance) takeOver(ctx context.Context, s containers.Summary) (*cont
 func (h *inheritance) remove(ctx context.Context, leaveAttempts bool) error {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), reapLimit)
 	defer cancel()
-	list, err := h.engine.Leftovers(limited, h.lease)
+	list, err := engine.Leftovers(limited, h.engine, h.lease)
 	errs := []error{err}
 	for _, s := range list {
 		if leaveAttempts && s.Attempt != pristineAttempt {

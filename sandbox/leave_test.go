@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/sandbox/engine"
 )
 
 // A sandbox whose container is being removed keeps nothing from its caller, up to a bound.
@@ -47,7 +47,7 @@ func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host,
 	allowed := make(chan struct{})
 	h = testHost(t, func(c *Config) {
 		c.Log = log
-		c.Docker.Before = func(call string) error {
+		c.Options.Before = func(call string) error {
 			if call != "remove" || !held.Load() {
 				return nil
 			}
@@ -67,7 +67,7 @@ func (h *Host) exists(t *testing.T, s *Sandbox) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(list, func(c containers.Summary) bool { return c.ID == s.Facts().Container })
+	return slices.ContainsFunc(list, func(c engine.Owned) bool { return c.ID == s.Facts().Container })
 }
 
 func TestAClosedSandboxIsRemovedWhileItsCallerContinues(t *testing.T) {

@@ -3,7 +3,7 @@ package sandbox
 import (
 	"context"
 
-	"batch.example/batch/docker"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Found lists the images and containers on an engine that a run can use.
@@ -15,12 +15,12 @@ type Found struct {
 // Look asks the engine what [Start] and [Host.Open] would find. It changes nothing. Like
 // Start, it refuses a network that does not exist.
 func Look(ctx context.Context, c Config) (*Found, error) {
-	engine, err := docker.Connect(ctx, c.Docker)
+	e, err := c.Engine(ctx, c.Options)
 	if err != nil {
 		return nil, err
 	}
-	defer engine.Close() //nolint:errcheck // nothing was started through it
-	if err := engine.CheckNetwork(ctx, c.Container.Network); err != nil {
+	defer e.Close() //nolint:errcheck // nothing was started through it
+	if err := e.CheckNetwork(ctx, c.Container.Network); err != nil {
 		return nil, err
 	}
 	f := &Found{Containers: map[string]bool{}}
@@ -28,10 +28,10 @@ func Look(ctx context.Context, c Config) (*Found, error) {
 	for _, n := range Needs(c.Instances, c.Prefix) {
 		refs = append(refs, n.Ref)
 	}
-	if f.Images, err = engine.Present(ctx, refs, c.Container.Platform); err != nil {
+	if f.Images, err = present(ctx, e, refs, c.Container.Platform); err != nil {
 		return nil, err
 	}
-	left, err := engine.Inherited(ctx, c.Lease)
+	left, err := engine.Inherited(ctx, e, c.Lease)
 	for _, s := range left {
 		if s.State == "running" {
 			f.Containers[s.ID] = true

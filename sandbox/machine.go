@@ -6,14 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/docker/go-units"
 	"golang.org/x/sys/unix"
 
-	"batch.example/batch/docker"
 	"batch.example/batch/internal/meminfo"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Machine has the resources for sandboxes on the machine where they run.
@@ -29,12 +28,11 @@ func (m Machine) Reserve() int64 { return min(max(m.Total/10, 256<<20), 4<<30) }
 
 // Measure asks the engine about its machine. If the engine does not answer, Measure
 // measures this machine. If the engine is on this machine, Measure reads the memory here.
-func Measure(ctx context.Context, c docker.Config) Machine {
+func Measure(ctx context.Context, connect engine.Connect) Machine {
 	m := Machine{Cores: runtime.NumCPU(), Files: openFiles()}
 	here := true
-	if info, host, err := engineInfo(ctx, c); err == nil {
-		m.Cores, m.Total, m.Available = info.CPUs, info.Memory, info.Memory
-		here = isHere(host)
+	if about, err := aboutEngine(ctx, connect); err == nil {
+		m.Cores, m.Total, m.Available, here = about.CPUs, about.Memory, about.Memory, about.Local
 	}
 	if mem, known := meminfo.Read(os.DirFS("/proc")); here && known {
 		m.Total, m.Available = mem.Total, mem.Available
@@ -42,20 +40,16 @@ func Measure(ctx context.Context, c docker.Config) Machine {
 	return m
 }
 
-func engineInfo(ctx context.Context, c docker.Config) (docker.Info, string, error) {
+func aboutEngine(ctx context.Context, connect engine.Connect) (engine.About, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	engine, err := docker.Connect(ctx, c)
+	e, err := connect(ctx, engine.Options{})
 	if err != nil {
-		return docker.Info{}, "", err
+		return engine.About{}, err
 	}
-	defer engine.Close()
-	info, err := engine.Info(ctx)
-	return info, engine.Host(), err
+	defer e.Close() //nolint:errcheck // nothing was started through it
+	return e.About(ctx)
 }
-
-// isHere reports whether the engine at host uses this machine's memory.
-func isHere(host string) bool { return strings.HasPrefix(host, "unix://") }
 
 func openFiles() int {
 	var l unix.Rlimit
@@ -69,7 +63,7 @@ func openFiles() int {
 // should be opened for now. It is empty if there is enough memory, if that is not known, or
 // if the engine is on another machine.
 func (h *Host) ShortOfMemory() string {
-	if !isHere(h.engine.Host()) {
+	if !h.about.Local {
 		return ""
 	}
 	return shortOfMemory(os.DirFS("/proc"))

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -45,7 +45,7 @@ type Facts struct {
 func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 	ref := o.Instance.ImageName(h.Prefix)
 	start := time.Now()
-	var c *containers.Container
+	var c engine.Container
 	var err error
 	if !o.Pristine {
 		c, err = h.left.take(ctx, o)
@@ -84,7 +84,7 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 	return b, nil
 }
 
-func (h *Host) box(ctx context.Context, c *containers.Container, o Opening, release func(), f Facts) *Sandbox {
+func (h *Host) box(ctx context.Context, c engine.Container, o Opening, release func(), f Facts) *Sandbox {
 	f.Container, f.Image.ID = c.ID(), c.ImageID()
 	s := &Sandbox{host: h, instance: o.Instance.ID, opened: ctx, container: c, release: release, facts: f}
 	if !o.Pristine {
@@ -93,7 +93,7 @@ func (h *Host) box(ctx context.Context, c *containers.Container, o Opening, rele
 	return s
 }
 
-func (h *Host) spec(ref, id string, o Opening) containers.Spec {
+func (h *Host) spec(ref, id string, o Opening) engine.Spec {
 	spec := h.Container
 	spec.Image, spec.ImageID = ref, id
 	attempt := strconv.Itoa(o.Attempt)
@@ -104,13 +104,13 @@ func (h *Host) spec(ref, id string, o Opening) containers.Spec {
 		spec.Network = o.Network
 	}
 	if h.MaxCPUs > 0 {
-		spec.CPUs = min(h.MaxCPUs, float64(h.info.CPUs))
+		spec.CPUs = min(h.MaxCPUs, float64(h.about.CPUs))
 	}
 	spec.Labels = map[string]string{
-		containers.LabelRun:      h.run,
-		containers.LabelInstance: o.Instance.ID,
-		containers.LabelAttempt:  attempt,
-		containers.LabelLease:    h.Lease,
+		engine.LabelRun:      h.run,
+		engine.LabelInstance: o.Instance.ID,
+		engine.LabelAttempt:  attempt,
+		engine.LabelLease:    h.Lease,
 	}
 	return spec
 }
@@ -124,6 +124,6 @@ func (h *Host) Hold(ctx context.Context, in dataset.Instance) (release func(), e
 // Image returns an instance's image if the engine has it.
 func (h *Host) Image(ctx context.Context, in dataset.Instance) (vocab.Image, bool, error) {
 	ref := in.ImageName(h.Prefix)
-	img, here, err := h.engine.Image(ctx, ref, h.Container.Platform)
+	img, here, err := imagesOf(h.engine).Image(ctx, imagecache.Ref(ref, h.Container.Platform))
 	return vocab.Image{Ref: ref, ID: img.ID, Digest: img.Digest}, here, err
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/docker/go-units"
 
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/box"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -20,7 +20,7 @@ type Sandbox struct {
 	host      *Host
 	instance  string          // id
 	opened    context.Context // the context of Open, which ends when the run is stopped
-	container *containers.Container
+	container engine.Container
 	release   func() // releases the image
 	facts     Facts
 

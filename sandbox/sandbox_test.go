@@ -13,8 +13,8 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/registrytest"
+	"batch.example/batch/sandbox/engine"
 )
 
 // testHost is a host on the real engine for sandboxes with the settings of set. It reaps
@@ -24,8 +24,8 @@ func testHost(t *testing.T, set func(*Config)) *Host {
 	t.Helper()
 	home, _ := os.UserHomeDir()
 	c := Config{
-		Docker: docker.FromEnv(os.Getenv, home), State: t.TempDir(), Timeout: time.Minute,
-		Container: containers.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
+		Engine: docker.FromEnv(os.Getenv, home).Open, State: t.TempDir(), Timeout: time.Minute,
+		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	}
 	if set != nil {
 		set(&c)
@@ -37,7 +37,7 @@ func testHost(t *testing.T, set func(*Config)) *Host {
 				t.Error(err)
 			}
 		})
-		_, here, found := h.engine.Image(t.Context(), demoInstances(t)[0].ImageName(""), "")
+		_, here, found := h.engine.(docker.Sandboxes).Image(t.Context(), demoInstances(t)[0].ImageName(""), "")
 		if err = found; err == nil && !here {
 			err = errNoDemo
 		}
@@ -67,7 +67,7 @@ func ownImage() string { return "batch-test/" + strings.ToLower(rand.Text()) + "
 
 func (h *Host) removeAtEnd(t *testing.T, ref string) {
 	t.Cleanup(func() {
-		if err := h.engine.RemoveImage(context.Background(), ref); err != nil {
+		if err := h.engine.(docker.Sandboxes).RemoveImage(context.Background(), ref); err != nil {
 			t.Error(err)
 		}
 	})
@@ -102,7 +102,7 @@ func TestTheImageThatRanIsRecorded(t *testing.T) {
 	first, second := demoInstances(t)[0], demoInstances(t)[1]
 	tag := func(image string) error { return exec.Command("docker", "tag", image, ref).Run() }
 	h := testHost(t, func(c *Config) {
-		c.Docker.Before = func(call string) error {
+		c.Options.Before = func(call string) error {
 			if call == "create" {
 				return tag(second.ImageName(""))
 			}
@@ -113,7 +113,7 @@ func TestTheImageThatRanIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.removeAtEnd(t, ref)
-	want, _, err := h.engine.Image(t.Context(), ref, "")
+	want, _, err := h.engine.(docker.Sandboxes).Image(t.Context(), ref, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestImagesArePulledForThePlatformOfTheContainers(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "platform") {
 		t.Errorf("the container of an image without a program was started: %v", err)
 	}
-	img, here, err := h.engine.Image(t.Context(), r.Ref(), "linux/arm64")
+	img, here, err := h.engine.(docker.Sandboxes).Image(t.Context(), r.Ref(), "linux/arm64")
 	if err != nil || !here || img.Arch != "arm64" {
 		t.Errorf("got %+v, %v; want the image, arch %q, no error", img, err, "arm64")
 	}

@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Shared is what several hosts on one engine have in common: the connection, the cache of
@@ -21,8 +21,8 @@ type Shared struct{ *common }
 
 // common is what a host may have in common with others.
 type common struct {
-	engine *docker.Engine
-	info   docker.Info
+	engine engine.Engine
+	about  engine.About
 	images *imagecache.Cache
 	places chan struct{} // of closed sandboxes, see leaving
 	notify func(text string)
@@ -40,7 +40,7 @@ type Turn struct {
 
 // Share connects to an engine for several hosts, which [Shared.Start] starts, and removes the
 // containers that crashed runs left on it. The turns replace Instances: images are pulled
-// in their order, and an image is kept for the hosts that still need it. Of c, Docker,
+// in their order, and an image is kept for the hosts that still need it. Of c, Engine, Options,
 // State, Images, Prefix, Container.Platform, Drain, Notify and Log are used. The caller
 // must Close the Shared. An error is a *fault.Error, and leaves nothing to close.
 func Share(ctx context.Context, c Config, turns []Turn) (*Shared, error) {
@@ -54,14 +54,14 @@ func Share(ctx context.Context, c Config, turns []Turn) (*Shared, error) {
 }
 
 func connect(ctx context.Context, c Config) (*common, error) {
-	stock, err := OpenStock(ctx, c.Docker, c.State, c.Log)
+	stock, err := OpenStock(ctx, c.Engine, c.Options, c.State)
 	if err != nil {
 		return nil, err
 	}
 	images := stock.Cache(c.Images)
 	return &common{
-		engine: stock.engine, info: stock.info, images: images, notify: c.Notify, log: c.Log,
-		histories: newHistories(stock.engine, images, stock.info.CPUs, c.Log),
+		engine: stock.engine, about: stock.about, images: images, notify: c.Notify, log: c.Log,
+		histories: newHistories(stock.engine, images, stock.about.CPUs, c.Log),
 		places:    make(chan struct{}, maxLeaving),
 	}, nil
 }
@@ -96,15 +96,11 @@ func (s *common) close(ctx context.Context) error {
 func (s *common) reap(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, reapLimit)
 	defer cancel()
-	removed, err := s.engine.Reap(ctx)
+	removed, err := engine.Reap(ctx, s.engine, s.log)
 	if err != nil {
 		s.log.Warn("could not remove containers of crashed runs", "err", err)
 	}
-	keep, err := s.histories.trim(ctx)
-	if err == nil {
-		_, err = s.engine.ReapVolumes(ctx, keep)
-	}
-	if err != nil {
+	if err := s.histories.reap(ctx); err != nil {
 		s.log.Warn("could not remove volumes of crashed runs", "err", err)
 	}
 	switch len(removed) {
@@ -152,7 +148,7 @@ func needID(host, instance string) string {
 	return host + "/" + instance
 }
 
-// Start starts a host. The Config's Docker, State, Images and Drain have no effect: the
+// Start starts a host. The Config's Engine, Options, State, Images and Drain have no effect: the
 // Shared has them. The caller must Close the Host. An error is a *fault.Error, and leaves
 // nothing to close.
 func (s *Shared) Start(ctx context.Context, c Config) (*Host, error) { return s.start(ctx, c) }

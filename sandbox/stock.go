@@ -14,32 +14,36 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
 // Stock is the images of an engine, with what batch has recorded about them.
 type Stock struct {
-	engine *docker.Engine
-	info   docker.Info
+	engine engine.Engine
+	about  engine.About
 	ledger *imagecache.Ledger
+	log    *slog.Logger
 }
 
 // OpenStock connects to an engine. The record of its images is in the directory state, see
 // [StateDir]; if that cannot be used, a warning is logged. The caller must Close the Stock.
-func OpenStock(ctx context.Context, c docker.Config, state string, log *slog.Logger) (*Stock, error) {
-	engine, err := docker.Connect(ctx, c)
+func OpenStock(ctx context.Context, connect engine.Connect, o engine.Options, state string) (*Stock, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	e, err := connect(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Stock{engine: engine}
-	if s.info, err = engine.Info(ctx); err == nil {
-		s.ledger, err = s.openLedger(state, log)
+	s := &Stock{engine: e, log: o.Log}
+	if s.about, err = e.About(ctx); err == nil {
+		s.ledger, err = s.openLedger(state)
 	}
 	if err != nil {
-		_ = engine.Close() // nothing was started through it
+		_ = e.Close() // nothing was started through it
 		return nil, err
 	}
 	return s, nil
@@ -50,7 +54,7 @@ func (s *Stock) Close() error { return s.engine.Close() }
 
 // Cache returns a new cache over the images.
 func (s *Stock) Cache(o imagecache.Options) *imagecache.Cache {
-	return imagecache.New(ImageEngine(s.engine), s.ledger, o)
+	return imagecache.New(imagesOf(s.engine), s.ledger, o)
 }
 
 // StateDir is the directory in the user's home where batch keeps its records about this
@@ -67,18 +71,15 @@ func StateDir(getenv func(string) string, home string) string {
 
 // openLedger opens the ledger of the engine's images: in the directory state, or if that
 // fails in the temporary directory.
-func (s *Stock) openLedger(state string, log *slog.Logger) (*imagecache.Ledger, error) {
-	// An engine is identified by its address, its machine's name and its data directory. One
-	// engine with two addresses has two ledgers: then batch evicts too few images rather
-	// than one of the user's.
-	sum := sha256.Sum256([]byte(s.engine.Host() + "\n" + s.info.Name + "\n" + s.info.RootDir))
+func (s *Stock) openLedger(state string) (*imagecache.Ledger, error) {
+	sum := sha256.Sum256([]byte(s.about.Store))
 	name := fmt.Sprintf("%x", sum[:8])
 	if state != "" {
 		l, err := imagecache.OpenLedger(filepath.Join(state, "images", name))
 		if err == nil {
 			return l, nil
 		}
-		log.Warn("no state directory: the list of pulled images is kept in the temporary directory", "err", err)
+		s.log.Warn("no state directory: the list of pulled images is kept in the temporary directory", "err", err)
 	}
 	return imagecache.OpenLedger(filepath.Join(os.TempDir(), fmt.Sprintf("batch-state-%d", os.Getuid()), "images", name))
 }
@@ -127,7 +128,7 @@ func (s *Stock) Look(ctx context.Context, list []*Needed, platform string) error
 }
 
 func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []imagecache.Entry) error {
-	image, here, err := s.engine.Image(ctx, n.Ref, platform)
+	image, here, err := imagesOf(s.engine).Image(ctx, imagecache.Ref(n.Ref, platform))
 	if fault.KindOf(err) == fault.Instance {
 		n.Error = err.Error()
 		return nil
@@ -154,10 +155,11 @@ type Kept struct {
 // Kept returns what the engine has of them.
 func (s *Stock) Kept(ctx context.Context) (k Kept, err error) {
 	list := s.ledger.Histories()
-	if len(list) == 0 {
+	volumes, ok := s.engine.(engine.Volumes)
+	if len(list) == 0 || !ok {
 		return k, nil
 	}
-	idle, err := s.engine.IdleVolumes(ctx)
+	idle, err := volumes.IdleVolumes(ctx)
 	for _, h := range list {
 		if slices.Contains(idle, h.Volume) {
 			k.Histories++
@@ -202,15 +204,15 @@ func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o ima
 }
 
 // ImageIDs returns the ids of the instances' images that the engine has, by name.
-func ImageIDs(ctx context.Context, c docker.Config, instances []dataset.Instance, prefix, platform string) (map[string]string, error) {
-	engine, err := docker.Connect(ctx, c)
+func ImageIDs(ctx context.Context, connect engine.Connect, o engine.Options, instances []dataset.Instance, prefix, platform string) (map[string]string, error) {
+	e, err := connect(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	defer engine.Close() //nolint:errcheck // nothing was started through it
+	defer e.Close() //nolint:errcheck // nothing was started through it
 	ids := map[string]string{}
 	for _, n := range Needs(instances, prefix) {
-		image, here, err := engine.Image(ctx, n.Ref, platform)
+		image, here, err := imagesOf(e).Image(ctx, imagecache.Ref(n.Ref, platform))
 		if err != nil && fault.KindOf(err) != fault.Instance { // otherwise the instance will report it
 			return nil, err
 		}

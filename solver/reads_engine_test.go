@@ -12,23 +12,23 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
-// engine returns a host on the real engine. Without one, the test is skipped;
+// connect returns a host on the real engine. Without one, the test is skipped;
 // BATCH_DOCKER=require makes that a failure.
-func engine(t *testing.T) *sandbox.Host {
+func connect(t *testing.T) *sandbox.Host {
 	t.Helper()
 	home, _ := os.UserHomeDir()
 	h, err := sandbox.Start(t.Context(), sandbox.Config{
-		Docker: docker.FromEnv(os.Getenv, home), State: t.TempDir(), Timeout: 3 * time.Minute,
-		Container: containers.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
+		Engine: docker.FromEnv(os.Getenv, home).Open, State: t.TempDir(), Timeout: 3 * time.Minute,
+		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	})
 	if err != nil && os.Getenv("BATCH_DOCKER") == "require" {
 		t.Fatalf("BATCH_DOCKER=require: %v", err)
@@ -52,7 +52,7 @@ func tool(name string, arguments map[string]any) llm.ToolCall {
 // In a real container, reads run at the same time: each of two waits for the other. The
 // editor changes and undoes, and leaves nothing in the repository.
 func TestReadsAndTheEditorInAContainer(t *testing.T) {
-	h := engine(t)
+	h := connect(t)
 	ds, err := dataset.Open(t.Context(), dataset.Source{Name: "demo", Demo: demo.Files()})
 	if err != nil {
 		t.Fatal(err)

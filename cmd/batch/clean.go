@@ -12,14 +12,13 @@ import (
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
-	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 )
 
 // cleaned is one line of `batch clean --json`: a container.
@@ -95,7 +94,7 @@ func leasesOf(dirs []string) (leases []string, err error) {
 }
 
 func (a *app) clean(ctx context.Context, leases []string, dryRun, asJSON bool) error {
-	stock, err := a.openStock(ctx, docker.FromEnv(a.getenv, a.home))
+	stock, err := a.openStock(ctx, engine.Options{})
 	if err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func (a *app) clean(ctx context.Context, leases []string, dryRun, asJSON bool) e
 	return errors.Join(err, a.cleanTable(found, len(leases) > 0, dryRun))
 }
 
-func (a *app) cleanJSON(strays []containers.Summary, removed bool) error {
+func (a *app) cleanJSON(strays []engine.Owned, removed bool) error {
 	out := json.NewEncoder(a.stdout)
 	for _, s := range strays {
 		row := cleaned{

@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 )
 
 func TestCleanListsEachContainer(t *testing.T) {
 	now := time.Now()
-	strays := []containers.Summary{
+	strays := []engine.Owned{
 		{
 			ID: strings.Repeat("a", 64), Name: "batch-x__1-2-abcdefgh", Image: "i", Run: "r", Instance: "x__1", Attempt: "2", Host: "vm",
 			State: "running", Created: now.Add(-3 * time.Hour), Expires: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
@@ -67,7 +67,7 @@ func TestCleanSummary(t *testing.T) {
 		{0, 1, false, false, true, 2, "0 containers to remove; 2 scrubbed git histories (80MB) to remove; 1 belongs to a running run"},
 	} {
 		found := &sandbox.Cleaned{
-			Abandoned: make([]containers.Summary, c.strays), Kept: c.kept, Shared: c.shared,
+			Abandoned: make([]engine.Owned, c.strays), Kept: c.kept, Shared: c.shared,
 			Histories: sandbox.Kept{Histories: c.histories, Bytes: 40e6 * int64(c.histories)},
 		}
 		if got := cleanSentence(found, c.some, c.dry); got != c.want {

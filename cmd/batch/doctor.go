@@ -11,7 +11,6 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/hub"
-	"batch.example/batch/docker"
 	"batch.example/batch/doctor"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
@@ -60,7 +59,7 @@ func (a *app) doctor(ctx context.Context, model string, configs []string, prefix
 		return err
 	}
 	look := doctor.Config{
-		Docker: docker.FromEnv(a.getenv, a.home), Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
+		Engine: a.engine(), Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
 		Image: dataset.Instance{ID: sampleInstance}.ImageName(prefix), Model: cfg.Model.ModelName != "",
 	}
 	failed := a.printChecks(doctor.Look(ctx, look))

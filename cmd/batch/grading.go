@@ -15,7 +15,6 @@ import (
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
-	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/printable"
@@ -98,7 +97,7 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 
 // cores returns how many CPU cores the engine has.
 func (a *app) cores(ctx context.Context) int {
-	return sandbox.Measure(ctx, docker.FromEnv(a.getenv, a.home)).Cores
+	return sandbox.Measure(ctx, a.engine()).Cores
 }
 
 // configure reads the configuration, and finds the dataset's name: those of the run in dir, unless

@@ -12,12 +12,12 @@ import (
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
-	"batch.example/batch/docker"
-	"batch.example/batch/docker/images"
+	"batch.example/batch/engines"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 )
 
 func (a *app) imagesCommand() *cobra.Command {
@@ -25,7 +25,7 @@ func (a *app) imagesCommand() *cobra.Command {
 	var platform string
 	var asJSON bool
 	list := func(c *cobra.Command, _ []string) error {
-		if err := images.CheckPlatform(platform); err != nil {
+		if err := engines.CheckPlatform(platform); err != nil {
 			return err
 		}
 		return a.listImages(c.Context(), r, platform, asJSON)
@@ -79,7 +79,7 @@ func (a *app) listImages(ctx context.Context, r run.Request, platform string, as
 	if err != nil {
 		return err
 	}
-	stock, err := a.openStock(ctx, docker.FromEnv(a.getenv, a.home))
+	stock, err := a.openStock(ctx, engine.Options{})
 	if err != nil {
 		return err
 	}
@@ -102,9 +102,13 @@ func (a *app) listImages(ctx context.Context, r run.Request, platform string, as
 }
 
 // openStock connects to the engine. The caller closes the stock.
-func (a *app) openStock(ctx context.Context, c docker.Config) (*sandbox.Stock, error) {
-	return sandbox.OpenStock(ctx, c, sandbox.StateDir(a.getenv, a.home), a.warnings())
+func (a *app) openStock(ctx context.Context, o engine.Options) (*sandbox.Stock, error) {
+	o.Log = a.warnings()
+	return sandbox.OpenStock(ctx, a.engine(), o, sandbox.StateDir(a.getenv, a.home))
 }
+
+// engine is the engine that the environment names.
+func (a *app) engine() engine.Connect { return engines.FromEnv("", a.getenv, a.home) }
 
 func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
 	t := printable.NewTable(a.stdout)
@@ -150,7 +154,7 @@ Exit codes: 0 all are here, 1 it could not continue, 2 usage, 3 some could not
 be pulled, 130 interrupted.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := errors.Join(sizes.read(&r), images.CheckPlatform(platform)); err != nil {
+			if err := errors.Join(sizes.read(&r), engines.CheckPlatform(platform)); err != nil {
 				return err
 			}
 			return a.pullImages(c.Context(), r, platform)
@@ -170,16 +174,14 @@ func (a *app) pullImages(ctx context.Context, r run.Request, platform string) (e
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	engine := docker.FromEnv(a.getenv, a.home)
-	engine.Pulls, engine.Log = r.Pulls, a.warnings()
-	stock, err := a.openStock(ctx, engine)
+	stock, err := a.openStock(ctx, engine.Options{Pulls: r.Pulls})
 	if err != nil {
 		return err
 	}
 	defer stock.Close()
 	list := sandbox.Needs(selected, r.ImagePrefix)
 	pulled, before, failed := 0, 0, 0
-	err = stock.Pull(ctx, list, platform, imagecache.Options{Reserve: r.DiskReserve, Log: engine.Log}, r.Pulls, func(f sandbox.Fetched) {
+	err = stock.Pull(ctx, list, platform, imagecache.Options{Reserve: r.DiskReserve, Log: a.warnings()}, r.Pulls, func(f sandbox.Fetched) {
 		switch {
 		case f.Err != nil:
 			failed++
@@ -229,7 +231,7 @@ Exit codes: 0 done, 1 it could not continue, 2 usage.`,
 }
 
 func (a *app) evictImages(ctx context.Context, keep int64, dry bool) error {
-	stock, err := a.openStock(ctx, docker.FromEnv(a.getenv, a.home))
+	stock, err := a.openStock(ctx, engine.Options{})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/docker/docker/api/types/volume"
 	"golang.org/x/sync/semaphore"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 )
 
@@ -35,7 +35,7 @@ const (
 
 // Volume is the volume with the program on one engine. It is safe for concurrent use.
 type Volume struct {
-	engine *engine.Conn
+	engine *daemon.Conn
 	fill   Fill
 	turn   *semaphore.Weighted // held while asking the engine or filling the volume
 	found  atomic.Pointer[packed]
@@ -48,7 +48,7 @@ type Volume struct {
 type Fill func(ctx context.Context, image string, volume mount.Mount, files io.Reader) error
 
 // New returns the volume of an engine. It calls fill when the volume must be filled.
-func New(e *engine.Conn, fill Fill) *Volume {
+func New(e *daemon.Conn, fill Fill) *Volume {
 	return &Volume{engine: e, fill: fill, turn: semaphore.NewWeighted(1)}
 }
 

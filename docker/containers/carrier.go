@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/vocab"
@@ -52,7 +52,7 @@ func (k carrier) Connect(ctx context.Context) error {
 		}
 		f := c.gone(ctx, doing)
 		switch {
-		case (engine.IsLost(f) || engine.Unanswered(f)) && !errors.Is(f, errDiedWithEngine): // nobody knows yet
+		case (daemon.IsLost(f) || daemon.Unanswered(f)) && !errors.Is(f, errDiedWithEngine): // nobody knows yet
 			last = f
 			continue
 		case f != nil && c.endedItself(ctx):
@@ -71,17 +71,17 @@ func (k carrier) Connect(ctx context.Context) error {
 		}
 		last = err
 		c.engine.NoteError(err)
-		if engine.Unanswered(err) { // it runs and does not answer
+		if daemon.Unanswered(err) { // it runs and does not answer
 			break
 		}
-		if engine.Sleep(ctx, settle/maxConnects) != nil {
+		if daemon.Sleep(ctx, settle/maxConnects) != nil {
 			return context.Cause(ctx)
 		}
 	}
 	if f := c.gone(ctx, doing); f != nil {
 		return f
 	}
-	return c.engine.Blame(fmt.Errorf("%w: %w", engine.ErrOutage, last), fault.Transient, doing+" container "+c.short())
+	return c.engine.Blame(fmt.Errorf("%w: %w", daemon.ErrOutage, last), fault.Transient, doing+" container "+c.short())
 }
 
 // greetLimit is how long process 1 may take to answer: it may have a small part of a processor.
@@ -89,14 +89,14 @@ const greetLimit = time.Minute
 
 // greet begins the connection to process 1 over p.
 func (c *Container) greet(ctx context.Context, p *pipe, s box.State) error {
-	ctx, stop := context.WithTimeoutCause(ctx, greetLimit, &engine.NoAnswer{Call: "attach", Limit: greetLimit})
+	ctx, stop := context.WithTimeoutCause(ctx, greetLimit, &daemon.NoAnswer{Call: "attach", Limit: greetLimit})
 	defer stop()
 	return c.Begin(ctx, p, s)
 }
 
 func (k carrier) Start(ctx context.Context) error {
 	c := k.c
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.RemoveLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), daemon.RemoveLimit)
 	defer cancel()
 	c.engine.Log.Warn("restarted a container that ran out of memory or whose processes could not be killed", "container", c.short())
 	_, err := c.start(ctx, box.Restarted)

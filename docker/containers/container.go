@@ -16,10 +16,11 @@ import (
 
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/docker/images"
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/sandbox/engine"
 )
 
 // maxCreates is how often a create is tried if each failure has a reason that the next try
@@ -31,7 +32,7 @@ const maxCreates = 4
 type Container struct {
 	*box.Box
 
-	engine       *engine.Conn
+	engine       *daemon.Conn
 	fleet        *Fleet
 	id           string
 	imageID      string
@@ -49,10 +50,11 @@ type Container struct {
 // behind.
 //
 // A limit that the engine cannot enforce is left out, with one warning.
-func (f *Fleet) Create(ctx context.Context, s Spec) (c *Container, err error) {
+func (f *Fleet) Create(ctx context.Context, asked engine.Spec) (c *Container, err error) {
+	s := spec{asked}
 	for range maxCreates {
 		c, err = f.create(ctx, s)
-		taken := s.Network == NetworkBridge && lacksNetwork(err) // clean-up has just removed it
+		taken := s.Network == engine.Bridge && lacksNetwork(err) // clean-up has just removed it
 		if !taken && !f.engine.LearnLimit(err) && !f.learnPlugged(s, err) {
 			break
 		}
@@ -60,7 +62,7 @@ func (f *Fleet) Create(ctx context.Context, s Spec) (c *Container, err error) {
 	return c, err
 }
 
-func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
+func (f *Fleet) create(ctx context.Context, s spec) (*Container, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -99,12 +101,12 @@ func (f *Fleet) create(ctx context.Context, s Spec) (*Container, error) {
 	if c.id == "" {
 		return nil, err
 	}
-	return nil, errors.Join(err, c.discard(ctx, engine.Unanswered(err) && c.id == s.Name))
+	return nil, errors.Join(err, c.discard(ctx, daemon.Unanswered(err) && c.id == s.Name))
 }
 
 // make waits for its turn, then creates the container and starts it. It leaves c
 // without an id if there is certainly nothing to remove.
-func (c *Container) make(ctx context.Context, s Spec, key wire.Key, platform *ocispec.Platform, op string) error {
+func (c *Container) make(ctx context.Context, s spec, key wire.Key, platform *ocispec.Platform, op string) error {
 	f := c.fleet
 	if err := f.creates.Acquire(ctx, 1); err != nil {
 		return context.Cause(ctx)
@@ -126,7 +128,7 @@ func (c *Container) make(ctx context.Context, s Spec, key wire.Key, platform *oc
 	}
 	limits.Mounts = append(limits.Mounts, helper)
 	for _, v := range s.Volumes {
-		limits.Mounts = append(limits.Mounts, v.mount())
+		limits.Mounts = append(limits.Mounts, mountOf(v))
 	}
 	settings := s.config(time.Now(), f.owner, key)
 	if c.unplugged {
@@ -260,7 +262,7 @@ func (f *Fleet) Attach(ctx context.Context, id string) (*Container, error) {
 }
 
 // Close ends the connection to a container and leaves it running, for as long as
-// [Spec.Unattended] says. Remove ends the connection too.
+// [engine.Spec.Unattended] says. Remove ends the connection too.
 func (c *Container) Close() {
 	c.fleet.disks.forget(c)
 	c.Box.Close()

@@ -14,9 +14,10 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -81,7 +82,7 @@ func (d *disks) watch(ctx context.Context) {
 		for _, c := range all {
 			c.checkDisk(ctx)
 		}
-		_ = engine.Sleep(ctx, max(diskPause, 9*time.Since(began)))
+		_ = daemon.Sleep(ctx, max(diskPause, 9*time.Since(began)))
 	}
 }
 
@@ -99,7 +100,7 @@ func (c *Container) checkDisk(ctx context.Context) {
 		return
 	}
 	c.engine.Log.Warn("killing the processes of a container above its disk limit", "container", c.short(), "bytes", used, "limit", c.disk.limit)
-	ctx, cancel := context.WithTimeout(ctx, engine.RemoveLimit)
+	ctx, cancel := context.WithTimeout(ctx, daemon.RemoveLimit)
 	defer cancel()
 	if err := c.Clear(ctx, "limiting the disk of"); err != nil {
 		c.engine.Log.Info("killing the processes of a container above its disk limit", "container", c.short(), "err", err)
@@ -213,7 +214,7 @@ func (c *Container) upperDir(ctx context.Context) string {
 		return *dir
 	}
 	dir := ""
-	if network, _, _ := engine.PlainAddress(c.engine.Host, false); network == "unix" {
+	if network, _, _ := daemon.PlainAddress(c.engine.Host, false); network == "unix" {
 		in, err := c.engine.API.ContainerInspect(ctx, c.id)
 		if err != nil || in.ContainerJSONBase == nil {
 			return ""
@@ -225,7 +226,7 @@ func (c *Container) upperDir(ctx context.Context) string {
 }
 
 // storage returns the options that ask the storage driver for a quota.
-func (s Spec) storage() map[string]string {
+func (s spec) storage() map[string]string {
 	return map[string]string{"size": strconv.FormatInt(s.Disk, 10)}
 }
 
@@ -273,13 +274,13 @@ func (f *Fleet) LimitsDisk(ctx context.Context) (able, known bool, err error) {
 	}
 	const op = "trying a disk quota"
 	for _, img := range list {
-		s := Spec{Image: img.ID, Disk: 1 << 40}
+		s := spec{engine.Spec{Image: img.ID, Disk: 1 << 40}}
 		var made container.CreateResponse
 		made, err = f.engine.API.ContainerCreate(ctx, s.config(time.Now(), f.owner, wire.Key{}), &container.HostConfig{StorageOpt: s.storage()}, nil, nil, "")
 		if err == nil {
 			return true, true, f.Remove(ctx, made.ID)
 		}
-		if engine.RefusedQuota(err) {
+		if daemon.RefusedQuota(err) {
 			return false, true, nil
 		}
 		if !errdefs.IsNotFound(err) { // else somebody has removed the image since

@@ -5,14 +5,14 @@ import (
 
 	"github.com/containerd/errdefs"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 )
 
 // createFault turns the engine's error from creating or starting a container into a fault.
-func (s Spec) createFault(err error, op string) error {
-	if err == nil || engine.IsLost(err) || engine.Unanswered(err) {
-		return engine.Blame(err, fault.Transient, op)
+func (s spec) createFault(err error, op string) error {
+	if err == nil || daemon.IsLost(err) || daemon.Unanswered(err) {
+		return daemon.Blame(err, fault.Transient, op)
 	}
 	text := strings.ToLower(err.Error())
 	says := func(parts ...string) bool {
@@ -52,7 +52,7 @@ func (s Spec) createFault(err error, op string) error {
 	case errdefs.IsInvalidArgument(err):
 		return blameHint(err, fault.Usage, op, "the engine refused a container setting: check `environment.run_args`")
 	}
-	return engine.Blame(err, fault.Transient, op)
+	return daemon.Blame(err, fault.Transient, op)
 }
 
 func blameHint(err error, kind fault.Kind, op, hint string) error {

@@ -18,9 +18,10 @@ import (
 
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/docker/images"
-	"batch.example/batch/docker/internal/engine"
-	"batch.example/batch/docker/internal/owner"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
 )
 
 const defaultCreates = 4 // more are not faster: BenchmarkLivesAtOnce
@@ -34,7 +35,7 @@ const parallelRemovalAPI = "1.42"
 type Fleet struct {
 	Init *boxinit.Volume // where their process 1 comes from
 
-	engine   *engine.Conn
+	engine   *daemon.Conn
 	images   *images.Store
 	owner    owner.Owner
 	disks    disks
@@ -46,10 +47,10 @@ type Fleet struct {
 
 // New returns the containers of an engine with these images. At most creates containers
 // are created at the same time, and at most as many are removed; 0 means 4.
-func New(e *engine.Conn, store *images.Store, creates int) *Fleet {
+func New(e *daemon.Conn, store *images.Store, creates int) *Fleet {
 	f := &Fleet{
 		engine: e, images: store, owner: owner.Self(),
-		creates: engine.AtMost(creates, defaultCreates), removals: engine.AtMost(creates, defaultCreates),
+		creates: daemon.AtMost(creates, defaultCreates), removals: daemon.AtMost(creates, defaultCreates),
 	}
 	f.plugs = f.removals
 	if versions.LessThan(e.API.ClientVersion(), parallelRemovalAPI) {
@@ -68,13 +69,13 @@ func (f *Fleet) fill(ctx context.Context, image string, volume mount.Mount, file
 	if err := f.engine.Ready(ctx); err != nil {
 		return err
 	}
-	s := Spec{Image: image, Unattended: fillExpiry}
+	s := spec{engine.Spec{Image: image, Unattended: fillExpiry}}
 	c := &Container{engine: f.engine, fleet: f, id: randomName()} // the engine also accepts a name as the id
 	_, err := f.engine.API.ContainerCreate(context.WithoutCancel(ctx),
 		&container.Config{Image: image, Entrypoint: []string{boxinit.Path}, Labels: s.labels(time.Now(), f.owner)},
 		&container.HostConfig{NetworkMode: networkNone, Mounts: []mount.Mount{volume}}, nil, nil, c.id)
 	f.engine.NoteError(err)
-	unanswered := engine.Unanswered(err)
+	unanswered := daemon.Unanswered(err)
 	if err = s.createFault(err, op); err == nil {
 		err = f.engine.API.CopyToContainer(ctx, c.id, boxinit.Dir, files, container.CopyToContainerOptions{})
 		if err != nil && strings.Contains(err.Error(), "file exists") { // another process has put it there meanwhile

@@ -10,17 +10,12 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 const (
-	// NetworkBridge as a [Spec]'s Network is the one bridge that all containers
-	// of batch share: an engine has addresses for only about thirty bridges, too few
-	// for one per container. On it, containers reach what
-	// the engine's machine reaches, but not one another.
-	NetworkBridge = "bridge"
-
 	sharedName   = "batch"
 	labelNetwork = "batch.network"
 
@@ -33,7 +28,7 @@ const (
 // network returns the engine's name for a Spec's network, and
 // creates the shared network if it is needed and does not exist yet.
 func (f *Fleet) network(ctx context.Context, name string) (string, error) {
-	if name != NetworkBridge {
+	if name != engine.Bridge {
 		return name, nil
 	}
 	const op = "creating the containers' shared network"
@@ -51,14 +46,14 @@ func (f *Fleet) network(ctx context.Context, name string) (string, error) {
 		default:
 			return "", f.engine.Blame(err, fault.Transient, op)
 		}
-		if engine.Sleep(ctx, sharedLimit/100) != nil {
+		if daemon.Sleep(ctx, sharedLimit/100) != nil {
 			return "", fault.Newf(fault.Usage, "%s: a network or bridge %q that batch did not create already exists", op, sharedName).
 				WithHint("remove it, or use it with --network %s", sharedName)
 		}
 	}
 }
 
-// CheckNetwork returns a Usage fault if name, in the form of [Spec.Network], is a network
+// CheckNetwork returns a Usage fault if name, in the form of [engine.Spec.Network], is a network
 // that the engine does not have.
 func (f *Fleet) CheckNetwork(ctx context.Context, name string) error {
 	switch name {

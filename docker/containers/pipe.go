@@ -12,7 +12,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 )
 
 // pipe is the engine's stream of the stdin, stdout and stderr of a container's process 1. It
@@ -34,8 +34,8 @@ func (c *Container) attach(ctx context.Context) (*pipe, error) {
 	release := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	// The transport that limits the other calls does not see this connection.
 	limit := c.engine.LimitOf(http.MethodPost, "/containers/id/attach")
-	slow := time.AfterFunc(limit, func() { end(&engine.NoAnswer{Call: "attach", Limit: limit}) })
-	conn, err := c.engine.API.ContainerAttach(engine.Bound(inner), c.id, container.AttachOptions{
+	slow := time.AfterFunc(limit, func() { end(&daemon.NoAnswer{Call: "attach", Limit: limit}) })
+	conn, err := c.engine.API.ContainerAttach(daemon.Bound(inner), c.id, container.AttachOptions{
 		Stream: true, Stdin: true, Stdout: true, Stderr: true,
 	})
 	slow.Stop()

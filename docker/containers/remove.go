@@ -9,7 +9,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"golang.org/x/sync/semaphore"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 )
 
@@ -44,13 +44,13 @@ func (f *Fleet) remove(ctx context.Context, id string, turns *semaphore.Weighted
 	for range maxRemovals {
 		canceled := ctx.Err() != nil
 		there, err = f.removeOnce(ctx, id, turns)
-		if engine.Unanswered(err) {
+		if daemon.Unanswered(err) {
 			hung++
 		}
-		if fault.KindOf(err) != fault.Transient || canceled && errors.Is(err, engine.ErrOutage) || hung == maxHung {
+		if fault.KindOf(err) != fault.Transient || canceled && errors.Is(err, daemon.ErrOutage) || hung == maxHung {
 			return there, err
 		}
-		if !errors.Is(err, engine.ErrOutage) { // after an outage, Ready waits
+		if !errors.Is(err, daemon.ErrOutage) { // after an outage, Ready waits
 			time.Sleep(removePause)
 		}
 	}
@@ -66,7 +66,7 @@ func (f *Fleet) removeOnce(ctx context.Context, id string, turns *semaphore.Weig
 		return false, err
 	}
 	op := "removing container " + id[:min(12, len(id))]
-	for late := time.Now().Add(engine.RemoveLimit); ; time.Sleep(100 * time.Millisecond) {
+	for late := time.Now().Add(daemon.RemoveLimit); ; time.Sleep(100 * time.Millisecond) {
 		err := f.engine.API.ContainerRemove(context.WithoutCancel(ctx), id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 		switch {
 		case err == nil:
@@ -91,7 +91,7 @@ func (c *Container) discard(ctx context.Context, unanswered bool) error {
 		if there || err != nil || !unanswered || time.Now().After(late) {
 			return err
 		}
-		if engine.Sleep(ctx, lateLimit/50) != nil {
+		if daemon.Sleep(ctx, lateLimit/50) != nil {
 			return nil
 		}
 	}

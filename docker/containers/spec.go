@@ -14,20 +14,17 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"batch.example/batch/docker/boxinit"
-	"batch.example/batch/docker/internal/owner"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
 )
 
-// The labels that say what a container is for. The first three are the
-// caller's to set in [Spec.Labels]; the others are set by [Fleet.Create].
+// The labels that [Fleet.Create] adds to those of the caller.
 const (
-	LabelRun      = "batch.run"
-	LabelInstance = "batch.instance"
-	LabelAttempt  = "batch.attempt"
-	LabelOwner    = "batch.owner"   // the process that created it: see [Owner]
-	LabelImage    = "batch.image"   // the name of the image in the Spec: the engine may report only the image's id
-	LabelExpires  = "batch.expires" // RFC 3339; before this time it does not end by itself
+	LabelOwner   = "batch.owner"   // the process that created it: see package owner
+	LabelImage   = "batch.image"   // the name of the image in the Spec: the engine may report only the image's id
+	LabelExpires = "batch.expires" // RFC 3339; before this time it does not end by itself
 
 	labelWorkDir = "batch.workdir" // Spec.WorkDir, for Attach
 	labelDisk    = "batch.disk"    // Spec.Disk, for Attach, in bytes
@@ -47,44 +44,10 @@ const (
 // defaultPids stops a fork bomb and is enough for any test suite.
 const defaultPids = 4096
 
-// Spec describes a container. Only Image must be set.
-type Spec struct {
-	Name    string // empty: a name made from the labels
-	Image   string // must exist on the engine: see [images.Store.Ensure]
-	ImageID string // the id of Image when it was looked up; empty: its current id
-	WorkDir string // absolute, and in the image; empty: the image's
-	Env     []string
-	User    string // empty: the image's
-	Labels  map[string]string
-	Memory  int64 // bytes; 0: no limit
-	// MemorySwap is memory and swap together, in bytes; 0: the value of Memory, so that
-	// nothing is swapped; -1: no limit.
-	MemorySwap int64
-	CPUs       float64  // 0: no limit
-	PidsLimit  int64    // processes and threads; 0: 4096, negative: no limit
-	Network    string   // empty: none; or [NetworkBridge], or the name of an existing network
-	Platform   string   // os/arch; empty: the engine's
-	CapAdd     []string // Linux capabilities in addition to the default ones, or ALL
-	CapDrop    []string // capabilities to remove, or ALL
+// spec is what a container is created from, and how Docker is asked for it.
+type spec struct{ engine.Spec }
 
-	// SecurityOpt is added after no-new-privileges, as docker run does.
-	SecurityOpt []string
-	ExtraHosts  []string // name:address, for /etc/hosts
-	ShmSize     int64    // bytes of /dev/shm; 0: the engine's default
-
-	Volumes []Volume
-
-	// Disk limits the size of the container's own files, in bytes, without the volumes of
-	// its image; 0: no limit. Where the storage driver has no quota for it,
-	// batch measures the size regularly: see package docker.
-	Disk int64
-
-	// Unattended is how long the container lives when no process of batch is connected
-	// to it: then it ends by itself. 0: forever.
-	Unattended time.Duration
-}
-
-func (s Spec) check() error {
+func (s spec) check() error {
 	switch {
 	case s.Image == "":
 		return fault.New(fault.Usage, "creating a container: no image given", nil)
@@ -105,8 +68,8 @@ const longestInstance = 64
 // the labels. A container with a network gets a random name: it can look up its own name at
 // the engine's name server, and an agent must not learn the instance's id, which names the
 // change that solves it.
-func (s Spec) generatedName() string {
-	id := s.Labels[LabelInstance]
+func (s spec) generatedName() string {
+	id := s.Labels[engine.LabelInstance]
 	if id == "" || !s.noNetwork() {
 		return randomName()
 	}
@@ -117,7 +80,7 @@ func (s Spec) generatedName() string {
 		return '_'
 	}, id)
 	parts := []string{"batch", valid[:min(len(valid), longestInstance)]}
-	if n, err := strconv.Atoi(s.Labels[LabelAttempt]); err == nil {
+	if n, err := strconv.Atoi(s.Labels[engine.LabelAttempt]); err == nil {
 		parts = append(parts, strconv.Itoa(n))
 	}
 	return strings.Join(append(parts, strings.ToLower(rand.Text()[:8])), "-")
@@ -126,12 +89,12 @@ func (s Spec) generatedName() string {
 func randomName() string { return "batch-" + strings.ToLower(rand.Text()[:12]) }
 
 // noNetwork reports whether the container has no network.
-func (s Spec) noNetwork() bool { return s.Network == "" || s.Network == networkNone }
+func (s spec) noNetwork() bool { return s.Network == "" || s.Network == networkNone }
 
 // from names the image for the engine.
-func (s Spec) from() string { return cmp.Or(s.ImageID, s.Image) }
+func (s spec) from() string { return cmp.Or(s.ImageID, s.Image) }
 
-func (s Spec) config(now time.Time, o owner.Owner, key wire.Key) *container.Config {
+func (s spec) config(now time.Time, o owner.Owner, key wire.Key) *container.Config {
 	c := &container.Config{
 		Image: s.from(), Env: s.Env, User: s.User, Labels: s.labels(now, o),
 		Entrypoint:  []string{boxinit.Path},
@@ -149,7 +112,7 @@ func (s Spec) config(now time.Time, o owner.Owner, key wire.Key) *container.Conf
 	return c
 }
 
-func (s Spec) labels(now time.Time, o owner.Owner) map[string]string {
+func (s spec) labels(now time.Time, o owner.Owner) map[string]string {
 	l := map[string]string{}
 	maps.Copy(l, s.Labels)
 	l[LabelOwner], l[LabelImage] = o.String(), s.Image
@@ -166,7 +129,7 @@ func (s Spec) labels(now time.Time, o owner.Owner) map[string]string {
 	return l
 }
 
-func (s Spec) hostConfig() *container.HostConfig {
+func (s spec) hostConfig() *container.HostConfig {
 	no := false
 	h := &container.HostConfig{
 		Init:        &no, // process 1 is batch's helper

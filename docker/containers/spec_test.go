@@ -10,14 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker/boxinit"
-	"batch.example/batch/docker/internal/owner"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
 
 	"batch.example/batch/fault"
 )
 
 func TestAnInvalidSpecIsAUsageFault(t *testing.T) {
-	for want, s := range map[string]Spec{
+	for want, s := range map[string]engine.Spec{
 		"no image":               {},
 		"an absolute path":       {Image: "i", WorkDir: "testbed"},
 		"must not be negative":   {Image: "i", Memory: -1},
@@ -27,12 +28,12 @@ func TestAnInvalidSpecIsAUsageFault(t *testing.T) {
 		"less than the 6 MiB":    {Image: "i", Memory: 6<<20 - 1},
 		"1 bytes of memory are ": {Image: "i", Memory: 1},
 	} {
-		if err := s.check(); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+		if err := (spec{s}).check(); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", s, err, want)
 		}
 	}
-	for _, s := range []Spec{{Image: "i"}, {Image: "i", Memory: 6 << 20, CPUs: 0.01, Unattended: 1, ShmSize: 1, WorkDir: "/x"}} {
-		if err := s.check(); err != nil {
+	for _, s := range []engine.Spec{{Image: "i"}, {Image: "i", Memory: 6 << 20, CPUs: 0.01, Unattended: 1, ShmSize: 1, WorkDir: "/x"}} {
+		if err := (spec{s}).check(); err != nil {
 			t.Errorf("spec %+v: got %v, want no error", s, err)
 		}
 	}
@@ -40,7 +41,7 @@ func TestAnInvalidSpecIsAUsageFault(t *testing.T) {
 
 // The restrictions between an agent and the machine in the create request.
 func TestCreateRequestOfASpec(t *testing.T) {
-	usual := Spec{Image: "i"}.hostConfig()
+	usual := spec{engine.Spec{Image: "i"}}.hostConfig()
 	if usual.Init == nil || *usual.Init || usual.NetworkMode != "none" || *usual.PidsLimit != 4096 || usual.LogConfig.Type != "none" {
 		t.Errorf("default host config %+v lacks a restriction", usual)
 	}
@@ -55,10 +56,10 @@ func TestCreateRequestOfASpec(t *testing.T) {
 	if usual.Memory != 0 || usual.MemorySwap != 0 || usual.NanoCPUs != 0 {
 		t.Errorf("limits %+v, want memory 0, memory swap 0, nano cpus 0", usual.Resources)
 	}
-	full := Spec{
+	full := spec{engine.Spec{
 		Image: "i", Network: "bridge", Memory: 100, CPUs: 1.5, PidsLimit: 7, ShmSize: 9, SecurityOpt: []string{"seccomp=x"},
 		ExtraHosts: []string{"a:1.2.3.4"}, CapAdd: []string{"SYS_PTRACE"}, CapDrop: []string{"CAP_CHOWN"},
-	}
+	}}
 	h := full.hostConfig()
 	if h.NetworkMode != "bridge" || h.Memory != 100 || h.MemorySwap != 100 || h.NanoCPUs != 1_500_000_000 || *h.PidsLimit != 7 || h.ShmSize != 9 {
 		t.Errorf("got %+v, want network mode %q, memory 100, memory swap 100, nano cpus 1_500_000_000, pids limit 7, shm size 9",
@@ -78,11 +79,11 @@ func TestCreateRequestOfASpec(t *testing.T) {
 			t.Errorf("swap %d: got %d, want memory swap %v", swap, s.hostConfig().MemorySwap, want)
 		}
 	}
-	named := Spec{Image: "i", ExtraHosts: []string{"sandbox:10.0.0.1"}}
+	named := spec{engine.Spec{Image: "i", ExtraHosts: []string{"sandbox:10.0.0.1"}}}
 	if got := named.hostConfig().ExtraHosts; !slices.Equal(got, named.ExtraHosts) {
 		t.Errorf("the caller's extra host was replaced: %q", got)
 	}
-	none := Spec{Image: "i", PidsLimit: -1}
+	none := spec{engine.Spec{Image: "i", PidsLimit: -1}}
 	if *none.hostConfig().PidsLimit != -1 {
 		t.Error("a negative pids limit sets a limit")
 	}
@@ -91,7 +92,7 @@ func TestCreateRequestOfASpec(t *testing.T) {
 func TestContainerConfigOfASpec(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	o := owner.Owner{Host: "h", Pid: 1}
-	s := Spec{Image: "i:1", ImageID: "sha256:1", Env: []string{"A=b"}, User: "u", Labels: map[string]string{"mine": "x"}, WorkDir: "/w", Unattended: 1500 * time.Millisecond}
+	s := spec{engine.Spec{Image: "i:1", ImageID: "sha256:1", Env: []string{"A=b"}, User: "u", Labels: map[string]string{"mine": "x"}, WorkDir: "/w", Unattended: 1500 * time.Millisecond}}
 	c := s.config(now, o, wire.Key{0xab})
 	want := map[string]string{
 		"mine": "x", LabelOwner: o.String(), LabelImage: "i:1", labelWorkDir: "/w",
@@ -109,7 +110,7 @@ func TestContainerConfigOfASpec(t *testing.T) {
 		t.Errorf("it begins with %q %q; want entrypoint %v, no cmd, open stdin true, stdin once false",
 			c.Entrypoint, c.Cmd, []string{boxinit.Path})
 	}
-	plain := Spec{Image: "i:1", Network: "bridge"}.config(now, o, wire.Key{})
+	plain := spec{engine.Spec{Image: "i:1", Network: "bridge"}}.config(now, o, wire.Key{})
 	if plain.Image != "i:1" || plain.Hostname != "" || plain.WorkingDir != "" || len(plain.Labels) != 3 {
 		t.Errorf("got %+v, want image %q, no hostname, no working dir, 3 labels", plain, "i:1")
 	}
@@ -120,7 +121,7 @@ func TestContainerConfigOfASpec(t *testing.T) {
 
 func TestContainerNames(t *testing.T) {
 	made := func(id, attempt, network string) string {
-		return Spec{Network: network, Labels: map[string]string{LabelInstance: id, LabelAttempt: attempt}}.generatedName()
+		return spec{engine.Spec{Network: network, Labels: map[string]string{engine.LabelInstance: id, engine.LabelAttempt: attempt}}}.generatedName()
 	}
 	for _, c := range []struct{ id, attempt, network, want string }{
 		{"django__django-11099", "2", "", `batch-django__django-11099-2-[a-z2-7]{8}`},
@@ -131,7 +132,7 @@ func TestContainerNames(t *testing.T) {
 		{strings.Repeat("é", 200), "12", "", `batch-_{64}-12-[a-z2-7]{8}`},
 		{"", "1", "", `batch-[a-z2-7]{12}`},
 		// A network's name server would tell a container its own name.
-		{"django__django-11099", "2", NetworkBridge, `batch-[a-z2-7]{12}`},
+		{"django__django-11099", "2", engine.Bridge, `batch-[a-z2-7]{12}`},
 		{"django__django-11099", "2", "host", `batch-[a-z2-7]{12}`},
 	} {
 		got := made(c.id, c.attempt, c.network)

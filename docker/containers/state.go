@@ -11,7 +11,7 @@ import (
 	"github.com/docker/docker/api/types/events"
 	"github.com/docker/docker/api/types/filters"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/vocab"
@@ -95,7 +95,7 @@ const shutdownTime = 15 * time.Second
 // outage: an engine that shuts down first kills its containers, without removing them, and
 // answers until all have ended. Only the first call for a container waits for that.
 func (c *Container) killed(ctx context.Context, doing string, f error) error {
-	if fault.KindOf(f) != fault.Transient || errors.Is(f, errRemoved) || errors.Is(f, engine.ErrOutage) {
+	if fault.KindOf(f) != fault.Transient || errors.Is(f, errRemoved) || errors.Is(f, daemon.ErrOutage) {
 		return f
 	}
 	died := diedWithEngine(doing + " container " + c.short())
@@ -106,7 +106,7 @@ func (c *Container) killed(ctx context.Context, doing string, f error) error {
 		return f
 	}
 	for end := time.Now().Add(shutdownTime); time.Now().Before(end); {
-		if engine.Sleep(ctx, settle/4) != nil {
+		if daemon.Sleep(ctx, settle/4) != nil {
 			return f
 		}
 		if c.engine.NoteError(c.engine.Ping(ctx)) || c.engineLost() {
@@ -117,13 +117,13 @@ func (c *Container) killed(ctx context.Context, doing string, f error) error {
 	return f
 }
 
-var errDiedWithEngine = fmt.Errorf("%w: the container ended with it", engine.ErrOutage)
+var errDiedWithEngine = fmt.Errorf("%w: the container ended with it", daemon.ErrOutage)
 
 // diedWithEngine returns the fault of a container that ended with its engine.
 func diedWithEngine(op string) error { return fault.New(fault.Transient, op, errDiedWithEngine) }
 
 // stopLimit is how long the engine may take to kill a container, with several tries.
-const stopLimit = 2 * engine.RemoveLimit
+const stopLimit = 2 * daemon.RemoveLimit
 
 // stop kills the container. Dockerd kills it, and fails with an error of its own ("is zombie
 // and can not be killed") when it has not ended after ten seconds. Then it is still ending,
@@ -134,7 +134,7 @@ func (c *Container) stop(ctx context.Context) error {
 	now := 0
 	for {
 		err := c.engine.API.ContainerStop(ctx, c.id, container.StopOptions{Timeout: &now})
-		if !errdefs.IsInternal(err) || engine.Sleep(ctx, removePause) != nil {
+		if !errdefs.IsInternal(err) || daemon.Sleep(ctx, removePause) != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (d destroyed) Unwrap() error { return d.error }
 // into the right blame: its own commands destroyed it, unless the engine was lost meanwhile.
 func (c *Container) asDestroyed(f error) error {
 	if c.engineLost() {
-		return fault.New(fault.Transient, "", fmt.Errorf("%w: no command can be started any more: %w", engine.ErrOutage, f))
+		return fault.New(fault.Transient, "", fmt.Errorf("%w: no command can be started any more: %w", daemon.ErrOutage, f))
 	}
 	if e, ok := errors.AsType[*fault.Error](f); ok { // without its hint, which is about the image
 		f = &fault.Error{Op: e.Op, Kind: e.Kind, Err: e.Err}

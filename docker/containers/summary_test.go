@@ -10,8 +10,9 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"batch.example/batch/docker/internal/engine"
-	"batch.example/batch/docker/internal/owner"
+	"batch.example/batch/docker/internal/daemon"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Machines, boots and pid namespaces are distinguished by what their
@@ -49,7 +50,7 @@ func TestAContainerIsAbandonedWhenItsOwnerIsDeadOrItExpired(t *testing.T) {
 		{"a system's that tells no boot", func(o *owner.Owner) { o.Boot, o.Pid = "", 1<<30 }, false, left, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &Fleet{owner: me, engine: &engine.Conn{Host: "unix:///run/docker.sock"}}
+			f := &Fleet{owner: me, engine: &daemon.Conn{Host: "unix:///run/docker.sock"}}
 			if c.remote {
 				f.engine.Host = "tcp://engine:2376"
 			}
@@ -67,14 +68,14 @@ func TestAContainerIsAbandonedWhenItsOwnerIsDeadOrItExpired(t *testing.T) {
 	other := me
 	other.Machine, other.Boot = "other", "b"
 	for state, want := range map[string]bool{"running": false, "exited": true, "created": true, "dead": true} {
-		s := (&Fleet{owner: me, engine: &engine.Conn{}}).summarize(container.Summary{State: state, Labels: map[string]string{
+		s := (&Fleet{owner: me, engine: &daemon.Conn{}}).summarize(container.Summary{State: state, Labels: map[string]string{
 			LabelOwner: other.String(), LabelExpires: now.Add(-long).Format(time.RFC3339),
 		}}, now)
 		if s.Abandoned != want { // it ends by itself; if it still runs, the clocks differ
 			t.Errorf("another machine's, long expired and %s: abandoned %v, want %v", state, s.Abandoned, want)
 		}
 	}
-	f := &Fleet{owner: me, engine: &engine.Conn{}}
+	f := &Fleet{owner: me, engine: &daemon.Conn{}}
 	for _, label := range []string{"", "x/y/z"} {
 		if s := f.summarize(container.Summary{Labels: map[string]string{LabelOwner: label}}, now); s.Abandoned {
 			t.Errorf("a container that %q created without a deadline is abandoned", label)
@@ -96,7 +97,7 @@ func TestAContainerWhoseLeaseIsHeldIsNotAbandoned(t *testing.T) {
 	}
 	dead, there := me, me
 	dead.Start, there.Boot = "1", "another"
-	f := &Fleet{owner: me, engine: &engine.Conn{}}
+	f := &Fleet{owner: me, engine: &daemon.Conn{}}
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		lease string
@@ -121,12 +122,12 @@ func TestAContainerWhoseLeaseIsHeldIsNotAbandoned(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := f.summarize(container.Summary{Labels: map[string]string{LabelOwner: dead.String(), LabelLease: path}}, time.Now())
-		if s.Abandoned != c.want || !s.ownerDead || s.lease != path {
+		s := f.summarize(container.Summary{Labels: map[string]string{LabelOwner: dead.String(), engine.LabelLease: path}}, time.Now())
+		if s.Abandoned != c.want || !s.Dead || s.Lease != path {
 			t.Errorf("lease %q: %+v, want abandoned: %v", name, s, c.want)
 		}
 	}
-	folder := f.summarize(container.Summary{Labels: map[string]string{LabelOwner: dead.String(), LabelLease: dir}}, time.Now())
+	folder := f.summarize(container.Summary{Labels: map[string]string{LabelOwner: dead.String(), engine.LabelLease: dir}}, time.Now())
 	if folder.Abandoned {
 		t.Error("an unreadable lease counts as released")
 	}

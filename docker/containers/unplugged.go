@@ -27,7 +27,7 @@ func (e plugError) Unwrap() error { return e.error }
 
 // unplugs reports whether a container of the Spec can do without a network sandbox, as far
 // as that is known.
-func (f *Fleet) unplugs(s Spec) bool {
+func (f *Fleet) unplugs(s spec) bool {
 	if !s.noNetwork() || len(s.ExtraHosts) > 0 { // the engine knows addresses for special names
 		return false
 	}
@@ -39,11 +39,11 @@ func (f *Fleet) unplugs(s Spec) bool {
 // account is a user of an image; the zero value stands for all users of all images.
 type account struct{ image, user string }
 
-func (s Spec) account() account { return account{s.from(), s.User} }
+func (s spec) account() account { return account{s.from(), s.User} }
 
 // learnPlugged reports whether err, from creating an unplugged container, means that a
 // container of the Spec needs a network sandbox. Later ones then get one at once.
-func (f *Fleet) learnPlugged(s Spec, err error) bool {
+func (f *Fleet) learnPlugged(s spec, err error) bool {
 	plug, found := errors.AsType[plugError](err)
 	refused := err != nil && refusesUnplugged(err)
 	switch {

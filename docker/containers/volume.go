@@ -13,18 +13,13 @@ import (
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/volume"
 
-	"batch.example/batch/docker/internal/owner"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
 )
 
-// Volume is a volume of [Fleet.CreateVolume] in a container.
-type Volume struct {
-	Name     string
-	Path     string // where it is mounted
-	Writable bool
-}
-
-func (v Volume) mount() mount.Mount {
+// mountOf is how a volume is mounted.
+func mountOf(v engine.Volume) mount.Mount {
 	return mount.Mount{
 		Type: mount.TypeVolume, Source: v.Name, Target: v.Path, ReadOnly: !v.Writable,
 		VolumeOptions: &mount.VolumeOptions{NoCopy: true},

@@ -11,7 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/distribution/reference"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/internal/lazy"
 )
 
@@ -62,7 +62,7 @@ func (g *gate) pass(ctx context.Context, patience time.Duration) (round int, err
 		if wait > patience {
 			return round, err
 		}
-		if err := engine.Sleep(ctx, wait); err != nil {
+		if err := daemon.Sleep(ctx, wait); err != nil {
 			return round, err
 		}
 	}
@@ -188,7 +188,7 @@ func (s *Store) downloadWithRetries(ctx context.Context, name reference.Named, d
 				return err
 			}
 			s.engine.Log.Info("pull failed; retrying", "image", name.String(), "failures", failed, "err", err)
-			if err := engine.Sleep(ctx, again.NextBackOff()); err != nil {
+			if err := daemon.Sleep(ctx, again.NextBackOff()); err != nil {
 				return err
 			}
 		default:

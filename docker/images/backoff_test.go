@@ -12,7 +12,7 @@ import (
 	"github.com/distribution/reference"
 	"golang.org/x/sync/semaphore"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 )
 
 var errLimit = errors.New("toomanyrequests: slow down")
@@ -21,7 +21,7 @@ var errLimit = errors.New("toomanyrequests: slow down")
 func puller(slots int64) *Store {
 	return &Store{
 		slots: semaphore.NewWeighted(slots), gates: map[string]*gate{}, pace: defaultPace,
-		engine: &engine.Conn{Log: slog.New(slog.DiscardHandler)},
+		engine: &daemon.Conn{Log: slog.New(slog.DiscardHandler)},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/distribution/reference"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 )
 
@@ -35,7 +35,7 @@ const platformHint = "the image is not built for this engine's platform"
 
 // The order matters: the first rule with a matching word wins.
 var pullRules = []pullRule{
-	{pullRefused, fault.Host, engine.NoSpaceHint, []string{"no space left on device", "disk quota exceeded"}},
+	{pullRefused, fault.Host, daemon.NoSpaceHint, []string{"no space left on device", "disk quota exceeded"}},
 	{
 		pullRefused, fault.Instance, platformHint,
 		[]string{"no matching manifest", "no match for platform", "does not match the specified platform", "cannot be used on this platform"},
@@ -88,7 +88,7 @@ func pullRuleFor(err error, ref string) *pullRule {
 // pullFailureOf returns why the pull of ref failed. An error that is a fault already was
 // classified where it was created.
 func pullFailureOf(err error, ref string) pullFailure {
-	if fault.KindOf(err) != fault.Unknown || engine.IsLost(err) {
+	if fault.KindOf(err) != fault.Unknown || daemon.IsLost(err) {
 		return pullRefused
 	}
 	if r := pullRuleFor(err, ref); r != nil {
@@ -108,22 +108,22 @@ func blamePull(err error, ref string) error {
 		short = ref
 	}
 	op := "image " + strings.TrimSuffix(short, ":latest") + " " + notPulled
-	if errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown || engine.IsLost(err) {
-		return engine.Blame(err, fault.Transient, op)
+	if errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Unknown || daemon.IsLost(err) {
+		return daemon.Blame(err, fault.Transient, op)
 	}
 	r, local := pullRuleFor(err, ref), localHint(short)
 	if r == nil {
-		blamed := engine.Blame(err, fault.Transient, op)
+		blamed := daemon.Blame(err, fault.Transient, op)
 		if local != "" && fault.HintOf(blamed) == "" { // most likely no registry has it, whatever the error
 			return fault.New(fault.KindOf(blamed), "", blamed).WithHint("%s", local)
 		}
 		return blamed
 	}
 	hint := r.hint
-	if local != "" && r.why != pullLimited && hint != engine.NoSpaceHint && hint != platformHint {
+	if local != "" && r.why != pullLimited && hint != daemon.NoSpaceHint && hint != platformHint {
 		hint = local
 	}
-	return fault.New(r.kind, op, engine.WithErrno(err)).WithHint("%s", hint)
+	return fault.New(r.kind, op, daemon.WithErrno(err)).WithHint("%s", hint)
 }
 
 // withoutText returns err without the text of blamePull, if it has that.

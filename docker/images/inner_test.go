@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 )
 
@@ -46,7 +46,7 @@ func TestAFailedPullSaysHowToGetTheImage(t *testing.T) {
 		{"docker.io/library/calc:2", "pull access denied for calc", "image calc:2 is not on this engine", "docker build -t calc:2 ."},
 		{"docker.io/library/calc:2", "x509: certificate signed by unknown authority", "image calc:2 is not on this engine", "docker build -t calc:2 ."},
 		{"docker.io/library/calc:2", "toomanyrequests", "image calc:2 is not on this engine", "the registry limits pulls"},
-		{"docker.io/library/calc:2", "no space left on device", "image calc:2 is not on this engine", engine.NoSpaceHint},
+		{"docker.io/library/calc:2", "no space left on device", "image calc:2 is not on this engine", daemon.NoSpaceHint},
 		{"docker.io/library/python:3.12", lookup, "image python:3.12 is not on this engine", "run the same command again"},
 		{"docker.io/team/calc:latest", "manifest unknown", "image team/calc is not on this engine", "check the image name"},
 		{"r.example/calc:latest", "manifest unknown", "image r.example/calc is not on this engine", "check the image name"},

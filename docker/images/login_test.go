@@ -9,7 +9,7 @@ import (
 
 	"github.com/docker/cli/cli/config"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 )
 
 // A failing credential helper is reported and the pull continues: the image may be public.
@@ -24,7 +24,7 @@ func TestAFailingCredentialHelperIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Store{engine: &engine.Conn{Log: logger}, login: file}
+	s := &Store{engine: &daemon.Conn{Log: logger}, login: file}
 	for ref, want := range map[string]bool{"r.example/team/thing:1": true, "elsewhere.example/team/thing:1": false} {
 		log.Reset()
 		name, err := normal(ref)

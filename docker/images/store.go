@@ -9,14 +9,14 @@ import (
 	"github.com/docker/cli/cli/config/configfile"
 	"golang.org/x/sync/semaphore"
 
-	"batch.example/batch/docker/internal/engine"
+	"batch.example/batch/docker/internal/daemon"
 )
 
 const defaultPulls = 4
 
 // Store is the images of one engine. It is safe for concurrent use.
 type Store struct {
-	engine *engine.Conn
+	engine *daemon.Conn
 	login  *configfile.ConfigFile
 	auth   sync.Mutex // a credential helper is a separate process: one at a time
 
@@ -34,9 +34,9 @@ type Store struct {
 // New returns the images of an engine. Login has the user's logins to registries. At most
 // pulls images are pulled at the same time (0: 4). One download may take pullTimeout
 // (0: no limit). The caller must Close the Store before it closes the engine.
-func New(e *engine.Conn, login *configfile.ConfigFile, pulls int, pullTimeout time.Duration) *Store {
+func New(e *daemon.Conn, login *configfile.ConfigFile, pulls int, pullTimeout time.Duration) *Store {
 	return &Store{
-		engine: e, login: login, slots: engine.AtMost(pulls, defaultPulls), pace: defaultPace, pullTimeout: pullTimeout,
+		engine: e, login: login, slots: daemon.AtMost(pulls, defaultPulls), pace: defaultPace, pullTimeout: pullTimeout,
 		pulls: map[string]*pull{}, gates: map[string]*gate{}, turns: map[string]*semaphore.Weighted{},
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/run/rundir"
+	"batch.example/batch/results"
 )
 
 func TestKeptContainersStay(t *testing.T) {
@@ -30,7 +30,7 @@ func TestKeptContainersStay(t *testing.T) {
 		t.Errorf("%d containers are left, want the 2 that are kept", n)
 	}
 	stop()
-	if err := os.Truncate(rundir.Lease(dir+"/out"), 0); err != nil {
+	if err := os.Truncate(results.LockPath(dir+"/out"), 0); err != nil {
 		t.Fatal(err)
 	}
 	clean()

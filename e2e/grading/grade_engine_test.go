@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/e2e"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/run/rundir"
+	"batch.example/batch/sandbox/engine"
 )
 
 // That gold resolves the whole demo and no patch does not, README's `batch grade --check` shows.
@@ -321,7 +321,7 @@ func TestTheNextGradingRemovesTheContainersOfAKilledOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func() []string { // ids of the containers in which tests run
-		out, err := exec.CommandContext(t.Context(), "docker", "ps", "-q", "--filter", "label="+containers.LabelLease+"="+rundir.Lease(filepath.Join(dir, "out"))).Output()
+		out, err := exec.CommandContext(t.Context(), "docker", "ps", "-q", "--filter", "label="+engine.LabelLease+"="+rundir.Lease(filepath.Join(dir, "out"))).Output()
 		if err != nil {
 			t.Fatal(err)
 		}

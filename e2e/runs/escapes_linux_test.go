@@ -24,6 +24,7 @@ import (
 	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -251,7 +252,7 @@ func TestContainersThatCleanFindsCannotControlTheTerminal(t *testing.T) {
 	t.Parallel()
 	d := e2e.OwnEngine(t)
 	if out, err := exec.CommandContext(t.Context(), "docker", "-H", d.Host(), "create", "--network", "none", "--label", containers.LabelOwner+"="+evil,
-		"--label", containers.LabelInstance+"="+evil, "--label", containers.LabelRun+"=a\x7fb", // slog quotes only the first
+		"--label", engine.LabelInstance+"="+evil, "--label", engine.LabelRun+"=a\x7fb", // slog quotes only the first
 		"--label", containers.LabelExpires+"=2000-01-01T00:00:00Z", e2e.OwnImage, "bash").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

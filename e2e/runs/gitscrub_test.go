@@ -8,6 +8,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestTheHistoryIsScrubbedInAContainer(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	engine := e2e.Connect(t)
+	e := e2e.Connect(t)
 	const future = `cd /testbed && git config user.name t && git config user.email t@localhost &&
 git checkout -q -b ahead && echo the solution > solution && git add solution && git commit -qm ahead &&
 git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /tmp/solution`
@@ -30,7 +31,7 @@ git rev-parse HEAD:solution > /tmp/solution && git checkout -q - && chmod a+r /t
 		{"as one who may not write", "nobody", "root", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := engine.Create(t.Context(), containers.Spec{
+			c, err := e.Create(t.Context(), engine.Spec{
 				Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute,
 			})
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/e2e"
+	"batch.example/batch/sandbox/engine"
 )
 
 // history makes in /testbed a repository of 60,000 commits and checks out the one 5,000
@@ -40,8 +41,8 @@ const eachOf = 4
 // makeHistory makes the image, and returns the commit that it is at.
 func makeHistory(b *testing.B) string {
 	b.Helper()
-	engine := e2e.Connect(b)
-	c, err := engine.Create(b.Context(), containers.Spec{Image: "batch-demo/base:latest", Unattended: time.Minute})
+	e := e2e.Connect(b)
+	c, err := e.Create(b.Context(), engine.Spec{Image: "batch-demo/base:latest", Unattended: time.Minute})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func makeHistory(b *testing.B) string {
 	}
 	b.Cleanup(func() {
 		for _, name := range slices.Backward(names) {
-			if err := engine.RemoveImage(context.Background(), name); err != nil {
+			if err := e.RemoveImage(context.Background(), name); err != nil {
 				b.Error(err)
 			}
 		}

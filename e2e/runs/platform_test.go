@@ -7,10 +7,10 @@ import (
 	"os/exec"
 	"testing"
 
+	"batch.example/batch/docker"
 	"batch.example/batch/e2e"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/registrytest"
-	"batch.example/batch/sandbox"
 )
 
 // An engine may have one image per name: when the name is pulled for another platform,
@@ -25,7 +25,7 @@ func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(sandbox.ImageEngine(e), ledger, imagecache.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	c := imagecache.New(docker.Sandboxes{Engine: e}.ImageEngine(), ledger, imagecache.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	ids := map[string]bool{}
 	for _, platform := range []string{"linux/arm64", "linux/amd64"} {
 		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
@@ -65,7 +65,7 @@ func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(sandbox.ImageEngine(e), ledger, imagecache.Options{})
+	c := imagecache.New(docker.Sandboxes{Engine: e}.ImageEngine(), ledger, imagecache.Options{})
 	pull := func(platform string) string {
 		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
 		if err != nil {

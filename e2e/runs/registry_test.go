@@ -14,7 +14,6 @@ import (
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/internal/registrytest"
-	"batch.example/batch/sandbox"
 )
 
 // These tests run the program, or its image cache, against the real engine and
@@ -59,7 +58,7 @@ func TestEvictionKeepsImagesInUseAndOfTheUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(sandbox.ImageEngine(e), ledger, imagecache.Options{
+	c := imagecache.New(docker.Sandboxes{Engine: e}.ImageEngine(), ledger, imagecache.Options{
 		Budget: img.Size * 7 / 4, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	acquire := func(ref string) (release func()) {

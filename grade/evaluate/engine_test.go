@@ -10,12 +10,12 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/evalscript"
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -49,8 +49,8 @@ func newBench(t testing.TB, set func(*sandbox.Config)) *bench {
 	}
 	home, _ := os.UserHomeDir()
 	c := sandbox.Config{
-		Docker: docker.FromEnv(os.Getenv, home), State: t.TempDir(), Timeout: enough,
-		Container: containers.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
+		Engine: docker.FromEnv(os.Getenv, home).Open, State: t.TempDir(), Timeout: enough,
+		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	}
 	if set != nil {
 		set(&c)

@@ -37,11 +37,14 @@ func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.T
 }
 
 // container is everything about the containers that a log may depend on, except their
-// network.
+// network. Logs that are cached under this text stay valid: a setting that is added to it must leave
+// the text as it is where the setting is not used.
 func (s Settings) container(boxes sandbox.Config) string {
-	spec := boxes.Container
-	spec.Network = ""
-	return fmt.Sprintf("%+v cpus=%v", spec, boxes.MaxCPUs)
+	c := boxes.Container
+	return fmt.Sprintf("{Name:%s Image:%s ImageID:%s WorkDir:%s Env:%v User:%s Labels:%v Memory:%d MemorySwap:%d CPUs:%v PidsLimit:%d "+
+		"Network: Platform:%s CapAdd:%v CapDrop:%v SecurityOpt:%v ExtraHosts:%v ShmSize:%d Volumes:%+v Disk:%d Unattended:%v} cpus=%v",
+		c.Name, c.Image, c.ImageID, c.WorkDir, c.Env, c.User, c.Labels, c.Memory, c.MemorySwap, c.CPUs, c.PidsLimit,
+		c.Platform, c.CapAdd, c.CapDrop, c.SecurityOpt, c.ExtraHosts, c.ShmSize, c.Volumes, c.Disk, c.Unattended, boxes.MaxCPUs)
 }
 
 // assetsIn is a digest of the files in the folder of --assets that an instance's tests need.

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/family"
+	"batch.example/batch/sandbox/engine"
 )
 
 // networkOf is the network in which a task's tests run: the one that was asked for, else the one
@@ -19,7 +19,7 @@ func networkOf(asked string, t *family.Task) string {
 	case asked != "":
 		return asked
 	case evaluate.Installs(installing(t)):
-		return containers.NetworkBridge
+		return engine.Bridge
 	}
 	return networkNone
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"log/slog"
 
-	"batch.example/batch/docker"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Open locks a run directory and prepares the job in it. After an error of prepare, it is
@@ -73,12 +73,12 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	if j.Connect != nil {
 		boxes := j.Boxes
 		boxes.Lease, boxes.Drain, boxes.Notify, boxes.Pulled, boxes.Log = Lease(j.Dir), drain, v.Say, v.Pulled, log
-		engine, err := j.Connect(ctx, boxes)
+		connected, err := j.Connect(ctx, boxes)
 		if err != nil {
 			return err
 		}
 		defer func() {
-			if err := engine.Close(ctx); err != nil {
+			if err := connected.Close(ctx); err != nil {
 				log.Error("removing containers and closing the connection to the engine", "err", err)
 			}
 		}()
@@ -86,7 +86,7 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	v.Progress(j.Progress())
 	err = j.Pool(ctx, runner.Config{
 		Drain: drain, OnEvent: v.Event, Log: log,
-		Outage: func(err error) bool { return errors.Is(err, docker.ErrOutage) },
+		Outage: func(err error) bool { return errors.Is(err, engine.ErrOutage) },
 	}, v)
 	end := j.Progress()
 	end.Ended = true

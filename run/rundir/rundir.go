@@ -13,26 +13,26 @@ import (
 	"os"
 	"path/filepath"
 
-	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/owner"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 )
 
-// Lease returns the path that containers name as their lease: the directory's lock file,
-// which names its current owner.
+// Lease returns the lease of a directory's containers: its lock file, which names its current
+// owner.
 func Lease(dir string) string {
 	path := results.LockPath(dir)
 	if abs, err := filepath.Abs(path); err == nil {
-		return abs
+		path = abs
 	}
-	return path
+	return owner.Lease(path)
 }
 
 // Owner returns the content of the lock file: a line for people, and one for other
 // runs that remove abandoned containers.
-func Owner() string { return results.DefaultOwner() + "\n" + containers.Owner() }
+func Owner() string { return results.DefaultOwner() + "\n" + owner.Self().String() }
 
 // OpenLog opens the directory's log for appending, with the secrets of m hidden. Records
 // also go to view, which may be nil. The caller must call done.

@@ -15,7 +15,7 @@ var holders = map[string][]string{
 
 	"./docker/images":          {"./docker"},
 	"./docker/containers":      {"./docker"},
-	"./docker/internal/engine": {"./docker"},
+	"./docker/internal/daemon": {"./docker"},
 }
 
 // A run of the tests has at least this long, and at least so many times what

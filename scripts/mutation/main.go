@@ -33,7 +33,7 @@ import (
 )
 
 // packages are measured if no package is named.
-var packages = []string{"./journal", "./results", "./session", "./solver", "./internal/boxgit", "./agent", "./agent/config", "./runner", "./docker", "./docker/images", "./docker/containers", "./docker/internal/engine"}
+var packages = []string{"./journal", "./results", "./session", "./solver", "./internal/boxgit", "./agent", "./agent/config", "./runner", "./docker", "./docker/images", "./docker/containers", "./docker/internal/daemon"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -1,4 +1,4 @@
-package engine
+package daemon
 
 import (
 	"context"
@@ -15,10 +15,18 @@ import (
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
-// ErrOutage is docker.ErrOutage, which documents it.
-var ErrOutage = errors.New("lost the docker engine")
+// ErrOutage is an [engine.ErrOutage].
+var ErrOutage error = lost{}
+
+type lost struct{}
+
+func (lost) Error() string { return "lost the docker engine" }
+
+// Unwrap makes errors.Is(err, engine.ErrOutage) true.
+func (lost) Unwrap() error { return engine.ErrOutage }
 
 const (
 	defaultPatience = 5 * time.Minute

@@ -1,13 +1,11 @@
 // Package owner identifies the process that owns a container, on any machine, and
-// reports whether it still lives.
+// reports whether it still lives. Its leases are how a process takes over what a dead one owned.
 package owner
 
 import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -94,29 +92,4 @@ func hashID(id string) string {
 		return ""
 	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte("batch "+id)))[:16]
-}
-
-// maxLease is how many bytes of a lease are read.
-const maxLease = 4 << 10
-
-// HoldsLease reports whether a living process, or one that may live, holds the lease at path.
-func HoldsLease(path string, me Owner, local bool) bool {
-	if path == "" {
-		return false
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	if err != nil {
-		return true // it may belong to a living process
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxLease))
-	for line := range strings.Lines(string(text)) {
-		if o, ok := Parse(strings.TrimSpace(line)); ok && o.Liveness(me, local) != Dead {
-			return true
-		}
-	}
-	return err != nil
 }

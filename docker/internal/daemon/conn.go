@@ -1,7 +1,7 @@
-// Package engine is one connection to one Docker engine. It limits the time of every
+// Package daemon is one connection to one Docker engine. It limits the time of every
 // call, tracks whether the engine answers and what it cannot limit, and turns its errors
 // into faults. It does not deal with images or containers.
-package engine
+package daemon
 
 import (
 	"context"

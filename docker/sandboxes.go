@@ -1,0 +1,117 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"batch.example/batch/docker/images"
+	"batch.example/batch/fault"
+	"batch.example/batch/imagecache"
+	"batch.example/batch/sandbox/engine"
+)
+
+// Open connects to the engine that c names, as the engine of sandboxes.
+func (c Config) Open(ctx context.Context, o engine.Options) (engine.Engine, error) {
+	c.Patience, c.Pulls, c.PullTimeout, c.Before, c.Log = o.Patience, o.Pulls, o.PullTimeout, o.Before, o.Log
+	e, err := Connect(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return Sandboxes{e}, nil
+}
+
+// Sandboxes makes an Engine an [engine.Engine], with all that an engine may be able to do.
+type Sandboxes struct{ *Engine }
+
+// Create implements [engine.Engine].
+func (e Sandboxes) Create(ctx context.Context, s engine.Spec) (engine.Container, error) {
+	c, err := e.Engine.Create(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Attach implements [engine.Engine].
+func (e Sandboxes) Attach(ctx context.Context, id string) (engine.Container, error) {
+	c, err := e.Engine.Attach(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Tidy implements [engine.Tidier].
+func (e Sandboxes) Tidy(ctx context.Context) (bool, error) {
+	network, netErr := e.RemoveNetwork(ctx)
+	helper, err := e.Init.Remove(ctx)
+	return network || helper, errors.Join(netErr, err)
+}
+
+// ImageEngine implements [engine.Images].
+func (e Sandboxes) ImageEngine() imagecache.Engine { return imageEngine(e) }
+
+// demoImages is the prefix of the image names of the embedded demo. These images are built
+// on this machine, so batch never pulls such a name: a registry could serve another image
+// under it.
+const demoImages = "batch-demo/"
+
+// imageEngine implements imagecache.Engine.
+type imageEngine struct{ *Engine }
+
+func cacheImage(img images.Image) imagecache.Image {
+	return imagecache.Image{Image: img.Image, Size: img.Size, Names: len(img.Tags)}
+}
+
+// Image implements imagecache.Engine.
+func (e imageEngine) Image(ctx context.Context, ref string) (imagecache.Image, bool, error) {
+	name, platform := imagecache.CutRef(ref)
+	img, here, err := e.Engine.Image(ctx, name, platform)
+	return cacheImage(img), here, err
+}
+
+// Pull implements imagecache.Engine.
+func (e imageEngine) Pull(ctx context.Context, ref string, progress func(imagecache.Progress)) (imagecache.Image, error) {
+	name, platform := imagecache.CutRef(ref)
+	if strings.HasPrefix(name, demoImages) {
+		return imagecache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
+			WithHint("run scripts/demo-images, or make demo")
+	}
+	img, err := e.Ensure(ctx, name, platform, func(p images.PullProgress) {
+		if progress != nil {
+			progress(imagecache.Progress{Current: p.Current, Total: p.Total})
+		}
+	})
+	return cacheImage(img), err
+}
+
+// Layers implements imagecache.Engine.
+func (e imageEngine) Layers(ctx context.Context, ref string) ([]imagecache.Layer, error) {
+	name, platform := imagecache.CutRef(ref)
+	list, err := e.Engine.Layers(ctx, name, platform)
+	out := make([]imagecache.Layer, len(list))
+	for i, l := range list {
+		out[i] = imagecache.Layer{ID: l.ID, Size: l.Size}
+	}
+	return out, err
+}
+
+// IDs implements imagecache.Engine.
+func (e imageEngine) IDs(ctx context.Context) (map[string]bool, error) {
+	list, err := e.Images(ctx)
+	ids := make(map[string]bool, len(list))
+	for _, img := range list {
+		ids[img.ID] = true
+	}
+	return ids, err
+}
+
+// Used implements imagecache.Engine.
+func (e imageEngine) Used(ctx context.Context) (map[string]bool, error) { return e.UsedImages(ctx) }
+
+// Remove implements imagecache.Engine.
+func (e imageEngine) Remove(ctx context.Context, ref string) error {
+	name, _ := imagecache.CutRef(ref)
+	return e.RemoveImage(ctx, name)
+}

@@ -1,0 +1,25 @@
+package grading
+
+import (
+	"testing"
+	"time"
+
+	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
+)
+
+// Logs are cached under this text, also by earlier versions: a change of it runs all cached tests
+// again.
+func TestTheSettingsOfContainersInTheCachesKey(t *testing.T) {
+	boxes := sandbox.Config{MaxCPUs: 1.5, Container: engine.Spec{
+		WorkDir: "/testbed", Env: []string{"A=b", "C=d"}, User: "u", Memory: 1 << 30, MemorySwap: -1, CPUs: 2, PidsLimit: 100,
+		Network: "bridge", Platform: "linux/arm64", CapAdd: []string{"SYS_PTRACE"}, CapDrop: []string{"CHOWN"},
+		SecurityOpt: []string{"seccomp=x"}, ExtraHosts: []string{"a:1.2.3.4"}, ShmSize: 64, Disk: 10, Unattended: 90 * time.Minute,
+	}}
+	const want = "{Name: Image: ImageID: WorkDir:/testbed Env:[A=b C=d] User:u Labels:map[] Memory:1073741824 MemorySwap:-1 CPUs:2 PidsLimit:100 " +
+		"Network: Platform:linux/arm64 CapAdd:[SYS_PTRACE] CapDrop:[CHOWN] SecurityOpt:[seccomp=x] ExtraHosts:[a:1.2.3.4] ShmSize:64 Volumes:[] " +
+		"Disk:10 Unattended:1h30m0s} cpus=1.5"
+	if got := (Settings{}).container(boxes); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

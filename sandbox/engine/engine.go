@@ -1,0 +1,177 @@
+// Package engine is what package sandbox needs from something that runs containers: Docker, a
+// cluster, or processes of a test. An implementation is a package that implements [Engine] and
+// passes the suite of package enginetest, and a row in package engines.
+//
+// Process 1 of each container is batch's helper (internal/boxinit), whose client is internal/box:
+// an implementation creates and removes containers, and carries the bytes between the two.
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/box"
+	"batch.example/batch/vocab"
+)
+
+// ErrOutage is in the chain of every fault that was caused by losing the engine: the connection
+// broke, or the engine was away while the container lived. Such a fault is Transient and says
+// nothing about the instance; [Engine.Ready] waits until it makes sense to try again.
+var ErrOutage = errors.New("the engine was lost")
+
+// Connect connects to an engine. The caller must Close it. An engine that cannot be reached is a
+// Host fault whose hint says what to do.
+type Connect func(ctx context.Context, o Options) (Engine, error)
+
+// Options are how an engine is used; the zero value works.
+type Options struct {
+	Patience    time.Duration      // how long to wait for an engine that stopped answering; 0: 5 minutes
+	Pulls       int                // images pulled at the same time; 0: 4
+	PullTimeout time.Duration      // for one download of an image, without the waits before it; 0: none
+	Before      func(string) error // can make a call to the engine fail, by its name; nil: never. For tests
+	Log         *slog.Logger       // nil discards
+}
+
+// Engine runs containers. It is safe for concurrent use. Errors are faults with blame.
+type Engine interface {
+	// Create creates a container and starts it. After an error, or when ctx ends, nothing is left.
+	Create(ctx context.Context, s Spec) (Container, error)
+	// Attach returns a running container, which another process may have created.
+	Attach(ctx context.Context, id string) (Container, error)
+	// Owned lists the containers that any process of batch created here, running or not.
+	Owned(ctx context.Context) ([]Owned, error)
+	// Adopt marks a container as taken over by the process that holds the lease: see [Owned.Adopter].
+	Adopt(ctx context.Context, id, lease string) error
+	// Remove kills and removes a container. It is not an error if the container is gone.
+	Remove(ctx context.Context, id string) error
+	// CheckNetwork returns a Usage fault if the engine has no network of this name, in the form of
+	// [Spec.Network].
+	CheckNetwork(ctx context.Context, name string) error
+
+	// Ready returns at once while the engine answers. Otherwise it waits until it answers again, as
+	// long as Options say; then it is a Host fault.
+	Ready(ctx context.Context) error
+	About(ctx context.Context) (About, error)
+	Close() error // containers stay: their owner has to remove them
+}
+
+// Container is one running container. It is safe for concurrent use. The caller must Remove or
+// Close it. Its commands, files and programs are those of a [box.Box].
+type Container interface {
+	Run(ctx context.Context, c box.Command) (vocab.Output, error)
+	Prepare(ctx context.Context, c box.Command)
+	Stream(ctx context.Context, p box.Program) (*box.Stream, error)
+	CopyIn(ctx context.Context, name string, mode fs.FileMode, data []byte) error
+
+	ID() string
+	ImageID() string                  // of the image that it was created from
+	Remove(ctx context.Context) error // also when ctx is canceled
+	Close()                           // ends the connection; the container stays, as long as [Spec.Unattended] says
+}
+
+// Owned is a container that a process of batch created.
+type Owned struct {
+	ID       string
+	Name     string
+	Image    string
+	Run      string
+	Instance string
+	Attempt  string
+	Host     string // the machine of the process that created it
+	State    string // as the engine calls it: created, running, exited, ...
+	Created  time.Time
+	Expires  time.Time // zero when it has no deadline
+
+	// Abandoned means that no process will remove the container. Either the process that
+	// created it is dead; or nothing is known about that process, since it is on another
+	// machine or in another container, and the container has ended and its deadline
+	// passed a while ago. A container that still runs after its deadline is not abandoned:
+	// the clock of this machine or of the one that created it is wrong, and the container
+	// may be in use. A container whose creator is known to live, or whose lease a living
+	// process holds, is never abandoned.
+	Abandoned bool
+
+	Lease   string // see [owner.Lease]; empty: none
+	Adopter string // names the lease of the process that took it over, see [owner.Adopter]; empty: none
+	Dead    bool   // the process that created it is dead, and was on this machine
+	Mine    bool   // this process created it
+}
+
+// About describes an engine and the machine on which it runs. An engine leaves empty what it does
+// not know.
+type About struct {
+	Address       string // of the engine, such as unix:///var/run/docker.sock
+	Local         bool   // it runs on this machine, and uses its memory
+	Store         string // identifies where it keeps its images: engines with the same Store share them
+	Name          string // the machine's name
+	Version       string // the engine's
+	APIVersion    string // the one agreed on
+	OS, Arch      string // of containers: linux, amd64 (Go's names)
+	System        string // such as Debian GNU/Linux 12
+	Kernel        string
+	CPUs          int
+	Memory        int64  // bytes
+	RootDir       string // where the engine keeps its data, on its machine
+	ImageDir      string // where its images and containers' files are: RootDir, or that of the machine's containerd
+	StorageDriver string
+	CgroupVersion string
+	Containers    int // all of them
+	Running       int
+	Images        int
+	Rootless      bool
+	Podman        bool
+	Warnings      []string
+	// Unlimited lists which of CPUs, memory, swap and processes the engine cannot
+	// limit: containers run without that limit. Podman does not report this; batch
+	// learns it only when Podman refuses a limit.
+	Unlimited []string
+}
+
+// What some engines can do, asked by a type assertion:
+
+// Images is an engine that keeps images, which are pulled and removed. Without it, images are there
+// when a container needs them, and take no space.
+type Images interface {
+	ImageEngine() imagecache.Engine
+	// Present reports which of many images are there, by name.
+	Present(ctx context.Context, refs []string, platform string) (map[string]bool, error)
+}
+
+// Volumes is an engine with volumes that containers share. Without it, each container scrubs its
+// own git history.
+type Volumes interface {
+	// CreateVolume creates an empty volume and returns its name. If this process is killed, a later
+	// ReapVolumes removes it.
+	CreateVolume(ctx context.Context) (string, error)
+	// RemoveVolume removes a volume. It is not an error if the volume is gone. A volume that a container
+	// uses stays.
+	RemoveVolume(ctx context.Context, name string) error
+	HasVolume(ctx context.Context, name string) (bool, error)
+	// IdleVolumes lists the volumes that no process will use again, and ReapVolumes removes them,
+	// except those in keep. It reports whether it removed one.
+	IdleVolumes(ctx context.Context) ([]string, error)
+	ReapVolumes(ctx context.Context, keep []string) (bool, error)
+}
+
+// Tidier is an engine that keeps things for all containers, such as a network.
+type Tidier interface {
+	// Tidy removes them if no container uses them, and reports whether it removed one.
+	Tidy(ctx context.Context) (bool, error)
+}
+
+// DiskLimiter is an engine that may enforce [Spec.Disk] by itself.
+type DiskLimiter interface {
+	// LimitsDisk reports whether it does; known is false before the engine can tell.
+	LimitsDisk(ctx context.Context) (able, known bool, err error)
+}
+
+// Registry is an engine that can ask registries for images.
+type Registry interface {
+	Images
+	// Offered returns nil if the registry of an image has it for this machine.
+	Offered(ctx context.Context, ref string) error
+}

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"batch.example/batch/internal/owner"
+)
+
+// Under reports whether the container's lease is one of leases, or there are none.
+func (o Owned) Under(leases []string) bool {
+	return len(leases) == 0 || slices.ContainsFunc(leases, func(mine string) bool { return owner.SameLease(o.Lease, mine) })
+}
+
+// Inherited lists the containers of dead owners under a lease that this process holds; with an
+// empty lease, none. This process may take them over or remove them.
+func Inherited(ctx context.Context, e Engine, lease string) ([]Owned, error) {
+	return under(ctx, e, lease, func(o Owned) bool { return o.Dead })
+}
+
+// Leftovers lists the containers of this process and of dead owners under a lease that this process
+// holds: what is left when no instance runs any more; with an empty lease, none. A container that
+// was being created for a killed process may appear late.
+func Leftovers(ctx context.Context, e Engine, lease string) ([]Owned, error) {
+	return under(ctx, e, lease, func(o Owned) bool { return o.Dead || o.Mine })
+}
+
+func under(ctx context.Context, e Engine, lease string, want func(Owned) bool) ([]Owned, error) {
+	if lease == "" {
+		return nil, nil
+	}
+	all, err := e.Owned(ctx)
+	return slices.DeleteFunc(all, func(o Owned) bool { return !o.Under([]string{lease}) || !want(o) }), err
+}
+
+const (
+	reapers   = 4                // containers removed at the same time
+	reapLimit = 30 * time.Second // for one of them
+)
+
+// Reap removes the abandoned containers, in any state, and returns those it removed; with leases,
+// only those under one of them. It continues after one that cannot be removed and joins the errors.
+// A container that the engine was still creating when its process was killed may appear later: the
+// next Reap finds it.
+func Reap(ctx context.Context, e Engine, log *slog.Logger, leases ...string) ([]Owned, error) {
+	all, err := e.Owned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var removed []Owned
+	var errs []error
+	var g errgroup.Group
+	g.SetLimit(reapers)
+	for _, o := range all {
+		if !o.Abandoned || !o.Under(leases) {
+			continue
+		}
+		g.Go(func() error {
+			limited, cancel := context.WithTimeout(ctx, reapLimit)
+			defer cancel()
+			err := e.Remove(limited, o.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+				return nil
+			}
+			log.Info("removed an abandoned container", "container", o.ID, "run", o.Run, "instance", o.Instance)
+			removed = append(removed, o)
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are collected
+	return removed, errors.Join(errs...)
+}

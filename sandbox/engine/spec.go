@@ -1,0 +1,62 @@
+package engine
+
+import "time"
+
+// The labels that say what a container is for. Its creator sets them in [Spec.Labels]; engines add
+// their own.
+const (
+	LabelRun      = "batch.run"
+	LabelInstance = "batch.instance"
+	LabelAttempt  = "batch.attempt"
+
+	// LabelLease is a lease: see package owner. A container whose creator is dead is not
+	// abandoned while a living process holds its lease.
+	LabelLease = "batch.lease"
+)
+
+// Bridge as a [Spec]'s Network is a network with a way out, which the containers of an engine share
+// without reaching each other.
+const Bridge = "bridge"
+
+// Spec describes a container. Only Image must be set.
+type Spec struct {
+	Name    string // empty: a name made from the labels
+	Image   string // must exist on the engine
+	ImageID string // the id of Image when it was looked up; empty: its current id
+	WorkDir string // absolute, and in the image; empty: the image's
+	Env     []string
+	User    string // empty: the image's
+	Labels  map[string]string
+	Memory  int64 // bytes; 0: no limit
+	// MemorySwap is memory and swap together, in bytes; 0: the value of Memory, so that
+	// nothing is swapped; -1: no limit.
+	MemorySwap int64
+	CPUs       float64  // 0: no limit
+	PidsLimit  int64    // processes and threads; 0: 4096, negative: no limit
+	Network    string   // empty: none; or [Bridge], or the name of an existing network
+	Platform   string   // os/arch; empty: the engine's
+	CapAdd     []string // Linux capabilities in addition to the default ones, or ALL
+	CapDrop    []string // capabilities to remove, or ALL
+
+	// SecurityOpt is added after no-new-privileges, as docker run does.
+	SecurityOpt []string
+	ExtraHosts  []string // name:address, for /etc/hosts
+	ShmSize     int64    // bytes of /dev/shm; 0: the engine's default
+
+	Volumes []Volume
+
+	// Disk limits the size of the container's own files, in bytes, without the volumes of
+	// its image; 0: no limit.
+	Disk int64
+
+	// Unattended is how long the container lives when no process of batch is connected
+	// to it: then it ends by itself. 0: forever.
+	Unattended time.Duration
+}
+
+// Volume is a volume of [Volumes] in a container.
+type Volume struct {
+	Name     string
+	Path     string // where it is mounted
+	Writable bool
+}
