@@ -3,12 +3,10 @@ package docker_test
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -27,6 +25,7 @@ import (
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/packed"
 )
 
 // helpers are the results of helper: unpacking takes long under the race detector.
@@ -38,15 +37,7 @@ func helper(t *testing.T, arch string) []byte {
 	if known, ok := helpers.Load(arch); ok {
 		return known.([]byte)
 	}
-	gz, err := os.ReadFile("boxinit/linux-" + arch + ".gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := gzip.NewReader(bytes.NewReader(gz))
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := io.ReadAll(r)
+	program, err := packed.Unpack(packed.For(arch))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type Volume struct {
 	engine *daemon.Conn
 	fill   Fill
 	turn   *semaphore.Weighted // held while asking the engine or filling the volume
-	found  atomic.Pointer[packed]
+	found  atomic.Pointer[program]
 	fills  atomic.Int64 // successful ones
 }
 
@@ -66,7 +66,7 @@ func (v *Volume) Mount(ctx context.Context, image string) (mount.Mount, error) {
 	return p.mount(), nil
 }
 
-func (v *Volume) find(ctx context.Context, image string) (*packed, error) {
+func (v *Volume) find(ctx context.Context, image string) (*program, error) {
 	const op = "looking for batch's helper on the engine"
 	if err := v.turn.Acquire(ctx, 1); err != nil {
 		return nil, context.Cause(ctx)
@@ -82,7 +82,7 @@ func (v *Volume) find(ctx context.Context, image string) (*packed, error) {
 	if err != nil {
 		return nil, v.engine.Blame(err, fault.Transient, op)
 	}
-	p, err := packedFor(in.OSType, in.Architecture)
+	p, err := programFor(in.OSType, in.Architecture)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (v *Volume) Refill(ctx context.Context, image string) error {
 }
 
 // put writes the program into the volume.
-func (v *Volume) put(ctx context.Context, image string, p *packed) error {
+func (v *Volume) put(ctx context.Context, image string, p *program) error {
 	files, err := p.archive()
 	if err != nil {
 		return fault.New(fault.Bug, "packing batch's helper", err)

@@ -1,12 +1,9 @@
 package box
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/internal/boxinit/packed"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/vocab"
 )
@@ -30,18 +28,8 @@ type local struct {
 	box           *Box // that connects
 }
 
-// unpacked is the helper that package docker puts into containers.
-var unpacked = sync.OnceValues(func() ([]byte, error) {
-	gz, err := os.ReadFile("../../docker/boxinit/linux-" + runtime.GOARCH + ".gz")
-	if err != nil {
-		return nil, err
-	}
-	r, err := gzip.NewReader(bytes.NewReader(gz))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
-})
+// unpacked is the helper that engines put into containers.
+var unpacked = sync.OnceValues(func() ([]byte, error) { return packed.Unpack(packed.For(runtime.GOARCH)) })
 
 // start starts a helper and connects to it.
 func start(t testing.TB) *local {

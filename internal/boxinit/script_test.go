@@ -12,7 +12,7 @@ import (
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"go.mod", "go.sum", "scripts/env", "scripts/boxinit", "internal/boxinit", "internal/gitpack", "docker/boxinit"} {
+	for _, name := range []string{"go.mod", "go.sum", "scripts/env", "scripts/boxinit", "internal/boxinit", "internal/gitpack"} {
 		to := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			t.Fatal(err)
