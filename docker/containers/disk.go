@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
@@ -152,8 +153,8 @@ func (c *Container) admit() error {
 		return nil
 	}
 	d.over = true
-	return destroyed{fault.New(fault.Instance, "running a command in container "+c.short(),
-		fmt.Errorf("its files use %d bytes and stayed above its disk limit of %d", d.used, d.limit))}
+	return box.Destroyed(fault.New(fault.Instance, "running a command in container "+c.short(),
+		fmt.Errorf("its files use %d bytes and stayed above its disk limit of %d", d.used, d.limit)))
 }
 
 // diskUse returns how far the container is above its limit after a command; nil if

@@ -15,10 +15,6 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// expiryGrace is how long an unknown process may take to remove a container
-// that has reached its deadline.
-const expiryGrace = time.Minute
-
 // Owned lists the containers that any batch process created on this engine, running
 // or not.
 func (f *Fleet) Owned(ctx context.Context) ([]engine.Owned, error) {
@@ -54,17 +50,7 @@ func (f *Fleet) summarize(c container.Summary, now time.Time) engine.Owned {
 		s.Expires = t
 	}
 	s.Lease = c.Labels[engine.LabelLease]
-	s.Mine = c.Labels[LabelOwner] == f.owner.String()
-	o, _ := owner.Parse(c.Labels[LabelOwner]) // an invalid label gives an unknown owner
-	s.Host = o.Host
-	local := strings.HasPrefix(f.engine.Host, "unix://")
-	switch o.Liveness(f.owner, local) {
-	case owner.Dead:
-		s.Dead = true
-		s.Abandoned = !owner.HoldsLease(s.Lease, f.owner, local)
-	case owner.Unknown:
-		s.Abandoned = s.State != container.StateRunning && !s.Expires.IsZero() && now.After(s.Expires.Add(expiryGrace))
-	}
+	s.Judge(c.Labels[LabelOwner], f.owner, strings.HasPrefix(f.engine.Host, "unix://"), now)
 	return s
 }
 

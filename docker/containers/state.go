@@ -13,8 +13,8 @@ import (
 
 	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxinit/wire"
-	"batch.example/batch/vocab"
 )
 
 // inspectLimit is how long the engine may take to report the state of a container that
@@ -140,25 +140,13 @@ func (c *Container) stop(ctx context.Context) error {
 	}
 }
 
-// destroyed is an error that is vocab.ErrDestroyed; its text stays the same.
-type destroyed struct{ error }
-
-// Is makes errors.Is(err, vocab.ErrDestroyed) true.
-func (destroyed) Is(target error) bool { return target == vocab.ErrDestroyed }
-
-// Unwrap returns the cause.
-func (d destroyed) Unwrap() error { return d.error }
-
 // asDestroyed turns f, the Instance fault of a container that can no longer run commands,
 // into the right blame: its own commands destroyed it, unless the engine was lost meanwhile.
 func (c *Container) asDestroyed(f error) error {
 	if c.engineLost() {
 		return fault.New(fault.Transient, "", fmt.Errorf("%w: no command can be started any more: %w", daemon.ErrOutage, f))
 	}
-	if e, ok := errors.AsType[*fault.Error](f); ok { // without its hint, which is about the image
-		f = &fault.Error{Op: e.Op, Kind: e.Kind, Err: e.Err}
-	}
-	return destroyed{f}
+	return box.Destroyed(f)
 }
 
 // engineLost reports whether the engine was lost since the container last answered.

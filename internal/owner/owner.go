@@ -25,12 +25,14 @@ type Owner struct {
 }
 
 // Self is this process.
-func Self() Owner {
+func Self() Owner { return Of(os.Getpid()) }
+
+// Of is a process in the pid namespace of this one.
+func Of(pid int) Owner {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	pid := os.Getpid()
 	return Owner{Host: host, Machine: machineID(), Boot: bootID(), Space: pidSpace(), Pid: pid, Start: startOf(pid)}
 }
 

@@ -13,6 +13,29 @@ import (
 	"batch.example/batch/internal/owner"
 )
 
+// StateRunning is the [Owned.State] of a container that runs, on any engine.
+const StateRunning = "running"
+
+// expiryGrace is how long an unknown process may take to remove a container
+// that has reached its deadline.
+const expiryGrace = time.Minute
+
+// Judge sets what the process me knows about the container's creator, an [owner.Owner] as a
+// string: Host, Mine, Dead and Abandoned. It needs the other fields. Local means that the engine
+// is on me's machine.
+func (o *Owned) Judge(creator string, me owner.Owner, local bool, now time.Time) {
+	o.Mine = creator == me.String()
+	by, _ := owner.Parse(creator) // an invalid one is unknown
+	o.Host = by.Host
+	switch by.Liveness(me, local) {
+	case owner.Dead:
+		o.Dead = true
+		o.Abandoned = !owner.HoldsLease(o.Lease, me, local)
+	case owner.Unknown:
+		o.Abandoned = o.State != StateRunning && !o.Expires.IsZero() && now.After(o.Expires.Add(expiryGrace))
+	}
+}
+
 // Under reports whether the container's lease is one of leases, or there are none.
 func (o Owned) Under(leases []string) bool {
 	return len(leases) == 0 || slices.ContainsFunc(leases, func(mine string) bool { return owner.SameLease(o.Lease, mine) })
