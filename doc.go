@@ -23,6 +23,9 @@
 //	  - sandbox opens and closes one instance's environment: its image, a new
 //	    container or the one that a crashed run left, the shell. It removes what
 //	    crashed runs left.
+//	  - sandbox/engine is what it needs from something that runs containers, with a
+//	    suite that each engine passes (enginetest) and an engine of plain processes
+//	    for tests (memory). The table of engines is package engines.
 //	  - docker manages images and containers: it pulls each image once for all that
 //	    need it, creates and starts containers, runs commands, copies files and
 //	    always removes the container. Process 1 of each is internal/boxinit.

@@ -109,32 +109,6 @@ func labeled(t *testing.T, api *client.Client, label map[string]string) int {
 	return len(list)
 }
 
-func TestAnUnattendedContainerEndsAfterItsTimeLimit(t *testing.T) {
-	t.Parallel()
-	e := connect(t)
-	c := start(t, e, engine.Spec{Unattended: 10 * time.Second})
-	run(t, c, "sleep 15") // the container is in use
-	c.Close()
-	ended, errs := raw(t).ContainerWait(soon(t), c.ID(), container.WaitConditionNotRunning)
-	select {
-	case <-ended:
-	case err := <-errs:
-		t.Fatalf("the unattended container did not end: %v", err)
-	}
-	if _, err := e.Attach(t.Context(), c.ID()); fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "did not contact it") {
-		t.Errorf("got a fault of kind %v: %v, want a Transient fault with %q", fault.KindOf(err), err, "did not contact it")
-	}
-}
-
-func TestAnAgentCannotStopItsContainerWithSIGTERM(t *testing.T) {
-	t.Parallel()
-	c := start(t, connect(t), engine.Spec{})
-	run(t, c, `for d in /proc/[0-9]*; do kill -TERM ${d#/proc/}; kill -HUP ${d#/proc/}; done 2>/dev/null`)
-	if r := run(t, c, "echo alive"); string(r.Bytes) != "alive\n" {
-		t.Errorf("output %q, want output %q", r.Bytes, "alive\n")
-	}
-}
-
 func TestARemovedContainerIsAFaultNotAnObservation(t *testing.T) {
 	t.Parallel()
 	e := connect(t)

@@ -20,18 +20,21 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/sandbox/engine"
+	conformance "batch.example/batch/sandbox/engine/enginetest"
 )
-
-// tools are programs of the host that the test image is made of.
-const tools = "bash cat chmod cp echo env false head id kill ln ls mkdir mkfifo nohup prlimit printf rm setsid sleep sort stty tail " +
-	"timeout touch true wc yes"
 
 var imageOnce = sync.OnceValues(importImage)
 
 // connect returns an engine, or skips the test when there is none.
 func connect(t testing.TB) *docker.Engine {
 	t.Helper()
-	e := open(t)
+	return connectFrom(t, t.TempDir())
+}
+
+// connectFrom is connect for a user with that home directory.
+func connectFrom(t testing.TB, home string) *docker.Engine {
+	t.Helper()
+	e := openFrom(t, home)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -43,7 +46,12 @@ func connect(t testing.TB) *docker.Engine {
 // open is connect for a test that closes the engine itself.
 func open(t testing.TB) *docker.Engine {
 	t.Helper()
-	e, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, t.TempDir()))
+	return openFrom(t, t.TempDir())
+}
+
+func openFrom(t testing.TB, home string) *docker.Engine {
+	t.Helper()
+	e, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, home))
 	if err != nil {
 		if os.Getenv("BATCH_DOCKER") == "require" {
 			t.Fatal(err)
@@ -109,7 +117,7 @@ func importImage() (string, error) {
 	}
 	defer api.Close()
 	ctx := context.Background()
-	root, err := enginetest.Root(strings.Fields(tools), nil)
+	root, err := enginetest.Root(strings.Fields(conformance.Tools), nil)
 	if err != nil {
 		return "", err
 	}

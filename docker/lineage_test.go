@@ -15,6 +15,9 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
+// toEach does something to every process except the init and this one.
+const toEach = `for d in /proc/[1-9]*; do p=${d#/proc/}; ((p == 1 || p == BASHPID)) || `
+
 // Daemons that have detached from their command in every way still belong to it, and to no
 // other.
 func TestADaemonEndsWithItsOwnCommandOnly(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/sandbox/engine"
+	conformance "batch.example/batch/sandbox/engine/enginetest"
 )
 
 const podmanImage = "localhost/batch-podman:test"
@@ -31,7 +32,7 @@ func podman(t *testing.T) *docker.Engine {
 	if host == "" {
 		t.Skip("BATCH_PODMAN_HOST names no socket")
 	}
-	root, err := enginetest.Root(strings.Fields(tools), nil)
+	root, err := enginetest.Root(strings.Fields(conformance.Tools), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,24 +11,6 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// As with docker exec, processes that a command has started survive when its shell is killed.
-func TestABackgroundProcessSurvivesTheKilledShell(t *testing.T) {
-	t.Parallel()
-	c := start(t, connect(t), engine.Spec{})
-	r := run(t, c, "sleep 7002 & (setsid nohup sleep 7004 &); kill -9 $$; sleep 7005")
-	if r.ExitCode != 137 || r.TimedOut {
-		t.Fatalf("got %+v, want exit code 137, timed out false", r)
-	}
-	for len(processes(t, c)) < 2 { // the second one may not have called exec yet
-		if t.Context().Err() != nil {
-			t.Fatal("a background process ended")
-		}
-	}
-	if left := processes(t, c); len(left) != 2 {
-		t.Errorf("running: %q, want 2 processes", left)
-	}
-}
-
 // Volumes that an image declares are anonymous: if left, nobody would find them again.
 func TestAnonymousVolumesAreRemovedWithTheirContainer(t *testing.T) {
 	t.Parallel()

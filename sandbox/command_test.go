@@ -9,11 +9,11 @@ import (
 )
 
 func TestACommandHasNothingOfTheAgent(t *testing.T) {
-	h := testHost(t, func(c *Config) {
+	h, in := anyHost(t, func(c *Config) {
 		c.Env, c.Interpreter, c.Timeout = []string{"AGENT=1"}, []string{"false"}, time.Second
 		c.Container.Memory = 256 << 20
 	})
-	opened := h.open(t, Opening{Instance: demoInstances(t)[0], Attempt: 1, Pristine: true})
+	opened := h.open(t, Opening{Instance: in, Attempt: 1, Pristine: true})
 	if err := opened.Write(t.Context(), "/tmp/x/y", 0o600, []byte("\x00a\n")); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -41,11 +42,11 @@ func TestRemovalsRunInTheBackgroundUpToABound(t *testing.T) {
 // heldRemovals is a host with an open sandbox. From then on, its engine answers no removal
 // until allow is called, and then with the error of answer, if there is one. The caller must
 // call allow.
-func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host, box *Sandbox, allow func()) {
+func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host, in dataset.Instance, box *Sandbox, allow func()) {
 	t.Helper()
 	var held atomic.Bool // not before: opening the first sandbox may remove a container
 	allowed := make(chan struct{})
-	h = testHost(t, func(c *Config) {
+	h, in = anyHost(t, func(c *Config) {
 		c.Log = log
 		c.Options.Before = func(call string) error {
 			if call != "remove" || !held.Load() {
@@ -55,9 +56,9 @@ func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host,
 			return answer()
 		}
 	})
-	box = h.open(t, Opening{Instance: demoInstances(t)[0], Attempt: 1})
+	box = h.open(t, Opening{Instance: in, Attempt: 1})
 	held.Store(true)
-	return h, box, sync.OnceFunc(func() { close(allowed) })
+	return h, in, box, sync.OnceFunc(func() { close(allowed) })
 }
 
 // exists reports whether the sandbox's container does.
@@ -71,13 +72,13 @@ func (h *Host) exists(t *testing.T, s *Sandbox) bool {
 }
 
 func TestAClosedSandboxIsRemovedWhileItsCallerContinues(t *testing.T) {
-	h, first, allow := heldRemovals(t, nil, func() error { return nil })
+	h, in, first, allow := heldRemovals(t, nil, func() error { return nil })
 	defer allow()
 	if err := errors.Join(first.Close(), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	// Another attempt at the instance neither waits for it nor meets its name.
-	second := h.open(t, Opening{Instance: demoInstances(t)[0], Attempt: 1})
+	second := h.open(t, Opening{Instance: in, Attempt: 1})
 	if !h.exists(t, first) {
 		t.Fatal("the first container is gone although the engine has removed nothing yet")
 	}
@@ -91,7 +92,7 @@ func TestAClosedSandboxIsRemovedWhileItsCallerContinues(t *testing.T) {
 func TestAFailedRemovalIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	var able atomic.Bool
-	h, box, allow := heldRemovals(t, slog.New(slog.NewTextHandler(&log, nil)), func() error {
+	h, _, box, allow := heldRemovals(t, slog.New(slog.NewTextHandler(&log, nil)), func() error {
 		if able.Load() {
 			return nil
 		}

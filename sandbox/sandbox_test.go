@@ -13,9 +13,41 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/docker"
+	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/internal/registrytest"
 	"batch.example/batch/sandbox/engine"
+	conformance "batch.example/batch/sandbox/engine/enginetest"
+	"batch.example/batch/sandbox/engine/memory"
 )
+
+// anyHost is a testHost and an instance for it, for a test that needs bash and a few tools, and
+// nothing of Docker. Where there is no Docker, it is on an engine that runs plain processes.
+func anyHost(t *testing.T, set func(*Config)) (*Host, dataset.Instance) {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	e, err := docker.FromEnv(os.Getenv, home).Open(t.Context(), engine.Options{})
+	if err == nil {
+		_ = e.Close() // nothing was started through it
+	}
+	if err == nil || os.Getenv("BATCH_DOCKER") == "require" {
+		return testHost(t, set), demoInstances(t)[0]
+	}
+	c := Config{
+		Engine: memory.At(t.TempDir()), State: t.TempDir(), Timeout: time.Minute,
+		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
+	}
+	set(&c)
+	h, err := Start(t.Context(), c)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h, dataset.Instance{ID: "plain", Image: enginetest.Directory(t, strings.Fields(conformance.Tools), nil)}
+}
 
 // testHost is a host on the real engine for sandboxes with the settings of set. It reaps
 // nothing. Without an engine with the demo's images, the test is skipped;

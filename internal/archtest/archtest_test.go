@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"dataset":    {"fault", "internal/abspath", "internal/idlist", "internal/near", "internal/python"},
 	"docker":     {leaf, "imagecache", "fault", "internal/box", "internal/boxinit", "internal/owner"},
 	"engines":    {leaf, "docker", "fault"},
-	leaf:         {"imagecache", "fault", "internal/box", "internal/boxinit", "internal/owner"},
+	leaf:         {"imagecache", "fault", "internal/box", "internal/boxinit", "internal/enginetest", "internal/meminfo", "internal/owner"},
 	"imagecache": {"fault", "internal/atomicfile"},
 	"llm":        {"authority", "fault", "internal/abspath", "internal/bash", "internal/mask", "internal/near"},
 	"agent":      {"llm", "fault", "internal/abspath", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable"},

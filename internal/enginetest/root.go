@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // Root returns a tar of a root file system with the named programs of this
@@ -43,6 +44,23 @@ func Root(programs []string, more map[string]string) ([]byte, error) {
 		contents[name] = string(data)
 	}
 	return pack(contents)
+}
+
+// Directory returns a directory with the file system of [Root], for an engine whose images are
+// directories.
+func Directory(t testing.TB, programs []string, more map[string]string) string {
+	t.Helper()
+	root, err := Root(programs, more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("tar", "-xC", dir)
+	cmd.Stdin = bytes.NewReader(root)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
 }
 
 func pack(files map[string]string) ([]byte, error) {

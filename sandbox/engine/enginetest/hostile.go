@@ -1,4 +1,4 @@
-package docker_test
+package enginetest
 
 import (
 	"bytes"
@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/docker"
-	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/box"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
@@ -39,9 +38,6 @@ func writes(least int64) func(vocab.Output) bool {
 	return func(r vocab.Output) bool { return r.Total >= least && len(r.Bytes) <= 10<<20 }
 }
 
-// toEach does something to every process except the init and this one.
-const toEach = `for d in /proc/[1-9]*; do p=${d#/proc/}; ((p == 1 || p == BASHPID)) || `
-
 var hostiles = []hostile{
 	{name: "kill -9 -1", shares: true, script: "kill -9 -1; exit 9", code: 9}, // which does not reach the caller,
 	{name: "kill its shell", shares: true, script: "echo a; kill -9 $$; sleep 50", code: 137, output: prints("a\n")},
@@ -59,7 +55,7 @@ var hostiles = []hostile{
 	{name: "/dev/null as a pipe", script: "rm -f /dev/null; mkfifo /dev/null; echo gone", output: prints("gone\n")},
 	{name: "stop itself", script: "kill -STOP $BASHPID", timeout: 2 * time.Second, timesOut: true},
 	{name: "interrupt its group", shares: true, script: "kill -INT 0; sleep 50", code: 130},
-	{name: "kill what waits later", script: "(sleep 0.3; " + toEach + "kill -9 $p; done; echo >/tmp/done) >/dev/null 2>&1 & exit 3", code: 3, later: "/tmp/done"},
+	{name: "kill what waits later", script: "(sleep 0.3; for d in /proc/[1-9]*; do p=${d#/proc/}; ((p == 1 || p == BASHPID)) || kill -9 $p; done; echo >/tmp/done) >/dev/null 2>&1 & exit 3", code: 3, later: "/tmp/done"},
 	{name: "exec", shares: true, script: "exec echo replaced", output: prints("replaced\n")},
 	{name: "exec what is not there", shares: true, script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
 	{name: "close all descriptors", shares: true, script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
@@ -104,16 +100,15 @@ var hostiles = []hostile{
 	{name: "batch's names redefined", shares: true, script: "builtin() { :; }; exec() { :; }; _bw=x; readonly _bw; enable -n wait; exit 3", code: 3},
 }
 
-func TestHostileCommandsDoNotBreakTheContainer(t *testing.T) {
+func (e *suite) hostileCommandsDoNotBreakTheContainer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many containers: not with -short")
 	}
 	t.Parallel()
-	e := connect(t)
-	t.Run("stop all from now on", func(t *testing.T) { stopAllFromNowOn(t, e) })
+	t.Run("stop all from now on", func(t *testing.T) { e.stopAllFromNowOn(t) })
 	t.Run("in one container", func(t *testing.T) {
 		t.Parallel()
-		c := start(t, e, engine.Spec{WorkDir: "/testbed"})
+		c := e.start(t, engine.Spec{WorkDir: "/testbed"})
 		for _, h := range hostiles {
 			if h.shares {
 				t.Run(h.name, func(t *testing.T) { h.run(t, c) })
@@ -126,27 +121,30 @@ func TestHostileCommandsDoNotBreakTheContainer(t *testing.T) {
 		}
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
+			if h.spec.PidsLimit > 0 || h.spec.Memory > 0 {
+				e.needLimits(t)
+			}
 			h.spec.WorkDir = "/testbed"
-			h.run(t, start(t, e, h.spec))
+			h.run(t, e.start(t, h.spec))
 		})
 	}
 }
 
 // run runs the command in c, and then others.
-func (h hostile) run(t *testing.T, c *containers.Container) {
+func (h hostile) run(t *testing.T, c engine.Container) {
 	t.Helper()
 	run(t, c, "rm -f /tmp/count") // so that the shell is not new
 	limit := h.timeout
 	if limit == 0 {
 		limit = enough
 	}
-	r := runCommand(t, c, containers.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
+	r := runCommand(t, c, box.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
 	h.check(t, r)
 	if h.later != "" {
 		awaitFile(t, c, h.later)
 	}
 	if h.ruins {
-		if _, err := c.Run(t.Context(), containers.Command{Script: "echo next"}); !errors.Is(err, vocab.ErrDestroyed) {
+		if _, err := c.Run(t.Context(), box.Command{Script: "echo next"}); !errors.Is(err, vocab.ErrDestroyed) {
 			t.Errorf("the next command: %v, want error %v", err, vocab.ErrDestroyed)
 		}
 		return
@@ -163,7 +161,7 @@ func (h hostile) run(t *testing.T, c *containers.Container) {
 	if !h.timesOut { // and the list may need a /dev/null
 		return
 	}
-	if left := processes(t, c); len(left) > 0 {
+	if left := Processes(t, c); len(left) > 0 {
 		t.Errorf("still running: %q, want no process", left)
 	}
 }
@@ -185,13 +183,14 @@ func (h hostile) check(t *testing.T, r vocab.Output) {
 
 // A command that keeps stopping every process does stop other commands, but not their
 // init, nor their end at the time limit.
-func stopAllFromNowOn(t *testing.T, e *docker.Engine) {
+func (e *suite) stopAllFromNowOn(t *testing.T) {
 	t.Parallel()
-	c := start(t, e, engine.Spec{CPUs: 0.25}) // for all: it needs a processor's whole time otherwise
+	e.needLimits(t)
+	c := e.start(t, engine.Spec{CPUs: 0.25}) // for all: it needs a processor's whole time otherwise
 	run(t, c, "(while kill -0 $$; do sleep 0.01; done; echo >/tmp/begins; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
 	awaitFile(t, c, "/tmp/begins")
 	for range 4 {
-		r, err := c.Run(soon(t), containers.Command{Script: "echo next", Timeout: time.Second})
+		r, err := c.Run(soon(t), box.Command{Script: "echo next", Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,203 @@
+package enginetest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/box"
+	"batch.example/batch/sandbox/engine"
+)
+
+func (e *suite) streamTalksToAProgramInTheContainer(t *testing.T) {
+	t.Parallel()
+	c := e.start(t, engine.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
+	var stderr bytes.Buffer
+	s := stream(t, c, box.Program{
+		Name: "echo", Env: []string{"MINE=a b"}, Stderr: &stderr,
+		Args: []string{"bash", "-c", `echo "$PWD $IMAGE $MINE"; echo grumble >&2; while read -r line; do echo "got $line"; done; echo last; exit 7`},
+	})
+	lines := bufio.NewReader(s)
+	for _, tt := range []struct{ say, want string }{
+		{"", "/testbed yes a b\n"},
+		{"one\n", "got one\n"},
+		{strings.Repeat("x", 300_000) + "\n", "got " + strings.Repeat("x", 300_000) + "\n"},
+	} {
+		if _, err := io.WriteString(s, tt.say); err != nil {
+			t.Fatal(err)
+		}
+		got, err := lines.ReadString('\n')
+		if err != nil || got != tt.want {
+			t.Fatalf("got %.80q, %v; want %.80q", got, err, tt.want)
+		}
+	}
+	if code, ended := s.Exit(); ended {
+		t.Errorf("it has ended with %d", code)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if code, ended := s.Exit(); code != 7 || !ended {
+		t.Errorf("exit code %d, %v; want 7: it should see the end of its stdin", code, ended)
+	}
+	if got := stderr.String(); got != "grumble\n" {
+		t.Errorf("stderr %q", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("closing twice: %v", err)
+	}
+}
+
+func (e *suite) closingAStreamEndsEveryProcessOfTheProgram(t *testing.T) {
+	t.Parallel()
+	c := e.start(t, engine.Spec{})
+	s := stream(t, c, box.Program{Name: "stubborn", Args: []string{"bash", "-c", `trap '' TERM HUP PIPE
+setsid sleep 987654 &
+sleep 987654 &
+env -i sleep 987654 &
+echo ready
+while :; do read -r line || sleep 987654; done`}})
+	other := stream(t, c, box.Program{Name: "other", Args: []string{"bash", "-c", "echo here; read -r; echo there; sleep 876543"}})
+	if line, err := bufio.NewReader(s).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	run(t, c, "sleep 765432 & :") // a command's own background process stays
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(t, c, "987654"); got != "" {
+		t.Errorf("left: %s", got)
+	}
+	if left(t, c, "765432") == "" {
+		t.Error("the background process of a command was killed too")
+	}
+	lines := bufio.NewReader(other)
+	if line, err := lines.ReadString('\n'); line != "here\n" {
+		t.Fatalf("the other program: %q, %v", line, err)
+	}
+	_, _ = io.WriteString(other, "\n")
+	if line, err := lines.ReadString('\n'); line != "there\n" {
+		t.Fatalf("the other program after the first was closed: %q, %v", line, err)
+	}
+}
+
+func (e *suite) aStreamEndsWhatAnEarlierProcessLeft(t *testing.T) {
+	t.Parallel()
+	c := e.start(t, engine.Spec{})
+	before := stream(t, c, box.Program{Name: "server", Args: []string{"bash", "-c", "trap '' PIPE HUP; echo up; sleep 543210"}})
+	if line, err := bufio.NewReader(before).ReadString('\n'); line != "up\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	again, err := e.engine.Attach(t.Context(), c.ID()) // as another process would
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	after := stream(t, again, box.Program{Name: "server", Args: []string{"bash", "-c", "echo up; read -r; sleep 432109"}})
+	if line, err := bufio.NewReader(after).ReadString('\n'); line != "up\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	if got := left(t, again, "543210"); got != "" {
+		t.Errorf("left: %s", got)
+	}
+	if _, err := io.ReadAll(before); err != nil {
+		t.Errorf("the end of the first: %v", err)
+	}
+	if err := after.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func (e *suite) aStreamThatNobodyReadsCanBeClosed(t *testing.T) {
+	t.Parallel()
+	c := e.start(t, engine.Spec{})
+	s := stream(t, c, box.Program{Name: "flood", Args: []string{"bash", "-c", "yes 345678; :"}})
+	if _, err := s.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := left(t, c, "345678"); got != "" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+func (e *suite) aStreamOfAProgramThatDoesNotExistEnds(t *testing.T) {
+	t.Parallel()
+	c := e.start(t, engine.Spec{})
+	s, err := c.Stream(t.Context(), box.Program{Name: "nothing", Args: []string{"no-such-program"}})
+	if err != nil {
+		return // an engine that says so at once
+	}
+	said, err := io.ReadAll(s)
+	code, ended := s.Exit()
+	if err != nil || !ended || code != 126 && code != 127 {
+		t.Errorf("read %q, %v; exit code %d, %v; want 126 or 127", said, err, code, ended)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func (e *suite) aStreamEndsWithItsContainer(t *testing.T) {
+	t.Parallel()
+	c := e.start(t, engine.Spec{})
+	s := stream(t, c, box.Program{Name: "long", Args: []string{"sleep", "654321"}})
+	if err := c.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(s); err != nil {
+		t.Logf("the stream ended with %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Stream(t.Context(), box.Program{Name: "late", Args: []string{"true"}}); err == nil {
+		t.Error("a removed container started a program")
+	}
+}
+
+func (e *suite) aStreamNeedsAProgramAndAName(t *testing.T) {
+	t.Parallel()
+	c := e.start(t, engine.Spec{})
+	for _, p := range []box.Program{{Name: "x"}, {Args: []string{"true"}}} {
+		if _, err := c.Stream(t.Context(), p); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%+v: %v, want a Usage fault", p, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Stream(ctx, box.Program{Name: "x", Args: []string{"true"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+// stream starts a program that is ended with the test.
+func stream(t testing.TB, c engine.Container, p box.Program) *box.Stream {
+	t.Helper()
+	s, err := c.Stream(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // the test looks at the error
+	return s
+}
+
+// left is what is left of a program in the container whose processes have the word in
+// their arguments.
+func left(t testing.TB, c engine.Container, word string) string {
+	t.Helper()
+	out := run(t, c, `for p in /proc/[0-9]*; do
+  [ "$p" = "/proc/$$" ] && continue
+  { read -r -d '' -a a; } <"$p/cmdline"
+  args=$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null || while IFS= read -r -d '' w; do printf '%s ' "$w"; done <"$p/cmdline")
+  case $args in *`+word+`*) echo "$args";; esac
+done 2>/dev/null`)
+	return string(out.Bytes)
+}

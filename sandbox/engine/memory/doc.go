@@ -1,0 +1,31 @@
+// Package memory is an engine for tests: it runs the containers of package sandbox as plain
+// processes of this machine, without Docker. Each container is batch's helper as process 1 of its
+// own pid, mount, network, IPC and host name namespaces, so its commands, files, programs and
+// connections are the real ones.
+//
+// An image is a directory of this machine, such as / or an unpacked root file system. A container
+// writes to a layer of its own above it, and has its own /tmp, which is empty at first. Other
+// containers see neither, and the image never changes as long as something outside leaves it alone.
+//
+// The state of an engine is a directory. Any process with the same directory has the same engine:
+// it lists, attaches to, adopts and removes containers that another one created, by the rules of
+// package owner. A container outlives its creator.
+//
+// The engine limits no memory, processors, processes or disk. It has no networks, volumes, users
+// and platforms, and adds no capabilities: a [engine.Spec] that asks for one of these is a Usage
+// fault; limits are ignored. It needs Linux and root.
+package memory
+
+import (
+	"context"
+
+	"batch.example/batch/sandbox/engine"
+)
+
+// At returns how to connect to the engine whose state is in dir. If this machine or user cannot
+// have it, the connection is a Host fault, for which a test may skip. Of the options, Before is
+// used, with the calls create, attach and remove. Its containers and the
+// directory are gone when each container was removed and the caller has removed the directory.
+func At(dir string) engine.Connect {
+	return func(ctx context.Context, o engine.Options) (engine.Engine, error) { return open(ctx, dir, o) }
+}
