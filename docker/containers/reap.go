@@ -49,7 +49,7 @@ func (f *Fleet) summarize(c container.Summary, now time.Time) engine.Owned {
 	if t, err := time.Parse(time.RFC3339, c.Labels[LabelExpires]); err == nil {
 		s.Expires = t
 	}
-	s.Lease = c.Labels[engine.LabelLease]
+	s.Lease = owner.JoinLease(c.Labels[labelMachine], c.Labels[engine.LabelLease])
 	s.Judge(c.Labels[LabelOwner], f.owner, strings.HasPrefix(f.engine.Host, "unix://"), now)
 	return s
 }

@@ -29,8 +29,9 @@ const (
 	labelWorkDir = "batch.workdir" // Spec.WorkDir, for Attach
 	labelDisk    = "batch.disk"    // Spec.Disk, for Attach, in bytes
 
-	labelUnattended = "batch.unattended" // Spec.Unattended, for Attach, as a time.Duration
-	labelKey        = "batch.key"        // of the connection to its init; nothing in the container can read labels
+	labelUnattended = "batch.unattended"    // Spec.Unattended, for Attach, as a time.Duration
+	labelMachine    = "batch.lease.machine" // of the lease: versions of batch before it know the path alone
+	labelKey        = "batch.key"           // of the connection to its init; nothing in the container can read labels
 )
 
 const (
@@ -116,6 +117,9 @@ func (s spec) labels(now time.Time, o owner.Owner) map[string]string {
 	l := map[string]string{}
 	maps.Copy(l, s.Labels)
 	l[LabelOwner], l[LabelImage] = o.String(), s.Image
+	if lease := l[engine.LabelLease]; lease != "" {
+		l[labelMachine], l[engine.LabelLease] = owner.SplitLease(lease)
+	}
 	if s.WorkDir != "" {
 		l[labelWorkDir] = s.WorkDir
 	}

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker/boxinit"
+	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/internal/owner"
 	"batch.example/batch/sandbox/engine"
@@ -116,6 +118,20 @@ func TestContainerConfigOfASpec(t *testing.T) {
 	}
 	if len(s.Labels) != 1 {
 		t.Errorf("the caller's labels were changed: %v", s.Labels)
+	}
+}
+
+// A version of batch that knows no machine in a lease must find the lock file by its label, or it
+// would take the container for abandoned.
+func TestTheLeaseIsInLabelsThatEarlierVersionsRead(t *testing.T) {
+	lease := owner.Lease("/runs/a/.lock")
+	l := spec{engine.Spec{Image: "i", Labels: map[string]string{engine.LabelLease: lease}}}.labels(time.Now(), owner.Owner{})
+	if l["batch.lease"] != "/runs/a/.lock" {
+		t.Errorf("the label is %q, want the path", l["batch.lease"])
+	}
+	s := (&Fleet{engine: &daemon.Conn{}}).summarize(container.Summary{Labels: l}, time.Now())
+	if s.Lease != lease {
+		t.Errorf("the lease is %q, want %q", s.Lease, lease)
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
-	"batch.example/batch/run/rundir"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -321,7 +320,7 @@ func TestTheNextGradingRemovesTheContainersOfAKilledOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func() []string { // ids of the containers in which tests run
-		out, err := exec.CommandContext(t.Context(), "docker", "ps", "-q", "--filter", "label="+engine.LabelLease+"="+rundir.Lease(filepath.Join(dir, "out"))).Output()
+		out, err := exec.CommandContext(t.Context(), "docker", "ps", "-q", "--filter", "label="+engine.LabelLease+"="+results.LockPath(filepath.Join(dir, "out"))).Output()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,28 +15,37 @@ import (
 // container cannot be changed, so a process that takes over a container of a dead process cannot
 // make it its own. Containers name a lease instead: the process that holds the lock file writes its
 // [Owner] as a line into it, and the caller makes sure that the file names one process at a time.
-func Lease(path string) string { return machineOf(Self()) + ":" + path }
+func Lease(path string) string { return JoinLease(machineOf(Self()), path) }
 
 // SameLease reports whether a container's lease is mine, which [Lease] returned. Versions of batch
 // before leases named a machine wrote the path alone.
 func SameLease(lease, mine string) bool {
-	_, path := parseLease(mine)
+	_, path := SplitLease(mine)
 	return lease == mine || lease != "" && lease == path
 }
 
 // Adopter names a lease in a few letters, for the name of a container.
 func Adopter(lease string) string {
-	_, path := parseLease(lease)
+	_, path := SplitLease(lease)
 	sum := sha256.Sum256([]byte(path))
 	return fmt.Sprintf("%x", sum[:6])
 }
 
-func parseLease(lease string) (machine, path string) {
+// SplitLease returns the parts of a lease; the machine is empty if the lease names none.
+func SplitLease(lease string) (machine, path string) {
 	if strings.HasPrefix(lease, "/") {
 		return "", lease
 	}
 	machine, path, _ = strings.Cut(lease, ":")
 	return machine, path
+}
+
+// JoinLease is the lease with these parts.
+func JoinLease(machine, path string) string {
+	if machine == "" {
+		return path
+	}
+	return machine + ":" + path
 }
 
 func machineOf(o Owner) string { return cmp.Or(o.Machine, o.Host) }
@@ -50,7 +59,7 @@ func HoldsLease(lease string, me Owner, local bool) bool {
 	if lease == "" {
 		return false
 	}
-	machine, path := parseLease(lease)
+	machine, path := SplitLease(lease)
 	if machine != "" && machine != machineOf(me) {
 		return true
 	}
