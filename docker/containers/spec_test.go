@@ -121,7 +121,7 @@ func TestContainerConfigOfASpec(t *testing.T) {
 	}
 }
 
-// A version of batch that knows no machine in a lease must find the lock file by its label, or it
+// A version of batch before leases named a machine must find the lock file by its label, or it
 // would take the container for abandoned.
 func TestTheLeaseIsInLabelsThatEarlierVersionsRead(t *testing.T) {
 	lease := owner.Lease("/runs/a/.lock")
