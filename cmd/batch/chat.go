@@ -25,6 +25,7 @@ import (
 	"batch.example/batch/run"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
+	"batch.example/batch/swebench"
 )
 
 // chatFlags are the flags of `batch chat` that `batch attach` has too.
@@ -285,7 +286,7 @@ func (s *invocation) concludeTalk(r *run.Run, person *chat.Chat, ended error) er
 				}
 			}
 		default:
-			s.tell("the conversation ended; its result is in " + filepath.Join(s.Output, "preds.json"))
+			s.tell("the conversation ended; its result is in " + filepath.Join(s.Output, swebench.PredsName))
 		}
 		return sum.Missing, nil
 	})

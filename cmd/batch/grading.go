@@ -366,7 +366,7 @@ func (s *gradeSession) writeTable(out io.Writer, d *grading.Directory, path stri
 	}
 	s.writeUngraded(out, list)
 	_, err = fmt.Fprintf(out, "\nreport  %s\n", path)
-	logs := filepath.Join(d.Output, "logs", "run_evaluation", d.RunIDOf(d.Output))
+	logs := filepath.Join(d.Output, filepath.FromSlash(swebench.LogRoot), d.RunIDOf(d.Output))
 	if _, missing := os.Stat(logs); missing != nil { // no tests ran
 		return err
 	}

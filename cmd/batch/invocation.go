@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/run"
 	"batch.example/batch/run/telemetry"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/swebench"
 )
 
 // invocation is one `batch run` whose flags are read.
@@ -167,7 +168,7 @@ func (s *invocation) writeSummary(out io.Writer, sum run.Summary) error {
 		fmt.Fprintf(out, "\nthis command was for %d of these %d instances: %s\n", len(sum.Asked), len(sum.Directory), some(sum.Asked))
 	}
 	_, err = fmt.Fprintf(out, "\npredictions   %s\ntrajectories  %s\n",
-		filepath.Join(s.Output, "preds.json"), filepath.Join(s.Output, "INSTANCE", "INSTANCE.traj.json"))
+		filepath.Join(s.Output, swebench.PredsName), filepath.Join(s.Output, "INSTANCE", "INSTANCE.traj.json"))
 	if err == nil && sum.Report != "" {
 		_, err = fmt.Fprintf(out, "report        %s\n", sum.Report)
 	}
