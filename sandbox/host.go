@@ -54,6 +54,10 @@ type Config struct {
 	Longer      func(begin []byte) bool // whether to keep more of an output, see [box.Command]; nil: never
 	Fresh       bool                    // start the interpreter with each command, not ahead of it
 
+	// Programs says that programs will be started in the sandboxes. A container of an earlier run
+	// that cannot start them is replaced by a new one.
+	Programs bool
+
 	// LeaveAttempts leaves containers of earlier runs under the lease, in which attempts can
 	// be resumed, to a later Host: all sandboxes of this one are Pristine.
 	LeaveAttempts bool

@@ -14,10 +14,11 @@ import (
 // inheritance has the containers that a killed run with the same results directory left,
 // until their instances begin.
 type inheritance struct {
-	engine engine.Engine
-	lease  string
-	from   string // see Config
-	log    *slog.Logger
+	engine   engine.Engine
+	lease    string
+	from     string // see Config
+	programs bool   // see Config
+	log      *slog.Logger
 
 	mu   sync.Mutex
 	left map[string][]engine.Owned // by instance id
@@ -27,23 +28,24 @@ type inheritance struct {
 // inherit finds the containers that earlier runs left under the lease; without a lease,
 // none. Those that nobody resumes in are removed at once: what runs there would slow down
 // the tests that run now.
-func inherit(ctx context.Context, e engine.Engine, lease, from string, log *slog.Logger) (*inheritance, error) {
+func inherit(ctx context.Context, e engine.Engine, c Config) (*inheritance, error) {
 	h := &inheritance{
-		engine: e, lease: lease, from: from, log: log, left: map[string][]engine.Owned{}, lent: map[string]engine.Owned{},
+		engine: e, lease: c.Lease, from: c.From, programs: c.Programs, log: c.Log,
+		left: map[string][]engine.Owned{}, lent: map[string]engine.Owned{},
 	}
-	others, err := engine.Inherited(ctx, e, from)
+	others, err := engine.Inherited(ctx, e, h.from)
 	if err != nil {
 		return h, err
 	}
 	for _, s := range others {
 		h.lent[s.ID] = s
 	}
-	list, err := engine.Inherited(ctx, e, lease)
+	list, err := engine.Inherited(ctx, e, h.lease)
 	for _, s := range list {
 		if s.Attempt == pristineAttempt {
-			log.Info("removing a leftover container", "instance", s.Instance, "container", s.ID)
+			h.log.Info("removing a leftover container", "instance", s.Instance, "container", s.ID)
 			if failed := e.Remove(ctx, s.ID); failed != nil { // Close tries again
-				log.Warn("removing a leftover container", "container", s.ID, "err", failed)
+				h.log.Warn("removing a leftover container", "container", s.ID, "err", failed)
 			}
 			continue
 		}
@@ -81,17 +83,33 @@ func (h *inheritance) take(ctx context.Context, o Opening) (engine.Container, er
 	return found, errors.Join(errs...)
 }
 
-// attach returns a container that can run commands; nil if it cannot.
+// attach returns a container that can run commands, and programs if they are needed; nil if it cannot.
 func (h *inheritance) attach(ctx context.Context, s engine.Owned) engine.Container {
 	c, err := h.engine.Attach(ctx, s.ID)
 	if err == nil { // the agent may have removed bash
 		_, err = c.Run(ctx, box.Command{Script: ":"})
 	}
+	if err == nil && h.programs {
+		err = startsPrograms(ctx, c)
+	}
 	if err != nil {
 		h.log.Info("could not reattach a container", "instance", s.Instance, "container", s.ID, "err", err)
+		if c != nil {
+			c.Close()
+		}
 		return nil
 	}
 	return c
+}
+
+// startsPrograms returns why no program can be started in a container, which an older version of
+// batch may have made.
+func startsPrograms(ctx context.Context, c engine.Container) error {
+	s, err := c.Stream(ctx, box.Program{Name: "probe", Args: []string{"/"}}) // which cannot be started
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // takeOver takes a container over from the other lease: a run under that lease must not continue in

@@ -161,7 +161,7 @@ func (s *common) start(ctx context.Context, c Config) (*Host, error) {
 		return nil, err
 	}
 	var err error
-	if h.left, err = inherit(ctx, s.engine, h.Lease, h.From, h.Log); err != nil {
+	if h.left, err = inherit(ctx, s.engine, h.Config); err != nil {
 		return nil, err
 	}
 	return h, nil

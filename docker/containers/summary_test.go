@@ -132,3 +132,21 @@ func TestAContainerWhoseLeaseIsHeldIsNotAbandoned(t *testing.T) {
 		t.Error("an unreadable lease counts as released")
 	}
 }
+
+func TestAContainerUnderALeaseOfAnotherMachineIsAbandonedWhenItExpired(t *testing.T) {
+	me := owner.Self()
+	if me.Boot == "" || me.Start == "" {
+		t.Skip("this system does not tell processes apart")
+	}
+	dead := me
+	dead.Start = "1"
+	now := time.Now()
+	for expired, want := range map[time.Duration]bool{-time.Hour: false, time.Hour: true} {
+		s := (&Fleet{owner: me, engine: &daemon.Conn{}}).summarize(container.Summary{State: "exited", Labels: map[string]string{
+			LabelOwner: dead.String(), engine.LabelLease: "/runs/a/.lock", labelMachine: "another", LabelExpires: now.Add(-expired).Format(time.RFC3339),
+		}}, now)
+		if s.Abandoned != want {
+			t.Errorf("expired since %v: abandoned %v, want %v", expired, s.Abandoned, want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package owner
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,7 +14,8 @@ import (
 // container cannot be changed, so a process that takes over a container of a dead process cannot
 // make it its own. Containers name a lease instead: the process that holds the lock file writes its
 // [Owner] as a line into it, and the caller makes sure that the file names one process at a time.
-func Lease(path string) string { return JoinLease(machineOf(Self()), path) }
+// On a machine without an id, a lease is the path alone: the machine's name may change.
+func Lease(path string) string { return JoinLease(Self().Machine, path) }
 
 // SameLease reports whether a container's lease is mine, which [Lease] returned. Versions of batch
 // before leases named a machine wrote the path alone.
@@ -48,34 +48,35 @@ func JoinLease(machine, path string) string {
 	return machine + ":" + path
 }
 
-func machineOf(o Owner) string { return cmp.Or(o.Machine, o.Host) }
-
 // maxLease is how many bytes of a lease are read.
 const maxLease = 4 << 10
 
-// HoldsLease reports whether a living process, or one that may live, holds a lease. A lease of
-// another machine may be held.
-func HoldsLease(lease string, me Owner, local bool) bool {
+// HolderOf is what the process me knows about the process that holds a lease; Dead: none does. A
+// process that may hold it counts as alive. About a lease of another machine me knows nothing.
+func HolderOf(lease string, me Owner, local bool) Liveness {
 	if lease == "" {
-		return false
+		return Dead
 	}
 	machine, path := SplitLease(lease)
-	if machine != "" && machine != machineOf(me) {
-		return true
+	if machine != "" && machine != me.Machine {
+		return Unknown
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false
+		return Dead
 	}
 	if err != nil {
-		return true // it may belong to a living process
+		return Alive
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxLease))
 	for line := range strings.Lines(string(text)) {
 		if o, ok := Parse(strings.TrimSpace(line)); ok && o.Liveness(me, local) != Dead {
-			return true
+			return Alive
 		}
 	}
-	return err != nil
+	if err != nil {
+		return Alive
+	}
+	return Dead
 }

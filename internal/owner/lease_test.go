@@ -40,9 +40,11 @@ func TestALeaseOfAnotherMachineMayBeHeld(t *testing.T) {
 	if err := os.WriteFile(path, []byte(dead.String()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for lease, want := range map[string]bool{Lease(path): false, path: false, "elsewhere:" + path: true, Lease(path + "-gone"): false} {
-		if got := HoldsLease(lease, Self(), true); got != want {
-			t.Errorf("%s: held %v, want %v", lease, got, want)
+	me := Self()
+	me.Machine = "here"
+	for lease, want := range map[string]Liveness{"here:" + path: Dead, path: Dead, "elsewhere:" + path: Unknown, "here:" + path + "-gone": Dead} {
+		if got := HolderOf(lease, me, true); got != want {
+			t.Errorf("%s: holder %v, want %v", lease, got, want)
 		}
 	}
 }

@@ -87,12 +87,12 @@ type Owned struct {
 	Expires  time.Time // zero when it has no deadline
 
 	// Abandoned means that no process will remove the container. Either the process that
-	// created it is dead; or nothing is known about that process, since it is on another
-	// machine or in another container, and the container has ended and its deadline
-	// passed a while ago. A container that still runs after its deadline is not abandoned:
-	// the clock of this machine or of the one that created it is wrong, and the container
-	// may be in use. A container whose creator is known to live, or whose lease a living
-	// process holds, is never abandoned.
+	// created it is dead; or nothing is known about that process, or about the one that holds
+	// its lease, since it is on another machine or in another container, and the container
+	// has ended and its deadline passed a while ago. A container that still runs after its
+	// deadline is not abandoned: the clock of this machine or of the one that created it is
+	// wrong, and the container may be in use. A container whose creator is known to live, or
+	// whose lease a living process holds, is never abandoned.
 	Abandoned bool
 
 	Lease   string // see [owner.Lease]; empty: none

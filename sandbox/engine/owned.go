@@ -27,10 +27,13 @@ func (o *Owned) Judge(creator string, me owner.Owner, local bool, now time.Time)
 	o.Mine = creator == me.String()
 	by, _ := owner.Parse(creator) // an invalid one is unknown
 	o.Host = by.Host
-	switch by.Liveness(me, local) {
+	known := by.Liveness(me, local)
+	if o.Dead = known == owner.Dead; o.Dead {
+		known = owner.HolderOf(o.Lease, me, local)
+	}
+	switch known {
 	case owner.Dead:
-		o.Dead = true
-		o.Abandoned = !owner.HoldsLease(o.Lease, me, local)
+		o.Abandoned = true
 	case owner.Unknown:
 		o.Abandoned = o.State != StateRunning && !o.Expires.IsZero() && now.After(o.Expires.Add(expiryGrace))
 	}

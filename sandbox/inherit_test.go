@@ -1,0 +1,60 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/internal/box"
+	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/vocab"
+)
+
+// older is an engine with the container c of a killed process, whose helper starts no programs.
+type older struct {
+	engine.Engine
+	removed []string
+	closed  int
+}
+
+func (e *older) Owned(context.Context) ([]engine.Owned, error) {
+	return []engine.Owned{{ID: "c", Instance: "i", Attempt: "1", Lease: "/runs/a/.lock", Dead: true}}, nil
+}
+
+func (e *older) Attach(context.Context, string) (engine.Container, error) { return olderBox{e: e}, nil }
+
+func (e *older) Remove(_ context.Context, id string) error {
+	e.removed = append(e.removed, id)
+	return nil
+}
+
+type olderBox struct {
+	engine.Container
+	e *older
+}
+
+func (olderBox) Run(context.Context, box.Command) (vocab.Output, error) { return vocab.Output{}, nil }
+
+func (olderBox) Stream(context.Context, box.Program) (*box.Stream, error) {
+	return nil, errors.New("too old")
+}
+
+func (b olderBox) Close() { b.e.closed++ }
+
+func TestAContainerThatCannotStartTheProgramsIsReplaced(t *testing.T) {
+	for _, programs := range []bool{false, true} {
+		e := &older{}
+		h, err := inherit(t.Context(), e, Config{Lease: "/runs/a/.lock", Programs: programs, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := h.take(t.Context(), Opening{Instance: dataset.Instance{ID: "i"}, Attempt: 1, Container: "c"})
+		replaced := c == nil && slices.Equal(e.removed, []string{"c"}) && e.closed == 1
+		if err != nil || replaced != programs {
+			t.Errorf("programs %v: got %v, %v; removed %q, closed %d times", programs, c, err, e.removed, e.closed)
+		}
+	}
+}
