@@ -41,7 +41,7 @@ type Place int64
 // Entry is a record to add to a [Log].
 type Entry struct {
 	Type string // a lower-case word
-	Data any    // marshalled to JSON
+	Data any    // marshaled to JSON
 }
 
 // OpenLog opens the log at path, which the caller owns, and calls take with each record that it
