@@ -33,6 +33,7 @@ type Log struct {
 type LogOptions struct {
 	Files  atomicfile.Files // asked before every write and fsync
 	Public bool             // the file holds no secrets: see [Options]
+	Hint   string           // what to do about a damaged file
 }
 
 // Place is where a record of a [Log] begins in its file, in bytes.
@@ -50,7 +51,7 @@ type Entry struct {
 // is moved aside.
 func OpenLog(path string, o LogOptions, take func(Record, Place) error) (*Log, error) {
 	l := &Log{path: path, o: o}
-	if err := ReadLog(path, take); err != nil {
+	if err := ReadLog(path, o.Hint, take); err != nil {
 		return nil, err
 	}
 	if err := l.recover(); err != nil {
@@ -85,8 +86,8 @@ func (l *Log) open() (*Writer, error) {
 }
 
 // ReadLog calls take with each record of the log at path, without changing it; there are none if
-// there is no file. A damaged line before whole records is an error, as for [Scan].
-func ReadLog(path string, take func(Record, Place) error) error {
+// there is no file. A damaged line before whole records is an error, as for [Scan], with the hint.
+func ReadLog(path, hint string, take func(Record, Place) error) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -95,10 +96,15 @@ func ReadLog(path string, take func(Record, Place) error) error {
 		return atomicfile.Fault("opening "+path, err)
 	}
 	defer f.Close()
-	if _, err := scan(f, take); err != nil {
-		return fault.New(fault.KindOf(err), "reading "+path, err)
+	_, err = scan(f, take)
+	switch kind := fault.KindOf(err); {
+	case err == nil:
+		return nil
+	case kind == fault.Instance && hint != "":
+		return fault.New(kind, "reading "+path, err).WithHint("%s", hint)
+	default:
+		return fault.New(kind, "reading "+path, err)
 	}
-	return nil
 }
 
 // Decode returns the data of a record as a T, which a record of the type is expected to have.

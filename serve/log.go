@@ -137,7 +137,7 @@ func readLog(path string, each func(entry) error) error {
 		return err
 	}
 	if !old {
-		return journal.ReadLog(path, reading(func(e entry, _ journal.Place) error { return each(e) }))
+		return journal.ReadLog(path, "", reading(func(e entry, _ journal.Place) error { return each(e) }))
 	}
 	for _, e := range list {
 		if err := each(e); err != nil {

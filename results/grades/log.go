@@ -17,6 +17,9 @@ const File = "grades.jsonl"
 
 const recordType = "grade"
 
+// damaged says what to do about a damaged file.
+const damaged = "move it away and grade again; the predictions are not affected"
+
 // Path is the file of the run directory dir.
 func Path(dir string) string { return filepath.Join(dir, File) }
 
@@ -41,8 +44,8 @@ type Log struct {
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{mask: o.Mask}
 	var err error
-	l.log, err = journal.OpenLog(Path(dir), journal.LogOptions{Files: o.Files, Public: true}, taking(&l.grades))
-	return l, damaged(err)
+	l.log, err = journal.OpenLog(Path(dir), journal.LogOptions{Files: o.Files, Public: true, Hint: damaged}, taking(&l.grades))
+	return l, err
 }
 
 // Recovered says in words what a crash had left and Open removed.
@@ -102,8 +105,8 @@ func (l *Log) Close() error { return l.log.Close() }
 // there is no file. It takes no lock. If a line is damaged, the error has its number, and
 // the grades before it are returned.
 func Read(dir string) (list []Grade, err error) {
-	err = journal.ReadLog(Path(dir), taking(&list))
-	return list, damaged(err)
+	err = journal.ReadLog(Path(dir), damaged, taking(&list))
+	return list, err
 }
 
 // taking returns what takes the grades of a file into list.
@@ -118,12 +121,4 @@ func taking(list *[]Grade) func(journal.Record, journal.Place) error {
 		}
 		return err
 	}
-}
-
-// damaged adds what to do to an error of reading.
-func damaged(err error) error {
-	if err == nil || fault.KindOf(err) != fault.Instance {
-		return err
-	}
-	return fault.New(fault.Instance, "", err).WithHint("move it away and grade again; the predictions are not affected")
 }

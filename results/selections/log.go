@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
@@ -13,6 +12,9 @@ import (
 
 // File is the name of the file.
 const File = "selection.jsonl"
+
+// damaged says what to do about a damaged file.
+const damaged = "select again into another directory"
 
 // The types of its records.
 const (
@@ -105,8 +107,8 @@ type Options struct {
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{mask: o.Mask}
 	var err error
-	l.log, err = journal.OpenLog(filepath.Join(dir, File), journal.LogOptions{Files: o.Files, Public: true}, l.all.take)
-	return l, damaged(err)
+	l.log, err = journal.OpenLog(filepath.Join(dir, File), journal.LogOptions{Files: o.Files, Public: true, Hint: damaged}, l.all.take)
+	return l, err
 }
 
 // Recovered says in words what a crash had left and Open removed.
@@ -168,18 +170,10 @@ func (l *Log) Close() error { return l.log.Close() }
 // damaged line is an error with its number.
 func Read(dir string) (*Records, error) {
 	all := &Records{}
-	if err := journal.ReadLog(filepath.Join(dir, File), all.take); err != nil {
-		return nil, damaged(err)
+	if err := journal.ReadLog(filepath.Join(dir, File), damaged, all.take); err != nil {
+		return nil, err
 	}
 	return all, nil
-}
-
-// damaged adds what to do to an error of reading.
-func damaged(err error) error {
-	if err == nil || fault.KindOf(err) != fault.Instance {
-		return err
-	}
-	return fault.New(fault.Instance, "", err).WithHint("select again into another directory")
 }
 
 func (r *Records) take(record journal.Record, _ journal.Place) (err error) {
