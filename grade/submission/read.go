@@ -33,6 +33,10 @@ func Read(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	quarantined, err := grades.Quarantined(dir)
+	if err != nil {
+		return nil, err
+	}
 	r := &Run{Dir: filepath.Clean(dir)}
 	ids := snap.Asked()
 	if m := snap.Manifest; m != nil {
@@ -48,7 +52,7 @@ func Read(dir string) (*Run, error) {
 	r.Instances = make([]Instance, len(ids))
 	at := map[string]*Instance{}
 	for i, id := range ids {
-		r.Instances[i] = Instance{ID: id, Repo: scores.RepoOf(id)}
+		r.Instances[i] = Instance{ID: id, Repo: scores.RepoOf(id), Quarantined: slices.Contains(quarantined, id)}
 		at[id] = &r.Instances[i]
 	}
 	for _, rec := range snap.Records {

@@ -249,7 +249,7 @@ func TestReadingARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	twice := strings.TrimSuffix(string(text), "}") + `, "own__x-2": {"model_name_or_path": "other", "instance_id": "own__x-2", "model_patch": "b"}}`
-	write(t, dir, map[string]string{"preds.json": twice, "logs/run_evaluation/run/openai__gpt-5/own__x-1/report.json": "no JSON"})
+	write(t, dir, map[string]string{"preds.json": twice, "logs/run_evaluation/run/openai__gpt-5/own__x-1/report.json": "no JSON", "quarantine.txt": "own__x-3\n"})
 	if err := os.Remove(filepath.Join(dir, "own__x-3", "own__x-3.traj.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -268,6 +268,9 @@ func TestReadingARun(t *testing.T) {
 		if !strings.Contains(v, want[i]) {
 			t.Errorf("got %q, want %q", v, want[i])
 		}
+	}
+	if note := "in quarantine here, and counted by the leaderboard: 1 instance (own__x-3)"; !slices.Contains(f.Notes, note) {
+		t.Errorf("no note %q in %q", note, f.Notes)
 	}
 	if _, err := submission.Read(t.TempDir()); fault.KindOf(err) != fault.Usage {
 		t.Errorf("got %v for an empty folder, want a usage fault", err)
