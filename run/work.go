@@ -52,7 +52,7 @@ func (r *Run) work(ctx context.Context, drain <-chan struct{}, v rundir.View, wi
 		},
 		Pool: func(ctx context.Context, pool runner.Config, v rundir.View) error {
 			r.began = true
-			pool.Width, pool.Retries, pool.Gate = r.Width, r.Retries, host.ShortOfMemory
+			pool.Width, pool.Retries = r.Width, r.Retries
 			err := r.attempt(ctx, pool, v, host, models, with)
 			r.manifest.Git = r.Git()
 			return errors.Join(err, completeManifest(r.store, r.manifest))

@@ -62,8 +62,8 @@ func openFiles() int {
 // ShortOfMemory says in what way this machine is short of memory, so that no further sandbox
 // should be opened for now. It is empty if there is enough memory, if that is not known, or
 // if the engine is on another machine.
-func (h *Host) ShortOfMemory() string {
-	if !h.about.Local {
+func (c *common) ShortOfMemory() string {
+	if !c.about.Local {
 		return ""
 	}
 	return shortOfMemory(os.DirFS("/proc"))

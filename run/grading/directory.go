@@ -77,7 +77,6 @@ func (s Settings) RunIDOf(dir string) string {
 
 // Config returns the configuration of a pool that works in a directory, on a host of boxes.
 func (s Settings) Config(dir string, log *grades.Log, host *sandbox.Host, pool runner.Config) Config {
-	pool.Gate = host.ShortOfMemory
 	return Config{
 		Pool: pool,
 		Dir:  dir, RunID: s.RunIDOf(dir), Grades: log, Boxes: On(host), Cache: s.Cache, Network: s.Network,

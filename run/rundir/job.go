@@ -50,6 +50,7 @@ type Job struct {
 // Engine is a connection to an engine, which ends also where ctx is canceled: a [sandbox.Host] or
 // a [sandbox.Shared].
 type Engine interface {
+	ShortOfMemory() string // see [runner.Config].Gate
 	Close(ctx context.Context) error
 }
 
@@ -70,6 +71,10 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 			return err
 		}
 	}
+	pool := runner.Config{
+		Drain: drain, OnEvent: v.Event, Log: log,
+		Outage: func(err error) bool { return errors.Is(err, engine.ErrOutage) },
+	}
 	if j.Connect != nil {
 		boxes := j.Boxes
 		boxes.Lease, boxes.Drain, boxes.Notify, boxes.Pulled, boxes.Log = Lease(j.Dir), drain, v.Say, v.Pulled, log
@@ -77,6 +82,7 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 		if err != nil {
 			return err
 		}
+		pool.Gate = connected.ShortOfMemory
 		defer func() {
 			if err := connected.Close(ctx); err != nil {
 				log.Error("removing containers and closing the connection to the engine", "err", err)
@@ -84,10 +90,7 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 		}()
 	}
 	v.Progress(j.Progress())
-	err = j.Pool(ctx, runner.Config{
-		Drain: drain, OnEvent: v.Event, Log: log,
-		Outage: func(err error) bool { return errors.Is(err, engine.ErrOutage) },
-	}, v)
+	err = j.Pool(ctx, pool, v)
 	end := j.Progress()
 	end.Ended = true
 	v.Progress(end)

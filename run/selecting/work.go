@@ -41,9 +41,6 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 			if s.By == ByJudge {
 				pool.Budget = s.Judge.budget(s.log.All())
 			}
-			if w.host != nil {
-				pool.Gate = w.host.ShortOfMemory
-			}
 			s.sum, err = runner.Run(ctx, pool, runner.List(todo), w)
 			return err
 		},
