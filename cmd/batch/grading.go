@@ -15,6 +15,7 @@ import (
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
+	"batch.example/batch/engines"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/printable"
@@ -90,14 +91,14 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 		return err
 	}
 	if s.flags.Workers == 0 {
-		s.flags.Workers = s.cores(ctx)
+		s.flags.Workers = s.cores(ctx, s.cfg)
 	}
 	return nil
 }
 
-// cores returns how many CPU cores the engine has.
-func (a *app) cores(ctx context.Context) int {
-	return sandbox.Measure(ctx, a.engine()).Cores
+// cores returns how many CPU cores the engine of a configuration has.
+func (a *app) cores(ctx context.Context, cfg *config.Config) int {
+	return sandbox.Measure(ctx, engines.FromEnv(cfg.Environment.EnvironmentClass, a.getenv, a.home)).Cores
 }
 
 // configure reads the configuration, and finds the dataset's name: those of the run in dir, unless

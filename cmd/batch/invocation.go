@@ -150,7 +150,7 @@ func (s *invocation) conclude(r *run.Run, ended error) error {
 	}
 	return s.session().conclude(r, ended, func(out io.Writer) (int, error) {
 		sum := r.Summary() // closing the run has completed it
-		err := ignoreClosed(s.writeSummary(out, sum))
+		err := s.writeSummary(out, sum)
 		if sum.Budget {
 			s.tell(s.limitReached(sum.Spent))
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/llm/limit"
+	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/scores"
@@ -215,7 +217,7 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 			Sandboxes: s.process().Sandboxes(s.cfg, s.gradeSession.flags.Request),
 		}
 		if f.Workers == 0 {
-			c.Width = runner.NewWidth(s.cores(ctx))
+			c.Width = runner.NewWidth(s.cores(ctx, s.cfg))
 		}
 	}
 	if f.Workers > 0 {
@@ -336,6 +338,10 @@ func (s *selectSession) conclude(d *selecting.Selecting, ended error) error {
 	return s.session(d).conclude(d, ended, func(out io.Writer) (int, error) {
 		if ended != nil {
 			return 0, nil
+		}
+		if d.Exhausted() {
+			s.tell(fmt.Sprintf("limit of %v USD reached; to continue, run the same command with a higher one, such as --cost-limit-total %v",
+				s.flags.CostLimit, report.HigherLimit(s.flags.CostLimit, d.Cost())))
 		}
 		return d.Missing(), s.writeBest(out, d)
 	})

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"batch.example/batch/fault"
@@ -58,10 +57,8 @@ func (s session) conclude(j job, ended error, table func(out io.Writer) (missing
 	if err == nil {
 		missing, err = table(s.out())
 	}
-	if errors.Is(err, syscall.EPIPE) {
-		err = nil // the reader of the table has seen enough; the work is on disk
-	}
-	if err = s.interruption(s.also(ended, err)); err != nil {
+	// A closed output has a reader who has seen enough; the work is on disk.
+	if err = s.interruption(s.also(ended, ignoreClosed(err))); err != nil {
 		return err
 	}
 	if missing > 0 {

@@ -103,14 +103,14 @@ func (s *sweeping) complete(i int, c *run.Config) error {
 // conclude prints the table and chooses how the command ends.
 func (s *sweeping) conclude(sweep *run.Sweep, ended error) error {
 	return s.session().conclude(sweep, ended, func(out io.Writer) (missing int, err error) {
-		err = ignoreClosed(s.summarize(out))
+		err = s.summarize(out)
 		budget := false
 		for _, r := range sweep.Runs() {
 			sum := r.Summary()
 			missing += sum.Missing + sum.Ungraded
 			budget = budget || sum.Budget
 		}
-		if err == nil && budget {
+		if budget {
 			limit, spent := s.Index.CostLimit, sweep.Spent()
 			s.tell(fmt.Sprintf("limit of %v USD reached; raise --cost-limit-total to continue, such as `batch resume %s --cost-limit-total %v`",
 				limit, printable.ShellWord(s.Dir), report.HigherLimit(limit, spent)))

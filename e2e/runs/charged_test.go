@@ -186,8 +186,9 @@ func TestJudgeCallsUnderWayAtACrashAreInTheBill(t *testing.T) {
 	}
 	c.killed(t, judge(), 1)
 	code, out := e2e.ExitCode(t, judge("--cost-limit-total", "0.27"))
-	if n := c.calls.Load(); n != 3 || code != 3 {
-		t.Errorf("exit code %d, %d calls of $0.07 under a limit of $0.27; want 3, 3 calls\n%s", code, n, out)
+	want := "limit of 0.27 USD reached; to continue, run the same command with a higher one, such as --cost-limit-total 0.54"
+	if n := c.calls.Load(); n != 3 || code != 3 || !strings.Contains(out, want) {
+		t.Errorf("exit code %d, %d calls of $0.07 under a limit of $0.27; want 3, 3 calls and %q\n%s", code, n, want, out)
 	}
 	code, out = e2e.ExitCode(t, judge())
 	if want := "the judge has cost $0.14; up to $0.28 with 2 calls of unknown cost"; code != 0 || !strings.Contains(out, want) {

@@ -162,6 +162,9 @@ func (s *Selecting) Cost() float64 {
 	return all.Cost()
 }
 
+// Exhausted reports whether Work left instances because the judge's cost limit was reached.
+func (s *Selecting) Exhausted() bool { return s.sum.Budget }
+
 // Unanswered returns the calls of the judge whose cost is not known.
 func (s *Selecting) Unanswered() results.Unanswered {
 	all := s.log.All()

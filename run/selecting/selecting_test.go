@@ -382,7 +382,7 @@ func TestTheCostLimitHolds(t *testing.T) {
 	if err := s.Work(t.Context(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if len(m.prompts) != 2 || s.Missing() != 1 || !s.sum.Budget || s.Cost() != 1 {
+	if len(m.prompts) != 2 || s.Missing() != 1 || !s.Exhausted() || s.Cost() != 1 {
 		t.Errorf("asked %d times, %d without a selection, spent %v", len(m.prompts), s.Missing(), s.Cost())
 	}
 	if err := errors.Join(s.Write(), s.Close()); err != nil {
