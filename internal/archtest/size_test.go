@@ -1,0 +1,101 @@
+package archtest
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// most is how many lines of Go each first-level folder may have, tests apart. A commit that needs
+// more removes something first. If that cannot be, it raises the figure, and says on the figure's
+// line what went in return, or why nothing did.
+var most = map[string]int{}
+
+// slack is how far below its figure a room may be, so that not every commit changes the table.
+const slack = 100
+
+func TestRoomsKeepTheirSize(t *testing.T) {
+	have, err := sizes(os.DirFS(filepath.Join("..", "..")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range oversized(have, most) {
+		t.Error(v)
+	}
+}
+
+// sizes counts the lines of Go per first-level folder. Tests and hidden folders do not count.
+func sizes(root fs.FS) (map[string]int, error) {
+	have := map[string]int{}
+	err := fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && len(e.Name()) > 1 && strings.ContainsAny(e.Name()[:1], "._"), e.IsDir() && e.Name() == "testdata":
+			return fs.SkipDir
+		case e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := fs.ReadFile(root, path)
+		room, _, inside := strings.Cut(path, "/")
+		if !inside {
+			room = ""
+		}
+		have[room] += bytes.Count(text, []byte("\n"))
+		return err
+	})
+	return have, err
+}
+
+// oversized says which rooms have more lines than they may, and which figures are too high.
+func oversized(have, most map[string]int) (found []string) {
+	for _, room := range slices.Sorted(maps.Keys(have)) {
+		switch n, limit := have[room], most[room]; {
+		case n > limit:
+			found = append(found, fmt.Sprintf("%q has %d lines of Go, and may have %d: remove some, or raise the figure in size_test.go and give the reason there", room, n, limit))
+		case n < limit-slack:
+			found = append(found, fmt.Sprintf("%q has only %d lines of Go: lower its figure in size_test.go from %d", room, n, limit))
+		}
+	}
+	for _, room := range slices.Sorted(maps.Keys(most)) {
+		if have[room] == 0 {
+			found = append(found, fmt.Sprintf("%q has no Go any more: remove its figure from size_test.go", room))
+		}
+	}
+	return found
+}
+
+func TestTheSizeCheckCatches(t *testing.T) {
+	dir := t.TempDir()
+	for name, lines := range map[string]int{
+		"doc.go": 1, "big/a.go": 60, "big/in/b.go": 50, "big/a_test.go": 500, "small/a.go": 5, "kept/a.go": 50, "kept/testdata/a.go": 900,
+		".git/a.go": 7, "_build/a.go": 8, "new/a.go": 1,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Repeat("\n", lines)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := sizes(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(oversized(have, map[string]int{"": 1, "big": 109, "small": 106, "kept": 50 + slack, "gone": 3}), "\n")
+	for _, want := range []string{`"big" has 110`, `"new" has 1 lines`, `"small" has only 5`, `"gone" has no Go`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "\n") + 1; n != 4 {
+		t.Errorf("%d complaints, want 4:\n%s", n, got)
+	}
+}
