@@ -1,7 +1,7 @@
 // Package journal writes the append-only history of one instance, INSTANCE/journal.jsonl,
 // reads it, and finds the state from which an interrupted attempt can be resumed. This file is
-// the source of truth about the instance; everything else in the run directory is derived from
-// it, but the manifest, the grades and the logs. It is exact, with the secrets in it, and only
+// the source of truth about the instance: except for the manifest, the grades and the logs,
+// everything in the run directory is derived from it. It is exact, secrets included, and only
 // its owner may read it.
 //
 // # Lines
@@ -19,37 +19,37 @@
 //	calls    replies of that attempt so far, this record included
 //	cost     US dollars of those replies, and of summaries
 //	lost     calls of that attempt that may have been charged although no
-//	         answer is known; a call that is under way is one of them; absent
-//	         if 0
-//	spent    cost, plus what the lost calls count as; absent if equal to cost
+//	         answer is known, including a running call; absent if 0
+//	spent    cost, plus the estimated cost of the lost calls; absent if equal
+//	         to cost
 //	t        time, RFC 3339 with nanoseconds, UTC
 //	type     lower-case word; readers skip types that they do not know
 //	data     any JSON
 //	crc      CRC-32C (Castagnoli), 8 hex digits, of the line's bytes before
 //	         `,"crc"`
 //
-// So the last record alone has the state and the cost of the instance, and opening a
+// So the last record alone gives the state and the cost of the instance, and opening a
 // directory reads only the end of each journal. crc and v keep their place in every
 // version.
 //
 // # Records
 //
-// A record of type reply, for instance, has in data: {step, cost, usage, ...}. Members that
-// would say nothing are absent. Steps and the actions of a step are numbered from 1.
-// Bytes are base64, so that they are exact also where they are not UTF-8.
+// The data of a reply record, for instance, is {step, cost, usage, ...}. Empty members are
+// absent. Steps and the actions of a step are numbered from 1. Bytes are base64, so that
+// they are exact even if they are not UTF-8.
 //
 // An attempt begins and ends with these:
 //
 //	attempt     an attempt began. owner: the process, "host H, pid N, since
-//	            T". settings: what the attempt is made with, see below.
-//	            earlier: [{record, spent}] of the attempts before it
+//	            T". settings: see below. earlier: [{record, spent}] of the
+//	            attempts before it
 //	resume      the attempt, which had ended or broken off, is resumed. owner,
 //	            settings
 //	prediction  model_name_or_path, model_patch: valid if an end record with
 //	            its digest follows
 //	end         the attempt is over. record: the outcome, as info.batch of a
-//	            trajectory. spent: its cost and what its lost calls count as.
-//	            prediction_sha256: of model_name_or_path, a NUL byte and
+//	            trajectory. spent: its cost, plus the estimated cost of its lost
+//	            calls. prediction_sha256: of model_name_or_path, a NUL byte and
 //	            model_patch; absent without a prediction. notes:
 //	            {salvaged_patch, prediction_note, image_commit, traceback}, as
 //	            in info of a trajectory. earlier, as in attempt. A second end
@@ -57,15 +57,15 @@
 //	reset       the result is forgotten; the instance is unfinished again.
 //	            earlier
 //
-// settings has model, config, salvage, price and prompts as manifest.json has them; row is the
-// digest of the dataset's row, and version is batch's. Where they differ in something that
-// affects results, the instance has a new attempt in place of a resumed one.
+// settings has model, config, salvage, price and prompts as in manifest.json; row is the
+// digest of the dataset's row, and version is batch's. If a run's settings differ in something
+// that affects results, it begins a new attempt instead of resuming the old one.
 //
 // In between, it has these:
 //
-//	container   where the actions run from now on. container: its id. image,
-//	            image_id, digest: its image. base: the commit of the working
-//	            tree as the agent began. image_commit: {head, files, total,
+//	container   the container for the actions from now on. container: its id.
+//	            image, image_id, digest: its image. base: the commit of the
+//	            working tree as the agent began. image_commit: {head, files, total,
 //	            mismatch}, as in a trajectory. preamble: bytes that the shell
 //	            prints before each output, which are taken off. adopted: it is
 //	            the same container as before. replayed, differences: actions
@@ -80,45 +80,47 @@
 //	rewrite     parts of what is sent to the model were replaced, from the
 //	            request of step on. policy, refused, tokens_before,
 //	            tokens_after, edits: as in rewrites of a trajectory. summary:
-//	            digest of the call that wrote the summary in it
+//	            digest of the call that wrote its summary
 //	request     a paid call is about to be made. step; digest: of the messages
 //	            and tools; tokens: length by an estimate; reserved: dollars
 //	            that count as spent until it is known what the call cost
-//	reply       it was answered. step; cost: US dollars; priced: whether that
-//	            is known; usage: tokens, as in a trajectory; model: as the
-//	            provider names it; seconds: of the call; waited: the part for
-//	            rate limits and retries; limited: the part of that for rate
-//	            limits; message; finish_reason; response: the provider's
+//	reply       the call was answered. step; cost: US dollars; priced: whether
+//	            the cost is known; usage: tokens, as in a trajectory; model: as
+//	            the provider names it; seconds: of the call; waited: seconds of
+//	            it for rate limits and retries; limited: seconds for rate
+//	            limits alone; message; finish_reason; response: the provider's
 //	            answer; shared: see "Large data"
 //	summary_request, summary
 //	            a call in which the model writes the summary for the rewrite
-//	            that follows. It is paid, and is not a step. The first is as
-//	            request; the second has step, digest, and reply as above
+//	            that follows. It is paid, and is not a step. summary_request
+//	            has the data of request; summary has step, digest, and reply
+//	            as above
 //	try         another try of the call is about to be made. step, reserved
 //	unpaid      the last try failed, and was not charged. step
 //	lost        calls were not answered, and may have been charged. step;
-//	            calls: how many; cost: what they count as
+//	            calls: how many; cost: their estimated cost
 //	action      a command is about to run, or has run if it changes nothing.
 //	            step, action, command; tool: the tool's name, if there is no
 //	            command
-//	output      it ended. step, action; total: bytes that it wrote; exit_code:
-//	            -1 if it was killed at its time limit, then timed_out is true;
-//	            oom: true if the container had no memory left; note: what else
-//	            happened to the container, for the model; shown: what the
-//	            model read, if too few bytes are kept to make that again;
-//	            timeout: the limit in seconds; seconds; sha256: of the bytes
-//	            that the agent had; output: the bytes that are kept
+//	output      the command ended. step, action; total: bytes that it wrote;
+//	            exit_code: -1 if it was killed at its time limit, then
+//	            timed_out is true; oom: true if the container had no memory
+//	            left; note: what else happened to the container, for the
+//	            model; shown: the text that the model read, if too few bytes
+//	            are kept to derive it; timeout: the limit in seconds; seconds;
+//	            sha256: of the bytes that the agent had; output: the bytes that
+//	            are kept
 //	interrupt   the flow was interrupted; the messages follow. step; name:
 //	            FormatError, ExecutionTimeout, ..., or an exit status
 //	submission  submission: the bytes that the agent submitted; null: an
 //	            earlier one no longer applies
-//	salvage     patch: the bytes of the working tree's diff, of an attempt
-//	            that did not submit. It stands until the next one, over a
-//	            resume too; null as above
+//	salvage     patch: the bytes of the working tree's diff, if the attempt
+//	            did not submit. It is valid until the next one, also after a
+//	            resume; null as above
 //
 // An attempt is one turn of the agent, unless it has these records of a conversation:
 //
-//	session     what a person says of it. context: its id; status: when it was
+//	session     the session's properties. context: its id; status: when it was
 //	            saved; metadata: texts by name. A later one replaces it
 //	turn        a turn began. turn: from 1; words: the person's; metadata
 //	turn_end    the turn ended. turn; end: finished, max_iterations (a limit
@@ -126,7 +128,7 @@
 //	            or failed; status: an exit status; question; error
 //	retry       null: the open turn is tried again. As after a resume, what
 //	            was recorded after its last request is recorded again
-//	artifact    something that it has made. turn, name, media_type; data: the
+//	artifact    a result of the session. turn, name, media_type; data: the
 //	            bytes. One with the same name replaces it
 //	clear       null: the conversation and the artifacts so far are forgotten.
 //	            They stay in the journal for its readers
@@ -136,10 +138,10 @@
 // Large data is stored once. In a message's extra, raw_output may be {"step": n, "action": n},
 // which refers to the output record, and response may be {"step": n}, which refers to the
 // reply record; the trajectory has both in place of the references. The text of a reply is only
-// in its message: its response has "" for each string of 64 bytes or more that is also in the
-// message, and shared lists for each its offset in the response, and where its bytes begin and
-// end in the message. Messages that are appended after the reply use the same form, with
-// offsets in their list; reply is then the step of that reply.
+// in its message: each string of 64 bytes or more that is also in the message is "" in the
+// response, and shared lists its offset in the response, and where its bytes begin and end in
+// the message. Messages that are appended after the reply use the same form, with offsets in
+// their list; reply is then the step of the reply.
 //
 // A submitting output is kept up to 10 MiB; other outputs are cut to 1 MiB, the beginning
 // and the end. When an attempt's outputs reach 64 MiB, each further one is cut to 64 KiB. A

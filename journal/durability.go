@@ -4,8 +4,8 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Durability is what [Writer.Sync] promises, and so what a running attempt may lose in a
-// crash. The end of an attempt is synced at both levels.
+// Durability says what [Writer.Sync] promises, and so how much a running attempt may lose
+// in a crash. The end of an attempt is synced at both levels.
 type Durability string
 
 const (

@@ -38,8 +38,8 @@ type CommitData struct {
 	Mismatch string   `json:"mismatch,omitempty"` // why it is more than a set-up of the environment; empty if it is not
 }
 
-// DifferenceData is the result of an action that was executed again and did not do the
-// same as recorded. Output is base64 in JSON, and may be only the beginning.
+// DifferenceData is the result of an action that had another result when it was executed
+// again. Output is base64 in JSON, and may be only the beginning.
 type DifferenceData struct {
 	Step     int    `json:"step"`
 	Action   int    `json:"action"` // of that step, from 1
@@ -50,16 +50,16 @@ type DifferenceData struct {
 	TimedOut bool   `json:"timed_out,omitempty"`
 }
 
-// MessagesData holds messages as the trajectory has them, without what other records
-// already hold: in extra, raw_output may be {"step":n,"action":n}, which
-// refers to the action's output, and response may be {"step":n}, which refers to the
-// reply's response.
+// MessagesData holds messages as the trajectory has them, without the data of other
+// records: in extra, raw_output may be {"step":n,"action":n}, which refers to the action's
+// output, and response may be {"step":n}, which refers to the reply's response.
 type MessagesData struct {
 	Messages []json.RawMessage `json:"messages"`
 }
 
 // RewriteData replaces parts of the conversation that is sent to the model, from the
-// request of Step on. The trajectory's messages stay as they were; its info has this.
+// request of Step on. The trajectory's messages stay as they were; the rewrite is in its
+// info.
 type RewriteData struct {
 	Step    int    `json:"step"`
 	Policy  string `json:"policy"`
@@ -71,15 +71,15 @@ type RewriteData struct {
 }
 
 // Edit replaces the messages from index From up to, but not including, To. Indexes count
-// the messages that are sent: not those of the role exit, with which turns end.
+// only the messages that are sent: a message of the role exit, which ends a turn, is not.
 type Edit struct {
 	From     int               `json:"from"`
 	To       int               `json:"to"`
 	Messages []json.RawMessage `json:"messages"`
 }
 
-// UnmarshalJSON reads the data of a rewrite record. Those of old versions have one edit,
-// without a list.
+// UnmarshalJSON reads the data of a rewrite record. In old versions it has one edit in
+// place of a list.
 func (d *RewriteData) UnmarshalJSON(data []byte) error {
 	type fields RewriteData
 	var r struct {
@@ -101,8 +101,8 @@ type RequestData struct {
 	Digest string `json:"digest"`           // of the request's messages and tools
 	Tokens int64  `json:"tokens,omitempty"` // how long the request is by an estimate
 
-	// Reserved is what was reserved for the call, in US dollars. It counts as spent until
-	// the call is answered, or it is known that it was not charged.
+	// Reserved is the amount reserved for the call, in US dollars. It counts as spent until
+	// the call is answered, or is known not to have been charged.
 	Reserved float64 `json:"reserved,omitempty"`
 }
 
@@ -110,7 +110,7 @@ type RequestData struct {
 // or [UnpaidData].
 type TryData struct {
 	Step     int     `json:"step"`
-	Reserved float64 `json:"reserved,omitempty"` // as of RequestData
+	Reserved float64 `json:"reserved,omitempty"` // as in RequestData
 }
 
 // UnpaidData says that the last try of a step's call failed and was not charged.
@@ -118,18 +118,18 @@ type UnpaidData struct {
 	Step int `json:"step"`
 }
 
-// SummaryRequestData announces a call for a summary. Step is that of the next request.
+// SummaryRequestData announces a call for a summary. Step is the step of the next request.
 type SummaryRequestData = RequestData
 
-// SummaryData is the answer to the call for a summary with that digest.
+// SummaryData is the answer to a call for a summary, which Digest identifies.
 type SummaryData struct {
 	Step   int       `json:"step"`
 	Digest string    `json:"digest"`
 	Reply  ReplyData `json:"reply"`
 }
 
-// ReplyData is an answer that was paid for. The sum of Cost over all replies and summaries
-// in a directory is what it has spent.
+// ReplyData is a paid answer. A directory has spent the sum of Cost over its replies and
+// summaries.
 type ReplyData struct {
 	Step    int         `json:"step"`
 	Cost    float64     `json:"cost"` // US dollars
@@ -137,16 +137,16 @@ type ReplyData struct {
 	Model   string      `json:"model"` // id as the provider returned it
 	Seconds float64     `json:"seconds"`
 	Waited  float64     `json:"waited"`            // part of Seconds, for rate limits and retries
-	Limited *float64    `json:"limited,omitempty"` // part of Waited, for rate limits; nil of old versions, see RateLimited
+	Limited *float64    `json:"limited,omitempty"` // part of Waited, for rate limits; nil in old versions, see RateLimited
 
 	Message      json.RawMessage `json:"message"`
 	FinishReason string          `json:"finish_reason,omitempty"`
 	Priced       bool            `json:"priced"`             // whether Cost is known
-	Response     json.RawMessage `json:"response,omitempty"` // the provider's answer unchanged, or else the known parts
+	Response     json.RawMessage `json:"response,omitempty"` // the provider's answer unchanged, or only its known parts
 }
 
-// RateLimited is the part of Waited that was for rate limits. Versions that did not
-// record it counted all of Waited as that.
+// RateLimited is the part of Waited that was for rate limits. Versions that did not record
+// it counted all of Waited.
 func (r *ReplyData) RateLimited() float64 {
 	if r.Limited == nil {
 		return r.Waited
@@ -155,7 +155,7 @@ func (r *ReplyData) RateLimited() float64 {
 }
 
 // LostData describes calls that were not answered but may have been charged, the last try
-// included. Cost is what they count as, in US dollars.
+// included. Cost is their estimated cost, in US dollars.
 type LostData struct {
 	Step  int     `json:"step"`
 	Calls int     `json:"calls"`
@@ -170,14 +170,14 @@ type ActionData struct {
 	Tool    string `json:"tool,omitempty"` // the tool's name, if there is no command
 }
 
-// OutputData is what a command did.
+// OutputData is the result of a command.
 type OutputData struct {
 	Step   int `json:"step"`
 	Action int `json:"action"`
 	vocab.Output
 	Timeout float64 `json:"timeout,omitempty"` // the limit that applied, in seconds
 	Seconds float64 `json:"seconds"`
-	SHA256  string  `json:"sha256"` // of the bytes that the agent had, which may be more than those kept
+	SHA256  string  `json:"sha256"` // of the bytes that the agent had, which may be more than Kept
 
 	// Kept are the output's bytes, or their beginning and end: base64 in JSON, exact,
 	// and the last member. Output.Bytes is not written.

@@ -9,9 +9,9 @@ import (
 	"batch.example/batch/internal/atomicfile"
 )
 
-// File is where a journal's bytes are kept, if not in a file: see [OpenFile]. Its errors
-// are those of files, or faults. A [Writer] writes whole lines at the end of what it has
-// written, and again at the same place if that failed.
+// File stores a journal's bytes elsewhere than in a file: see [OpenFile]. Its errors are
+// like the errors of files, or faults. A [Writer] appends whole lines, and writes them
+// again at the same place if that failed.
 type File interface {
 	io.ReaderAt
 	io.WriterAt

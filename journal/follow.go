@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Follower reads an attempt's records while they are written, for a copy of what they say
-// that is kept elsewhere, such as the tables of a database. Use [NewFollower].
+// Follower reads an attempt's records while they are written, to keep a copy of their
+// content elsewhere, such as in the tables of a database. Use [NewFollower].
 type Follower struct {
 	b   builder
 	seq int64
@@ -52,11 +52,12 @@ func (f *Follower) Read(lines io.Reader, size int64, each func(*Record)) error {
 	}
 }
 
-// History is what was read so far, without a [Source]. It changes with the next Read.
+// History returns the history read so far, without a [Source]. It changes with the next
+// Read.
 func (f *Follower) History() *History { return f.b.h }
 
-// Forget drops the content of the messages and of the artifacts that were read so far. Their
-// number in the History stays.
+// Forget drops the content of the messages and artifacts that were read so far. The History
+// still counts them.
 func (f *Follower) Forget() {
 	h := f.b.h
 	clear(h.Messages)

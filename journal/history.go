@@ -42,15 +42,15 @@ type History struct {
 	ImageID string // of the container that the recorded actions ran in last
 
 	// Messages is the conversation up to the last request, as the trajectory has it.
-	// What came after it follows from the last step.
+	// Everything after it follows from the last step.
 	Messages     []json.RawMessage
 	Later        []json.RawMessage // messages after the last request
 	FormatErrors int               // in a row, up to the last request
 
 	sent []json.RawMessage // the conversation of the last request, if a rewrite changed it
 
-	Rewrites  []Rewrite // of what was sent to the model, in order
-	Summaries []Summary // that were written for it, in order
+	Rewrites  []Rewrite // of the conversation sent to the model, in order
+	Summaries []Summary // written for a rewrite, in order
 
 	Steps       []Step        // every request, in order
 	Differences int           // outputs that differed when their actions ran again
@@ -59,13 +59,13 @@ type History struct {
 
 	Pull, Start, Prepare, Replay float64 // seconds until its containers were ready, in total
 
-	// Of a session; a batch run's attempt has none of these.
+	// Only a session has these, not the attempt of a batch run.
 	Session   *SessionData
 	Turns     []Turn
 	Artifacts []Artifact
 	Cleared   int // times that the conversation was forgotten
 
-	closed int // steps that nothing is left to do of, since a turn has ended after them
+	closed int // finished steps: a turn has ended after them
 	first  int // the first turn since the conversation was forgotten
 
 	open    func() (io.ReaderAt, io.Closer, error) // the journal
@@ -73,8 +73,7 @@ type History struct {
 	replies map[int]span // by step
 }
 
-// Conversation returns what was sent to the model with the last request: Messages, with
-// rewrites applied.
+// Conversation returns the messages of the last request: Messages, with rewrites applied.
 func (h *History) Conversation() []json.RawMessage {
 	if h.sent != nil {
 		return h.sent
@@ -88,8 +87,8 @@ func (h *History) Release() {
 	h.Messages, h.Later, h.sent, h.Rewrites, h.Summaries, h.Steps = nil, nil, nil, nil, nil, nil
 }
 
-// Rewrite is a change of what is sent to the model. It took place when the conversation,
-// as the trajectory has it, had At messages.
+// Rewrite is a change of the conversation that is sent to the model. It took place when the
+// trajectory had At messages.
 type Rewrite struct {
 	At int
 	RewriteData
@@ -98,11 +97,10 @@ type Rewrite struct {
 // Summary is an answered call for a summary.
 type Summary struct {
 	SummaryData
-	Open bool // it was neither sent with a request yet, nor was the step answered without it
+	Open bool // not used yet: neither sent with a request, nor was the step answered without it
 }
 
-// SummaryOf returns the answer to the call for a summary with a digest; nil if there is
-// none.
+// SummaryOf returns the summary whose call has the digest; nil if there is none.
 func (h *History) SummaryOf(digest string) *ReplyData {
 	for i := range h.Summaries {
 		if h.Summaries[i].Digest == digest {
@@ -180,11 +178,11 @@ type OutputRef struct {
 type Step struct {
 	Number int // of the reply, from 1; a request without a reply has the same number as the next one
 	Digest string
-	Tokens int64 // of the request, by an estimate; 0 of old versions
+	Tokens int64 // of the request, by an estimate; 0 in old versions
 	Asked  time.Time
 
 	Reply   *ReplyData // nil: no answer is known
-	Actions []Action   // those that were started
+	Actions []Action   // started ones
 }
 
 // Action is a command that was started.
@@ -218,8 +216,7 @@ func (h *History) Output(step, action int) ([]byte, error) {
 	return out, err
 }
 
-// Last returns the last step if it has a reply, so no request follows the reply, and its
-// turn has not ended; else nil.
+// Last returns the last step if it has a reply and its turn has not ended; otherwise nil.
 func (h *History) Last() *Step {
 	if n := len(h.Steps); n > h.closed && h.Steps[n-1].Reply != nil {
 		return &h.Steps[n-1]
@@ -318,7 +315,7 @@ type builder struct {
 	lastReply lastReply
 	before    Record // the record before, without its data; zero while the clock is stopped
 	ready     bool   // there is a container to run actions in
-	format    int    // format errors in a row, including those after the last request
+	format    int    // format errors in a row, also after the last request
 
 	pending int // rewrites at the end of h.Rewrites that no request follows
 }
@@ -464,7 +461,7 @@ func (b *builder) commit() error {
 	return nil
 }
 
-// closeSummaries marks the summaries with such a digest as used, or not needed any more.
+// closeSummaries marks the summaries with matching digests as used, or not needed any more.
 func (b *builder) closeSummaries(are func(digest string) bool) {
 	for i := range b.h.Summaries {
 		if s := &b.h.Summaries[i]; are(s.Digest) {
@@ -473,8 +470,8 @@ func (b *builder) closeSummaries(are func(digest string) bool) {
 	}
 }
 
-// apply returns messages with edits applied, whose indexes count what is sent to a model:
-// not the messages with which turns have ended.
+// apply returns messages with edits applied. The edits' indexes skip exit messages, which
+// are not sent to a model.
 func apply(edits []Edit, messages []json.RawMessage) (sent []json.RawMessage, err error) {
 	var places []int
 	for i, m := range messages {
@@ -513,10 +510,10 @@ func (b *builder) again() {
 	b.format = b.h.FormatErrors
 }
 
-// clock adds the time since the record before, which is working time: model calls and
-// commands. It is stopped while nothing is worked on: until the attempt, or its resume,
-// has its container, except for calls, which may be made before that; during a call that
-// got no answer; and while an answered call waited for a rate limit or a retry.
+// clock adds the time since the record before to the working time: model calls and
+// commands. The clock is stopped until the attempt, or its resume, has its container,
+// except for calls, which may be made earlier; during a call that got no answer; and while
+// an answered call waited for a rate limit or a retry.
 func (b *builder) clock(r *Record) {
 	switch r.Type {
 	case TypeTry, TypeUnpaid, TypeLost: // they come between a request and its reply

@@ -64,7 +64,7 @@ func (r *reader) next() (line, error) {
 	return l, nil
 }
 
-// record reads a whole line's record, which must follow the one that was read before.
+// record decodes a whole line, whose record must follow the previous one.
 func (r *reader) record(l *line) (Record, error) {
 	rec, err := decodeRecord(l.text)
 	if err != nil {

@@ -25,11 +25,11 @@ type Log struct {
 
 	mu    sync.Mutex
 	tail  Tail
-	dirty bool // what follows the tail may be of an Add that failed
+	dirty bool // a failed Add may have left bytes after the tail
 	ended bool
 }
 
-// LogOptions are how a [Log] is opened; the zero value works.
+// LogOptions are the options of [OpenLog]; the zero value works.
 type LogOptions struct {
 	Files  atomicfile.Files // asked before every write and fsync
 	Public bool             // the file holds no secrets: see [Options]
@@ -45,10 +45,10 @@ type Entry struct {
 	Data any    // marshaled to JSON
 }
 
-// OpenLog opens the log at path, which the caller owns, and calls take with each record that it
-// has. It creates the file, so that one that cannot be written is known before the work. What a crash
-// left of the last record is cut off. A file without a whole record may be another program's: it
-// is moved aside.
+// OpenLog opens the log at path, which the caller owns, and calls take with each of its records. It
+// creates the file, so that a caller learns before its work if the file cannot be written. A last
+// record that a crash left incomplete is cut off. A file without a whole record may be another
+// program's: it is moved aside.
 func OpenLog(path string, o LogOptions, take func(Record, Place) error) (*Log, error) {
 	l := &Log{path: path, o: o}
 	if err := ReadLog(path, o.Hint, take); err != nil {
@@ -64,7 +64,7 @@ func OpenLog(path string, o LogOptions, take func(Record, Place) error) (*Log, e
 	return l, w.Close()
 }
 
-// recover removes what follows the last whole record.
+// recover removes everything after the last whole record.
 func (l *Log) recover() (err error) {
 	if l.tail, err = ReadTail(l.path); err != nil || l.tail.Torn == 0 {
 		return err
@@ -85,8 +85,8 @@ func (l *Log) open() (*Writer, error) {
 	return Open(l.path, l.tail, Options{Files: l.o.Files, Public: l.o.Public, Spend: func(_, _ float64) {}})
 }
 
-// ReadLog calls take with each record of the log at path, without changing it; there are none if
-// there is no file. A damaged line before whole records is an error, as for [Scan], with the hint.
+// ReadLog calls take with each record of the log at path, without changing it. A missing file
+// has no records. A damaged line before whole records is an error, as for [Scan].
 func ReadLog(path, hint string, take func(Record, Place) error) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +107,7 @@ func ReadLog(path, hint string, take func(Record, Place) error) error {
 	}
 }
 
-// Decode returns the data of a record as a T, which a record of the type is expected to have.
+// Decode returns the data of a record as a T.
 func Decode[T any](r Record) (v T, err error) {
 	if err := json.Unmarshal(r.Data, &v); err != nil {
 		return v, fault.New(fault.Instance, fmt.Sprintf("line %d is not a record of type %s", r.Seq, r.Type), err)
@@ -115,7 +115,7 @@ func Decode[T any](r Record) (v T, err error) {
 	return v, nil
 }
 
-// Recovered says in words what a crash had left and OpenLog removed.
+// Recovered describes what OpenLog removed after a crash, one text for each removal.
 func (l *Log) Recovered() []string { return slices.Clone(l.notes) }
 
 // Empty reports whether the log has no record.
@@ -165,8 +165,8 @@ func (l *Log) Add(list ...Entry) (places []Place, err error) {
 	return places, nil
 }
 
-// there refuses a file that is not what this process has left: to write at the old place would
-// fill the gap with zeros, and nothing could read the file any more.
+// there refuses a file that is shorter than this process left it: writing at the old place
+// would fill a gap with zeros, and nothing could read the file any more.
 func (l *Log) there() error {
 	if l.tail.End == 0 {
 		return nil

@@ -34,8 +34,8 @@ func openLog(t *testing.T, dir, spec string) (l *journal.Log, words []string, er
 
 func word(text string) journal.Entry { return journal.Entry{Type: "word", Data: text} }
 
-// An addition of several records that failed at any point is replaced by the next one, whatever
-// it left in the file.
+// If adding several records fails at any point, the next Add replaces whatever that left in the
+// file.
 func TestAnAdditionThatFailedIsReplaced(t *testing.T) {
 	for n := 1; ; n++ {
 		dir := t.TempDir()
@@ -93,7 +93,7 @@ func TestAClosedLogTakesNoRecord(t *testing.T) {
 	}
 }
 
-// Many additions at once are each whole, and a record's place is its own.
+// Concurrent additions are not mixed, and each record has its own place.
 func TestAdditionsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	l, _, err := openLog(t, dir, "")
@@ -127,8 +127,8 @@ func TestAdditionsAtOnce(t *testing.T) {
 	}
 }
 
-// A log that cannot be written is known before the work, and another program sees that the work
-// began.
+// OpenLog fails if the log cannot be written, before any work; and another program sees that
+// the work began.
 func TestOpeningALogCreatesIt(t *testing.T) {
 	dir := t.TempDir()
 	if _, _, err := openLog(t, dir, ""); err != nil {

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/journal"
 )
 
-// bill is what the last record of a journal says.
+// bill returns the counts and costs in the last record of a journal.
 func bill(t *testing.T, path string) string {
 	t.Helper()
 	tail, err := journal.ReadTail(path)
@@ -21,7 +21,7 @@ func bill(t *testing.T, path string) string {
 	return fmt.Sprint(r.Calls, " for ", r.Cost, ", ", r.Lost, " for ", r.Held(), ", ", r.SpentSoFar())
 }
 
-// Each prefix of a journal is what a crash may leave.
+// A crash may leave any prefix of a journal.
 func TestACallCountsFromItsRequestOn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	var spent, held float64
@@ -80,11 +80,11 @@ func TestACallCountsFromItsRequestOn(t *testing.T) {
 		}
 	}
 	if spent != 7.75 || held != 4.5 {
-		t.Errorf("counted $%v, of which $%v are of calls of unknown cost; want 7.75, 4.5", spent, held)
+		t.Errorf("counted $%v, $%v for calls of unknown cost; want 7.75, 4.5", spent, held)
 	}
 }
 
-// Versions that did not count calls under way wrote what they had reserved for them.
+// Versions that did not count running calls wrote the amount reserved for them.
 func TestACallUnderWayOfAnOldVersionCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	line := `{"v":2,"seq":1,"attempt":1,"start":0,"calls":3,"cost":0.25,"spent":0.75,"t":"2026-01-02T03:04:05Z",` +

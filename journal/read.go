@@ -12,9 +12,8 @@ import (
 	"batch.example/batch/internal/inject"
 )
 
-// Read returns the records of the journal at path, and the length in bytes of a torn
-// tail: the part of records after the last whole one that a crash left before they were
-// synced. See [Scan] for damage elsewhere.
+// Read returns the records of the journal at path, and the length in bytes of a torn tail:
+// what a crash left after the last whole record. See [Scan] for damage elsewhere.
 func Read(path string) (records []Record, torn int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -115,8 +114,8 @@ func lastIn(r *reader, within bool) (t Tail, err error) {
 	return t, err
 }
 
-// countOpen counts the call that r announces as lost. Versions that did not count calls that
-// are under way wrote what they had reserved for them.
+// countOpen counts the call that r announces as lost. Versions that did not count running
+// calls wrote the amount reserved for them.
 func (r *Record) countOpen() {
 	var d RequestData
 	if r.Lost > 0 || r.Type != TypeRequest && r.Type != TypeSummaryRequest || json.Unmarshal(r.Data, &d) != nil || d.Reserved <= 0 {
@@ -125,7 +124,7 @@ func (r *Record) countOpen() {
 	r.Lost, r.Spent = 1, r.SpentSoFar()+d.Reserved
 }
 
-// Cut removes the torn tail of the journal at path, whose end is t.
+// Cut removes the torn tail of the journal at path. t is the journal's end.
 func (t Tail) Cut(path string, plan *inject.Plan) error {
 	err := plan.At("journal.cut")
 	if err == nil {
@@ -134,7 +133,7 @@ func (t Tail) Cut(path string, plan *inject.Plan) error {
 	return atomicfile.Fault("truncating a torn journal", err)
 }
 
-// RecordAt reads the record whose line begins at offset.
+// RecordAt reads the record at offset, where its line begins.
 func RecordAt(journal io.ReaderAt, offset, size int64) (Record, error) {
 	r := part(journal, offset, size)
 	l, err := r.next()

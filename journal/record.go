@@ -16,14 +16,14 @@ import (
 	"batch.example/batch/fault"
 )
 
-// version is the newest version of the records that this package writes. It reads older ones
-// too: in version 1 a reply's text was in its message, in its response, and again in the
-// messages after it. Until version 2 a rewrite had one edit, and there were no summaries.
-// Until version 3 an attempt had one turn.
+// version is the newest version of the records that this package writes. It also reads older
+// ones: in version 1 a reply's text was in its message, in its response, and again in the
+// messages after it. Up to version 2 a rewrite had one edit, and there were no summaries. Up
+// to version 3 an attempt had one turn.
 const version = 4
 
-// versionOf is the oldest version whose readers understand a record of this type as it is
-// written now, so that they refuse no others.
+// versionOf returns the oldest version whose readers understand records of this type as
+// they are written now. Older readers then refuse only the records that they cannot read.
 func versionOf(typ string) int {
 	switch typ {
 	case TypeSession, TypeTurn, TypeTurnEnd, TypeRetry, TypeArtifact, TypeClear:
@@ -34,10 +34,10 @@ func versionOf(typ string) int {
 	return 2
 }
 
-// Types of journal records. Package results writes and reads those of the
-// first group; package solver writes the others, and package session those of a session. The
-// package comment describes their data; in Go, its type is named after the record, such as
-// [ReplyData]. [Writer] reads only costs and the texts of a reply, [ReadHistory] all. A reader skips types that it does not know.
+// Types of journal records. Package results writes and reads the first group, package solver writes
+// the others, and package session the records of a session. The package comment describes their data,
+// which has Go types such as [ReplyData]. [Writer] reads only costs and the texts of a reply,
+// [ReadHistory] everything. A reader skips types that it does not know.
 const (
 	TypeAttempt    = "attempt"    // an attempt began
 	TypePrediction = "prediction" // the prediction that the next end record commits
@@ -65,8 +65,8 @@ const (
 	TypeSubmission = "submission" // what the agent submitted
 	TypeSalvage    = "salvage"    // the working tree's diff, if it did not submit
 
-	// Of a session: an attempt whose agent is spoken to more than once.
-	TypeSession  = "session"  // what a person says of the session
+	// Records of a session, an attempt in which a person talks with the agent.
+	TypeSession  = "session"  // the session's id, status and metadata
 	TypeTurn     = "turn"     // a turn began
 	TypeTurnEnd  = "turn_end" // the turn ended
 	TypeRetry    = "retry"    // a turn that failed is tried again, from its last request or reply
@@ -84,8 +84,8 @@ type Record struct {
 	Cost    float64 `json:"cost"`    // US dollars of those replies, and of summaries
 
 	// Lost is how many calls of the attempt may have been charged although no answer is known,
-	// the one that is under way included. Spent is Cost plus what they count as, in US
-	// dollars; 0 if that equals Cost.
+	// including a running call. Spent is Cost plus their estimated cost, in US dollars; 0 if
+	// it equals Cost.
 	Lost  int     `json:"lost,omitempty"`
 	Spent float64 `json:"spent,omitempty"`
 
@@ -94,10 +94,10 @@ type Record struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// SpentSoFar is what the attempt has spent up to this record, in US dollars.
+// SpentSoFar returns how much the attempt has spent up to this record, in US dollars.
 func (r *Record) SpentSoFar() float64 { return max(r.Cost, r.Spent) }
 
-// Held is what the lost calls up to this record count as, in US dollars.
+// Held returns the estimated cost of the lost calls up to this record, in US dollars.
 func (r *Record) Held() float64 { return Difference(r.SpentSoFar(), r.Cost) }
 
 // Difference is a - b without the rounding error of a sum of costs.
@@ -201,8 +201,8 @@ func decodeRecord(line []byte) (r Record, err error) {
 	return r, nil
 }
 
-// readHead reads a line up to its data, as appendHead writes it; false if anything in it is
-// written otherwise. A parser of all JSON takes several times as long, for each record.
+// readHead reads a line up to its data; false if it differs in form from what appendHead
+// writes. A general JSON parser takes several times as long, for each record.
 func readHead(head string) (r Record, ok bool) {
 	h := headReader{head, true}
 	h.take(`{"v":`)

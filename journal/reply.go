@@ -22,7 +22,7 @@ type replyRecord struct {
 	Shared [][3]int `json:"shared,omitempty"`
 }
 
-// packed returns d with the texts that its message and its response share stored once.
+// packed returns d with each text that is in both its message and its response stored once.
 func (d ReplyData) packed() (replyRecord, error) {
 	var err error
 	if d.Message, err = compactRaw(d.Message); err == nil {
@@ -129,8 +129,8 @@ func compactRaw(text json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// isCompact reports whether a JSON text is on one line and in UTF-8, as nearly all are. Whether it
-// is JSON at all is checked when it is encoded as a part of a record.
+// isCompact reports whether a JSON text is on one line and in UTF-8, as nearly all are. Encoding
+// it as a part of a record checks that it is JSON at all.
 func isCompact(text []byte) bool {
 	quoted := false
 	for i := 0; i < len(text); i++ {
@@ -146,7 +146,7 @@ func isCompact(text []byte) bool {
 	return utf8.Valid(text)
 }
 
-// lastReply is the last recorded reply, whose texts are not repeated in messages records.
+// lastReply is the last recorded reply. Messages records do not repeat its texts.
 type lastReply struct {
 	step    int
 	message []byte

@@ -30,7 +30,7 @@ func writer(t testing.TB, path string) *journal.Writer {
 	return w
 }
 
-// tell appends records: type and data in turn.
+// tell appends records, given as alternating types and data.
 func tell(t testing.TB, w *journal.Writer, records ...any) {
 	t.Helper()
 	for i := 0; i < len(records); i += 2 {
@@ -218,7 +218,7 @@ func TestWhatIsNotJSONIsNotRecorded(t *testing.T) {
 	}
 }
 
-// Any answer of a provider is read as it was written.
+// Any answer of a provider survives a round trip.
 func FuzzReplyRoundTrip(f *testing.F) {
 	long := strings.Repeat("x", 70)
 	for _, seed := range [][2]string{

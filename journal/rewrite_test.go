@@ -155,8 +155,8 @@ func TestASummaryIsPaidAndNotAStep(t *testing.T) {
 	}
 }
 
-// A rewrite record is read as it was written, and whatever else stands in it is refused or
-// read, without a panic.
+// A rewrite record survives a round trip, and any other data is refused or read, without a
+// panic.
 func FuzzRewriteData(f *testing.F) {
 	for _, seed := range []string{
 		`{"step":2,"policy":"drop","tokens_before":9,"tokens_after":4,"edits":[{"from":1,"to":2,"messages":["x"]}]}`,
@@ -179,7 +179,7 @@ func FuzzRewriteData(f *testing.F) {
 	})
 }
 
-// A version that reads less refuses these records, and only these.
+// An older version refuses the records that it cannot read, and only these.
 func TestRecordsHaveTheVersionThatUnderstandsThem(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	w := writer(t, path)

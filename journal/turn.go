@@ -9,14 +9,14 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// SessionData is what other records do not say of a session. A later one replaces it.
+// SessionData has a session's id, status and metadata. A later one replaces it.
 type SessionData struct {
 	Context  string            `json:"context,omitempty"` // its id
 	Status   string            `json:"status,omitempty"`  // when it was saved
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// TurnData begins a turn with a person's words. It never holds who the person is, nor any
+// TurnData begins a turn with a person's words. It never names the person, and has no
 // credentials.
 type TurnData struct {
 	Turn     int               `json:"turn"` // from 1
@@ -33,8 +33,8 @@ type TurnEndData struct {
 	Error    string       `json:"error,omitempty"`
 }
 
-// decided reports whether the agent has ended the turn because of what it knew: no step is
-// left unfinished. To do it again from its last reply would end it again.
+// decided reports whether the agent itself ended the turn, with no step left unfinished.
+// Repeating the turn from its last reply would end it again.
 func (d *TurnEndData) decided() bool {
 	switch d.Status {
 	case vocab.StatusRepeatedFormatError, vocab.StatusContentPolicyViolation, vocab.StatusContextWindowExceeded, vocab.StatusEnvironmentDestroyed:
@@ -55,7 +55,7 @@ const (
 	TurnFailed        TurnEnd = "failed"         // what it did is kept, and it can be tried again
 )
 
-// EndOf says how a turn ends whose run ended with a status.
+// EndOf returns how a turn ends if the agent's run ended with a status.
 func EndOf(s vocab.Status) TurnEnd {
 	switch s {
 	case vocab.StatusSubmitted, vocab.StatusAnswered:
@@ -69,7 +69,7 @@ func EndOf(s vocab.Status) TurnEnd {
 	}
 }
 
-// ArtifactData is something that a session has made. One with the same name replaces it.
+// ArtifactData is a result of a session. A later one with the same name replaces it.
 type ArtifactData struct {
 	Turn      int    `json:"turn"`
 	Name      string `json:"name"`
@@ -86,13 +86,13 @@ type Turn struct {
 	Asked bool         // a request was made in it, with its words in the conversation
 	From  int          // index of its first message in the conversation
 
-	forgotten bool // the conversation was, since it began
-	said      bool // its words are in the conversation, with those of the turns before
+	forgotten bool // the conversation was forgotten after it began
+	said      bool // its words and all earlier ones are in the conversation
 
 	// What the attempt had used before the turn.
 	Calls    int
 	Cost     float64 // US dollars
-	Unpriced int     // replies, and summaries, whose cost is not known and not in Cost
+	Unpriced int     // replies and summaries of unknown cost, which Cost does not include
 	Elapsed  time.Duration
 }
 
@@ -100,7 +100,7 @@ type Turn struct {
 // its conversation was not forgotten.
 func (t *Turn) Open() bool { return !t.forgotten && (t.End == nil || t.End.End == TurnFailed) }
 
-// Task is what the person said first, since the conversation was last forgotten.
+// Task returns the person's first words since the conversation was last forgotten.
 func (h *History) Task() string {
 	if h.first >= len(h.Turns) {
 		return ""
@@ -108,9 +108,9 @@ func (h *History) Task() string {
 	return h.Turns[h.first].Words
 }
 
-// Unsaid is what the person has said since the conversation was begun that is not in it yet,
-// in words of turns that failed or were interrupted before their first request: the texts
-// with a blank line between them. The task is not among them.
+// Unsaid returns the person's words that are not in the conversation yet, because their
+// turns failed or were interrupted before their first request. Blank lines separate them.
+// The task is not among them.
 func (h *History) Unsaid() string {
 	from := len(h.Turns)
 	for from > h.first+1 && !h.Turns[from-1].said {
@@ -125,8 +125,8 @@ func (h *History) Unsaid() string {
 	return strings.Join(words, "\n\n")
 }
 
-// Tokens is the estimated length of the request that Conversation was sent with; 0 if that
-// is not known, or a turn's end has added to it since.
+// Tokens returns the estimated length of the last request, which had Conversation; 0 if it
+// is unknown, or a turn has ended since.
 func (h *History) Tokens() int64 {
 	if n := len(h.Steps); n > h.closed {
 		return h.Steps[n-1].Tokens
@@ -188,7 +188,7 @@ func (b *builder) turn(r *Record) error {
 	return nil
 }
 
-// unpriced counts the answers so far whose cost is not known.
+// unpriced counts the answers of unknown cost so far.
 func (h *History) unpriced() (n int) {
 	for _, s := range h.Steps {
 		if s.Reply != nil && !s.Reply.Priced {
@@ -208,7 +208,7 @@ func (b *builder) endTurn(r *Record) error {
 	if t == nil {
 		return errors.New("there is no turn before it")
 	}
-	b.before = Record{} // nobody works until the next turn
+	b.before = Record{} // no work is done until the next turn
 	t.End, t.Ended = &TurnEndData{}, r.Time
 	if err := json.Unmarshal(r.Data, t.End); err != nil || t.Open() && !t.End.decided() {
 		return err

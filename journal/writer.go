@@ -23,7 +23,7 @@ const (
 	publicMode    = 0o644
 )
 
-// Options are how a journal is opened for writing; Spend is needed.
+// Options say how a journal is opened for writing; only Spend is required.
 type Options struct {
 	Durability Durability       // empty: Power
 	Files      atomicfile.Files // asked before every write and fsync
@@ -39,7 +39,7 @@ func (o Options) mode() fs.FileMode {
 }
 
 // Spend is called with the US dollars that were spent since the last time, and how many of
-// them are of calls without an answer. Both may be negative, when such a call has ended.
+// them are for calls without an answer. Both may be negative, when such a call has ended.
 type Spend func(dollars, held float64)
 
 // Writer appends to the history of one instance. Methods are safe for concurrent use.
@@ -55,15 +55,15 @@ type Writer struct {
 	lastReply lastReply
 	ended     bool  // Finish has closed the attempt
 	broken    error // a sync failed: the file's content is no longer known
-	failed    error // what the last write or sync failed with, which its caller was given
+	failed    error // the error of the last write or sync, which its caller has received
 	spend     Spend
 
-	held   float64 // what calls without an answer count as, in US dollars
+	held   float64 // estimated cost of calls without an answer, in US dollars
 	open   bool    // a call is under way
 	before struct {
 		lost int
 		held float64
-	} // as it is if that call costs nothing
+	} // the state if that call costs nothing
 }
 
 // Open opens the file at path for appending after tail, which [ReadTail] returned for it,
@@ -141,8 +141,8 @@ func (j *Writer) encode(v any) (data, output []byte, reply *lastReply, err error
 	return data, output, reply, err
 }
 
-// append adds a record whose data is JSON without a newline; see appendRecord for
-// output. j.mu is held.
+// append adds a record. Its data is JSON without a newline; see appendRecord for output.
+// j.mu is held.
 func (j *Writer) append(typ string, data, output []byte) error {
 	if !validType(typ) {
 		return fault.Newf(fault.Bug, "appending to %s: record type %q is not a lower-case word", j.path, typ)
@@ -202,7 +202,7 @@ func (j *Writer) answered(r *Record, priced gjson.Result) {
 	j.open = false
 }
 
-// settle takes back what the call under way counts as.
+// settle takes back the estimated cost of the running call.
 func (j *Writer) settle(r *Record) {
 	if j.open {
 		j.open, r.Lost, j.held = false, j.before.lost, j.before.held
@@ -228,9 +228,9 @@ func (j *Writer) Begin(n int, v any) error {
 	return j.append(TypeAttempt, data, nil)
 }
 
-// Resume appends the record with which an ended attempt continues. spent is what the
-// attempt has cost, which may be more than its replies; last is the reply to the last
-// request, or nil.
+// Resume appends the record with which an ended attempt continues. spent is the cost of the
+// attempt, which may exceed the cost of its replies; last is the reply to the last request,
+// or nil.
 func (j *Writer) Resume(v any, spent float64, last *ReplyData) error {
 	data, err := python.Compact(v)
 	if err != nil {
@@ -310,7 +310,7 @@ func (j *Writer) syncFile() error {
 }
 
 // write hands the pending lines to the system. As long as that fails, it returns the first
-// failure of the kind, so that callers who meet several can see that they are one.
+// failure of the kind, so that callers can see that several failures are one.
 func (j *Writer) write() error {
 	if j.broken != nil {
 		return j.broken

@@ -44,9 +44,9 @@ func TestCloseReturnsOnlyAFailureThatNobodyWasGiven(t *testing.T) {
 		"a full disk that Append met": {"journal.write:1+=ENOSPC", func(w *journal.Writer) error {
 			return w.Append("note", make([]byte, 1<<20))
 		}, false},
-		"a failed fsync":              {"journal.sync:1=EIO", (*journal.Writer).Sync, false},
-		"space that was free again":   {"journal.write:1=ENOSPC", (*journal.Writer).Flush, false},
-		"a full disk that nobody met": {"journal.write:1+=ENOSPC", nil, true},
+		"a failed fsync":            {"journal.sync:1=EIO", (*journal.Writer).Sync, false},
+		"space that was free again": {"journal.write:1=ENOSPC", (*journal.Writer).Flush, false},
+		"a full disk before Close":  {"journal.write:1+=ENOSPC", nil, true},
 		"one after space was free again": {"journal.write:1=ENOSPC,journal.write:3=EIO", func(w *journal.Writer) error {
 			err := w.Flush()
 			return errors.Join(err, w.Flush(), w.Append("note", 2))
@@ -63,7 +63,7 @@ func TestCloseReturnsOnlyAFailureThatNobodyWasGiven(t *testing.T) {
 	}
 }
 
-// So that the callers of several methods see that it is one failure.
+// Callers of several methods can then see that it is one failure.
 func TestAFailureThatLastsIsOneError(t *testing.T) {
 	w := injected(t, "journal.write:1+=ENOSPC")
 	note(t, w)
