@@ -33,7 +33,7 @@
 // Within a run, a transient fault is tried twice more, after a pause; the others are not.
 // --retry KIND=N changes that for transient, instance, bug, unknown and expired, and also
 // takes an outcome or an exit status. While the Docker engine does not answer, instances wait
-// for it, and that is not counted.
+// for it; such a wait is not counted as a retry.
 package fault
 
 import (
@@ -44,7 +44,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Kind says whose fault a failure is, and so what may be done about it.
+// Kind says who is to blame for a failure, and so what may be done about it.
 type Kind int
 
 const (
@@ -119,7 +119,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New returns a fault whose text is op with the cause err, which may be nil.
+// New returns a fault with the text op and the cause err, which may be nil.
 func New(kind Kind, op string, err error) *Error {
 	return &Error{Op: op, Kind: kind, Err: err}
 }
@@ -136,7 +136,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 }
 
 // KindOf returns the kind of the outermost fault in err's chain that has one.
-// Cancellation and nil have kind Unknown; [Canceled] detects the former.
+// Cancellation and nil have kind Unknown; [Canceled] detects cancellation.
 func KindOf(err error) Kind {
 	for err != nil {
 		e, ok := errors.AsType[*Error](err)

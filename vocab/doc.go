@@ -15,7 +15,7 @@
 //	Submitted               submitted, or empty where the patch is empty: the
 //	                        agent submitted
 //	LimitsExceeded          limit: agent.step_limit or agent.cost_limit, or with
-//	                        a cost limit a reply whose price is not known
+//	                        a cost limit a reply of unknown price
 //	TimeExceeded            limit: the attempt worked as long as it may
 //	ContextWindowExceeded   limit: the model does not accept such a long
 //	                        conversation
@@ -25,8 +25,8 @@
 //	                        content
 //	EnvironmentDestroyed    failed: the agent's commands made its container
 //	                        unusable
-//	Answered                failed: an answer that calls no tool, where
-//	                        agent.finish_without_calls lets that end an attempt
+//	Answered                failed: an answer that calls no tool, if
+//	                        agent.finish_without_calls lets it end an attempt
 //	InputRequired           failed: the model asked a person (agent.ask)
 //	Ended                   failed: a person ended a conversation that had no
 //	                        result
@@ -50,7 +50,7 @@
 //
 // Within an attempt, and not at its end, a message of a trajectory may have the
 // interrupt_type FormatError (a reply without a valid command), ExecutionTimeout (a
-// command took too long) or ModelError (a call failed, and the model is shown that:
+// command took too long) or ModelError (a call failed, and the model is shown the error:
 // agent.model_errors). The attempt continues after them.
 //
 // Folders of other tools may also have ContextWindowExceededError (limit) and
@@ -60,7 +60,7 @@
 // # Verdicts
 //
 // The verdict says how the grading of a prediction ended. Files have the word, tables the
-// words in parentheses. The first five count in rates:
+// text in parentheses. The first five count in rates:
 //
 //	resolved        all tests of the row pass
 //	unresolved      some do not, or they could not be run on this code
@@ -70,6 +70,6 @@
 //	infrastructure  the engine, the image or the machine failed
 //	ungradeable     the row or the log lacks what a verdict needs
 //
-// The last two say nothing about the model. They count in no rate, which shows how many are
-// missing, and the next batch grade tries again.
+// The last two say nothing about the model. They count in no rate; each rate shows how many
+// are missing, and the next batch grade tries again.
 package vocab

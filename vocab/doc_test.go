@@ -35,7 +35,7 @@ func constants(t *testing.T, file, typ string) (values []string) {
 	return values
 }
 
-// The package comment and that of package fault are a page for users.
+// The package comments of vocab and fault are a page for users.
 func TestThePageNamesEveryConstant(t *testing.T) {
 	page, err := os.ReadFile("../docs/statuses.md")
 	if err != nil {

@@ -21,22 +21,22 @@ type Output struct {
 	// the command because the container ran out of memory.
 	OOM bool `json:"oom,omitempty"`
 
-	// Shown is the text that the model saw, when the output was read from a journal
-	// that keeps only part of the bytes; else empty.
+	// Shown is the text that the model saw, if the output was read from a journal that
+	// keeps only part of the bytes; otherwise empty.
 	Shown string `json:"shown,omitempty"`
 
 	// Restarted: all processes of the container were ended, either by this command or
 	// to free the memory that they used. The files are unchanged.
 	Restarted bool `json:"-"`
 
-	// Disk is set when the container's files exceed their limit and the storage driver
-	// does not enforce it; else it is nil.
+	// Disk is set if the container's files exceed their limit and the storage driver does
+	// not enforce it; otherwise it is nil.
 	Disk *DiskUse `json:"-"`
 }
 
 // DiskUse describes a container whose files exceed their limit.
 type DiskUse struct {
 	Used, Limit int64 // bytes
-	Killed      bool  // its processes were killed for it, which was not reported before
+	Killed      bool  // its processes were killed for it, since the last report
 	Left        int   // commands that may still run above the limit
 }

@@ -16,16 +16,16 @@ type Rates struct {
 	Output      float64 `json:"output"`
 }
 
-// Price is what a model costs: the rates of the provider's standard service, and
-// those of its other services by their name, such as "flex", "priority" and "batch".
+// Price has a model's rates: for the provider's standard service, and by name for its other
+// services, such as "flex", "priority" and "batch".
 type Price struct {
 	Rates
 	Tiers    []Tier           `json:"tiers,omitempty"` // in the order of Above
 	Services map[string]Price `json:"services,omitempty"`
 }
 
-// Tier is what every token costs in a call whose input is longer than Above. All
-// input counts for the length, that of the cache too.
+// Tier has the rates of every token in a call with more input tokens than Above, cached
+// ones included.
 type Tier struct {
 	Above int64 `json:"above"` // tokens
 	Rates
@@ -33,10 +33,10 @@ type Tier struct {
 
 // Cost returns the price of a call that used u, in US dollars. Service is the
 // service tier by which the provider says it answered, in its own words; "" is the
-// standard one. It returns false where the cost is not known: for a service without
-// rates of its own, for a call longer than a limit at which the standard rates change
-// and those of its service are not known, and for writes to a cache that is kept for
-// an hour at no known rate.
+// standard one. It returns false if the cost is not known: for a service without rates of
+// its own, for a call longer than a limit at which the standard rates change but its
+// service's new rates are unknown, and for writes of unknown rate to a cache that is kept
+// for an hour.
 func (p Price) Cost(u Usage, service string) (usd float64, known bool) {
 	asked, standard := p, p.tier(u.Input)
 	if name := serviceName(service); name != "" {
@@ -48,7 +48,8 @@ func (p Price) Cost(u Usage, service string) (usd float64, known bool) {
 	return asked.tier(u.Input).cost(u)
 }
 
-// tier returns the last tier that a call of this length is in; above 0 are the rates of all.
+// tier returns the last tier that a call of this length reaches. Above 0, the tier has the
+// rates without tiers.
 func (p Price) tier(input int64) Tier {
 	in := Tier{Rates: p.Rates}
 	for _, t := range p.Tiers {
@@ -77,12 +78,12 @@ func (r Rates) cost(u Usage) (usd float64, known bool) {
 		float64(written-hour)*write + float64(hour)*r.CacheHour + float64(u.Output)*r.Output, true
 }
 
-// standardServices are words for what is not a special service. OpenAI and servers
-// like it say "default", and some repeat the "auto" of a request; Anthropic says
-// "standard", Groq and Google "on_demand".
+// standardServices are names of the standard service. OpenAI and servers like it say
+// "default", and some repeat the "auto" of a request; Anthropic says "standard", Groq and
+// Google "on_demand".
 var standardServices = []string{"", "auto", "default", "standard", "on_demand"}
 
-// serviceName returns the name that a service's rates have, "" for the standard service.
+// serviceName returns the name of a service in Price, "" for the standard service.
 func serviceName(said string) string {
 	name := strings.ToLower(said)
 	if slices.Contains(standardServices, name) {

@@ -3,7 +3,7 @@ package vocab
 // Status is the exit status of an agent's run or of an attempt: one word that says how it ended.
 type Status string
 
-// Exit statuses of an agent's run, which are the names of the interrupts that end it.
+// Exit statuses of an agent's run: the names of the interrupts that end it.
 const (
 	StatusSubmitted              Status = "Submitted"
 	StatusLimitsExceeded         Status = "LimitsExceeded"
@@ -15,14 +15,14 @@ const (
 	StatusAnswered               Status = "Answered"         // the model answered without calling a tool, where that ends a run
 	StatusInputRequired          Status = "InputRequired"    // the model has asked the person something
 	StatusUserInterruption       Status = "UserInterruption" // the run was asked to stop
-	StatusEnded                  Status = "Ended"            // a person ended the conversation, whose last turn had no result
+	StatusEnded                  Status = "Ended"            // a person ended the conversation after a turn without a result
 )
 
-// Interrupts that a run continues after. No attempt ends with one of them.
+// Interrupts after which a run continues. No attempt ends with one of them.
 const (
 	StatusFormatError      Status = "FormatError"
 	StatusExecutionTimeout Status = "ExecutionTimeout"
-	StatusModelError       Status = "ModelError" // a call that failed, which the model is shown
+	StatusModelError       Status = "ModelError" // a call failed, and the model is shown the error
 )
 
 // Exit statuses of an attempt that ended with a fault, one for each kind.
@@ -38,21 +38,21 @@ const (
 
 // Exit statuses of an attempt or instance that did not finish by itself.
 const (
-	StatusNotRun         Status = "not run" // or only until the provider refused the run's first call
+	StatusNotRun         Status = "not run" // or the provider refused the run's first call
 	StatusRunning        Status = "Running"
 	StatusInterrupted    Status = "Interrupted"    // by a stop or a crash
 	StatusBudgetExceeded Status = "BudgetExceeded" // of the whole run
 	StatusReplayDiverged Status = "ReplayDiverged" // see [OutcomeDiverged]
 )
 
-// Exit statuses that only other tools write, and that of a prediction without a status.
+// Exit statuses that only other tools write, and Unknown for a prediction without a status.
 const (
 	StatusContextWindowExceededError  Status = "ContextWindowExceededError"
 	StatusContentPolicyViolationError Status = "ContentPolicyViolationError"
 	StatusUnknown                     Status = "Unknown"
 )
 
-// Statuses lists the exit statuses of attempts that have ended: those of results first.
+// Statuses lists the exit statuses of attempts that have ended, results first.
 func Statuses() []Status {
 	return []Status{
 		StatusSubmitted, StatusLimitsExceeded, StatusTimeExceeded, StatusContextWindowExceeded,
@@ -86,8 +86,8 @@ func (s Status) Outcome() Outcome {
 // correction of its configuration, script, row or image.
 func (s Status) NeedsCorrection() bool { return s == StatusUsageFault || s == StatusInstanceFault }
 
-// Label is an ending as every screen names it: the exit status, which by itself does
-// not tell an empty submission from one with a patch.
+// Label returns the name of an ending on every screen: the exit status, with "(empty)" for
+// a submission without a patch.
 func (s Status) Label(o Outcome) string {
 	switch {
 	case s == StatusSubmitted && o == OutcomeEmpty:

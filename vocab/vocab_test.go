@@ -46,7 +46,7 @@ func TestOutcomeOfAStatus(t *testing.T) {
 	final := func(s vocab.Status) bool { return s.Outcome().Final() }
 	open = slices.IndexFunc(vocab.Statuses(), func(s vocab.Status) bool { return !final(s) })
 	if open < 0 || slices.ContainsFunc(vocab.Statuses()[open:], final) {
-		t.Errorf("Statuses lists %v, want those of results first", vocab.Statuses())
+		t.Errorf("Statuses lists %v, want results first", vocab.Statuses())
 	}
 	if !vocab.OutcomeEmpty.Final() || vocab.OutcomePending.Final() || vocab.OutcomeDiverged.Final() || vocab.Outcome("").Final() {
 		t.Error("Final is wrong for a result or for another outcome")
@@ -92,7 +92,7 @@ func TestCostOfCacheWrites(t *testing.T) {
 		{Input: 10, CacheWrite: 3}:                           7*4 + 3*5,
 		{Input: 10, CacheWrite: 3, CacheHour: 1}:             7*4 + 2*5 + 8,
 		{Input: 10, Cached: 6, CacheWrite: 4, CacheHour: 4}:  6*1 + 4*8,
-		{Input: 10, Cached: 8, CacheWrite: 40, CacheHour: 9}: 8*1 + 2*8, // more written than there is
+		{Input: 10, Cached: 8, CacheWrite: 40, CacheHour: 9}: 8*1 + 2*8, // more written than input tokens
 		vocab.Usage{Input: 3, CacheWrite: 2, CacheHour: 1}.Add(vocab.Usage{Input: 3, CacheWrite: 2, CacheHour: 1}): 2*4 + 2*5 + 2*8,
 	} {
 		if got, ok := p.Cost(used, ""); !ok || math.Abs(got-want) > 1e-9 {
