@@ -14,13 +14,13 @@ var ErrBudget = errors.New("the cost limit of the whole run is reached")
 // Budget counts what a run spends against its limit. It is safe for
 // concurrent use.
 //
-// Each try of a call is a call of its own. Each call is expected to cost as much as the most expensive call before it. It begins only
-// if the limit allows that cost for it and for each running call. So the sum exceeds the
-// limit only by what a call costs more than the most expensive call before it. Until the
-// cost of a first call is known, one call is made at a time.
+// Each try of a call is a call of its own. Each call is expected to cost as much as the most
+// expensive call before it. It begins only if the limit allows that cost for it and for each running
+// call. So the sum exceeds the limit only by the amounts by which calls cost more than the most
+// expensive call before them. Until the cost of a first call is known, one call is made at a time.
 type Budget struct {
 	limit  float64
-	shared Shared // nil: no other process spends of the limit
+	shared Shared // nil: no other process shares the limit
 
 	mu       sync.Mutex
 	spent    float64
@@ -29,32 +29,33 @@ type Budget struct {
 	underWay int           // calls reserved and not ended
 	changed  chan struct{} // closed when a call ends
 
-	others struct{ spent, reserved float64 } // what other processes have, as far as known
+	others struct{ spent, reserved float64 } // by other processes, as far as known
 }
 
-// Shared is a limit that other processes spend of, too. results/sweeps.Share implements it.
+// Shared is a limit that several processes share. results/sweeps.Share implements it.
 type Shared interface {
-	// Update calls decide with the US dollars that the others have spent and reserved, and that
-	// the most expensive call of any process cost (0: not known). It passes on what decide returns
-	// for this process. No other process decides meanwhile.
+	// Update calls decide with the US dollars that the others have spent and reserved, and with
+	// the cost of the most expensive call of any process (0: not known). It publishes the figures
+	// that decide returns for this process. No other process decides meanwhile.
 	Update(decide func(spent, reserved, highest float64) (ownSpent, ownReserved, ownHighest float64)) error
 }
 
 // Share shares the limit with other processes. It must be called before the first Reserve.
 func (b *Budget) Share(s Shared) { b.shared = s }
 
-// poll is how often a reservation that waits looks for what other processes have freed.
+// poll is how often a waiting reservation checks whether other processes have freed money.
 const poll = 200 * time.Millisecond
 
-// NewBudget returns a budget of limit US dollars; 0 means no limit. Spent is what
-// earlier runs into the same directory have spent already. Estimate is the highest cost of
-// one of their calls, 0 if that is not known.
+// NewBudget returns a budget of limit US dollars; 0 means no limit. Spent has the dollars
+// of earlier runs into the same directory, and estimate the cost of their most expensive
+// call, 0 if unknown.
 func NewBudget(limit, spent, estimate float64) *Budget {
 	return &Budget{limit: limit, spent: spent, highest: estimate, known: estimate > 0, changed: make(chan struct{})}
 }
 
-// Guess sets the assumed cost of a call until the cost of one is known: an unanswered call
-// that may have been charged counts as that much. It must be called before the first Reserve.
+// Guess sets the assumed cost of a call, also of an unanswered one that may have been
+// charged, until the cost of a first call is known. It must be called before the first
+// Reserve.
 func (b *Budget) Guess(dollars float64) {
 	if !b.known {
 		b.highest = dollars
@@ -83,7 +84,7 @@ func (b *Budget) Reserve(ctx context.Context) (*Reservation, error) {
 	}
 }
 
-// take reserves, refuses, or returns what to wait for.
+// take reserves, refuses, or returns a channel to wait for.
 func (b *Budget) take() (r *Reservation, wait <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +108,8 @@ func (b *Budget) take() (r *Reservation, wait <-chan struct{}, err error) {
 	return r, wait, err
 }
 
-// update makes a change, and passes it on to those who share the limit. b.mu is held.
+// update makes a change, and passes it on to the processes that share the limit. b.mu is
+// held.
 func (b *Budget) update(change func()) error {
 	if b.shared == nil {
 		change()
@@ -170,7 +172,7 @@ func (b *Budget) end(dollars float64, paid bool) {
 	b.changed = make(chan struct{})
 }
 
-// learn takes note of what a call cost, here or in another process. b.mu is held.
+// learn takes note of the cost of a call, here or in another process. b.mu is held.
 func (b *Budget) learn(dollars float64) {
 	if !b.known && dollars > 0 {
 		b.highest = 0 // it was a guess
@@ -184,7 +186,7 @@ func (b *Budget) lose(dollars float64) {
 	_ = b.settle(func() { b.spent += dollars })
 }
 
-// settle makes a change, also if it cannot be passed on. b.mu is held.
+// settle makes a change, even if it cannot be passed on. b.mu is held.
 func (b *Budget) settle(change func()) error {
 	change = sync.OnceFunc(change)
 	defer change()
@@ -199,7 +201,7 @@ type Reservation struct {
 	ended   bool
 }
 
-// Reserved returns what the call may cost, in US dollars; 0 if nothing is known of that.
+// Reserved returns the expected cost of the call, in US dollars; 0 if unknown.
 func (r *Reservation) Reserved() float64 {
 	if r == nil {
 		return 0

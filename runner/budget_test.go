@@ -20,9 +20,9 @@ import (
 )
 
 // TestTheCostLimitHoldsOverCrashes plays runs of several workers that die at
-// random instants, against real journals, until the money is spent. At every
-// instant the sum in the journals exceeds the limit at most by what the calls that
-// were running at the last admission cost more than the most expensive call before them.
+// random instants, against real journals, until the money is spent. At every instant the
+// sum in the journals exceeds the limit at most by the amounts by which the calls running
+// at the last admission cost more than the most expensive call before them.
 func TestTheCostLimitHoldsOverCrashes(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestTheCostLimitHoldsOverCrashes(t *testing.T) {
 	}
 }
 
-// play is a run whose workers each have one instance.
+// play is a run in which each worker has one instance.
 type play struct {
 	t       *testing.T
 	rand    *rand.Rand
@@ -52,7 +52,7 @@ type play struct {
 	crashes int
 
 	bound  float64 // upper bound of the journals' sum
-	billed float64 // what the provider charged
+	billed float64 // charged by the provider
 	lost   float64 // part of billed that crashes hid beyond the reservations
 }
 
@@ -122,7 +122,7 @@ func (p *play) step() {
 	}
 }
 
-// begin makes a call, if one may begin without waiting.
+// begin makes a call if it may begin without waiting.
 func (p *play) begin(w *player) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	cancel()
@@ -189,7 +189,7 @@ func (p *play) check() {
 		p.t.Fatalf("the journals add up to %v after %d crashes, limit %v, at most %v", sum, p.crashes, p.limit, p.bound)
 	}
 	if p.billed-p.lost > p.bound+rounding {
-		p.t.Fatalf("%v was billed after %d crashes, of which %v was lost by crashes; limit %v, at most %v", p.billed, p.crashes, p.lost, p.limit, p.bound)
+		p.t.Fatalf("%v was billed after %d crashes, %v of it lost by crashes; limit %v, at most %v", p.billed, p.crashes, p.lost, p.limit, p.bound)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestUnansweredCallsCountAsSpent(t *testing.T) {
 	}
 }
 
-// A guess that is higher than the limit does not refuse the first call, but the one after it.
+// A guess above the limit refuses the second call, not the first.
 func TestAGuessRefusesNoFirstCall(t *testing.T) {
 	b := runner.NewBudget(0.2, 0, 0)
 	b.Guess(0.3)
@@ -417,7 +417,7 @@ func TestAReservationOfExactlyTheRestIsGranted(t *testing.T) {
 	}
 }
 
-// ledger is a limit that others spend of.
+// ledger is a limit shared with others.
 type ledger struct {
 	mu              sync.Mutex
 	spent, reserved float64 // by the others
@@ -468,8 +468,8 @@ func TestOthersSpendOfASharedLimit(t *testing.T) {
 	})
 }
 
-// A process that has made no call yet knows what the calls of others cost: two that begin at once
-// do not both take the last money for a guess.
+// A process without calls knows the cost of other processes' calls: if two begin at once, they do
+// not both take the last money for a guess.
 func TestTheCostOfOthersCallsIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, others := runner.NewBudget(2, 0, 0), &ledger{spent: 1.9, highest: 0.25}

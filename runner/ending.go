@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// State says what is left to do for a job after an attempt.
+// State says whether a job is finished after an attempt.
 type State int
 
 // A job ends in one of these.
@@ -22,8 +22,8 @@ const (
 type Ending struct {
 	State State
 
-	// The names by which retries are chosen, see [Retries]. Blame is the kind of a fault: only
-	// after a fault does the next attempt wait.
+	// The keys of [Retries] that apply. Blame is the kind of a fault: the next attempt waits
+	// only after a fault.
 	Status  vocab.Status
 	Blame   string
 	Outcome vocab.Outcome
@@ -33,7 +33,8 @@ type Ending struct {
 	Cost  float64 // US dollars
 }
 
-// EndingOf returns how an attempt ended that returned err. Nil means that it has a result.
+// EndingOf returns the ending of an attempt that returned err. Nil means that it has a
+// result.
 func EndingOf(err error) Ending {
 	switch kind := fault.KindOf(err); {
 	case err == nil:

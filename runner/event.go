@@ -13,7 +13,7 @@ const (
 	EventEnd   EventType = "end"   // the last attempt of this run ended
 )
 
-// Event is what [Config.OnEvent] receives. Ending is set by EventRetry and EventEnd.
+// Event is the argument of [Config.OnEvent]. EventRetry and EventEnd set Ending.
 type Event struct {
 	Type     EventType
 	Job      string // its name

@@ -15,8 +15,8 @@ import (
 	"batch.example/batch/runner"
 )
 
-// minutes is a solver whose attempts take a minute each and that records how
-// many ran at once since most was last reset.
+// minutes is a solver that takes a minute for each attempt. It records how many ran at once
+// since most was last reset.
 type minutes struct{ running, most atomic.Int32 }
 
 func (m *minutes) Do(_ context.Context, a attempt) (*record, error) {

@@ -20,8 +20,8 @@ type run[J, R any] struct {
 	kept   keeper
 }
 
-// maxOutages is how many failures of a job count as outages: a job with more failures may
-// itself be the cause.
+// maxOutages limits how many failures of a job count as outages: a job with more failures
+// may itself be the cause.
 const maxOutages = 10
 
 // attempts makes attempts until the job has a result, its failure is not
@@ -121,7 +121,7 @@ func (r *run[J, R]) save(ctx context.Context, result R, err error) (end Ending, 
 	return end, false
 }
 
-// keeper holds what one attempt leaves for the next.
+// keeper holds the value that one attempt leaves for the next.
 type keeper struct{ held io.Closer }
 
 func (k *keeper) keep(c io.Closer) { k.held = c }
@@ -132,7 +132,7 @@ func (k *keeper) take() io.Closer {
 	return held
 }
 
-// close closes what was kept and not taken.
+// close closes a kept value that was not taken.
 func (k *keeper) close() error {
 	if held := k.take(); held != nil {
 		return held.Close()

@@ -17,13 +17,13 @@ import (
 // order is used. The retries for each key are counted separately.
 type Retries map[string]int
 
-// DefaultRetries retries transient faults, and attempts whose replay diverged.
+// DefaultRetries retries transient faults, and attempts with a diverged replay.
 func DefaultRetries() Retries {
 	return Retries{fault.Transient.String(): 2, string(vocab.OutcomeDiverged): 3}
 }
 
-// Endings are the names that --retry accepts. A submitted patch is not among them, nor are
-// faults that stop the whole run, nor an interruption, which is always continued.
+// Endings returns the names that --retry accepts: not a submitted patch, not a fault that
+// stops the whole run, and not an interruption, which is always continued.
 func Endings() []string {
 	return []string{
 		fault.Transient.String(), fault.Instance.String(), fault.Unknown.String(), fault.Bug.String(), fault.Expired.String(),

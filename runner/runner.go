@@ -36,9 +36,9 @@ type Config struct {
 	// may never end. A nil Gate admits all jobs.
 	Gate func() string
 
-	// Outage recognizes the transient failure of something that all jobs share, such as
-	// an engine that was restarted. Such a failure does not count as a retry: the job is
-	// retried at once, up to ten times, and the Worker waits until that makes sense. A nil
+	// Outage recognizes the transient failure of something that all jobs share, such as an
+	// engine that was restarted. After such a failure the job is retried at once, up to ten
+	// times, without counting as a retry; the Worker waits until it makes sense. A nil
 	// Outage recognizes none.
 	Outage func(error) bool
 }

@@ -38,7 +38,7 @@ type memory struct {
 	fail    error
 }
 
-// worker is a runner.Worker made of its two parts, whose jobs are their names.
+// worker is a runner.Worker made of its two parts. Its jobs are their own names.
 type worker struct {
 	do interface {
 		Do(context.Context, attempt) (*record, error)
@@ -435,7 +435,7 @@ func TestAUsageFaultStopsAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := solve(func(_ context.Context, a attempt) (*record, error) {
 			if a.Job == "repo__1" {
-				time.Sleep(time.Second) // the other worker's is admitted by now
+				time.Sleep(time.Second) // the other worker's job is admitted by now
 				return nil, fault.New(fault.Usage, "creating a container", errors.New("network nope not found")).WithHint("docker network ls")
 			}
 			time.Sleep(time.Minute)
@@ -458,7 +458,7 @@ func TestAUsageFaultStopsAdmission(t *testing.T) {
 	})
 }
 
-// What a try kept is closed once: by the try that takes it, or at the end.
+// A value that a try kept is closed once: by the try that takes it, or at the end.
 func TestWhatAnAttemptKeepsForARetryIsClosedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes, fails bool

@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/runner"
 )
 
-// sum is another type of job, whose result is a number.
+// sum is another type of job, with a number as its result.
 type sum struct{ a, b int }
 
 // adder adds, and keeps the results in a table.

@@ -59,7 +59,7 @@ func (w *Width) take() bool {
 	return true
 }
 
-// leave ends what take began.
+// leave counts a job as ended.
 func (w *Width) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

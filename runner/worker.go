@@ -14,8 +14,8 @@ type Worker[J, R any] interface {
 	Name(job J) string
 
 	// Do makes one attempt. Before it returns, it must release everything it took, even
-	// if ctx is canceled. An error is a fault with blame,
-	// [ErrBudget], or a cancellation; then the result is what is known so far.
+	// if ctx is canceled. An error is a fault with blame, [ErrBudget], or a cancellation;
+	// then the result has everything known so far.
 	Do(ctx context.Context, a Attempt[J]) (R, error)
 
 	// Save saves the result of an attempt and says how the attempt ended. Err is the error
@@ -24,8 +24,8 @@ type Worker[J, R any] interface {
 	Save(ctx context.Context, job J, result R, err error) (Ending, error)
 }
 
-// Attempt is what the pool passes to a Worker. Its functions may be called
-// from the goroutine of Do for as long as Do runs; they are never nil.
+// Attempt is one attempt at a job. Its functions may be called from the goroutine of Do for
+// as long as Do runs; they are never nil.
 type Attempt[J any] struct {
 	Job    J
 	Number int            // from 1, within this run
@@ -36,9 +36,9 @@ type Attempt[J any] struct {
 	// spent: see Budget.Reserve.
 	Reserve func(context.Context) (*Reservation, error)
 
-	// Keep keeps something for the next attempt at the job. Kept returns what an earlier
-	// attempt kept, or nil; from then on, the Worker owns it. If no attempt takes it, it is
-	// closed after the last one.
+	// Keep keeps a value for the next attempt at the job. Kept returns the value of an
+	// earlier attempt, or nil; from then on, the Worker owns it. If no attempt takes it, it
+	// is closed after the last one.
 	Keep func(io.Closer)
 	Kept func() io.Closer
 }
