@@ -41,11 +41,11 @@ type Cache struct {
 	space  chan struct{} // a lock: one caller at a time looks for disk space
 
 	mu      sync.Mutex
-	changed chan struct{}           // closed and replaced at each change that another caller may wait for
-	plan    plan                    // what the run will need
+	changed chan struct{}           // closed and replaced at each change, for callers that wait
+	plan    plan                    // the run's future needs
 	shared  map[Need]int            // without ID -> number of instances in the plan
 	held    map[string]int          // ref -> number of instances that have it or wait for it
-	kept    map[string]int          // ref -> number of Holds, which held counts too
+	kept    map[string]int          // ref -> number of Holds, which held also counts
 	running int                     // instances that were admitted and have not ended
 	pulling map[string]int          // ref -> number of running pulls
 	ahead   map[string]*flock.Flock // refs held for instances that have not begun

@@ -6,7 +6,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Engine is what a cache needs from a container engine. It must be safe for
+// Engine is a container engine with the operations that a cache needs. It must be safe for
 // concurrent use. Errors are faults with blame. A ref may include a platform: see [Ref].
 type Engine interface {
 	// Image looks up ref, or an id; false when the engine does not have it.

@@ -14,7 +14,7 @@ type Kept struct {
 
 // Evict removes images that batch pulled, in any run, until the others use at most keep
 // bytes. The least recently needed images are removed first. Evict returns the images that
-// it removed, or would remove if dry is set, and those that it could not remove.
+// it removed, or would remove if dry is set, and the images that it could not remove.
 func (c *Cache) Evict(ctx context.Context, keep int64, dry bool) (gone []Entry, kept []Kept, err error) {
 	entries, err := c.present(ctx)
 	if err != nil {
@@ -58,8 +58,8 @@ func without(entries []Entry, ref string) []Entry {
 }
 
 // evictOne removes one image, the first of the victims that can be removed. Blocked means
-// that another run holds an image, and so will release it. With force, that includes the
-// images that its containers use. It is called with the space lock held.
+// that another run holds an image, and so will release it. With force, an image that
+// another run's container uses counts as held. It is called with the space lock held.
 func (c *Cache) evictOne(ctx context.Context, force bool) (freed, blocked bool, err error) {
 	entries, err := c.present(ctx)
 	if err != nil || len(entries) == 0 {
@@ -89,8 +89,8 @@ func (c *Cache) evictOne(ctx context.Context, force bool) (freed, blocked bool, 
 }
 
 // usedElsewhere reports whether containers of another run use one of the images: a run
-// holds the images of its containers. Of a container that somebody else started, nobody
-// knows when it ends.
+// holds the images of its containers. A container that was not started by a run does not
+// count, because it may never end.
 func (c *Cache) usedElsewhere(v view) (bool, error) {
 	for _, e := range v.entries {
 		if !v.used[e.ID] || v.held[nameOf(e.Ref)] {
@@ -146,9 +146,9 @@ func (c *Cache) evict(ctx context.Context, e Entry, dry bool) (why string, err e
 	return "", c.forget(e.Ref, dry)
 }
 
-// nameNow returns the name with which an image of the ledger can be removed: its name, or
-// its id if the name now refers to an image for another platform or to a newer one. It is
-// empty if the image is gone, or if it has other names, which the user gave it.
+// nameNow returns the name by which an image of the ledger can be removed: its name, or its
+// id if the name now refers to an image for another platform or to a newer one. It is empty
+// if the image is gone, or if the user gave it other names.
 func (c *Cache) nameNow(ctx context.Context, e Entry) (string, error) {
 	img, here, err := c.engine.Image(ctx, e.Ref)
 	if err != nil || here && img.ID == e.ID {
@@ -168,7 +168,7 @@ func (c *Cache) forget(ref string, dry bool) error {
 	return c.ledger.update(func(all map[string]Entry) { delete(all, ref) })
 }
 
-// view returns what the choice of victims depends on now.
+// view returns the current state for the choice of victims.
 func (c *Cache) view(entries []Entry, used map[string]bool) view {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -69,9 +69,9 @@ func (c *Cache) KeepHistory(key string, h History) error {
 	return writeJSON(keyPath(c.ledger.histories(), key), h)
 }
 
-// Histories returns the volumes that stay, and the volumes that the caller removes. A volume
-// stays while its image does, until it was not used for a week or has no room in two
-// gigabytes beside the volumes that were used later. No volume stays while disk space is short.
+// Histories returns the volumes that stay, and the volumes that the caller must remove. A
+// volume stays as long as its image exists, it was used within a week, and it fits into two
+// gigabytes together with the volumes used later. No volume stays while disk space is short.
 func (c *Cache) Histories(ctx context.Context) (stay, gone []string, err error) {
 	files := c.ledger.historyFiles()
 	if len(files) == 0 {
@@ -92,7 +92,7 @@ func (c *Cache) Histories(ctx context.Context) (stay, gone []string, err error) 
 			stay, sum = append(stay, f.Volume), sum+f.Bytes
 			continue
 		}
-		_ = os.Remove(f.path) // a damaged one too, which has no image; if it stays, it names a volume that is not there
+		_ = os.Remove(f.path) // also a damaged one, without an image; if it stays, it names a missing volume
 		if f.Volume != "" {
 			gone = append(gone, f.Volume)
 		}

@@ -11,8 +11,8 @@ import (
 // holds a lease on ref while it calls Hold. The caller must call release; further calls do
 // nothing.
 //
-// An instance that lacks disk space waits for what is held, as it waits for instances that
-// run: it will be released. One that needs a held image itself does not.
+// An instance that lacks disk space waits for the release of held images, as it waits for
+// running instances. An instance that itself needs a held image does not.
 func (c *Cache) Hold(ctx context.Context, ref string) (release func(), err error) {
 	lock, err := c.ledger.hold(ctx, ref)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/imagecache"
 )
 
-// What is held for later is not evicted for another image, which waits for its release.
+// An image held for later is not evicted for another one, which waits for its release.
 func TestAHeldImageStaysUntilItIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(10)
@@ -27,7 +27,7 @@ func TestAHeldImageStaysUntilItIsReleased(t *testing.T) {
 		if got := refs(e.has()); got != "a" {
 			t.Errorf("while a is held: %s, want a alone", got)
 		}
-		acquire(t, c, "a")() // what holds an image does not wait for itself
+		acquire(t, c, "a")() // the holder of an image does not wait for itself
 		release()
 		release()
 		<-done
@@ -37,8 +37,8 @@ func TestAHeldImageStaysUntilItIsReleased(t *testing.T) {
 	})
 }
 
-// With no space for a container, one that holds its image fails instead of waiting for its
-// own hold.
+// Without space for a container, an instance that holds its image fails instead of waiting
+// for its own hold.
 func TestAHolderDoesNotWaitForItself(t *testing.T) {
 	e := newEngine(10 << 20)
 	e.disk = 100 << 20

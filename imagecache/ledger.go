@@ -24,14 +24,14 @@ import (
 
 // Entry is an image that batch pulled.
 type Entry struct {
-	vocab.Image           // its Ref is one of [Ref]
+	vocab.Image           // its Ref was made by [Ref]
 	Size        int64     `json:"size"` // bytes, shared layers included
 	Layers      []Layer   `json:"layers,omitempty"`
 	Pulled      time.Time `json:"pulled"`
 	Needed      time.Time `json:"needed"` // when an instance last began or ended with it
 
-	// Of is the base image's Ref of an image that an earlier version of batch made, with
-	// scrubbed history. Nothing uses such images any more.
+	// Of is set for an image with scrubbed history that an earlier version of batch made:
+	// the Ref of its base image. Such images are no longer used.
 	Of string `json:"of,omitempty"`
 }
 

@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/imagecache"
 )
 
-// Whether locks work is known before an instance needs one: the caller
-// then keeps the ledger elsewhere.
+// OpenLedger fails if locks do not work, before an instance needs one: the caller then
+// keeps the ledger elsewhere.
 func TestALedgerWhoseFilesCannotBeLockedIsNotOpened(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := imagecache.OpenLedger(dir); err != nil {

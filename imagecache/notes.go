@@ -77,8 +77,7 @@ func (l *Ledger) sweepNotes() {
 	}
 }
 
-// tidy removes what nothing uses any more: images that an earlier version of batch made, and
-// old notes.
+// tidy removes unused images that an earlier version of batch made, and old notes.
 func (c *Cache) tidy(ctx context.Context) {
 	c.ledger.sweepNotes()
 	entries, err := c.present(ctx)

@@ -7,11 +7,11 @@ type Need struct {
 	Commit string // of the image's git history; counts only for [Cache.Sharing]
 }
 
-// plan is what a run will need, in the order in which its instances begin.
+// plan lists the images that a run will need, in the order in which its instances begin.
 type plan struct {
 	needs []Need
 	begun map[string]bool // ids
-	seen  map[string]bool // refs that were pulled ahead, or could not be
+	seen  map[string]bool // refs that were pulled ahead, or failed to be
 }
 
 func newPlan(needs []Need) plan {

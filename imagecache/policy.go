@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// view is what the choice of victims depends on.
+// view is the state on which the choice of victims depends.
 type view struct {
 	entries []Entry         // the images of the ledger that the engine has
 	used    map[string]bool // ids of images that containers use
@@ -15,7 +15,7 @@ type view struct {
 }
 
 // victims returns the images that may be evicted, in the order in which to evict them.
-// Force includes those that the run needs next.
+// Force includes the images that the run needs next.
 func (v view) victims(force bool) []Entry {
 	var out []Entry
 	for _, e := range v.entries {

@@ -23,7 +23,7 @@ func TestEvictionOrder(t *testing.T) {
 		{name: "what the run needs again goes last, the latest first", next: "ab", want: "cdeba"},
 		{name: "what is needed next, when nothing else is left to do", ahead: "ab", next: "ab", force: true, want: "cdeba"},
 		{name: "but never what is in use", used: "a", held: "b", ahead: "c", next: "c", force: true, want: "dec"},
-		{name: "nobody", used: "abcde", want: ""},
+		{name: "none", used: "abcde", want: ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := view{used: set(tt.used), held: set(tt.held), ahead: set(tt.ahead), next: map[string]int{}}

@@ -21,13 +21,13 @@ func CutRef(ref string) (name, platform string) {
 	return ref[:i], ref[i+1:]
 }
 
-// withID is ref with an image's id in place of its name.
+// withID returns ref with an image's id in place of its name.
 func withID(ref, id string) string {
 	_, platform := CutRef(ref)
 	return Ref(id, platform)
 }
 
-// nameOf is the name in ref. Images for several platforms share it, so a caller that
+// nameOf returns the name in ref. Images for several platforms share it, so a caller that
 // needs one of them holds all of them.
 func nameOf(ref string) string {
 	name, _ := CutRef(ref)

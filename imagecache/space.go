@@ -120,9 +120,9 @@ func (c *Cache) lockSpace(ctx context.Context) error {
 
 func (c *Cache) unlockSpace() { <-c.space }
 
-// alone reports whether no instance and no pull is running, and nothing waits to begin with
-// an image that it holds: nothing will end and free disk space. What waits with ref itself
-// lacks the same space.
+// alone reports whether nothing will end and free disk space: no instance and no pull is
+// running, and no image is held for later. A hold of ref itself does not count, because its
+// holder lacks the same space.
 func (c *Cache) alone(ref string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +146,8 @@ func (c *Cache) startPull(ref string) {
 	c.pulling[ref]++
 }
 
-// findShortage returns which space is missing for a pull of ref, or for one more container;
-// nil if there is enough.
+// findShortage returns the space that is missing for a pull of ref, or for one more
+// container; nil if there is enough.
 func (c *Cache) findShortage(ctx context.Context, ref string, pull bool, reserve int64) (*shortage, error) {
 	c.mu.Lock()
 	joins, pulls, growth := c.pulling[ref] > 0, int64(len(c.pulling)+1), c.growth

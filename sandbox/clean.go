@@ -9,18 +9,18 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// Cleaned is what crashed runs left on an engine.
+// Cleaned lists the leftovers of crashed runs on an engine.
 type Cleaned struct {
 	Abandoned []engine.Owned // the oldest first
 	Kept      int            // containers of other runs
-	Histories Kept           // removed, or in a dry run to remove
+	Histories Kept           // removed, or found in a dry run
 	Shared    bool           // the shared network, or a volume that containers share, was removed too
 }
 
 // Clean removes the containers that crashed runs left, and the network and the volumes that
 // containers share if no container uses them. With leases, only containers under these count
-// as left. A dry run removes nothing. The error names
-// what could not be removed. Cleaned is nil if the engine does not answer.
+// as left. A dry run removes nothing. The error names everything that could not be removed.
+// Cleaned is nil if the engine does not answer.
 func (s *Stock) Clean(ctx context.Context, leases []string, dry bool) (*Cleaned, error) {
 	owned, err := s.engine.Owned(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Stock) Clean(ctx context.Context, leases []string, dry bool) (*Cleaned,
 				keep = append(keep, h.Volume)
 			}
 		} else {
-			found.Histories, _ = s.Kept(ctx) // an engine that cannot say it cannot remove them either
+			found.Histories, _ = s.Kept(ctx) // an engine that cannot list them cannot remove them either
 		}
 		if v, ok := s.engine.(engine.Volumes); ok {
 			histories, err = v.ReapVolumes(ctx, keep)

@@ -18,7 +18,7 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// volumesEngine is an engine that has volumes of dead processes and nothing else.
+// volumesEngine is an engine that has only volumes of dead processes.
 type volumesEngine struct {
 	mu    sync.Mutex
 	owner map[string]string // by volume
@@ -64,8 +64,8 @@ func (e *volumesEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The histories that earlier runs left are counted until they are removed: not one of a
-// running process, one that a container has, or one that is gone.
+// The histories that earlier runs left are counted until they are removed, except the
+// histories of a running process, of a container, and removed ones.
 func TestHistoriesOfEarlierRunsAreCounted(t *testing.T) {
 	parts := strings.Split(owner.Self().String(), "/")
 	parts[4] = strconv.Itoa(1 << 30) // a process id that no system assigns

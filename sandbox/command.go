@@ -12,15 +12,15 @@ import (
 // Command is a script for [Sandbox.Run].
 type Command struct {
 	Script  string
-	Dir     string        // empty: that of the containers
+	Dir     string        // empty: the containers' directory
 	Timeout time.Duration // 0: none
 	Limit   int64         // bytes of output to keep; 0: [box.MaxOutput]
 }
 
-// Run runs a script in a new bash that has the container's environment and nothing of the
-// agent's: no interpreter, variables or limits. The output is kept in the container's memory
-// until the script has ended, so under a memory limit at most a sixteenth of that is kept,
-// or [box.MaxOutput] if that is more.
+// Run runs a script in a new bash that has the container's environment, without the agent's
+// interpreter, variables and limits. The output is kept in the container's memory until the
+// script has ended, so with a memory limit at most a sixteenth of the limit or
+// [box.MaxOutput] is kept, whichever is more.
 func (s *Sandbox) Run(ctx context.Context, c Command) (vocab.Output, error) {
 	cmd := box.Command{Script: c.Script, Dir: c.Dir, Timeout: c.Timeout, Limit: c.Limit, Fresh: true}
 	if cmd.Dir == "" {

@@ -19,11 +19,12 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// slowScrub is how long a scrub must take before containers share its outcome: a separate
-// container for it takes nearly as long.
+// slowScrub is the shortest scrub whose outcome containers share: a separate container
+// takes nearly as long to start.
 const slowScrub = 500 * time.Millisecond
 
-// largeHistory is how many bytes a scrubbed history must have to stay after the run.
+// largeHistory is the smallest size in bytes of a scrubbed history that stays after the
+// run.
 const largeHistory = 32 << 20
 
 // histories are the scrubbed git histories that the containers of a run share. They are not
@@ -37,22 +38,23 @@ type histories struct {
 	turns   chan struct{} // limits how many are made at the same time
 	log     *slog.Logger
 
-	// mu is held while get asks the engine too: two containers must not create a volume for
-	// one key, and trim must not remove the volume that get has found and not entered yet.
+	// mu is also held while get asks the engine: two containers must not create a volume
+	// for one key, and trim must not remove a volume that get has found and not entered
+	// yet.
 	mu    sync.Mutex
 	byKey map[string]*history
 }
 
 // history is the scrubbed history of one image for one commit, in a volume of the engine.
-// Containers have the volume from their start. It is filled, in a container of its own,
-// when the first of them needs it, if an earlier run has not filled it.
+// Containers have the volume from their start. Unless an earlier run has filled it, it is
+// filled in a container of its own when the first container needs it.
 type history struct {
 	imagecache.History
 	key   string
-	users int           // containers that have the volume, and others that will; guarded by histories.mu
+	users int           // containers that have or will have the volume; guarded by histories.mu
 	turn  chan struct{} // held while the volume is filled
 	done  bool          // it was filled, or cannot be; guarded by turn
-	clean bool          // there is nothing to remove: nothing is in the volume; guarded by turn
+	clean bool          // there is nothing to scrub, and the volume is empty; guarded by turn
 }
 
 func newHistories(e engine.Engine, images *imagecache.Cache, cpus int, log *slog.Logger) *histories {
@@ -63,10 +65,10 @@ func newHistories(e engine.Engine, images *imagecache.Cache, cpus int, log *slog
 	}
 }
 
-// get returns the history under a key, with a volume that the engine has, for a container
-// of the image that will have it. The caller calls leave when there is no such container any
-// more. Without create, it only returns a history that an earlier run has kept. It is nil
-// if there is none, or after a failure, which is logged.
+// get returns the history under a key, with an existing volume, for a new container of the
+// image. The caller calls leave when the container is gone. Without create, it only returns
+// a history that an earlier run has kept. It is nil if there is none, or after a failure,
+// which is logged.
 func (s *histories) get(ctx context.Context, key, image string, create bool) *history {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +99,8 @@ func (s *histories) get(ctx context.Context, key, image string, create bool) *hi
 	return h
 }
 
-// find fills in what an earlier run has kept, if that is there, and saves that it is used now:
-// otherwise other runs would take it for the oldest.
+// find fills in the history that an earlier run has kept, if there is one, and saves that it
+// is used now. Otherwise it might be the oldest one, which other runs remove.
 func (s *histories) find(ctx context.Context, h *history) (err error) {
 	if h.History, h.done = s.images.History(h.key); !h.done {
 		return nil
@@ -112,9 +114,9 @@ func (s *histories) find(ctx context.Context, h *history) (err error) {
 	return nil
 }
 
-// leave says that a container that had the history is gone. If no container has it and none
-// is expected, the volume is kept for later runs, or removed if it is small or was not filled:
-// a run of many images would fill the disk.
+// leave counts a container with the history as gone. If no container has it and none is
+// expected, the volume is kept for later runs, or removed if it is small or was not filled:
+// otherwise a run of many images would fill the disk.
 func (s *histories) leave(ctx context.Context, h *history, expected bool) {
 	s.mu.Lock()
 	h.users--
@@ -160,7 +162,7 @@ func (s *histories) keep(ctx context.Context, h *history) error {
 	return err
 }
 
-// has reports whether a container of this run has the volume, or will.
+// has reports whether a container of this run has or will have the volume.
 func (s *histories) has(volume string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,13 +174,12 @@ func (s *histories) has(volume string) bool {
 	return false
 }
 
-// trim removes the volumes of earlier runs that are not kept any longer, and returns the names
-// of the others.
+// trim removes expired volumes of earlier runs, and returns the names of the others.
 func (s *histories) trim(ctx context.Context) (stay []string, err error) {
 	stay, gone, err := s.images.Histories(ctx)
 	errs := []error{err}
 	for _, name := range gone {
-		if s.has(name) { // its container may be about to be created; it is kept again or removed at its end
+		if s.has(name) { // its container may be about to be created, and will keep or remove it at its end
 			stay = append(stay, name)
 			continue
 		}
@@ -187,7 +188,7 @@ func (s *histories) trim(ctx context.Context) (stay []string, err error) {
 	return stay, errors.Join(errs...)
 }
 
-// reap removes the volumes of crashed runs, and those that are not kept any longer.
+// reap removes the volumes of crashed runs, and expired ones.
 func (s *histories) reap(ctx context.Context) error {
 	if s.volumes == nil {
 		return nil
@@ -199,21 +200,21 @@ func (s *histories) reap(ctx context.Context) error {
 	return err
 }
 
-// scrubbing is what a sandbox knows about the scrub of its repository.
+// scrubbing describes the scrub of a sandbox's repository.
 type scrubbing struct {
 	key     string   // under which the outcome is saved; empty: it is not saved
 	known   bool     // there is nothing to remove
 	history *history // shared with other containers; may be nil
 }
 
-// scrubKey returns everything that the outcome of a scrub depends on.
+// scrubKey returns a key of everything that the outcome of a scrub depends on.
 func (h *Host) scrubKey(image imagecache.Image, o Opening) string {
 	return strings.Join([]string{image.ID, boxgit.Version, boxgit.ID(o.Instance.BaseCommit), h.Container.WorkDir}, " ")
 }
 
-// scrubbing returns what is known about scrubbing the repository of a container that is
-// created from an image. Its outcome is shared if the scrub takes long and other instances of
-// the run need the same, or if an earlier run has kept it.
+// scrubbing describes the scrub of the repository in a new container from an image. The
+// outcome is shared if the scrub takes long and other instances of the run need it too, or if
+// an earlier run has kept it.
 func (h *Host) scrubbing(ctx context.Context, ref string, image imagecache.Image, o Opening) scrubbing {
 	if !h.ShareScrubs || o.Pristine || h.histories.volumes == nil {
 		return scrubbing{}
@@ -228,7 +229,7 @@ func (h *Host) scrubbing(ctx context.Context, ref string, image imagecache.Image
 	return s
 }
 
-// leaveHistory says that the container of such a scrub is gone.
+// leaveHistory counts the container of a scrub as gone.
 func (h *Host) leaveHistory(ctx context.Context, ref string, s scrubbing) {
 	if s.history != nil {
 		h.histories.leave(ctx, s.history, h.images.Expected(imagecache.Ref(ref, h.Container.Platform)))
@@ -244,8 +245,8 @@ func (s scrubbing) volumes(writable bool) []engine.Volume {
 }
 
 // ShareScrub waits until a scrub of the same repository in another container has ended, if
-// this sandbox shares its outcome. Clean means that there is nothing to remove. Without an
-// outcome to share, the sandbox's own scrub does all the work.
+// this sandbox shares its outcome. Clean means that there is nothing to remove. Without a
+// shared outcome, the sandbox's own scrub does all the work.
 func (s *Sandbox) ShareScrub(ctx context.Context) (clean bool) {
 	h := s.scrub.history
 	if h == nil {
@@ -307,7 +308,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, er
 	h.log.Info("scrubbed a git history for several containers", "image", s.facts.Image.Ref, "verdict", report.Verdict, "dur", res.Duration)
 	clean = report.Verdict == boxgit.Clean
 	h.remember(s.scrub.key, clean, res.Duration)
-	// What later runs use must survive a power failure.
+	// The history must survive a power failure, because later runs use it.
 	res, err = c.Run(ctx, box.Command{Script: "sync -f " + boxgit.Shared + " && du -sk " + boxgit.Shared, Timeout: scriptLimit})
 	if err == nil && res.ExitCode == 0 {
 		kib, _, _ := strings.Cut(string(res.Bytes), "\t")
@@ -317,16 +318,16 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, er
 	return clean, size, nil
 }
 
-// Scrubbed saves the result of scrubbing the repository: whether there was nothing to
-// remove, see boxgit.Clean, and how long it took. A scrub that used the outcome of another one
-// says nothing about the time.
+// Scrubbed saves the result of scrubbing the repository: whether there was nothing to remove,
+// see boxgit.Clean, and how long it took. A scrub that used the outcome of another one is not
+// saved, because its time would mislead.
 func (s *Sandbox) Scrubbed(clean bool, took time.Duration) {
 	if s.scrub.key != "" && s.scrub.history == nil {
 		s.host.remember(s.scrub.key, clean, took)
 	}
 }
 
-// remember saves the result of a scrub. If that fails, the next run finds it out again.
+// remember saves the result of a scrub. If that fails, the next run scrubs again.
 func (h *Host) remember(key string, clean bool, took time.Duration) {
 	if err := h.images.Remember(key, imagecache.Note{Clean: clean, Seconds: took.Seconds()}); err != nil {
 		h.log.Info("could not save the result of a scrub", "err", err)

@@ -49,7 +49,8 @@ echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost c
 	return strings.TrimSpace(string(r.Bytes))
 }
 
-// What several instances need is scrubbed once, in a container without the run's settings.
+// A history that several instances need is scrubbed once, in a container without the run's
+// settings.
 func TestContainersShareAScrub(t *testing.T) {
 	name := ownImage()
 	var log bytes.Buffer
@@ -82,7 +83,7 @@ func TestContainersShareAScrub(t *testing.T) {
 	if strings.Count(log.String(), "for several containers") != 1 {
 		t.Errorf("log %s; want one scrub for several containers", log.String())
 	}
-	// Without the other's outcome, the sandbox does all the work.
+	// Without the outcome of another sandbox, the sandbox does all the work.
 	scrubHere(t, boxes[2], future)
 	for _, b := range boxes {
 		s.remove(t, b)
@@ -119,8 +120,8 @@ func volumes(t *testing.T) string {
 	return string(out)
 }
 
-// A container has a volume only where others need the same and the scrub is not known to be
-// fast.
+// A container has a volume only if others need the same history and the scrub is not known
+// to be fast.
 func TestAScrubIsSharedOnlyWhereThatPays(t *testing.T) {
 	name := ownImage()
 	s := testHost(t, nil)

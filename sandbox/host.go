@@ -7,8 +7,8 @@
 // [Sandbox.Close] begins to remove the container, and [Host.Close] waits for that and removes
 // all other containers of the run.
 //
-// No container stays forever: it names the lease of its run, and the next Start on the
-// engine removes the containers whose run is dead.
+// No container stays forever: each names the lease of its run, and the next Start on the
+// engine removes the containers of dead runs.
 package sandbox
 
 import (
@@ -33,10 +33,9 @@ type Config struct {
 	Prefix  string             // registry or mirror from which images are pulled
 	Lease   string             // of the containers, see [owner.Lease]; empty: none
 
-	// From is the lease of another directory, which this process holds too; empty: none. Open
-	// takes over the container that its Opening names also if it is one that a run there
-	// left. From then on the container is that of this Lease alone: no run takes it over that
-	// does not have both.
+	// From is the lease of another directory, which this process also holds; empty: none.
+	// Open can also take over a container that a run there left, if its Opening names it.
+	// From then on only a run with both leases takes the container over.
 	From string
 
 	Name string // distinguishes the hosts of a [Shared]
@@ -54,12 +53,12 @@ type Config struct {
 	Longer      func(begin []byte) bool // whether to keep more of an output, see [box.Command]; nil: never
 	Fresh       bool                    // start the interpreter with each command, not ahead of it
 
-	// Programs says that programs will be started in the sandboxes. A container of an earlier run
-	// that cannot start them is replaced by a new one.
+	// Programs says that programs will be started in the sandboxes. A new container replaces the
+	// container of an earlier run that cannot start programs.
 	Programs bool
 
-	// LeaveAttempts leaves containers of earlier runs under the lease, in which attempts can
-	// be resumed, to a later Host: all sandboxes of this one are Pristine.
+	// LeaveAttempts leaves to a later Host the containers of earlier runs under the lease in
+	// which attempts can be resumed. All sandboxes of this Host are then Pristine.
 	LeaveAttempts bool
 
 	// ShareScrubs saves the results of scrubbing the git history of images, and lets
@@ -72,7 +71,7 @@ type Config struct {
 	Log    *slog.Logger // nil discards
 }
 
-// reapLimit is how long removing the containers of crashed runs may take.
+// reapLimit is the time limit for removing the containers of crashed runs.
 const reapLimit = time.Minute
 
 // Host opens sandboxes on one engine and manages its images. It is safe for
@@ -88,7 +87,7 @@ type Host struct {
 }
 
 // Start connects to the engine and removes the containers that crashed runs left on it. The
-// caller must Close the Host. An error is a *fault.Error, and leaves nothing to close.
+// caller must Close the Host. An error is a *fault.Error; then there is nothing to close.
 func Start(ctx context.Context, c Config) (*Host, error) {
 	c = c.withDefaults()
 	s, err := connect(ctx, c)
@@ -126,11 +125,11 @@ func (c Config) withDefaults() Config {
 }
 
 // Close removes the containers of earlier runs under the lease that no instance took over
-// (not with LeaveAttempts). A host that [Start] started also removes those that crashed runs
-// left meanwhile, since the engine may have created one after its process was killed, and
-// ends the connection. All sandboxes must have been closed before; Close waits until their
-// containers are removed.
-// Close also works if ctx is canceled; then it does not wait for an engine that is away.
+// (not with LeaveAttempts). If [Start] started the host, Close also ends the connection, and
+// removes containers that crashed runs left meanwhile: the engine may have created one after
+// its process was killed. All sandboxes must have been closed before; Close waits until
+// their containers are removed. It also works if ctx is canceled; then it does not wait for
+// an engine that is away.
 func (h *Host) Close(ctx context.Context) error {
 	h.leaving.running.Wait()
 	err := h.left.remove(ctx, h.LeaveAttempts)

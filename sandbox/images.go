@@ -28,7 +28,8 @@ func present(ctx context.Context, e engine.Engine, refs []string, platform strin
 	return all, nil
 }
 
-// unkept are the images of an engine that keeps none: each is there when a container needs it.
+// unkept implements imagecache.Engine for an engine that keeps no images: each image is
+// present when a container needs it.
 type unkept struct{}
 
 // Image implements imagecache.Engine: an image's id is its name.

@@ -22,12 +22,12 @@ type inheritance struct {
 
 	mu   sync.Mutex
 	left map[string][]engine.Owned // by instance id
-	lent map[string]engine.Owned   // those under from, by container id
+	lent map[string]engine.Owned   // the containers under from, by container id
 }
 
 // inherit finds the containers that earlier runs left under the lease; without a lease,
-// none. Those that nobody resumes in are removed at once: what runs there would slow down
-// the tests that run now.
+// none. Pristine ones, in which no attempt resumes, are removed at once: their processes
+// would slow down the tests that run now.
 func inherit(ctx context.Context, e engine.Engine, c Config) (*inheritance, error) {
 	h := &inheritance{
 		engine: e, lease: c.Lease, from: c.From, programs: c.Programs, log: c.Log,
@@ -83,7 +83,7 @@ func (h *inheritance) take(ctx context.Context, o Opening) (engine.Container, er
 	return found, errors.Join(errs...)
 }
 
-// attach returns a container that can run commands, and programs if they are needed; nil if it cannot.
+// attach returns a container if it can run commands, and programs if they are needed; otherwise nil.
 func (h *inheritance) attach(ctx context.Context, s engine.Owned) engine.Container {
 	c, err := h.engine.Attach(ctx, s.ID)
 	if err == nil { // the agent may have removed bash
@@ -102,8 +102,8 @@ func (h *inheritance) attach(ctx context.Context, s engine.Owned) engine.Contain
 	return c
 }
 
-// startsPrograms returns why no program can be started in a container, which an older version of
-// batch may have made.
+// startsPrograms returns why no program can be started in a container: an older version of batch
+// may have made it.
 func startsPrograms(ctx context.Context, c engine.Container) error {
 	s, err := c.Stream(ctx, box.Program{Name: "probe", Args: []string{"/"}}) // which cannot be started
 	if err != nil {
@@ -112,8 +112,9 @@ func startsPrograms(ctx context.Context, c engine.Container) error {
 	return s.Close()
 }
 
-// takeOver takes a container over from the other lease: a run under that lease must not continue in
-// what this one changes. One that a third lease has taken stays where it is.
+// takeOver takes a container over from the other lease, so that a run under that lease does not
+// continue in a container that this one changes. A container that a third lease has taken stays
+// where it is.
 func (h *inheritance) takeOver(ctx context.Context, s engine.Owned) (engine.Container, error) {
 	mine := owner.Adopter(h.lease)
 	if s.Adopter != "" && s.Adopter != mine {
@@ -130,9 +131,9 @@ func (h *inheritance) takeOver(ctx context.Context, s engine.Owned) (engine.Cont
 	return c, nil
 }
 
-// remove removes the containers that are left when no instance runs any more: those that no
-// instance took over, that appeared late or that could not be removed before; without those of
-// attempts if leaveAttempts is set. It works even if ctx is canceled.
+// remove removes the containers that are left when no instance runs any more: no instance took
+// them over, they appeared late, or they could not be removed before. With leaveAttempts, it
+// leaves the containers of attempts. It works even if ctx is canceled.
 func (h *inheritance) remove(ctx context.Context, leaveAttempts bool) error {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), reapLimit)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// older is an engine with the container c of a killed process, whose helper starts no programs.
+// older is an engine with the container c of a killed process. Its helper starts no programs.
 type older struct {
 	engine.Engine
 	removed []string

@@ -2,12 +2,12 @@ package sandbox
 
 import "sync"
 
-// maxLeaving is how many closed sandboxes of an engine may still have their container,
-// beside those that are open. Removing one takes a fraction of a second, so few callers
-// wait; and what runs in a container keeps its memory until then.
+// maxLeaving is how many closed sandboxes of an engine may still have their container.
+// Removing one takes a fraction of a second, so few callers wait; until then, the processes
+// in it keep their memory.
 const maxLeaving = 8
 
-// leaving are the closed sandboxes of a host whose containers are being removed.
+// leaving has the closed sandboxes of a host while their containers are being removed.
 type leaving struct {
 	places  chan struct{} // of all hosts on the engine
 	running sync.WaitGroup
@@ -22,11 +22,11 @@ func (l *leaving) begin(remove func()) {
 	})
 }
 
-// Close ends the sandbox. Its container is removed and its image released while the caller
-// continues, unless many others are being removed: then Close first waits for one of
-// these. It also works after a canceled Open or Execute, with its own time limit, and may
-// be called twice. The removal waits for an engine that is away, unless Open's context is
-// done. [Host.Close] waits for it. The error is always nil: the host's log has a failure.
+// Close ends the sandbox. Its container is removed and its image released in the
+// background; if many others are being removed, Close first waits for one of them. It also
+// works after a canceled Open or Execute, with its own time limit, and may be called twice.
+// The removal waits for an engine that is away, unless Open's context is done. [Host.Close]
+// waits for it. The error is always nil: the host's log has a failure.
 func (s *Sandbox) Close() error {
 	s.closed.Do(func() { s.host.leaving.begin(s.remove) })
 	return nil

@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// A sandbox whose container is being removed keeps nothing from its caller, up to a bound.
+// The caller does not wait until a closed sandbox's container is removed, up to a bound.
 func TestRemovalsRunInTheBackgroundUpToABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := leaving{places: make(chan struct{}, maxLeaving)}
@@ -39,9 +39,9 @@ func TestRemovalsRunInTheBackgroundUpToABound(t *testing.T) {
 	})
 }
 
-// heldRemovals is a host with an open sandbox. From then on, its engine answers no removal
-// until allow is called, and then with the error of answer, if there is one. The caller must
-// call allow.
+// heldRemovals returns a host with an open sandbox. Its engine answers no removal until
+// allow is called, and then with the error of answer, if there is one. The caller must call
+// allow.
 func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host, in dataset.Instance, box *Sandbox, allow func()) {
 	t.Helper()
 	var held atomic.Bool // not before: opening the first sandbox may remove a container
@@ -61,7 +61,7 @@ func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host,
 	return h, in, box, sync.OnceFunc(func() { close(allowed) })
 }
 
-// exists reports whether the sandbox's container does.
+// exists reports whether the sandbox's container exists.
 func (h *Host) exists(t *testing.T, s *Sandbox) bool {
 	t.Helper()
 	list, err := h.engine.Owned(t.Context())
@@ -77,7 +77,7 @@ func TestAClosedSandboxIsRemovedWhileItsCallerContinues(t *testing.T) {
 	if err := errors.Join(first.Close(), first.Close()); err != nil {
 		t.Fatal(err)
 	}
-	// Another attempt at the instance neither waits for it nor meets its name.
+	// Another attempt at the instance does not wait for it, and has another container name.
 	second := h.open(t, Opening{Instance: in, Attempt: 1})
 	if !h.exists(t, first) {
 		t.Fatal("the first container is gone although the engine has removed nothing yet")
@@ -110,7 +110,7 @@ func TestAFailedRemovalIsLogged(t *testing.T) {
 	}
 }
 
-// unable is the engine's answer to what it cannot do.
+// unable is an engine's error for an operation that it cannot do.
 type unable struct{}
 
 func (unable) Error() string   { return "no" }

@@ -12,8 +12,8 @@ type Found struct {
 	Containers map[string]bool // ids of running containers that a run under the lease may reattach to
 }
 
-// Look asks the engine what [Start] and [Host.Open] would find. It changes nothing. Like
-// Start, it refuses a network that does not exist.
+// Look finds the images and containers that [Start] and [Host.Open] would find, and changes
+// nothing. Like Start, it refuses a network that does not exist.
 func Look(ctx context.Context, c Config) (*Found, error) {
 	e, err := c.Engine(ctx, c.Options)
 	if err != nil {

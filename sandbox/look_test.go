@@ -11,9 +11,8 @@ import (
 	"batch.example/batch/fault"
 )
 
-// looked is what Look finds for an instance with the image, and how often it lists
-// containers, on an engine that lists the image x/y:1, and answers each look-up of an image
-// with a status.
+// looked calls Look for an instance with the image, and counts its lists of containers. The
+// engine lists the image x/y:1, and answers each look-up of an image with the status.
 func looked(t *testing.T, status int, image string) (found *Found, lists int, err error) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +39,7 @@ func TestLookReturnsAFailureOfTheEngine(t *testing.T) {
 	if found, _, err := looked(t, http.StatusInternalServerError, "x/y:1"); fault.KindOf(err) != fault.Transient {
 		t.Errorf("found %+v, %v; want a Transient fault", found, err)
 	}
-	for _, image := range []string{"x/y:1", "Not A Name"} { // the instance will report a name that is none
+	for _, image := range []string{"x/y:1", "Not A Name"} { // the instance will report an invalid name
 		found, lists, err := looked(t, http.StatusNotFound, image)
 		if err != nil || len(found.Images) != 1 || found.Images[image] {
 			t.Errorf("image %q: found %+v, %v; want one image that is not present, no error", image, found, err)

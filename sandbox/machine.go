@@ -22,7 +22,7 @@ type Machine struct {
 	Files            int   // descriptors that this process may open; 0: unknown
 }
 
-// Reserve is the memory that sandboxes leave to the rest of the machine: a tenth, at
+// Reserve returns the memory that sandboxes leave to the rest of the machine: a tenth, at
 // least 256 MiB and at most 4 GiB.
 func (m Machine) Reserve() int64 { return min(max(m.Total/10, 256<<20), 4<<30) }
 
@@ -59,9 +59,9 @@ func openFiles() int {
 	return int(min(l.Cur, 1<<30))
 }
 
-// ShortOfMemory says in what way this machine is short of memory, so that no further sandbox
-// should be opened for now. It is empty if there is enough memory, if that is not known, or
-// if the engine is on another machine.
+// ShortOfMemory says why no further sandbox should be opened for now: in what way this
+// machine is short of memory. It is empty if there is enough memory, if that is not known,
+// or if the engine is on another machine.
 func (c *common) ShortOfMemory() string {
 	if !c.about.Local {
 		return ""

@@ -19,29 +19,29 @@ type Opening struct {
 	// over if it still runs. Otherwise Open removes it and creates a new container. It
 	// also removes all other containers of earlier runs for the instance.
 	Container string
-	Preamble  []byte             // what CheckShell found there; the sandbox of another container is checked again
+	Preamble  []byte             // CheckShell's result in Container; another container is checked again
 	Report    func(phase string) // "pull", then "start"
 
 	// Pristine opens a sandbox whose history will not be scrubbed. It neither
 	// takes over nor removes containers of earlier runs, and starts no interpreter of the
-	// agent ahead of its commands. Its container is of no attempt: after a crash, the next
-	// Start under the lease removes it.
+	// agent ahead of its commands. Its container belongs to no attempt: after a crash, the
+	// next Start under the lease removes it.
 	Pristine bool
-	Network  string // replaces the Container's; empty: that one
+	Network  string // replaces the network of Config's Container; empty: does not
 }
 
 // Facts describes an open sandbox and how it was opened.
 type Facts struct {
 	Container string // id
-	Adopted   bool   // the container is the Opening's
+	Adopted   bool   // the container is the one that Opening names
 	Known     bool   // the repository is known to need no scrub: see boxgit.Known
 	Image     vocab.Image
 	Pull      time.Duration
 	Start     time.Duration
 }
 
-// Open returns a running sandbox, which the caller must Close. An error is a *fault.Error;
-// then nothing is left behind.
+// Open returns a running sandbox, which the caller must Close. After an error, a
+// *fault.Error, nothing is left behind.
 func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 	ref := o.Instance.ImageName(h.Prefix)
 	start := time.Now()

@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Sandbox is one instance's environment: a container, and how commands are run in it.
+// Sandbox is one instance's environment, a container in which commands run.
 type Sandbox struct {
 	host      *Host
 	instance  string          // id
@@ -31,7 +31,7 @@ type Sandbox struct {
 }
 
 // outputLimit is how many bytes of a command's output are kept, unless the output is the
-// submission: a hundred times what a model is shown.
+// submission: a hundred times the text that a model is shown.
 const outputLimit = 1 << 20
 
 // Execute runs a command of the agent and waits for its end or its time limit. The id
@@ -49,7 +49,7 @@ func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output
 	return s.quiet(out), err
 }
 
-// command returns what all commands of the agent have in common.
+// command returns the settings that all commands of the agent share.
 func (s *Sandbox) command() box.Command {
 	return box.Command{
 		Args: s.host.Interpreter, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: s.host.Timeout,
@@ -75,7 +75,7 @@ func (s *Sandbox) execute(ctx context.Context, cmd box.Command) (vocab.Output, e
 	return out, err
 }
 
-// overDisk tells the model that the container's files exceed their limit, and the
+// overDisk is a text for the model: the container's files exceed their limit, and the
 // consequences.
 func overDisk(d *vocab.DiskUse) string {
 	size := func(n int64) string { return units.BytesSize(float64(n)) }
@@ -94,7 +94,8 @@ func overDisk(d *vocab.DiskUse) string {
 	return text + " No command can be run any more."
 }
 
-// note tells the model what else happened to the container during the command.
+// note is a text for the model about what else happened to the container during the
+// command.
 func note(r vocab.Output) string {
 	switch {
 	case r.Disk != nil:

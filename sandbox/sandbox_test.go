@@ -20,8 +20,8 @@ import (
 	"batch.example/batch/sandbox/engine/memory"
 )
 
-// anyHost is a testHost and an instance for it, for a test that needs bash and a few tools, and
-// nothing of Docker. Where there is no Docker, it is on an engine that runs plain processes.
+// anyHost returns a testHost and an instance for it, for a test that needs bash and a few
+// tools, but not Docker. Without Docker, it is on an engine that runs plain processes.
 func anyHost(t *testing.T, set func(*Config)) (*Host, dataset.Instance) {
 	t.Helper()
 	home, _ := os.UserHomeDir()
@@ -49,8 +49,8 @@ func anyHost(t *testing.T, set func(*Config)) (*Host, dataset.Instance) {
 	return h, dataset.Instance{ID: "plain", Image: enginetest.Directory(t, strings.Fields(conformance.Tools), nil)}
 }
 
-// testHost is a host on the real engine for sandboxes with the settings of set. It reaps
-// nothing. Without an engine with the demo's images, the test is skipped;
+// testHost returns a host on the real engine for sandboxes with the settings of set. It
+// does not reap. Without an engine with the demo's images, the test is skipped;
 // BATCH_DOCKER=require makes that a failure.
 func testHost(t *testing.T, set func(*Config)) *Host {
 	t.Helper()
@@ -127,8 +127,7 @@ func (h *Host) remove(t *testing.T, box *Sandbox) {
 	h.leaving.running.Wait()
 }
 
-// The image is built or pulled again by somebody just before its container
-// is created.
+// The image is built or pulled again just before its container is created.
 func TestTheImageThatRanIsRecorded(t *testing.T) {
 	ref := ownImage()
 	first, second := demoInstances(t)[0], demoInstances(t)[1]

@@ -15,11 +15,11 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// Shared is what several hosts on one engine have in common: the connection, the cache of
-// images, and what is known about scrubbing their history. It is safe for concurrent use.
+// Shared has what several hosts on one engine share: the connection, the cache of images,
+// and the results of scrubbing their history. It is safe for concurrent use.
 type Shared struct{ *common }
 
-// common is what a host may have in common with others.
+// common has the parts of a host that it may share with others.
 type common struct {
 	engine engine.Engine
 	about  engine.About
@@ -32,7 +32,7 @@ type common struct {
 	histories *histories
 }
 
-// Turn is an instance for which the host with that name will open a sandbox.
+// Turn is an instance for which the named host will open a sandbox.
 type Turn struct {
 	Host string
 	dataset.Instance
@@ -40,9 +40,9 @@ type Turn struct {
 
 // Share connects to an engine for several hosts, which [Shared.Start] starts, and removes the
 // containers that crashed runs left on it. The turns replace Instances: images are pulled
-// in their order, and an image is kept for the hosts that still need it. Of c, Engine, Options,
-// State, Images, Prefix, Container.Platform, Drain, Notify and Log are used. The caller
-// must Close the Shared. An error is a *fault.Error, and leaves nothing to close.
+// in their order, and an image is kept for the hosts that still need it. Share uses only
+// Engine, Options, State, Images, Prefix, Container.Platform, Drain, Notify and Log of c. The
+// caller must Close the Shared. An error is a *fault.Error; then there is nothing to close.
 func Share(ctx context.Context, c Config, turns []Turn) (*Shared, error) {
 	c = c.withDefaults()
 	s, err := connect(ctx, c)
@@ -72,8 +72,8 @@ func (s *common) begin(ctx context.Context, c Config, turns []Turn) {
 	s.end = s.pullAhead(ctx, c, turns)
 }
 
-// Skip says that the host with that name opens no more sandboxes for the instances: their
-// images are not kept for it.
+// Skip says that the named host opens no more sandboxes for the instances: their images are
+// not kept for it.
 func (s *Shared) Skip(host string, instances []dataset.Instance) {
 	for _, in := range instances {
 		s.images.Skip(needID(host, in.ID))
@@ -149,7 +149,7 @@ func needID(host, instance string) string {
 }
 
 // Start starts a host. The Config's Engine, Options, State, Images and Drain have no effect: the
-// Shared has them. The caller must Close the Host. An error is a *fault.Error, and leaves
+// Shared has them. The caller must Close the Host. An error is a *fault.Error; then there is
 // nothing to close.
 func (s *Shared) Start(ctx context.Context, c Config) (*Host, error) { return s.start(ctx, c) }
 

@@ -14,11 +14,11 @@ import (
 // shells are the interpreters that CheckShell has a command for.
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh"}
 
-// CheckShell executes a command as it executes the agent's, and returns what the shell prints
+// CheckShell executes a command as Execute does, and returns the text that the shell prints
 // before the command's output, such as an error about a start file. From then on this text is
-// taken off each output. If there is more, which cannot be taken off, no submission would be
-// recognized, or its patch would be changed: the error is an Instance fault. Another
-// interpreter than a shell is not checked. CheckShell is called before the first Execute.
+// taken off each output. If other text remains, no submission would be recognized, or its
+// patch would be changed: the error is an Instance fault. An interpreter that is not a shell
+// is not checked. Call CheckShell before the first Execute.
 func (s *Sandbox) CheckShell(ctx context.Context) ([]byte, error) {
 	if list := s.host.Interpreter; len(list) > 0 && !slices.Contains(shells, path.Base(list[0])) {
 		return nil, nil
@@ -38,8 +38,8 @@ func (s *Sandbox) CheckShell(ctx context.Context) ([]byte, error) {
 	return first, nil
 }
 
-// preambleOf returns what is printed before a word. It also starts a program, because the
-// loader of programs may print something too.
+// preambleOf returns the text printed before a word. It also starts a program, because the
+// loader of programs may also print something.
 func (s *Sandbox) preambleOf(ctx context.Context, word string) ([]byte, error) {
 	cmd := s.command()
 	cmd.Script = "echo " + word + "; ! command -v cat >/dev/null || cat </dev/null"

@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/internal/bash"
 )
 
-// A command's output begins with what the command prints, whatever the shell prints before
-// it. Where that cannot be, CheckShell says so.
+// A command's output begins with the command's own text, without the text that the shell
+// prints before it. If that is impossible, CheckShell fails.
 func TestWhatTheShellPrintsIsNotACommandsOutput(t *testing.T) {
 	const startFile = "BASH_ENV=/tmp/start"
 	for name, c := range map[string]struct {

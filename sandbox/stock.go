@@ -84,7 +84,7 @@ func (s *Stock) openLedger(state string) (*imagecache.Ledger, error) {
 	return imagecache.OpenLedger(filepath.Join(os.TempDir(), fmt.Sprintf("batch-state-%d", os.Getuid()), "images", name))
 }
 
-// Needed is an image that instances need, and what is known about it.
+// Needed describes an image that instances need.
 type Needed struct {
 	vocab.Image
 	Instances int        `json:"instances"`
@@ -92,7 +92,7 @@ type Needed struct {
 	Size      int64      `json:"size,omitempty"` // bytes, shared layers included
 	Pulled    *time.Time `json:"pulled_by_batch,omitempty"`
 	Needed    *time.Time `json:"last_needed,omitempty"` // if batch pulled it
-	Error     string     `json:"error,omitempty"`       // why it cannot be pulled, if that is known
+	Error     string     `json:"error,omitempty"`       // why it cannot be pulled, if known
 
 	explain func(error) error // adds to an error that the image's name was derived
 }
@@ -113,7 +113,7 @@ func Needs(instances []dataset.Instance, prefix string) []*Needed {
 	return list
 }
 
-// Look fills in what the engine and batch's records say about images for a platform.
+// Look fills in the facts of the engine and of batch's records about images for a platform.
 func (s *Stock) Look(ctx context.Context, list []*Needed, platform string) error {
 	entries, err := s.ledger.Entries()
 	if err != nil {
@@ -145,14 +145,14 @@ func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []
 	return nil
 }
 
-// Kept is the scrubbed git histories of earlier runs that no container uses: later runs use
-// them, and [Stock.Clean] removes them.
+// Kept counts the scrubbed git histories of earlier runs that no container uses. Later runs
+// may use them; [Stock.Clean] removes them.
 type Kept struct {
 	Histories int
 	Bytes     int64
 }
 
-// Kept returns what the engine has of them.
+// Kept counts the kept histories that the engine has.
 func (s *Stock) Kept(ctx context.Context) (k Kept, err error) {
 	list := s.ledger.Histories()
 	volumes, ok := s.engine.(engine.Volumes)
@@ -178,8 +178,8 @@ type Fetched struct {
 }
 
 // Pull pulls the images that the engine does not have, at most parallel at the same time.
-// It calls report for each image of the list, one call at a time. The error is one that
-// concerns all images.
+// It calls report for each image of the list, one call at a time. The error concerns all
+// images.
 func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o imagecache.Options, parallel int, report func(Fetched)) error {
 	images := s.Cache(o)
 	var mu sync.Mutex

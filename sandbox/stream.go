@@ -18,8 +18,8 @@ type Stream interface {
 }
 
 // Stream starts a program beside the agent's commands, in their directory and with their
-// environment, to which the Program's Env is added. See [box.Box.Stream]. The
-// caller must Close the Stream.
+// environment plus the Program's Env. See [box.Box.Stream]. The caller must Close the
+// Stream.
 func (s *Sandbox) Stream(ctx context.Context, p Program) (Stream, error) {
 	if p.Dir == "" {
 		p.Dir = s.host.Container.WorkDir

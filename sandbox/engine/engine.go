@@ -1,9 +1,11 @@
-// Package engine is what package sandbox needs from something that runs containers: Docker, a
-// cluster, or processes of a test. An implementation is a package that implements [Engine] and
-// passes the suite of package enginetest, and a row in package engines.
+// Package engine defines the interface through which package sandbox runs containers, in
+// Docker, in a cluster, or as processes of a test. An implementation is a package that
+// implements [Engine] and passes the suite of package enginetest, and a row in package
+// engines.
 //
-// Process 1 of each container is batch's helper (internal/boxinit), whose client is internal/box:
-// an implementation creates and removes containers, and carries the bytes between the two.
+// Process 1 of each container is batch's helper (internal/boxinit); internal/box is its client.
+// An implementation creates and removes containers, and carries the bytes between helper and
+// client.
 package engine
 
 import (
@@ -18,21 +20,21 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// ErrOutage is in the chain of every fault that was caused by losing the engine: the connection
-// broke, or the engine was away while the container lived. Such a fault is Transient and says
-// nothing about the instance; [Engine.Ready] waits until it makes sense to try again.
+// ErrOutage is in the chain of every fault caused by losing the engine: the connection broke,
+// or the engine was away while the container lived. Such a fault is Transient and says nothing
+// about the instance; [Engine.Ready] waits until it makes sense to try again.
 var ErrOutage = errors.New("the engine was lost")
 
-// Connect connects to an engine. The caller must Close it. An engine that cannot be reached is a
-// Host fault whose hint says what to do.
+// Connect connects to an engine. The caller must Close it. If the engine cannot be reached, the
+// error is a Host fault with a hint.
 type Connect func(ctx context.Context, o Options) (Engine, error)
 
-// Options are how an engine is used; the zero value works.
+// Options configure a connection to an engine; the zero value works.
 type Options struct {
 	Patience    time.Duration      // how long to wait for an engine that stopped answering; 0: 5 minutes
 	Pulls       int                // images pulled at the same time; 0: 4
 	PullTimeout time.Duration      // for one download of an image, without the waits before it; 0: none
-	Before      func(string) error // can make a call to the engine fail, by its name; nil: never. For tests
+	Before      func(string) error // for tests: makes the named call to the engine fail; nil: never
 	Log         *slog.Logger       // nil discards
 }
 
@@ -52,15 +54,15 @@ type Engine interface {
 	// [Spec.Network].
 	CheckNetwork(ctx context.Context, name string) error
 
-	// Ready returns at once while the engine answers. Otherwise it waits until it answers again, as
-	// long as Options say; then it is a Host fault.
+	// Ready returns at once while the engine answers. Otherwise it waits until the engine answers
+	// again, up to Options' Patience, and then returns a Host fault.
 	Ready(ctx context.Context) error
 	About(ctx context.Context) (About, error)
 	Close() error // containers stay: their owner has to remove them
 }
 
 // Container is one running container. It is safe for concurrent use. The caller must Remove or
-// Close it. Its commands, files and programs are those of a [box.Box].
+// Close it. It runs commands and programs and copies files as a [box.Box].
 type Container interface {
 	Run(ctx context.Context, c box.Command) (vocab.Output, error)
 	Prepare(ctx context.Context, c box.Command)
@@ -86,13 +88,13 @@ type Owned struct {
 	Created  time.Time
 	Expires  time.Time // zero when it has no deadline
 
-	// Abandoned means that no process will remove the container. Either the process that
-	// created it is dead; or nothing is known about that process, or about the one that holds
-	// its lease, since it is on another machine or in another container, and the container
-	// has ended and its deadline passed a while ago. A container that still runs after its
-	// deadline is not abandoned: the clock of this machine or of the one that created it is
-	// wrong, and the container may be in use. A container whose creator is known to live, or
-	// whose lease a living process holds, is never abandoned.
+	// Abandoned means that no process will remove the container. Either its creator is dead.
+	// Or nothing is known about its creator or about the holder of its lease, because they
+	// are on another machine or in another container, and the container has ended and its
+	// deadline passed a while ago. A container that still runs after its deadline is not
+	// abandoned: this machine's or its creator's clock is wrong, and the container may be in
+	// use. Nor is a container abandoned while its creator is known to live, or while a living
+	// process holds its lease.
 	Abandoned bool
 
 	Lease   string // see [owner.Lease]; empty: none
@@ -101,8 +103,8 @@ type Owned struct {
 	Mine    bool   // this process created it
 }
 
-// About describes an engine and the machine on which it runs. An engine leaves empty what it does
-// not know.
+// About describes an engine and the machine on which it runs. Fields that the engine does not
+// know are empty.
 type About struct {
 	Address       string // of the engine, such as unix:///var/run/docker.sock
 	Local         bool   // it runs on this machine, and uses its memory
@@ -116,7 +118,7 @@ type About struct {
 	CPUs          int
 	Memory        int64  // bytes
 	RootDir       string // where the engine keeps its data, on its machine
-	ImageDir      string // where its images and containers' files are: RootDir, or that of the machine's containerd
+	ImageDir      string // where its images and containers' files are: RootDir, or the directory of the machine's containerd
 	StorageDriver string
 	CgroupVersion string
 	Containers    int // all of them
@@ -125,19 +127,19 @@ type About struct {
 	Rootless      bool
 	Podman        bool
 	Warnings      []string
-	// Unlimited lists which of CPUs, memory, swap and processes the engine cannot
-	// limit: containers run without that limit. Podman does not report this; batch
-	// learns it only when Podman refuses a limit.
+	// Unlimited lists which of CPUs, memory, swap and processes the engine cannot limit:
+	// containers run without these limits. Podman does not report them; batch learns of one
+	// only when Podman refuses a limit.
 	Unlimited []string
 }
 
-// What some engines can do, asked by a type assertion:
+// Optional interfaces of an engine, found by a type assertion:
 
-// Images is an engine that keeps images, which are pulled and removed. Without it, images are there
-// when a container needs them, and take no space.
+// Images is an engine that keeps images, which are pulled and removed. Without it, images are
+// present when a container needs them, and take no space.
 type Images interface {
 	ImageEngine() imagecache.Engine
-	// Present reports which of many images are there, by name.
+	// Present reports by name which of many images the engine has.
 	Present(ctx context.Context, refs []string, platform string) (map[string]bool, error)
 }
 
@@ -151,21 +153,23 @@ type Volumes interface {
 	// uses stays.
 	RemoveVolume(ctx context.Context, name string) error
 	HasVolume(ctx context.Context, name string) (bool, error)
-	// IdleVolumes lists the volumes that no process will use again, and ReapVolumes removes them,
-	// except those in keep. It reports whether it removed one.
+	// IdleVolumes lists the volumes that no process will use again. ReapVolumes removes them,
+	// except the ones in keep, and reports whether it removed any.
 	IdleVolumes(ctx context.Context) ([]string, error)
 	ReapVolumes(ctx context.Context, keep []string) (bool, error)
 }
 
 // Tidier is an engine that keeps things for all containers, such as a network.
 type Tidier interface {
-	// Tidy removes them if no container uses them, and reports whether it removed one.
+	// Tidy removes these things if no container uses them, and reports whether it removed
+	// one.
 	Tidy(ctx context.Context) (bool, error)
 }
 
 // DiskLimiter is an engine that may enforce [Spec.Disk] by itself.
 type DiskLimiter interface {
-	// LimitsDisk reports whether it does; known is false before the engine can tell.
+	// LimitsDisk reports whether the engine enforces it; known is false as long as the
+	// engine does not know.
 	LimitsDisk(ctx context.Context) (able, known bool, err error)
 }
 

@@ -20,9 +20,9 @@ const StateRunning = "running"
 // that has reached its deadline.
 const expiryGrace = time.Minute
 
-// Judge sets what the process me knows about the container's creator, an [owner.Owner] as a
-// string: Host, Mine, Dead and Abandoned. It needs the other fields. Local means that the engine
-// is on me's machine.
+// Judge sets Host, Mine, Dead and Abandoned, from the other fields and the container's creator,
+// an [owner.Owner] as a string. me is this process; local means that the engine is on its
+// machine.
 func (o *Owned) Judge(creator string, me owner.Owner, local bool, now time.Time) {
 	o.Mine = creator == me.String()
 	by, _ := owner.Parse(creator) // an invalid one is unknown
@@ -39,7 +39,7 @@ func (o *Owned) Judge(creator string, me owner.Owner, local bool, now time.Time)
 	}
 }
 
-// Under reports whether the container's lease is one of leases, or there are none.
+// Under reports whether the container's lease is in leases, or leases is empty.
 func (o Owned) Under(leases []string) bool {
 	return len(leases) == 0 || slices.ContainsFunc(leases, func(mine string) bool { return owner.SameLease(o.Lease, mine) })
 }
@@ -51,8 +51,8 @@ func Inherited(ctx context.Context, e Engine, lease string) ([]Owned, error) {
 }
 
 // Leftovers lists the containers of this process and of dead owners under a lease that this process
-// holds: what is left when no instance runs any more; with an empty lease, none. A container that
-// was being created for a killed process may appear late.
+// holds, for when no instance runs any more; with an empty lease, none. A container that was being
+// created for a killed process may appear late.
 func Leftovers(ctx context.Context, e Engine, lease string) ([]Owned, error) {
 	return under(ctx, e, lease, func(o Owned) bool { return o.Dead || o.Mine })
 }
@@ -70,9 +70,9 @@ const (
 	reapLimit = 30 * time.Second // for one of them
 )
 
-// Reap removes the abandoned containers, in any state, and returns those it removed; with leases,
-// only those under one of them. It continues after one that cannot be removed and joins the errors.
-// A container that the engine was still creating when its process was killed may appear later: the
+// Reap removes the abandoned containers in any state, with leases only under one of these, and
+// returns the removed ones. If a container cannot be removed, it continues and joins the errors. A
+// container that the engine was still creating when its process was killed may appear later: the
 // next Reap finds it.
 func Reap(ctx context.Context, e Engine, log *slog.Logger, leases ...string) ([]Owned, error) {
 	all, err := e.Owned(ctx)

@@ -9,13 +9,13 @@ const (
 	LabelInstance = "batch.instance"
 	LabelAttempt  = "batch.attempt"
 
-	// LabelLease is a lease: see package owner. A container whose creator is dead is not
-	// abandoned while a living process holds its lease.
+	// LabelLease is a lease: see package owner. While a living process holds it, a
+	// container with a dead creator is not abandoned.
 	LabelLease = "batch.lease"
 )
 
-// Bridge as a [Spec]'s Network is a network with a way out, which the containers of an engine share
-// without reaching each other.
+// Bridge as a [Spec]'s Network is a network with access to the outside. All containers of an engine
+// share it, but cannot reach each other.
 const Bridge = "bridge"
 
 // Spec describes a container. Only Image must be set.
@@ -33,7 +33,7 @@ type Spec struct {
 	MemorySwap int64
 	CPUs       float64  // 0: no limit
 	PidsLimit  int64    // processes and threads; 0: 4096, negative: no limit
-	Network    string   // empty: none; or [Bridge], or the name of an existing network
+	Network    string   // [Bridge], or the name of an existing network; empty: none
 	Platform   string   // os/arch; empty: the engine's
 	CapAdd     []string // Linux capabilities in addition to the default ones, or ALL
 	CapDrop    []string // capabilities to remove, or ALL
@@ -49,8 +49,8 @@ type Spec struct {
 	// its image; 0: no limit.
 	Disk int64
 
-	// Unattended is how long the container lives when no process of batch is connected
-	// to it: then it ends by itself. 0: forever.
+	// Unattended is how long the container lives without a connection to a process of
+	// batch. Then it ends by itself. 0: forever.
 	Unattended time.Duration
 }
 

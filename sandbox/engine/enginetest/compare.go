@@ -23,7 +23,8 @@ var scripts = []string{
 	"set -u; echo $nosuch; echo no", "while read -r x; do echo $x; done", "echo \"caf\xe9\"", "logout", "return 3", "break", "local x", "exec 3<&0; cat <&3", "[ -t 0 ]", "[ -p /dev/stdin ]; echo",
 }
 
-// unreadable are scripts with a syntax error. A bash that was started ahead names eval in its message.
+// unreadable are scripts with a syntax error. A bash that was started ahead names eval in its
+// message.
 var unreadable = []string{"if true; then", "echo 'open", "echo )", "fi"}
 
 func (e *suite) runDoesWhatBashDoes(t *testing.T) {

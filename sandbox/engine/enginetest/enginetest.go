@@ -1,6 +1,6 @@
-// Package enginetest is the suite that every [engine.Engine] passes: what package sandbox relies
-// on, whatever runs the containers. An engine's own tests call [Run]; what an engine does beyond
-// the interface has tests beside the engine.
+// Package enginetest is the suite that every [engine.Engine] passes: it tests what package
+// sandbox relies on. An engine's own tests call [Run], and test everything that the engine does
+// beyond the interface.
 package enginetest
 
 import (
@@ -17,20 +17,20 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Tools are the programs that the suite's image has in /usr/bin, as this machine has them. The
-// image needs a directory /testbed too.
+// Tools are this machine's programs that the suite's image has in /usr/bin. The image also
+// needs a directory /testbed.
 const Tools = "bash cat chmod cp echo env false head id kill ln ls mkdir mkfifo nohup prlimit printf rm setsid sleep sort stty tail " +
 	"timeout touch true wc yes"
 
-// Options are an engine for the suite.
+// Options describe an engine for the suite.
 type Options struct {
 	// Open connects to the engine, and closes the connection at the end of t. Calls with the same
 	// directory, which is empty at first, connect to the same engine, from any process.
 	Open func(t testing.TB, dir string) engine.Engine
 	// Image returns the name of an image with [Tools].
 	Image func(t testing.TB) string
-	// Limits means that the engine limits memory, processors and processes. The suite bombs no
-	// engine without limits: it would take the machine with it.
+	// Limits means that the engine limits memory, processors and processes. The suite does not
+	// bomb an engine without limits, because that would break the machine.
 	Limits bool
 }
 
@@ -44,7 +44,8 @@ type suite struct {
 	run        string // in the labels of its containers
 }
 
-// Run runs the suite. The suite removes what it creates, and fails where something stays.
+// Run runs the suite. The suite removes everything it creates, and fails if something
+// stays.
 func Run(t *testing.T, o Options) {
 	if again.Value() != "" {
 		beKilled(t, o)
@@ -149,7 +150,7 @@ func (e *suite) owned(t testing.TB) []engine.Owned {
 	return slices.DeleteFunc(all, func(o engine.Owned) bool { return o.Run != e.run })
 }
 
-// find returns what is known of a container.
+// find returns the engine's description of a container.
 func (e *suite) find(t testing.TB, id string) engine.Owned {
 	t.Helper()
 	all := e.owned(t)
@@ -168,7 +169,7 @@ func (e *suite) needLimits(t testing.TB) {
 	}
 }
 
-// enough is a time limit for commands that end by themselves, however busy the machine is.
+// enough is a time limit for commands that end by themselves, for a machine of any load.
 const enough = 2 * time.Minute
 
 // soon cancels after a while, so that a hanging call fails the test.
@@ -193,7 +194,7 @@ func runCommand(t testing.TB, c engine.Container, cmd box.Command) vocab.Output 
 	return r
 }
 
-// awaitFile waits until a command has made a file, but not for ever.
+// awaitFile waits until a command has made a file, up to a limit.
 func awaitFile(t testing.TB, c engine.Container, name string) {
 	for end := time.Now().Add(enough); t.Context().Err() == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if r, err := c.Run(t.Context(), box.Command{Script: "[ -e " + name + " ]", Timeout: enough}); err == nil && r.ExitCode == 0 {
@@ -205,7 +206,8 @@ func awaitFile(t testing.TB, c engine.Container, name string) {
 	}
 }
 
-// Processes lists what sleeps, writes or reads in the container, except the helper and itself.
+// Processes lists the processes in the container that sleep, write or read, except the helper
+// and itself.
 func Processes(t testing.TB, c engine.Container) []string {
 	t.Helper()
 	r := run(t, c, `for d in /proc/[0-9]*; do

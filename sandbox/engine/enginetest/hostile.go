@@ -181,8 +181,8 @@ func (h hostile) check(t *testing.T, r vocab.Output) {
 	}
 }
 
-// A command that keeps stopping every process does stop other commands, but not their
-// init, nor their end at the time limit.
+// A command that keeps stopping every process stops other commands, but neither their init
+// nor their time limit.
 func (e *suite) stopAllFromNowOn(t *testing.T) {
 	t.Parallel()
 	e.needLimits(t)
@@ -198,7 +198,7 @@ func (e *suite) stopAllFromNowOn(t *testing.T) {
 			return
 		}
 		t.Logf("code %d, timed out %v, restarted %v, %q", r.ExitCode, r.TimedOut, r.Restarted, r.Bytes)
-		// It is killed where its supervisor was stopped for so long that it did not begin.
+		// It is killed if its supervisor was stopped for so long that it did not begin.
 		if killed := r.ExitCode == 137 && len(r.Bytes) == 0; !r.TimedOut && !killed {
 			t.Errorf("want %q, timed out, or exit code 137 without output", "next\n")
 		}

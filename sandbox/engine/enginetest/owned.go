@@ -19,13 +19,13 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// underWay is a command that a killed process leaves under way in its container.
+// underWay is a command that still runs in the container of a killed process.
 var underWay = box.Command{
 	ID: "s1.1", Timeout: enough,
 	Script: "echo ran >>/tmp/count; until [ -e /tmp/go ]; do sleep 0.01; done; echo done; exit 3",
 }
 
-// doomed is what a process of batch that will be killed needs.
+// doomed has the arguments for a process of batch that will be killed.
 type doomed struct {
 	Dir, Image, Run, Lease string
 	Attach                 string // a container; empty: it creates one
@@ -62,7 +62,7 @@ func (d doomed) create(t *testing.T, e engine.Engine) string {
 	return c.ID()
 }
 
-// mark is in the arguments of the processes of the doomed one's program.
+// mark is in the arguments of all processes of the doomed process's program.
 const mark = "456123"
 
 func (d doomed) attach(t *testing.T, e engine.Engine) {
@@ -94,7 +94,7 @@ func (e *suite) doom(t *testing.T, d doomed) (id string, kill func()) {
 	return "", nil
 }
 
-// leftByAKilled returns the container of another process, which was killed, under a lease.
+// leftByAKilled returns the container of a killed process, under a lease.
 func (e *suite) leftByAKilled(t *testing.T, lease string) string {
 	t.Helper()
 	id, kill := e.doom(t, doomed{Lease: lease})
@@ -110,7 +110,7 @@ func (e *suite) leftByAKilled(t *testing.T, lease string) string {
 	return id
 }
 
-// As soon as another process of batch connects, the programs of one that was killed end.
+// As soon as another process of batch connects, the programs of a killed one end.
 func (e *suite) theProgramsOfAKilledProcessOfBatchEnd(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{})
@@ -194,7 +194,7 @@ func (e *suite) containersOfAKilledProcessAreReaped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Another process that reaps may have removed it before.
+	// Another process may have reaped it before.
 	if others := slices.DeleteFunc(removed, func(o engine.Owned) bool { return o.ID == id }); len(others) > 0 {
 		t.Errorf("reaped %+v", others)
 	}

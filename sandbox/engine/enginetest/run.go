@@ -148,7 +148,7 @@ func (e *suite) runKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 	var all sync.WaitGroup
 	for _, tt := range trees { // beside one another: each is killed, and no other with it
 		all.Go(func() {
-			// A busy machine must start what is to be killed within this time.
+			// A busy machine must start the processes to be killed within this time.
 			r, err := c.Run(t.Context(), box.Command{Script: tt.script, Timeout: 5 * time.Second})
 			if err != nil || !r.TimedOut || r.ExitCode != -1 || string(r.Bytes) != tt.want || r.Restarted {
 				t.Errorf("%s: %v, timed out %v, code %d, restarted %v, output %q; want %q",
@@ -187,8 +187,8 @@ func (e *suite) runDoesNotWaitForABackgroundProcess(t *testing.T) {
 	}
 }
 
-// What the writer of a process substitution prints after the shell has ended belongs to the
-// command, as with docker exec.
+// Output of a process substitution after the shell's end belongs to the command, as with
+// docker exec.
 func (e *suite) runReturnsWhatIsWrittenAMomentAfterTheShellsEnd(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{WorkDir: "/testbed"})

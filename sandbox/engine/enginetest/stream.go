@@ -189,8 +189,7 @@ func stream(t testing.TB, c engine.Container, p box.Program) *box.Stream {
 	return s
 }
 
-// left is what is left of a program in the container whose processes have the word in
-// their arguments.
+// left lists the processes in the container with the word in their arguments.
 func left(t testing.TB, c engine.Container, word string) string {
 	t.Helper()
 	out := run(t, c, `for p in /proc/[0-9]*; do

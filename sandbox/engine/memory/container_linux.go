@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// record is what is stored of a container when it is created.
+// record is the stored description of a container.
 type record struct {
 	engine.Spec
 	Key     wire.Key

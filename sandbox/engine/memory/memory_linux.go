@@ -118,7 +118,7 @@ func (f *fleet) Create(ctx context.Context, s engine.Spec) (engine.Container, er
 	return c, nil
 }
 
-// check refuses what this engine cannot do.
+// check refuses a Spec with something that this engine does not have.
 func check(op string, s engine.Spec) error {
 	if s.Image == "" {
 		return fault.New(fault.Usage, "creating a container: no image given", nil)

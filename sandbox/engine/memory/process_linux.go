@@ -23,7 +23,7 @@ const (
 	outFile     = "out"  // all of its stdout. A file, so that each connection reads all of it
 	errFile     = "err"  // all of its stderr
 	processFile = "pid"  // process 1, as an [owner.Owner]
-	exitFile    = "exit" // its exit code, if its creator lived to see it
+	exitFile    = "exit" // its exit code, if its creator outlived it
 )
 
 //go:embed start.sh
@@ -86,7 +86,7 @@ func write(path, text string) error {
 	return os.Rename(path+".new", path)
 }
 
-// state is process 1 of the container in dir. Without one, it was never started.
+// state describes process 1 of the container in dir.
 func state(dir string) (one owner.Owner, alive, started bool) {
 	text, err := os.ReadFile(filepath.Join(dir, processFile))
 	if err != nil {
@@ -120,7 +120,8 @@ func kill(dir string) error {
 	}
 }
 
-// exitCode is how process 1 ended; -1: a signal ended it, or nothing knows.
+// exitCode returns the exit code of process 1; -1: a signal ended it, or the code is
+// unknown.
 func exitCode(dir string) int {
 	for end := time.Now().Add(settle); ; time.Sleep(5 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(dir, exitFile))
