@@ -12,9 +12,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Choice says which instances of a run directory are run again: those with one of the ids,
-// one of the statuses, one of the outcomes and one of the verdicts. An empty list does not
-// restrict the choice.
+// Choice says which instances of a run directory run again. Their id, status, outcome and
+// verdict must each be in the list; an empty list does not restrict the choice.
 type Choice struct{ IDs, Statuses, Outcomes, Verdicts []string }
 
 // Empty reports whether c restricts nothing.
@@ -53,7 +52,7 @@ func (c Choice) From(snap *results.Snapshot) ([]string, error) {
 	return chosen, nil
 }
 
-// check refuses a word that is not one of those known.
+// check refuses an unknown word.
 func check[W ~string](what string, words []string, known []W) error {
 	var names []string
 	for _, k := range known {

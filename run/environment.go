@@ -51,8 +51,8 @@ func environ(vars map[string]string) []string {
 	return list
 }
 
-// unattended is how long a container of a killed run waits to be resumed before it ends
-// by itself: longer than its agent may work.
+// unattended returns how long the container of a killed run waits for a resume before it
+// ends by itself: longer than its agent may work.
 func unattended(lifetime time.Duration) time.Duration {
 	if lifetime == 0 {
 		return 0

@@ -19,7 +19,7 @@ import (
 // printer is a listener that prints what one instance does.
 type printer struct{ instance string }
 
-// Event implements solver.Listener. It prints, and keeps nothing of the event.
+// Event implements solver.Listener. It prints the event and does not keep it.
 func (p printer) Event(e agent.Event) {
 	switch e.Type {
 	case agent.EventReply:
@@ -38,11 +38,11 @@ func (p printer) End(r results.Record) {
 	fmt.Printf("%s: %s, a patch of %d bytes\n", p.instance, r.Outcome, r.PatchBytes)
 }
 
-// Config.Listen gives each attempt of a run a listener. [Run.Work] calls it as this example
-// does, which runs the agent in an environment without containers.
+// Config.Listen gives each attempt of a run a listener. [Run.Work] calls it like this
+// example, which runs the agent in an environment without containers.
 func Example_listen() {
 	c := run.Config{
-		// The other fields say what is run.
+		// The other fields describe the run.
 		Listen: func(in dataset.Instance, _ int) solver.Listener { return printer{in.ID} },
 	}
 
@@ -73,7 +73,7 @@ func Example_listen() {
 	// org__repo-1: submitted, a patch of 8 bytes
 }
 
-// A program runs a request, and later continues what is left.
+// A program runs a request, and continues it later.
 func Example_request() {
 	home, _ := os.UserHomeDir()
 	p := run.NewProcess(os.Args[1:], os.Environ(), home)

@@ -24,14 +24,15 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// Grading says how a run grades its predictions: as soon as they are saved, in a fresh
-// container of the image, beside the agents and with a width of its own.
+// Grading says how a run grades its predictions. It grades them as soon as they are saved,
+// in a fresh container of the image, in parallel with the agents and with a width of its
+// own.
 type Grading struct {
 	grading.Settings
 	Width *runner.Width // predictions at the same time; nil: one
 }
 
-// checkGrading refuses a model that the folder of the logs cannot be named after.
+// checkGrading refuses a model with a name that cannot be a folder of the log tree.
 func (r *Run) checkGrading() error {
 	if r.Grading == nil {
 		return nil
@@ -40,7 +41,8 @@ func (r *Run) checkGrading() error {
 	return err
 }
 
-// checkTests refuses instances that would cost money and whose rows can never be graded.
+// checkTests refuses instances that would cost money although their rows can never be
+// graded.
 func (r *Run) checkTests(todo []Planned) error {
 	if r.Grading == nil {
 		return nil
@@ -64,8 +66,8 @@ func (r *Run) checkTests(todo []Planned) error {
 		WithHint("%s", hint)
 }
 
-// planGrading finds the predictions that an earlier run left without a verdict; list has the
-// grades of the directory.
+// planGrading finds the predictions that an earlier run left without a verdict. list has the
+// directory's grades.
 func (r *Run) planGrading(ctx context.Context, plan *Plan, list []grades.Grade) ([]grading.Job, error) {
 	p := grading.Planner{Settings: r.Grading.Settings, Sandboxes: r.Sandboxes, ByImage: r.ByImage, Tell: r.Tell, Standing: true}
 	for _, in := range plan.Instances {
@@ -86,7 +88,7 @@ func (r *Run) planGrading(ctx context.Context, plan *Plan, list []grades.Grade) 
 // ToGrade returns how many predictions of earlier runs are left to grade.
 func (r *Run) ToGrade() int { return len(r.ungraded) }
 
-// grader grades the predictions of a run that works. A nil grader grades nothing.
+// grader grades the predictions of a running run. A nil grader does nothing.
 type grader struct {
 	settings grading.Settings
 	host     *sandbox.Host
@@ -101,9 +103,9 @@ type grader struct {
 	err  error
 }
 
-// startGrading starts to grade, in a pool like that of the agents. The caller must finish the
-// grader. It calls stop when a fault of the host ends grading: then the agents meet the same
-// fault, or cost money for what cannot be graded.
+// startGrading starts to grade in a pool with the same settings as the agents' pool. The
+// caller must finish the grader. It calls stop when a fault of the host ends grading: then
+// the agents would meet the same fault, or cost money for predictions that cannot be graded.
 func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.View, host *sandbox.Host, stop func()) (*grader, error) {
 	if r.Grading == nil {
 		return nil, nil
@@ -128,8 +130,8 @@ func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.Vie
 	return g, nil
 }
 
-// run grades until the queue is closed. It releases the image of each prediction that it has graded,
-// and in the end all.
+// run grades until the queue is closed. It releases the image of each graded prediction, and finally
+// all images.
 func (g *grader) run(ctx context.Context, c grading.Config) {
 	defer close(g.done)
 	defer g.images.end()
@@ -141,19 +143,20 @@ func (g *grader) run(ctx context.Context, c grading.Config) {
 	g.sum, g.err = grading.Run(ctx, c, g.queue)
 }
 
-// finishGrading waits until everything that was submitted is graded, or the run was interrupted,
-// and writes the harness's final report.
+// finishGrading waits until all submitted predictions are graded or the run is interrupted, and
+// writes the harness's final report.
 func (r *Run) finishGrading(g *grader) error {
 	if g == nil {
 		return nil
 	}
 	g.queue.Close()
 	<-g.done
-	r.waiting = int(g.asked.Load()) - g.sum.Final - g.sum.Failed // some may have come after the last was taken
+	r.waiting = int(g.asked.Load()) - g.sum.Final - g.sum.Failed // some may have arrived after the last one was taken
 	return errors.Join(g.err, r.writeFinal())
 }
 
-// hold keeps the image of an instance, for which a sandbox is open, until it is graded.
+// hold keeps the image of an instance until the instance is graded. A sandbox of the
+// instance must be open.
 func (g *grader) hold(ctx context.Context, in dataset.Instance) {
 	release, err := g.host.Hold(ctx, in)
 	if err != nil { // then the image may have to be pulled again
@@ -163,7 +166,7 @@ func (g *grader) hold(ctx context.Context, in dataset.Instance) {
 	g.images.add(in.ID, release)
 }
 
-// ended submits the prediction of an attempt that was saved; nil: it made none.
+// ended submits the prediction of a saved attempt; nil: it made none.
 func (g *grader) ended(in dataset.Instance, p *results.Prediction) {
 	if p == nil {
 		g.images.release(in.ID)
@@ -176,16 +179,17 @@ func (g *grader) ended(in dataset.Instance, p *results.Prediction) {
 	g.queue.Add(job)
 }
 
-// held are the images that are kept until predictions are graded. An instance may be attempted
-// again while its earlier prediction waits. The zero value has none.
+// held has the images that are kept until predictions are graded. An instance may be attempted
+// again while its earlier prediction waits. The zero value is empty.
 type held struct {
 	mu      sync.Mutex
-	open    map[string]func()   // release the images of instances whose attempt has not ended
+	open    map[string]func()   // release the images of instances with a running attempt
 	waiting map[string][]func() // the same for each prediction that waits; nil: no image is kept for it
 	ended   bool                // nothing is graded any more
 }
 
-// add keeps an image until the attempt made no prediction, or until that one is graded.
+// add keeps an image until the attempt has ended without a prediction, or until its
+// prediction is graded.
 func (h *held) add(id string, release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -214,7 +218,7 @@ func (h *held) drop(id string) {
 	delete(h.open, id)
 }
 
-// wait says that an attempt's prediction waits to be graded.
+// wait records that an attempt's prediction waits to be graded.
 func (h *held) wait(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -240,7 +244,7 @@ func (h *held) graded(id string) {
 	}
 }
 
-// end releases all images, and those that are added later at once.
+// end releases all images. An image that is added later is released at once.
 func (h *held) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

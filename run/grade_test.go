@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/runner"
 )
 
-// newGrader returns a grader of a directory in which rows have one test, and the configuration of
-// its pool.
+// newGrader returns a grader of a directory of rows with one test, and the configuration of its
+// pool.
 func newGrader(t *testing.T) (*grader, grading.Config) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func newGrader(t *testing.T) (*grader, grading.Config) {
 	return g, grading.Config{Dir: dir, RunID: "run", Grades: log}
 }
 
-// emptyPatch is a job whose verdict needs no container.
+// emptyPatch is a job that needs no container for its verdict.
 func emptyPatch(id string) grading.Job {
 	in := dataset.Instance{ID: id, Repo: "o/r", BaseCommit: "c0ffee12"}
 	in.EvalScript, in.LogParser, in.EvalType, in.FailToPass = "./test\n", "parse_log_pytest", "pass_and_fail", []string{"test_a"}
@@ -76,8 +76,8 @@ func TestADrainReleasesWhatDidNotBegin(t *testing.T) {
 	}
 }
 
-// Agents that still work after a drain submit predictions that are not graded any more. Their
-// images would keep others waiting for disk space.
+// Agents that still work after a drain submit predictions that are no longer graded. Other
+// instances would wait for the disk space of their images.
 func TestAGraderThatHasEndedReleasesWhatComesLater(t *testing.T) {
 	g, c := newGrader(t)
 	drain := make(chan struct{})

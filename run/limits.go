@@ -7,16 +7,16 @@ import (
 	"batch.example/batch/fault"
 )
 
-// costLimits are what calls may cost, in US dollars; 0 means no limit.
+// costLimits are limits on the cost of calls, in US dollars; 0 means no limit.
 type costLimits struct {
 	total    float64 // of all runs into the directory
 	instance float64 // agent.cost_limit
 	given    bool    // instance was set by the user, not by a file or the default
 }
 
-// withoutPrice checks the limits where what is asked has no known price. It refuses a limit that
-// the user set, because it could not be enforced, and returns a warning about another one.
-// Free means that the calls are free, or that the user does not want costs counted.
+// withoutPrice checks the limits for a model or service without a known price. It refuses a
+// limit that the user set, because it could not be enforced, and returns a warning about any
+// other limit. Free means that the calls are free, or that the user does not want costs counted.
 func (l costLimits) withoutPrice(what string, free bool) (warning string, err error) {
 	var lost, ways []string
 	if l.total > 0 {

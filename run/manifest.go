@@ -44,8 +44,8 @@ func (r *Run) masked(m *manifest.Manifest) *manifest.Manifest {
 	return &hidden
 }
 
-// checkManifest refuses to mix results of different settings in one directory. It
-// copies into m what the directory's manifest says about earlier runs.
+// checkManifest refuses to mix results of different settings in one directory. It copies
+// the facts about earlier runs from the directory's manifest into m.
 func (r *Run) checkManifest(m *manifest.Manifest) error {
 	old, ok := r.read.Manifest()
 	if !ok {
@@ -112,9 +112,9 @@ func (r *Run) settingsOf(in dataset.Instance) manifest.Settings {
 	}
 }
 
-// checkUnfinished refuses to run instances whose unfinished attempt was made with
-// different settings, unless the differences are accepted. Such an attempt is never
-// resumed: the instance starts from the beginning.
+// checkUnfinished refuses to run instances with an unfinished attempt of different
+// settings, unless the differences are accepted. Such an attempt is never resumed: the
+// instance starts from the beginning.
 func (r *Run) checkUnfinished(todo []Planned) error {
 	refused := map[string][]string{} // difference -> ids of instances
 	restarted := 0

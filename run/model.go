@@ -19,23 +19,23 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Model is what instances are run with.
+// Model is the model that a run uses.
 type Model struct {
-	// Provider is its name in the catalogue, and Name the model's at it; empty for a
-	// provider that has one model.
+	// Provider is the provider's name in the catalogue. Name is its name for the model;
+	// empty for a provider with one model.
 	Provider, Name string
 	// Price is nil when calls are free, when their provider reports the cost, or when
 	// the cost is unknown.
 	Price *vocab.Price
-	// Window is how many tokens of context the model can read; 0 if that is not known.
+	// Window is how many tokens of context the model can read; 0 if unknown.
 	Window int64
-	// Uncounted says that no price is known and none is needed: the model is on this machine, needs
-	// no key, or the user does not want costs counted.
+	// Uncounted means that no price is known and that costs need not be counted: the model is on
+	// this machine, needs no key, or the user does not want costs counted.
 	Uncounted bool
 	// Rewrite keeps conversations within the context; nil leaves them as they are.
 	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
-	// Open is called once. Proven means that the directory has replies that this
-	// configuration got from its model.
+	// Open is called once. Proven means that the directory has replies of the model to this
+	// configuration.
 	Open func(proven bool) (solver.Models, error)
 }
 
@@ -48,8 +48,8 @@ func (r *Run) openModel(log *slog.Logger, proven bool) (solver.Models, error) {
 	return r.Model.Compose(calls, proven)
 }
 
-// Compose opens the model with the layers of c around each call, whose log names the
-// instance and whose gate is the model's.
+// Compose opens the model with the layers of c around each call. It adds the instance's
+// name to the log, and uses the model's gate.
 func (m Model) Compose(c llm.Calls, proven bool) (solver.Models, error) {
 	bare, err := m.Open(proven)
 	return func(in dataset.Instance, heard int) (llm.Model, error) {
@@ -66,19 +66,20 @@ func (m Model) Compose(c llm.Calls, proven bool) (solver.Models, error) {
 	}, err
 }
 
-// Access is how the models of a process are asked. Runs that share one share the limits
-// of their keys.
+// Access configures the requests to the models of a process. Runs that share an Access
+// share the limits of their keys.
 type Access struct {
 	Getenv func(string) string // nil: no variable is set
 	Dir    string              // where relative paths of the configuration start; empty: the working directory
 
-	// Limits are those of the keys; nil: calls do not wait for each other.
+	// Limits are the keys' limits; nil: calls do not wait for each other.
 	Limits *limit.Pool
 
-	// KeyFromTurn is that of [catalogue.Settings]: the turns of sessions bring their keys.
+	// KeyFromTurn means that the turns of sessions bring their keys: see
+	// [catalogue.Settings].
 	KeyFromTurn bool
 
-	// HTTP and Within are those of [catalogue.Settings]; nil for the defaults.
+	// HTTP and Within are as in [catalogue.Settings]; nil for the defaults.
 	HTTP   *http.Client
 	Within func(ctx context.Context, instance string) context.Context
 }
@@ -126,7 +127,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, Uncounted: m.Cost == catalogue.Uncounted, Rewrite: rewrite, Open: open}, warnings, err
 }
 
-// priced says what m has no known price for.
+// priced names the model or the service of m that has no known price.
 func priced(m catalogue.Model) string {
 	if m.Price != nil {
 		return fmt.Sprintf("the service tier of model_kwargs with model %q", m.Name)
@@ -137,8 +138,8 @@ func priced(m catalogue.Model) string {
 	return fmt.Sprintf("model %q", m.Name)
 }
 
-// contextPolicy returns the configuration's context policy for a model. A played model has
-// no context to exceed, so that it needs a limit to have one.
+// contextPolicy returns the configuration's context policy for a model. A played model
+// cannot exceed its context, so the policy applies to it only with a limit.
 func contextPolicy(cfg *config.Config, m catalogue.Model) (func(context.Context, agent.Conversation) (*agent.Rewriting, error), error) {
 	if m.Played && cfg.Agent.ContextLimit == 0 && cfg.Agent.ContextMessages == 0 {
 		return nil, nil
@@ -166,8 +167,8 @@ func ModelSettings(cfg *config.Config, getenv func(string) string) catalogue.Set
 	return s
 }
 
-// ModelVariables returns what [ModelSettings] takes from the environment, as values of a
-// configuration.
+// ModelVariables returns the settings that [ModelSettings] takes from the environment, as
+// values of a configuration.
 func ModelVariables(cfg *config.Config, getenv func(string) string) (list []config.Setting) {
 	s := ModelSettings(cfg, getenv)
 	if s.Registry != cfg.Model.LitellmModelRegistry {

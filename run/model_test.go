@@ -29,8 +29,8 @@ func TestAModelSaysWhoseItIs(t *testing.T) {
 	}
 }
 
-// The costs of calls by a service without known rates are known no better than those of a
-// model without a price.
+// The cost of calls is unknown for a service without known rates, as for a model without a
+// price.
 func TestAServiceWithoutAPriceIsRefused(t *testing.T) {
 	for _, c := range []struct{ model, kwargs, want string }{
 		{"openai/gpt-5", "service_tier=flex", ""},

@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// Action is what a run does with a selected instance.
+// Action says how a run treats a selected instance.
 type Action string
 
 // A run does one of these with each selected instance.
@@ -23,25 +23,25 @@ const (
 	Keep   Action = "keep"   // it has a result, and does not run
 )
 
-// Planned is an instance with what a run does with it.
+// Planned is an instance with the run's action for it.
 type Planned struct {
 	dataset.Instance
 	Action Action
 	Why    string // for a person; empty for Fresh
 
-	// These belong to an attempt that is resumed, if they are known.
+	// For an attempt that is resumed, if known.
 	Steps     int    // model calls so far
 	Container string // id of the container in which it ran
 
-	differences []manifest.Difference // of its unfinished attempt's settings to this run's
+	differences []manifest.Difference // between the settings of its unfinished attempt and of this run
 }
 
-// Plan says what a run does with the selected instances.
+// Plan says how a run treats the selected instances.
 type Plan struct {
-	Instances []Planned // those that run, in order; then those that keep their result
+	Instances []Planned // first the ones that run, in order; then the ones that keep their result
 	Spent     float64   // US dollars, by earlier runs into the directory
 	Exhausted bool      // the cost limit leaves no money for a model call
-	Ungraded  int       // predictions of those that keep their result, which are graded
+	Ungraded  int       // kept predictions that will be graded
 }
 
 // Count returns how many instances have an action.
@@ -55,8 +55,8 @@ func (p *Plan) Count(a Action) int {
 	return n
 }
 
-// NewPlan returns what a run would do. It refuses what [Open] refuses, but takes no
-// lock, and writes nothing.
+// NewPlan returns the plan of a run. It refuses the same configurations as [Open], but
+// takes no lock and writes nothing.
 func NewPlan(ctx context.Context, c Config) (*Plan, error) {
 	r, err := newRun(c)
 	if err != nil {
@@ -89,8 +89,8 @@ func NewPlan(ctx context.Context, c Config) (*Plan, error) {
 	return plan, err
 }
 
-// Look asks the engine for the images and containers that a plan of c needs. It refuses
-// what [Run.Work] refuses before the first instance, and changes nothing.
+// Look asks the engine for the images and containers that a plan of c needs. It refuses the
+// same configurations as [Run.Work] does before the first instance, and changes nothing.
 func (p *Plan) Look(ctx context.Context, c Config) (*sandbox.Found, error) {
 	boxes := c.Sandboxes
 	boxes.Lease = rundir.Lease(c.Output)
@@ -142,8 +142,8 @@ func (r *Run) makePlan() (*Plan, error) {
 	return &plan, nil
 }
 
-// checkFit refuses to run an instance whose prediction stands in the directory and cannot be
-// read, unless it is asked for again.
+// checkFit refuses to run an instance if the directory has an unreadable prediction for it,
+// unless a new one is asked for.
 func (r *Run) checkFit(todo []Planned) error {
 	if r.Redo || r.Again {
 		return nil
@@ -155,7 +155,7 @@ func (r *Run) checkFit(todo []Planned) error {
 	return r.read.Fit(list)
 }
 
-// decide says what the run does with an instance. Last has the last attempts by instance id.
+// decide chooses the action for an instance. Last has the last attempts by instance id.
 func (r *Run) decide(in dataset.Instance, last map[string]results.Record) Planned {
 	p := Planned{Instance: in, Action: Fresh}
 	was, ran := last[in.ID]

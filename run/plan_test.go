@@ -224,7 +224,7 @@ func TestARunThatGradesNeedsAModelThatNamesAFolder(t *testing.T) {
 	}
 }
 
-// files returns what a directory holds, with its times.
+// files returns the content of a directory, with its times.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -18,8 +18,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Prepare returns the agent that all instances share. It refuses settings with which
-// instances would fail, or cost money without a result.
+// Prepare returns the agent that all instances share. It refuses settings that would make
+// instances fail, or cost money without a result.
 func Prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, error) {
 	if err := dataset.CheckTasks(selected); err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func checkTemplates(cfg *config.Config, loop *agent.Loop, selected []dataset.Ins
 	return nil
 }
 
-// Startup renders run.env_startup_command, whose variables are a row's columns; the text is
-// empty without one.
+// Startup renders run.env_startup_command with a row's columns as variables. The text is
+// empty if no command is set.
 func Startup(cfg *config.Config) func(dataset.Instance) (string, error) {
 	command, failed := cfg.StartupCommand()
 	return func(in dataset.Instance) (string, error) {
@@ -86,8 +86,8 @@ func (unopened) Execute(context.Context, string) (vocab.Output, error) {
 // Vars implements agent.Environment.
 func (u unopened) Vars() map[string]any { return sandbox.Vars(u.image) }
 
-// byImage orders instances so that those that share an image, or probably layers of it,
-// run near each other: by repository, its version and the image.
+// byImage orders instances by repository, its version and the image, so that instances that
+// share an image, or probably some of its layers, run near each other.
 func byImage(list []Planned, prefix string) []Planned {
 	return imagecache.Group(list, func(in Planned) []string {
 		image := in.ImageName(prefix)

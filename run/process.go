@@ -22,21 +22,21 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// Process is what belongs to the process in which requests are run. Getenv and Mask are required:
-// [NewProcess] sets them. Its functions are called from many goroutines at once.
+// Process describes the process in which requests run. Getenv and Mask are required: [NewProcess]
+// sets them. Its functions are called from many goroutines at once.
 type Process struct {
 	Argv     []string                             // its arguments, without secrets, for the manifest
 	Getenv   func(string) string                  // its environment
 	Home     string                               // the user's folder; empty: none
 	Stdin    io.Reader                            // of --instances -
-	Mask     *mask.Masker                         // hides secrets; those that a request names are added
-	Tell     func(text string)                    // called with what the user should know; nil ignores
+	Mask     *mask.Masker                         // hides secrets; secrets in a request are added
+	Tell     func(text string)                    // called with messages for the user; nil ignores
 	Download func(file string, done, total int64) // shows a download in bytes; nil ignores
-	Log      *slog.Logger                         // of what is slow or left out; nil is silence
+	Log      *slog.Logger                         // of slow and skipped work; nil discards
 }
 
-// NewProcess returns a Process for a program that shows nothing, with these arguments, this
-// environment (NAME=value) and home. The secrets in them are hidden in files.
+// NewProcess returns a Process for a program that shows nothing, with these arguments,
+// environment (NAME=value) and home. Their secrets are hidden in files.
 func NewProcess(argv, environ []string, home string) Process {
 	getenv := func(name string) string {
 		for _, variable := range slices.Backward(environ) {
@@ -57,8 +57,8 @@ func (p Process) tell(text string) {
 	}
 }
 
-// LoadConfig merges the files and values of a request over the default. Its other settings come
-// last, with further ones behind them.
+// LoadConfig merges the files and values of a request over the default, then the request's
+// other settings, then further ones.
 func (p Process) LoadConfig(r Request, further ...config.Setting) (*config.Config, error) {
 	opts := p.lookup(r)
 	opts.Set = append(settings(r), further...)
@@ -76,7 +76,7 @@ func settings(r Request) (list []config.Setting) {
 		{"--disk", "environment.disk", r.Disk},
 		{"--cpus", "environment.cpus", r.CPUs},
 	} {
-		if s.value != "" { // what is not given leaves the files their say
+		if s.value != "" { // otherwise the files decide
 			list = append(list, config.Setting{Path: s.path, Value: s.value, Flag: s.flag})
 		}
 	}
@@ -90,7 +90,7 @@ func settings(r Request) (list []config.Setting) {
 }
 
 // Hide makes the mask hide the secrets in a configuration and in the variables that it forwards,
-// and what its patterns and further ones match.
+// and all matches of its patterns and of further ones.
 func (p Process) Hide(cfg *config.Config, patterns []string) error {
 	p.Mask.Add(cfg.Secrets()...)
 	p.Mask.Add(cfg.MCPSecrets(p.Getenv)...)
@@ -100,7 +100,7 @@ func (p Process) Hide(cfg *config.Config, patterns []string) error {
 	return p.HideMatches(append(slices.Clone(cfg.Run.MaskPatterns), patterns...))
 }
 
-// HideMatches makes the mask hide what patterns match. One that is not a regular expression is a
+// HideMatches makes the mask hide all matches of patterns. An invalid regular expression is a
 // Usage fault.
 func (p Process) HideMatches(patterns []string) error {
 	for _, pattern := range patterns {
@@ -117,7 +117,7 @@ func (p Process) HideMatches(patterns []string) error {
 func (p Process) LoadDataset(ctx context.Context, r Request) (ds *dataset.Dataset, selected []dataset.Instance, err error) {
 	sel := dataset.Selection{Filter: r.Filter, Slice: r.Slice, Shuffle: r.Shuffle, Seed: r.Seed, Shard: r.Shard}
 	switch {
-	case r.Only != nil: // a slice of them would leave some out
+	case r.Only != nil: // --slice would leave some of them out
 		sel = dataset.Selection{Shuffle: r.Shuffle, Seed: r.Seed, IDs: r.Only}
 	case r.InstancesFile != "":
 		if sel.IDs, err = p.readIDs(r.InstancesFile); err != nil {
@@ -149,7 +149,8 @@ func (p Process) LoadDataset(ctx context.Context, r Request) (ds *dataset.Datase
 	return ds, slices.DeleteFunc(all, func(in dataset.Instance) bool { return !keep[in.ID] }), err
 }
 
-// Narrow keeps those of the selected instances of ds that are named, if any are.
+// Narrow keeps only the named ones of the selected instances of ds. Without names, it keeps
+// all.
 func Narrow(ds *dataset.Dataset, selected []dataset.Instance, named []string) ([]dataset.Instance, error) {
 	if len(named) == 0 {
 		return selected, nil
@@ -193,7 +194,7 @@ func (p Process) Sandboxes(cfg *config.Config, r Request) sandbox.Config {
 	return c
 }
 
-// GradeCache is where the logs of test runs on this machine are kept; nil without a home.
+// GradeCache returns the cache of this machine's test logs; nil without a home.
 func (p Process) GradeCache() *grading.Cache {
 	state := sandbox.StateDir(p.Getenv, p.Home)
 	if state == "" {

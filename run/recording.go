@@ -27,7 +27,7 @@ func checkAsked(r Request, provider string) error {
 	return fault.Newf(fault.Usage, "%s: batch plays %s itself, so there are no calls to a provider", flag, provider)
 }
 
-// access says how the models are asked: by the network, or from a recording.
+// access returns an Access to the network, or to a recording.
 func (s *Setup) access() Access {
 	a := Access{Getenv: s.Process.Getenv, Dir: from(s.Dir), KeyFromTurn: s.KeyFromTurn}
 	switch {
@@ -53,8 +53,8 @@ func (s *Setup) access() Access {
 	return a
 }
 
-// tellNotRecorded returns what names an instance whose recording misses something, once:
-// a full disk would be reported at each call.
+// tellNotRecorded returns a function that reports an instance with an incomplete recording
+// only once: otherwise a full disk would be reported at each call.
 func (p Process) tellNotRecorded() func(instance string, err error) {
 	var named sync.Map
 	return func(instance string, err error) {
@@ -69,8 +69,8 @@ func recordings(dir string) func(instance string) string {
 	return func(instance string) string { return filepath.Join(dir, instance, cassette.FileName) }
 }
 
-// withoutKey is getenv for a provider that is not asked: a key that is not set is a word
-// that no server takes.
+// withoutKey returns getenv with a placeholder for each missing key, for a provider that is
+// never called.
 func withoutKey(getenv func(string) string) func(string) string {
 	return func(name string) string {
 		if value := getenv(name); value != "" || !strings.HasSuffix(name, "_API_KEY") {

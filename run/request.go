@@ -25,11 +25,11 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// Request is what a run is asked for. [NewSetup] makes a run of it, [ReadRequest] reads the one
-// that made a directory.
+// Request describes a run as a plain value. [NewSetup] makes a run of it; [ReadRequest] reads
+// the request that made a directory.
 type Request = manifest.Request
 
-// Configuration are the members of a [Request] that make the configuration.
+// Configuration has the members of a [Request] that make the configuration.
 type Configuration = manifest.Configuration
 
 // NewRequest returns a request with the defaults of `batch run`.
@@ -75,8 +75,8 @@ func stored(dir string, m *manifest.Manifest) (Request, error) {
 	return usable(m.Request, m.Argv, "reading the command in "+dir+"'s manifest", dir, again)
 }
 
-// usable returns a request that can be run again. Argv has the same one where it is nil, which it
-// is where argv cannot be read: reading says what was read, again what a person can do.
+// usable returns r if it can be run again. If r is nil, argv could not be parsed. In the error,
+// reading says what was being read, and the hint is again, what a person can do.
 func usable(r *Request, argv []string, reading, dir, again string) (Request, error) {
 	if r == nil {
 		_, err := manifest.RequestOf(argv, "")
@@ -110,8 +110,8 @@ func CellRequest(dir string, c sweeps.Cell, p Process) (Request, error) {
 	return r, nil
 }
 
-// ReadManifest reads the manifest of a directory that a person named. Its errors say what the
-// directory is instead.
+// ReadManifest reads the manifest of a directory that a person named. If it is another kind
+// of directory, the error names that.
 func ReadManifest(dir string) (*manifest.Manifest, error) {
 	m, err := manifest.Read(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -127,12 +127,12 @@ func ReadManifest(dir string) (*manifest.Manifest, error) {
 	return nil, results.NotARun(dir, "it has no manifest.json")
 }
 
-// Absolute returns r with absolute paths. Those that are relative start in Dir, which becomes the
-// working directory where it is empty. Configurations that MSWEA_CONFIG_DIR has stay as they are:
-// variables are those of the process. One that does not exist is a Usage fault.
+// Absolute returns r with absolute paths. Relative paths start in Dir; an empty Dir becomes the
+// working directory. Configurations in MSWEA_CONFIG_DIR stay relative, because each process has
+// its own variables. A missing configuration is a Usage fault.
 func (p Process) Absolute(r Request) (Request, error) {
 	if r.Dir == "" {
-		r.Dir, _ = os.Getwd() // without it, relative paths stay
+		r.Dir, _ = os.Getwd() // on an error, relative paths stay
 	}
 	if r.Dir == "" {
 		return r, nil
@@ -156,8 +156,8 @@ func (p Process) Absolute(r Request) (Request, error) {
 	return r, nil
 }
 
-// Found returns the configurations of r for a request of another folder: files are absolute paths,
-// also those that MSWEA_CONFIG_DIR has.
+// Found returns the configurations of r for a request with another Dir: all files, in
+// MSWEA_CONFIG_DIR too, are absolute paths.
 func (p Process) Found(r Request) ([]string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -176,7 +176,7 @@ func (p Process) Found(r Request) ([]string, error) {
 	return list, nil
 }
 
-// lookup says where the configurations of r are.
+// lookup returns the options that locate the configurations of r.
 func (p Process) lookup(r Request) config.Options {
 	opts := config.Options{Dir: from(r.Dir)}
 	if dir := p.Getenv("MSWEA_CONFIG_DIR"); dir != "" {
@@ -189,9 +189,9 @@ func (p Process) lookup(r Request) config.Options {
 }
 
 // Tested returns the request of the run that made dir, as far as the tests of its predictions
-// need it. Configurations that are no longer at their places are taken from the working
-// directory, if it has them by the names that they had: the run directory was moved, or copied
-// to another machine. Those of with, if it is not nil, replace the run's.
+// need it. A configuration that is missing at its path is taken from the working directory
+// under the same name, in case the run directory was moved or copied to another machine. If
+// with is not nil, its configurations replace the run's.
 func (p Process) Tested(dir string, m *manifest.Manifest, with []string) (Request, error) {
 	r, err := stored(dir, m)
 	if err != nil {
@@ -217,14 +217,14 @@ func (p Process) Tested(dir string, m *manifest.Manifest, with []string) (Reques
 	return p.Absolute(r)
 }
 
-// DatasetOf returns the name of a manifest's dataset from here: a path where it is that of a file,
-// which may have moved as in [Process.Tested].
+// DatasetOf returns the name of a manifest's dataset as seen from the working directory. The path
+// of a file may have changed, as in [Process.Tested].
 func DatasetOf(m *manifest.Manifest) string {
 	name := m.Dataset.Name
 	if slices.Contains(dataset.ShortNames(), name) {
 		return name
 	}
-	here, _ := os.Getwd() // without it, a relative path stays
+	here, _ := os.Getwd() // on an error, a relative path stays
 	for _, dir := range []string{m.Dir, here} {
 		path := dataset.Locate(name, dir)
 		matches, _ := filepath.Glob(path)
@@ -235,8 +235,8 @@ func DatasetOf(m *manifest.Manifest) string {
 	return name
 }
 
-// here returns the name of a file for messages, and to open it: relative where it is in the
-// working directory, as people write it.
+// here returns the name of a file for messages, and to open it: relative if the file is in
+// the working directory, as people write it.
 func here(path string) string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -245,7 +245,7 @@ func here(path string) string {
 	return shownFrom(dir, path)
 }
 
-// shownFrom returns an absolute path relative to dir, if it is in it; another one as it is.
+// shownFrom returns an absolute path in dir relative to dir, and any other path unchanged.
 func shownFrom(dir, path string) string {
 	if !filepath.IsAbs(path) || abspath.GoesUp(path) {
 		return path
@@ -257,7 +257,7 @@ func shownFrom(dir, path string) string {
 	return rel
 }
 
-// from returns the folder in which relative paths start; empty where it is the working directory.
+// from returns the folder in which relative paths start; empty if it is the working directory.
 func from(dir string) string {
 	if here(dir) == "." {
 		return ""
@@ -265,16 +265,16 @@ func from(dir string) string {
 	return dir
 }
 
-// subset is the name of the dataset for messages, and to open it.
+// subset returns the name of the dataset for messages, and to open it.
 func subset(r Request) string {
 	name := here(r.Subset)
-	if dir, err := os.Getwd(); err != nil || dataset.Locate(name, dir) != r.Subset { // a folder may be called as an alias is
+	if dir, err := os.Getwd(); err != nil || dataset.Locate(name, dir) != r.Subset { // a folder may have the name of an alias
 		return r.Subset
 	}
 	return name
 }
 
-// configs are the arguments of -c for messages, and to read them.
+// configs returns the arguments of -c for messages, and to read them.
 func configs(r Request) []string {
 	list := make([]string, len(r.Configs))
 	for i, spec := range r.Configs {
@@ -289,8 +289,8 @@ func configs(r Request) []string {
 	return list
 }
 
-// Masked returns r as a file may have it: without secrets that are known by their names, or are
-// in an address. Paths stay as they are.
+// Masked returns r for a file: without secrets that their names or an address reveal. Paths are
+// unchanged.
 func Masked(r Request) Request {
 	r.Configs = slices.Clone(r.Configs)
 	for i, spec := range r.Configs {
@@ -315,7 +315,7 @@ func Masked(r Request) Request {
 
 func maskText(text string) string { return config.MaskSpec(mask.URL(text)) }
 
-// CheckRequest refuses values that no run can have, by the names of their flags.
+// CheckRequest refuses invalid values, and names their flags.
 func CheckRequest(r Request) error {
 	_, badDurability := journal.ParseDurability(r.Durability)
 	switch {
@@ -333,7 +333,7 @@ func CheckRequest(r Request) error {
 	return cmp.Or(CheckImages(r), checkRecording(r), badDurability)
 }
 
-// CheckImages refuses values about images that nothing can be done with.
+// CheckImages refuses invalid values about images.
 func CheckImages(r Request) error {
 	switch {
 	case r.Prefetch < 0:
@@ -348,7 +348,7 @@ func CheckImages(r Request) error {
 	return nil
 }
 
-// checkRecording refuses a recording that is not there, and flags that do not go together.
+// checkRecording refuses a missing recording, and flags that contradict each other.
 func checkRecording(r Request) error {
 	switch {
 	case r.Record && r.Replay != "":

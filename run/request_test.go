@@ -21,7 +21,7 @@ func testProcess(t *testing.T, variables ...string) Process {
 	return NewProcess([]string{"run"}, variables, t.TempDir())
 }
 
-// configsIn writes files of these names, with nothing that matters in them.
+// configsIn writes files with these names and arbitrary content.
 func configsIn(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -74,7 +74,7 @@ func TestPathsOfARequestAreThoseOfItsFolder(t *testing.T) {
 	}
 }
 
-// What a person reads has the names that a person writes, and they open the same files.
+// Messages show file names as people write them, and the names open the same files.
 func TestFilesAreShownAsTheyAreWritten(t *testing.T) {
 	dir := t.TempDir()
 	configsIn(t, dir, "rows.jsonl", "lite/test.jsonl", "tools", "tools.yaml", "a=b/my.yaml")
@@ -101,7 +101,7 @@ func TestFilesAreShownAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// What a command line would hide, a request hides too: no member is left out.
+// A request hides the same secrets as a command line, in every member.
 func TestNoMemberOfARequestHasASecret(t *testing.T) {
 	for _, secret := range []string{"https://bob:hunter2pw@m.local", "token=hunter2"} {
 		var r Request
@@ -134,7 +134,8 @@ func fill(v reflect.Value, text string) {
 	}
 }
 
-// A folder of the same name where a run is continued is not the dataset of the hub.
+// If a run is continued where a folder has the name of its hub dataset, it still uses the
+// hub's.
 func TestADatasetOfTheHubStaysOne(t *testing.T) {
 	t.Chdir(t.TempDir())
 	configsIn(t, ".", "own/ds/rows.jsonl")

@@ -2,17 +2,17 @@
 // and a directory, and returns a summary. `batch run` is one run, and so is each cell
 // of a sweep.
 //
-// A [Request] is what a run is asked for, as a value: [NewSetup] makes a run of one, and a run
-// directory has the one that made it, so that [Continue] continues it in any process.
+// A [Request] describes a run as a plain value. [NewSetup] makes a run of it. A run directory
+// stores its request, so that [Continue] can continue it in any process.
 //
 // [NewPlan] says what a run would do. [Open] locks the directory, refuses settings that
-// must not be mixed with those of its results, and finds out which instances are left.
-// [Run.Work] runs them; [Run.Summary] reports how all instances ended.
-// However a run ended, another one into the same directory continues it.
+// must not be mixed with the settings of its results, and finds out which instances are
+// left. [Run.Work] runs them; [Run.Summary] reports how all instances ended. However a run
+// ended, another one into the same directory continues it.
 //
-// The package has no flags and prints nothing: messages for people go through
-// [rundir.View], programs follow each attempt with [Config.Listen], and the caller passes in what
-// belongs to the process (signals, environment variables, arguments).
+// The package has no flags and prints nothing: messages for people go through [rundir.View],
+// programs follow each attempt with [Config.Listen], and the caller passes in the process's
+// signals, environment variables and arguments.
 package run
 
 import (
@@ -37,8 +37,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Config says what is run, and where. Output, Settings, Loop, Instances, Model and
-// Sandboxes are required.
+// Config describes a run. Output, Settings, Loop, Instances, Model and Sandboxes are
+// required.
 type Config struct {
 	Output    string // the run directory
 	Settings  *config.Config
@@ -52,7 +52,7 @@ type Config struct {
 	// command, the request, the dataset and its seed. Git is called when work begins and when it ends.
 	About        manifest.Manifest
 	Git          func() *manifest.Git // nil: unknown
-	Argv         []string             // of this process; if it repeats an earlier `batch run`, About has that one's
+	Argv         []string             // of this process; if it repeats an earlier `batch run`, About has the earlier command's
 	MaskPatterns []string             // patterns that this process hides beside those of Settings, for the manifest
 
 	Width     *runner.Width  // instances that run at the same time; nil: one
@@ -60,7 +60,7 @@ type Config struct {
 	ByImage   bool           // instances that share an image run near each other
 	Retries   runner.Retries // nil: the default ones
 	CostLimit float64        // US dollars that all runs into Output may cost together; 0: no limit
-	Sweep     string         // folder of the sweep that Output is a cell of, whose cells share CostLimit; empty: none
+	Sweep     string         // folder of the sweep with the cell Output; its cells share CostLimit; empty: none
 	Beside    float64        // US dollars of CostLimit that the other cells had spent before this run
 	Grading   *Grading       // nil: predictions are not graded
 	Salvage   bool           // a missing submission is predicted from the working tree
@@ -79,21 +79,21 @@ type Config struct {
 	Talk solver.Talk
 	// Servers are the MCP servers to which each attempt connects: see package mcp.
 	Servers []mcp.Server
-	// Jobs are the instances to run, while the run works, in place of those of Instances
-	// that are left; nil: those.
+	// Jobs has the instances to run, and may get more while the run works; nil: the
+	// Instances that are left.
 	Jobs runner.Source[dataset.Instance]
 
-	// Earlier is where Instances have attempts that this run continues, in copies of its own;
-	// nil: they have none.
+	// Earlier is a directory with attempts at Instances. This run continues copies of them;
+	// nil: none.
 	Earlier *Earlier
 
-	Tell func(text string) // called with what the user should know before work begins; nil ignores
+	Tell func(text string) // called with messages for the user before work begins; nil ignores
 }
 
-// Earlier is another run directory. It is only read.
+// Earlier is another run directory, which is only read.
 type Earlier struct {
 	Dir string
-	// Owned says that this process holds the directory's lock, so that it may take over the
+	// Owned means that this process holds the directory's lock, so it may take over
 	// containers that a run there left.
 	Owned bool
 }
@@ -103,21 +103,20 @@ type Run struct {
 	Config
 	settings any // the resolved Settings, for journals
 	read     *results.Reader
-	store    *results.Store // nil: it only plans
+	store    *results.Store // nil: only a plan is made
 	manifest *manifest.Manifest
 	todo     []dataset.Instance
 	ungraded []grading.Job // of earlier runs
-	waiting  int           // predictions whose grading was interrupted
+	waiting  int           // predictions with an interrupted grading
 	report   string        // path of the final report
 	began    bool
 	sum      runner.Summary
 	ended    func() // called by Close; nil ignores
 }
 
-// Open locks the directory and makes a plan, as [NewPlan] does. Differences in settings
-// that are not accepted are Usage faults, and leave the directory as it was; so is an agent
-// that may ask a person where there is no Talk. The caller
-// must Close the Run.
+// Open locks the directory and makes a plan, as [NewPlan] does. The caller must Close the
+// Run. Settings with differences that are not accepted are a Usage fault, and leave the
+// directory unchanged. So is an agent that may ask a person, without Talk.
 func Open(ctx context.Context, c Config) (*Run, error) {
 	r, err := newRun(c)
 	if err != nil {
@@ -136,8 +135,8 @@ func Open(ctx context.Context, c Config) (*Run, error) {
 	return r, nil
 }
 
-// newRun fills in what c leaves out. It refuses what can be refused without the directory's
-// results.
+// newRun returns a Run with c's defaults filled in, after the checks that need no results
+// of the directory.
 func newRun(c Config) (*Run, error) {
 	if c.Settings.Agent.Ask && c.Talk == nil {
 		return nil, fault.Newf(fault.Usage, "agent.ask is true, but nobody answers the questions of a batch run").
@@ -156,7 +155,7 @@ func newRun(c Config) (*Run, error) {
 		c.Sandboxes.Options.Before = func(call string) error { return plan.At("engine." + call) }
 	}
 	r := &Run{Config: c, settings: c.Settings.Resolved()}
-	if _, err := os.Stat(c.Output); errors.Is(err, fs.ErrNotExist) { // refused later, a run would leave a directory
+	if _, err := os.Stat(c.Output); errors.Is(err, fs.ErrNotExist) { // a refusal after this would leave a directory
 		all := make([]Planned, len(c.Instances))
 		for i, in := range c.Instances {
 			all[i].Instance = in
@@ -168,7 +167,7 @@ func newRun(c Config) (*Run, error) {
 	return r, nil
 }
 
-// seed copies the attempts that are continued.
+// seed copies the attempts that the run continues.
 func (r *Run) seed() error {
 	if r.Earlier == nil {
 		return nil
@@ -219,7 +218,7 @@ type Summary struct {
 	Spent          float64          // US dollars, by all runs into the directory
 	Missing        int              // selected instances without a result
 	Ungraded       int              // predictions of selected instances without a verdict that counts, if the run grades
-	Waiting        int              // of them, those whose grading was interrupted in this run
+	Waiting        int              // of these, the ones that were interrupted in this run
 	Report         string           // path of the harness's final report, if the run grades
 }
 

@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/llm/catalogue"
 )
 
-// sent are the variables, besides those of the providers, whose secrets batch itself
-// sends to a server.
+// sent lists variables with secrets that batch itself sends to servers, without the
+// providers' variables.
 var sent = []string{
 	"HF_TOKEN", "HF_ENDPOINT", "DOCKER_HOST", "HTTP_PROXY", "HTTPS_PROXY",
 	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
@@ -45,11 +45,11 @@ func (p Process) HideKnown(environ []string) {
 	p.Mask.Add(mask.InDockerConfig([]byte(p.Getenv("DOCKER_AUTH_CONFIG")))...)
 }
 
-// headerVariables hold what is sent to a collector with every request, such as its key.
+// headerVariables have the headers of every request to a collector, such as its key.
 var headerVariables = []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS"}
 
-// telemetrySecrets returns the secrets in a collector's headers, which are written
-// NAME=VALUE and separated by commas, percent-encoded or not.
+// telemetrySecrets returns the secrets in a collector's headers: a list of NAME=VALUE
+// separated by commas, percent-encoded or not.
 func telemetrySecrets(getenv func(string) string) (secrets []mask.Secret) {
 	for _, variable := range headerVariables {
 		for header := range strings.SplitSeq(getenv(variable), ",") {

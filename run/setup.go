@@ -24,8 +24,8 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// Setup is a request whose configuration has been read, and after [Setup.Over] whose instances are
-// known too. [Setup.Config] is the run. A caller may change the exported fields before.
+// Setup is a request with its configuration, and after [Setup.Over] also with its instances.
+// [Setup.Config] returns the run; before, a caller may change the exported fields.
 type Setup struct {
 	Request
 	Process  Process
@@ -34,8 +34,9 @@ type Setup struct {
 	Dataset   *dataset.Dataset
 	Instances []dataset.Instance // the selected ones
 
-	// Asked is the request for the manifest, and Argv its command line: those of the last `batch
-	// run`, which this process may continue with other values. NewSetup sets those of this process.
+	// Asked is the request for the manifest, and Argv its command line. NewSetup sets them from
+	// this process. A process that continues the last `batch run` with other values keeps that
+	// run's.
 	Asked   Request
 	Argv    []string
 	Command string // of batch; NewSetup sets "run"
@@ -43,13 +44,13 @@ type Setup struct {
 	Limits      *limit.Pool          // of the keys; runs that share one share the limits
 	KeyFromTurn bool                 // turns bring keys of their own
 	Git         func() *manifest.Git // nil: not known
-	WidthWhy    string               // how Workers were chosen, if the engine chose them
+	WidthWhy    string               // how Workers was chosen, if the engine chose it
 
 	loop *agent.Loop
 }
 
-// NewSetup reads the configuration of a request, whose paths become absolute, and makes the mask
-// of the process hide its secrets.
+// NewSetup reads the configuration of a request, makes the request's paths absolute, and makes
+// the mask of the process hide the secrets.
 func NewSetup(r Request, p Process) (*Setup, error) {
 	given := r.Subset
 	r, err := p.Absolute(r)
@@ -91,9 +92,9 @@ func (s *Setup) Load(ctx context.Context) (Config, error) {
 	return s.Config()
 }
 
-// Continue opens the last `batch run` into dir again, as `batch resume` does. Change, if it is not
-// nil, changes the request for this time: the manifest keeps the one that was asked for. The
-// caller must Close the Run.
+// Continue opens the last `batch run` into dir again, as `batch resume` does. Change, if not nil,
+// changes the request for this time: the manifest keeps the original one. The caller must Close
+// the Run.
 func Continue(ctx context.Context, dir string, p Process, change func(*Request)) (*Run, error) {
 	asked, m, err := ReadRequest(dir, p)
 	if err != nil {
@@ -134,8 +135,7 @@ func RefuseSweep(dir string) error {
 		WithHint("choose another directory with `-o`; to add cells: `batch sweep ... -o %s`; to continue them: `batch resume %s`", word, word)
 }
 
-// Over makes the setup one over the selected instances of ds. It refuses settings with which
-// they would fail.
+// Over sets the selected instances of ds. It refuses settings with which they would fail.
 func (s *Setup) Over(ds *dataset.Dataset, selected []dataset.Instance) (err error) {
 	s.Dataset, s.Instances = ds, selected
 	s.loop, err = Prepare(s.Settings, selected)
@@ -156,7 +156,7 @@ func (s *Setup) Measure(ctx context.Context) {
 	}
 }
 
-// Config returns the run. What can be refused is refused before the directory is touched.
+// Config returns the run. All checks come before any change of the directory.
 func (s *Setup) Config() (c Config, err error) {
 	model, warnings, err := FindModel(s.Settings, s.CostLimit, s.access())
 	if err != nil {
@@ -210,10 +210,10 @@ func (s *Setup) Grading() *Grading {
 	}
 }
 
-// about is what the manifest says of the request and its dataset.
+// about returns the manifest's facts about the request and its dataset.
 func (s *Setup) about() manifest.Manifest {
 	asked, name := Masked(s.Asked), s.Dataset.Name
-	if name == subset(s.Request) { // wherever it is continued
+	if name == subset(s.Request) { // also if it is continued in another folder
 		name = shownFrom(asked.Dir, s.Subset)
 	}
 	return manifest.Manifest{
@@ -224,7 +224,7 @@ func (s *Setup) about() manifest.Manifest {
 	}
 }
 
-// selection writes what selects as flags.
+// selection returns the flags that select instances.
 func selection(r Request) string {
 	parts := slices.Clone(r.Named)
 	for _, p := range []struct{ flag, value string }{

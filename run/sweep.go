@@ -24,25 +24,25 @@ type Cell struct {
 // Sweep is several runs that work at the same time, over mostly the same instances: the
 // cells of a grid of models, configurations and attempts. They share the engine, the images,
 // the workers and a cost limit, and take turns: an instance runs in all cells before the
-// next one begins, so that its image is pulled once. What they share of their models' keys
-// is up to the caller: see [Access].
+// next one begins, so that its image is pulled once. The caller decides whether they share
+// the limits of their models' keys: see [Access].
 //
-// Each run is an ordinary one, in a directory of its own. A fault that concerns one of them
-// does not stop the others.
+// Each run is an ordinary one, in a directory of its own. A fault that concerns only one
+// run does not stop the others.
 type Sweep struct {
 	SweepConfig
 	runs   []*Run
 	unlock func() error
 }
 
-// SweepConfig says what a sweep is. Width, Grading.Width and Sandboxes (except what belongs
-// to the containers) are expected to be the same in all cells.
+// SweepConfig describes a sweep. Width, Grading.Width and Sandboxes (except the settings of
+// containers) must be the same in all cells.
 type SweepConfig struct {
 	Dir       string // the sweep's folder, for its lock and batch.log; it exists
 	Cells     []Cell
 	Locked    func() error // called when the folder is locked, before the cells are opened; nil ignores
-	CostLimit float64      // US dollars that all cells may cost together; 0: no limit. Those of the cells have no effect
-	Spent     float64      // US dollars of CostLimit that cells which are not among Cells have spent
+	CostLimit float64      // US dollars that all cells may cost together; 0: no limit. The cells' own limits have no effect
+	Spent     float64      // US dollars of CostLimit that other cells than Cells have spent
 }
 
 // OpenSweep locks the sweep's folder and opens the runs of all cells, or none. The caller
@@ -90,7 +90,7 @@ func (s *Sweep) Spent() float64 {
 	return spent
 }
 
-// Cost is Spent without calls of its cells that were not answered.
+// Cost returns Spent without the cells' unanswered calls.
 func (s *Sweep) Cost() float64 {
 	cost := s.SweepConfig.Spent
 	for _, r := range s.runs {
@@ -165,7 +165,7 @@ func (s *Sweep) work(ctx context.Context, drain <-chan struct{}, v rundir.View, 
 	return s.joined(errs)
 }
 
-// progress says how far all cells are together.
+// progress returns the progress of all cells together.
 func (s *Sweep) progress() rundir.Progress {
 	p := rundir.Progress{Spent: s.Spent(), Outcomes: map[string]int{}}
 	for _, r := range s.runs {
@@ -180,8 +180,8 @@ func (s *Sweep) progress() rundir.Progress {
 	return p
 }
 
-// costs are the costs of all cells. A call is expected to cost what the most expensive one of any
-// cell did.
+// costs returns the costs of all cells. A call is expected to cost as much as the most expensive
+// call of any cell.
 func (s *Sweep) costs() (all rundir.Costs) {
 	for _, r := range s.runs {
 		c := r.costs()
@@ -191,7 +191,7 @@ func (s *Sweep) costs() (all rundir.Costs) {
 	return all
 }
 
-// shared is what a run has in common with the others of its sweep.
+// shared has the parts that a run shares with the other runs of its sweep.
 type shared struct {
 	name   string // of the cell
 	boxes  *sandbox.Shared
@@ -239,8 +239,8 @@ func (s *Sweep) sandboxTurns(order []turn) []sandbox.Turn {
 	return list
 }
 
-// joined returns the errors of the cells as one, with the names of the cells. Those that
-// several cells have are in it once. It is a cancellation only if no cell failed otherwise.
+// joined joins the errors of the cells, with the names of the cells. An error of several
+// cells is in it once. It is a cancellation only if no cell failed otherwise.
 func (s *Sweep) joined(errs []error) error {
 	failed := slices.ContainsFunc(errs, func(err error) bool { return err != nil && !fault.Canceled(err) })
 	cells := map[string][]string{}

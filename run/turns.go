@@ -13,9 +13,9 @@ type turn struct {
 	dataset.Instance
 }
 
-// turns gives the runs of a sweep their instances in one order over all of them: a run
-// waits for its turn, and the next turn is given when its instance has begun. The turns of a run that takes no more instances are passed over. It is
-// safe for concurrent use.
+// turns gives the runs of a sweep their instances in one common order: a run waits for its turn, and
+// the next turn follows when its instance has begun. The turns of a run that takes no more instances
+// are skipped. It is safe for concurrent use.
 type turns struct {
 	mu       sync.Mutex
 	order    []turn // not taken yet
@@ -33,8 +33,8 @@ func newTurns(order []turn) *turns {
 	return t
 }
 
-// take returns the next instance of a run if it is its turn, or what to wait for; neither
-// if it has no more.
+// take returns the next instance of a run if it is its turn, otherwise a channel to wait
+// for; neither if it has no more.
 func (t *turns) take(run int) (in dataset.Instance, ok bool, wait <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +54,7 @@ func (t *turns) take(run int) (in dataset.Instance, ok bool, wait <-chan struct{
 	return in, true, nil
 }
 
-// leave says that a run takes no more instances.
+// leave records that a run takes no more instances.
 func (t *turns) leave(run int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *turns) leave(run int) {
 	t.begun(run)
 }
 
-// begun says that the instance that a run took has begun, or will not. t.mu is held.
+// begun records that the instance that a run took has begun, or will not. t.mu is held.
 func (t *turns) begun(run int) {
 	if t.entering == run {
 		t.entering = -1
@@ -83,8 +83,8 @@ type turnsOf struct {
 	watch sync.Once
 }
 
-// Next implements runner.Source. When the run admits no more instances, its turns are passed
-// over, so that the other runs do not wait for it.
+// Next implements runner.Source. When the run admits no more instances, its turns are
+// skipped, so that the other runs do not wait for it.
 func (t *turnsOf) Next(ctx context.Context) (in dataset.Instance, ok bool, err error) {
 	t.watch.Do(func() { context.AfterFunc(ctx, func() { t.leave(t.run) }) })
 	for {
@@ -100,7 +100,7 @@ func (t *turnsOf) Next(ctx context.Context) (in dataset.Instance, ok bool, err e
 	}
 }
 
-// Entered says that the instance of the last turn has begun.
+// Entered records that the instance of the last turn has begun.
 func (t *turnsOf) Entered() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,7 +2,7 @@ package run
 
 import "runtime/debug"
 
-// Version is the module's version, or the commit it was built from.
+// Version returns the module's version, or the commit that it was built from.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -18,13 +18,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Work runs the instances that are left, as [rundir.Job.Work] works: the next run resumes those
-// that a canceled ctx stopped. The Summary says how each instance ended.
+// Work runs the instances that are left; see [rundir.Job.Work]. If ctx is canceled, the next
+// run resumes the stopped instances. The Summary says how each instance ended.
 func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
 	return r.work(ctx, drain, v, nil)
 }
 
-// work is Work of a run that may share something with others; nil: nothing.
+// work is Work for a run that may share parts with others; nil: it shares nothing.
 func (r *Run) work(ctx context.Context, drain <-chan struct{}, v rundir.View, with *shared) error {
 	if len(r.todo)+len(r.ungraded) == 0 && r.Jobs == nil {
 		return nil
@@ -61,11 +61,11 @@ func (r *Run) work(ctx context.Context, drain <-chan struct{}, v rundir.View, wi
 	}.Work(ctx, drain, v)
 }
 
-// begin prepares what work needs before the engine.
+// begin does the preparations of work that need no engine.
 func (r *Run) begin(log *slog.Logger) (solver.Models, error) {
 	r.logAsked(log)
 	r.store.SetLog(log)
-	// Jobs that come have different authors, so that a refusal is about one of them.
+	// Jobs have different authors, so that a refusal may concern only one of them.
 	models, err := r.openModel(log, r.Jobs != nil || modelReplied(r.store.Records()))
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func stoppable(drain <-chan struct{}) (either <-chan struct{}, stop func()) {
 	return ctx.Done(), stop
 }
 
-// logAsked logs what the run was asked to do.
+// logAsked logs the run's request.
 func (r *Run) logAsked(log *slog.Logger) {
 	d := r.About.Dataset
 	log.Info("run started", "command", "batch "+strings.Join(r.Argv, " "), "version", r.About.Batch,
@@ -138,7 +138,7 @@ func (r *Run) logAsked(log *slog.Logger) {
 		"workers", r.Width.N(), "output", r.Output)
 }
 
-// boxes says where the instances run.
+// boxes returns the configuration of the instances' sandboxes.
 func (r *Run) boxes() sandbox.Config {
 	c := r.Sandboxes
 	c.Instances = r.todo
@@ -149,17 +149,17 @@ func (r *Run) boxes() sandbox.Config {
 	return c
 }
 
-// limit is the run's cost limit.
+// limit returns the run's cost limit.
 func (r *Run) limit() rundir.Limit {
 	return rundir.Limit{USD: r.CostLimit, Sweep: r.Sweep, Cells: []string{filepath.Base(r.Output)}, Beside: r.Beside}
 }
 
-// costs are the costs of earlier runs.
+// costs returns the costs of earlier runs.
 func (r *Run) costs() rundir.Costs {
 	return rundir.Costs{Spent: r.read.Spent(), Highest: callEstimate(r.read.Records()), Guess: r.Model.Guess(guessed)}
 }
 
-// Guess returns the US dollars that a call with this usage may cost; 0: not known.
+// Guess returns the US dollars that a call with this usage may cost; 0: unknown.
 func (m Model) Guess(u vocab.Usage) float64 {
 	if m.Price == nil {
 		return 0
@@ -173,12 +173,12 @@ func modelReplied(records []results.Record) bool {
 	return slices.ContainsFunc(records, func(r results.Record) bool { return r.Attempt > 0 && r.Steps > 0 })
 }
 
-// guessed is the usage that is assumed for a call that may have been charged, until a call
-// has reported its cost: a long first prompt and a long reply.
+// guessed is the assumed usage of a call that may have been charged, until a call has
+// reported its cost: a long first prompt and a long reply.
 var guessed = vocab.Usage{Input: 10_000, Output: 2_000}
 
 // callEstimate estimates the cost of a call from earlier runs: the highest average cost per
-// call of any attempt, and what was reserved for calls that were not answered.
+// call of any attempt, and the amounts reserved for unanswered calls.
 func callEstimate(records []results.Record) float64 {
 	most := 0.0
 	for _, r := range records {
@@ -202,7 +202,7 @@ func (r *Run) solver(models solver.Models, host *sandbox.Host, g *grader, log *s
 	if g != nil {
 		c.Saved = g.ended
 	}
-	if r.Model.Rewrite == nil { // otherwise they are not exceeded
+	if r.Model.Rewrite == nil { // otherwise the limits are not exceeded
 		c.MaxMessages, c.MaxTokens = r.Settings.Agent.ContextMessages, r.Settings.ContextLimit(r.Model.Window)
 	}
 	return solver.New(c)

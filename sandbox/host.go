@@ -8,7 +8,7 @@
 // all other containers of the run.
 //
 // No container stays forever: each names the lease of its run, and the next Start on the
-// engine removes the containers of dead runs.
+// engine removes the containers of crashed runs.
 package sandbox
 
 import (

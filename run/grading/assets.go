@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	assetLimit   = 32 << 20 // bytes of one file: what a sandbox takes
+	assetLimit   = 32 << 20 // bytes of one file: the limit of a sandbox
 	assetTimeout = time.Minute
 )
 
-// assets returns the files that the tests of a row need beside its text: from folder, which
-// has ID/test_assets/PATH for each, or else from where the row says that they can be
-// downloaded. A download that fails is a Transient fault.
+// assets returns the files that the tests of a row need beside its text. It takes them from
+// folder, at ID/test_assets/PATH, or without a folder downloads them from the addresses in
+// the row. A failed download is a Transient fault.
 func assets(ctx context.Context, in dataset.Instance, folder string) ([]evaluate.Asset, error) {
 	return evaluate.Assets(in.Fields["image_assets"], func(s evaluate.Source) ([]byte, error) {
 		if folder != "" {

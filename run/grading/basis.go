@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// basisOf returns a function that says what a verdict on an instance is made by.
+// basisOf returns a function that returns the basis of verdicts on an instance.
 func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.Task) grades.Basis {
 	program := ""
 	if s.Options.Parser != "" {
@@ -36,9 +36,8 @@ func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.T
 	}
 }
 
-// container is everything about the containers that a log may depend on, except their
-// network. Logs that are cached under this text stay valid: a setting that is added to it must leave
-// the text as it is where the setting is not used.
+// container describes everything about the containers, except their network, that may affect a log.
+// Logs are cached under this text, so a new setting must not change the text when it is unused.
 func (s Settings) container(boxes sandbox.Config) string {
 	c := boxes.Container
 	return fmt.Sprintf("{Name:%s Image:%s ImageID:%s WorkDir:%s Env:%v User:%s Labels:%v Memory:%d MemorySwap:%d CPUs:%v PidsLimit:%d "+
@@ -47,19 +46,20 @@ func (s Settings) container(boxes sandbox.Config) string {
 		c.Platform, c.CapAdd, c.CapDrop, c.SecurityOpt, c.ExtraHosts, c.ShmSize, c.Volumes, c.Disk, c.Unattended, boxes.MaxCPUs)
 }
 
-// assetsIn is a digest of the files in the folder of --assets that an instance's tests need.
+// assetsIn returns a digest of the files in the folder of --assets that an instance's tests
+// need.
 func assetsIn(folder string, in dataset.Instance) string {
 	if folder == "" {
 		return ""
 	}
-	found, err := assets(context.Background(), in, folder) // which downloads nothing from a folder
-	if err != nil {                                        // the instance cannot be graded, which grading reports
+	found, err := assets(context.Background(), in, folder) // with a folder, it downloads nothing
+	if err != nil {                                        // grading will report that the instance cannot be graded
 		return ""
 	}
 	return digestOf(found)
 }
 
-// digestOf is a digest of values that JSON can hold.
+// digestOf returns a digest of values.
 func digestOf(values ...any) string {
 	text, err := json.Marshal(values)
 	if err != nil {

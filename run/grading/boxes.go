@@ -13,8 +13,8 @@ import (
 type Boxes interface {
 	// Image returns the image of an instance if the engine has it.
 	Image(ctx context.Context, in dataset.Instance) (vocab.Image, bool, error)
-	// Open opens a fresh container in a network, which the caller must Close. An error is a
-	// *fault.Error, and leaves nothing behind.
+	// Open opens a fresh container in a network. The caller must Close it. After an error,
+	// a *fault.Error, nothing is left behind.
 	Open(ctx context.Context, in dataset.Instance, network string, report func(phase string)) (Box, error)
 }
 
@@ -22,8 +22,8 @@ type Boxes interface {
 type Box interface {
 	evaluate.Box
 	Facts() sandbox.Facts
-	// Reaches reports whether a package index from which a script may install something can be
-	// reached. The folder is where the script runs.
+	// Reaches reports whether a package index that a script may install from can be reached.
+	// The script runs in the folder workdir.
 	Reaches(ctx context.Context, workdir, script string) (bool, error)
 	// Close ends the container; see [sandbox.Sandbox.Close].
 	Close() error

@@ -26,9 +26,9 @@ const (
 	DefaultCacheEntries = 20_000
 )
 
-// Cache is a folder that keeps what test runs printed, by everything that a run depends
-// on. Several processes may use one folder at the same time. An entry that cannot be read
-// is not there.
+// Cache is a folder with the logs of test runs, under keys of everything that a run depends
+// on. Several processes may use one folder at the same time. An unreadable entry counts as
+// missing.
 type Cache struct {
 	Dir     string
 	Bytes   int64 // 0: DefaultCacheBytes
@@ -36,11 +36,11 @@ type Cache struct {
 	Log     *slog.Logger
 }
 
-// cacheVersion is part of all keys. It changes when the same key would have another log, or
-// evidence that lacks what is now read from it.
+// cacheVersion is part of all keys. It changes when a key would have another log, or when
+// old evidence lacks data that is now read from it.
 const cacheVersion = 3
 
-// cacheKey is everything that the log of a test run depends on.
+// cacheKey has everything that the log of a test run depends on.
 type cacheKey struct {
 	Version              int
 	Setup, Script, Patch string // digests
@@ -69,8 +69,8 @@ func digest(data []byte) string {
 
 func (c *Cache) path(name string) string { return filepath.Join(c.Dir, name[:2], name) }
 
-// get returns the entry of a key, or nil. An entry of tests that took longer than the limit is
-// none: with that limit, they would have been ended.
+// get returns the entry of a key, or nil. An entry does not count if its tests took longer
+// than the limit: with that limit, they would have been ended.
 func (c *Cache) get(k cacheKey, limit time.Duration) *evaluate.Evidence {
 	if c == nil {
 		return nil
@@ -93,7 +93,7 @@ func (c *Cache) get(k cacheKey, limit time.Duration) *evaluate.Evidence {
 	return e
 }
 
-// put keeps an entry. A failure is logged: the run is not the worse for it.
+// put keeps an entry. A failure is only logged, because the run does not need the entry.
 func (c *Cache) put(k cacheKey, e *evaluate.Evidence) {
 	if c == nil {
 		return

@@ -9,9 +9,9 @@ import (
 	"batch.example/batch/internal/boxgit"
 )
 
-// atCommit refuses a container that is not at the commit that the row's patches are made for, as a
-// run refuses it: on other code, tests say nothing about them. A base_commit that
-// is the name of a tag or a branch is not compared.
+// atCommit refuses a container that is not at the commit for which the row's patches are made, as
+// a run does: on other code, tests say nothing about the patches. A base_commit that is the name
+// of a tag or a branch is not compared.
 func atCommit(ctx context.Context, box Box, t *family.Task) error {
 	if !t.AtBase || boxgit.ID(t.BaseCommit) == "" {
 		return nil

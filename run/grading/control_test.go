@@ -23,7 +23,7 @@ import (
 
 // runs are containers that play a list of test runs, one in each.
 type runs struct {
-	play   []vocab.Output // Bytes is what the tests print
+	play   []vocab.Output // Bytes are the output of the tests
 	opened int
 	wrote  map[string]string // into the last one, by the file's base name
 	limit  string            // of the last test run
@@ -77,7 +77,7 @@ func (r *runs) Run(_ context.Context, c evaluate.Command) (vocab.Output, error) 
 
 const conftest = "diff --git a/conftest.py b/conftest.py\nnew file mode 100644\n--- /dev/null\n+++ b/conftest.py\n@@ -0,0 +1 @@\n+x = 1\n"
 
-// What a patch with a conftest.py achieves counts only if the tests also pass without it,
+// The result of a patch with a conftest.py counts only if the tests also pass without it,
 // however the run without it ends.
 func TestARunWithoutWhatDecidesTheReports(t *testing.T) {
 	passed, failed := vocab.Output{Bytes: []byte("PASSED test_a")}, vocab.Output{Bytes: []byte("FAILED test_a - x"), ExitCode: 1}
@@ -128,7 +128,7 @@ func TestARunWithoutWhatDecidesTheReports(t *testing.T) {
 	}
 }
 
-// A control run that has no verdict leaves the prediction without one, unless the rest of the patch
+// A control run without a verdict leaves the prediction without one, unless the rest of the patch
 // is the reason.
 func TestARunWithoutWhatDecidesTheReportsCanBeUngradeable(t *testing.T) {
 	passed, cut := vocab.Output{Bytes: []byte("PASSED test_a")}, vocab.Output{Bytes: []byte("PASSED test_a"), Total: 1 << 40}
@@ -148,8 +148,8 @@ func TestARunWithoutWhatDecidesTheReportsCanBeUngradeable(t *testing.T) {
 	}
 }
 
-// Tests in a compiled language have no runner where they do not compile, which is so without the
-// solution. The gold patch shows whether the image can run them.
+// Tests in a compiled language have no runner if they do not compile, as without the solution.
+// The gold patch shows whether the image can run them.
 func TestTestsThatDoNotCompileAreThePatchs(t *testing.T) {
 	const gold = "diff --git a/gold b/gold\n--- a/gold\n+++ b/gold\n@@ -1 +1 @@\n-a\n+b\n"
 	absent := vocab.Output{Bytes: []byte("/tmp/batch-x/eval.sh: line 9: ./build/test: No such file or directory"), ExitCode: 127}
@@ -257,7 +257,7 @@ func TestFilesThatTestsNeedBesideTheirPatch(t *testing.T) {
 	}
 }
 
-// The log tree has the files of the prediction that stands, also if an earlier one of the
+// The log tree has the files of the current prediction, even if an earlier one of the
 // instance is graded last.
 func TestAReplacedPredictionLeavesNoFiles(t *testing.T) {
 	d := newDesk(t)

@@ -27,35 +27,36 @@ import (
 type Request struct {
 	Output     string
 	Instances  []dataset.Instance   // asked for; only their predictions are graded
-	Selected   []string             // ids of the instances that a directory without manifest is for, beside Instances
-	Import     []results.Prediction // become the directory's predictions; nil: it has them
+	Selected   []string             // for a directory without manifest: ids of its instances, beside Instances
+	Import     []results.Prediction // become the directory's predictions; nil: it keeps its own
 	About      *manifest.Manifest   // of a directory that has no manifest; nil: none
-	Quarantine []byte               // becomes the directory's list; nil: what it has
+	Quarantine []byte               // becomes the directory's list; nil: it keeps its own
 
 	Settings
-	Redo    bool // also grade what has a verdict
+	Redo    bool // also grade predictions that have a verdict
 	ByImage bool // instances that share an image are graded near each other
 
-	Sandboxes sandbox.Config // without Lease, Instances, Drain and what a View gives
+	Sandboxes sandbox.Config // without Lease, Instances, Drain and the fields that a View sets
 	Store     results.Options
 	Width     *runner.Width
 	Retries   runner.Retries
 	Tell      func(text string) // called before work begins; nil ignores
 }
 
-// Settings are what verdicts depend on beside the prediction, the row and the image.
+// Settings has everything that verdicts depend on beside the prediction, the row and the
+// image.
 type Settings struct {
 	Options  family.Options
 	Rules    logparse.Rules
 	Timeout  time.Duration // of the tests of an instance; 0: the family's, or evaluate.DefaultTimeout
-	Assets   string        // folder with ID/test_assets/PATH; empty: what rows declare is downloaded
+	Assets   string        // folder with ID/test_assets/PATH; empty: assets are downloaded as rows declare
 	Repeat   int
 	RunEmpty bool
 	RunID    string // empty: the directory's name
-	Network  string // of the tests; empty: the shared bridge where the script installs something, else none
+	Network  string // of the tests; empty: the shared bridge if the script installs something, otherwise none
 
-	// Startup returns the command that prepares a container for an instance, as it does for
-	// the agent; "", or no function: there is no such command.
+	// Startup returns the command that prepares a container for an instance, as for the
+	// agent. An empty command or a nil Startup means none.
 	Startup func(dataset.Instance) (string, error)
 
 	AllowCommitMismatch bool // test in images that are not at their row's base_commit
@@ -85,20 +86,21 @@ func (s Settings) Config(dir string, log *grades.Log, host *sandbox.Host, pool r
 	}
 }
 
-// find returns the task of an instance, with the start-up command before its own preparation.
+// find returns the task of an instance. The start-up command runs before the task's own
+// preparation.
 func (s Settings) find(in dataset.Instance) (*family.Task, error) {
 	t, err := family.Find(in, s.Options)
 	return s.prepared(in, t, err)
 }
 
-// Check returns why an instance can never be graded, as its row is; nil: it can be.
+// Check returns why an instance with this row can never be graded; nil: it can be.
 func (s Settings) Check(in dataset.Instance) error {
 	_, err := s.find(in)
 	return err
 }
 
 // WithTests returns the task of an instance with another test patch in place of the row's: see
-// [family.WithTests]. The start-up command is before its own preparation.
+// [family.WithTests]. The start-up command runs before the task's own preparation.
 func (s Settings) WithTests(in dataset.Instance, testPatch string) (*family.Task, error) {
 	t, err := family.WithTests(in, testPatch, s.Options)
 	return s.prepared(in, t, err)
@@ -124,11 +126,11 @@ func (s Settings) prepared(in dataset.Instance, t *family.Task, err error) (*fam
 	return &prepared, nil
 }
 
-// both is a script that runs two scripts, the second one if the first ends with 0.
+// both returns a script that runs two scripts, the second one if the first exits with 0.
 func both(first, second string) string { return "(" + first + "\n) || exit\n" + second }
 
-// Job returns the job of grading a prediction of an instance, which gets the image name that
-// its family derives.
+// Job returns the job of grading a prediction of an instance. The instance gets the image
+// name that its family derives.
 func (s Settings) Job(in dataset.Instance, p results.Prediction) Job {
 	t, err := s.find(in)
 	if err == nil && t.Image != "" && in.ImageDerived() {
@@ -141,7 +143,7 @@ func (s Settings) Job(in dataset.Instance, p results.Prediction) Job {
 type Directory struct {
 	Request
 	read  *results.Reader
-	store *results.Store // nil: it only plans
+	store *results.Store // nil: only a plan is made
 	log   *grades.Log
 	plan  []Planned
 	sum   runner.Summary
@@ -160,8 +162,8 @@ func Open(ctx context.Context, r Request) (*Directory, error) {
 	return d, nil
 }
 
-// NewPlan returns what would be done with each prediction. It refuses what [Open] refuses,
-// but takes no lock, and writes nothing.
+// NewPlan returns the plan for each prediction. It refuses the same requests as [Open], but
+// takes no lock and writes nothing.
 func NewPlan(ctx context.Context, r Request) ([]Planned, error) {
 	d := newDirectory(r)
 	var err error
@@ -190,7 +192,7 @@ func (d *Directory) makePlan(ctx context.Context, list []grades.Grade) ([]Planne
 	return p.Plan(ctx, d.read, list)
 }
 
-// check refuses imported predictions that could not be imported, or graded.
+// check refuses predictions that cannot be imported or graded.
 func (d *Directory) check() error {
 	if d.Import == nil {
 		return nil
@@ -206,8 +208,8 @@ func (d *Directory) check() error {
 	return d.checkManifest()
 }
 
-// checkManifest refuses to put predictions into a directory that another dataset or a run
-// has made.
+// checkManifest refuses to put predictions into the directory of another dataset or of a
+// run.
 func (d *Directory) checkManifest() error {
 	old, known := d.read.Manifest()
 	if !known || d.About == nil {
@@ -231,8 +233,8 @@ func (d *Directory) checkManifest() error {
 	return nil
 }
 
-// writeManifest writes the manifest of a directory that grading makes, or adds instances to
-// it that were not selected before.
+// writeManifest writes the manifest of a directory that grading makes, or adds new
+// instances to the manifest.
 func (d *Directory) writeManifest() error {
 	m, made := d.store.Manifest()
 	switch {
@@ -251,7 +253,7 @@ func (d *Directory) writeManifest() error {
 	return d.store.WriteManifest(m)
 }
 
-// newDirectory fills in what r leaves out.
+// newDirectory returns a directory with r's defaults filled in.
 func newDirectory(r Request) *Directory {
 	if r.Tell == nil {
 		r.Tell = func(string) {}
@@ -289,7 +291,7 @@ func (d *Directory) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// Plan returns what is done with each prediction, in the order of preds.json.
+// Plan returns the plan for each prediction, in the order of preds.json.
 func (d *Directory) Plan() []Planned { return d.plan }
 
 // Todo returns how many predictions are left to grade.
@@ -303,7 +305,7 @@ func (d *Directory) Todo() int {
 	return n
 }
 
-// Work grades what is left, as [rundir.Job.Work] works.
+// Work grades the predictions that are left; see [rundir.Job.Work].
 func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
 	if d.Todo() == 0 {
 		return nil
@@ -344,11 +346,11 @@ func (d *Directory) Pending() int { return d.sum.Pending }
 // Cost returns 0: grading calls no model.
 func (d *Directory) Cost() float64 { return 0 }
 
-// Summary says how the predictions that Work graded have ended.
+// Summary says how the predictions that Work graded ended.
 func (d *Directory) Summary() runner.Summary { return d.sum }
 
-// Grades returns the predictions, and the grade of each that counts; its verdict is empty
-// if there is none.
+// Grades returns the predictions, and for each the grade that counts; without one, its
+// verdict is empty.
 func (d *Directory) Grades() ([]results.Prediction, []grades.Grade) {
 	latest := grades.Latest(d.log.All())
 	var predictions []results.Prediction
@@ -360,13 +362,13 @@ func (d *Directory) Grades() ([]results.Prediction, []grades.Grade) {
 	return predictions, list
 }
 
-// Missing returns how many predictions are left to grade: those to which Work has not given a
-// verdict that counts, even if an earlier one stands.
+// Missing returns how many predictions are left to grade, because Work gave them no verdict
+// that counts. An earlier verdict may stand.
 func (d *Directory) Missing() int { return d.Todo() - d.sum.Final }
 
-// Whole returns the predictions of all instances that the directory is for, in the order of
-// preds.json, and the grade of each that counts: also what this Directory was not asked to
-// grade.
+// Whole returns the predictions of all instances of the directory, in the order of
+// preds.json, and for each the grade that counts. It includes predictions that this
+// Directory was not asked to grade.
 func (d *Directory) Whole() ([]results.Prediction, []grades.Grade, error) {
 	_, predictions, err := d.whole()
 	if err != nil {
@@ -380,8 +382,8 @@ func (d *Directory) Whole() ([]results.Prediction, []grades.Grade, error) {
 	return predictions, list, nil
 }
 
-// Report writes the harness's final report, which is of all instances that the directory is
-// for, and returns its path.
+// Report writes the harness's final report about all instances of the directory, and
+// returns its path.
 func (d *Directory) Report() (string, error) {
 	quarantined, err := grades.Quarantined(d.Output)
 	if err != nil {
@@ -394,10 +396,10 @@ func (d *Directory) Report() (string, error) {
 	return Final(d.Output, d.RunIDOf(d.Output), d.Rules, asked, predictions, grades.Latest(d.log.All()), quarantined)
 }
 
-// whole returns the ids of all instances that the directory is for, and their predictions. A
-// directory of predictions that were imported is for those that its manifest selects, that of a
-// run also for all others that it has predictions of; one without a manifest for these and what
-// was selected.
+// whole returns the ids of all instances of the directory, and their predictions. The
+// manifest's selected instances belong to the directory, or without a manifest Selected. Every
+// instance with a prediction also belongs to it, unless the directory has only imported
+// predictions.
 func (d *Directory) whole() (asked []string, predictions []results.Prediction, err error) {
 	if predictions, err = d.store.Predictions(nil); err != nil {
 		return nil, nil, err

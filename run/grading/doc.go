@@ -8,13 +8,13 @@
 //   - An empty patch has its verdict at once, unless [Config.RunEmpty] is set.
 //   - A row that cannot be graded is ungradeable, with the reason.
 //   - The tests run, unless the [Cache] has the log of the same run: the same patch, script,
-//     image and limits. A verdict is never taken from the cache, only what it is made from.
+//     image and limits. A log comes from the cache, a verdict never does.
 //   - If the patch changes files that decide what tests report, they run again without
 //     these changes: see package evaluate.
 //   - The files of the log tree are written, then the grade, which is durable before the
 //     prediction counts as graded.
 //
-// What fails because of the engine, the image or the machine is retried as the runner's
-// retries say, then recorded with its blame, and graded again by the next pool. It never
+// A failure of the engine, the image or the machine is retried as the runner's retries say,
+// then recorded with its blame, and the next pool grades the prediction again. It never
 // counts as the prediction's failure.
 package grading

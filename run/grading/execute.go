@@ -11,9 +11,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// execute returns what the tests of a job printed, from the cache if it has the log of the same run.
-// The key is the one under which the log may be kept; it is the zero key if it came from
-// there.
+// execute returns the output of a job's tests, from the cache if it has the log of the same run. The
+// log may be kept in the cache under the key; the zero key means that it came from there.
 func (x *execution) execute(ctx context.Context, job evaluate.Job) (*evaluate.Evidence, cacheKey, error) {
 	key := x.key(job)
 	if img, here, err := x.Boxes.Image(ctx, x.job.Instance); err == nil && here {
@@ -41,7 +40,8 @@ func (x *execution) inBox(ctx context.Context, box Box, job evaluate.Job, key *c
 	defer func() {
 		defer since(&x.grade.Time.Close, time.Now())
 		if closing := box.Close(); closing != nil && err == nil {
-			// The verdict stands: the container is removed with those of crashed runs.
+			// The verdict stands: the container is removed with the containers of crashed
+			// runs.
 			x.Pool.Log.Warn("removing a container", "instance", job.InstanceID, "err", closing)
 		}
 	}()
@@ -55,7 +55,7 @@ func (x *execution) inBox(ctx context.Context, box Box, job evaluate.Job, key *c
 	if job.Offline, err = x.setUp(ctx, box); err != nil {
 		return nil, err
 	}
-	if job.Offline && key.Network != networkNone { // another log than where an index answers
+	if job.Offline && key.Network != networkNone { // the log differs from one with a reachable index
 		key.Offline = true
 		if e := x.cached(*key); e != nil {
 			*key = cacheKey{}
@@ -77,8 +77,8 @@ func (x *execution) inBox(ctx context.Context, box Box, job evaluate.Job, key *c
 // setupLimit is how long the preparation of a row's family may take.
 const setupLimit = 10 * time.Minute
 
-// setUp brings the repository to where the family of the row starts from. Offline says that
-// nothing can be installed in the box.
+// setUp brings the repository to the state from which the family of the row starts. Offline
+// means that nothing can be installed in the box.
 func (x *execution) setUp(ctx context.Context, box Box) (offline bool, err error) {
 	defer since(&x.grade.Time.Start, time.Now())
 	return setUp(ctx, box, networkOf(x.Network, x.task), x.task)
@@ -100,8 +100,8 @@ func setUp(ctx context.Context, box Box, network string, t *family.Task) (isOffl
 	return isOffline, atCommit(ctx, box, t)
 }
 
-// Evidence runs a task on a patch, without what the patch says about the paths in without, in
-// a fresh box of the instance's image. It gives no verdict, and keeps nothing. Timeout limits
+// Evidence runs a task on a patch, without the patch's changes to the paths in without, in a
+// fresh box of the instance's image. It gives no verdict, and keeps nothing. Timeout limits
 // the time of the tests; 0: the family's, or evaluate.DefaultTimeout. The network is as in
 // [Settings].
 func Evidence(ctx context.Context, boxes Boxes, network string, in dataset.Instance, t *family.Task, patch []byte, without []string, timeout time.Duration) (e *evaluate.Evidence, err error) {
@@ -139,14 +139,14 @@ func (x *execution) evaluation(without []string) evaluate.Job {
 	return job
 }
 
-// JobOf is what a task says about a run of its tests: all but the patch, the assets and the limit.
+// JobOf returns the job of running a task's tests, without the patch, the assets and the limit.
 func JobOf(t *family.Task) evaluate.Job {
 	return evaluate.Job{
 		InstanceID: t.InstanceID, Workdir: t.Workdir, BaseCommit: t.BaseCommit, Script: t.Script, Command: t.Command, TestFiles: t.TestFiles,
 	}
 }
 
-// key is the cache's key of a job, without the image.
+// key returns the cache's key of a job, without the image.
 func (x *execution) key(job evaluate.Job) cacheKey {
 	return cacheKey{
 		Setup: digest([]byte(x.task.Setup)), Patch: digest(job.Patch), Script: digest([]byte(job.Script)),
@@ -155,7 +155,8 @@ func (x *execution) key(job evaluate.Job) cacheKey {
 	}
 }
 
-// namesDigest identifies a list of paths, whose names need not be UTF-8; "" is an empty list.
+// namesDigest returns a digest of a list of paths, which need not be UTF-8; "" for an empty
+// list.
 func namesDigest(paths []string) string {
 	if len(paths) == 0 {
 		return ""
@@ -167,8 +168,8 @@ func namesDigest(paths []string) string {
 	return digestOf(names)
 }
 
-// cached returns the log of an earlier run. Repeated executions are to find out whether it
-// would be the same.
+// cached returns the log of an earlier run. Repeated executions do not use it, because they
+// test whether the log stays the same.
 func (x *execution) cached(key cacheKey) *evaluate.Evidence {
 	if x.grade.Repeat > 0 {
 		return nil

@@ -16,13 +16,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// execution is one way of a prediction from its patch to a verdict.
+// execution is one execution of a prediction's tests, from the patch to a verdict.
 type execution struct {
 	*worker
 	job    Job
 	report func(phase string)
 	grade  grades.Grade
-	final  bool // another execution could not have another verdict
+	final  bool // further executions would have the same verdict
 
 	task      *family.Task
 	assets    []evaluate.Asset
@@ -62,8 +62,8 @@ func (x *execution) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// test runs the tests, and again without the files of the patch that decide what they
-// report, until there is a verdict.
+// test runs the tests until there is a verdict. If the patch changes files that decide what
+// tests report, it runs them again without these changes.
 func (x *execution) test(ctx context.Context) error {
 	var deciders []evaluate.Decider
 	var list []grade.Judgement
@@ -122,9 +122,9 @@ func (x *execution) test(ctx context.Context) error {
 	}
 }
 
-// missingRunner returns what the log says about a test runner that is not in the image, or "".
-// A patch can remove the runner, or fail to compile it, which the tests of many rows cannot be
-// without the solution: the tests run once more by [execution.control].
+// missingRunner returns the log's message about a test runner that is not in the image, or "".
+// A patch can remove the runner or break its compilation, and in many rows the tests do not
+// compile without the solution. So the tests run once more, see [execution.control].
 func (x *execution) missingRunner(ctx context.Context, e *evaluate.Evidence, j grade.Judgement) (string, error) {
 	if j.Verdict != vocab.VerdictUnresolved || len(j.Statuses) > 0 {
 		return "", nil
@@ -141,8 +141,9 @@ func (x *execution) missingRunner(ctx context.Context, e *evaluate.Evidence, j g
 }
 
 // blame returns the judgement that counts for a run without a verdict. A patch can end the script
-// before the tests, print more than is kept, or what the parser cannot read. If the tests give a
-// verdict without it, it is the reason, and must not leave the rate by it. Judged says that it is.
+// before the tests, or print too much or text that the parser cannot read. If the tests give a
+// verdict without the patch, the patch is the reason, and must still count in the rate. Judged
+// reports that.
 func (x *execution) blame(ctx context.Context, j grade.Judgement) (blamed grade.Judgement, judged bool, err error) {
 	patch := x.job.Prediction.Patch
 	if len(bytes.TrimSpace(patch)) == 0 || bytes.Equal(patch, x.task.Gold) {
@@ -157,8 +158,8 @@ func (x *execution) blame(ctx context.Context, j grade.Judgement) (blamed grade.
 	return j, true, nil
 }
 
-// control runs and judges the tests as the prediction has no part in them: with the gold patch, or
-// on the code as it is where the row has none.
+// control runs and judges the tests without the prediction: with the gold patch, or on the
+// unchanged code if the row has none.
 func (x *execution) control(ctx context.Context) (*evaluate.Evidence, grade.Judgement, error) {
 	job := x.evaluation(nil)
 	job.Patch = x.task.Gold
@@ -170,15 +171,15 @@ func (x *execution) control(ctx context.Context) (*evaluate.Evidence, grade.Judg
 	return e, j, err
 }
 
-// settle gives a verdict that is not that of the tests.
+// settle gives a verdict that does not come from the tests.
 func (x *execution) settle(v vocab.Verdict, why string) error {
 	x.final = true
 	x.grade.Verdict, x.grade.Why = v, why
 	return nil
 }
 
-// judge reads the log, unless the evidence has the verdict without it. Judged says that it
-// did.
+// judge reads the log, unless the evidence alone has the verdict. Judged reports whether it
+// read the log.
 func (x *execution) judge(ctx context.Context, e *evaluate.Evidence) (j grade.Judgement, judged bool, err error) {
 	x.report("judge")
 	defer since(&x.grade.Time.Judge, time.Now())
@@ -201,7 +202,8 @@ func (x *execution) judge(ctx context.Context, e *evaluate.Evidence) (j grade.Ju
 	return j, false, err
 }
 
-// decide gives the verdict of the judgement that counts and what the other runs mean.
+// decide gives the verdict, from the judgement that counts and from step, the result of the
+// other runs.
 func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate.Step) {
 	g, e := &x.grade, x.evidence
 	x.final = !e.Applied

@@ -15,8 +15,8 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// writeFiles writes the files of the execution whose verdict counts into the instance's folder
-// of the log tree. With Repeat, keepRepeat has written those of each execution.
+// writeFiles writes the files of the execution that counts into the instance's folder of the
+// log tree. With Repeat, keepRepeat has written the files of each execution.
 func (w *worker) writeFiles(j Job, done []*execution) error {
 	dir, err := w.folder(j)
 	if err != nil {
@@ -55,7 +55,7 @@ func (x *execution) keepRepeat(done []*execution) error {
 	return err
 }
 
-// folder returns the folder of an instance, in which no files of another patch are left.
+// folder returns the folder of an instance, after removing files of other patches.
 func (w *worker) folder(j Job) (string, error) {
 	dir, err := swebench.LogDir(w.Dir, w.RunID, j.Prediction.Model, j.Instance.ID)
 	if err != nil {
@@ -67,8 +67,8 @@ func (w *worker) folder(j Job) (string, error) {
 	return dir, nil
 }
 
-// removeOther removes the files of other patches from an instance's folder, of an earlier
-// attempt for example: a verdict that stands there must not be read as this patch's.
+// removeOther removes the files of other patches from an instance's folder, such as an
+// earlier attempt's: their verdict must not be read as this patch's.
 func removeOther(dir string, patch []byte) error {
 	folders := []string{dir}
 	for n := 1; ; n++ {
@@ -108,8 +108,8 @@ func (x *execution) writeFiles(dir string) error {
 	return err
 }
 
-// files are those of the execution's folder. Like the harness's, one without a graded log has
-// no report.
+// files returns the files for the execution's folder. As in the harness, a folder without a
+// graded log has no report.
 func (x *execution) files() (f swebench.Files, err error) {
 	e := x.evidence
 	f = swebench.Files{RunLog: e.RunLog, Patch: x.job.Prediction.Patch}

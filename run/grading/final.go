@@ -19,11 +19,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Final writes the harness's final report of a run directory, and returns its path. Asked
-// are the ids of all instances, predictions those that were graded. The quarantined ones
-// are left out. An ungraded prediction is one with an error, as in the harness.
-// The file of predictions that are mixed has a name that says so: see [finalName]. The file of
-// another name that an earlier call wrote is removed.
+// Final writes the harness's final report of a run directory, and returns its path. Asked has
+// the ids of all instances, predictions the graded ones. Quarantined instances are left out.
+// An ungraded prediction counts as an error, as in the harness. If predictions are mixed, the
+// file's name says so: see [finalName]. A file that an earlier call wrote under another name
+// is removed.
 func Final(dir, runID string, rules logparse.Rules, asked []string, predictions []results.Prediction, latest map[grades.Prediction]grades.Grade, quarantined []string) (string, error) {
 	f := swebench.Final{RunID: runID, V4: rules == logparse.V4, Instances: asked, Engine: true, Quarantined: quarantined}
 	for _, p := range predictions {
@@ -45,9 +45,9 @@ const (
 	mixedSettings = "+mixed-settings"
 )
 
-// finalName is what a final report has in place of the model's name: that name, with an ending
-// if results were made with different settings, or a word for several models. Others are the
-// names that it had before it was mixed, or while it was.
+// finalName returns the name of a final report: the model's name, or severalModels, with the
+// ending mixedSettings if results were made with different settings. Others has the names that
+// the report had before it was mixed, or while it was.
 func finalName(dir string, predictions []results.Prediction) (name string, others []string) {
 	var models []string
 	for _, p := range predictions {
@@ -91,7 +91,7 @@ func KeyOf(p results.Prediction) grades.Prediction {
 }
 
 func finalEntry(dir string, p results.Prediction, g grades.Grade) swebench.Entry {
-	if g.Verdict == "" { // the harness asks only whether there is a patch
+	if g.Verdict == "" { // the harness only checks whether there is a patch
 		return swebench.Entry{InstanceID: p.InstanceID, Empty: len(bytes.TrimSpace(p.Patch)) == 0}
 	}
 	var failure swebench.Failure

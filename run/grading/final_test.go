@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/run/grading"
 )
 
-// A final report is pasted into papers under its name.
+// People copy a final report into papers, under its name.
 func TestAFinalReportOfMixedResultsHasANameThatSaysSo(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {

@@ -8,8 +8,7 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// Logs are cached under this text, also by earlier versions: a change of it runs all cached tests
-// again.
+// Earlier versions also cached logs under this text: if it changes, all cached tests run again.
 func TestTheSettingsOfContainersInTheCachesKey(t *testing.T) {
 	boxes := sandbox.Config{MaxCPUs: 1.5, Container: engine.Spec{
 		WorkDir: "/testbed", Env: []string{"A=b", "C=d"}, User: "u", Memory: 1 << 30, MemorySwap: -1, CPUs: 2, PidsLimit: 100,

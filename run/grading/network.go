@@ -11,9 +11,8 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// networkOf is the network in which a task's tests run: the one that was asked for, else the one
-// shared bridge where the task installs something, as in the official harness, and none
-// otherwise.
+// networkOf returns the network in which a task's tests run: the network that was asked for; or
+// the shared bridge if the task installs something, as in the official harness; otherwise none.
 func networkOf(asked string, t *family.Task) string {
 	switch {
 	case asked != "":
@@ -26,10 +25,11 @@ func networkOf(asked string, t *family.Task) string {
 
 const networkNone = "none"
 
-// installing is all that a task runs.
+// installing returns all commands of a task that may install something.
 func installing(t *family.Task) string { return t.Setup + "\n" + t.Script + "\n" + t.Command }
 
-// offline reports whether what a task installs in a box fails: no package index can be reached.
+// offline reports whether a task's installations fail in a box because no package index can be
+// reached.
 func offline(ctx context.Context, box Box, network string, t *family.Task) (bool, error) {
 	script := installing(t)
 	if !evaluate.Installs(script) {
@@ -56,21 +56,22 @@ type reached struct {
 }
 
 const (
-	// probeLimit is how long an index has to accept a connection.
+	// probeLimit is the time limit for an index to accept a connection.
 	probeLimit = 5 * time.Second
-	// unreachedFor is how long an index that did not is not asked again.
+	// unreachedFor is the time before an unreachable index is asked again.
 	unreachedFor = time.Minute
 )
 
 // any reports whether one of the addresses that a script may install from accepts connections
-// out of a box. Only the first box waits for the answer, and one a minute while there is none.
+// from a box. Only the first box waits for the answer; while the answer is no, one box a
+// minute asks again.
 func (r *reach) any(ctx context.Context, box evaluate.Box, workdir, script string) (bool, error) {
 	settings, err := box.Run(ctx, evaluate.Command{Script: evaluate.Settings, Dir: workdir, Timeout: probeLimit})
 	if err != nil {
 		return false, err
 	}
 	list := evaluate.Indexes(script, string(settings.Bytes))
-	r.mu.Lock() // also while it asks: the others would ask the same
+	r.mu.Lock() // also while it asks: others would ask the same
 	defer r.mu.Unlock()
 	ask := r.unknown(list)
 	if len(ask) == 0 || r.found(list) {

@@ -27,7 +27,7 @@ func TestTheNetworkOfTests(t *testing.T) {
 	}
 }
 
-// listener is a box out of which the given addresses can be reached.
+// listener is a box that can reach the given addresses.
 type listener struct {
 	settings, reached string
 	asked             int

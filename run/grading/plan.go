@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Planned is a prediction with what is done with it.
+// Planned is a prediction and the plan for it.
 type Planned struct {
 	Job
 	Keep bool   // it has a verdict, and is not graded
@@ -28,21 +28,19 @@ type Planned struct {
 type Planner struct {
 	Settings
 	Instances []dataset.Instance // only their predictions are graded
-	Redo      bool               // also what has a verdict
+	Redo      bool               // also predictions that have a verdict
 	ByImage   bool               // instances that share an image follow each other
 	Sandboxes sandbox.Config
 	Tell      func(text string)
 
-	// Standing says that a verdict keeps the settings that it was given by, whatever they are now:
-	// only a change of the row or the image judges again. A run that is resumed does not undo what
-	// `batch grade` was asked for.
+	// Standing keeps verdicts that were given under other settings: only a change of the row or
+	// the image judges again. A resumed run must not undo what `batch grade` was asked for.
 	Standing bool
 }
 
-// Plan compares the predictions that stand in a directory with its grades. A prediction
-// keeps a verdict that counts, if it is of the same patch, eval script, rules, image and
-// [grades.Basis], and of as many executions as are asked for. A model that no folder can be named after is a
-// Usage fault.
+// Plan compares the current predictions of a directory with its grades. A prediction keeps a verdict
+// that counts if the patch, eval script, rules, image and [grades.Basis] are the same, and it had as
+// many executions as are asked for. A model with a name that cannot be a folder is a Usage fault.
 func (p Planner) Plan(ctx context.Context, there *results.Reader, list []grades.Grade) ([]Planned, error) {
 	ids := make([]string, len(p.Instances))
 	for i, in := range p.Instances {
@@ -84,8 +82,7 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 	return plan, nil
 }
 
-// decide says whether a prediction keeps its grade. Image is the id of its image, if that is
-// known.
+// decide says whether a prediction keeps its grade. Image is the id of its image, if known.
 func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.Instance, *family.Task) grades.Basis) (keep bool, why string) {
 	switch {
 	case g.Verdict == "":
@@ -126,8 +123,8 @@ func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.
 	return true, g.Verdict.String()
 }
 
-// images returns the ids of the images that graded predictions have now, by name. What the
-// engine does not say is not known: no prediction is graded again for it.
+// images returns the current ids of the graded predictions' images, by name. If the engine
+// does not know an id, it is missing, and no prediction is graded again for it.
 func (p Planner) images(ctx context.Context, plan []Planned, latest map[grades.Prediction]grades.Grade) map[string]string {
 	var graded []dataset.Instance
 	for _, j := range plan {

@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// A verdict belongs to all that it was judged by.
+// A change of anything that a verdict depends on judges again.
 func TestWhatJudgesAgain(t *testing.T) {
 	parser := filepath.Join(t.TempDir(), "parser")
 	write := func(text string) {

@@ -24,17 +24,17 @@ type Config struct {
 	Container string // all other settings of the containers that a log may depend on, for the cache
 	Cache     *Cache // nil: none
 
-	Basis    func(dataset.Instance, *family.Task) grades.Basis // what a verdict is made by, for its record; nil: it is not recorded
+	Basis    func(dataset.Instance, *family.Task) grades.Basis // basis of a verdict, for its record; nil: it is not recorded
 	Rules    logparse.Rules
-	Assets   string        // folder with ID/test_assets/PATH; empty: what rows declare is downloaded
+	Assets   string        // folder with ID/test_assets/PATH; empty: assets are downloaded as rows declare
 	Timeout  time.Duration // of the tests of an instance; 0: the family's, or evaluate.DefaultTimeout
 	Repeat   int           // executions of each prediction; fewer than 2 is one
 	RunEmpty bool          // run the tests of empty patches too
 
 	Pool runner.Config // of the predictions, which cost nothing
 
-	// Stands reports whether a prediction still is its instance's: the log tree has the files
-	// of that one. Nil: all do.
+	// Stands reports whether a prediction is still its instance's current one: the log tree
+	// has only current predictions. Nil: all are current.
 	Stands func(results.Prediction) bool
 
 	// Graded is called with each grade that was recorded, after it is durable. It is called
@@ -42,10 +42,10 @@ type Config struct {
 	Graded func(grades.Grade)
 }
 
-// Run grades the jobs of a source until there are no more and all have ended, or until Drain
-// is closed and the running ones have ended. Canceling ctx also stops the running ones; they
-// have no grade then. In the Summary, a job with a verdict that counts is final, and one with
-// another is failed. The error is a Host fault.
+// Run grades the jobs of a source until all have ended, or until Drain is closed and the
+// running ones have ended. Canceling ctx also stops the running ones; they then have no
+// grade. In the Summary, a job with a verdict that counts is final, any other graded job
+// failed. The error is a Host fault.
 func Run(ctx context.Context, c Config, jobs runner.Source[Job]) (runner.Summary, error) {
 	if c.Pool.Log == nil {
 		c.Pool.Log = slog.New(slog.DiscardHandler)

@@ -25,7 +25,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// boxes are containers that print what a test says.
+// boxes are containers that print the outputs that a test sets.
 type boxes struct {
 	mu      sync.Mutex
 	opened  int
@@ -84,7 +84,7 @@ func (f *fakeBox) Write(_ context.Context, name string, _ fs.FileMode, data []by
 	return nil
 }
 
-// between is what the tests of the last box print with its markers.
+// between returns the output of the last box's tests: text between its markers.
 func (b *boxes) between(text string) vocab.Output {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -227,8 +227,8 @@ func TestARowWithoutTestsIsUngradeable(t *testing.T) {
 	}
 }
 
-// A patch that ends the script before the tests, or prints more than is kept, must not leave the
-// rate by that. What happens without it, too, is not its doing.
+// A patch that ends the script before the tests, or prints more than is kept, must still count
+// in the rate. Failures that also happen without the patch are not its fault.
 func TestAPatchCannotMakeItselfUngradeable(t *testing.T) {
 	for name, c := range map[string]struct {
 		patched vocab.Output
@@ -256,8 +256,8 @@ func TestAPatchCannotMakeItselfUngradeable(t *testing.T) {
 	}
 }
 
-// What tests print where nothing can be installed is not what they print where an index answers,
-// also where no line of the log says that an install failed.
+// Without a package index, tests print another log than with one, even if no line of the log
+// reports a failed install.
 func TestALogWithoutAnIndexIsNotOneWithIt(t *testing.T) {
 	d := newDesk(t)
 	d.boxes.image = "sha256:1"
@@ -331,7 +331,7 @@ func TestNothingCountsAsGradedIfItCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Of many executions, not all logs are in memory until the last has ended.
+// The logs of many executions do not all stay in memory until the last has ended.
 func TestTheLogsOfRepeatedExecutionsAreOnDiskAtOnce(t *testing.T) {
 	d := newDesk(t)
 	d.config.Repeat = 3
@@ -358,7 +358,7 @@ func TestTheLogsOfRepeatedExecutionsAreOnDiskAtOnce(t *testing.T) {
 	}
 }
 
-// The report of an earlier attempt is not read as that of a later one without a report.
+// The report of an earlier attempt is not read as the report of a later one that has none.
 func TestNoReportOfAnotherPatchStays(t *testing.T) {
 	d := newDesk(t)
 	d.config.Repeat = 2

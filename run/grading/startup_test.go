@@ -50,8 +50,8 @@ func TestTheStartUpCommandComesBeforeThePreparationOfARow(t *testing.T) {
 	}
 }
 
-// With Redo, or after a change of the eval script, a verdict of before stands until there is
-// another one. The command is not done then.
+// With Redo, or after a change of the eval script, the earlier verdict stands until there is
+// another one. Until then, the command is not done.
 func TestWhatIsGradedAgainIsMissingUntilItIs(t *testing.T) {
 	d := Directory{plan: []Planned{{}, {}, {Keep: true}}}
 	if got := d.Missing(); got != 2 {
@@ -63,7 +63,7 @@ func TestWhatIsGradedAgainIsMissingUntilItIs(t *testing.T) {
 	}
 }
 
-// A plan refuses what would be refused before the first prediction is graded.
+// A plan refuses the same requests as Work does before it grades the first prediction.
 func TestAPlanRefusesWhatCannotBeGraded(t *testing.T) {
 	own := t.TempDir()
 	store, err := results.Open(own, results.Options{})

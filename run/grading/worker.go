@@ -17,8 +17,8 @@ type worker struct{ Config }
 // Name implements runner.Worker.
 func (w *worker) Name(j Job) string { return j.Instance.ID }
 
-// Do implements runner.Worker. The result has the executions that have a verdict. After an
-// error, the last one is what is known of the execution that failed.
+// Do implements runner.Worker. The result has the executions with a verdict. After an
+// error, the last one is the failed execution, as far as it got.
 func (w *worker) Do(ctx context.Context, a runner.Attempt[Job]) ([]*execution, error) {
 	n := max(1, w.Repeat)
 	var done []*execution
@@ -57,8 +57,8 @@ func (w *worker) newExecution(a runner.Attempt[Job]) *execution {
 	return x
 }
 
-// Save implements runner.Worker: it writes the files of the log tree, then the grades. What
-// was interrupted leaves no grade.
+// Save implements runner.Worker: it writes the files of the log tree, then the grades. An
+// interrupted job leaves no grade.
 func (w *worker) Save(_ context.Context, j Job, done []*execution, err error) (runner.Ending, error) {
 	end := runner.EndingOf(err)
 	if end.State == runner.Pending {
@@ -85,7 +85,7 @@ func (w *worker) Save(_ context.Context, j Job, done []*execution, err error) (r
 	return end, nil
 }
 
-// failed makes x the record of a failure that is not the prediction's.
+// failed records in x a failure that is not the prediction's fault.
 func (x *execution) failed(end runner.Ending) {
 	x.evidence, x.judgement = nil, nil
 	x.grade.Verdict, x.grade.Error, x.grade.Blame, x.grade.Why = vocab.VerdictInfrastructure, end.Error, end.Blame, ""
@@ -107,7 +107,7 @@ func (w *worker) write(j Job, done []*execution) error {
 	return nil
 }
 
-// countsOf returns the grade that counts of the executions of one attempt.
+// countsOf returns the grade that counts among the executions of one attempt.
 func countsOf(done []*execution) grades.Grade {
 	list := make([]grades.Grade, len(done))
 	for i, x := range done {
@@ -123,7 +123,7 @@ func ungradeable(err error) bool {
 	return err != nil && !fault.Canceled(err) && (kind == fault.Instance || kind == fault.Usage || kind == fault.Unknown)
 }
 
-// reason is an error as a grade has it.
+// reason returns an error's text for a grade.
 func reason(err error) string {
 	if hint := fault.HintOf(err); hint != "" {
 		return err.Error() + " (" + hint + ")"

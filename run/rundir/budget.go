@@ -5,30 +5,31 @@ import (
 	"batch.example/batch/runner"
 )
 
-// Limit is a limit on what the calls of a job may cost together.
+// Limit is a limit on the total cost of a job's calls.
 type Limit struct {
 	USD    float64  // 0: no limit
 	Sweep  string   // folder of a sweep whose cells share the limit, also in other processes; empty: none
-	Cells  []string // of the Sweep: the folders in which this process works
+	Cells  []string // the cells of the Sweep in which this process works, by folder
 	Beside float64  // US dollars of the limit that other cells have spent
 }
 
-// Costs are what is known of a job's calls so far, in US dollars.
+// Costs are the known costs of a job's calls so far, in US dollars.
 type Costs struct {
 	Spent   float64 // by earlier jobs in the directory
-	Highest float64 // of a call; 0: not known
-	Guess   float64 // of a call, until the cost of one is known; 0: not known
+	Highest float64 // of the most expensive call; 0: unknown
+	Guess   float64 // assumed for a call until a first cost is known; 0: unknown
 }
 
-// Budget returns the budget for a plan: what other processes spend meanwhile is not in it.
+// Budget returns the budget for a plan. It does not count what other processes spend
+// meanwhile.
 func (l Limit) Budget(c Costs) *runner.Budget {
 	b := runner.NewBudget(l.USD, l.Beside+c.Spent, c.Highest)
 	b.Guess(c.Guess)
 	return b
 }
 
-// Open returns the budget for work: the cells of a sweep share it, also those in which other
-// processes work. Done must be called when the work has ended.
+// Open returns the budget for work. All cells of a sweep share it, in other processes too.
+// Done must be called when the work has ended.
 func (l Limit) Open(c Costs) (b *runner.Budget, done func() error, err error) {
 	if l.Sweep == "" || l.USD <= 0 {
 		return l.Budget(c), func() error { return nil }, nil
@@ -37,7 +38,7 @@ func (l Limit) Open(c Costs) (b *runner.Budget, done func() error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	l.Beside = 0 // the share has it
+	l.Beside = 0 // the share counts it
 	b = l.Budget(c)
 	b.Share(share)
 	return b, share.Close, nil

@@ -27,7 +27,7 @@ func Open(dir string, o results.Options, prepare func(*results.Store) error) (*r
 	return store, nil
 }
 
-// Job is work that is left to do in a directory which this process has locked. Dir, Pool and
+// Job is the work that is left in a directory that this process has locked. Dir, Pool and
 // Progress are required.
 type Job struct {
 	Dir  string
@@ -36,27 +36,27 @@ type Job struct {
 	// Begin is called before the engine is asked for anything; nil ignores.
 	Begin func(log *slog.Logger) error
 
-	// Connect connects to the engine, with the settings that all jobs have in common; nil: the job
-	// needs no engine. Its result is closed when the pool has ended.
+	// Connect connects to the engine, with the common settings of all jobs; nil: the job needs no
+	// engine. Its result is closed when the pool has ended.
 	Connect func(context.Context, sandbox.Config) (Engine, error)
-	Boxes   sandbox.Config // for Connect; without Lease, Drain, Log and what a View gives
+	Boxes   sandbox.Config // for Connect; without Lease, Drain, Log and the fields that a View sets
 
-	// Pool does the work. The Config has what all jobs have in common.
+	// Pool does the work. The Config has the common settings of all jobs.
 	Pool func(context.Context, runner.Config, View) error
 	// Progress is called before the Pool and after it, without Ended.
 	Progress func() Progress
 }
 
-// Engine is a connection to an engine, which ends also where ctx is canceled: a [sandbox.Host] or
-// a [sandbox.Shared].
+// Engine is a connection to an engine: a [sandbox.Host] or a [sandbox.Shared]. It can be closed
+// even if ctx is canceled.
 type Engine interface {
 	ShortOfMemory() string // see [runner.Config].Gate
 	Close(ctx context.Context) error
 }
 
-// Work opens the log, connects to the engine, runs the pool and closes what it opened. It ends when
-// all instances have ended, or when drain is closed and the running ones have ended. Canceling ctx
-// also stops the running ones. A nil View shows nothing.
+// Work opens the log, connects to the engine, runs the pool, and closes log and engine. It ends
+// when all instances have ended, or when drain is closed and the running ones have ended. Canceling
+// ctx also stops the running ones. A nil View shows nothing.
 func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	if v == nil {
 		v = Silent{}

@@ -1,10 +1,10 @@
-// Package rundir provides what all work in a run directory has in common: running agents,
+// Package rundir provides the common parts of all work in a run directory: running agents,
 // grading, and selecting.
 //
-// [Open] locks the directory under a name that other processes understand, and containers have
-// the lock as their lease. A [Job] is what is left to do: [Job.Work] opens batch.log, connects to
-// the engine, shows the progress in a [View], and closes what it opened, however the work ends.
-// [Limit] is what its calls may cost.
+// [Open] locks the directory under a name that other processes understand; the lock is the lease
+// of its containers. A [Job] is the work that is left: [Job.Work] opens batch.log, connects to
+// the engine, shows the progress in a [View], and cleans up, however the work ends. A [Limit]
+// limits the cost of its calls.
 package rundir
 
 import (

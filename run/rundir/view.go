@@ -31,15 +31,15 @@ type View interface {
 type Progress struct {
 	Ended      bool    // the last instance has ended
 	Done       int     // instances, or predictions, with a result that counts
-	Total      int     // of all that the job is for
+	Total      int     // all instances, or predictions, of the job
 	Spent      float64 // US dollars, by all jobs in the directory
 	Unanswered results.Unanswered
 	Outcomes   map[string]int // how many instances have each outcome; set at the end
 	Host       error          // of a run: the Host fault that stopped it
 }
 
-// PatchProgress is the progress of work on patches, all of which have one of two outcomes: work
-// has ended with a result that counts for done, and without one for the others.
+// PatchProgress returns the progress of work on patches: done of all have a result that counts,
+// and the work on the others has ended without one.
 func PatchProgress(done, all int) Progress {
 	outcomes := map[string]int{}
 	for outcome, n := range map[vocab.Outcome]int{vocab.OutcomeSubmitted: done, vocab.OutcomeInfrastructure: all - done} {

@@ -5,7 +5,8 @@ import (
 	"batch.example/batch/runner"
 )
 
-// asking is a call of a judge. Each try is reserved, and durable before it is made.
+// asking is a call of a judge. Before each try, its cost is reserved and its record is
+// durable.
 type asking struct {
 	log      *selections.Log
 	asked    selections.Asked

@@ -24,14 +24,14 @@ type choice struct {
 	in         dataset.Instance
 	key        string
 	all        []selections.Candidate     // an entry for each attempt
-	candidates []selection.Candidate      // those with a result
+	candidates []selection.Candidate      // attempts with a result
 	patches    map[int]results.Prediction // by attempt
-	cost       *float64                   // of all attempts; nil: not known
+	cost       *float64                   // of all attempts; nil: unknown
 	steps      int                        // of all attempts
 	decided    *selections.Selection      // nil: not yet
 }
 
-// source is what an attempt has.
+// source has the results of an attempt.
 type source struct {
 	scores.Attempt
 	predictions map[string]results.Prediction
@@ -76,8 +76,8 @@ func (s *Selecting) read(ctx context.Context) error {
 	return nil
 }
 
-// sourceOf reads the predictions that stand in a run directory. A cell of a sweep that has not
-// begun has nothing.
+// sourceOf reads the current predictions of a run directory. A cell of a sweep that has not
+// begun is empty.
 func sourceOf(a scores.Attempt) (source, error) {
 	from := source{Attempt: a, predictions: map[string]results.Prediction{}}
 	switch {
@@ -99,7 +99,7 @@ func sourceOf(a scores.Attempt) (source, error) {
 	return from, err
 }
 
-// add adds what an attempt has for the instance.
+// add adds an attempt's result for the instance.
 func (c *choice) add(number int, from source) {
 	entry := selections.Candidate{Attempt: number, Dir: from.Path}
 	_, asked := from.Scores[c.id]
@@ -131,14 +131,14 @@ func (c *choice) add(number int, from source) {
 	c.all = append(c.all, entry)
 }
 
-// keyOf identifies what a choice depends on.
+// keyOf returns a digest of everything that a choice depends on.
 func (s *Selecting) keyOf(c *choice) string {
 	of := struct {
 		By         string
 		Candidates []selections.Candidate
 		Judge      string
 	}{s.By, slices.Clone(c.all), ""}
-	for i := range of.Candidates { // where an attempt is, and what it cost, changes nothing
+	for i := range of.Candidates { // the place and the cost of an attempt do not matter
 		of.Candidates[i].Dir, of.Candidates[i].Cost = "", nil
 	}
 	if s.By == ByJudge {

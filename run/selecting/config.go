@@ -25,7 +25,7 @@ const (
 // Selectors are the names of all selectors.
 func Selectors() []string { return []string{ByMajority, ByTests, ByJudge} }
 
-// Config says what is selected from, and how. Output, Attempts and By are required.
+// Config describes a selection. Output, Attempts and By are required.
 type Config struct {
 	Output   string
 	Attempts []scores.Attempt // of one entry, in order: attempt 1 is the first
@@ -35,20 +35,20 @@ type Config struct {
 	Judge     *Judge             // needed by ByJudge
 	Tests     *Tests             // needed by ByTests
 
-	About   *manifest.Manifest // of the directory; nil: none, and an existing one stays
+	About   *manifest.Manifest // of the directory; nil: none is written, and an existing one stays
 	Store   results.Options
 	Width   *runner.Width     // instances at the same time; nil: one
 	Retries runner.Retries    // nil: the default ones
 	Tell    func(text string) // called before work begins; nil ignores
 }
 
-// Tests says how the tests that candidates add are run.
+// Tests says how the candidates' added tests are run.
 type Tests struct {
 	grading.Settings
-	Sandboxes sandbox.Config // without Lease, Instances, Drain and what a View gives
+	Sandboxes sandbox.Config // without Lease, Instances, Drain and the fields that a View sets
 }
 
-// Selecting is a directory that this process has locked to select into it.
+// Selecting is a directory that this process has locked, to write selections into it.
 type Selecting struct {
 	Config
 	store *results.Store
@@ -80,8 +80,8 @@ func Open(ctx context.Context, c Config) (*Selecting, error) {
 	return s, nil
 }
 
-// prepare refuses a directory that has something else, and takes what an earlier call
-// decided.
+// prepare refuses a directory with other content, and takes over the decisions of an
+// earlier call.
 func (s *Selecting) prepare() (err error) {
 	if err := s.checkManifest(); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (s *Selecting) Missing() (n int) {
 	return n
 }
 
-// Selections returns what was selected, by instance id.
+// Selections returns the selections so far, sorted by instance id.
 func (s *Selecting) Selections() (list []selections.Selection) {
 	for _, c := range s.all {
 		if c.decided != nil {
@@ -156,16 +156,16 @@ func (s *Selecting) Undecided() (ids []string) {
 // Pending returns how many instances Work left, because it was interrupted.
 func (s *Selecting) Pending() int { return s.sum.Pending }
 
-// Cost returns the US dollars of the judge's replies so far, those to earlier calls included.
+// Cost returns the US dollars of the judge's replies so far, including replies in earlier
+// calls.
 func (s *Selecting) Cost() float64 {
 	all := s.log.All()
 	return all.Cost()
 }
 
-// Exhausted reports whether Work left instances because the judge's cost limit was reached.
+// Unanswered returns the judge's calls of unknown cost.
 func (s *Selecting) Exhausted() bool { return s.sum.Budget }
 
-// Unanswered returns the calls of the judge whose cost is not known.
 func (s *Selecting) Unanswered() results.Unanswered {
 	all := s.log.All()
 	return results.Unanswered{Lost: len(all.Unanswered), Unpriced: all.Unpriced(), Held: all.Held()}

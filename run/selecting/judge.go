@@ -25,11 +25,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// DefaultPrompt is the Jinja template that a judge is asked with, unless another one is given.
+// DefaultPrompt is the Jinja template of the judge's prompt, unless another one is given.
 //
-// Its variables are problem_statement; candidates, a list whose members have number and
-// patch; n, how many there are; and boundary, a text that no candidate can know. The reply
-// is read by its last line of the form "SELECTED: 2".
+// Its variables are problem_statement; candidates, a list with number and patch of each; n,
+// the number of candidates; and boundary, a text that no candidate can know. The answer is
+// the reply's last line of the form "SELECTED: 2".
 //
 //go:embed judge.txt
 var DefaultPrompt string
@@ -37,19 +37,19 @@ var DefaultPrompt string
 // Judge is a model that chooses. Make it with [NewJudge].
 type Judge struct {
 	model     run.Model
-	name      string // as it was asked for
+	name      string // as the user gave it
 	prompt    *template.Template
 	source    string
 	seed      uint64
 	costLimit float64
 }
 
-// JudgeConfig says which model judges, and how it is asked.
+// JudgeConfig says which model judges, and with which prompt.
 type JudgeConfig struct {
 	Model     run.Model
 	Name      string  // model_name_or_path
 	Prompt    string  // text of the template; empty: DefaultPrompt
-	File      string  // where the template is from, for errors
+	File      string  // the template's file, for errors
 	Seed      uint64  // of the order in which candidates are shown
 	CostLimit float64 // US dollars of all calls into the directory together; 0: none
 }
@@ -70,7 +70,7 @@ func NewJudge(c JudgeConfig) (*Judge, error) {
 	return j, err
 }
 
-// key identifies what a reply depends on beside the candidates.
+// key returns a digest of everything that a reply depends on, except the candidates.
 func (j *Judge) key() string {
 	return fmt.Sprintf("%s\x00%d\x00%s", j.name, j.seed, digest(j.source))
 }
@@ -97,10 +97,10 @@ func again(n int) string {
 	return fmt.Sprintf("\n\nAn earlier reply did not end with a line of that form. End with SELECTED: and a number from 1 to %d.", n)
 }
 
-// guessed is the usage that is assumed for a call until one has reported its cost.
+// guessed is the assumed usage of a call, until a call has reported its cost.
 var guessed = vocab.Usage{Input: 20_000, Output: 2_000}
 
-// budget is the cost limit, with what earlier calls have spent.
+// budget returns the budget of the cost limit, with the costs of earlier calls.
 func (j *Judge) budget(earlier selections.Records) *runner.Budget {
 	most := 0.0
 	for _, r := range earlier.Replies {
@@ -155,7 +155,8 @@ func (w *worker) byJudge(ctx context.Context, a runner.Attempt[*choice], d decid
 	return nil
 }
 
-// reply returns the recorded reply to a prompt, or else asks for one and records it.
+// reply returns the recorded reply to a prompt. If there is none, it asks for one and
+// records it.
 func (w *worker) reply(ctx context.Context, a runner.Attempt[*choice], prompt string, b selection.Ballot, try int) (selections.Reply, error) {
 	r := selections.Reply{InstanceID: a.Job.id, Prompt: digest(prompt), Model: w.Judge.name, Try: try}
 	heard := 0
@@ -178,7 +179,7 @@ func (w *worker) reply(ctx context.Context, a runner.Attempt[*choice], prompt st
 	if err := call.begin(); err != nil {
 		return r, err
 	}
-	defer func() { call.reserved.Release() }() // of a panic, too
+	defer func() { call.reserved.Release() }() // also after a panic
 	a.Report(runner.Progress{Phase: "model", Step: try})
 	began := time.Now()
 	resp, err := model.Generate(ctx, &llm.Request{

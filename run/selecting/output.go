@@ -20,7 +20,7 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// Write makes the directory's predictions of what was selected, with the trajectories and
+// Write writes the selected predictions into the directory, with the trajectories and
 // grades of the chosen attempts. It can be called again.
 func (s *Selecting) Write() error {
 	model := s.model()
@@ -34,7 +34,7 @@ func (s *Selecting) Write() error {
 		}
 		p := c.patches[c.decided.Attempt]
 		patch := p.Patch
-		if p.Attempt > 0 { // batch's own text has the same effect, and is what was graded
+		if p.Attempt > 0 { // batch's own text has the same effect, and was graded
 			patch = []byte(p.Text)
 		}
 		list = append(list, results.Prediction{InstanceID: c.id, Model: model, Patch: patch}.WithText())
@@ -54,7 +54,8 @@ func (s *Selecting) Write() error {
 	return s.copyGrades(model)
 }
 
-// model is the name under which the predictions stand: the attempts' if they have the same one.
+// model returns the model name of the predictions: the attempts' name if they have the same
+// one.
 func (s *Selecting) model() string {
 	names := map[string]bool{}
 	name := ""
@@ -72,7 +73,7 @@ func (s *Selecting) model() string {
 	return fmt.Sprintf("best-of-%d", len(s.Attempts))
 }
 
-// checkManifest refuses a directory that a run or another dataset has made.
+// checkManifest refuses the directory of a run or of another dataset.
 func (s *Selecting) checkManifest() error {
 	old, known := s.store.Manifest()
 	switch {
@@ -86,7 +87,7 @@ func (s *Selecting) checkManifest() error {
 	return nil
 }
 
-// writeManifest writes the manifest, or adds this call to that of an earlier one.
+// writeManifest writes the manifest, or adds this call to an existing one.
 func (s *Selecting) writeManifest() error {
 	m, known := s.store.Manifest()
 	if s.About == nil {
@@ -108,8 +109,8 @@ func (s *Selecting) writeManifest() error {
 	return s.store.WriteManifest(m)
 }
 
-// copyQuarantine leaves out of rates what an attempt leaves out, unless the directory has a list
-// of its own.
+// copyQuarantine copies the attempts' lists of quarantined instances, unless the directory has a
+// list of its own.
 func (s *Selecting) copyQuarantine() error {
 	if _, err := os.Stat(filepath.Join(s.Output, grades.QuarantineFile)); err == nil {
 		return nil
@@ -129,7 +130,7 @@ func (s *Selecting) copyQuarantine() error {
 	return s.store.Quarantine([]byte(strings.Join(slices.Compact(all), "\n") + "\n"))
 }
 
-// copyGrades copies the grades of the chosen patches, of the chosen attempt or of another one with
+// copyGrades copies the grades of the chosen patches, from the chosen attempt or another one with
 // the same patch.
 func (s *Selecting) copyGrades(model string) error {
 	lists := make([][]grades.Grade, len(s.Attempts))
@@ -162,8 +163,8 @@ func (s *Selecting) copyGrades(model string) error {
 	return nil
 }
 
-// gradesOf returns the grades of the chosen patch that count: of the chosen attempt, else of
-// the first one that made the same patch.
+// gradesOf returns the grades of the chosen patch that count: from the chosen attempt if it
+// has any, otherwise from the first attempt with the same patch.
 func gradesOf(c *choice, lists [][]grades.Grade) []grades.Grade {
 	numbers := []int{c.decided.Attempt}
 	for _, candidate := range c.all {
@@ -181,9 +182,9 @@ func gradesOf(c *choice, lists [][]grades.Grade) []grades.Grade {
 	return nil
 }
 
-// writeTrajectory writes the chosen attempt's trajectory with what all attempts and the
-// selection cost. Without that cost, there is none: no other tool would know that it is part
-// of it only.
+// writeTrajectory writes the chosen attempt's trajectory, with the cost of all attempts and
+// of the selection. If that cost is unknown, it writes no cost: other tools could not know
+// that it is only a part.
 func (s *Selecting) writeTrajectory(c *choice) error {
 	d := c.decided
 	if c.cost == nil {
@@ -207,8 +208,8 @@ func (s *Selecting) writeTrajectory(c *choice) error {
 	return atomicfile.Fault("writing the trajectory of "+c.id, err)
 }
 
-// trajectory returns the text of the file with another cost; nil if there is no file. One
-// that cannot be read is left out too: the prediction is what counts.
+// trajectory returns the text of the file with another cost; nil if there is no file. An
+// unreadable file is also left out: only the prediction matters.
 func trajectory(path string, stats results.ModelStats, d *selections.Selection) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

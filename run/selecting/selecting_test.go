@@ -25,15 +25,15 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// made is what an attempt at an instance has come to; a patch of "-" is an infrastructure failure.
+// made is the result of an attempt at an instance; the patch "-" is an infrastructure failure.
 type made struct {
 	patch    string
 	cost     float64
 	resolved *bool
 }
 
-// attemptsOf makes run directories: one for each attempt, from what the attempts at each
-// instance have come to.
+// attemptsOf makes a run directory for each attempt, from the attempts' results at each
+// instance.
 func attemptsOf(t *testing.T, n int, all map[string][]made) []scores.Attempt {
 	t.Helper()
 	var list []scores.Attempt
@@ -95,7 +95,7 @@ func read(t *testing.T, dir string) scores.Attempt {
 	return list[0].Attempts[0]
 }
 
-// selected opens, works, writes and closes, and returns what was selected by instance.
+// selected opens, works, writes and closes, and returns the selections by instance.
 func selected(t *testing.T, c Config) (map[string]selections.Selection, error) {
 	t.Helper()
 	s, err := Open(t.Context(), c)

@@ -20,13 +20,13 @@ import (
 	"batch.example/batch/runner"
 )
 
-// added are the tests that a candidate adds or changes, and how they are run.
+// added has the tests that a candidate adds or changes, and the task that runs them.
 type added struct {
 	attempt int
 	task    *family.Task
 }
 
-// byTests runs the code of each candidate against the tests of each.
+// byTests runs the code of each candidate against each candidate's tests.
 func (w *worker) byTests(ctx context.Context, a runner.Attempt[*choice], d deciding) error {
 	tests, why, err := w.added(d)
 	if err != nil {
@@ -71,7 +71,8 @@ func (w *worker) byTests(ctx context.Context, a runner.Attempt[*choice], d decid
 	return nil
 }
 
-// added returns the different tests of the candidates. If there are none, why says so.
+// added returns the different tests of the candidates. If there are none, why gives the
+// reason.
 func (w *worker) added(d deciding) (list []added, why string, err error) {
 	why = "no patch adds or changes tests"
 	seen := map[string]bool{}
@@ -101,8 +102,7 @@ func (w *worker) added(d deciding) (list []added, why string, err error) {
 	return list, why, nil
 }
 
-// cross returns what the code of a candidate passes of the tests of another one, or of its
-// own.
+// cross returns which of the added tests a candidate's code passes.
 func (w *worker) cross(ctx context.Context, d deciding, code selection.Group, t added) (r selections.Tested, err error) {
 	r = selections.Tested{InstanceID: d.InstanceID, Code: code.Attempt, Tests: t.attempt}
 	without := codeOnly(code.Patch, t.task)
@@ -126,7 +126,7 @@ func (w *worker) cross(ctx context.Context, d deciding, code selection.Group, t 
 }
 
 // codeOnly returns the paths of a patch that are left out when its code is tested: its own
-// tests, and what only the running of tests reads.
+// tests, and files that only test runs read.
 func codeOnly(patch []byte, t *family.Task) []string {
 	_, paths := evaluate.TestPart(patch)
 	job := grading.JobOf(t)
@@ -139,7 +139,7 @@ func codeOnly(patch []byte, t *family.Task) []string {
 	return paths
 }
 
-// crossKey identifies a run of tests.
+// crossKey returns a key of a run of tests.
 func crossKey(patch []byte, without []string, t *family.Task) (string, error) {
 	text, err := json.Marshal([]any{digest(string(patch)), without, digest(t.Script), t.Setup, t.BaseCommit})
 	if err != nil {
@@ -149,7 +149,7 @@ func crossKey(patch []byte, without []string, t *family.Task) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// count reads what passed out of a log. A run that has no whole log passed nothing.
+// count reads the passed tests from a log. A run without a whole log passed nothing.
 func count(ctx context.Context, r *selections.Tested, e *evaluate.Evidence, t *family.Task) error {
 	switch {
 	case !e.Applied:

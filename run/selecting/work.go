@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Work decides what is left, as [rundir.Job.Work] works.
+// Work decides the instances that are left; see [rundir.Job.Work].
 func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
 	todo := s.todo()
 	if len(todo) == 0 {
@@ -52,7 +52,8 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 	return job.Work(ctx, drain, v)
 }
 
-// boxes says where the tests run. The instances get the names of their images.
+// boxes returns the configuration of the tests' sandboxes. The instances get the names of
+// their images.
 func (s *Selecting) boxes(todo []*choice) sandbox.Config {
 	boxes := s.Tests.Sandboxes
 	boxes.LeaveAttempts = true
@@ -140,13 +141,13 @@ func (c *choice) record(by string, groups []selection.Group) deciding {
 	return deciding{s, c, groups}
 }
 
-// choose sets what was chosen.
+// choose sets the chosen group.
 func (d deciding) choose(g selection.Group, decided, why string) {
 	d.Attempt, d.Decided, d.Why = g.Attempt, decided, why
 	d.Patch, d.Dir = d.Candidates[g.Attempt-1].Patch, d.Candidates[g.Attempt-1].Dir
 }
 
-// majority chooses by the majority; because says why, if another selector was asked for.
+// majority chooses by majority; because is the reason if another selector was asked for.
 func (d deciding) majority(because string) {
 	g := d.groups[0]
 	why := fmt.Sprintf("%d of %s made this patch", len(g.Attempts), printable.Count(len(d.choice.candidates), "attempt", "attempts"))

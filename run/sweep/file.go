@@ -18,7 +18,7 @@ import (
 type Keys interface {
 	// Names lists them, with - where a file may have _.
 	Names() []string
-	// Given says that the key has values that those of the file do not replace.
+	// Given reports whether the key already has values, which the file's do not replace.
 	Given(name string) bool
 	// Set gives the key with this name its values, one or a list. An error says what is wrong
 	// with them.
@@ -32,8 +32,8 @@ type file struct {
 	grid Grid
 }
 
-// ReadFile reads the YAML file of a sweep. What it says of the grid is returned, and its other
-// keys are set. A mistake is a Usage fault with the line.
+// ReadFile reads the YAML file of a sweep. It returns the grid and sets the other keys. A
+// mistake is a Usage fault with the line.
 func ReadFile(path string, keys Keys) (Grid, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,7 +181,7 @@ func (r *file) variant(what string, n *yaml.Node) (Variant, error) {
 	return v, nil
 }
 
-// attempts reads how many attempts there are, or what each has of its own.
+// attempts reads the number of attempts, or the settings of each.
 func (r *file) attempts(n *yaml.Node) ([][]string, error) {
 	var count int
 	if n.Kind == yaml.ScalarNode {
@@ -204,5 +204,5 @@ func (r *file) attempts(n *yaml.Node) ([][]string, error) {
 	return list, nil
 }
 
-// maxAttempts is more than anybody can pay for.
+// maxAttempts is more than anyone can pay for.
 const maxAttempts = 1000

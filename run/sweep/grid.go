@@ -1,7 +1,7 @@
-// Package sweep says what a sweep runs: a grid of models, configurations and attempts over one
-// request. A [Grid] comes from flags or from a YAML file ([ReadFile]); its cells get names that no
-// other cell of the folder has. A [Setup] is the sweep in a folder, new or continued: what each of
-// its cells runs, checked before the folder is touched. [run.OpenSweep] does the work.
+// Package sweep describes a sweep: a grid of models, configurations and attempts over one request.
+// A [Grid] comes from flags or from a YAML file ([ReadFile]); its cells get unique names in the
+// folder. A [Setup] is the sweep in a folder, new or continued, with the run of each cell; it
+// checks them before it changes the folder. [run.OpenSweep] does the work.
 package sweep
 
 import (
@@ -17,26 +17,25 @@ import (
 	"batch.example/batch/run"
 )
 
-// Grid is what a sweep was asked to run: every model with every configuration, in every
+// Grid describes the runs of a sweep: every model with every configuration, in every
 // attempt.
 type Grid struct {
 	Models   []Variant
 	Configs  []Variant  // empty: the default alone
-	Attempts [][]string // what each attempt adds to the configuration
+	Attempts [][]string // additions of each attempt to the configuration
 	Common   []string   // -c of all cells
 }
 
 // Variant is a model or a configuration of a grid.
 type Variant struct {
-	Name  string // empty: made of the model, or of the first of Specs
+	Name  string // empty: derived from the model, or from the first of Specs
 	Model string
 	Specs []string // as -c takes them
 }
 
-// Cells returns the cells of the grid, entry by entry, with the names that they have in a new
-// sweep. Base is the request that all have, except model and configuration; each is the
-// same as arguments, for people.
-// The cells have secrets that base and the grid have.
+// Cells returns the cells of the grid, entry by entry, with their names in a new sweep. Base
+// is the common request, without model and configuration; each has the same as arguments, for
+// people. The cells contain the secrets of base and of the grid.
 func (g Grid) Cells(base run.Request, each []string) ([]sweeps.Cell, error) {
 	if len(g.Models) == 0 {
 		return nil, fault.Newf(fault.Usage, "which models?").WithHint("give each with `-m`; `batch models` lists those with a known price")
@@ -70,8 +69,8 @@ func (g Grid) Cells(base run.Request, each []string) ([]sweeps.Cell, error) {
 	return list, checkNames(list)
 }
 
-// checkNames refuses cells that would have one folder, on a disk that ignores case too, and
-// cells that are the same.
+// checkNames refuses equal cells, and cells that would share a folder, also on a disk that
+// ignores case.
 func checkNames(cells []sweeps.Cell) error {
 	seen := map[string]sweeps.Cell{}
 	for i, c := range cells {
@@ -90,8 +89,8 @@ func checkNames(cells []sweeps.Cell) error {
 	return nil
 }
 
-// checkMerged refuses an index in which two cells have one folder: an attempt whose values
-// differ from those with which its number has begun.
+// checkMerged refuses an index in which two cells share a folder: the values of an attempt
+// have changed since its number was first used.
 func checkMerged(x *sweeps.Index) error {
 	seen := map[string]sweeps.Cell{}
 	for _, c := range x.Cells {
@@ -106,7 +105,7 @@ func checkMerged(x *sweeps.Index) error {
 	return nil
 }
 
-// cellArgs is the `batch run` of a cell, without its directory.
+// cellArgs returns the `batch run` of a cell, without its directory.
 func cellArgs(each []string, model string, specs []string) []string {
 	args := append([]string{"run", "--model=" + model}, each...)
 	for _, spec := range specs {
@@ -115,7 +114,8 @@ func cellArgs(each []string, model string, specs []string) []string {
 	return args
 }
 
-// entry is the name of a model in a grid: its last part, where no other one has the same.
+// entry returns the name of a model in a grid: its last part, if no other model has the
+// same.
 func (v Variant) entry(all []Variant) string {
 	if v.Name != "" {
 		return folderName(v.Name)
@@ -131,7 +131,7 @@ func (v Variant) entry(all []Variant) string {
 
 func lastPart(model string) string { return model[strings.LastIndex(model, "/")+1:] }
 
-// label is the name of a configuration.
+// label returns the name of a configuration.
 func (v Variant) label() string {
 	if v.Name != "" || len(v.Specs) == 0 {
 		return folderName(cmp.Or(v.Name, "default"))
@@ -143,7 +143,7 @@ func (v Variant) label() string {
 	return folderName(first[strings.LastIndex(first, ".")+1:])
 }
 
-// folderName makes a name that can be a folder's on every system.
+// folderName makes a name that is valid for a folder on every system.
 func folderName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -156,9 +156,9 @@ func folderName(name string) string {
 	return cmp.Or(clean[:min(len(clean), 80)], "cell")
 }
 
-// merge adds cells to the index. Those that it has already, by model, configuration and
-// attempt, keep their names; so do further attempts of their entries. It returns what the
-// index has of the cells, in their order.
+// merge adds cells to the index. Cells that the index already has, by model, configuration
+// and attempt, keep their names, and further attempts use the names of their entries. It
+// returns the index's versions of the cells, in their order.
 func merge(x *sweeps.Index, cells []sweeps.Cell) []sweeps.Cell {
 	names := map[string]string{} // entry in the grid -> entry in the index
 	for _, c := range cells {
@@ -193,7 +193,7 @@ func find(x *sweeps.Index, c sweeps.Cell) int {
 	})
 }
 
-// newEntry returns the name, or one that begins with it, that no cell has.
+// newEntry returns a name that no cell has: name itself, or one that begins with it.
 func newEntry(cells []sweeps.Cell, name string) string {
 	free := name
 	for n := 2; slices.ContainsFunc(cells, func(c sweeps.Cell) bool { return strings.EqualFold(c.Entry, free) }); n++ {

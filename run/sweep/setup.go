@@ -23,13 +23,13 @@ import (
 	"batch.example/batch/runner"
 )
 
-// Setup is the sweep in a folder whose cells are known: new ([New]) or continued ([Read]). Then come
-// [Setup.Load], [Setup.Configs] and [Setup.Open]. It is not safe for concurrent use.
+// Setup is the sweep in a folder, new ([New]) or continued ([Read]), with known cells. Call
+// [Setup.Load], [Setup.Configs] and [Setup.Open] next. It is not safe for concurrent use.
 type Setup struct {
 	Dir    string
 	Index  *sweeps.Index // has no secrets
-	Cells  []Cell        // those that run; they may have secrets
-	Accept []string      // names of accepted differences, as of [run.Config]
+	Cells  []Cell        // the cells that run; they may have secrets
+	Accept []string      // names of accepted differences, as in [run.Config]
 
 	process   run.Process
 	continued bool
@@ -39,8 +39,8 @@ type Setup struct {
 // Cell is a cell that runs.
 type Cell struct {
 	sweeps.Cell
-	// Run is what it runs this time. Before Load, a caller may change how it works: widths, waits,
-	// retries, what is hidden.
+	// Run is the request for this time. Before Load, a caller may change how it works: widths,
+	// waits, retries, hidden texts.
 	Run run.Request
 	// Setup is nil before Load; after it, changes of Run have no effect.
 	Setup *run.Setup
@@ -49,8 +49,8 @@ type Cell struct {
 	argv  []string
 }
 
-// New adds cells to the sweep in dir, which need not exist yet. They have requests, whose cost limit
-// becomes that of the sweep.
+// New adds cells, which must have requests, to the sweep in dir, which need not exist yet. The cost
+// limit of the requests becomes the sweep's.
 func New(dir string, cells []sweeps.Cell, p run.Process) (*Setup, error) {
 	cells = slices.Clone(cells)
 	for i, c := range cells {
@@ -114,8 +114,8 @@ func (s *Setup) checkCells() error {
 	return nil
 }
 
-// selectAgain makes cells whose ids came from a file or standard input run what the first cell
-// that has begun ran: the file may have changed.
+// selectAgain sets the ids of cells that took them from a file or standard input to the
+// instances of the first cell that has begun: the file may have changed.
 func (s *Setup) selectAgain() {
 	for _, path := range s.Index.Dirs(s.Dir) {
 		m, err := run.ReadManifest(path)
@@ -131,7 +131,7 @@ func (s *Setup) selectAgain() {
 	}
 }
 
-// add adds a cell, whose command line names output.
+// add adds a cell. Its command line names output.
 func (s *Setup) add(c sweeps.Cell, output string) error {
 	r, err := run.CellRequest(s.Dir, c, s.process)
 	s.Cells = append(s.Cells, Cell{
@@ -149,7 +149,8 @@ func (s *Setup) LimitCost(dollars float64) {
 	}
 }
 
-// Retry keeps the cells with instances of a choice, which run again. An empty choice is that of all.
+// Retry keeps only the cells with instances of a choice, which run again. An empty choice has all
+// instances.
 func (s *Setup) Retry(pick run.Choice) error {
 	var none error // of the first cell without such an instance
 	var cells []Cell
@@ -176,9 +177,9 @@ func (s *Setup) Retry(pick run.Choice) error {
 	return nil
 }
 
-// Load reads the configurations of all cells, whose secrets the process's mask hides from then on,
-// and the dataset, which is one for all. What several cells say in the same words is said once. Git
-// may be nil.
+// Load reads the configurations of all cells, and their common dataset. From then on the process's
+// mask hides the secrets of the configurations. A message of several cells is shown once. Git may
+// be nil.
 func (s *Setup) Load(ctx context.Context, git func() *manifest.Git) error {
 	common := s.Cells[0].Run
 	if s.retrying {
@@ -223,7 +224,7 @@ func (s *Setup) load(p run.Process, c *Cell, ds *dataset.Dataset, selected []dat
 	return in, in.Over(ds, selected)
 }
 
-// measure resolves the widths of a cell: those of the first cell that has them.
+// measure sets the widths of a cell to the widths of the first cell that has them.
 func (s *Setup) measure(ctx context.Context, i int) {
 	in, first := s.Cells[i].Setup, s.Cells[0].Setup
 	in.Workers, in.WidthWhy = first.Workers, first.WidthWhy
@@ -240,7 +241,8 @@ func (s *Setup) named(i int, err error) error {
 	return fmt.Errorf("%s: %w", s.Cells[i].Folder, err)
 }
 
-// checkSelection refuses a selection that differs from that of the sweep's other cells.
+// checkSelection refuses a selection that differs from the selection of the sweep's other
+// cells.
 func (s *Setup) checkSelection(ds *dataset.Dataset, selected []dataset.Instance) error {
 	if s.retrying || slices.Contains(s.Accept, "dataset") || slices.Contains(s.Accept, "all") {
 		return nil
@@ -260,7 +262,7 @@ func (s *Setup) checkSelection(ds *dataset.Dataset, selected []dataset.Instance)
 	return nil
 }
 
-// recordParameters notes in the index what attempts usually differ in.
+// recordParameters notes in the index the parameters in which attempts usually differ.
 func (s *Setup) recordParameters(c *Cell) {
 	params := map[string]any{}
 	for _, name := range []string{"seed", "temperature"} {
@@ -271,8 +273,8 @@ func (s *Setup) recordParameters(c *Cell) {
 	s.Index.Cells[find(s.Index, c.Cell)].Parameters = params
 }
 
-// Configs returns the runs of all cells, in their order, which have their widths in common. Change,
-// if it is not nil, adds to each what only the caller knows.
+// Configs returns the runs of all cells, in their order, with common widths. Change, if not nil,
+// adds to each what only the caller knows.
 func (s *Setup) Configs(change func(i int, c *run.Config) error) ([]run.Config, error) {
 	list := make([]run.Config, len(s.Cells))
 	for i, cell := range s.Cells {
@@ -290,7 +292,7 @@ func (s *Setup) Configs(change func(i int, c *run.Config) error) ([]run.Config, 
 	return list, nil
 }
 
-// Plan says what the run of the cell with this index would do.
+// Plan returns the plan of the run of cell i.
 func (s *Setup) Plan(ctx context.Context, i int, c run.Config) (*run.Plan, error) {
 	plan, err := run.NewPlan(ctx, c)
 	if err != nil {
@@ -299,8 +301,8 @@ func (s *Setup) Plan(ctx context.Context, i int, c run.Config) (*run.Plan, error
 	return plan, nil
 }
 
-// Open makes the sweep's folder and opens the runs that [Setup.Configs] returned. What can be refused
-// is refused before. The caller must Close the sweep.
+// Open makes the sweep's folder and opens the runs that [Setup.Configs] returned. All checks come
+// first. The caller must Close the sweep.
 func (s *Setup) Open(ctx context.Context, configs []run.Config) (*run.Sweep, error) {
 	for i, c := range configs {
 		c.Tell = func(string) {} // the run says it
@@ -326,8 +328,8 @@ func (s *Setup) Open(ctx context.Context, configs []run.Config) (*run.Sweep, err
 	return run.OpenSweep(ctx, c)
 }
 
-// share gives all cells the widths of the first one that has them: cells that were added
-// later may be graded where the first ones are not.
+// share gives all cells the widths of the first cell that has them: later cells may be
+// graded although the first ones are not.
 func share(list []run.Config) {
 	var grading *runner.Width
 	for i := range list {
@@ -340,7 +342,7 @@ func share(list []run.Config) {
 }
 
 // writeIndex writes the index, with the cells that another sweep has added meanwhile. The
-// folder is locked.
+// folder must be locked.
 func (s *Setup) writeIndex() error {
 	now, err := sweeps.Read(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -359,7 +361,7 @@ func (s *Setup) writeIndex() error {
 	return s.Index.Write(s.Dir)
 }
 
-// onceEach returns what passes each text on once.
+// onceEach returns a function that passes each text on once.
 func onceEach(tell func(string)) func(string) {
 	var said sync.Map
 	return func(text string) {

@@ -100,7 +100,7 @@ func TestASweepIsContinuedAsItWasBegun(t *testing.T) {
 	}
 }
 
-// A cell that is continued alone has the sweep's limit, and counts what the others have cost.
+// A cell that is continued alone has the sweep's limit, and counts the costs of the others.
 func TestACellAloneHasTheLimitOfItsSweep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "swept")
 	s, err := demo(t, dir, testProcess(t), two, func(r *run.Request) { r.CostLimit = 5 })
@@ -206,8 +206,8 @@ func ended(t *testing.T, s *Setup, cell int, id string) {
 	}
 }
 
-// What runs again is selected by id: neither the file that once selected it nor the other rows
-// that were selected with it have to be there.
+// Instances that run again are selected by id: neither the file that once selected them nor
+// the other selected rows have to exist.
 func TestChosenInstancesOfASweepRunAgain(t *testing.T) {
 	work := t.TempDir()
 	t.Chdir(work)
@@ -264,7 +264,7 @@ func TestChosenInstancesOfASweepRunAgain(t *testing.T) {
 	}
 }
 
-// keys are those of a file, as a test has them.
+// keys implements Keys for a test.
 type keys map[string][]string
 
 func (k keys) Names() []string        { return []string{"subset", "workers", "cost-limit-total"} }

@@ -225,7 +225,7 @@ func (a *attempt) output(e agent.Event) {
 	a.action = nil
 }
 
-// cut ends the call or the action that did not come to its own end.
+// cut ends a call or an action that was interrupted.
 func (a *attempt) cut(at time.Time, kind, text string) {
 	if a.call != nil {
 		a.metrics.call(at.Sub(a.began), 0, nil, append([]attribute.KeyValue{semconv.GenAIOperationNameChat, semconv.ErrorTypeKey.String(kind)}, a.common...))

@@ -39,7 +39,7 @@ func (a *attempt) keep(messages []llm.Message) {
 	}
 }
 
-// message returns the texts of m. Images and what only a provider can read are left out.
+// message returns the texts of m, without images and data that only a provider can read.
 func (t *Telemetry) message(m llm.Message) contentMessage {
 	c := contentMessage{Role: m.Role, Parts: []contentPart{}}
 	for _, p := range m.Parts {
@@ -60,8 +60,8 @@ func (t *Telemetry) message(m llm.Message) contentMessage {
 	return c
 }
 
-// text returns s as it is sent: without secrets, and cut. All of s is searched for secrets
-// before: of one that a cut divides, a part would be sent.
+// text returns s as it is sent: without secrets, and cut. Secrets are hidden before the
+// cut, so that no part of a divided one is sent.
 func (t *Telemetry) text(s string) string {
 	s = t.about.Mask.Text(s)
 	if len(s) > maxText {
@@ -70,7 +70,7 @@ func (t *Telemetry) text(s string) string {
 	return valid(s)
 }
 
-// valid returns s as UTF-8. Of a batch of spans with any other text, none can be sent.
+// valid returns s as UTF-8. A batch of spans with any other text cannot be sent.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func encode(v any) string {

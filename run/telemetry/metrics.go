@@ -28,7 +28,8 @@ type instruments struct {
 	cost     metric.Float64Counter
 }
 
-// newInstruments returns the instruments of provider; of a nil one they record nothing.
+// newInstruments returns the instruments of provider. With a nil provider they record
+// nothing.
 func newInstruments(provider *sdk.MeterProvider, version string) (i *instruments, err error) {
 	meter := noop.NewMeterProvider().Meter(scope)
 	if provider != nil {

@@ -22,8 +22,8 @@ type Settings struct {
 	parent                   context.Context // of every attempt's span
 }
 
-// FromEnv reads the settings from OTEL_* variables. They are nil if nothing is to be sent,
-// which is so unless an OTLP endpoint or exporter is set. What this package cannot do (gRPC,
+// FromEnv reads the settings from OTEL_* variables. They are nil, and nothing is sent,
+// unless an OTLP endpoint or exporter is set. Anything that this package cannot do (gRPC,
 // exporters other than otlp) is a Usage fault.
 func FromEnv(getenv func(string) string) (*Settings, error) {
 	if isTrue(getenv("OTEL_SDK_DISABLED")) {
@@ -80,7 +80,7 @@ func checkEndpoint(name, value string) error {
 	return nil
 }
 
-// checkProtocol accepts JSON for metrics too, because one variable is for both signals, but
+// checkProtocol also accepts JSON for metrics, because one variable covers both signals.
 // OpenTelemetry's exporter of metrics always writes protobuf.
 func checkProtocol(getenv func(string) string, signal string) error {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {

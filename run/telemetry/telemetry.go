@@ -25,7 +25,7 @@ import (
 	"batch.example/batch/internal/mask"
 )
 
-// scope names the instrumentation, and service the program where OTEL_SERVICE_NAME does not.
+// scope names the instrumentation, and service the program, unless OTEL_SERVICE_NAME is set.
 const (
 	scope   = "batch.example/batch/run/telemetry"
 	service = "batch"
@@ -34,16 +34,16 @@ const (
 // flushLimit is how long [Telemetry.Close] waits.
 const flushLimit = 3 * time.Second
 
-// About says what is known of a run before it begins.
+// About has the facts about a run that are known before it begins.
 type About struct {
-	Model   string // as it is asked for, without the provider
+	Model   string // as the provider names it, without the provider
 	Service string // the provider as batch names it, such as openai or gemini
 	Version string // of this program
 	Mask    *mask.Masker
-	Log     *slog.Logger // of the run, for what could not be sent; nil discards
+	Log     *slog.Logger // of the run, for failures to send; nil discards
 }
 
-// Telemetry sends what a run does. It is safe for concurrent use.
+// Telemetry sends the events of a run. It is safe for concurrent use.
 type Telemetry struct {
 	about   About
 	content bool
@@ -103,8 +103,8 @@ func (t *Telemetry) open(ctx context.Context, s *Settings) error {
 	return err
 }
 
-// report sends the SDK's errors to a log: the first one, because all others say the same
-// while a collector cannot be reached.
+// report logs the SDK's first error. While a collector cannot be reached, all others are
+// the same.
 func report(log *slog.Logger, hide *mask.Masker) {
 	var reported atomic.Bool
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -112,10 +112,10 @@ func report(log *slog.Logger, hide *mask.Masker) {
 			log.Warn("some telemetry could not be sent; further errors are not logged", "err", mask.Clip(hide.Text(err.Error()), maxError))
 		}
 	}))
-	otel.SetLogger(logr.FromSlogHandler(warnings{log.Handler()})) // else it writes to standard error
+	otel.SetLogger(logr.FromSlogHandler(warnings{log.Handler()})) // otherwise it writes to standard error
 }
 
-// warnings leaves out what the SDK says when nothing is wrong.
+// warnings leaves out the SDK's messages when nothing is wrong.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
@@ -142,8 +142,8 @@ func (t *Telemetry) Close() {
 	t.spans, t.meters = nil, nil
 }
 
-// closeSpans does not leave the SDK to itself when the time is over: it would continue for as
-// long as an export may take. Its exporter is stopped, and then it ends at once.
+// closeSpans stops the SDK's exporter when the time is over. Otherwise the SDK would continue
+// for as long as an export may take.
 func (t *Telemetry) closeSpans(ctx context.Context) {
 	stopped := make(chan struct{})
 	watching := make(chan struct{})
@@ -168,7 +168,8 @@ func handle(what string, err error) {
 	}
 }
 
-// providerName returns a provider's name in the conventions, which have no others for some.
+// providerName returns a provider's name in the conventions, or batch's own name if they
+// have none.
 func providerName(service string) string {
 	if name, ok := providerNames[service]; ok {
 		return name

@@ -82,7 +82,7 @@ var (
 	policy = llm.RetryPolicy{Tries: 4, Base: time.Millisecond}
 )
 
-// sent is what an attempt sends to a collector.
+// sent has everything that an attempt sends to a collector.
 type sent struct {
 	t    *testing.T
 	tel  *telemetry.Telemetry
@@ -139,7 +139,7 @@ func (s *sent) attempt(turn agent.Turn, record results.Record, list ...any) {
 	l.End(record)
 }
 
-// varying are attributes whose values depend on the time.
+// varying lists attributes with values that depend on the time.
 var varying = []string{"batch.retry.wait", "batch.rate_limit.wait"}
 
 func TestAnAttemptIsATreeOfSpans(t *testing.T) {
@@ -356,7 +356,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
-// Where secrets are hidden, a text becomes shorter, so that its end is sent.
+// Hiding secrets shortens a text, so its end is sent.
 func TestALongTextHasNoPartOfASecret(t *testing.T) {
 	key := "sk-" + strings.Repeat("0123456789abcdef", 16)
 	c := otlptest.New(t, nil)
@@ -370,7 +370,7 @@ func TestALongTextHasNoPartOfASecret(t *testing.T) {
 	}
 }
 
-// A collector that does not work costs an attempt nothing, and the log one line.
+// A broken collector does not affect an attempt, and adds one line to the log.
 func TestACollectorThatDoesNotWorkIsOneLineInTheLog(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -406,7 +406,7 @@ func TestACollectorThatDoesNotWorkIsOneLineInTheLog(t *testing.T) {
 				t.Errorf("%d warnings, want one:\n%s", n, &s.log)
 			}
 			for deadline := time.Now().Add(2 * time.Minute); sdkGoroutines() > 0; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) { // the SDK does not wait for those that watch a context that is done
+				if time.Now().After(deadline) { // the SDK does not wait for goroutines that watch a done context
 					t.Fatalf("%d goroutines of the SDK are left", sdkGoroutines())
 				}
 			}
@@ -437,7 +437,7 @@ func TestTelemetryThatIsOffListensToNothing(t *testing.T) {
 	tel.Close()
 }
 
-// BenchmarkStep measures what a step costs an attempt whose telemetry is sent.
+// BenchmarkStep measures the cost of telemetry for one step of an attempt.
 func BenchmarkStep(b *testing.B) {
 	accept := func(http.ResponseWriter, *http.Request) bool { return true }
 	b.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", otlptest.New(b, accept).URL)

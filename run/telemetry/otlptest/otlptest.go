@@ -143,8 +143,8 @@ func (c *Collector) Metrics() []*metrics.Metric {
 	return slices.Clone(c.metrics)
 }
 
-// Tree writes spans as an indented list: each with its kind, its attributes without those
-// that leave names, and its events below it. Siblings are in the order in which they began.
+// Tree writes spans as an indented list: each with its kind, its attributes except the
+// names in leave, and its events below it. Siblings are in the order in which they began.
 func Tree(spans []*trace.Span, leave ...string) string {
 	var b strings.Builder
 	known := map[string]bool{}
