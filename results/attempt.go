@@ -20,7 +20,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Attempt is one go at one instance while it runs: its journal and its log.
+// Attempt is a running attempt at an instance: its journal and its log.
 type Attempt struct {
 	store   *Store
 	in      *instance
@@ -34,8 +34,8 @@ type Attempt struct {
 	closed bool
 }
 
-// attemptData is the data of an attempt record. Earlier makes the history
-// known without reading the journal from its beginning.
+// attemptData is the data of an attempt record. Earlier repeats the earlier attempts, so
+// that the journal need not be read from its beginning.
 type attemptData struct {
 	Owner    string          `json:"owner"`
 	Settings json.RawMessage `json:"settings,omitempty"`
@@ -63,10 +63,9 @@ type resetData struct {
 	Earlier []pastAttempt `json:"earlier,omitempty"`
 }
 
-// Begin opens the next attempt at an instance, which is made under the given
-// settings: its folder, journal and log. A
-// prediction that stands for the instance is taken out of preds.json first.
-// The caller must Close the attempt; an instance has one open attempt at most.
+// Begin opens the next attempt at an instance under the given settings: its folder, journal
+// and log. First it removes the instance's prediction from preds.json. The caller must
+// Close the attempt; an instance has at most one open attempt.
 func (s *Store) Begin(id string, under manifest.Settings) (*Attempt, error) {
 	in, err := s.idle(id)
 	if err != nil {
@@ -76,7 +75,7 @@ func (s *Store) Begin(id string, under manifest.Settings) (*Attempt, error) {
 	return s.begin(in, under)
 }
 
-// idle returns the instance with its work held, if it has no open attempt.
+// idle returns the instance with its work held. An open attempt is an error.
 func (s *Store) idle(id string) (*instance, error) {
 	in, err := s.instance(id)
 	if err != nil {
@@ -93,11 +92,11 @@ func (s *Store) idle(id string) (*instance, error) {
 	return in, nil
 }
 
-// Resume is Begin for an instance whose last attempt came to an end that was not
-// its own: by a crash, an interruption, or a fault, of any blame once a reply was
-// paid for. It opens that attempt again, which keeps its number and its cost, and
-// returns what is known of it. Where there is no such attempt, it was [Store.Reset]
-// or made under other settings, a new one begins and the history is nil.
+// Resume is Begin for an instance with a last attempt that did not end by itself, but by a
+// crash, an interruption or a fault (after a paid reply, a fault of any blame). It opens
+// the attempt again, with its number and its cost, and returns its history. Otherwise, and
+// if the attempt was [Store.Reset] or made under other settings, a new one begins and the
+// history is nil.
 func (s *Store) Resume(id string, under manifest.Settings) (*Attempt, *journal.History, error) {
 	in, err := s.idle(id)
 	if err != nil {
@@ -145,8 +144,8 @@ func (s *Store) resume(in *instance, h *journal.History, under manifest.Settings
 	return a, nil
 }
 
-// stateAfter is the state of an instance whose last attempt ended with that record. It
-// can be resumed, which keeps what was paid for, when the end was not its own.
+// stateAfter returns the state of an instance after the last attempt's record. If the
+// attempt did not end by itself, it can be resumed, which keeps paid replies.
 func stateAfter(r Record) state {
 	switch {
 	case r.Outcome.Final():
@@ -192,8 +191,8 @@ func (s *Store) begin(in *instance, under manifest.Settings) (*Attempt, error) {
 	return a, nil
 }
 
-// reopen returns the open attempt, or opens the instance's files to continue
-// writing behind the last one. in.work is held.
+// reopen returns the open attempt, or opens the instance's files to append to the last
+// attempt. in.work is held.
 func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	s.mu.Lock()
 	a = in.open
@@ -224,14 +223,14 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	return a, true, nil
 }
 
-// makeFolder makes an instance's folder, or one in it, whose name is durable on return.
+// makeFolder makes an instance's folder, or one in it. Its name is durable on return.
 func (s *Store) makeFolder(path string) error {
 	err := s.files.Inject.At("dir.make")
 	if err == nil {
 		err = os.Mkdir(path, 0o755)
 	}
 	if errors.Is(err, os.ErrExist) {
-		return nil // when it is not a folder, opening a file in it says so
+		return nil // if it is not a folder, opening a file in it fails
 	}
 	if err != nil {
 		return atomicfile.Fault("creating an instance's folder", err)
@@ -245,13 +244,13 @@ func (a *Attempt) Number() int { return a.number }
 // Journal returns the instance's journal, open for this attempt.
 func (a *Attempt) Journal() *journal.Writer { return a.journal }
 
-// Log returns the instance's agent.log, opened for appending. Whole lines reach
-// the system at once and are not synced. What a terminal would act on is shown
-// as an escape, so that people may follow the file on one.
+// Log returns the instance's agent.log, opened for appending. Whole lines reach the system
+// at once and are not synced. Control characters are escaped, so that people can follow the
+// file in a terminal.
 func (a *Attempt) Log() io.Writer { return a.log }
 
-// Close hands buffered records to the system and closes the files. An attempt
-// closed without a [Store.Put] is Pending until that comes, if ever. A second Close does nothing.
+// Close hands buffered records to the system and closes the files. An attempt closed without a
+// [Store.Put] is Pending until a later Put. A second Close does nothing.
 func (a *Attempt) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -279,7 +278,7 @@ func unanswered(last journal.Record) Unanswered {
 	return Unanswered{Lost: last.Lost, Held: last.Held()}
 }
 
-// brokenOff is the record of an attempt that no end record closes.
+// brokenOff returns the record of an attempt without an end record.
 func brokenOff(id string, last journal.Record, started time.Time) pastAttempt {
 	return pastAttempt{Spent: last.SpentSoFar(), Record: Record{
 		InstanceID: id, Attempt: last.Attempt, Status: vocab.StatusInterrupted, Outcome: vocab.OutcomePending,
@@ -295,8 +294,8 @@ func (rd *Reader) History(id string) (*journal.History, error) {
 	return journal.ReadHistory(rd.path(id, journalFile))
 }
 
-// Resumable returns the settings of the attempt that [Store.Resume] would resume
-// under the same ones, and whether there is such an attempt.
+// Resumable returns the settings of the attempt that [Store.Resume] would resume under the
+// same settings, and whether there is such an attempt.
 func (rd *Reader) Resumable(id string) (manifest.Settings, bool) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
@@ -307,10 +306,11 @@ func (rd *Reader) Resumable(id string) (manifest.Settings, bool) {
 	return in.made, true
 }
 
-// sameSettings compares as their copies in a journal do.
+// sameSettings compares settings in their form in a journal.
 func sameSettings(a, b manifest.Settings) bool { return len(a.Differences(b)) == 0 }
 
-// readSettings reads them from an attempt record. Without settings, all differ.
+// readSettings reads the settings of an attempt record. Missing settings differ from all
+// others.
 func (d *attemptData) readSettings() manifest.Settings {
 	var s manifest.Settings
 	if json.Unmarshal(d.Settings, &s) != nil {

@@ -75,8 +75,8 @@ func BenchmarkOpen500(b *testing.B) {
 	}
 }
 
-// BenchmarkResume500 opens a directory of 500 attempts that were interrupted in their
-// fiftieth step and resumes the first: the cost of a crash at the next start.
+// BenchmarkResume500 measures the cost of a crash at the next start: it opens a directory
+// of 500 attempts that were interrupted in their fiftieth step, and resumes the first.
 func BenchmarkResume500(b *testing.B) {
 	dir := b.TempDir()
 	text := strings.Repeat("some text ", 400)

@@ -135,8 +135,8 @@ func TestAKilledProcessLosesNoDurableResult(t *testing.T) {
 			t.Errorf("%s: the patch changed", id)
 		}
 	}
-	// Each attempt cost the same; those whose reply was not yet durable
-	// may be missing, but all durable ones must count.
+	// Each attempt cost the same. An attempt may be missing if its reply was not yet
+	// durable, but all durable ones must count.
 	if min := 0.5 * float64(len(safe)); s.Spent() < min {
 		t.Errorf("spent %v, want at least %v", s.Spent(), min)
 	}

@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/results"
 )
 
-// The package's documentation says what follows when the user deletes or moves files.
+// The package's documentation describes the effects of deleting and moving files.
 func TestDeletedFiles(t *testing.T) {
 	for _, c := range []struct {
 		what     string

@@ -19,11 +19,11 @@ import (
 	"batch.example/batch/journal"
 )
 
-// An instance's files are derived here and nowhere else, when its attempt ends, after
-// a crash, and where only a journal is: its patches and its trajectory follow from the
+// Only this file derives an instance's files, when its attempt ends, after a crash, and
+// from a journal without other files. The patches and the trajectory follow from the
 // journal's [journal.History] and the [Result], and the Result from the journal.
 
-// resultOf is the result that the journal tells, as it was given to [Store.Put].
+// resultOf returns the result in the journal, as it was given to [Store.Put].
 func resultOf(h *journal.History) (*Result, error) {
 	var end endData
 	if err := json.Unmarshal(h.End, &end); err != nil {
@@ -41,7 +41,7 @@ func resultOf(h *journal.History) (*Result, error) {
 	return r, nil
 }
 
-// patchesOf are those that the journal tells; nil is none.
+// patchesOf returns the patches in the journal; nil means none.
 func patchesOf(h *journal.History) (submission, salvage []byte) {
 	if h.Submission != nil {
 		submission = h.Submission.Submission
@@ -52,11 +52,11 @@ func patchesOf(h *journal.History) (submission, salvage []byte) {
 	return submission, salvage
 }
 
-// peerVersion is the version of mini-swe-agent whose trajectory format
-// (mini-swe-agent-1.1) and keys a trajectory carries.
+// peerVersion is the version of mini-swe-agent that defines a trajectory's format
+// (mini-swe-agent-1.1) and keys.
 const peerVersion = "2.4.6"
 
-// headOf is a trajectory's head.
+// headOf returns a trajectory's head.
 func headOf(h *journal.History, r *Result) Info {
 	info := Info{
 		ModelStats:     ModelStats{Cost: r.Record.Cost, Calls: r.Record.Steps},
@@ -75,15 +75,15 @@ func headOf(h *journal.History, r *Result) Info {
 		info.Salvage = string(r.Salvage)
 	}
 	image := r.Record.Image
-	if h.Container != nil { // of an attempt that broke off, the record has none
+	if h.Container != nil { // the record of an attempt that broke off has no image
 		image = cmp.Or(image, h.Container.Image)
 	}
 	info.BatchVersion, info.Config = configOf(h, image)
 	return info
 }
 
-// configOf is the config that the attempt was made under last, with the environment as
-// it was for this instance; empty where nobody said under what.
+// configOf returns the attempt's last config, with this instance's environment; empty if
+// the journal has no settings.
 func configOf(h *journal.History, image string) (version string, config map[string]any) {
 	var made struct {
 		Settings struct {
@@ -119,8 +119,8 @@ func configOf(h *journal.History, image string) (version string, config map[stri
 	return version, config
 }
 
-// floating writes a number as Python writes a float, which a limit in dollars is in
-// mini-swe-agent: a template shows 3.0.
+// floating writes a number as Python writes a float. In mini-swe-agent a limit in dollars
+// is a float: a template shows 3.0.
 func floating(v any) any {
 	if n, ok := v.(json.Number); ok && !strings.ContainsAny(n.String(), ".eE") {
 		return n + ".0"
@@ -128,7 +128,8 @@ func floating(v any) any {
 	return v
 }
 
-// historyOf is what the journal tells. A result is not lost because that cannot be read.
+// historyOf returns the journal's history. An unreadable journal must not lose a result:
+// the history is then empty.
 func (s *Store) historyOf(id string) *journal.History {
 	h, err := s.History(id)
 	if err == nil {
@@ -156,7 +157,7 @@ func (s *Store) writeInstanceFiles(h *journal.History, r *Result) error {
 	return atomicfile.Fault("saving "+id, err)
 }
 
-// rederive writes the files of an instance whose attempt is over from its journal alone.
+// rederive writes an instance's files from its journal alone, after its attempt has ended.
 func (s *Store) rederive(id string) error {
 	h, err := s.History(id)
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *Store) rederive(id string) error {
 }
 
 // together calls do for each id, a few at once since they wait for the disk, and tell for
-// those that fail. The journals have it all: nothing is lost by that.
+// each failure. A failure loses nothing, because the journals have everything.
 func together(ids []string, do func(id string) error, tell func(id string, err error)) {
 	errs := make([]error, len(ids))
 	var group errgroup.Group
@@ -189,8 +190,8 @@ func together(ids []string, do func(id string) error, tell func(id string, err e
 	}
 }
 
-// writeInterrupted gives the attempts that broke off, and were not resumed, the
-// trajectory that their journal tells.
+// writeInterrupted writes, from their journals, the trajectories of attempts that broke off
+// and were not resumed.
 func (s *Store) writeInterrupted() {
 	s.mu.Lock()
 	records := map[string]Record{}
@@ -206,8 +207,8 @@ func (s *Store) writeInterrupted() {
 	})
 }
 
-// writeBrokenOff writes the trajectory of an attempt that broke off, unless
-// there is one that is younger than the journal.
+// writeBrokenOff writes the trajectory of an attempt that broke off, unless there is one
+// newer than the journal.
 func (s *Store) writeBrokenOff(r Record) error {
 	path := s.trajectoryPath(r.InstanceID)
 	written, err := os.Stat(s.path(r.InstanceID, journalFile))
@@ -221,7 +222,7 @@ func (s *Store) writeBrokenOff(r Record) error {
 	return s.writeTrajectory(path, h, unended(h, r))
 }
 
-// unended is what is known of an attempt that no record ends.
+// unended returns the result so far of an attempt that has no end record.
 func unended(h *journal.History, r Record) *Result {
 	result := &Result{Record: r}
 	result.Submission, result.Salvage = patchesOf(h)

@@ -18,14 +18,14 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// deriver writes the derived files in the background: soon after a change,
-// never twice at once, and at most a tenth of the time, so that a sweep of
-// thousands of instances does not spend itself on rewriting one file.
+// deriver writes the derived files in the background: soon after a change, never twice at
+// once, and at most a tenth of the time, so that a sweep of thousands of instances does not
+// spend its time on rewriting one file.
 type deriver struct {
 	every time.Duration
 	write func() error
 
-	dirty chan struct{} // holds a token when a writing is due
+	dirty chan struct{} // holds a token when the files must be written
 	quit  chan struct{}
 	done  chan struct{}
 
@@ -72,8 +72,8 @@ func (d *deriver) run() {
 	}
 }
 
-// flushNow writes what has changed up to the call. Once stopped it refuses:
-// the files are the next run's then.
+// flushNow writes all changes up to the call. After stop it refuses, because the files then
+// belong to the next run.
 func (d *deriver) flushNow() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,9 +90,9 @@ func (d *deriver) flush() error {
 	return d.err
 }
 
-// stop ends the goroutine and writes what is due, or again what could not be
-// written: the disk may have room now. It reports whether anything was ever
-// written; the error is that of the last writing.
+// stop ends the goroutine and writes pending changes, also after a failed writing: the disk
+// may have room now. It reports whether anything was ever written; the error comes from the
+// last writing.
 func (d *deriver) stop() (used bool, err error) {
 	close(d.quit)
 	<-d.done
@@ -105,7 +105,7 @@ func (d *deriver) stop() (used bool, err error) {
 	return d.used, err
 }
 
-// flush writes preds.json and exit_statuses.yaml as the store stands.
+// flush writes preds.json and exit_statuses.yaml from the store's current state.
 func (s *Store) flush() error {
 	s.mu.Lock()
 	entries := s.preds.ordered()
@@ -128,8 +128,8 @@ func (s *Store) flush() error {
 	return err
 }
 
-// statuses returns the exit status of each instance's last attempt. Those that
-// were reset or interrupted by a crash have none. Reader.mu is held.
+// statuses returns the exit status of each instance's last attempt, without attempts that
+// were reset or interrupted by a crash. Reader.mu is held.
 func (s *Store) statuses() map[vocab.Status][]string {
 	out := map[vocab.Status][]string{}
 	for id, in := range s.instances {
@@ -146,7 +146,7 @@ func (s *Store) statuses() map[vocab.Status][]string {
 	return out
 }
 
-// status returns the exit status that stands for the instance, if any.
+// status returns the instance's current exit status, if any.
 func (in *instance) status() vocab.Status {
 	last := in.past[len(in.past)-1].Record
 	if last.Attempt != in.number || last.Outcome.Final() && in.state != final || last.Outcome == vocab.OutcomePending {
@@ -175,8 +175,8 @@ func (s *Store) writeParquet() error {
 	return atomicfile.Fault("writing "+parquetFile, err)
 }
 
-// writeStatuses writes the form of mini-swe-agent: keys and ids sorted, lists not
-// indented below their key. The YAML encoder cannot write that form.
+// writeStatuses writes the form of mini-swe-agent: keys and ids sorted, lists not indented
+// below their key. The YAML encoder cannot write this form.
 func writeStatuses(w io.Writer, statuses map[vocab.Status][]string) error {
 	if len(statuses) == 0 {
 		_, err := io.WriteString(w, "instances_by_exit_status: {}\n")
@@ -197,7 +197,7 @@ func writeStatuses(w io.Writer, statuses map[vocab.Status][]string) error {
 	return err
 }
 
-// appendScalar adds a string as YAML reads it back, quoted where it must be.
+// appendScalar adds a string in YAML, quoted if necessary.
 func appendScalar(b []byte, text string) []byte {
 	out, err := yaml.Marshal(text)
 	out = bytes.TrimSuffix(out, []byte("\n"))

@@ -55,8 +55,8 @@ func TestAFullDiskIsTheHostsFaultAndLosesNothing(t *testing.T) {
 	noLeftovers(t, dir)
 }
 
-// journalOnFullDisk checks that a journal survives a write that does not fit,
-// and continues at the same record when there is room again.
+// journalOnFullDisk checks that a journal survives a write that does not fit, and continues
+// at the same record once there is room again.
 func journalOnFullDisk(t *testing.T, s *results.Store, dir string) {
 	t.Helper()
 	a, err := s.Begin("journal", manifest.Settings{})

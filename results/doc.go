@@ -1,5 +1,5 @@
-// Package results writes the run directory, whose files this page describes. Nothing
-// else writes them, except where that is said.
+// Package results writes the run directory. This page describes its files. Only this
+// package writes them, except where another writer is named.
 //
 // # Files
 //
@@ -18,92 +18,89 @@
 //	  logs/                 logs and reports of grading, with the final report
 //	                        <model>.<run id>.json beside it: see batch help
 //	                        formats
-//	  .batch.lock           held with flock(2) by the owner, whose name is in it
+//	  .batch.lock           held with flock(2) by the owner; has its name
 //	  <id>/journal.jsonl    the truth about an instance, append-only: see batch
 //	                        help journal
-//	  <id>/<id>.patch       the submission, byte for byte; absent when there was
+//	  <id>/<id>.patch       the submission, byte for byte; absent if there was
 //	                        none
-//	  <id>/<id>.salvaged.patch  the working tree's diff, byte for byte, of an
-//	                        attempt that did not submit
+//	  <id>/<id>.salvaged.patch  the working tree's diff, byte for byte, if the
+//	                        attempt did not submit
 //	  <id>/<id>.traj.json   derived: the last attempt's trajectory: see batch
 //	                        help trajectory
 //	  <id>/attempts/<n>.json  derived: the trajectory of the earlier attempt n;
-//	                        0 is what was there without a journal, such as
+//	                        0 is a trajectory without a journal, such as
 //	                        another tool's
 //	  <id>/agent.log        this instance's log, all attempts
 //	  <id>/http.jsonl       with `batch run --record`: the model calls, all
 //	                        attempts, append-only
-//	  <id>/a2a.jsonl        of a context of `batch serve`: what its caller was
-//	                        promised, append-only, mode 0600
+//	  <id>/a2a.jsonl        of a context of `batch serve`: the promises to its
+//	                        caller, append-only, mode 0600
 //
 // preds.json, the trajectories and exit_statuses.yaml have the form that mini-swe-agent 2
-// writes. The two JSON files are,
-// byte for byte, what Python's json.dumps(v, indent=2) writes for the same
-// members: pure ASCII, no final newline. preds.json is
+// writes. The two JSON files are, byte for byte, as Python's json.dumps(v, indent=2) writes
+// the same members: pure ASCII, no final newline. preds.json is
 //
 //	{id: {"model_name_or_path": text, "instance_id": id, "model_patch": text}}
 //
-// with an entry for every instance whose last attempt has a result (batch help program lists
-// the outcomes that are one), and none for the others, so that other tools run those again too.
-// Entries of other tools keep their text, members unknown here included. A preds.json in another form
-// that batch reads (a list, rows that follow each other, a byte order mark, NaN)
-// is copied to preds.json.original-<n> and written in this one. An entry that is not a prediction
-// is kept and counts as nothing; its instance does not run, unless it is asked for again.
-// A run is refused where preds.json cannot be read, or has only such entries, since what is
-// in it may have been paid for; batch status counts the entries before the damage. An empty one
-// is as good as none where there are journals.
+// with an entry for every instance with a result of its last attempt (batch help program lists the
+// outcomes that are results). Other instances have no entry, so that other tools also run them again.
+// Entries of other tools keep their text, including unknown members. If preds.json has another form
+// that batch reads (a list, rows that follow each other, a byte order mark, NaN), it is copied to
+// preds.json.original-<n> and rewritten in this form. An entry that is not a prediction is kept but
+// does not count; its instance does not run, unless it is asked for again. If preds.json cannot be
+// read, or has only such entries, a run is refused, because its content may have been paid for; batch
+// status counts the entries before the damage. An empty preds.json is accepted if there are journals.
 //
-// An instance id names a folder: it is 1 to 200 bytes, without slash,
-// backslash, NUL and newline, does not begin with a dot and is not one of the
-// names that stand in <dir> itself above, nor one with .corrupt-<n> or .original-<n>.
+// An instance id names a folder: it has 1 to 200 bytes, without slash, backslash, NUL and
+// newline, does not begin with a dot, and is neither a name that <dir> itself has above nor
+// such a name with .corrupt-<n> or .original-<n>.
 //
 // # results.parquet
 //
-// It has one row per attempt, by instance id, then attempt. The columns are flat, except
-// those of names, which are lists. A value that is not known is null: what a crash cut off,
-// and most of what another tool did, whose predictions are rows of attempt 0.
+// It has one row per attempt, sorted by instance id, then attempt. The columns are flat;
+// only columns of names are lists. An unknown value is null: a crash cut it off, or another
+// tool made the prediction, which is a row of attempt 0.
 //
 //	instance_id, repo       repo is the dataset's: owner/name
 //	license                 of the repository, where the dataset's row names it
 //	attempt                 from 1, over all runs into the directory
 //	last                    true in one row of each instance: the attempt that
 //	                        counts
-//	has_result              its outcome is a result; else the instance is run
+//	has_result              its outcome is a result; otherwise the instance runs
 //	                        again
 //	exit_status             how it ended: Submitted, LimitsExceeded,
 //	                        TransientFault
-//	outcome                 what that counts as: see batch help program
-//	blame                   null without a fault; else usage, instance,
-//	                        transient, host, bug, expired or unknown
-//	error                   of a fault, and of a result what the provider or the
-//	                        container said that ended it
+//	outcome                 the exit status's class: see batch help program
+//	blame                   usage, instance, transient, host, bug, expired or
+//	                        unknown; null without a fault
+//	error                   the text of a fault; for a result, the message of
+//	                        the provider or the container that ended it
 //	model, model_id         as asked for, and as the provider returned it
 //	image, image_id, image_digest
 //	                        as asked for; sha256:...; its digest in its registry
 //	steps, cost             answered model calls, and US dollars
-//	lost, held              calls whose cost is not known, since no answer came
-//	                        (these are not in steps) or its price is not known,
-//	                        and US dollars that were reserved for them; not in
-//	                        cost, which is a lower bound then
-//	unpriced                how many of lost were answered
+//	lost, held              calls of unknown cost, because no answer came (these
+//	                        are not in steps) or its price is not known, and US
+//	                        dollars that were reserved for them; not in cost,
+//	                        which is then a lower bound
+//	unpriced                number of answered calls in lost
 //	input_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens,
 //	output_tokens, reasoning_tokens
 //	                        input includes cached and cache_write, cache_write
-//	                        what is kept for an hour, output includes reasoning
+//	                        includes cache_write_1h, output includes reasoning
 //	patch_bytes, salvaged   salvaged: the patch is the working tree's diff
 //	resumed, differences    how often the attempt was resumed; how many commands
 //	                        had another output when they ran again
-//	resolved                by the verdict of the attempt's prediction; null
-//	                        where none counts, and where the instance is
-//	                        quarantined
-//	verdict                 see batch help grades; null where it was not graded,
-//	                        like those below
+//	resolved                by the verdict of the attempt's prediction; null if
+//	                        no verdict counts, or the instance is quarantined
+//	verdict                 see batch help grades; this column and the next ones
+//	                        are null if the attempt was not graded
 //	f2p_passed, f2p_failed, p2p_passed, p2p_failed
 //	                        the names of the FAIL_TO_PASS and PASS_TO_PASS tests
 //	suspicious              reasons why the verdict may be wrong: a list, mostly
 //	                        empty
-//	unstable                executions that were repeated had different verdicts
-//	grade_seconds           of the execution that the verdict is from
+//	unstable                repeated executions had different verdicts
+//	grade_seconds           of the execution that gave the verdict
 //	quarantined             the instance is listed in quarantine.txt; never null
 //	started                 timestamp with microseconds, UTC
 //
@@ -143,22 +140,22 @@
 //	df = pandas.read_parquet("results.parquet")
 //	df[df["last"]].groupby("repo").resolved.agg(["mean", "count"])
 //
-// A grade belongs to an attempt if it is of the same attempt and, for the prediction in
-// preds.json, of the same patch; so a prediction that another tool replaced is not graded.
-// batch help grades says which of several counts.
+// A grade belongs to an attempt if it names the attempt and, for the prediction in
+// preds.json, has the same patch; so a prediction that another tool replaced is not graded.
+// batch help grades says which of several grades counts.
 //
 // # The journal
 //
 // batch help journal describes its lines and records.
 //
-// All other files but the manifest, the grades, the quarantine and the logs are derived from
-// the journals: at the end of an attempt, after a crash, and by the next run where a journal has
-// none of them beside it, since it was made elsewhere and copied alone. Before an attempt
-// begins, the trajectory of the one before it is derived into attempts/.
+// Except for the manifest, the grades, the quarantine and the logs, all other files are derived
+// from the journals: at the end of an attempt, after a crash, and by the next run if a journal
+// was copied alone from elsewhere and has none of them beside it. Before an attempt begins, the
+// trajectory of the one before it is derived into attempts/.
 //
 // # What survives a crash
 //
-// A crash is a kill -9, a power cut or a full disk, at any instant.
+// A crash is a kill -9, a power cut or a full disk, at any instant. These survive it:
 //
 //   - A result that a run has reported: patch, trajectory and outcome are synced,
 //     directory entries included. Its journal's end record commits it; patch and
@@ -167,110 +164,108 @@
 //     counted from replies. The level process of --durability does not cover a power cut.
 //   - A grade that a run has reported.
 //   - Every derived file is whole at every instant: it is replaced by a rename.
-//     preds.json and exit_statuses.yaml may be behind by a second
-//     or nine times what one writing takes, whichever is longer;
-//     results.parquet is written at the end of a run. The next run brings the first two up
-//     to date from the journals.
+//     preds.json and exit_statuses.yaml may lag by a second, or by
+//     nine times the duration of one writing, whichever is longer; the next run brings
+//     them up to date from the journals. results.parquet is written at the end of a run.
 //
-// What does not survive: records that were appended and not synced, agent.log's
-// last lines, and the attempt itself, which counts as pending (Interrupted) until it is
-// resumed. What such records leave behind the last whole one is a torn tail: the next run cuts
-// it off and reports it. Nothing that is whole is ever cut. A damaged line with
-// whole records behind it is not a torn tail but broken storage: that is
-// reported where it is in the last attempt, and nothing is changed.
+// These do not survive: records that were appended but not synced, agent.log's last lines, and
+// the attempt itself, which counts as pending (Interrupted) until it is resumed. A crash may
+// leave a torn tail after the last whole record: the next run cuts it off and reports it.
+// Whole records are never cut. A damaged line before whole records is not a torn tail but
+// broken storage: it is reported if it is in the last attempt, and nothing is changed.
 //
 // # Resume
 //
-// An attempt that has no end record, or one whose outcome is pending or
-// infrastructure, is resumed under its number. A new one begins
-// where its settings were different, or where its fault was not transient and nothing had
-// been paid for. Its journal is read like this:
+// An attempt is resumed under its number if it has no end record, or an end record with the
+// outcome pending or infrastructure. But a new attempt begins if the settings were
+// different, or if the fault was not transient and nothing had been paid for. To resume,
+// batch reads the journal like this:
 //
-//   - The conversation is the messages before the last request, in order. Those
-//     behind it follow from that request's step and are void once a resume record
-//     comes: the messages behind that record repeat them.
-//   - A rewrite changes what is sent with the next request, and counts once that is made:
-//     see batch help trajectory. A summary that was paid for is used again, not asked for again.
+//   - The conversation has the messages before the last request, in order. Later
+//     messages follow from that request's step. A resume record makes them void: the
+//     messages after it repeat them.
+//   - A rewrite changes the messages of the next request, and counts once that request is
+//     made: see batch help trajectory. A paid summary is used again, not asked for again.
 //   - A request without a reply may have been paid for; its answer is not known, so
 //     it is made again. A request with a reply is never made again.
 //   - An action with an output is done, and its output stands.
-//   - The last container record names the container that holds all that the
-//     actions did, if it still lives: the attempt is resumed there. A run that
-//     fails keeps it for its own resume, and removes it when there is none.
+//   - The last container record names the container with the effects of all actions. If
+//     it still lives, the attempt is resumed there. A run that fails keeps it for its
+//     own resume, and removes it if there is no resume.
 //   - An action without an output was under way: it may have run in part, completely, or
-//     not at all. Its container knows, since every action has an id there, made of its
-//     step and number: a command keeps running in it although nobody listens, and its
-//     output is kept. So the action is requested by its id. The container returns the
-//     output of the one run, once that has ended, or runs the command if it
-//     never arrived; it runs no id twice. Time in which nobody waits for the
-//     command does not count as worked, and its own time limit keeps running.
-//   - Where that container is gone, such an action runs once in a fresh one, after
-//     the recorded ones; what it did in the old one is lost.
-//   - An action without a command is a call of a tool that executes none, and names the
-//     tool. One with an output is not replayed; if the tool was an MCP server's in the
-//     container, it has a difference record in a fresh one, since what it did there is
-//     missing. One that was under way is made again, so it may be made twice.
+//     not at all. Its container knows it by an id, made of its step and number. A command
+//     keeps running there without a client, and its output is kept. So the action is
+//     requested by its id. The container returns the output of the one run, once that
+//     has ended, or runs the command if it never arrived; it never runs an id twice.
+//     The time without a client does not count as working time, but the command's own
+//     time limit keeps running.
+//   - If that container is gone, such an action runs once in a fresh one, after the
+//     recorded actions; its effects in the old container are lost.
+//   - An action without a command is a call of a tool that runs no command, and names the
+//     tool. A call with an output is not replayed. If the tool belongs to an MCP server
+//     in the container, a fresh container gets a difference record for the call, because
+//     its effects are missing. A call that was under way is made again, so it may be
+//     made twice.
 //
-// In a fresh container the recorded actions are replayed, in order. An action whose
-// output or exit code is not the recorded one, times and addresses in memory aside, has a
-// difference record. An attempt with one, or whose image is not the one that it began in,
-// has diverged: what the model saw is not what is there. Its
-// outcome is diverged, which is not a result, at once or at its own end as the run was
-// asked, and the instance starts from the beginning.
+// In a fresh container the recorded actions are replayed, in order. If an action's output
+// or exit code differs from the recorded one, except for times and memory addresses, it has
+// a difference record. An attempt with such a record, or with another image than at its
+// beginning, has diverged: the model saw a state that no longer exists. Its outcome becomes
+// diverged, which is not a result, at once or at its own end, as the run's settings say,
+// and the instance starts from the beginning.
 //
 // # Secrets
 //
-// A resumed attempt must send, execute and submit exactly what it would have
-// without the interruption. So text is exact in one place, and secrets are hidden in all others:
+// A resumed attempt must send, execute and submit exactly the same as without the interruption.
+// So the journal and the patches are exact, and secrets are hidden everywhere else:
 //
 //	journal.jsonl              exact; mode 0600, for its owner alone
 //	<id>.patch, <id>.salvaged.patch, the patches in preds.json
-//	                           exact: what is graded must be what was submitted
+//	                           exact: the graded patch must equal the submitted one
 //	<id>.traj.json, attempts/, agent.log, http.jsonl, manifest.json,
 //	results.parquet, exit_statuses.yaml
 //	                           with secrets hidden: see batch help secrets
 //	grades.jsonl               likewise, except the names of tests, models and
 //	                           images
 //
-// All but the journal have mode 0644, less the umask. Before you pass a run
-// directory on, leave the journals out or look through them. A
-// patch that holds a secret causes a warning that names the secret, not its value.
+// Except for the journal, files have mode 0644, less the umask. Before you pass a run
+// directory on, leave the journals out or look through them. A patch that contains a secret
+// causes a warning that names the secret, not its value.
 //
 // # Deleting and moving files
 //
-// The journal is right about what batch did; everything that is derived from it comes back:
+// The journal is the truth about batch's work; everything that is derived from it comes
+// back:
 //
-//	deleted, or moved away       what the next run into the directory does
+//	deleted, or moved away       effect on the next run into the directory
 //	<id>/, or its journal        keeps the entry in preds.json: it counts as
 //	                             another tool's prediction, of attempt 0, and
-//	                             the instance does not run again. What it cost
-//	                             is forgotten with the journal
+//	                             the instance does not run again. Its cost is
+//	                             forgotten with the journal
 //	<id>/ and its entry          runs the instance again, from attempt 1
-//	preds.json, or an entry      puts back what the journals have. So does an
-//	                             entry whose patch was emptied
+//	preds.json, or an entry      restores it from the journals. So does an entry
+//	                             with an emptied patch
 //	<id>/attempts/               derives it again
-//	<id>/<id>.traj.json, .patch  nothing while one of the derived files is left;
-//	                             else derives all
+//	<id>/<id>.traj.json, .patch  nothing if one of the derived files is left;
+//	                             otherwise derives all
 //	exit_statuses.yaml           writes it again once a prediction changes
 //	results.parquet              writes it again at its end
 //	grades.jsonl                 nothing; the predictions are not graded any
 //	                             more
-//	manifest.json                writes a new one, and compares its settings
-//	                             with nothing
-//	a folder that is moved back  takes its journal, and what it cost, into
-//	                             account again
+//	manifest.json                writes a new one, without comparing settings
+//	a folder that is moved back  counts its journal and its cost again
 //
-// To run an instance again and keep what is known of its attempts, use batch retry instead.
+// To run an instance again and keep its earlier attempts, use batch retry instead.
 //
 // The entry of an instance is removed from preds.json, durably, before its next attempt
-// begins; so an entry that differs from the journal was written later by somebody else, and
-// stands.
+// begins. So if an entry differs from the journal, another program wrote it later, and it
+// stays.
 //
 // # A dataset on several machines
 //
-// --shard 2/3 takes every third instance, from the second, of those that the other flags
-// select. Each machine gets the same command with a shard and a directory of its own, and
-// here the others 2/3 and 3/3; --cost-limit-total holds for each by itself:
+// --shard 2/3 takes every third of the instances that the other flags select, from the
+// second. Each machine gets the same command with its own shard (here 1/3, 2/3 or 3/3) and
+// its own directory; --cost-limit-total applies to each command alone:
 //
 //	batch run --subset verified -m openai/gpt-5 --shard 1/3 -o runs/1
 //
@@ -283,10 +278,10 @@
 //	    -exec cp -r {} runs/all \;
 //	batch run --grade --subset verified -m openai/gpt-5 -o runs/all
 //
-// It keeps every result, puts preds.json back from the journals, pays for nothing twice,
-// refuses other settings than those of the manifest, and runs what has no result: what was
-// interrupted continues in a new container. From then on it is a run directory as any other.
-// Verdicts are not joined (each grades.jsonl numbers its records): the tests run again,
-// without those whose log this machine has. Without joining, compare takes the shards as
+// It keeps every result, restores preds.json from the journals, pays for nothing twice,
+// refuses settings that differ from the manifest's, and runs the instances without a result;
+// interrupted attempts continue in new containers. From then on it is an ordinary run
+// directory. Verdicts are not joined (each grades.jsonl numbers its records): the tests run
+// again, unless this machine has their logs. Without joining, compare takes the shards as
 // the attempts of one entry: all=runs/1,runs/2,runs/3.
 package results

@@ -32,8 +32,8 @@ func injected(t *testing.T, dir, spec string) *results.Store {
 	return s
 }
 
-// A folder and a file keep their names after a power cut only when their parent
-// folder was synced; both must be before anything is paid for.
+// A folder and a file keep their names after a power cut only if their parent folder was
+// synced. Both must be synced before anything is paid for.
 func TestTheNamesOfANewInstanceAreDurableBeforeItBegins(t *testing.T) {
 	for pass, want := range map[int]string{1: "syncing the output directory", 2: "creating ", 3: ""} {
 		s := injected(t, t.TempDir(), fmt.Sprintf("dir.sync:%d=EIO", pass))
@@ -186,7 +186,7 @@ func TestDurabilityValues(t *testing.T) {
 	}
 }
 
-// lines are those of a log, as they are written.
+// lines receives the lines of a log as they are written.
 type lines chan string
 
 func (l lines) Write(b []byte) (int, error) {
@@ -215,8 +215,8 @@ func TestPredictionsThatCannotBeWrittenAreReportedAndWrittenLater(t *testing.T) 
 	}
 }
 
-// Until preds.json has lost the first result, a second result of an attempt replaces
-// nothing: another tool would read the one patch and people the other.
+// A second result of an attempt replaces the first only after preds.json has lost the
+// first. Otherwise another tool would read one patch and people the other.
 func TestAResultIsReplacedOnlyWhenItsPredictionIsGone(t *testing.T) {
 	dir := t.TempDir()
 	s := injected(t, dir, "")

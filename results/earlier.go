@@ -15,14 +15,13 @@ import (
 	"batch.example/batch/journal"
 )
 
-// attemptsDir is the folder, in an instance's own, of the trajectories of its earlier
-// attempts. Their names do not end in .traj.json: tools that collect those find one
-// trajectory per instance.
+// attemptsDir is the folder, in an instance's folder, with the trajectories of its earlier
+// attempts. Their names do not end in .traj.json, so that tools that collect such files
+// find one trajectory per instance.
 const attemptsDir = "attempts"
 
-// EarlierTrajectory is the path of the trajectory that an attempt of that number leaves
-// when another attempt follows it. Number 0 is what another tool made, or what was there
-// without a journal.
+// EarlierTrajectory returns the path of the trajectory of an attempt that another attempt
+// follows. Number 0 is a trajectory of another tool, or without a journal.
 func EarlierTrajectory(dir, id string, number int) string {
 	return filepath.Join(dir, id, attemptsDir, fmt.Sprintf("%d.json", number))
 }
@@ -43,7 +42,7 @@ func (s *Store) keepEarlier(in *instance) error {
 	return s.writeEarlier(record)
 }
 
-// recordOf returns the record of the attempt of that number. Reader.mu is held.
+// recordOf returns the record of the attempt with a number. Reader.mu is held.
 func (in *instance) recordOf(number int) (Record, bool) {
 	for _, p := range in.past {
 		if p.Record.Attempt == number {
@@ -53,8 +52,8 @@ func (in *instance) recordOf(number int) (Record, bool) {
 	return Record{}, false
 }
 
-// writeEarlier derives the trajectory of an earlier attempt from the journal, durably. A
-// journal that cannot be read does not keep the instance from being tried again.
+// writeEarlier derives the trajectory of an earlier attempt from the journal, durably. An
+// unreadable journal does not prevent another attempt at the instance.
 func (s *Store) writeEarlier(r Record) error {
 	h, result, err := attemptIn(s.path(r.InstanceID, journalFile), r)
 	if err != nil {
@@ -70,8 +69,8 @@ func (s *Store) writeEarlier(r Record) error {
 	return atomicfile.Fault("keeping an earlier trajectory of "+r.InstanceID, err)
 }
 
-// attemptIn is what the journal at path has of the attempt of r's number; r is what is
-// known of it where no record ends it.
+// attemptIn returns the history and the result of r's attempt from the journal at path.
+// Without an end record, the result has the record r.
 func attemptIn(path string, r Record) (*journal.History, *Result, error) {
 	h, err := journal.ReadAttempt(path, r.Attempt)
 	if err != nil {
@@ -81,7 +80,8 @@ func attemptIn(path string, r Record) (*journal.History, *Result, error) {
 	return h, result, err
 }
 
-// resultIn is the result of an attempt; r is what is known of it where no record ends it.
+// resultIn returns the result of an attempt. Without an end record, the result has the
+// record r.
 func resultIn(h *journal.History, r Record) (*Result, error) {
 	if h.End == nil {
 		return unended(h, r), nil
@@ -89,12 +89,12 @@ func resultIn(h *journal.History, r Record) (*Result, error) {
 	return resultOf(h)
 }
 
-// keepForeign moves the trajectory of an instance without a journal aside: another tool
-// made it, or its journal was deleted.
+// keepForeign moves aside the trajectory of an instance without a journal: another tool
+// made it, or the journal was deleted.
 func (s *Store) keepForeign(id string) error {
 	path := s.trajectoryPath(id)
 	if info, err := os.Lstat(path); err != nil || info.IsDir() {
-		return nil //nolint:nilerr // there is none to keep
+		return nil //nolint:nilerr // there is no trajectory to keep
 	}
 	if err := s.makeFolder(s.path(id, attemptsDir)); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Store) keepForeign(id string) error {
 	return s.files.Rename(path, EarlierTrajectory(s.dir, id, 0))
 }
 
-// sweepEarlier removes what a crash left in the folder of earlier trajectories.
+// sweepEarlier removes leftovers of a crash from the folder of earlier trajectories.
 func (s *Store) sweepEarlier(id string) error {
 	names, err := namesIn(s.path(id, attemptsDir))
 	if err != nil {
@@ -117,8 +117,8 @@ func (s *Store) sweepEarlier(id string) error {
 	return nil
 }
 
-// fillInEarlier derives the trajectories of earlier attempts that are not there: the
-// journal was shipped alone, or a version wrote it that did not keep them.
+// fillInEarlier derives missing trajectories of earlier attempts: the journal was copied
+// alone, or an old version wrote it without keeping them.
 func (s *Store) fillInEarlier(found []*recoveredInstance) {
 	missing := map[string][]Record{}
 	var ids []string
@@ -147,9 +147,9 @@ func (s *Store) fillInEarlier(found []*recoveredInstance) {
 	})
 }
 
-// WriteTrajectory writes the trajectory of an attempt as its journal in the run directory
-// dir has it at this instant, with what m knows hidden; number 0 is the last attempt. It
-// takes no lock and changes nothing. Without such an attempt the error wraps fs.ErrNotExist.
+// WriteTrajectory writes the trajectory of an attempt from the current state of its journal
+// in the run directory dir, with m's secrets hidden; number 0 is the last attempt. It takes
+// no lock and changes nothing. Without such an attempt the error wraps fs.ErrNotExist.
 func WriteTrajectory(w io.Writer, dir, id string, number int, m *mask.Masker) error {
 	record, err := recordIn(dir, id, number)
 	if err != nil {
@@ -165,8 +165,8 @@ func WriteTrajectory(w io.Writer, dir, id string, number int, m *mask.Masker) er
 	return nil
 }
 
-// ReadTrajectory returns what [WriteTrajectory] writes of the attempt with the history h, which
-// is that of an instance in the run directory dir. Its messages are not indented.
+// ReadTrajectory returns the trajectory that [WriteTrajectory] writes, for the attempt with the
+// history h at an instance in the run directory dir. Its messages are not indented.
 func ReadTrajectory(dir, id string, h *journal.History, m *mask.Masker) (*Trajectory, error) {
 	record, err := recordIn(dir, id, h.Attempt)
 	if err != nil {
@@ -188,7 +188,7 @@ func ReadTrajectory(dir, id string, h *journal.History, m *mask.Masker) (*Trajec
 	return t, nil
 }
 
-// recordIn is the record of an attempt, as its journal has it; number 0 is the last attempt.
+// recordIn returns the record of an attempt from its journal; number 0 is the last attempt.
 func recordIn(dir, id string, number int) (Record, error) {
 	if err := checkID(id); err != nil {
 		return Record{}, err

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/results"
 )
 
-// attemptSaying ends an attempt whose conversation is the given word.
+// attemptSaying makes an attempt with the given word as its conversation.
 func attemptSaying(t *testing.T, s *results.Store, word string) {
 	t.Helper()
 	a := begin(t, s, "a")

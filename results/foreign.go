@@ -8,11 +8,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// foreignEntry is what is known of a prediction that another tool made.
+// foreignEntry describes a prediction that another tool made.
 type foreignEntry struct {
 	model      string
 	patchBytes int
-	unfit      error // why it cannot be used as a prediction; nil: it can
+	unfit      error // why it cannot be used as a prediction; nil: it can be
 
 	read bool // info below has been looked for
 	info foreignInfo
@@ -23,8 +23,8 @@ type foreignInfo struct {
 	ModelStats ModelStats   `json:"model_stats"`
 }
 
-// foreignRecord tells another tool's prediction as a record of attempt 0, and
-// whether it counts as done. Reader.mu is held.
+// foreignRecord returns another tool's prediction as a record of attempt 0, and whether it
+// counts as done. Reader.mu is held.
 func (rd *Reader) foreignRecord(p *prediction) (Record, bool) {
 	f := p.foreign
 	if !f.read {
@@ -47,8 +47,8 @@ func (rd *Reader) foreignRecord(p *prediction) (Record, bool) {
 	return r, r.Outcome.Final()
 }
 
-// foreignOutcome reads another tool's exit status. A patch is a result whatever the
-// status; without one, only an end that the agent itself came to is.
+// foreignOutcome reads another tool's exit status. A patch is a result with any status;
+// without a patch, the attempt has a result only if the agent itself ended it.
 func foreignOutcome(status vocab.Status, patchBytes int) vocab.Outcome {
 	switch o := status.Outcome(); {
 	case o.Final() && o != vocab.OutcomeSubmitted:
@@ -91,8 +91,8 @@ func readTrajectoryInfo(path string) (foreignInfo, error) {
 	return foreignInfo{}, io.ErrUnexpectedEOF
 }
 
-// TrajectoryStats returns what a trajectory file says about the number and the cost of its
-// calls. ok is false if there is no such file, or if it does not say that.
+// TrajectoryStats returns the number and the cost of the calls in a trajectory file. ok is
+// false if the file or these facts are missing.
 func TrajectoryStats(path string) (stats ModelStats, ok bool) {
 	info, err := readTrajectoryInfo(path)
 	return info.ModelStats, err == nil && info.ModelStats != (ModelStats{})

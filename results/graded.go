@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/results/grades"
 )
 
-// grading is what a store knows of the grades in its directory.
+// grading has the grades in a store's directory.
 type grading struct {
 	mu      sync.Mutex
 	log     *grades.Log // once it was asked for
@@ -21,8 +21,8 @@ type grading struct {
 	outside []string // the quarantined instances
 }
 
-// Grades returns the log of grades, open for appending until the store is closed.
-// What is added is in results.parquet once the store is closed.
+// Grades returns the log of grades, open for appending until the store is closed. Closing
+// the store also adds new grades to results.parquet.
 func (s *Store) Grades() (*grades.Log, error) {
 	if err := s.check("opening " + grades.File); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func (s *Store) Grades() (*grades.Log, error) {
 	return log, nil
 }
 
-// Quarantine replaces the list of instances that are left out of all rates by text, whose
-// form is that of quarantine.txt: see package grades. It is durable on return.
+// Quarantine replaces the list of instances that are left out of all rates by text, in the
+// form of quarantine.txt: see package grades. It is durable on return.
 func (s *Store) Quarantine(text []byte) error {
 	if err := s.check("writing " + grades.QuarantineFile); err != nil {
 		return err
@@ -65,8 +65,8 @@ func (s *Store) Quarantine(text []byte) error {
 	return nil
 }
 
-// readGrades returns all grades and the quarantined instances. What cannot be read is
-// reported once, and no reason to keep the other results back.
+// readGrades returns all grades and the quarantined instances. A file that cannot be read
+// is reported once, and the other results are still returned.
 func (rd *Reader) readGrades() (list []grades.Grade, quarantined []string) {
 	g := &rd.grading
 	g.mu.Lock()
@@ -126,7 +126,7 @@ func (rd *Reader) joinGrades(records []Record) {
 	}
 }
 
-// standingPrediction is what preds.json has for an instance.
+// standingPrediction is the entry of preds.json for an instance.
 type standingPrediction struct {
 	known   bool   // there is an entry
 	foreign bool   // of another tool
@@ -149,7 +149,7 @@ func (rd *Reader) standing() map[string]standingPrediction {
 	return all
 }
 
-// patchDigests are [Snapshot.Patches].
+// patchDigests returns [Snapshot.Patches].
 func (rd *Reader) patchDigests() map[string]string {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()

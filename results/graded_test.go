@@ -38,7 +38,7 @@ func addGrades(t *testing.T, s *results.Store, list ...grades.Grade) {
 	}
 }
 
-// verdicts says of each record which grade it has: "a 1 resolved true".
+// verdicts returns the grade of each record: "a 1 resolved true".
 func verdicts(records []results.Record) []string {
 	var out []string
 	for _, r := range records {
@@ -135,7 +135,7 @@ func parquetRows(t *testing.T, dir string) []results.Row {
 	return rows
 }
 
-// Grading alone changes neither the predictions nor what is derived from them.
+// Grading alone changes neither the predictions nor the files derived from them.
 func TestGradingAnotherToolsFolderWritesOnlyItsOwnFiles(t *testing.T) {
 	dir := t.TempDir()
 	other := `{"a":{"model_patch":"p","extra":1}}`

@@ -121,7 +121,7 @@ func TestAHistoryIsReadFromTheJournal(t *testing.T) {
 			t.Errorf("after %d records: %s, %v; want %s", n, shape(h), err, want)
 		}
 	}
-	if _, err := journal.ReadHistory(filepath.Join(dir, "nobody", "journal.jsonl")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := journal.ReadHistory(filepath.Join(dir, "absent", "journal.jsonl")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the history of an unknown instance: got error %v", err)
 	}
 }
@@ -185,7 +185,7 @@ func TestACrashedAttemptGetsTheTrajectoryOfItsJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell(t, a, twoSteps...)
-	// A crash leaves no trajectory, whatever had written one before.
+	// A crash leaves no trajectory, even if one was written before.
 	copied := t.TempDir()
 	write(t, read(t, dir, "a", "journal.jsonl"), copied, "a", "journal.jsonl")
 	closeStore(t, s)
@@ -203,7 +203,7 @@ func TestACrashedAttemptGetsTheTrajectoryOfItsJournal(t *testing.T) {
 	}
 }
 
-// Time in which the machine was suspended, or by which its clock was set, does not count.
+// Neither a suspension of the machine nor a change of its clock counts as time.
 func TestSuspendedTimeOfTheMachineDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

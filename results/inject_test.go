@@ -24,7 +24,7 @@ import (
 const childSpec = "BATCH_TEST_INJECT"
 
 // putSome saves and grades the results of three instances, one of them twice, under a plan
-// of failures, and prints each id of which both are durable.
+// of failures. It prints each id when result and grade are durable.
 func putSome(dir string, plan *inject.Plan, safe func(id string)) error {
 	s, err := results.Open(dir, results.Options{FlushEvery: time.Hour, Inject: plan})
 	if err != nil {
@@ -49,9 +49,9 @@ func putSome(dir string, plan *inject.Plan, safe func(id string)) error {
 	return s.Close()
 }
 
-// everyPass calls try with a spec for each pass through any point until one
-// fails nothing: every eighth from a random one, or all of them with BATCH_TESTS=all. Always tried
-// are the sync of a result, and the replacement of a file.
+// everyPass calls try with a spec for each pass through any point, until a spec fails nothing:
+// every eighth from a random one, or all of them with BATCH_TESTS=all. The sync of a result and
+// the replacement of a file are always tried.
 func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (harmed bool)) {
 	t.Parallel() // it waits for the disk
 	for _, point := range []string{"journal.sync:1", "file.rename:2"} {

@@ -15,8 +15,8 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// loadPredictions reads preds.json, and hands on what there is to say of it. One that cannot be
-// read may hold what somebody paid for.
+// loadPredictions reads preds.json, and passes its notes or its error to say. An unreadable
+// file may contain paid results.
 func (rd *Reader) loadPredictions(folders []os.DirEntry, say func(swebench.About, error) error) error {
 	path := filepath.Join(rd.dir, predsFile)
 	text, err := os.ReadFile(path)
@@ -47,17 +47,17 @@ func (rd *Reader) loadPredictions(folders []os.DirEntry, say func(swebench.About
 	return say(about, err)
 }
 
-// allUnfit reports whether no entry can be used, as in an object that has all predictions in one
-// of its members. Nothing would keep the instances in it from running.
+// allUnfit reports whether no entry can be used, such as in an object with all predictions in
+// one member. Otherwise the instances in it would run again.
 func (rd *Reader) allUnfit() bool {
 	entries := rd.preds.ordered()
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e *prediction) bool { return e.unfit() == nil })
 }
 
-// isBlank reports whether a file holds nothing. After a power cut it may have zeros.
+// isBlank reports whether a file is empty. After a power cut it may contain zeros.
 func isBlank(text []byte) bool { return len(bytes.Trim(text, " \t\r\n\x00")) == 0 }
 
-// hasJournals reports whether attempts of batch stand in the directory.
+// hasJournals reports whether the directory has attempts of batch.
 func (rd *Reader) hasJournals(folders []os.DirEntry) bool {
 	return slices.ContainsFunc(folders, func(e os.DirEntry) bool {
 		_, err := os.Stat(rd.path(e.Name(), journalFile))
@@ -81,8 +81,8 @@ func (rd *Reader) tellEntries(notes []string) {
 	}
 }
 
-// lostForm says what of a preds.json is lost when it is written again, as [writePredictions]
-// does; "" is nothing.
+// lostForm names the properties of a preds.json that are lost when [writePredictions] writes
+// it again; "" if none.
 func lostForm(about swebench.About) string {
 	form := about.Form
 	if len(about.Notes) > 0 {
@@ -91,7 +91,7 @@ func lostForm(about swebench.About) string {
 	return strings.Join(form, ", ")
 }
 
-// keepOriginal keeps a preds.json whose form is lost when it is written again.
+// keepOriginal keeps a preds.json that would lose its form when it is written again.
 func (s *Store) keepOriginal(about swebench.About) (kept bool, err error) {
 	form := lostForm(about)
 	if form == "" {

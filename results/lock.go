@@ -19,13 +19,13 @@ import (
 
 const lockFile = ".batch.lock"
 
-// While one program looks at the lock, another cannot take it, and an owner that was killed
-// has it until the system has closed its files. Tries are counted, not the time: on a busy
-// machine all of a short time may pass before the first of them.
+// While one program looks at the lock, another cannot take it, and a killed owner has it
+// until the system has closed its files. Tries are counted instead of time: on a busy
+// machine a short time may pass before the first try.
 const (
 	lockPause = 10 * time.Millisecond
-	lockTries = 6    // that find an owner, until the directory is in use
-	lockMost  = 1000 // of all tries, also those that find a look, or an owner that has not yet written its name
+	lockTries = 6    // tries that find an owner before the directory counts as in use
+	lockMost  = 1000 // all tries: another program looks at the lock, or the owner has not written its name yet
 )
 
 // LockedError says that another run owns the directory.
@@ -39,9 +39,9 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is in use by %s", e.Dir, OwnerInWords(e.Owner))
 }
 
-// lock takes the directory's lock. The system drops it with its owner, however
-// that ends, so a dead owner's lock is simply free; its name is still there,
-// and returned.
+// lock takes the directory's lock. The system drops the lock when its owner ends, however
+// that happens, so a dead owner's lock is simply free; its name is still in the file, and
+// is returned.
 func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, err error) {
 	path := filepath.Join(dir, lockFile)
 	l = flock.New(path, flock.SetPermissions(0o644))
@@ -61,8 +61,8 @@ func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, er
 	return l, before, nil
 }
 
-// writeOwner replaces the text of the lock's file, which is never empty meanwhile: another run
-// that looks then would take the containers of the directory for abandoned, and remove them.
+// writeOwner replaces the text of the lock's file, and never leaves it empty meanwhile:
+// another run would then consider the containers of the directory abandoned, and remove them.
 func writeOwner(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
@@ -75,7 +75,7 @@ func writeOwner(path string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// take tries until it has the lock, or it is certain that another run has it. owner is the
+// take tries until it has the lock, or is certain that another run has it. owner is the
 // name in the file.
 func take(l *flock.Flock) (ok bool, owner string, err error) {
 	for tries, owned := 1, 0; ; tries++ {
@@ -99,15 +99,15 @@ func take(l *flock.Flock) (ok bool, owner string, err error) {
 	}
 }
 
-// canLook reports whether no run has the lock. Others may be looking at it too.
+// canLook reports whether no run has the lock. Other programs may look at the same time.
 func canLook(path string) (bool, error) {
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := l.TryRLock()
 	return free, errors.Join(err, l.Close())
 }
 
-// Lock takes the lock of a folder that has run directories in it, as [Open] takes that of a
-// run directory. A folder that is in use is a [LockedError]. Unlock may be called twice.
+// Lock takes the lock of a folder of run directories, as [Open] locks a run directory. If
+// the folder is in use, the error is a [LockedError]. Unlock may be called twice.
 func Lock(dir, owner string) (unlock func() error, err error) {
 	l, _, err := lock(dir, owner, nil)
 	if err != nil {
@@ -116,7 +116,8 @@ func Lock(dir, owner string) (unlock func() error, err error) {
 	return sync.OnceValue(func() error { return unlockFile(l, nil) }), nil
 }
 
-// InUse reports whether a process has the lock of a run directory, or of a folder of some.
+// InUse reports whether a process has the lock of a run directory, or of a folder of run
+// directories.
 func InUse(dir string) (bool, error) {
 	free, err := canLook(filepath.Join(dir, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,13 +126,13 @@ func InUse(dir string) (bool, error) {
 	return err == nil && !free, atomicfile.Fault("looking at a lock", err)
 }
 
-// ownerIn is the owner's name in the text of the lock's file.
+// ownerIn returns the owner's name in the text of the lock's file.
 func ownerIn(text []byte) string {
 	owner, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	return owner
 }
 
-// tellDead reports that the last owner did not give the directory up; "" is none.
+// tellDead reports that the last owner did not give the directory up; "" if there was none.
 func (rd *Reader) tellDead(owner string) {
 	if owner != "" {
 		rd.tell("the last run (%s) crashed or was killed", OwnerInWords(owner))
@@ -143,9 +144,8 @@ func inUse(dir, owner string) error {
 		WithHint("wait for it, stop it, or choose another directory with -o")
 }
 
-// probeLock refuses a directory whose lock is held, without taking the lock for longer
-// than that takes to find out, and only where an owner's name is in it. It returns the
-// name of an owner that is dead.
+// probeLock refuses a directory if its lock is held. It takes the lock only for the test,
+// and only if the file has an owner's name. It returns the name of a dead owner.
 func probeLock(dir string) (dead string, err error) {
 	path := filepath.Join(dir, lockFile)
 	text, err := os.ReadFile(path)
@@ -167,8 +167,8 @@ func joinUnlock(err error, l *flock.Flock) error {
 	return err
 }
 
-// unlockFile clears the owner's name first: the file stays, since removing it
-// would let two runs hold locks on two files of one name.
+// unlockFile first clears the owner's name. The file stays: if it were removed, two runs
+// could hold locks on two files of one name.
 func unlockFile(l *flock.Flock, plan *inject.Plan) error {
 	err := plan.At("lock.write")
 	if err == nil {
@@ -180,10 +180,11 @@ func unlockFile(l *flock.Flock, plan *inject.Plan) error {
 	return atomicfile.Fault("giving up the output directory", l.Close())
 }
 
-// LockPath is the file that holds the owner's name while a run has the directory.
+// LockPath returns the path of the lock file, which has the owner's name while a run has
+// the directory.
 func LockPath(dir string) string { return filepath.Join(dir, lockFile) }
 
-// DefaultOwner names this process: host, process id and time.
+// DefaultOwner returns a name of this process: host, process id and time.
 func DefaultOwner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -192,7 +193,7 @@ func DefaultOwner() string {
 	return fmt.Sprintf("host %s, pid %d, since %s", host, os.Getpid(), time.Now().Format(time.RFC3339))
 }
 
-// parseOwner reads what [DefaultOwner] wrote. since is zero where it is not readable.
+// parseOwner parses a name that [DefaultOwner] made. since is zero if it cannot be read.
 func parseOwner(owner string) (host string, pid int, since time.Time, ok bool) {
 	host, rest, ok := strings.Cut(strings.TrimPrefix(owner, "host "), ", pid ")
 	if _, err := fmt.Sscanf(rest, "%d", &pid); !ok || err != nil || pid <= 0 {
@@ -203,8 +204,8 @@ func parseOwner(owner string) (host string, pid int, since time.Time, ok bool) {
 	return host, pid, since, true
 }
 
-// OwnerInWords is how messages and screens name the owner of a run directory. A name
-// that is not written as [DefaultOwner] does stays as it is.
+// OwnerInWords returns the owner of a run directory for messages and screens. A name in
+// another form than [DefaultOwner]'s is returned unchanged.
 func OwnerInWords(owner string) string {
 	host, pid, since, ok := parseOwner(owner)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// holds takes the lock of dir as another program does, for some time.
+// holds takes the lock of dir like another program, for some time.
 func holds(t *testing.T, dir string, take func(*flock.Flock) (bool, error), long time.Duration) {
 	t.Helper()
 	l := flock.New(LockPath(dir))
@@ -24,8 +24,8 @@ func holds(t *testing.T, dir string, take func(*flock.Flock) (bool, error), long
 	})
 }
 
-// Programs on a busy machine stop for seconds anywhere, also where they have the lock for an
-// instant.
+// Programs on a busy machine may stop for seconds anywhere, even while they have the lock
+// for an instant.
 func TestAFreeDirectoryIsNeverInUse(t *testing.T) {
 	for name, take := range map[string]func(*flock.Flock) (bool, error){
 		"looked at": (*flock.Flock).TryRLock,
@@ -93,8 +93,8 @@ func TestTheOwnerThatIsInTheWayIsNamed(t *testing.T) {
 	})
 }
 
-// A process that looks at the lease of a container while a run takes the directory over must not
-// find it without an owner.
+// While a run takes the directory over, the lock file, the lease of containers, must always name
+// an owner to other processes.
 func TestALockThatIsTakenOverIsNeverEmpty(t *testing.T) {
 	dir := t.TempDir()
 	path := LockPath(dir)

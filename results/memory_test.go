@@ -10,7 +10,8 @@ import (
 	"batch.example/batch/results"
 )
 
-// With grading, this is asked for each attempt: a directory of 100,000 must not be walked for it.
+// With grading, each attempt makes this look-up: it must not walk a directory of 100,000
+// instances.
 func TestOnePredictionIsFoundWithoutTheOthers(t *testing.T) {
 	s := open(t, t.TempDir())
 	var all []results.Prediction

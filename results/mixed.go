@@ -7,14 +7,15 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// Mixed says in what the results of one directory, or of one entry of a comparison, are not
-// of one kind: their rate is not that of any one model.
+// Mixed says in what the results of one directory, or of one entry of a comparison, differ:
+// their rate does not describe a single model.
 type Mixed struct {
 	Models   []string `json:"models,omitempty"`   // of the results, sorted; empty if there is one
 	Settings []string `json:"settings,omitempty"` // names of other settings that differed, sorted
 }
 
-// MixedIn returns what is mixed in directories that count as one; nil: nothing is.
+// MixedIn returns the mixed properties of directories that count as one; nil: nothing is
+// mixed.
 func MixedIn(list ...*Snapshot) *Mixed {
 	var m Mixed
 	for _, snap := range list {
@@ -47,7 +48,7 @@ func sortedOnce(list []string) []string {
 	return slices.Compact(list)
 }
 
-// Note says it in words; empty for nil.
+// Note describes m in words; empty for nil.
 func (m *Mixed) Note() string {
 	if m == nil {
 		return ""

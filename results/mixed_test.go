@@ -17,7 +17,7 @@ func TestMixedResultsAreNamed(t *testing.T) {
 		put(t, s, r)
 	}
 	failure := failed("c")
-	failure.Record.Model = "model-c" // which has no result
+	failure.Record.Model = "model-c" // a model without a result
 	put(t, s, failure)
 	earlier := &manifest.Manifest{Mixed: []manifest.Difference{{Name: "agent.step_limit", Now: "1", Was: "2"}}}
 	m := &manifest.Manifest{}

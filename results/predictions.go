@@ -18,28 +18,28 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// Prediction is one prediction that stands in preds.json.
+// Prediction is one prediction in preds.json.
 type Prediction struct {
 	InstanceID string
-	Attempt    int    // that made it; 0: another tool's
+	Attempt    int    // the attempt that made it; 0: another tool
 	Model      string // model_name_or_path
-	Text       string // model_patch; empty where nothing was submitted
+	Text       string // model_patch; empty if nothing was submitted
 
-	// Patch is the patch byte for byte. It differs from Text where it is not UTF-8, which
-	// JSON cannot hold: the Text of an attempt is another patch with the same effect, that of
-	// an imported one lacks the bytes.
+	// Patch is the patch byte for byte. If it is not UTF-8, JSON cannot hold it and Text
+	// differs: an attempt's Text is another patch with the same effect, an imported Text
+	// lacks the invalid bytes.
 	Patch []byte
 }
 
-// WithText returns p with the Text that [Store.Import] gives it.
+// WithText returns p with the Text that [Store.Import] would set.
 func (p Prediction) WithText() Prediction {
 	p.Text = asText(p.Patch)
 	return p
 }
 
 // Predictions returns the predictions of instances with one of the ids, in the order of
-// preds.json; nil ids means all of them that can be used. Of one that is named and cannot be
-// used, it returns the Usage fault of [Reader.Fit].
+// preds.json; nil ids means all usable ones. If a named one cannot be used, it returns the
+// Usage fault of [Reader.Fit].
 func (rd *Reader) Predictions(ids []string) ([]Prediction, error) {
 	rd.mu.Lock()
 	entries := rd.preds.of(ids)
@@ -62,8 +62,8 @@ func (rd *Reader) Predictions(ids []string) ([]Prediction, error) {
 	return list, nil
 }
 
-// own is the record of the attempt that made the prediction; zero if another tool did.
-// Reader.mu is held.
+// own returns the record of the attempt that made the prediction; zero if another tool made
+// it. Reader.mu is held.
 func (rd *Reader) own(e *prediction) Record {
 	if in := rd.instances[e.id]; e.foreign == nil && in != nil && in.state == final {
 		return in.past[len(in.past)-1].Record
@@ -71,7 +71,7 @@ func (rd *Reader) own(e *prediction) Record {
 	return Record{}
 }
 
-// Stands reports whether a prediction is the one that preds.json has for its instance.
+// Stands reports whether preds.json has this prediction for its instance.
 func (rd *Reader) Stands(p grades.Prediction) bool {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
@@ -100,16 +100,16 @@ func (rd *Reader) prediction(e *prediction, r Record) (Prediction, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Prediction{}, atomicfile.Fault("reading a patch", err)
 	}
-	// Otherwise the text is the patch, whatever the file has now.
+	// Otherwise the text is the patch, whatever the file contains now.
 	if err == nil && !utf8.Valid(exact) && (r.Attempt > 0 || asText(exact) == p.Text) {
 		p.Patch = exact
 	}
 	return p, nil
 }
 
-// Fit returns a Usage fault if preds.json has an entry for one of the instances that cannot be
-// used as a prediction, such as one whose patch is a list. To run the instance would replace
-// what somebody may have paid for.
+// Fit returns a Usage fault if preds.json has an unusable entry for one of the instances, such
+// as one with a list as its patch. Running the instance would replace a prediction that may
+// have been paid for.
 func (rd *Reader) Fit(ids []string) error {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
@@ -121,13 +121,13 @@ func (rd *Reader) Fit(ids []string) error {
 	return nil
 }
 
-// unfit is the fault of an entry that cannot be used.
+// unfit returns the fault of an unusable entry.
 func (rd *Reader) unfit(e *prediction) error {
 	return swebench.PredictionsFault(filepath.Join(rd.dir, predsFile), "", fmt.Errorf("%w, in the entry of %s", e.unfit(), e.id)).
 		WithHint("correct the entry, or remove it to have the instance run")
 }
 
-// unfit says why the entry cannot be used as a prediction; nil: it can.
+// unfit returns why the entry cannot be used as a prediction; nil: it can be.
 func (e *prediction) unfit() error {
 	if e.foreign == nil {
 		return nil
@@ -135,16 +135,16 @@ func (e *prediction) unfit() error {
 	return e.foreign.unfit
 }
 
-// Repeated returns how often preds.json had the instances that it had more than once when it
-// was read. The last entry counts.
+// Repeated returns the instances with several entries in preds.json when it was read, and
+// how many. The last entry counts.
 func (rd *Reader) Repeated() map[string]int { return maps.Clone(rd.preds.times) }
 
 // asText returns a patch as text, without the bytes that are not UTF-8.
 func asText(patch []byte) string { return strings.ToValidUTF8(string(patch), "\uFFFD") }
 
-// Import adds other tools' predictions, by their Patch, to preds.json, durably. Those that
-// stand there stay: what [Reader.CanImport] refuses is not imported, and nothing is changed
-// then. A patch that is not UTF-8 is kept in the instance's folder too.
+// Import adds other tools' predictions, by their Patch, to preds.json, durably. Existing
+// predictions stay. If [Reader.CanImport] refuses, nothing is changed. A patch that is not
+// UTF-8 is also kept in the instance's folder.
 func (s *Store) Import(list []Prediction) error {
 	if err := s.check("importing predictions"); err != nil {
 		return err
@@ -168,8 +168,8 @@ func (s *Store) Import(list []Prediction) error {
 	return s.writer.flushNow()
 }
 
-// CanImport refuses, as a Usage fault, to import into a directory with attempts of its own,
-// to replace a prediction that stands there by another one, and to mix those of different
+// CanImport refuses, as a Usage fault, to import into a directory with its own attempts, to
+// replace an existing prediction by another one, and to mix predictions of different
 // models.
 func (rd *Reader) CanImport(list []Prediction) error {
 	rd.mu.Lock()

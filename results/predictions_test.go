@@ -58,7 +58,8 @@ func TestPredictionsOfAttemptsAreNotReplacedByAnImport(t *testing.T) {
 	closeStore(t, s)
 }
 
-// An import adds to what stands in a directory. It replaces nothing, and mixes no models.
+// An import adds to the predictions of a directory. It replaces nothing, and does not mix
+// models.
 func TestAnImportKeepsThePredictionsThatStand(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

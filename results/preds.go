@@ -34,12 +34,12 @@ type prediction struct {
 type predictionList struct {
 	entries map[string]*prediction
 	next    int64
-	times   map[string]int // how often the file had an instance; only those that it had more than once
+	times   map[string]int // number of entries in the file, only for instances with several
 }
 
 func (p *predictionList) get(id string) *prediction { return p.entries[id] }
 
-// set adds the entry behind all others, or puts it in its predecessor's place.
+// set adds the entry at the end, or puts it in its predecessor's place.
 func (p *predictionList) set(e *prediction) {
 	if p.entries == nil {
 		p.entries = map[string]*prediction{}
@@ -103,8 +103,8 @@ func writePredictions(w io.Writer, entries []*prediction) error {
 	})
 }
 
-// loadPrediction takes over an entry that a preds.json has. It keeps its text, unknown members
-// and odd escapes included, which is only brought into form where it is written again.
+// loadPrediction takes over an entry of preds.json. It keeps the entry's text, including
+// unknown members and odd escapes; only writing it again normalizes its form.
 func loadPrediction(in swebench.Prediction) *prediction {
 	d := predictionData{Model: in.Model, Patch: in.Patch}
 	e := &prediction{
@@ -117,9 +117,9 @@ func loadPrediction(in swebench.Prediction) *prediction {
 	return e
 }
 
-// matchPredictions holds preds.json against the journals. An entry that equals
-// its journal's is batch's own; one that is missing, or has been emptied, is restored;
-// any other that differs was written by somebody else after us, and stands.
+// matchPredictions compares preds.json with the journals. An entry that equals its
+// journal's is batch's own; a missing or emptied one is restored; any other difference was
+// written later by another program, and stays.
 func (rd *Reader) matchPredictions(found []*recoveredInstance) (restored int, err error) {
 	slices.SortFunc(found, func(a, b *recoveredInstance) int {
 		if c := a.tail.Last.Time.Compare(b.tail.Last.Time); c != 0 {
@@ -147,7 +147,7 @@ func (rd *Reader) matchPredictions(found []*recoveredInstance) (restored int, er
 // missing counts predictions that preds.json had lost.
 func missing(n int) string { return printable.Count(n, "missing prediction", "missing predictions") }
 
-// journalledPrediction reads the record that stands before the end record.
+// journalledPrediction reads the record before the end record.
 func (rd *Reader) journalledPrediction(r *recoveredInstance) (*prediction, error) {
 	path := rd.path(r.id, journalFile)
 	f, err := os.Open(path)

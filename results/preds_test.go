@@ -172,7 +172,7 @@ func TestALaterPredictionOfAnotherToolIsKept(t *testing.T) {
 	}
 }
 
-// A file that cannot be read may hold what was paid for: nothing runs into its directory.
+// An unreadable file may contain paid results: nothing runs into its directory.
 func TestAPredictionsFileThatCannotBeReadIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":              {"", "it is empty"},
@@ -206,7 +206,8 @@ func TestAPredictionsFileThatCannotBeReadIsRefused(t *testing.T) {
 	}
 }
 
-// What batch wrote is in the journals: a power cut that empties the file does not end a run.
+// Batch's predictions are in the journals: a power cut that empties the file does not end a
+// run.
 func TestAnEmptyPredictionsFileIsPutBackFromTheJournals(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -263,7 +264,8 @@ func TestOtherFormsOfPredictionsAreKept(t *testing.T) {
 	}
 }
 
-// An entry that is not a prediction is kept, counts as nothing, and is not replaced unasked.
+// An entry that is not a prediction is kept, does not count, and is replaced only on
+// request.
 func TestAnEntryThatIsNoPredictionIsKept(t *testing.T) {
 	for _, bad := range []string{`null`, `"failed"`, `{"model_patch":["x"]}`, `{"model_name_or_path":"m"}`, `{"model_patch":NaN}`} {
 		dir := t.TempDir()
@@ -299,8 +301,8 @@ func TestAnEntryThatIsNoPredictionIsKept(t *testing.T) {
 	}
 }
 
-// Whatever one byte of a file is: the file is refused as it is, or what it says is in the new
-// file or in the kept original.
+// Whatever one byte of a file is: either the file is refused unchanged, or its content is in
+// the new file or in the kept original.
 func TestAWrongByteLosesNoPrediction(t *testing.T) {
 	const entry = `{"instance_id":"a_1","model_patch":"p\n"}`
 	for _, form := range []string{`{"a_1":` + entry + `,"b_2":{"model_patch":null}}`, "[" + entry + "]", entry + "\n" + entry} {
@@ -329,7 +331,7 @@ func TestAWrongByteLosesNoPrediction(t *testing.T) {
 	}
 }
 
-// scanned is what a file says.
+// scanned returns the content of a file.
 func scanned(t *testing.T, text []byte) string {
 	var all strings.Builder
 	_, err := swebench.ScanPredictions("f", text, func(p swebench.Prediction) error {

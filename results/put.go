@@ -29,16 +29,15 @@ func (p predictionData) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Put keeps what an attempt left behind. When it returns nil, the patch, the
-// trajectory and the outcome are durable; preds.json follows within
-// [Options.FlushEvery], and after a crash when the directory is opened again.
+// Put saves the result of an attempt. When it returns nil, the patch, the trajectory and
+// the outcome are durable; preds.json follows within [Options.FlushEvery], and after a
+// crash when the directory is opened again.
 //
-// The attempt is the open one, or the last one when this process began it and
-// it has no result yet. Else it is the last one when r.Record.Attempt names it,
-// whose result is then replaced, or a new one. Put sets r.Record's attempt and
-// patch size, and returns the prediction that it made of r, or nil if the
-// outcome is not final. It does not stop when ctx is canceled: a result that was paid
-// for is worth the few milliseconds.
+// The attempt is the open one, or the last one if this process began it and it has no
+// result yet. Otherwise, if r.Record.Attempt names the last attempt, Put replaces its
+// result; if not, it makes a new attempt. Put sets r.Record's attempt and patch size, and
+// returns the prediction that it made from r, or nil if the outcome is not final. It does
+// not stop when ctx is canceled: a paid result is worth the few milliseconds.
 func (s *Store) Put(_ context.Context, r *Result) (*Prediction, error) {
 	if err := checkResult(r); err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func (s *Store) Put(_ context.Context, r *Result) (*Prediction, error) {
 	return r.made(), nil
 }
 
-// made is the prediction that [Reader.Predictions] reads of a result that was put.
+// made returns the prediction that [Reader.Predictions] will read for r.
 func (r *Result) made() *Prediction {
 	p := &Prediction{InstanceID: r.Record.InstanceID, Attempt: r.Record.Attempt, Model: r.Record.Model, Text: r.Prediction}
 	exact := r.Submission
@@ -86,8 +85,8 @@ func (r *Result) made() *Prediction {
 	return p
 }
 
-// tellSecrets warns of secrets that are about to be kept in the open. It is an error in the
-// log, so that a run without a display shows it too.
+// tellSecrets warns of secrets that will be stored unhidden. It logs an error, so that a
+// run without a display also shows it.
 func (s *Store) tellSecrets(r *Result) {
 	names := s.mask.Names(r.Submission)
 	if len(names) == 0 {
@@ -133,7 +132,7 @@ func (s *Store) attemptFor(in *instance, number int) (a *Attempt, opened bool, e
 }
 
 func (s *Store) put(in *instance, a *Attempt, r *Result) error {
-	// Only a second result of one attempt still finds an entry here.
+	// There is still an entry only if this is a second result of one attempt.
 	if err := s.dropPredictions(in.id); err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.SpentSoFar())}, Notes: r.Notes}
 	end.Earlier, _ = s.others(in, a.number)
 	if end.Notes.Salvage == string(r.Salvage) {
-		end.Notes.Salvage = "" // it stands in a record of its own
+		end.Notes.Salvage = "" // it has a record of its own
 	}
 	if r.Record.Outcome.Final() {
 		end.Prediction = p.digest()
@@ -164,9 +163,9 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 	return s.commit(in, a, end, p)
 }
 
-// endItems are the records that end an attempt: of what it left, all that the journal
-// does not hold yet, so that [resultOf] finds it there. A record may say that there is
-// none any more of what an earlier one reported.
+// endItems returns the records that end an attempt. They have every part of its result that
+// is not in the journal yet, so that [resultOf] finds it there. A record may also withdraw
+// the patch of an earlier record.
 func endItems(h *journal.History, r *Result, p predictionData, end endData) ([]journal.Record, error) {
 	var items []journal.Record
 	var err error
@@ -191,11 +190,11 @@ func endItems(h *journal.History, r *Result, p predictionData, end endData) ([]j
 	return items, err
 }
 
-// same reports whether two texts are, of which none is not as an empty one.
+// same reports whether a and b are equal. Nil differs from empty.
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
-// others returns the attempts before number, and the one of that number when
-// it already has a result.
+// others returns the attempts before number, and the attempt number itself if it already
+// has a result.
 func (s *Store) others(in *instance, number int) ([]pastAttempt, *pastAttempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +205,7 @@ func (s *Store) others(in *instance, number int) ([]pastAttempt, *pastAttempt) {
 	return past, nil
 }
 
-// commit makes a durable result known.
+// commit publishes a durable result.
 func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) error {
 	var entry *prediction
 	if end.Prediction != "" {
@@ -235,7 +234,7 @@ func (s *Store) commit(in *instance, a *Attempt, end endData, p predictionData) 
 	return nil
 }
 
-// writeOrRemove replaces a file, or removes it when there is nothing to be in it.
+// writeOrRemove replaces a file, or removes it if b is nil.
 func (s *Store) writeOrRemove(path string, b []byte) error {
 	if b != nil {
 		return s.writeBytes(path, b)

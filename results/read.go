@@ -24,29 +24,29 @@ import (
 // Snapshot is a run directory as it stood while [Read] read it.
 type Snapshot struct {
 	Dir      string
-	Manifest *manifest.Manifest // nil when there is none that can be read
+	Manifest *manifest.Manifest // nil if none can be read
 	Records  []Record           // as of Reader.Records; a running attempt's status is "Running"
 	Spent    float64            // as of Reader.Spent
-	Notes    []string           // what is damaged, or left over from a crash, in words
+	Notes    []string           // descriptions of damage and of leftovers of a crash
 
-	// Patches are the digests (SHA-256) of the predicted patches by instance id; an
-	// empty patch has an empty one. Equal digests are equal bytes.
+	// Patches has the digests (SHA-256) of the predicted patches by instance id; an empty
+	// patch has an empty digest. Equal digests mean equal bytes.
 	Patches map[string]string
 
 	// GradingBegan says that there is a grades.jsonl, with or without a grade.
 	GradingBegan bool
 
-	// Owner is the run that works in the directory, as it wrote its name into the
-	// lock, and "" when there is none. A run on another machine counts as running.
+	// Owner is the name in the lock of the run that works in the directory; "" if there is
+	// none. A run on another machine counts as running.
 	Owner string
 
-	unreadable []string // instances whose journal cannot be read
+	unreadable []string // instances with an unreadable journal
 }
 
-// Read reads the run directory dir. It takes no lock, changes nothing and
-// waits for nobody, so it may be used while a run works there: then each instance
-// is read as it is in its journal at that moment. A directory of another tool with
-// a preds.json is read too. One with neither a manifest nor a result is a Usage fault.
+// Read reads the run directory dir. It takes no lock, changes nothing and does not wait, so
+// it may be used while a run works there: then it reads the current state of each
+// instance's journal. It also reads another tool's directory with a preds.json. A directory
+// with neither a manifest nor a result is a Usage fault.
 func Read(dir string) (*Snapshot, error) {
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, NotARun(dir, "it does not exist")
@@ -86,7 +86,7 @@ func Read(dir string) (*Snapshot, error) {
 	return snap, nil
 }
 
-// readLeniently reads what can be read, and reports the rest.
+// readLeniently reads everything that can be read, and reports the rest.
 func (rd *Reader) readLeniently(snap *Snapshot) error {
 	return rd.loadOnly(reading{
 		predictions: func(about swebench.About, err error) error {
@@ -110,8 +110,8 @@ func (rd *Reader) readLeniently(snap *Snapshot) error {
 	})
 }
 
-// Look reads a directory as [Open] would find it, and refuses what Open would refuse, but
-// takes no lock and changes nothing. A directory that does not exist is empty.
+// Look reads a directory and refuses it in the same cases as [Open], but takes no lock and
+// changes nothing. A directory that does not exist is empty.
 func Look(dir string) (*Reader, error) {
 	rd := newReader(filepath.Clean(dir))
 	exists, err := checkDir(rd.dir)
@@ -137,7 +137,7 @@ func Look(dir string) (*Reader, error) {
 	})
 }
 
-// loadOnly reads the directory, and leaves to the next run what has to be put in order.
+// loadOnly reads the directory, and leaves repairs to the next run.
 func (rd *Reader) loadOnly(how reading) error {
 	entries, err := rd.entries()
 	if err != nil {
@@ -150,7 +150,7 @@ func (rd *Reader) loadOnly(how reading) error {
 	return err
 }
 
-// lookAt finds the end of a journal, and refuses a folder that [Open] could not sweep.
+// lookAt finds the end of a journal, and refuses a folder that [Open] could not clean up.
 func (rd *Reader) lookAt(id string) (journal.Tail, error) {
 	names, err := namesIn(rd.path(id, ""))
 	if err == nil && slices.Contains(names, attemptsDir) {
@@ -162,8 +162,8 @@ func (rd *Reader) lookAt(id string) (journal.Tail, error) {
 	return rd.journalEnd(id)
 }
 
-// checkDir reports whether a directory exists. The error is the one that making it would
-// end with.
+// checkDir reports whether a directory exists. It returns the error that making the
+// directory would return.
 func checkDir(dir string) (exists bool, err error) {
 	missing := ""
 	for path := dir; ; path = filepath.Dir(path) {
@@ -171,7 +171,7 @@ func checkDir(dir string) (exists bool, err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path):
 			missing = path
-		case errors.Is(err, syscall.ENOTDIR): // the file in its place is further up
+		case errors.Is(err, syscall.ENOTDIR): // one of its parents is a file
 		case err != nil:
 			return false, err
 		case !info.IsDir():
@@ -184,7 +184,7 @@ func checkDir(dir string) (exists bool, err error) {
 	}
 }
 
-// checkLockFile returns the error that opening the lock for writing would end with.
+// checkLockFile returns the error that opening the lock for writing would return.
 func checkLockFile(dir string) error {
 	path := filepath.Join(dir, lockFile)
 	if _, err := os.Stat(path); err == nil {
@@ -193,7 +193,7 @@ func checkLockFile(dir string) error {
 	return cannotWrite("open", path, dir)
 }
 
-// cannotWrite returns the error of op on path where target may not be written to.
+// cannotWrite returns an error of op on path if target may not be written to.
 func cannotWrite(op, path, target string) error {
 	if err := unix.Access(target, unix.W_OK); err != nil {
 		return &os.PathError{Op: op, Path: path, Err: err}
@@ -201,7 +201,7 @@ func cannotWrite(op, path, target string) error {
 	return nil
 }
 
-// markRunning gives the open attempts of a run that is still running their status.
+// markRunning sets the status of the open attempts of a running run.
 func (snap *Snapshot) markRunning(rd *Reader) {
 	for i := range snap.Records {
 		r := &snap.Records[i]
@@ -211,8 +211,8 @@ func (snap *Snapshot) markRunning(rd *Reader) {
 	}
 }
 
-// Asked returns the ids of the instances that were asked for, by the manifest,
-// and of all that have a record or a journal that cannot be read, sorted.
+// Asked returns the ids of the manifest's instances, and of all instances with a record or
+// an unreadable journal, sorted.
 func (snap *Snapshot) Asked() []string {
 	ids := slices.Clone(snap.unreadable)
 	if snap.Manifest != nil {
@@ -225,16 +225,16 @@ func (snap *Snapshot) Asked() []string {
 	return slices.Compact(ids)
 }
 
-// isDead reports whether the owner, named as [DefaultOwner] does, was a
-// process of this machine that has ended.
+// isDead reports whether the owner, a name by [DefaultOwner], was a process of this machine
+// that has ended.
 func isDead(owner string) bool {
 	name, pid, _, ok := parseOwner(owner)
 	host, err := os.Hostname()
 	return ok && err == nil && name == host && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// NotARun is the Usage fault of a path that is not a run directory, and why not. Its hint
-// names the run directories in it.
+// NotARun returns a Usage fault for a path that is not a run directory; why gives the
+// reason. Its hint names the run directories in it.
 func NotARun(dir, why string) error {
 	f := fault.Newf(fault.Usage, "%s is not a run directory: %s", dir, why)
 	if inside, _ := filepath.Glob(filepath.Join(dir, "*", manifest.File)); len(inside) > 0 {

@@ -81,7 +81,7 @@ func TestReadingADirectoryInUseChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, results.DefaultOwner()+"\nfor programs\n", dir, ".batch.lock")
-	// What a reader finds in the middle of a write, and must not fix.
+	// A reader may find this in the middle of a write, and must not fix it.
 	appendTo(t, filepath.Join(dir, "runs__1", "journal.jsonl"), `{"v":1,"seq":3,"attem`)
 	write(t, "half", dir, "done__1", ".done__1.patch.tmp-1")
 	before := tree(t, dir)
@@ -138,7 +138,7 @@ func TestReadingTheDirectoryOfACrashedRun(t *testing.T) {
 	}
 }
 
-// Whether an owner is alive is asked with signal 0, which is not delivered.
+// Signal 0, which is not delivered, tests whether an owner is alive.
 func TestReadingDoesNotDisturbTheOwner(t *testing.T) {
 	dir := t.TempDir()
 	put(t, open(t, dir), result("a", "p"))
@@ -249,8 +249,8 @@ func TestReadingTakesNoLock(t *testing.T) {
 	}
 }
 
-// Only a run that writes sweeps the earlier trajectories: what is known of the last attempt does
-// not depend on them.
+// Only a run that writes cleans up the earlier trajectories: reading the last attempt does not
+// depend on them.
 func TestReadingDoesNotNeedTheEarlierTrajectories(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -16,20 +16,20 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Reader is what stands in a run directory. [Look] makes one, and each [Store] has one. A
+// Reader has the content of a run directory. [Look] makes one, and each [Store] has one. A
 // Reader changes nothing on disk. Its methods are safe for concurrent use.
 type Reader struct {
 	dir       string
 	log       atomic.Pointer[slog.Logger]
 	recovered []string
-	damaged   func(note string) // reports what cannot be read of the grades
+	damaged   func(note string) // reports unreadable grades
 	grading   grading
 
 	mu        sync.Mutex
 	instances map[string]*instance
 	preds     predictionList
 	spent     float64
-	held      float64 // of spent: of calls that were not answered
+	held      float64 // the part of spent for unanswered calls
 }
 
 func newReader(dir string) *Reader {
@@ -39,56 +39,57 @@ func newReader(dir string) *Reader {
 	return rd
 }
 
-// instance is what is known of one instance.
+// instance is the state of one instance.
 type instance struct {
 	id string
 
-	// work is held by whatever changes the instance's files.
+	// Every change of the instance's files holds work.
 	work sync.Mutex
 
 	// The rest is guarded by Reader.mu.
 	past   []pastAttempt     // ended or crashed, in order
 	number int               // of the last attempt that began
 	state  state             // of the last attempt
-	made   manifest.Settings // of the last attempt; where state is resumable
+	made   manifest.Settings // of the last attempt; set if it can be resumed
 	open   *Attempt
 }
 
-// state says where an instance's last attempt stands.
+// state is the state of an instance's last attempt.
 type state int
 
 const (
-	unstarted state = iota // there is none, it was reset, or another one must begin
-	running                // it was begun or resumed here, and has no result yet
-	abandoned              // so it was, and was closed: its result may still come
-	crashed                // it was begun by an earlier run, and no record ends it
-	stopped                // it ended, not by itself: it can be resumed
+	unstarted state = iota // no attempt, or it was reset, or another one must begin
+	running                // this process began or resumed it; it has no result yet
+	abandoned              // as running, but closed: its result may still follow
+	crashed                // an earlier run began it; it has no end record
+	stopped                // it did not end by itself, and can be resumed
 	final                  // it has a result
 )
 
 func (s state) resumable() bool { return s == abandoned || s == crashed || s == stopped }
 
-// owed reports whether this process is to bring the result.
+// owed reports whether this process must still deliver the result.
 func (s state) owed() bool { return s == running || s == abandoned }
 
-// brokenOff reports whether no record ends the attempt, which nobody works on here.
+// brokenOff reports whether the attempt has no end record and does not run in this process.
 func (s state) brokenOff() bool { return s == abandoned || s == crashed }
 
 // pastAttempt is an attempt that is over.
 type pastAttempt struct {
 	Record Record  `json:"record"`
-	Spent  float64 `json:"spent"` // never less than Record.Cost or the journalled replies' sum
+	Spent  float64 `json:"spent"` // never less than Record.Cost or the sum of the journal's replies
 }
 
-// countHeld completes the record of a version that did not count calls without an answer.
+// countHeld completes the record of an old version, which did not count calls without an
+// answer.
 func (p *pastAttempt) countHeld() {
 	if p.Record.Held == 0 {
 		p.Record.Held = max(0, journal.Difference(p.Spent, p.Record.Cost))
 	}
 }
 
-// SetLog replaces [Options.Log], for a log that stands in the directory and so
-// can be opened only when that is locked. Nil discards.
+// SetLog replaces [Options.Log], for a log in the directory, which can be opened only after
+// locking. Nil discards.
 func (rd *Reader) SetLog(log *slog.Logger) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -99,14 +100,14 @@ func (rd *Reader) SetLog(log *slog.Logger) {
 // Dir returns the directory as it was given, cleaned.
 func (rd *Reader) Dir() string { return rd.dir }
 
-// Recovered tells in words what Open found broken or left over and what it did
-// about it; empty when all was in order.
+// Recovered describes the damage and the leftovers that Open found, and what it did about
+// them; empty if there were none.
 func (rd *Reader) Recovered() []string { return slices.Clone(rd.recovered) }
 
-// Finished reports whether the instance has a result that a resume keeps, and
-// that result. It is the last attempt's when its outcome is final, or else the
-// prediction of another tool that counts as done: one with a patch, or one
-// whose trajectory says that the agent ended it.
+// Finished reports whether the instance has a result that a resume keeps, and returns it.
+// It is the result of the last attempt if its outcome is final. Otherwise it is another
+// tool's prediction that counts as done: with a patch, or with a trajectory that the agent
+// itself ended.
 func (rd *Reader) Finished(id string) (Record, bool) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
@@ -120,10 +121,9 @@ func (rd *Reader) Finished(id string) (Record, bool) {
 	return Record{}, false
 }
 
-// Records returns the record of every attempt that is over, by instance id,
-// then attempt. An attempt that a crash ended is Pending with the status
-// "Interrupted". Attempt 0 is a prediction that another tool made. Each record has the
-// grade that counts for its prediction.
+// Records returns the record of every attempt that has ended, sorted by instance id, then
+// attempt. An attempt that a crash ended is Pending with the status "Interrupted". Attempt
+// 0 is another tool's prediction. Each record has the grade that counts for its prediction.
 func (rd *Reader) Records() []Record {
 	out := rd.records()
 	rd.joinGrades(out)
@@ -154,16 +154,16 @@ func (rd *Reader) records() []Record {
 	return out
 }
 
-// Spent returns the US dollars of every attempt ever journalled here: ended,
-// crashed, reset, and running ones. Calls that were not answered and may have been
-// charged count, those that are under way too.
+// Spent returns the US dollars of every attempt ever journalled here: ended, crashed,
+// reset, and running ones. It includes running calls, and unanswered calls that may have
+// been charged.
 func (rd *Reader) Spent() float64 {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
 	return rd.spent
 }
 
-// Cost returns the US dollars of answered calls: [Reader.Spent] without the others.
+// Cost returns the US dollars of answered calls: [Reader.Spent] without unanswered ones.
 func (rd *Reader) Cost() float64 {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
@@ -172,9 +172,8 @@ func (rd *Reader) Cost() float64 {
 
 func (rd *Reader) path(id, name string) string { return filepath.Join(rd.dir, id, name) }
 
-// Manifest returns the manifest that stands in the directory, and whether
-// there is one that can be read. A broken or newer one is moved aside by
-// [Store.WriteManifest] rather than overwritten.
+// Manifest returns the directory's manifest, and whether there is a readable one.
+// [Store.WriteManifest] moves a broken or newer one aside and does not overwrite it.
 func (rd *Reader) Manifest() (*manifest.Manifest, bool) {
 	m, err := manifest.Read(rd.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -19,8 +19,8 @@ type Record struct {
 	Status      vocab.Status  `json:"exit_status"`
 	Outcome     vocab.Outcome `json:"outcome"`
 	Blame       string        `json:"blame,omitempty"` // a fault.Kind's name; empty for a result
-	Error       string        `json:"error,omitempty"` // of a result: what the provider or the container said that ended it
-	Model       string        `json:"model"`           // as asked for: model_name_or_path
+	Error       string        `json:"error,omitempty"` // of a result: the message of the provider or the container that ended it
+	Model       string        `json:"model"`           // as requested: model_name_or_path
 	ModelID     string        `json:"model_id,omitempty"`
 	Image       string        `json:"image,omitempty"`
 	ImageID     string        `json:"image_id,omitempty"`
@@ -32,24 +32,24 @@ type Record struct {
 	Unanswered      // calls that are not in Cost
 	PatchBytes int  `json:"patch_bytes"`
 	Salvaged   bool `json:"salvaged,omitempty"` // the prediction is the working tree's diff
-	// Of an attempt that was resumed after a crash or a stop: how often,
-	// and how many of its actions had another output when they ran again.
+	// How often the attempt was resumed after a crash or a stop, and how many of its
+	// actions had another output when they ran again.
 	Resumed     int `json:"resumed,omitempty"`
 	Differences int `json:"differences,omitempty"`
 
 	Started time.Time `json:"started"`
 	Time    Phases    `json:"seconds"`
 
-	// The rest is not in the journal; it comes from package grades. Resolved is nil if
-	// the instance is quarantined or no verdict counts; then Grade may still say why.
+	// These are not in the journal; they come from package grades. Resolved is nil if the
+	// instance is quarantined or no verdict counts; Grade may then still have the reason.
 	Resolved    *bool         `json:"resolved,omitempty"`
 	Grade       *grades.Grade `json:"grade,omitempty"` // nil: not graded
 	Quarantined bool          `json:"quarantined,omitempty"`
 }
 
-// Phases says where an attempt's time went, in seconds. Pull, Start, Prepare, Replay,
-// Model, Commands, Agent, Save and Finish add up to Total. Prepare, Replay, Backoff,
-// Agent and Finish are zero in records of versions that did not measure them.
+// Phases has the durations of an attempt's phases, in seconds. Pull, Start, Prepare,
+// Replay, Model, Commands, Agent, Save and Finish add up to Total. Prepare, Replay,
+// Backoff, Agent and Finish are zero in records of versions that did not measure them.
 type Phases struct {
 	Queue    float64 `json:"queue"`     // waiting for a worker, or for another attempt; before Total
 	Pull     float64 `json:"pull"`      // of the image, or waiting for it
@@ -65,24 +65,24 @@ type Phases struct {
 	Finish   float64 `json:"finish"`    // patch, salvage, and the wait until the removal of the container begins
 	Total    float64 `json:"total"`     // without the time in which a conversation waited for a person
 
-	// Scrub is what the scrub of the git history took. It runs beside the first call, so
-	// that only ScrubWait, what the first action waited for it, is a part of Prepare.
+	// Scrub is the duration of the scrub of the git history. It runs in parallel with the
+	// first call, so only ScrubWait, the first action's wait for it, is a part of Prepare.
 	Scrub     float64 `json:"scrub"`
 	ScrubWait float64 `json:"scrub_wait"`
 }
 
-// Measured reports whether the steps and the cost of an attempt are known: those of
-// another tool's prediction are not, unless its trajectory is there.
+// Measured reports whether the steps and the cost of an attempt are known. For another
+// tool's prediction they are known only if its trajectory exists.
 func (r Record) Measured() bool {
 	return r.Attempt > 0 || r.Status != vocab.StatusUnknown && r.Status != vocab.StatusNotRun
 }
 
-// Unanswered is calls whose cost is not known: those that may have been charged although no answer
-// is known, and those that were answered without a known price. The costs beside it are lower bounds.
+// Unanswered counts calls of unknown cost: unanswered calls that may have been charged, and answered
+// calls without a known price. The costs beside it are lower bounds.
 type Unanswered struct {
 	Lost     int     `json:"lost,omitempty"`     // how many
-	Unpriced int     `json:"unpriced,omitempty"` // how many of them were answered, in an attempt that has ended
-	Held     float64 `json:"held,omitempty"`     // what they may have cost, in US dollars
+	Unpriced int     `json:"unpriced,omitempty"` // number of answered calls in Lost, in an attempt that has ended
+	Held     float64 `json:"held,omitempty"`     // their possible cost, in US dollars
 }
 
 // UnansweredOf sums up the calls of attempts.
@@ -103,9 +103,9 @@ func (u Unanswered) Words() string {
 	return printable.Count(u.Lost, "call", "calls") + " of unknown cost"
 }
 
-// Latest returns, by instance id, the record that counts: that of the last
-// attempt. Another tool's prediction, attempt 0, stands in preds.json, and so
-// counts when it is a result and the last attempt is none.
+// Latest returns, by instance id, the record that counts: the last attempt's. Another
+// tool's prediction in preds.json, attempt 0, counts if it is a result and the last attempt
+// has no result.
 func Latest(records []Record) map[string]Record {
 	last := map[string]Record{}
 	for _, r := range records {
@@ -117,8 +117,8 @@ func Latest(records []Record) map[string]Record {
 	return last
 }
 
-// LatestOf returns the record of an instance in last, which [Latest] made. One without a
-// record is pending, its exit status "not run".
+// LatestOf returns the record of an instance in last, the result of [Latest]. An instance
+// without a record is pending, with the exit status "not run".
 func LatestOf(last map[string]Record, id string) Record {
 	if r, ok := last[id]; ok {
 		return r
@@ -133,25 +133,25 @@ func supersedes(r, old Record) bool {
 	return r.Attempt > old.Attempt
 }
 
-// Result is all that one attempt leaves behind. The store owns it after Put.
+// Result has everything that an attempt produced. The store owns it after Put.
 type Result struct {
 	Record     Record
-	Submission []byte // byte for byte what the agent submitted; nil when it did not
-	Salvage    []byte // byte for byte the working tree's diff, of a run that did not submit; nil when there is none
-	Prediction string // model_patch: valid UTF-8 that applies to the same effect as Submission
+	Submission []byte // the agent's submission, byte for byte; nil if there is none
+	Salvage    []byte // the working tree's diff, byte for byte, if the agent did not submit; nil if there is none
+	Prediction string // model_patch: valid UTF-8 with the same effect as Submission
 	Notes      Notes
 }
 
-// Notes is what a trajectory says of an attempt beside its record and its messages.
+// Notes has the facts in a trajectory that are neither in the record nor in the messages.
 type Notes struct {
-	Salvage    string              `json:"salvaged_patch,omitempty"`  // text of the same effect as Result.Salvage; empty where that is text itself
+	Salvage    string              `json:"salvaged_patch,omitempty"`  // text with the same effect as Result.Salvage; empty if Salvage itself is text
 	Prediction string              `json:"prediction_note,omitempty"` // why the prediction's text is not the submission's bytes
 	Commit     *journal.CommitData `json:"image_commit,omitempty"`    // where the image is not at the row's base_commit
 	Traceback  string              `json:"traceback,omitempty"`
 }
 
-// Row is a row of results.parquet: one attempt. Its columns are flat, and a value that
-// is not known is null. See the section results.parquet of the package's documentation.
+// Row is a row of results.parquet: one attempt. Its columns are flat, and an unknown value
+// is null. See the section results.parquet of the package's documentation.
 type Row struct {
 	InstanceID string `parquet:"instance_id"`
 	Repo       string `parquet:"repo,optional"`
@@ -266,7 +266,7 @@ func (row *Row) setGrade(g *grades.Grade) {
 	row.Suspicious = known(g.Suspicious)
 }
 
-// known returns an empty list for nil, which would be null.
+// known returns an empty list for nil, because nil would be null.
 func known(list []string) []string {
 	if list == nil {
 		return []string{}

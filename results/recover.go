@@ -13,14 +13,14 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// reading is what is done with what is found in a run directory, as it is read.
+// reading has the functions to call with the parts of a run directory.
 type reading struct {
-	predictions func(swebench.About, error) error     // with preds.json, or why it cannot be read
-	journal     func(id string) (journal.Tail, error) // to find the end of an instance's; zero: there is no journal
-	unreadable  func(id string, err error)            // with an instance that cannot be read; nil: the directory is refused
+	predictions func(swebench.About, error) error     // called with preds.json, or the error of reading it
+	journal     func(id string) (journal.Tail, error) // finds the end of an instance's journal; zero: there is no journal
+	unreadable  func(id string, err error)            // called with an unreadable instance; nil: the directory is refused
 }
 
-// load reads the directory. restored counts the predictions that preds.json had lost.
+// load reads the directory. restored counts predictions that were missing in preds.json.
 func (rd *Reader) load(entries []os.DirEntry, how reading) (found []*recoveredInstance, restored int, err error) {
 	if err := rd.loadPredictions(entries, how.predictions); err != nil {
 		return nil, 0, err
@@ -43,14 +43,14 @@ func (rd *Reader) load(entries []os.DirEntry, how reading) (found []*recoveredIn
 	return found, restored, err
 }
 
-// entries are the directory's.
+// entries returns the directory's entries.
 func (rd *Reader) entries() ([]os.DirEntry, error) {
 	entries, err := os.ReadDir(rd.dir)
 	return entries, atomicfile.Fault("reading the output directory", err)
 }
 
-// recover reads the directory and puts in order what crashed runs left. It
-// reports whether the derived files need to be written again.
+// recover reads the directory and cleans up after crashed runs. It reports whether the
+// derived files need to be written again.
 func (s *Store) recover() (changed bool, err error) {
 	entries, err := s.entries()
 	if err != nil {
@@ -86,9 +86,9 @@ func (s *Store) recover() (changed bool, err error) {
 	return changed || restored > 0, nil
 }
 
-// fillIn derives the files of instances that have a journal and none of them: it was
-// written elsewhere, and shipped alone. Where one is there, it may tell more than the
-// journal does, which has not always held all.
+// fillIn derives the files of instances that have only a journal, copied alone from
+// elsewhere. An existing derived file stays, because it may have more than the journal: old
+// journals were not complete.
 func (s *Store) fillIn(found []*recoveredInstance, bare map[string]bool) {
 	var ids []string
 	for _, r := range found {
@@ -116,14 +116,14 @@ func (rd *Reader) tell(format string, args ...any) {
 	rd.recovered = append(rd.recovered, fmt.Sprintf(format, args...))
 }
 
-// recoveredInstance is what the end of an instance's journal says.
+// recoveredInstance is the state of an instance from the end of its journal.
 type recoveredInstance struct {
 	*instance
 	tail   journal.Tail
 	digest string // of the prediction that the journal holds
 }
 
-// derivedFiles are the names of an instance's files that follow from its journal.
+// derivedFiles returns the names of an instance's files that are derived from its journal.
 func derivedFiles(id string) []string {
 	return []string{id + ".patch", id + ".salvaged.patch", trajectoryFile(id)}
 }
@@ -148,14 +148,14 @@ func (rd *Reader) readInstance(id string, end func(id string) (journal.Tail, err
 	return r, nil
 }
 
-// journalEnd finds the last whole record of an instance's journal. What follows it may be a
-// record that is being written.
+// journalEnd finds the last whole record of an instance's journal. After it may be a record
+// that is being written.
 func (rd *Reader) journalEnd(id string) (journal.Tail, error) {
 	return journal.ReadTail(rd.path(id, journalFile))
 }
 
-// sweepInstance removes what a crashed run left in an instance's folder, and returns the names
-// that were in it.
+// sweepInstance removes a crashed run's leftovers from an instance's folder, and returns the
+// names that were in it.
 func (s *Store) sweepInstance(id string) ([]string, error) {
 	names, err := namesIn(s.path(id, ""))
 	if err != nil {
@@ -170,13 +170,13 @@ func (s *Store) sweepInstance(id string) ([]string, error) {
 	return names, err
 }
 
-// namesIn are the names in an instance's folder, or in a folder of it.
+// namesIn returns the names in an instance's folder, or in a folder of it.
 func namesIn(path string) ([]string, error) {
 	entries, err := os.ReadDir(path)
 	return entryNames(entries), atomicfile.Fault("reading an instance's folder", err)
 }
 
-// recoverJournal finds the last whole record and cuts off what follows it.
+// recoverJournal finds the last whole record and cuts off everything after it.
 func (s *Store) recoverJournal(id string) (journal.Tail, error) {
 	path := s.path(id, journalFile)
 	tail, err := s.journalEnd(id)
@@ -184,7 +184,7 @@ func (s *Store) recoverJournal(id string) (journal.Tail, error) {
 	case err != nil || tail.Torn == 0:
 		return tail, err
 	case tail.Last.Seq == 0:
-		// Batch wrote nothing in it, so cutting it would empty another program's file.
+		// Batch wrote nothing in it: cutting it would empty another program's file.
 		aside, err := s.files.MoveAside(path)
 		if err == nil {
 			s.tell("%s: the journal holds no whole record: moved to %s", id, filepath.Base(aside))
@@ -198,8 +198,8 @@ func (s *Store) recoverJournal(id string) (journal.Tail, error) {
 	return tail, nil
 }
 
-// readHistory fills in the attempts, from the last record alone where that
-// closes one, else from the record that opened the crashed attempt.
+// readHistory fills in the attempts, from the last record if it closes an attempt,
+// otherwise from the record that opened the crashed attempt.
 func (rd *Reader) readHistory(r *recoveredInstance) error {
 	switch last := r.tail.Last; last.Type {
 	case journal.TypeEnd:

@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// trajectoryOf writes the messages, and what they may refer to, as an attempt of one
-// step, and returns the messages of its trajectory.
+// trajectoryOf writes an attempt of one step, with the messages and the records that they
+// may refer to, and returns the messages of its trajectory.
 func trajectoryOf(t *testing.T, out journal.OutputData, reply journal.ReplyData, messages ...string) []json.RawMessage {
 	t.Helper()
 	dir := t.TempDir()

@@ -8,10 +8,9 @@ import (
 	"batch.example/batch/journal"
 )
 
-// Reset forgets the results of ids, so that they are not Finished any more:
-// their predictions are gone from preds.json when it returns. Journals and
-// what the attempts cost are kept. Ids that have no result are passed over, or with
-// unfinished are not resumed any more, but start from the beginning.
+// Reset forgets the results of ids, so that they are no longer Finished: when it returns,
+// preds.json does not have their predictions. Journals and costs are kept. Ids without a
+// result are skipped; with unfinished, they are not resumed but start from the beginning.
 func (s *Store) Reset(ids []string, unfinished bool) error {
 	if err := s.check("resetting instances"); err != nil {
 		return err
@@ -48,7 +47,7 @@ func (s *Store) resetInstance(in *instance, unfinished bool) error {
 		return err
 	}
 	if opened {
-		defer a.Close() //nolint:errcheck // finish has synced all there is
+		defer a.Close() //nolint:errcheck // finish has synced everything
 	}
 	data, err := python.Compact(resetData{Earlier: past})
 	if err != nil {
@@ -63,9 +62,8 @@ func (s *Store) resetInstance(in *instance, unfinished bool) error {
 	return nil
 }
 
-// dropPredictions removes entries from preds.json, durably. That an entry is
-// gone before its instance is run again is what lets Open know an entry that
-// differs from the journal as somebody else's work.
+// dropPredictions removes entries from preds.json, durably, before their instances run
+// again. So Open knows that another program wrote any entry that differs from the journal.
 func (s *Store) dropPredictions(ids ...string) error {
 	s.mu.Lock()
 	dropped := false

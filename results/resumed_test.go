@@ -39,8 +39,8 @@ func resume(t *testing.T, s *results.Store, id string) (*results.Attempt, *journ
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// Every dollar of an attempt counts once, whatever its results record and however
-// often it is replaced, resumed and opened again.
+// Every dollar of an attempt counts once, whatever its results record, and however often it
+// is replaced, resumed and opened again.
 func TestTheCostOfAResumedAttemptCountsOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -87,8 +87,8 @@ func TestTheCostOfAResumedAttemptCountsOnce(t *testing.T) {
 	spent("opened again after a crash", 1.75)
 }
 
-// A request under way when the process ended may have been paid for, however
-// the journal ends.
+// A request that was running when the process ended may have been paid for, however the
+// journal ends.
 func TestACallUnderWayCountsWithItsReservation(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -226,8 +226,7 @@ func TestAnAttemptWithOtherSettingsIsNotResumed(t *testing.T) {
 	}
 }
 
-// A format error after the last request happens again when the attempt is
-// resumed, as often as that happens.
+// A format error after the last request happens again at each resume.
 func TestFormatErrorsCountOnceOverCrashes(t *testing.T) {
 	dir := t.TempDir()
 	wrong := []any{journal.TypeInterrupt, journal.InterruptData{Step: 1, Name: "FormatError"}, journal.TypeMessages, says("form!")}
@@ -344,8 +343,8 @@ func TestAHistoryOfADamagedAttemptIsRefused(t *testing.T) {
 	}
 }
 
-// The record that began an attempt has its settings: without it nothing
-// could be resumed, and a run must not take the attempt for a new one.
+// An attempt's first record has its settings: without it nothing could be resumed, and a
+// run must not begin a new attempt instead.
 func TestADirectoryWhoseAttemptCannotBeReadIsNotOpened(t *testing.T) {
 	for name, ended := range map[string]bool{"ended by a fault": true, "broken off": false} {
 		t.Run(name, func(t *testing.T) {
@@ -379,7 +378,7 @@ func TestAResetAttemptIsNotResumed(t *testing.T) {
 		tell(t, a, twoSteps...)
 		closeStore(t, s)
 		s = open(t, dir)
-		if err := s.Reset([]string{"a", "nobody"}, unfinished); err != nil {
+		if err := s.Reset([]string{"a", "absent"}, unfinished); err != nil {
 			t.Fatal(err)
 		}
 		for _, when := range []string{"at once", "opened again"} {

@@ -16,12 +16,12 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// Seed makes a copy of the last attempt at an instance in the run directory from the first
-// attempt in dir, which is made if it is missing, under the given settings. [Store.Resume]
-// resumes the copy, whose outcome is forgotten: the attempt is a session whose first turn
-// has the words task, and ended as the attempt did. That was the attempt of a batch run; one
-// that was a session is copied with its turns. The directory from is only read. Nothing is
-// done if dir has a journal of the instance, and nothing is half done after a crash.
+// Seed copies the last attempt at an instance in the run directory from, under the given
+// settings. The copy becomes the first attempt in dir, which is made if it is missing, and
+// forgets the outcome, so that [Store.Resume] resumes it. The copy is a session. The attempt
+// of a batch run becomes its first turn, with the words task; an attempt that was a session
+// keeps its turns. The directory from is only read. Seed does nothing if dir has a journal
+// of the instance, and leaves nothing half done after a crash.
 func Seed(dir, id string, under manifest.Settings, from, task string) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -86,7 +86,7 @@ func seed(dir, id string, under manifest.Settings, from, task string) error {
 type copier struct {
 	w       *journal.Writer
 	attempt int
-	wrap    bool     // the attempt is that of a batch run: its end becomes that of a turn
+	wrap    bool     // a batch run made the attempt: its end becomes the end of a turn
 	end     *endData // nil while the attempt runs
 }
 

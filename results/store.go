@@ -34,26 +34,26 @@ const (
 // Options are the settings of a [Store]; the zero value works.
 type Options struct {
 	Log   *slog.Logger // nil discards
-	Owner string       // who holds the lock, for the next run's message: its first line; empty: DefaultOwner
+	Owner string       // text of the lock; the next run's message shows its first line; empty: DefaultOwner
 
-	// FlushEvery is the least time between two writings of the derived files
-	// (preds.json, exit_statuses.yaml); 0 means one second. A crash loses
-	// nothing by it: Open completes them from the journals.
+	// FlushEvery is the least time between two writings of the derived files (preds.json,
+	// exit_statuses.yaml); 0 means one second. A crash loses nothing: Open completes them
+	// from the journals.
 	FlushEvery time.Duration
 
-	// Mask hides secrets in what is written for people: see the package's
-	// documentation. Nil hides nothing.
+	// Mask hides secrets in files for people: see the package's documentation. Nil hides
+	// nothing.
 	Mask *mask.Masker
 
 	Durability journal.Durability // of the journals of running attempts; empty: Power
 
-	// Inject, when not nil, is asked before every write, fsync and rename of
-	// the store whether that is to fail. It is for tests.
+	// Inject, if not nil, decides before every write, fsync and rename of the store whether
+	// it fails. It is for tests.
 	Inject *inject.Plan
 }
 
-// Store is a run directory that this process owns. Its methods are safe for
-// concurrent use, those that name an instance also for the same instance.
+// Store is a run directory that this process owns. Its methods are safe for concurrent use,
+// also for the same instance.
 type Store struct {
 	*Reader
 	lock   *flock.Flock
@@ -64,10 +64,9 @@ type Store struct {
 	closed bool // guarded by mu
 }
 
-// Open makes dir a run directory, or takes it up again, and locks it. When
-// another process (or another Store) owns it, the error wraps a [*LockedError].
-// Whatever crashed runs left is put in order first, and reported by
-// [Reader.Recovered]. The caller must Close the store.
+// Open opens the run directory dir, or makes one, and locks it. If another process (or
+// another Store) owns it, the error wraps a [*LockedError]. Open first cleans up after
+// crashed runs; [Reader.Recovered] reports that. The caller must Close the store.
 func Open(dir string, o Options) (*Store, error) {
 	dir = filepath.Clean(dir)
 	if err := MakeDir(dir); err != nil {
@@ -94,10 +93,10 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// MakeDir creates dir, a run directory or another one that -o names, if it is not there.
+// MakeDir creates dir, a run directory or another one that -o names, if it does not exist.
 func MakeDir(dir string) error { return dirFault(os.MkdirAll(dir, 0o755)) }
 
-// dirFault is what a person reads of a directory that cannot be made.
+// dirFault returns the error for a person if a directory cannot be made.
 func dirFault(err error) error {
 	if errors.Is(err, syscall.ENOTDIR) {
 		return fault.New(fault.Usage, "creating the output directory", err).
@@ -113,7 +112,7 @@ func (s *Store) addSpent(dollars, held float64) {
 	s.held += held
 }
 
-// instance returns the state of id, making it when it is new.
+// instance returns the state of id, and makes a new one if necessary.
 func (s *Store) instance(id string) (*instance, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (s *Store) instance(id string) (*instance, error) {
 	return in, nil
 }
 
-// check refuses what would write into a directory that was given up.
+// check refuses to write into a directory that was given up.
 func (s *Store) check(op string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,9 +144,9 @@ func closedFault(op string) error {
 	return fault.Newf(fault.Bug, "%s: the store is closed", op)
 }
 
-// Close ends open attempts, writes the trajectories of those that broke off, the
-// derived files and results.parquet, and gives the directory up. A second Close does nothing; every other method that
-// writes is a Bug fault from then on.
+// Close ends open attempts, writes the trajectories of attempts that broke off, the derived files and
+// results.parquet, and gives the directory up. A second Close does nothing; every other method that
+// writes then returns a Bug fault.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -178,8 +177,8 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// WritePredictions writes preds.json and exit_statuses.yaml now, rather than
-// within [Options.FlushEvery].
+// WritePredictions writes preds.json and exit_statuses.yaml now, without waiting for
+// [Options.FlushEvery].
 func (s *Store) WritePredictions(context.Context) error { return s.writer.flushNow() }
 
 // WriteManifest replaces the manifest; it is durable on return. The format

@@ -22,12 +22,12 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// TrajectoryFormat is the format tag that existing tools look for.
+// TrajectoryFormat is the format tag that other tools look for.
 const TrajectoryFormat = "mini-swe-agent-1.1"
 
-// Trajectory is the content of <id>/<id>.traj.json. Members stand in the
-// order of mini-swe-agent; Info holds its keys (model_stats, config, mini_version,
-// exit_status, submission, traceback, exception_str) and batch's own beside them.
+// Trajectory is the content of <id>/<id>.traj.json. Members are in mini-swe-agent's order;
+// Info has its keys (model_stats, config, mini_version, exit_status, submission, traceback,
+// exception_str) and batch's own.
 type Trajectory struct {
 	Info       Info              `json:"info"`
 	Messages   []json.RawMessage `json:"messages"`
@@ -39,29 +39,29 @@ type Trajectory struct {
 type Info struct {
 	ModelStats     ModelStats          `json:"model_stats"`
 	Config         map[string]any      `json:"config"`
-	MiniVersion    string              `json:"mini_version"` // mini-swe-agent's version whose format this is
+	MiniVersion    string              `json:"mini_version"` // the version of mini-swe-agent that defines the format
 	BatchVersion   string              `json:"batch_version"`
 	ExitStatus     vocab.Status        `json:"exit_status"`
 	Submission     string              `json:"submission"`
 	Exception      string              `json:"exception_str,omitempty"`
 	Traceback      string              `json:"traceback,omitempty"`
-	Salvage        string              `json:"salvaged_patch,omitempty"`  // working tree's diff of a run that did not submit
+	Salvage        string              `json:"salvaged_patch,omitempty"`  // working tree's diff, if the agent did not submit
 	PredictionNote string              `json:"prediction_note,omitempty"` // why the prediction's text is not the submission's bytes
 	ImageCommit    *journal.CommitData `json:"image_commit,omitempty"`    // where the image is not at the row's base_commit
 	Record         *Record             `json:"batch,omitempty"`
 
-	// Rewrites are the changes of what was sent to the model, in order; none if it was sent
-	// the messages as they are.
+	// Rewrites has the changes of the conversation that the model was sent, in order; none
+	// if it was sent the messages unchanged.
 	Rewrites []Rewrite `json:"rewrites,omitempty"`
 }
 
-// Rewrite is a change of what is sent to the model, which the messages of a trajectory do
-// not show. What was sent with the request of a step follows from them: take the messages
-// before the step's reply one by one, without those of role exit, and apply, before the
-// message with index At, the Edits of each Rewrite to what was taken so far. The indices of
-// an edit count in that list.
+// Rewrite is a change of the conversation that the model is sent. The messages of a
+// trajectory do not show it. To find the messages of a step's request, take the messages
+// before the step's reply one by one, without the role exit. Before the message with index
+// At, apply the Edits of each Rewrite to the list so far. The indexes of an edit refer to
+// this list.
 type Rewrite struct {
-	At       int            `json:"at"` // messages that there were
+	At       int            `json:"at"` // number of messages at the time
 	Step     int            `json:"step"`
 	Policy   string         `json:"policy"`
 	Refused  bool           `json:"refused,omitempty"` // the provider had found the conversation too long
@@ -80,7 +80,7 @@ type SummaryCall struct {
 	Seconds float64     `json:"seconds"`
 }
 
-// rewritesOf are those that the journal has.
+// rewritesOf returns the journal's rewrites.
 func rewritesOf(h *journal.History) (list []Rewrite) {
 	for _, w := range h.Rewrites {
 		r := Rewrite{At: w.At, Step: w.Step, Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Edits: w.Edits}
@@ -95,25 +95,26 @@ func rewritesOf(h *journal.History) (list []Rewrite) {
 	return list
 }
 
-// ModelStats is what mini-swe-agent counts.
+// ModelStats has mini-swe-agent's counts.
 type ModelStats struct {
 	Cost  float64 `json:"instance_cost"`
 	Calls int     `json:"api_calls"`
 }
 
-// TrajectoryPath is the file of an instance's last trajectory in the run directory dir.
+// TrajectoryPath returns the path of an instance's last trajectory in the run directory
+// dir.
 func TrajectoryPath(dir, id string) string { return filepath.Join(dir, id, trajectoryFile(id)) }
 
-// JournalPath is the file of an instance's journal in the run directory dir.
+// JournalPath returns the path of an instance's journal in the run directory dir.
 func JournalPath(dir, id string) string { return filepath.Join(dir, id, journalFile) }
 
 func trajectoryFile(id string) string { return id + ".traj.json" }
 
 func (rd *Reader) trajectoryPath(id string) string { return TrajectoryPath(rd.dir, id) }
 
-// writeTrajectory replaces the trajectory at path: its head is r's, its messages
-// are those in the journal, one after the other, so that no more than one output is
-// held in memory. The caller syncs the directory.
+// writeTrajectory replaces the trajectory at path, with the head from r and the messages
+// from the journal, one after the other, so that at most one output is in memory. The
+// caller syncs the directory.
 func (s *Store) writeTrajectory(path string, h *journal.History, r *Result) (err error) {
 	return s.files.WriteUnsynced(path, 0o644, func(w io.Writer) error { return writeTrajectory(w, s.mask, h, r) })
 }
@@ -142,7 +143,7 @@ func (t trajectoryReader) messages() []json.RawMessage {
 	return slices.Concat(t.history.Messages, t.history.Later)
 }
 
-// trajectory is the whole trajectory, as a file of it is read.
+// trajectory returns the whole trajectory, as if read from its file.
 func (t trajectoryReader) trajectory(r *Result) (*Trajectory, error) {
 	read := &Trajectory{Format: TrajectoryFormat, InstanceID: r.Record.InstanceID}
 	head, err := python.Compact(headOf(t.history, r))
@@ -200,7 +201,7 @@ func (t *trajectoryWriter) write(r *Result) error {
 	return nil
 }
 
-// text writes what is JSON already; the buffer keeps an error.
+// text writes JSON text; the buffer keeps an error.
 func (t *trajectoryWriter) text(s string) { _, _ = t.w.WriteString(s) }
 
 func (t *trajectoryWriter) value(v any, indent string) error {
@@ -221,7 +222,7 @@ func (t *trajectoryWriter) json(text []byte, indent string) error {
 	return err
 }
 
-// message writes a message with what it refers to in its place.
+// message writes a message, with its references replaced by the data.
 func (t *trajectoryWriter) message(m json.RawMessage) error {
 	m, out, err := t.resolve(m)
 	switch {
@@ -233,16 +234,16 @@ func (t *trajectoryWriter) message(m json.RawMessage) error {
 	return t.withOutput(m, out)
 }
 
-// output is what a message's raw_output refers to, with its secrets hidden.
+// output is the output that a message's raw_output refers to, with its secrets hidden.
 type output struct {
 	at    span // of the reference
 	text  []byte
-	total int64 // bytes that there were
+	total int64 // bytes of the whole output
 	cut   bool  // text has fewer
 }
 
-// resolve puts the provider's answer into the place where the message names it, hides
-// secrets, and reads the output that the message refers to; nil: it refers to none.
+// resolve replaces the message's reference to the provider's answer, hides secrets, and
+// reads the output that the message refers to; nil: it refers to none.
 func (t trajectoryReader) resolve(m json.RawMessage) (json.RawMessage, *output, error) {
 	m, err := t.withResponse(m)
 	if err != nil {
@@ -251,8 +252,8 @@ func (t trajectoryReader) resolve(m json.RawMessage) (json.RawMessage, *output, 
 	var ref journal.OutputRef
 	at, found := refMember(m, "extra", "raw_output")
 	found = found && isRef(m[at.from:at.to], &ref)
-	// The reference has nothing to hide, and stays where it can be found again; what
-	// is put in its place later must not be hidden in its turn.
+	// The reference to the output has no secrets and stays, so that it can be replaced
+	// later; the replacement must not be masked again.
 	m = t.mask.JSON(m)
 	if !found {
 		return m, nil, nil
@@ -262,8 +263,8 @@ func (t trajectoryReader) resolve(m json.RawMessage) (json.RawMessage, *output, 
 	return m, &output{at, t.mask.Bytes(text), total, total > int64(len(text))}, err
 }
 
-// members are those of the message's extra that have the output: a JSON text, and the base64
-// of bytes that are not UTF-8.
+// members returns the members of the message's extra with the output: a JSON text, and the
+// base64 of bytes that are not UTF-8.
 func (o *output) members(text, encoded string) string {
 	if !utf8.Valid(o.text) {
 		text += `,"raw_output_base64":"` + encoded + `"`
@@ -284,7 +285,7 @@ func (o *output) in(m json.RawMessage) (json.RawMessage, error) {
 	return slices.Concat(m[:o.at.from], []byte(place), m[o.at.to:]), nil
 }
 
-// withResponse puts the provider's answer into the place where the message names it.
+// withResponse replaces the message's reference to the provider's answer.
 func (t trajectoryReader) withResponse(m json.RawMessage) (json.RawMessage, error) {
 	var ref struct {
 		Step int `json:"step"`
@@ -303,10 +304,9 @@ func (t trajectoryReader) withResponse(m json.RawMessage) (json.RawMessage, erro
 // span is a place in a JSON text, in bytes.
 type span struct{ from, to int }
 
-// withOutput writes m, in which no secret is left, with an output, which may be
-// large, at its place.
+// withOutput writes m, which has no secrets left, with its output, which may be large.
 func (t *trajectoryWriter) withOutput(m []byte, out *output) error {
-	text, encoded := rand.Text(), rand.Text() // stand for what is written by itself
+	text, encoded := rand.Text(), rand.Text() // placeholders for texts that are written separately
 	place := out.members(`"`+text+`"`, encoded)
 	rest, err := python.Indent(slices.Concat(m[:out.at.from], []byte(place), m[out.at.to:]), "    ")
 	if err != nil {
@@ -326,8 +326,8 @@ func (t *trajectoryWriter) withOutput(m []byte, out *output) error {
 	return err
 }
 
-// inString writes text as it stands between the quotes of a JSON string, bytes
-// that are not UTF-8 as U+FFFD.
+// inString writes text as the content of a JSON string, with bytes that are not UTF-8 as
+// U+FFFD.
 func (t *trajectoryWriter) inString(text []byte) {
 	const most = 16 << 10
 	for len(text) > 0 {
@@ -343,16 +343,16 @@ func (t *trajectoryWriter) inString(text []byte) {
 	}
 }
 
-// refMember finds the member of an object's member that may be a reference.
+// refMember finds the member inner of an object's member outer, which may be a reference.
 func refMember(object []byte, outer, inner string) (span, bool) {
-	if !bytes.Contains(object, []byte(`"`+inner+`":{"step":`)) { // nearly always, and soon known
+	if !bytes.Contains(object, []byte(`"`+inner+`":{"step":`)) { // the usual case, tested fast
 		return span{}, false
 	}
 	member := gjson.GetBytes(object, outer+"."+inner)
 	return span{member.Index, member.Index + len(member.Raw)}, member.Index > 0
 }
 
-// isRef reads an object that has exactly ref's members.
+// isRef decodes an object into ref, and reports whether it has exactly ref's members.
 func isRef(value []byte, ref any) bool {
 	if value[0] != '{' {
 		return false

@@ -153,8 +153,8 @@ func (a *attempt) atif() atifTrajectory {
 	return t
 }
 
-// finalMetrics are those of the attempt's record, which has all calls, else the sums of the
-// steps where all are known.
+// finalMetrics returns the metrics of the attempt's record, which counts all calls. Without
+// a record, it sums up the steps, if all their values are known.
 func (a *attempt) finalMetrics() atifFinal {
 	if r := a.view.Record; r != nil && r.Attempt > 0 {
 		return atifFinal{Prompt: &r.Usage.Input, Completion: &r.Usage.Output, Cached: &r.Usage.Cached, Cost: &r.Cost}
@@ -176,11 +176,11 @@ type atifWriter struct {
 	view  *trajectory.View
 	steps []atifStep
 	next  int              // of view.Steps
-	now   *trajectory.Step // whose reply came last
+	now   *trajectory.Step // the step with the last reply
 }
 
-// message adds what a message with an index says: a reply, what a reply's calls led to, or
-// what somebody else wrote.
+// message adds the message with an index: a reply, the result of a reply's call, or another
+// author's text.
 func (w *atifWriter) message(index int, at string, chats []trajectory.Chat) {
 	if w.next < len(w.view.Steps) && w.view.Steps[w.next].Reply == index {
 		w.now = &w.view.Steps[w.next]
@@ -207,8 +207,8 @@ func (w *atifWriter) add(s atifStep) {
 	w.steps = append(w.steps, s)
 }
 
-// reply adds a reply of the model. One that was refused is not a message of the conversation:
-// its calls, which nobody made, are in its text.
+// reply adds a reply of the model. A refused reply is not a message of the conversation; its
+// calls were not executed, and are only in its text.
 func (w *atifWriter) reply(chats []trajectory.Chat, at string) {
 	s, one := w.now, 1
 	step := atifStep{Time: at, Source: "agent", Message: s.Thought, Reasoning: s.Reasoning, ModelCalls: &one}
@@ -232,7 +232,7 @@ func (w *atifWriter) reply(chats []trajectory.Chat, at string) {
 	w.add(step)
 }
 
-// callsOf are the calls of a reply. Commands in its text are calls of the shell.
+// callsOf returns the calls of a reply. Commands in its text are calls of the shell.
 func callsOf(s *trajectory.Step, calls []trajectory.ToolCall) (list []atifCall) {
 	for _, c := range calls {
 		list = append(list, atifCall{c.ID, c.Name, object(c.Arguments)})
@@ -247,7 +247,7 @@ func callsOf(s *trajectory.Step, calls []trajectory.ToolCall) (list []atifCall) 
 	return list
 }
 
-// object is arguments as an object, which ATIF asks for.
+// object returns arguments as an object, as ATIF requires.
 func object(arguments string) json.RawMessage {
 	arguments = text(arguments)
 	if trimmed := strings.TrimSpace(arguments); strings.HasPrefix(trimmed, "{") && json.Valid([]byte(trimmed)) {
@@ -256,13 +256,14 @@ func object(arguments string) json.RawMessage {
 	return encode(map[string]string{"arguments": arguments})
 }
 
-// encode is the JSON of texts, which always have one.
+// encode returns the JSON of texts.
 func encode(v map[string]string) json.RawMessage {
 	data, _ := json.Marshal(v) //nolint:errchkjson // texts
 	return data
 }
 
-// observe adds a message to the last reply's observation, if it answers a call of it.
+// observe adds a message to the last reply's observation, if it answers one of the reply's
+// calls.
 func (w *atifWriter) observe(index int, c trajectory.Chat) bool {
 	if w.now == nil || w.now.Refused || len(w.steps) == 0 {
 		return false
@@ -293,7 +294,7 @@ func (w *atifWriter) observe(index int, c trajectory.Chat) bool {
 	return true
 }
 
-// lastReply is the index of the last step of the agent.
+// lastReply returns the index of the last step of the agent.
 func (w *atifWriter) lastReply() int {
 	i := len(w.steps) - 1
 	for w.steps[i].Source != "agent" {
@@ -313,7 +314,7 @@ func resultOf(a trajectory.Action) *atifResultExtra {
 	return &e
 }
 
-// timeOf is when a message was written; empty where that is not known.
+// timeOf returns the time at which a message was written; empty if unknown.
 func timeOf(message json.RawMessage) string {
 	at := gjson.GetBytes(message, "extra.timestamp").Float()
 	if at <= 0 || at > math.MaxUint32 { // no time of a run

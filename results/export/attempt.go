@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// attempt is what an output writes.
+// attempt has the data that an output writes.
 type attempt struct {
 	about     About
 	view      *trajectory.View
@@ -22,8 +22,8 @@ type attempt struct {
 	reasoning bool // is exported
 }
 
-// About says which attempt it is, and how it ended. It is the member "metadata" of a chat
-// line and "extra" of an ATIF file. All members are always there; null: not known.
+// About identifies an attempt and says how it ended. It is the member "metadata" of a chat
+// line and "extra" of an ATIF file. All members are always present; null: unknown.
 type About struct {
 	Instance    string    `json:"instance_id"`
 	Repo        *string   `json:"repo"`
@@ -41,14 +41,14 @@ type About struct {
 	Steps       int       `json:"steps"`
 	Cost        *float64  `json:"cost"` // US dollars
 	Refused     int       `json:"refused_replies"`
-	Rewrites    []Rewrite `json:"rewrites"` // of what the model was sent
+	Rewrites    []Rewrite `json:"rewrites"` // of the messages that the model was sent
 	Patch       *string   `json:"patch"`    // null: there is none, or it is not text
 	PatchBase64 *string   `json:"patch_base64"`
 	Salvaged    bool      `json:"salvaged"` // the patch was not submitted: it is the working tree's diff
 }
 
-// Rewrite says that, from a step on, the model was sent something shorter in place of some of
-// the messages.
+// Rewrite says that, from a step on, the model was sent shorter messages in place of some of
+// the original ones.
 type Rewrite struct {
 	Step     int    `json:"step"`
 	Policy   string `json:"policy"`
@@ -61,7 +61,7 @@ type Rewrite struct {
 func (o Options) load(run Run, r results.Record) (*attempt, error) {
 	source := trajectory.Source{Dir: run.Snapshot.Dir, Instance: r.InstanceID, Attempt: r.Attempt}
 	if _, err := os.Stat(results.JournalPath(source.Dir, source.Instance)); r.Attempt == 0 && errors.Is(err, fs.ErrNotExist) {
-		source.Attempt = -1 // batch's own too, where its journals were left out
+		source.Attempt = -1 // also batch's own, if its journals were left out
 	}
 	v, err := source.Read(o.Mask)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(v.Steps) == 0 {
@@ -136,7 +136,7 @@ func (a *About) setPatch(patch []byte) {
 	}
 }
 
-// known is nil for an empty text.
+// known returns nil for an empty text.
 func known(text string) *string {
 	if text == "" {
 		return nil

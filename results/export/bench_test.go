@@ -13,7 +13,7 @@ import (
 )
 
 // A run of many instances, each of 250 steps with outputs of 10 kB, is written in the
-// memory of one attempt: most is the largest heap that was seen.
+// memory of one attempt. most is the largest heap.
 func BenchmarkWrite(b *testing.B) {
 	for _, instances := range []int{4, 40} {
 		b.Run(fmt.Sprintf("instances=%d", instances), func(b *testing.B) {

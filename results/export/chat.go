@@ -19,7 +19,7 @@ type line struct {
 	Metadata About     `json:"metadata"`
 }
 
-// message is one in the form of chat completions.
+// message is a message in the form of chat completions.
 type message struct {
 	Role       string `json:"role"`
 	Content    string `json:"content"`
@@ -58,11 +58,11 @@ func Chat(file string) Output {
 	}
 }
 
-// unheard reports whether all replies were refused, so that none is in the conversation.
+// unheard reports whether all replies were refused, so that the conversation has none.
 func (a *attempt) unheard() bool { return a.about.Refused == a.about.Steps }
 
-// line is the attempt's conversation up to the last reply in it: what came behind that was
-// never answered.
+// line returns the attempt's conversation up to its last reply: later messages were never
+// answered.
 func (a *attempt) line() line {
 	l := line{Messages: []message{}, LossMask: []int{}, Tools: a.tools, Metadata: a.about}
 	names := map[string]string{} // tool by call
@@ -87,8 +87,8 @@ func (a *attempt) line() line {
 	return l
 }
 
-// messageOf notes the names of the tools that are called, by call. What has another role than
-// trainers know, or answers a call that was not made, is a user's message.
+// messageOf converts a message, and notes the names of called tools by call. A message with a
+// role that trainers do not know, or an answer without a call, becomes a user's message.
 func messageOf(c trajectory.Chat, names map[string]string) message {
 	m := message{Role: c.Role, Content: c.Text, Reasoning: c.Reasoning}
 	name, called := names[c.CallID]

@@ -1,38 +1,39 @@
 // Package export writes the attempts of run directories as training data and as a table of
 // steps. Readers may rely on these formats.
 //
-// In all of them, an instance has its attempt that counts. Attempts without a result are left
-// out, and infrastructure failures too; so are those without a reply of a model. Secrets are
-// hidden, except in patches, which are exact. Files and folders appear complete or not at all.
+// All of them have, for each instance, the attempt that counts. Attempts without a result are
+// left out, and so are infrastructure failures and attempts without a reply of a model.
+// Secrets are hidden, except in patches, which are exact. Files and folders appear complete or
+// not at all.
 //
 // # Chat JSON Lines
 //
-// One line for each attempt, except those all of whose replies were refused:
+// One line for each attempt, unless all its replies were refused:
 //
 //	messages   [{role, content, reasoning_content, tool_calls, tool_call_id,
 //	           name, weight}]
 //	tools      [{type, function: {name, description, parameters}}], absent if
 //	           the model wrote its commands in its text
-//	loss_mask  [0 or 1]: for each message, whether it is to be learned
+//	loss_mask  [0 or 1]: for each message, whether to learn it
 //	metadata   which attempt it is, and how it ended: see below
 //
-// The messages are those of OpenAI's chat completions, whichever API the model has: role is
+// The messages have the form of OpenAI's chat completions, for any API of the model: role is
 // system, user, assistant or tool; content is always a text; the arguments of a call are JSON
-// in a text. They are the conversation that the model had, as it was sent:
+// in a text. They are the conversation as the model was sent it:
 //
-//   - A reply that was refused (it had no valid command) is not in the conversation, since the
-//     model was not sent it again. What the model was sent in its place, the error, is.
-//   - Where parts of the conversation were replaced by something shorter (compaction), the
+//   - A refused reply (it had no valid command) is not in the conversation, because the model
+//     was not sent it again. The error that the model was sent in its place is.
+//   - If parts of the conversation were replaced by something shorter (compaction), the
 //     messages are the original ones, and metadata.rewrites says from which step on the model
 //     was sent others, and how many were replaced.
-//   - The last message is the model's last reply. What came behind it was never answered.
+//   - The last message is the model's last reply. Later messages were never answered.
 //
-// weight is OpenAI's member for fine-tuning. It is in the messages of role assistant, the only
-// ones that may have it, and is 1: the model wrote them. The other messages are not to be
-// learned, and are 0 in loss_mask. reasoning_content is the readable reasoning that a provider
-// keeps apart from the reply; hidden or signed reasoning is never exported.
+// weight is OpenAI's member for fine-tuning. Only messages of role assistant may have it; it
+// is 1, because the model wrote them. All other messages should not be learned, and are 0 in
+// loss_mask. reasoning_content is the readable reasoning that a provider keeps apart from the
+// reply; hidden or signed reasoning is never exported.
 //
-// All members of metadata are always there; null: not known.
+// All members of metadata are always present; null: unknown.
 //
 //	instance_id, repo, license, attempt, model, model_id, exit_status, outcome,
 //	resolved, steps, cost, salvaged
@@ -49,19 +50,19 @@
 // # ATIF
 //
 // One file for each attempt, in version 1.7 of Harbor's Agent Trajectory Interchange Format.
-// A message of the conversation is a step, of source system, user or agent; an output is in
-// the observation of the step whose call it answers. Commands in a reply's text are calls of
-// the function bash. A reply that was refused is a step of the agent too, without calls,
-// and extra.refused is true. extra of the file is as metadata above; extra of an agent's step has
-// seconds and waited, of the model's call, and rewrites; that of a result has the command's
-// exit_code and seconds. Metrics are what the provider counted: prompt_tokens includes cached
-// ones. final_metrics has all calls, those for summaries too.
+// A message of the conversation is a step with the source system, user or agent; an output is in
+// the observation of the step that made the call. Commands in a reply's text are calls of the
+// function bash. A refused reply is also a step of the agent, without calls and with
+// extra.refused true. extra of the file is as metadata above. extra of an agent's step has
+// seconds and waited, of the model's call, and rewrites. extra of a result has the command's
+// exit_code and seconds. Metrics are the provider's counts: prompt_tokens includes cached ones.
+// final_metrics counts all calls, including calls for summaries.
 //
 // # Steps
 //
-// Parquet, with one row for each call of a model that was answered, by run, instance and step.
-// A value that is not known is null. The lists have an element for each action of the step, in
-// order; their elements can be null too.
+// Parquet, with one row for each answered call of a model, sorted by run, instance and step.
+// An unknown value is null. The lists have an element for each action of the step, in order;
+// their elements can also be null.
 //
 //	run                 name of the run directory, in a sweep SWEEP/CELL
 //	instance_id, repo, license, attempt, model
@@ -69,14 +70,14 @@
 //	last                it is the attempt's last step
 //	asked               when the call was made: timestamp with microseconds, UTC
 //	thought             the model's text, without its commands
-//	reasoning           that the provider keeps apart
+//	reasoning           text that the provider keeps apart
 //	refused             the reply had no valid command
-//	rewrites            changes of what the model was sent, just before the call
+//	rewrites            changes of the conversation, just before the call
 //	tools, commands     lists: bash or the tool's name; the command, or the
 //	                    tool's arguments
 //	exit_codes, output_bytes, command_seconds
-//	                    lists: of the commands; of one that submitted,
-//	                    output_bytes is null
+//	                    lists: of the commands; output_bytes is null for a
+//	                    command that submitted
 //	seconds, waited     of the call; waited is the part for rate limits and
 //	                    retries
 //	cost                US dollars

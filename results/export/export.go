@@ -16,7 +16,7 @@ type Options struct {
 	MaxSteps  int          // only attempts with at most so many model calls; 0: any number
 	Reasoning bool         // also the reasoning that providers keep apart
 	Mask      *mask.Masker // hides secrets in everything but patches
-	Tools     []Tool       // that batch offers to models
+	Tools     []Tool       // tools that batch offers to models
 }
 
 // Reason says why an attempt is left out.
@@ -44,12 +44,13 @@ type Summary struct {
 	Attempts int
 	Steps    int
 	Left     map[Reason]int
-	Unheard  int      // attempts all of whose replies were refused: they have no line in chat JSON Lines
-	Exposed  []string // instances whose patch, which is exact, has a secret; sorted
+	Unheard  int      // attempts with only refused replies: they have no line in chat JSON Lines
+	Exposed  []string // instances with a secret in their patch, which is exact; sorted
 }
 
-// Output is a file or a folder to write. It calls fill with a function that adds an attempt,
-// and puts what was written into its place if fill returns nil; else it leaves no trace.
+// Output is a file or a folder to write. It calls fill with a function that adds an attempt.
+// If fill returns nil, it puts the file or folder into its place; otherwise it leaves no
+// trace.
 type Output func(fill func(add func(*attempt) error) error) error
 
 // Write writes the attempt that counts of each instance of the runs into all outputs, run by
@@ -79,7 +80,7 @@ func fillAll(outputs []Output, open []func(*attempt) error, fill func(add func(*
 	})
 }
 
-// each adds the attempts that are to be exported, and counts the others.
+// each adds the attempts to export, and counts the others.
 func (s *Summary) each(runs []Run, o Options, add func(*attempt) error) error {
 	for _, run := range runs {
 		last := results.Latest(run.Snapshot.Records)
@@ -112,7 +113,8 @@ func (s *Summary) each(runs []Run, o Options, add func(*attempt) error) error {
 	return nil
 }
 
-// leavesOut returns why an attempt is not exported, by its record; empty if it is.
+// leavesOut returns the reason in an attempt's record not to export it; empty if there is
+// none.
 func (o Options) leavesOut(r results.Record) Reason {
 	switch {
 	case r.Status == vocab.StatusRunning:
@@ -134,7 +136,7 @@ func (o Options) leavesOut(r results.Record) Reason {
 // read reads an attempt, or returns why it is not exported.
 func (o Options) read(run Run, r results.Record) (*attempt, Reason, error) {
 	if vocab.CheckID(r.InstanceID) != nil {
-		return nil, NoTrajectory, nil // another tool's, and no name of a folder
+		return nil, NoTrajectory, nil // another tool's, with an id that cannot name a folder
 	}
 	a, err := o.load(run, r)
 	switch kind := fault.KindOf(err); {

@@ -55,7 +55,7 @@ func tools() (list []export.Tool) {
 	return list
 }
 
-// exported is what Write made.
+// exported has the files that Write made.
 type exported struct {
 	summary export.Summary
 	chat    []byte
@@ -63,7 +63,7 @@ type exported struct {
 	steps   []step
 }
 
-// step is a row of the file of steps, as its specification has it.
+// step is a row of the file of steps, by its specification.
 type step struct {
 	Run            string     `parquet:"run" json:"run"`
 	InstanceID     string     `parquet:"instance_id" json:"instance_id"`
@@ -95,7 +95,7 @@ type step struct {
 	Resolved       *bool      `parquet:"resolved,optional" json:"resolved"`
 }
 
-// write exports the directories in all forms, and checks what holds for all files.
+// write exports the directories in all forms, and checks the rules for all files.
 func write(t testing.TB, o export.Options, dirs ...string) (got exported) {
 	t.Helper()
 	runs, err := export.Open(dirs)
@@ -183,7 +183,7 @@ func (e exported) lines(t testing.TB) (list []line) {
 	}
 }
 
-// invalid lists the rules that trainers have and that a line breaks.
+// invalid lists the rules of trainers that a line breaks.
 func (l line) invalid() (why []string) {
 	if len(l.LossMask) != len(l.Messages) {
 		why = append(why, "the mask has another length than the messages")
@@ -235,7 +235,8 @@ func TestGoldenFilesOfTheDemo(t *testing.T) {
 	}
 }
 
-// A line says the same as the trajectory, by the reader that replays trajectories.
+// A line has the same content as the trajectory has for the reader that replays
+// trajectories.
 func TestALineIsTheConversationOfTheTrajectory(t *testing.T) {
 	for _, form := range []string{"toolcall", "text", "tools"} {
 		dir := filepath.Join("testdata", form)
@@ -404,7 +405,7 @@ var (
 func TestSecretsAreHiddenAndPatchesExact(t *testing.T) {
 	const secret = "sk-planted-0123456789"
 	dir, patch := t.TempDir(), "+key = sk-planted-0123456789 caf\xe9\n"
-	solved(t, dir, "a__b-1", submitted, calls, "KEY="+secret, patch) // nobody hid it yet
+	solved(t, dir, "a__b-1", submitted, calls, "KEY="+secret, patch) // not hidden yet
 	got := write(t, export.Options{Mask: mask.New(mask.Secret{Name: "KEY", Value: secret})}, dir)
 	l := got.lines(t)[0]
 	if bytes.Contains(got.chat, []byte(secret)) || bytes.Contains(got.atif["a__b-1.json"], []byte(secret)) {
@@ -451,7 +452,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// Whatever stands in a trajectory, the files can be read.
+// Whatever a trajectory contains, the files can be read.
 func TestHostileContent(t *testing.T) {
 	hostile := "\u2028\u2029\x00</script>\x1b[2J" + strings.Repeat("é", 1<<16) + "\xff\xfe\ud7ff"
 	said := llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(hostile, llm.ToolCall{ID: "c1", Name: "\x00", Arguments: "{broken"})}
@@ -497,7 +498,7 @@ func TestASweepsCellsHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// What cannot be written completely is not written.
+// Files that cannot be written completely are not written.
 func TestAFailureLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	solved(t, filepath.Join(dir, "run"), "a", submitted, calls, "x", "")
@@ -516,8 +517,8 @@ func TestAFailureLeavesNothing(t *testing.T) {
 	}
 }
 
-// Reasoning that a provider lets one read is exported where it is asked for, and what it
-// signed never; a rewrite is reported, and the messages stay the original ones.
+// A provider's readable reasoning is exported on request, signed reasoning never. A rewrite
+// is reported, and the messages stay the original ones.
 func TestReasoningAndRewrites(t *testing.T) {
 	said := llm.Message{Role: llm.RoleAssistant, Parts: append([]llm.Part{llm.Reasoning{
 		Text: "Hm.", Opaque: llm.Opaque{Provider: "anthropic", Data: "c2lnbmF0dXJl"},

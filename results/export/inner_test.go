@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// Render is what the outputs write of a trajectory, without files; nothing where it is not
-// exported.
+// Render returns what the outputs write for a trajectory, without files; nothing if it is
+// not exported.
 func Render(text []byte) (chat, atif []byte, err error) {
 	v, err := trajectory.Parse(text)
 	if err != nil || len(v.Steps) == 0 {

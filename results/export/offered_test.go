@@ -24,7 +24,7 @@ func TestTheToolsThatWereOffered(t *testing.T) {
 		{"toolcall", nil, []string{"bash"}},
 		{"toolcall", true, []string{"bash", "ask"}},
 		{"text", nil, nil},
-		{"", nil, []string{"editor", "ask"}}, // those that were called
+		{"", nil, []string{"editor", "ask"}}, // the called ones
 	} {
 		a := &attempt{view: &trajectory.View{}, chats: [][]trajectory.Chat{{{Calls: []trajectory.ToolCall{{Name: "ask"}, {Name: "editor"}}}}}}
 		a.view.Info.Config = map[string]any{"agent": map[string]any{"ask": c.ask}}

@@ -11,12 +11,12 @@ import (
 
 // Run is a run directory to export from.
 type Run struct {
-	Name     string // of its folder, in a sweep behind that of the sweep; unique in a list that [Open] made
+	Name     string // its folder's name, in a sweep SWEEP/CELL; unique in a list that [Open] made
 	Snapshot *results.Snapshot
 }
 
-// Open reads run directories, and those of the sweeps among dirs: every cell that has begun.
-// It takes no lock. What is neither is a Usage fault.
+// Open reads run directories and sweeps, of which it takes every cell that has begun. It
+// takes no lock. Any other directory is a Usage fault.
 func Open(dirs []string) ([]Run, error) {
 	var runs []Run
 	for _, dir := range dirs {
@@ -46,7 +46,7 @@ func Open(dirs []string) ([]Run, error) {
 	return runs, nil
 }
 
-// add adds a run under a name that is not taken.
+// add adds a run under an unused name.
 func add(runs []Run, name string, snap *results.Snapshot) []Run {
 	free := name
 	for n := 2; slices.ContainsFunc(runs, func(r Run) bool { return r.Name == free }); n++ {
@@ -55,7 +55,7 @@ func add(runs []Run, name string, snap *results.Snapshot) []Run {
 	return append(runs, Run{free, snap})
 }
 
-// baseOf is the name of a folder, also of the current one.
+// baseOf returns the name of a folder, also of the current one.
 func baseOf(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

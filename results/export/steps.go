@@ -47,7 +47,7 @@ type row struct {
 	Resolved   *bool  `parquet:"resolved,optional"`
 }
 
-// A row group is written when it has so many bytes of text, or so many rows.
+// A row group is written when it has this many bytes of text, or this many rows.
 const (
 	groupBytes = 8 << 20
 	groupRows  = 10_000
@@ -138,7 +138,7 @@ func (r *row) act(a *trajectory.Action) {
 	r.ExitCodes, r.OutputBytes, r.CommandSeconds = append(r.ExitCodes, exit), append(r.OutputBytes, size), append(r.CommandSeconds, seconds)
 }
 
-// text is what parquet takes as text: UTF-8.
+// text returns s as parquet requires it: in UTF-8.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func textIn(s *string) string {

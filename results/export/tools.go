@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Tool describes a tool as models are offered it, in the form of chat completions.
+// Tool describes a tool that models are offered, in the form of chat completions.
 type Tool struct {
 	Type     string   `json:"type"` // function
 	Function Function `json:"function"`
@@ -22,9 +22,9 @@ type Function struct {
 const ask = "ask"
 
 // offered returns the tools that the model was offered: all for the tool set, and bash for
-// tool calls; ask only where the configuration says so. A model that writes its commands in
-// its text is offered none. Where the form was not set, as in other tools' trajectories, they
-// are those that the model called.
+// tool calls; ask only if the configuration says so. A model that writes its commands in its
+// text is offered none. If the form is unknown, as in other tools' trajectories, offered
+// returns the tools that the model called.
 func (o Options) offered(a *attempt) (list []Tool) {
 	setting := func(section, key string) any {
 		m, _ := a.view.Info.Config[section].(map[string]any)
@@ -48,7 +48,7 @@ func (o Options) offered(a *attempt) (list []Tool) {
 	return list
 }
 
-// called are the names of the tools that were called.
+// called returns the names of the called tools.
 func (a *attempt) called() (names []string) {
 	for _, list := range a.chats {
 		for _, c := range list {

@@ -1,21 +1,21 @@
 package grades
 
-// Basis identifies what a verdict was made by, beside the patch, the eval script, the rules
-// and the image, which a [Grade] names itself. Each member is a digest, or the value itself
-// where that is short. The zero Basis is that of a grade whose version of batch did not record
-// it.
+// Basis identifies everything that a verdict depends on, except the patch, the eval script,
+// the rules and the image, which a [Grade] names itself. Each member is a digest, or a short
+// value itself. A zero Basis means that an old version of batch did not record it.
 type Basis struct {
 	Tests   string `json:"tests"`            // the expected tests, in order, and how they are checked
 	Parser  string `json:"parser,omitempty"` // the bytes of the program that reads the log; empty: batch reads it
-	Setup   string `json:"setup,omitempty"`  // what runs before the patch is applied
+	Setup   string `json:"setup,omitempty"`  // the commands before the patch is applied
 	Files   string `json:"files"`            // the files that are put back, to which commit, and what the tests need beside the script
-	Gold    string `json:"gold"`             // the patch that resolves the instance: tests do not run again for what it changes
+	Gold    string `json:"gold"`             // the patch that resolves the instance: tests do not run again for its files
 	Limits  string `json:"limits"`           // of time and of the container, and the container's user and settings
 	Network string `json:"network"`          // of the tests
 	Rules   int    `json:"rules"`            // number of batch's own rules about what decides a verdict, see package evaluate
 }
 
-// Changed names, for a person, what differs between b and an earlier basis; empty: nothing.
+// Changed names the differences between b and an earlier basis, for a person; empty: there
+// are none.
 func (b Basis) Changed(was Basis) string {
 	switch {
 	case was == (Basis{}):

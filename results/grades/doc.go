@@ -1,41 +1,41 @@
-// Package grades keeps what grading found in a run directory: the grades in the append-only
-// file grades.jsonl, and the instances that are quarantined in quarantine.txt.
+// Package grades stores the results of grading in a run directory: the grades in the
+// append-only file grades.jsonl, and the quarantined instances in quarantine.txt.
 //
 // # grades.jsonl
 //
 // One record per line, in the form of the journal (batch help journal), of type "grade". The
 // members attempt, start, calls and cost of that form are 0; data is the grade. Each execution
-// of the tests has a record. One that failed for infrastructure reasons has a record of each
-// try. Readers skip records of other types. Of several grades of one prediction, the last
-// counts, but one whose verdict does not count replaces another only if it is of another eval
-// script or another image; of executions that --repeat repeats, the verdict that most of
-// them had counts, but resolved only if all have it.
+// of the tests has a record; if it failed for infrastructure reasons, each try has one.
+// Readers skip records of other types. The last grade of a prediction counts. But a grade
+// without a counting verdict replaces an earlier one only if the eval script or the image is
+// another one. Among executions repeated with --repeat, the most frequent verdict counts, but
+// resolved only if all have it.
 //
-// A grade that is reported is durable. A crash leaves at most an incomplete last line, which
-// the next grading cuts off and reports. A damaged line before whole ones is broken storage:
+// A reported grade is durable. A crash leaves at most an incomplete last line, which the
+// next grading cuts off and reports. A damaged line before whole ones is broken storage:
 // every reader reports it with its number, and nothing is changed.
 //
 // # A grade
 //
-// Members that would say nothing are absent. Digests are SHA-256, in hexadecimal.
+// Empty members are absent. Digests are SHA-256, in hexadecimal.
 //
 // What was graded:
 //
 //	instance_id
-//	attempt             that made the prediction; 0: another tool did
+//	attempt             the attempt that made the prediction; 0: another tool
 //	model_name_or_path  as preds.json has it
 //	patch_sha256        digest of model_patch in preds.json; "" for an empty
 //	                    one
 //
-// What it was tested with. A failure may come before that is known:
+// What it was tested with. After an early failure, these may be unknown:
 //
 //	script_sha256       digest of the eval script
-//	image, image_id     as it was asked for, and sha256:...
+//	image, image_id     as requested, and sha256:...
 //	image_digest        in its registry; absent for an image of this machine
 //	family              of datasets: see batch help graders
-//	parser              that read the log
+//	parser              the parser that read the log
 //	rules               v5 or v4: by which rules of the SWE-bench harness
-//	judged_by           what else the verdict depends on: see below
+//	judged_by           everything else that the verdict depends on: see below
 //
 // What was found:
 //
@@ -49,8 +49,7 @@
 //	doubt               why a verdict may be wrong: the log lost tests
 //	notes               how this grading differed from an ordinary one
 //	failed_install      the line of the log with which the first install of the
-//	                    eval script failed: what it should have built is as the
-//	                    image has it
+//	                    eval script failed: the image's old build was tested
 //	FAIL_TO_PASS, PASS_TO_PASS
 //	                    {passed, failed}: names of the expected tests, in the
 //	                    dataset's order
@@ -64,25 +63,25 @@
 //	                    pull is for the image, start for the container, apply
 //	                    for the patch, tests and judge (the log) for the
 //	                    verdict; close lasts until the removal of the container
-//	                    begins. What is left of total is other work
+//	                    begins. The rest of total is other work
 //	log                 folder of the logs, relative to the run directory
 //
-// verdicts and unstable (of executions that were repeated: what each found, and whether that
-// differs) are worked out when the file is read.
+// verdicts and unstable (for repeated executions: the verdict of each, and whether they
+// differ) are derived when the file is read.
 //
 // # judged_by
 //
-// A verdict is made again when one of these has changed. Each is a digest, or the value itself
-// where that is short:
+// A prediction is judged again when one of these has changed. Each is a digest, or a short
+// value itself:
 //
 //	tests    the expected tests, in order, and how they are checked
 //	parser   the bytes of the program that reads the log; absent: batch reads
 //	         it
-//	setup    what runs before the patch is applied
+//	setup    the commands before the patch is applied
 //	files    the files that are put back, to which commit, and what the tests
 //	         need beside the script
 //	gold     the patch that resolves the instance: tests do not run again for
-//	         what it changes
+//	         its files
 //	limits   of time and of the container, with its user and settings
 //	network  of the tests
 //	rules    number of batch's own rules about what decides a verdict

@@ -8,17 +8,17 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Grade is what one execution of an instance's tests said about one prediction.
+// Grade is the result of one execution of an instance's tests for one prediction.
 type Grade struct {
 	InstanceID string `json:"instance_id"`
-	Attempt    int    `json:"attempt"` // that made the prediction; 0: another tool's
+	Attempt    int    `json:"attempt"` // the attempt that made the prediction; 0: another tool
 	Model      string `json:"model_name_or_path"`
 
-	// Patch is the [PatchDigest] of the prediction's model_patch, as preds.json has it,
-	// also where the bytes that were applied came from <id>.patch.
+	// Patch is the [PatchDigest] of the prediction's model_patch in preds.json, even if the
+	// applied bytes came from <id>.patch.
 	Patch string `json:"patch_sha256"`
 
-	// What the patch was tested with. A failure may come before it is known: then empty.
+	// What the patch was tested with. After an early failure, these may be empty.
 	Script      string `json:"script_sha256,omitempty"` // of the eval script's bytes, in hex
 	Image       string `json:"image,omitempty"`
 	ImageID     string `json:"image_id,omitempty"`
@@ -37,7 +37,7 @@ type Grade struct {
 	Notes      []string      `json:"notes,omitempty"` // for a person: how this grading differed from an ordinary one
 
 	// FailedInstall is the line of the log with which the first install of the eval script failed:
-	// what it should have built is as the image has it.
+	// the image's old build was tested.
 	FailedInstall string `json:"failed_install,omitempty"`
 
 	FailToPass Tests  `json:"FAIL_TO_PASS,omitzero"`
@@ -53,8 +53,8 @@ type Grade struct {
 	Time    Seconds   `json:"seconds"`
 	Log     string    `json:"log,omitempty"` // folder of the logs, relative to the run directory, with slashes
 
-	// Verdicts are those of the repeated executions, in order, and Unstable says that
-	// they differ. [Latest] sets both; they are not in the file.
+	// Verdicts has the verdicts of the repeated executions, in order, and Unstable says
+	// that they differ. [Latest] sets both; they are not in the file.
 	Verdicts []vocab.Verdict `json:"verdicts,omitempty"`
 	Unstable bool            `json:"unstable,omitempty"`
 }
@@ -65,8 +65,8 @@ type Tests struct {
 	Failed []string `json:"failed,omitempty"`
 }
 
-// Seconds says where the time of a grade went. Pull, Start, Apply, Tests, Judge and Close
-// are parts of Total.
+// Seconds has the durations of the parts of a grading. Pull, Start, Apply, Tests, Judge and
+// Close are parts of Total.
 type Seconds struct {
 	Queue float64 `json:"queue"` // waiting for a worker; before Total
 	Pull  float64 `json:"pull"`  // of the image, or waiting for it

@@ -6,22 +6,23 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Prediction identifies what was graded.
+// Prediction identifies a graded prediction.
 type Prediction struct {
 	InstanceID string
 	Attempt    int    // 0: another tool's
 	Patch      string // its PatchDigest
 }
 
-// Prediction is what g is about.
+// Prediction returns the prediction that g grades.
 func (g *Grade) Prediction() Prediction { return Prediction{g.InstanceID, g.Attempt, g.Patch} }
 
-// Latest returns for each prediction the grade that counts, of grades in the order of the
-// file: the last one, but a grade whose verdict does not count never replaces one that
-// does, unless it is known to be of another eval script or another image.
+// Latest returns for each prediction the grade that counts, from grades in the order of the
+// file: the last one. But a grade without a counting verdict never replaces one that
+// counts, unless the eval script or the image is known to be another one.
 //
-// Of executions repeated with --repeat, the grade that counts has the verdict that most of
-// them had, of those that are not resolved unless all are. Its Verdicts and Unstable are set.
+// Among executions repeated with --repeat, a grade with the most frequent verdict counts.
+// Resolved counts only if all executions resolved; otherwise the most frequent other verdict
+// does. Verdicts and Unstable are set in the grade.
 func Latest(list []Grade) map[Prediction]Grade {
 	sets := Executions(list)
 	latest := make(map[Prediction]Grade, len(sets))
@@ -31,8 +32,8 @@ func Latest(list []Grade) map[Prediction]Grade {
 	return latest
 }
 
-// Executions returns for each prediction the grades of which [Latest] chooses one: the last
-// one, or all of the last repeated executions.
+// Executions returns for each prediction the grades from which [Latest] chooses one: the
+// last one, or all of the last repeated executions.
 func Executions(list []Grade) map[Prediction][]Grade {
 	sets := map[Prediction][]Grade{}
 	for _, g := range list {
@@ -42,8 +43,8 @@ func Executions(list []Grade) map[Prediction][]Grade {
 	return sets
 }
 
-// next returns the grades that count once g follows those of set: one, or those of
-// repeated executions, which may be added in any order.
+// next returns the grades that count when g follows set: one grade, or all of the repeated
+// executions, which may be added in any order.
 func next(set []Grade, g Grade) []Grade {
 	if len(set) == 0 {
 		return []Grade{g}
@@ -62,14 +63,14 @@ func next(set []Grade, g Grade) []Grade {
 	return []Grade{g}
 }
 
-// sameTests reports whether two executions may have been of the same eval script in the
-// same image. What is not known is taken as the same.
+// sameTests reports whether two executions may have run the same eval script in the same
+// image. Unknown values count as the same.
 func sameTests(a, b *Grade) bool {
 	same := func(x, y string) bool { return x == y || x == "" || y == "" }
 	return same(a.Script, b.Script) && same(a.ImageID, b.ImageID)
 }
 
-// choose returns the grade that counts of repeated executions.
+// choose returns the grade that counts among repeated executions.
 func choose(set []Grade) Grade {
 	if len(set) == 1 && set[0].Repeat == 0 {
 		return set[0]

@@ -23,7 +23,7 @@ const damaged = "move it away and grade again; the predictions are not affected"
 // Path is the file of the run directory dir.
 func Path(dir string) string { return filepath.Join(dir, File) }
 
-// Options are how a [Log] is opened; the zero value works.
+// Options are the options of [Open]; the zero value works.
 type Options struct {
 	Files atomicfile.Files // asked before every write and fsync; for tests
 	Mask  *mask.Masker     // hides secrets in Error, Why, Doubt, FailedInstall, Suspicious and Notes; nil hides nothing
@@ -48,7 +48,7 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, err
 }
 
-// Recovered says in words what a crash had left and Open removed.
+// Recovered describes what Open removed after a crash, one text for each removal.
 func (l *Log) Recovered() []string { return l.log.Recovered() }
 
 // Add appends a grade; it is durable when Add returns nil. After an error, the grade may
@@ -74,7 +74,7 @@ func (l *Log) Add(g Grade) error {
 	return nil
 }
 
-// check refuses a grade that a reader could not use.
+// check refuses a grade that would be useless to readers.
 func check(g Grade) error {
 	if err := vocab.CheckID(g.InstanceID); err != nil {
 		return fault.Newf(fault.Bug, "adding a grade: instance id %q %w", g.InstanceID, err)
@@ -90,8 +90,8 @@ func check(g Grade) error {
 	return nil
 }
 
-// All returns all grades, in the order of the file. The caller may change the list, but
-// not what its grades refer to.
+// All returns all grades, in the order of the file. The caller may change the list, but not
+// the data that its grades refer to.
 func (l *Log) All() []Grade {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func Read(dir string) (list []Grade, err error) {
 	return list, err
 }
 
-// taking returns what takes the grades of a file into list.
+// taking returns a function that appends the grades of a file to list.
 func taking(list *[]Grade) func(journal.Record, journal.Place) error {
 	return func(r journal.Record, _ journal.Place) error {
 		if r.Type != recordType {
@@ -122,3 +122,4 @@ func taking(list *[]Grade) func(journal.Record, journal.Place) error {
 		return err
 	}
 }
+// damaged adds advice to an error of reading.

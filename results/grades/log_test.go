@@ -328,7 +328,7 @@ func TestAFailureAtEveryPointIsTheHostsFaultAndLosesNothing(t *testing.T) {
 	}
 }
 
-// The torn tail is cut, and an unknown file moved, through the points too.
+// Failures are also injected while the torn tail is cut and an unknown file is moved.
 func TestAFailureOfTheRecoveryLosesNothing(t *testing.T) {
 	whole := text(t, "a", "b")
 	for spec, content := range map[string][]byte{

@@ -28,8 +28,8 @@ func Quarantined(dir string) ([]string, error) {
 	return ParseQuarantine(path, string(text))
 }
 
-// ParseQuarantine reads the text of such a list, which may have no ids, and returns them
-// sorted. name is for the error, a Usage fault with the line's number.
+// ParseQuarantine returns the ids in the text of such a list, sorted. The error, a Usage
+// fault, has name and the line's number.
 func ParseQuarantine(name, text string) ([]string, error) {
 	ids, err := idlist.Parse(name, text)
 	if err != nil {

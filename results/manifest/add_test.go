@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// A directory's selection is that of all runs into it.
+// A directory's selection contains the selections of all runs into it.
 func TestSelectionsAddUp(t *testing.T) {
 	for _, c := range []struct{ was, now, want, selection string }{
 		{"a b c", "b", "a b c", "was"},

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// commands are those of batch that make a run directory.
+// commands are batch's commands that make a run directory.
 var commands = []string{"run", "grade", "select", "chat", "attach", "serve"}
 
-// upgrade fills in what format version 1 had in command lines alone. A command line that
-// cannot be read leaves Request nil; [RequestOf] says why.
+// upgrade fills in the facts that format version 1 had only in command lines. A command
+// line that cannot be read leaves Request nil; [RequestOf] returns the reason.
 func (m *Manifest) upgrade() {
 	if i := slices.IndexFunc(m.Argv, func(arg string) bool { return slices.Contains(commands, arg) }); i >= 0 {
 		m.Command = m.Argv[i]
@@ -32,9 +32,9 @@ func (m *Manifest) upgrade() {
 	}
 }
 
-// RequestOf reads a `batch run` as format version 1 stored it: the arguments, and the folder in
-// which it was started. Paths are as they were given, which is relative to that folder. An
-// error names the argument.
+// RequestOf parses a `batch run` in the form of format version 1: the arguments, and the folder
+// in which it was started. Paths stay as given, perhaps relative to that folder. An error names
+// the argument.
 func RequestOf(argv []string, dir string) (*Request, error) {
 	r := NewRequest()
 	r.Dir = dir
@@ -93,7 +93,7 @@ func RequestOf(argv []string, dir string) (*Request, error) {
 	return &r, nil
 }
 
-// newReader returns flags with those that had an effect on one command alone.
+// newReader returns a flag set, including flags that affected only a single command.
 func newReader() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -138,7 +138,7 @@ func masksOf(argv []string) (patterns []string) {
 	fs := newReader()
 	fs.ParseErrorsAllowlist.UnknownFlags = true
 	fs.StringArrayVar(&patterns, "mask", nil, "")
-	_ = fs.Parse(argv) // what could not be read hides nothing
+	_ = fs.Parse(argv) // unreadable flags hide nothing
 	return patterns
 }
 

@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// read returns the manifest that a file with this text is.
+// read reads a manifest file with this text.
 func read(t *testing.T, text string) (*manifest.Manifest, error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -36,7 +36,7 @@ func TestADifferenceCoversTheKeysBelowIt(t *testing.T) {
 	}
 }
 
-// The list of names has no other way to follow the manifest's fields.
+// Only this test keeps the list of names in step with the manifest's fields.
 func TestEveryDifferenceHasAName(t *testing.T) {
 	full := &manifest.Manifest{
 		Batch: "b", Go: "g", Git: &manifest.Git{Commit: "c", Branch: "b", Dirty: true}, Model: "m", ModelIDs: []string{"m"},

@@ -13,14 +13,14 @@ import (
 
 // Difference is one value that differs between two manifests.
 type Difference struct {
-	// Name is the value's dotted path in manifest.json, without "config." in
-	// front: what -c would set is named as there, "agent.step_limit".
+	// Name is the value's dotted path in manifest.json, without "config." in front. So a
+	// setting has the same name as with -c: "agent.step_limit".
 	Name string `json:"name"`
-	// Now and Was are the values as JSON; empty where there is none.
+	// Now and Was are the values as JSON; empty if there is no value.
 	Now string `json:"now,omitempty"`
 	Was string `json:"was,omitempty"`
-	// Matters says that the value affects results: those made with the two values
-	// cannot be compared.
+	// Matters says that the value affects results: results made with the two values cannot
+	// be compared.
 	Matters bool `json:"matters"`
 }
 
@@ -44,8 +44,8 @@ func (d Difference) Covers(name string) bool {
 // sections are the values outside the configuration that have values below them.
 var sections = []string{"dataset", "git", "host", "images", "price"}
 
-// Names lists the names that [Difference.Covers] takes where a configuration has these
-// keys. Below some of them, any name is one too: see [IsName].
+// Names lists the names that [Difference.Covers] accepts for a configuration with these
+// keys. Below some of them, any name is valid: see [IsName].
 func Names(keys []string) []string {
 	names := append([]string{
 		"all", "batch_version", "dataset.digest", "dataset.name", "dataset.revision", "dataset.split", "go_version",
@@ -58,8 +58,7 @@ func Names(keys []string) []string {
 	return names
 }
 
-// IsName reports whether a difference can have a name that name covers, where a
-// configuration has these keys.
+// IsName reports whether name can cover a difference, for a configuration with these keys.
 func IsName(name string, keys []string) bool {
 	section, _, _ := strings.Cut(name, ".")
 	return slices.Contains(sections, section) || slices.ContainsFunc(Names(keys), func(known string) bool {
@@ -68,12 +67,12 @@ func IsName(name string, keys []string) bool {
 	})
 }
 
-// Differences returns where m differs from other, sorted by name. The config, the
+// Differences returns the differences between m and other, sorted by name. The config, the
 // model, the salvage rule and the dataset affect results: [Difference.Matters]. The
 // selection from one dataset does not, nor do host, seed, versions, git state, images and
-// the model's price: a call costs what it did when it was made. Times and command lines are
-// not compared. A key of the configuration that one of them does not have is as if it were
-// empty there, so that a directory of a version with fewer keys is resumed.
+// the model's price: a call keeps its cost. Times and command lines are not compared. A
+// missing key of the configuration counts as empty, so that a directory of a version with
+// fewer keys can be resumed.
 func (m *Manifest) Differences(other *Manifest) []Difference {
 	return differences(m.values(), other.values(), func(name string) bool { return matters(name, m, other) })
 }
@@ -100,8 +99,8 @@ func differences(now, was map[string]string, matters func(name string) bool) []D
 	return out
 }
 
-// isKey reports whether name is that of a key of the configuration, config.SECTION.KEY. What
-// is below it is of the user, whose empty values mean something.
+// isKey reports whether name names a key of the configuration, config.SECTION.KEY. Values
+// below a key belong to the user, and empty ones are meaningful.
 func isKey(name string) bool {
 	return strings.HasPrefix(name, "config.") && strings.Count(name, ".") == 2
 }
@@ -110,14 +109,14 @@ func isEmpty(value string) bool {
 	return slices.Contains([]string{"", "null", `""`, "0", "false", "[]", "{}"}, value)
 }
 
-// indifferent are settings that reach neither the agent nor its environment nor a model.
+// indifferent lists settings that affect neither the agent nor its environment nor a model.
 var indifferent = []string{
 	"config.run.mask_patterns", "config.environment.pull_timeout", "config.environment.executable",
 	"config.model.requests_per_minute", "config.model.tokens_per_minute",
 }
 
-// matters reports whether the named value affects results. A file and its copy, with
-// another name and the same content, are one dataset.
+// matters reports whether the named value affects results. A file and its copy with another
+// name are the same dataset.
 func matters(name string, m, other *Manifest) bool {
 	section, _, _ := strings.Cut(name, ".")
 	switch {
@@ -133,8 +132,8 @@ func matters(name string, m, other *Manifest) bool {
 	}
 }
 
-// values returns a manifest's leaves by dotted path, except those that differ
-// between any two runs.
+// values returns a manifest's leaves by dotted path, except leaves that differ between any
+// two runs.
 func (m *Manifest) values() map[string]string {
 	compared := *m
 	compared.Request = nil

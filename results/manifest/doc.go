@@ -1,43 +1,45 @@
-// Package manifest writes and reads manifest.json of a run directory: what was asked for and
-// what ran. It finds where two of them differ, and which differences affect results.
+// Package manifest writes and reads manifest.json of a run directory: the request and the
+// facts about the runs. It finds the differences between two manifests, and which of them
+// affect results.
 //
 // The file is written when a run starts and when it ends; a later run into the directory
-// replaces what it was asked for, and adds to dataset, images, runs and mixed. Secrets are
-// hidden in it. Members that would say nothing are absent.
+// replaces the request and the settings, and adds to dataset, images, runs and mixed.
+// Secrets are hidden in it. Empty members are absent.
 //
-//	format_version  2. Another version of batch refuses a greater one than its
-//	                own. Version 1 has no command and no request: batch reads
-//	                them from its argv
+//	format_version  2. A version of batch refuses a greater one than its own.
+//	                Version 1 has no command and no request: batch reads them
+//	                from its argv
 //	batch_version   version of batch, with the revision it was built from
 //	go_version      of the Go that built it
 //	created         when the directory was begun
 //	command         of batch that made the directory: run, grade, select, chat,
 //	                attach or serve
-//	argv            of the last command of that kind, without batch itself; for
+//	argv            of the last such command, without batch itself; for
 //	                people: batch reads the request
 //	dir             the folder that it was started in
-//	request         what that command was asked for: see below
-//	git             {commit, branch, dirty} of that folder, where it is in a
-//	                git working tree. commit is "(initial)" before the first
-//	                one, branch "(detached)" where there is none; dirty:
+//	request         the settings and the selection of that command: see below
+//	git             {commit, branch, dirty} of that folder, if it is in a git
+//	                working tree. commit is "(initial)" before the first
+//	                commit, branch is "(detached)" without a branch; dirty:
 //	                tracked files were changed
-//	model           as it was asked for
-//	model_ids       as the provider named what answered, sorted
-//	price           by which calls are counted: see below. Absent where the
-//	                provider reports what calls cost, or they are free
+//	model           as requested
+//	model_ids       the provider's names of the models that answered, sorted
+//	price           by which calls are counted: see below. Absent if the
+//	                provider reports costs, or calls are free
 //	seed            of --shuffle
 //	salvage         true: the working tree's diff is the prediction of an agent
 //	                that did not submit
 //	config          the settings with every default filled in, as
 //	                `batch config keys` describes them
-//	prompts         whose they are: batch's built-in default, or a file's
-//	dataset         what was selected from what: see below
+//	prompts         where they come from: batch's built-in default, or a file
+//	dataset         the dataset and the selection from it: see below
 //	host            {hostname, os, arch, cpus}: the machine
-//	images          by instance id: ref, the image as it was asked for; id;
-//	                digest in its registry, absent if it is of this machine
+//	images          by instance id: ref, the image as requested; id; digest
+//	                in its registry, absent if built on this machine
 //	runs            [{started, ended, argv, cost_limit_total, mask_patterns}]:
 //	                the commands that worked here, in order, with the limit in
-//	                US dollars and what --mask hid. One that crashed has no end
+//	                US dollars and the patterns of --mask. A crashed one has
+//	                no end
 //	mixed           [{name, now, was, matters}]: the differences that affect
 //	                results and were accepted (--accept-changes) while results
 //	                of the earlier settings stayed. name is a dotted path, such
@@ -46,18 +48,17 @@
 //
 // # request
 //
-// What the flags of batch run resolve to. batch resume runs it again, from any
-// folder. Members that are absent are flags that were not given. Paths are
-// absolute. Relative ones in the configuration's values, such as a script's,
-// start in dir.
+// The resolved flags of batch run. batch resume runs it again, from any folder. Absent
+// members are flags that were not given. Paths are absolute. Relative paths in the
+// configuration's values, such as a script's, start in dir.
 //
 //	dir                the folder that the command was started in
 //	subset, split, revision
 //	                   the dataset: a short name, an id on the hub, or a path
 //	filter, slice, instances_file, shard, shuffle, seed
-//	                   what selects from it, as the flags of these names
-//	named              ids that were given as arguments
-//	configs            as -c had them, from left to right
+//	                   the selection from it, as the flags of these names
+//	named              ids given as arguments
+//	configs            the values of -c, from left to right
 //	model, model_class, environment_class, network, memory, disk, cpus,
 //	keep_git_history, allow_commit_mismatch
 //	                   as the flags of these names
@@ -97,11 +98,11 @@
 //	cached_input        of input that was read from the provider's cache
 //	cache_write         of input that was written to it; absent: as input
 //	cache_write_1h      of input that was written to be kept for an hour;
-//	                    absent: not known
+//	                    absent: unknown
 //	cache_write_free, cache_write_1h_free
-//	                    true: that price is absent since it costs nothing
+//	                    true: the price is absent because it is zero
 //	output              of output, with the reasoning
-//	tiers               [{above, ...}]: what every token costs in a call with
-//	                    more than so many tokens of input
+//	tiers               [{above, ...}]: the prices of every token in a call with
+//	                    more than above tokens of input
 //	services            other prices by name, such as flex and priority
 package manifest

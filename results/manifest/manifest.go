@@ -23,21 +23,21 @@ const File = "manifest.json"
 // Version is the version of manifest.json that this package writes.
 const Version = 2
 
-// Manifest is manifest.json: what was asked for and what ran. It holds no
-// secrets; the caller keeps them out of Config and Argv.
+// Manifest is the content of manifest.json: the request and the facts about the runs. It
+// has no secrets; the caller keeps them out of Config and Argv.
 type Manifest struct {
 	Format   int              `json:"format_version"`
 	Batch    string           `json:"batch_version"` // with the revision it was built from
 	Go       string           `json:"go_version,omitempty"`
-	Git      *Git             `json:"git,omitempty"` // of Dir; nil where it is not a working tree, or not known
+	Git      *Git             `json:"git,omitempty"` // of Dir; nil if it is not a working tree, or unknown
 	Created  time.Time        `json:"created"`
 	Command  string           `json:"command,omitempty"` // of batch: run, grade, select, chat, attach or serve
 	Argv     []string         `json:"argv"`              // of the last `batch run`, without the program's name; for people
 	Dir      string           `json:"dir,omitempty"`     // the folder that it was started in
-	Request  *Request         `json:"request,omitempty"` // of the last `batch run`, or of the conversation; nil: not known
+	Request  *Request         `json:"request,omitempty"` // of the last `batch run`, or of the conversation; nil: unknown
 	Model    string           `json:"model"`
 	ModelIDs []string         `json:"model_ids,omitempty"` // as the provider returned them, sorted
-	Price    *vocab.Price     `json:"price,omitempty"`     // nil when the provider reports what calls cost, or they are free
+	Price    *vocab.Price     `json:"price,omitempty"`     // nil if the provider reports costs, or calls are free
 	Seed     int64            `json:"seed"`
 	Salvage  bool             `json:"salvage,omitempty"` // the working tree's diff stands in for a missing submission
 	Config   any              `json:"config"`            // resolved: every default filled in
@@ -47,19 +47,19 @@ type Manifest struct {
 	Images   map[string]Image `json:"images,omitempty"` // by instance id
 	Runs     []Run            `json:"runs"`             // in order; a run that crashed has no end
 
-	// Mixed are the differences that affect results and were accepted while results of the
-	// earlier settings stayed: one for each name, with the values at the last time.
+	// Mixed has the differences that affect results and were accepted while results of the
+	// earlier settings stayed: one for each name, with its latest values.
 	Mixed []Difference `json:"mixed,omitempty"`
 }
 
 // Git is the state of a git working tree.
 type Git struct {
-	Commit string `json:"commit"` // "(initial)" before the first one
-	Branch string `json:"branch"` // "(detached)" when there is none
+	Commit string `json:"commit"` // "(initial)" before the first commit
+	Branch string `json:"branch"` // "(detached)" without a branch
 	Dirty  bool   `json:"dirty"`  // tracked files were changed
 }
 
-// Dataset says what was selected from what.
+// Dataset describes a dataset and the selection from it.
 type Dataset struct {
 	Name      string `json:"name"`
 	Split     string `json:"split,omitempty"`
@@ -71,7 +71,8 @@ type Dataset struct {
 	Instances []string `json:"instances,omitempty"` // their ids, in order
 }
 
-// Mix adds to m what earlier had mixed, and the differences that are accepted now.
+// Mix adds to m the mixed differences of earlier, and the differences that are accepted
+// now.
 func (m *Manifest) Mix(earlier *Manifest, accepted []Difference) {
 	m.Mixed = slices.Clone(earlier.Mixed)
 	for _, d := range accepted {
@@ -80,8 +81,7 @@ func (m *Manifest) Mix(earlier *Manifest, accepted []Difference) {
 	}
 }
 
-// Add makes d the selection of a directory into which earlier was selected before: the
-// instances of both, those of earlier first.
+// Add adds the directory's earlier selection to d, with earlier's instances first.
 func (d *Dataset) Add(earlier Dataset) {
 	all := slices.Clone(earlier.Instances)
 	known := map[string]bool{}
@@ -96,7 +96,7 @@ func (d *Dataset) Add(earlier Dataset) {
 	switch len(all) {
 	case len(earlier.Instances):
 		d.Selection = earlier.Selection
-	case len(d.Instances): // it has all of earlier
+	case len(d.Instances): // earlier adds nothing to d
 	default:
 		d.Selection = earlier.Selection + ", then " + d.Selection
 	}
@@ -132,15 +132,15 @@ type Run struct {
 	Ended        *time.Time `json:"ended,omitempty"`
 	Argv         []string   `json:"argv,omitempty"`             // for people
 	CostLimit    float64    `json:"cost_limit_total,omitempty"` // US dollars; 0: no limit
-	MaskPatterns []string   `json:"mask_patterns,omitempty"`    // what it hid, beside the configuration's
+	MaskPatterns []string   `json:"mask_patterns,omitempty"`    // patterns that it hid, beside the configuration's
 }
 
-// OnlyGraded reports whether `batch grade` made the directory, out of predictions, or `batch
-// select`: then no agent worked there, and the manifest has no settings of one.
+// OnlyGraded reports whether `batch grade` made the directory from predictions, or `batch
+// select` made it: then no agent worked there, and the manifest has no agent's settings.
 func (m *Manifest) OnlyGraded() bool { return m.Command == "grade" || m.Command == "select" }
 
-// Talk names the command of batch that made the directory for a conversation: chat, attach
-// or serve; empty: another one did.
+// Talk returns the command that made the directory for a conversation: chat, attach or
+// serve; empty: another command made it.
 func (m *Manifest) Talk() string {
 	switch m.Command {
 	case "chat", "attach", "serve":
@@ -149,7 +149,8 @@ func (m *Manifest) Talk() string {
 	return ""
 }
 
-// CostLimit is the limit in US dollars of the last command, which may differ from the request's.
+// CostLimit returns the limit in US dollars of the last command, which may differ from the
+// request's.
 func (m *Manifest) CostLimit() float64 {
 	switch {
 	case len(m.Runs) > 0:
@@ -160,8 +161,8 @@ func (m *Manifest) CostLimit() float64 {
 	return 0
 }
 
-// MaskPatterns returns the regular expressions whose matches the configuration and any command
-// hid, sorted.
+// MaskPatterns returns the regular expressions that the configuration and all commands hid,
+// sorted.
 func (m *Manifest) MaskPatterns() []string {
 	var patterns []string
 	config, _ := m.Config.(map[string]any)
@@ -183,9 +184,8 @@ func (m *Manifest) MaskPatterns() []string {
 	return slices.Compact(patterns)
 }
 
-// Read reads the manifest of a run directory. One of format version 1 gets what later versions
-// have from its command lines. A missing one is fs.ErrNotExist; a broken or newer one is a
-// Usage fault.
+// Read reads the manifest of a run directory. Format version 1 is upgraded from its command
+// lines. A missing manifest is fs.ErrNotExist; a broken or newer one is a Usage fault.
 func Read(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, File)
 	text, err := os.ReadFile(path)
@@ -209,8 +209,8 @@ func Read(dir string) (*Manifest, error) {
 	return &m, nil
 }
 
-// Text is m as it stands in its file, indented for people, with what hide hides. The
-// format version is set.
+// Text returns the content of m's file, indented for people, with secrets hidden by hide.
+// It sets the format version.
 func (m *Manifest) Text(hide func(json []byte) []byte) ([]byte, error) {
 	m.Format = Version
 	text, err := python.Compact(m)

@@ -9,16 +9,16 @@ import (
 	"batch.example/batch/internal/mask"
 )
 
-// Request is what a run was asked for: what the flags of `batch run` resolve to. It is enough to
-// run the same again, in any process and any working directory. The zero value of a member is
-// the flag that was not given, except where [NewRequest] sets another default.
+// Request describes a run: the resolved flags of `batch run`. It is enough to run the same
+// again, in any process and any working directory. The zero value of a member means that its
+// flag was not given, unless [NewRequest] sets another default.
 //
 // Paths are absolute. Settings may have relative ones (the script of a played model, a price
 // registry, the program of an MCP server): these start in Dir.
 type Request struct {
 	// Dir is the folder in which the command was started.
 	Dir string `json:"dir,omitempty"`
-	// Output is the run directory. It is not in a file: it is where the file is.
+	// Output is the run directory. It is not in the file, because the file is in it.
 	Output string `json:"-"`
 
 	Subset        string   `json:"subset,omitempty"` // an alias, the id of a dataset on the hub, or a path or pattern
@@ -31,8 +31,8 @@ type Request struct {
 	Shuffle       bool     `json:"shuffle,omitempty"`
 	Seed          int64    `json:"seed"`
 	Named         []string `json:"named,omitempty"` // ids that narrow the selection
-	// Only are the ids to select in place of what the members above select, in the dataset's
-	// order; nil has no effect. Also are ids that are selected too. Neither is in a file.
+	// Only has the ids to select, in place of the selection by the members above, in the
+	// dataset's order; nil has no effect. Also has additional ids. Neither is in the file.
 	Only []string `json:"-"`
 	Also []string `json:"-"`
 
@@ -59,7 +59,7 @@ type Request struct {
 	Order       string `json:"order"`    // of instances: [OrderGrouped] or [OrderGiven]
 }
 
-// Configuration are the members of a [Request] that make the configuration.
+// Configuration has the members of a [Request] that make the configuration.
 type Configuration struct {
 	Configs             []string `json:"configs,omitempty"` // as -c has them, from left to right
 	Model               string   `json:"model,omitempty"`
@@ -73,7 +73,7 @@ type Configuration struct {
 	AllowCommitMismatch bool     `json:"allow_commit_mismatch,omitempty"`
 }
 
-// The orders of instances: those that share images near each other, or as in the dataset.
+// The orders of instances: grouped by shared images, or as in the dataset.
 const (
 	OrderGrouped = "grouped"
 	OrderGiven   = "given"
@@ -87,8 +87,8 @@ func NewRequest() Request {
 	}
 }
 
-// Secret returns a value of r that had a secret, which is hidden in a file; "" if no value had
-// one. Such a request cannot be run again.
+// Secret returns a value of r with a hidden secret; "" if there is none. A request with a
+// hidden secret cannot be run again.
 func (r *Request) Secret() string {
 	text, _ := json.Marshal(r) //nolint:errcheck // it has only texts, numbers and lists
 	var members map[string]any

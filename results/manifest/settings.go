@@ -4,8 +4,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Settings are what an attempt is made with, as far as they affect its result. An
-// attempt that was made with different settings is never resumed.
+// Settings has everything that decides an attempt's result. An attempt that was made with
+// different settings is never resumed.
 type Settings struct {
 	Model   string `json:"model"`
 	Config  any    `json:"config"` // resolved; holds no secrets
@@ -13,13 +13,13 @@ type Settings struct {
 	Row     string `json:"row"` // digest of the dataset's row
 
 	// These do not affect the result.
-	Price   *vocab.Price `json:"price,omitempty"`   // that calls are counted at; each keeps its cost
+	Price   *vocab.Price `json:"price,omitempty"`   // for counting calls; each call keeps its cost
 	Prompts string       `json:"prompts,omitempty"` // whose they are
 	Version string       `json:"version,omitempty"` // of batch
 }
 
-// Differences returns where s differs from the settings that an attempt was made
-// with, sorted by name. Names are those of [Manifest.Differences], and "row".
+// Differences returns the differences between s and the settings of an attempt, sorted by
+// name. The names are as in [Manifest.Differences], and "row".
 func (s Settings) Differences(was Settings) []Difference {
 	s.Price, was.Price = nil, nil
 	now, before := flatten(s), flatten(was)

@@ -10,13 +10,14 @@ import (
 	"batch.example/batch/fault"
 )
 
-// argument is what one argument of a comparison names.
+// argument is a parsed argument of a comparison.
 type argument struct {
 	name  string // empty: not given
 	paths []string
 }
 
-// parse reads PATH, NAME=PATH and NAME=PATH,PATH. What exists as it stands is a path.
+// parse reads PATH, NAME=PATH and NAME=PATH,PATH. A text that is an existing path is a
+// PATH.
 func parse(text string) argument {
 	name, rest, named := strings.Cut(text, "=")
 	if !named || name == "" || strings.ContainsRune(name, filepath.Separator) || exists(text) {
@@ -28,10 +29,10 @@ func parse(text string) argument {
 	return argument{name, strings.Split(rest, ",")}
 }
 
-// ReadAll reads the arguments of a comparison, in order. Each is a path that [Options.Read]
-// reads; NAME=PATH gives its entry a name, and NAME=PATH,PATH reads several paths as the
-// attempts of one entry. All names are different: folders with the same name are shown with
-// what is above them. An error is a Usage fault.
+// ReadAll reads the arguments of a comparison, in order. Each is a path for [Options.Read];
+// NAME=PATH gives its entry a name, and NAME=PATH,PATH reads several paths as the attempts
+// of one entry. All names are different: folders with the same name are shown with their
+// parent folders. An error is a Usage fault.
 func (o Options) ReadAll(args []string) ([]Entry, error) {
 	var list []Entry
 	var paths []string // of the entries; empty: the name was given
@@ -79,7 +80,7 @@ func (o Options) readArgument(arg argument) ([]Entry, error) {
 	return entries, nil
 }
 
-// withoutName refuses PATH,PATH: the entry that several paths make needs a name.
+// withoutName refuses PATH,PATH: an entry of several paths needs a name.
 func withoutName(arg argument) error {
 	text := arg.paths[0]
 	paths := strings.Split(text, ",")
@@ -118,7 +119,7 @@ func (o Options) readAttempts(arg argument) (Entry, error) {
 	return e, nil
 }
 
-// identity is the same for two paths to the same file.
+// identity returns the same text for all paths to a file.
 func identity(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -129,8 +130,8 @@ func identity(path string) string {
 	return path
 }
 
-// distinguish makes names that are the same different: by the folders above, else by a number.
-// What has no path keeps its name.
+// distinguish makes equal names different, by the parent folders, or if that is not enough by
+// a number. Entries without a path keep their name.
 func distinguish(list []Entry, paths []string) {
 	base := make([]string, len(list))
 	for i, e := range list {
@@ -152,7 +153,7 @@ func distinguish(list []Entry, paths []string) {
 	}
 }
 
-// sameNames are the indices of entries that share a name.
+// sameNames returns the indices of entries that share a name.
 func sameNames(list []Entry) [][]int {
 	at := map[string][]int{}
 	var order []string
@@ -171,7 +172,7 @@ func sameNames(list []Entry) [][]int {
 	return same
 }
 
-// above is name with so many of the folders of its path before it.
+// above returns name after depth parent folders of its path.
 func above(name, path string, depth int) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -179,7 +180,7 @@ func above(name, path string, depth int) string {
 	}
 	parts := strings.Split(filepath.ToSlash(abs), "/")
 	if info, err := os.Stat(path); strings.TrimSuffix(parts[len(parts)-1], ".json") == name || err == nil && !info.IsDir() {
-		parts = parts[:len(parts)-1] // it is the name already
+		parts = parts[:len(parts)-1] // the last part is the name itself
 	}
 	return strings.Join(append(parts[max(1, len(parts)-depth):], name), "/")
 }

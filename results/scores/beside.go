@@ -8,7 +8,7 @@ import (
 )
 
 // readRun reads a run directory, or a folder of mini-swe-agent. If batch has not graded it,
-// the verdicts are those of official reports beside its predictions.
+// the verdicts come from official reports beside its predictions.
 func readRun(dir string) (Attempt, error) {
 	snap, err := results.Read(dir)
 	if err != nil {
@@ -17,8 +17,8 @@ func readRun(dir string) (Attempt, error) {
 	return withReports(snap)
 }
 
-// withReports returns the attempt of a run directory, with the verdicts of reports beside it
-// if batch has graded nothing.
+// withReports returns the attempt of a run directory. If batch has graded nothing, the
+// verdicts come from reports beside it.
 func withReports(snap *results.Snapshot) (Attempt, error) {
 	a := FromSnapshot(snap)
 	if snap.GradingBegan {

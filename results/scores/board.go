@@ -34,7 +34,7 @@ func (o Options) readBoard(dir string) (Entry, error) {
 	return Entry{Name: nameOf(dir), Model: sub.Model, Attempts: []Attempt{{Path: dir, Scores: all}}}, nil
 }
 
-// scoresOf makes scores of verdicts, with the repositories that the ids name.
+// scoresOf converts verdicts into scores, with repositories from the ids.
 func scoresOf(v swebench.Verdicts) map[string]Score {
 	all := make(map[string]Score, len(v))
 	for id, one := range v {
@@ -45,7 +45,7 @@ func scoresOf(v swebench.Verdicts) map[string]Score {
 	return all
 }
 
-// take gives the score a verdict.
+// take sets a score's fields from a verdict.
 func (s *Score) take(v swebench.Verdict) {
 	s.Left, s.Resolved = Reason(v.Left), nil
 	if v.Left == "" {

@@ -13,27 +13,27 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// Options say what a path alone does not.
+// Options has facts that a path alone does not give.
 type Options struct {
-	// Instances are the ids of the dataset, for reports that list only the instances that were
-	// resolved: the others are unresolved. Nil: such a report is refused.
+	// Instances has the ids of the dataset, for reports that list only resolved instances: the
+	// others are unresolved. Nil: such a report is refused.
 	Instances []string
 }
 
 // Read is [Options.Read] without options.
 func Read(path string) ([]Entry, error) { return Options{}.Read(path) }
 
-// Read reads what path is. The folder of a sweep has an entry for each model with its
-// configuration, and an official tree of logs one for each model of a run. The others have one:
+// Read reads the entries at a path. The folder of a sweep has an entry for each model with its
+// configuration, and an official tree of logs one for each model of a run. These have one:
 //
 //   - a run directory, and an output folder of mini-swe-agent; without grades of batch, the
 //     verdicts are those of the official reports in it
-//   - a submission to the public leaderboard: metadata.yaml, results/results.json, and what it
-//     has of all_preds.jsonl, logs, trajs and per_instance_details.json
+//   - a submission to the public leaderboard: metadata.yaml, results/results.json, and if
+//     present all_preds.jsonl, logs, trajs and per_instance_details.json
 //   - a file: an official final report of any version, or a report.json
 //
-// What a report has no verdict on is left out, also an error of the harness. Any other
-// path and a malformed file are Usage faults; that of a file names the member.
+// Instances without a verdict in a report are left out, as are errors of the harness. Any
+// other path and a malformed file are Usage faults; for a file, the fault names the member.
 func (o Options) Read(path string) ([]Entry, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -94,7 +94,7 @@ func (o Options) readFile(path string) ([]Entry, error) {
 	return []Entry{{Name: name, Attempts: []Attempt{{Path: path, Scores: scoresOf(v)}}}}, nil
 }
 
-// hinted says what is read, unless err has better advice.
+// hinted adds a hint about the readable formats, unless err has better advice.
 func hinted(err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Hint != "" {
@@ -128,7 +128,7 @@ func readSweep(dir string) ([]Entry, error) {
 	return list, nil
 }
 
-// readCell reads the run directory of a cell, if it is there.
+// readCell reads the run directory of a cell, if it exists.
 func readCell(path string) (Attempt, error) {
 	snap, err := sweeps.ReadCell(path)
 	switch {
@@ -140,7 +140,7 @@ func readCell(path string) (Attempt, error) {
 	return withReports(snap)
 }
 
-// nameOf is the name of a folder, also of ".".
+// nameOf returns the name of a folder, also of ".".
 func nameOf(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -148,7 +148,8 @@ func nameOf(path string) string {
 	return filepath.Base(path)
 }
 
-// modelOf returns the model that a run directory was asked for, else that of its records.
+// modelOf returns the model in a run directory's manifest, or without one the model of its
+// records.
 func modelOf(snap *results.Snapshot) string {
 	if snap.Manifest != nil && snap.Manifest.Model != "" {
 		return snap.Manifest.Model

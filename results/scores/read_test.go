@@ -56,7 +56,7 @@ func one(t *testing.T, o scores.Options, path string) scores.Attempt {
 	return entries[0].Attempts[0]
 }
 
-// patched is an entry of preds.json.
+// patched returns an entry of preds.json.
 func patched(id, patch string) string {
 	return fmt.Sprintf(`%q: {"model_name_or_path": "m/x", "instance_id": %q, "model_patch": %q}`, id, id, patch)
 }
@@ -279,7 +279,7 @@ func TestWhatIsNotReadable(t *testing.T) {
 	}
 }
 
-// FuzzReports: whatever a file has, it is read or refused as a Usage fault, and an instance with
+// FuzzReports tests that any file is read or refused as a Usage fault, and that an instance with
 // a score has no reason to be left out.
 func FuzzReports(f *testing.F) {
 	for _, seed := range []string{

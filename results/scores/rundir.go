@@ -35,7 +35,7 @@ func FromSnapshot(snap *results.Snapshot) Attempt {
 	return a
 }
 
-// missed says that costs are lower bounds; empty if they are not.
+// missed returns a note that costs are lower bounds; empty if they are not.
 func missed(u results.Unanswered) string {
 	switch {
 	case u.Held > 0:

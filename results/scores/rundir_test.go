@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// A mean or a gate of costs that misses calls is not read as if it had all.
+// If the costs of some calls are missing, means and gates of costs say so.
 func TestCostsThatMissCallsAreNamed(t *testing.T) {
 	record := func(id string, u results.Unanswered) results.Record {
 		return results.Record{InstanceID: id, Attempt: 1, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted, Unanswered: u}

@@ -1,8 +1,8 @@
 // Package scores reads how models scored, instance by instance, for comparisons: from run
-// directories, from sweeps, and from what other tools write.
+// directories, from sweeps, and from other tools' files.
 //
-// An instance that failed for infrastructure reasons, that has no verdict or that is
-// quarantined has no score: it is left out, with the reason.
+// An instance has no score if it failed for infrastructure reasons, has no verdict or is
+// quarantined. It is left out, with the reason.
 package scores
 
 import (
@@ -16,7 +16,7 @@ import (
 // instances.
 type Entry struct {
 	Name     string // as tables show it
-	Model    string // model_name_or_path; empty where that is not known
+	Model    string // model_name_or_path; empty if unknown
 	Attempts []Attempt
 }
 
@@ -25,19 +25,19 @@ type Attempt struct {
 	Path     string
 	Scores   map[string]Score  // by instance id, of all instances asked for
 	Snapshot *results.Snapshot // nil: Path is not a run directory
-	Notes    []string          // what is damaged or missing there, in words
+	Notes    []string          // descriptions of damaged and missing data
 }
 
-// Score is the result of one attempt at one instance. What is not known is nil.
+// Score is the result of one attempt at one instance. Unknown values are nil.
 type Score struct {
 	ID       string
-	Repo     string // owner/name; empty where that is not known
+	Repo     string // owner/name; empty if unknown
 	Resolved *bool  // nil: left out of all rates, for the reason Left
 	Left     Reason
 	Steps    *int     // model calls
 	Cost     *float64 // US dollars of answered calls
-	Held     float64  // US dollars that other calls may have cost, if Cost is known
-	Unpriced int      // answered calls that are not in Cost, since their price is not known
+	Held     float64  // possible cost of other calls in US dollars, if Cost is known
+	Unpriced int      // answered calls of unknown price, which are not in Cost
 	Seconds  *float64 // of the attempt, without waiting for a worker
 }
 
@@ -58,7 +58,7 @@ func Reasons() []Reason {
 	return []Reason{Infrastructure, NoResult, NotGraded, Quarantined, Missing}
 }
 
-// At returns the score of an instance; one that the attempt does not know is Missing.
+// At returns the score of an instance; an unknown instance is Missing.
 func (a Attempt) At(id string) Score {
 	if s, ok := a.Scores[id]; ok {
 		return s
@@ -66,7 +66,7 @@ func (a Attempt) At(id string) Score {
 	return Score{ID: id, Left: Missing}
 }
 
-// RepoOf is the repository that an id of SWE-bench's form names, OWNER__NAME-NUMBER:
+// RepoOf returns the repository in an id of SWE-bench's form, OWNER__NAME-NUMBER:
 // "owner/name". It is empty if the id has another form.
 func RepoOf(id string) string {
 	owner, rest, ok := strings.Cut(id, "__")

@@ -1,17 +1,16 @@
-// Package selections is the record of how one of several attempts was chosen for each
-// instance: the append-only file selection.jsonl in the directory that has the chosen
-// predictions.
+// Package selections records how one of several attempts was chosen for each instance, in
+// the append-only file selection.jsonl of the directory with the chosen predictions.
 //
 // # selection.jsonl
 //
-// One record per line, in the form of package journal, whose members attempt, start, calls
-// and cost are 0. The types are
+// One record per line, in the form of package journal, with 0 in the members attempt,
+// start, calls and cost. The types are
 //
-//	selection   [Selection]: what was chosen for an instance, and why
+//	selection   [Selection]: the chosen attempt at an instance, and why
 //	asked       [Asked]: a judge is about to be asked; durable before the call is made
 //	unpaid      [Unpaid]: the call was not charged
-//	judged      [Reply]: what a judge replied, and its cost
-//	tested      [Tested]: what the code of one attempt passed of the tests of another one
+//	judged      [Reply]: the reply of a judge, and its cost
+//	tested      [Tested]: another attempt's tests that the code of an attempt passed
 //
 // Replies and tests come before the selection that they decide. An instance may have several
 // selections: the last one counts. Readers skip other types.

@@ -25,15 +25,15 @@ const (
 	typeTested    = "tested"
 )
 
-// Records are what a file has, each in its order.
+// Records has the records of a file, each type in its order.
 type Records struct {
 	Selections []Selection
 	Replies    []Reply
 	Tested     []Tested
-	Unanswered []Asked // calls of a judge whose cost is not known: no reply is, or the price is not
+	Unanswered []Asked // calls of a judge of unknown cost: without a reply, or without a price
 }
 
-// Held returns what the unanswered calls may have cost, in US dollars.
+// Held returns the possible cost of the unanswered calls, in US dollars.
 func (r *Records) Held() (sum float64) {
 	for _, asked := range r.Unanswered {
 		sum += asked.Reserved
@@ -41,7 +41,7 @@ func (r *Records) Held() (sum float64) {
 	return sum
 }
 
-// Unpriced returns how many of the unanswered calls were answered, at a cost that is not known.
+// Unpriced returns how many of the Unanswered calls were answered, at an unknown cost.
 func (r *Records) Unpriced() (n int) {
 	for _, reply := range r.Replies {
 		if reply.Unpriced {
@@ -51,7 +51,7 @@ func (r *Records) Unpriced() (n int) {
 	return n
 }
 
-// settle takes back the last call about an instance: it was answered, or was not charged.
+// settle removes the last call about an instance: it was answered, or was not charged.
 func (r *Records) settle(id string) {
 	for i, asked := range slices.Backward(r.Unanswered) {
 		if asked.InstanceID == id {
@@ -96,7 +96,7 @@ type Log struct {
 	all Records
 }
 
-// Options are how a [Log] is opened; the zero value works.
+// Options are the options of [Open]; the zero value works.
 type Options struct {
 	Files atomicfile.Files // asked before every write and fsync; for tests
 	Mask  *mask.Masker     // hides secrets in texts; nil hides nothing
@@ -111,7 +111,7 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, err
 }
 
-// Recovered says in words what a crash had left and Open removed.
+// Recovered describes what Open removed after a crash, one text for each removal.
 func (l *Log) Recovered() []string { return l.log.Recovered() }
 
 // AddSelection appends a selection.
@@ -126,7 +126,7 @@ func (l *Log) AddAsked(a Asked) error {
 	return l.add(typeAsked, a, func(all *Records) { all.Unanswered = append(all.Unanswered, a) })
 }
 
-// AddUnpaid appends that the last call about an instance was not charged.
+// AddUnpaid records that the last call about an instance was not charged.
 func (l *Log) AddUnpaid(u Unpaid) error {
 	return l.add(typeUnpaid, u, func(all *Records) { all.settle(u.InstanceID) })
 }
@@ -156,7 +156,8 @@ func (l *Log) add(typ string, v any, keep func(*Records)) error {
 	return nil
 }
 
-// All returns all records. The caller may change the lists, but not what they refer to.
+// All returns all records. The caller may change the lists, but not the data that they
+// refer to.
 func (l *Log) All() Records {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,8 +167,8 @@ func (l *Log) All() Records {
 // Close makes each later addition fail.
 func (l *Log) Close() error { return l.log.Close() }
 
-// Read returns what the file in dir has; nothing if there is no file. It takes no lock. A
-// damaged line is an error with its number.
+// Read returns the records of the file in dir; none if there is no file. It takes no lock.
+// A damaged line is an error with its number.
 func Read(dir string) (*Records, error) {
 	all := &Records{}
 	if err := journal.ReadLog(filepath.Join(dir, File), damaged, all.take); err != nil {
@@ -176,6 +177,7 @@ func Read(dir string) (*Records, error) {
 	return all, nil
 }
 
+// damaged adds advice to an error of reading.
 func (r *Records) take(record journal.Record, _ journal.Place) (err error) {
 	switch record.Type {
 	case typeSelection:

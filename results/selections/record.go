@@ -2,23 +2,23 @@ package selections
 
 import "batch.example/batch/vocab"
 
-// Selection is what was chosen for an instance.
+// Selection is the attempt that was chosen for an instance.
 type Selection struct {
 	InstanceID string `json:"instance_id"`
 	// Key identifies everything that the choice depends on: the selector and the candidates.
 	Key     string `json:"key"`
 	By      string `json:"by"`      // selector that was asked for
-	Decided string `json:"decided"` // selector that decided, which is another one after a fallback
+	Decided string `json:"decided"` // selector that decided; another one than By after a fallback
 	Why     string `json:"why"`     // for a person: "3 of 4 attempts made this patch"
 
-	Attempt int    `json:"attempt"`      // that was chosen, from 1
+	Attempt int    `json:"attempt"`      // the chosen one, from 1
 	Dir     string `json:"dir"`          // its run directory
 	Patch   string `json:"patch_sha256"` // the PatchDigest (package grades) of its model_patch
 
 	Candidates []Candidate `json:"candidates"` // all attempts, in order
 	Choices    int         `json:"choices"`    // different patches among which the selector had to choose
 
-	AttemptsCost  *float64 `json:"attempts_cost"`  // US dollars of all attempts; null if that of one is not known
+	AttemptsCost  *float64 `json:"attempts_cost"`  // US dollars of all attempts; null if the cost of one is unknown
 	SelectionCost float64  `json:"selection_cost"` // US dollars of the judge
 	Calls         int      `json:"calls"`          // of the judge
 	Unreadable    int      `json:"unreadable"`     // replies of the judge that name no candidate
@@ -37,8 +37,9 @@ type Candidate struct {
 	Number  int      `json:"number,omitempty"`   // under which the judge saw it
 }
 
-// Asked says that a judge is about to be asked about an instance. It may be charged: until a
-// [Reply] or an [Unpaid] of the instance follows, it counts as what was reserved for it.
+// Asked says that a judge is about to be asked about an instance. The call may be charged:
+// until a [Reply] or an [Unpaid] of the instance follows, it counts with its reserved
+// amount.
 type Asked struct {
 	InstanceID string  `json:"instance_id"`
 	Prompt     string  `json:"prompt_sha256"` // of the text that is asked
@@ -51,7 +52,7 @@ type Unpaid struct {
 	InstanceID string `json:"instance_id"`
 }
 
-// Reply is what a judge replied.
+// Reply is the reply of a judge.
 type Reply struct {
 	InstanceID string      `json:"instance_id"`
 	Prompt     string      `json:"prompt_sha256"` // of the text that was asked
@@ -61,15 +62,15 @@ type Reply struct {
 	Text       string      `json:"text"`
 	Chosen     int         `json:"chosen"`             // number of a candidate; 0: the reply names none
 	Cost       float64     `json:"cost"`               // US dollars
-	Unpriced   bool        `json:"unpriced,omitempty"` // the cost is not known: what was reserved counts
+	Unpriced   bool        `json:"unpriced,omitempty"` // the cost is unknown: the reserved amount counts
 	Usage      vocab.Usage `json:"usage"`
 	Seconds    float64     `json:"seconds"`
 }
 
-// Tested is one run of the tests of one attempt on the code of another one.
+// Tested is a run of one attempt's tests on another attempt's code.
 type Tested struct {
 	InstanceID string `json:"instance_id"`
-	// Key identifies what ran: both patches, the script and the image.
+	// Key identifies the run: both patches, the script and the image.
 	Key     string  `json:"key"`
 	Code    int     `json:"code_of"`  // attempt
 	Tests   int     `json:"tests_of"` // attempt

@@ -1,8 +1,8 @@
-// Package sweeps reads and writes the index of a sweep: which run directories are in its
-// folder, and what each of them ran. A sweep is a grid of entries (a model with a
-// configuration) and attempts over one selection of instances; each cell of the grid is an
-// ordinary run directory, a folder in that of the sweep. Processes that work in different
-// cells of a sweep with a cost limit share it through a [Share].
+// Package sweeps reads and writes the index of a sweep: the run directories in its folder,
+// and the run of each. A sweep is a grid of entries (a model with a configuration) and
+// attempts over one selection of instances; each cell of the grid is an ordinary run
+// directory in the sweep's folder. Processes that work in different cells of a sweep share
+// its cost limit through a [Share].
 package sweeps
 
 import (
@@ -32,7 +32,7 @@ type Index struct {
 	Created time.Time `json:"created"`
 	Argv    []string  `json:"argv"`          // of the last `batch sweep`, without the program's name
 	Dir     string    `json:"dir,omitempty"` // the folder that it was started in
-	// CostLimit is what all cells may cost together, in US dollars; 0: no limit.
+	// CostLimit is the limit on the cost of all cells together, in US dollars; 0: no limit.
 	CostLimit float64 `json:"cost_limit,omitempty"`
 	Cells     []Cell  `json:"cells"` // entry by entry, each with its attempts in order
 }
@@ -40,18 +40,18 @@ type Index struct {
 // Cell is one run directory of a sweep.
 type Cell struct {
 	Folder  string   `json:"folder"` // in the sweep's
-	Entry   string   `json:"entry"`  // name of the model with its configuration: cells with the same one are its attempts
+	Entry   string   `json:"entry"`  // name of the model with its configuration: cells with the same name are its attempts
 	Attempt int      `json:"attempt"`
 	Model   string   `json:"model"`
-	Config  []string `json:"config"` // as -c, from left to right, those of the attempt included
+	Config  []string `json:"config"` // the values of -c, from left to right, including the attempt's
 	Argv    []string `json:"argv"`   // the `batch run` that runs it alone, without its directory; for people
 
-	// Request is the same as a value. It is nil where format version 1 has an argv that cannot be
-	// read: [manifest.RequestOf] says why.
+	// Request is the same as a value. It is nil if format version 1 has an unreadable argv:
+	// [manifest.RequestOf] returns the reason.
 	Request *manifest.Request `json:"request,omitempty"`
 
-	// Parameters are the model_kwargs that attempts usually differ in, as the model gets
-	// them: seed and temperature. Those that are not set are not there.
+	// Parameters has the model_kwargs in which attempts usually differ, as the model gets
+	// them: seed and temperature, if they are set.
 	Parameters map[string]any `json:"parameters,omitempty"`
 }
 
@@ -61,8 +61,8 @@ func Is(dir string) bool {
 	return err == nil
 }
 
-// Read reads the index of the sweep in dir. A missing one is fs.ErrNotExist; a broken or newer
-// one is a Usage fault.
+// Read reads the index of the sweep in dir. A missing index is fs.ErrNotExist; a broken or
+// newer one is a Usage fault.
 func Read(dir string) (*Index, error) {
 	path := filepath.Join(dir, File)
 	text, err := os.ReadFile(path)
@@ -91,8 +91,8 @@ func Read(dir string) (*Index, error) {
 	return &x, nil
 }
 
-// Write replaces the index of the sweep in dir. The old one or the new one is there at every
-// instant, whole.
+// Write replaces the index of the sweep in dir. At every instant the old or the new index is
+// there, whole.
 func (x *Index) Write(dir string) error {
 	x.Format = Version
 	var b bytes.Buffer

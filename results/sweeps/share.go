@@ -16,17 +16,16 @@ import (
 )
 
 // ledgerFile is the file in the sweep's folder through which processes that work in different
-// cells share the cost limit. What it says of cells that no process works in comes from their
-// journals.
+// cells share the cost limit. The costs of cells without a process come from their journals.
 const ledgerFile = ".batch.ledger"
 
 type ledger struct {
 	Working []*working         `json:"working"`
 	Ended   map[string]float64 `json:"ended"`             // US dollars of the other cells, by folder
-	Highest float64            `json:"highest,omitempty"` // US dollars of the most expensive call; 0: not known
+	Highest float64            `json:"highest,omitempty"` // US dollars of the most expensive call; 0: unknown
 }
 
-// working is a process that works in cells, and has their locks as long as it lives.
+// working is a process that works in cells, and holds their locks as long as it lives.
 type working struct {
 	Cells    []string `json:"cells"`    // folders
 	Spent    float64  `json:"spent"`    // US dollars of these cells
@@ -40,8 +39,8 @@ type Share struct {
 	lock  *flock.Flock
 }
 
-// OpenShare enters a process that has locked cells of the sweep in dir, and what they have cost
-// so far. The caller must Close the share before it unlocks the cells.
+// OpenShare enters this process, which has locked cells of the sweep in dir, with the cells'
+// costs so far. The caller must Close the share before it unlocks the cells.
 func OpenShare(dir string, cells []string, spent float64) (*Share, error) {
 	x, err := Read(dir)
 	if err != nil {
@@ -71,7 +70,7 @@ func OpenShare(dir string, cells []string, spent float64) (*Share, error) {
 	})
 }
 
-// forgetDead removes the processes that have ended without a word.
+// forgetDead removes the processes that have ended without Close.
 func (s *Share) forgetDead(l *ledger) error {
 	var alive []*working
 	for _, w := range l.Working {
@@ -87,8 +86,8 @@ func (s *Share) forgetDead(l *ledger) error {
 	return nil
 }
 
-// lives reports whether a process has not ended. Its id would not say so: it may be of another
-// machine, or be that of another process by now.
+// lives reports whether a process has not ended. It tests the locks, because a process id may
+// belong to another machine, or to another process by now.
 func (s *Share) lives(w *working) (bool, error) {
 	for _, c := range w.Cells {
 		if used, err := results.InUse(filepath.Join(s.dir, c)); used || err != nil {
@@ -103,10 +102,10 @@ func (s *Share) has(cell string) bool { return slices.Contains(s.cells, cell) }
 // is reports whether w is the share's own entry, or one of an earlier process in its cells.
 func (s *Share) is(w *working) bool { return slices.ContainsFunc(w.Cells, s.has) }
 
-// Update calls decide with the US dollars that all other cells have spent, that other
-// processes have reserved, and that the most expensive call of any cell cost (0: not known). It
-// enters what decide returns for this process. No process decides meanwhile. What a dead process
-// had reserved is spent.
+// Update calls decide with the US dollars that all other cells have spent, that other processes
+// have reserved, and that the most expensive call of any cell cost (0: unknown). It enters the
+// figures that decide returns for this process. No other process decides meanwhile. The
+// reservations of a dead process count as spent.
 func (s *Share) Update(decide func(spent, reserved, highest float64) (ownSpent, ownReserved, ownHighest float64)) error {
 	return s.change(false, func(l *ledger) error {
 		own, spent, reserved, err := s.others(l)
@@ -161,8 +160,8 @@ func (s *Share) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// change changes the ledger while no other process does. One that cannot be read is an error,
-// or is made again.
+// change changes the ledger while no other process does. An unreadable ledger is made again
+// with create; otherwise it is an error.
 func (s *Share) change(create bool, change func(*ledger) error) (err error) {
 	if err := s.lock.Lock(); err != nil {
 		return atomicfile.Fault("locking the ledger of the sweep", err)
@@ -185,7 +184,7 @@ func (s *Share) change(create bool, change func(*ledger) error) (err error) {
 	return atomicfile.Fault("writing the ledger of the sweep", l.write(s.lock.Path()))
 }
 
-// write replaces the text of a file, which is never without a ledger meanwhile.
+// write replaces the text of a file. The file always contains a ledger meanwhile.
 func (l *ledger) write(path string) error {
 	text, err := json.Marshal(l)
 	if err != nil {

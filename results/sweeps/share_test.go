@@ -27,7 +27,7 @@ func sweepOf(t *testing.T, cells ...string) string {
 	return dir
 }
 
-// share opens a share as a process does that works in cells.
+// share opens a share like a process that works in cells.
 func share(t *testing.T, dir string, spent float64, cells ...string) *sweeps.Share {
 	t.Helper()
 	for _, cell := range cells {
@@ -54,7 +54,7 @@ func entered(t *testing.T, dir string, spent float64, cells ...string) *sweeps.S
 	return s
 }
 
-// others enters what a share has, and says what the others have.
+// others enters a share's amounts, and returns the amounts of the others.
 func others(t *testing.T, s *sweeps.Share, spent, reserved float64) (got string) {
 	t.Helper()
 	err := s.Update(func(otherSpent, otherReserved, _ float64) (float64, float64, float64) {
@@ -67,7 +67,7 @@ func others(t *testing.T, s *sweeps.Share, spent, reserved float64) (got string)
 	return got
 }
 
-// The most expensive call of any process stays known when its process has ended.
+// The cost of the most expensive call stays known after its process has ended.
 func TestTheCostOfACallIsKnownToAll(t *testing.T) {
 	dir := sweepOf(t, "a", "b")
 	highest := func(s *sweeps.Share, own float64) (got float64) {
@@ -153,8 +153,8 @@ func TestSharesSeeEachOther(t *testing.T) {
 	}
 }
 
-// What a process had reserved when it died may have been charged. The locks of its cells say that
-// it died, wherever it ran.
+// The reservations of a dead process may have been charged. The locks of its cells show that it
+// died, on any machine.
 func TestWhatADeadProcessHadReservedIsSpent(t *testing.T) {
 	dir := sweepOf(t, "a", "b", "c")
 	dead := entered(t, dir, 0, "b")

@@ -7,9 +7,9 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Beside returns the sweep that a run directory is a cell of, and the US dollars that its
-// other cells have cost, since its limit is one over all of them; "" if the directory is not
-// in a sweep.
+// Beside returns the sweep of a run directory that is a cell, and the US dollars that its
+// other cells have cost, because all cells share one limit; "" if the directory is not in a
+// sweep.
 func Beside(dir string) (sweep string, dollars float64, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Chat is a message in the form of OpenAI's chat completions, whichever protocol it is from.
+// Chat is a message of any protocol in the form of OpenAI's chat completions.
 type Chat struct {
-	Role      string // system, user, assistant, tool or exit, or what another tool called it
+	Role      string // system, user, assistant, tool or exit, or another tool's word
 	Text      string
-	Reasoning string     // that the provider keeps apart
+	Reasoning string     // text that the provider keeps apart
 	Calls     []ToolCall // of an assistant
 	CallID    string     // of a tool: the call that it answers
 }
@@ -23,8 +23,8 @@ type ToolCall struct {
 }
 
 // ReadChat reads a message of a trajectory: of chat completions, of Anthropic's Messages API,
-// with its blocks, or of OpenAI's Responses API. One of Anthropic's may answer several calls,
-// and becomes as many.
+// with its blocks, or of OpenAI's Responses API. An Anthropic message may answer several
+// calls, and becomes one Chat for each.
 func ReadChat(message json.RawMessage) []Chat {
 	m := gjson.ParseBytes(message)
 	c := Chat{Role: roleOf(m), Text: textOf(m)}
@@ -44,7 +44,7 @@ func ReadChat(message json.RawMessage) []Chat {
 	return []Chat{c}
 }
 
-// answersIn are the results of tools among the blocks of a message.
+// answersIn returns the results of tools among the blocks of a message.
 func answersIn(content gjson.Result) (answers []Chat) {
 	if !content.IsArray() {
 		return nil
@@ -57,7 +57,7 @@ func answersIn(content gjson.Result) (answers []Chat) {
 	return answers
 }
 
-// toolCallsOf are the tool calls in a reply.
+// toolCallsOf returns the tool calls in a reply.
 func toolCallsOf(m gjson.Result) (calls []ToolCall) {
 	add := func(id, name, arguments gjson.Result) {
 		text := arguments.Raw

@@ -1,13 +1,13 @@
-// Package trajectory reads what happened in one attempt at an instance, step by step: from
-// its journal where there is one, also while the attempt runs, and else from a trajectory
-// file alone, of mini-swe-agent too.
+// Package trajectory reads an attempt at an instance, step by step. It reads the journal if
+// there is one, also while the attempt runs; otherwise it reads a trajectory file, of batch
+// or of mini-swe-agent.
 //
 // A trajectory file is JSON in the form of mini-swe-agent 2, mini-swe-agent-1.1, which other
-// tools read, with members of batch's own beside the known ones. INSTANCE/INSTANCE.traj.json
-// is the trajectory of the last attempt at an instance, INSTANCE/attempts/N.json the one of
-// the earlier attempt N. They are made from the journal at the end of an attempt, with
-// secrets hidden. Costs are in US dollars. Members that would say nothing are absent, unless
-// mini-swe-agent always writes them.
+// tools read, with additional members of batch. INSTANCE/INSTANCE.traj.json is the
+// trajectory of the last attempt at an instance, INSTANCE/attempts/N.json of the earlier
+// attempt N. They are made from the journal at the end of an attempt, with secrets hidden.
+// Costs are in US dollars. Empty members are absent, unless mini-swe-agent always writes
+// them.
 //
 //	info               the attempt: see below
 //	messages           the conversation, in order: see below
@@ -19,26 +19,26 @@
 //	model_stats      {instance_cost, api_calls}: cost, and number of answered
 //	                 calls
 //	config           {agent, environment, model, run}: the settings, as in
-//	                 manifest.json, with this instance's image. Beside them:
-//	                 prompts, whose they are, and agent_type,
-//	                 environment_type and model_type, which name batch's parts
-//	                 where mini-swe-agent has Python classes
-//	mini_version     version of mini-swe-agent whose form this is
+//	                 manifest.json, with this instance's image. Also prompts,
+//	                 as in manifest.json, and agent_type, environment_type
+//	                 and model_type, which name batch's parts where
+//	                 mini-swe-agent has Python classes
+//	mini_version     version of mini-swe-agent that defines the form
 //	batch_version    version of batch
 //	exit_status      how the attempt ended: Submitted, LimitsExceeded, ...
 //	submission       the patch, as in preds.json; "" without one
 //	exception_str    the error that ended it
-//	traceback        where batch itself failed: a bug
-//	salvaged_patch   the working tree's diff of an agent that did not submit
-//	prediction_note  why the patch in preds.json is not byte for byte what was
-//	                 submitted
-//	image_commit     {head, files, total, mismatch}, where the image is not at
-//	                 the row's base_commit: its own commit, up to 100 files
-//	                 that differ, how many do, and why that is more than the
-//	                 set-up of an environment
+//	traceback        if batch itself failed: a bug
+//	salvaged_patch   the working tree's diff, if the agent did not submit
+//	prediction_note  why the patch in preds.json is not byte for byte the
+//	                 submitted one
+//	image_commit     {head, files, total, mismatch}, if the image is not at
+//	                 the row's base_commit: its own commit, up to 100
+//	                 different files, their number, and why the difference is
+//	                 more than the set-up of an environment
 //	batch            the outcome: see below
-//	rewrites         what the model was sent in place of some messages: see
-//	                 below
+//	rewrites         texts that the model was sent in place of some messages:
+//	                 see below
 //
 // # info.batch
 //
@@ -60,10 +60,10 @@
 //
 //	role          system, user, assistant or tool; exit for the last message,
 //	              which the model is not sent
-//	content       the text; of exit, the submission or why the attempt ended
+//	content       the text; for exit, the submission or why the attempt ended
 //	tool_calls    of an assistant: [{id, type, function: {name, arguments}}].
 //	              The arguments are JSON in a text
-//	tool_call_id  of a tool's message: the call that it answers
+//	tool_call_id  in a tool's message: the call that it answers
 //	extra         data of batch, which the model is not sent
 //
 // An assistant's message that came from a server of OpenAI's chat completions has all members
@@ -71,21 +71,21 @@
 //
 // # extra
 //
-// Of every message but the first two:
+// In every message except the first two:
 //
 //	timestamp  when it was added: seconds since 1970
 //
-// Of an assistant's message:
+// In an assistant's message:
 //
-//	actions   [{command, tool_call_id}]: the commands of the reply. Of a call
-//	          of another tool than bash, tool is its name and arguments are
-//	          its arguments; the command is "" if it runs none
+//	actions   [{command, tool_call_id}]: the commands of the reply. For a
+//	          call of another tool than bash, tool is its name and arguments
+//	          are its arguments; the command is "" if the tool runs none
 //	cost      of the call
-//	response  the provider's answer, unchanged. If that is not JSON, an object
-//	          with what is known of it: model, choices and usage
+//	response  the provider's answer, unchanged. If it is not JSON, an object
+//	          with its known parts: model, choices and usage
 //
-// Of a message that shows the model what an action did (role tool; user where the model
-// writes its commands in its text):
+// In a message that shows the model an action's result (role tool; user if the model writes
+// its commands in its text):
 //
 //	raw_output         stdout and stderr, before the template of observations
 //	                   was applied. Bytes that are not UTF-8 are U+FFFD
@@ -93,47 +93,46 @@
 //	output_bytes       how long the output was, if raw_output is cut
 //	returncode         the exit code; -1 if the command was killed at its time
 //	                   limit or did not run
-//	exception_info     what went wrong beside the exit code, for the model to
-//	                   read; else ""
+//	exception_info     a failure beside the exit code, for the model to read;
+//	                   otherwise ""
 //	exception_type     TimeoutExpired: killed at its time limit
 //	exception          exception_info again, in that case
 //	oom                true: the kernel killed a process, since the container
 //	                   had no memory left
 //
-// Of a message in the middle of the attempt that is not an observation:
+// In a message in the middle of the attempt that is not an observation:
 //
 //	interrupt_type  FormatError: the answer to a reply without a valid
-//	                command, which is itself not among the messages.
+//	                command; the reply itself is not among the messages.
 //	                UserInterruption: a person's words. ModelError: a call
 //	                failed, and the model is shown why
-//	cost, response  of a FormatError: of the reply
-//	n_actions       of a FormatError, where the model writes its commands in
-//	                its text: how many there were
+//	cost, response  for a FormatError: of the reply
+//	n_actions       for a FormatError, if the model writes its commands in its
+//	                text: how many there were
 //	model_response  likewise: the text of the reply
 //
-// Of the message with the role exit:
+// In the message with the role exit:
 //
 //	exit_status        as in info
-//	submission         what was submitted; "" if nothing was
+//	submission         the submitted text; "" if nothing was submitted
 //	submission_base64  its exact bytes, if some of them are not UTF-8
 //	exception_str      the error that ended the attempt
 //	hint               what you can do about it
 //	cost, response     of a reply that the provider's content filter emptied
 //
-// parts is in extra where the members above cannot express a message of the APIs of
-// Anthropic, Google or OpenAI's responses: a list of all parts of the message, in order. type is
-// text, reasoning, tool_call, image or tool_result; text is absent where it is the whole
-// content; tool_call_id and parts are of a tool_result, media_type and data (base64) of an
-// image; opaque is {provider, data}, which only that provider understands. The rest of a
-// tool_call is in tool_calls.
+// extra also has parts if the members above cannot express a message of Anthropic's, Google's or
+// OpenAI's Responses API: a list of all parts of the message, in order. type is text, reasoning,
+// tool_call, image or tool_result; text is absent if it is the whole content; a tool_result has
+// tool_call_id and parts, an image has media_type and data (base64); opaque is {provider, data},
+// which only the provider understands. The rest of a tool_call is in tool_calls.
 //
 // # rewrites
 //
 // With agent.context_policy, parts of a long conversation are replaced by something shorter.
 // messages has the original ones; rewrites lists the changes, in order:
 //
-//	at             how many messages there were
-//	step           number of the call that is made next
+//	at             number of messages at the time
+//	step           number of the next call
 //	policy         shorten, drop or summarize
 //	refused        true: the provider had found the conversation too long
 //	tokens_before  length of the request, estimated
@@ -145,7 +144,7 @@
 //	edits          [{from, to, messages}]: the messages that replace the ones
 //	               from index from up to, but not including, to
 //
-// What was sent with the request of a step follows from them. Take the messages before the
-// step's reply one by one, without the role exit, and before the message with index at, apply
-// the edits of that rewrite to what you have taken so far: their indexes count in that list.
+// To find the messages of a step's request, take the messages before the step's reply one by
+// one, without the role exit. Before the message with index at, apply the edits of that
+// rewrite to the list so far: their indexes refer to this list.
 package trajectory

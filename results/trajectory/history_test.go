@@ -17,8 +17,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// sameViews fails if the view from an instance's journal is not the view of the file that is
-// written of it.
+// sameViews fails if the view from an instance's journal differs from the view from its
+// file.
 func sameViews(t *testing.T, dir, id string, m *mask.Masker) *View {
 	t.Helper()
 	s := Source{Dir: dir, Instance: id, Attempt: -1}

@@ -14,8 +14,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Parse reads the text of a trajectory: an object as results.Trajectory is, or the bare
-// list of messages that early versions of mini-swe-agent wrote.
+// Parse reads the text of a trajectory: an object like results.Trajectory, or the bare list
+// of messages that early versions of mini-swe-agent wrote.
 func Parse(text []byte) (*View, error) {
 	var t results.Trajectory
 	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) {
@@ -30,7 +30,7 @@ func Parse(text []byte) (*View, error) {
 	return viewOf(&t), nil
 }
 
-// viewOf takes a trajectory apart.
+// viewOf splits a trajectory into steps.
 func viewOf(t *results.Trajectory) *View {
 	v := &View{Instance: t.InstanceID, Info: t.Info, Record: t.Info.Record, Messages: t.Messages}
 	if v.Record != nil {
@@ -53,12 +53,12 @@ func viewOf(t *results.Trajectory) *View {
 	return v
 }
 
-// parser takes a conversation apart into steps.
+// parser splits a conversation into steps.
 type parser struct {
 	view  *View
 	index int     // of the message
 	at    float64 // time of the message before, in seconds; 0: not known
-	next  int     // action of the last step that has no output yet
+	next  int     // first action of the last step without an output
 }
 
 func (p *parser) add(m gjson.Result) {
@@ -96,7 +96,7 @@ func roleOf(m gjson.Result) string {
 	return m.Get("role").String()
 }
 
-// step begins one, with the model's reply.
+// step begins a step with the model's reply.
 func (p *parser) step(m, extra gjson.Result, at float64, refused bool) {
 	s := Step{Number: len(p.view.Steps) + 1, Reply: p.index, Refused: roleOf(m) != "assistant"}
 	if cost := extra.Get("cost"); cost.Exists() {
@@ -131,11 +131,11 @@ func (p *parser) step(m, extra gjson.Result, at float64, refused bool) {
 	p.next = 0
 }
 
-// oldObservation is how mini-swe-agent shows the model an output, and where early versions
-// alone have it.
+// oldObservation is the form in which mini-swe-agent shows the model an output. Early
+// versions stored the output only in this form.
 var oldObservation = lazy.Regexp(`(?s)^<returncode>(-?\d+)</returncode>\s*<output>\n?(.*?)\n?</output>\s*$`)
 
-// answer reads what the model is sent after its reply: an output, or something else.
+// answer reads a message that follows a reply: an output, or another text.
 func (p *parser) answer(m, extra gjson.Result, at float64) {
 	s := &p.view.Steps[len(p.view.Steps)-1]
 	n := p.actionFor(s, m)
@@ -176,7 +176,7 @@ func (p *parser) answer(m, extra gjson.Result, at float64) {
 	}
 }
 
-// actionFor is the index of the action that m answers, or -1.
+// actionFor returns the index of the action that m answers, or -1.
 func (p *parser) actionFor(s *Step, m gjson.Result) int {
 	id := m.Get("tool_call_id").String() + m.Get("call_id").String()
 	for i, a := range s.Actions {
@@ -209,7 +209,7 @@ func (p *parser) exit(m, extra gjson.Result) {
 	}
 }
 
-// usageIn reads what a call used, by the names that the providers give to it, and batch.
+// usageIn reads the usage of a call, under the providers' names and batch's own.
 func usageIn(response gjson.Result) *vocab.Usage {
 	u, g := response.Get("usage"), response.Get("usageMetadata") // Gemini's
 	first := func(names ...string) int64 {

@@ -23,15 +23,15 @@ import (
 // ErrNoPatch is in the chain of an error when an attempt left no patch.
 var ErrNoPatch = fmt.Errorf("%w: there is no patch", fs.ErrNotExist)
 
-// Source names a trajectory: that of an attempt at an instance of a run directory, or a file.
+// Source names a trajectory: an attempt at an instance of a run directory, or a file.
 type Source struct {
 	Dir, Instance string
-	Attempt       int    // negative: the last; 0: what was there without a journal
+	Attempt       int    // negative: the last; 0: a trajectory without a journal
 	File          string // in place of the others
 }
 
-// path is where the file stands when the attempt is over, and the attempt as the journal
-// has it, or nil without a journal.
+// path returns the path of the attempt's file, which exists after the attempt has ended,
+// and the attempt from the journal, or nil without a journal.
 func (s Source) path() (path string, h *journal.History, err error) {
 	if s.File != "" {
 		return s.File, nil, nil
@@ -57,9 +57,9 @@ func (s Source) path() (path string, h *journal.History, err error) {
 	return last, h, err
 }
 
-// load finds the attempt in its file, in its journal, or in both. Of one that runs or broke
-// off the journal alone counts, and without a journal that can be read the file alone: only
-// where there is neither is it an error.
+// load finds the attempt in its file, in its journal, or in both. If it runs or broke off,
+// only the journal counts; without a readable journal, only the file. If there is neither,
+// that is an error.
 func (s Source) load(m *mask.Masker) (path string, v *View, h *journal.History, err error) {
 	path, h, err = s.path()
 	if h != nil && h.End == nil {
@@ -72,10 +72,9 @@ func (s Source) load(m *mask.Masker) (path string, v *View, h *journal.History, 
 	return path, nil, nil, cmp.Or(err, fileErr)
 }
 
-// Read reads the attempt. It takes no lock. Of an attempt that is over it reads the file,
-// in which the run that made it hid its secrets; of one that runs or broke off, the steps
-// in the journal, with what m knows hidden. Without such an attempt the error wraps
-// fs.ErrNotExist.
+// Read reads the attempt. It takes no lock. If the attempt has ended, it reads the file, in
+// which the run hid secrets. If the attempt runs or broke off, it reads the steps in the
+// journal, and hides m's secrets. Without such an attempt the error wraps fs.ErrNotExist.
 func (s Source) Read(m *mask.Masker) (*View, error) {
 	_, v, h, err := s.load(m)
 	if err != nil {
@@ -97,7 +96,7 @@ func (s Source) Read(m *mask.Masker) (*View, error) {
 	return v, nil
 }
 
-// read reads the file, which must be of the attempt.
+// read reads the file, which must belong to the attempt.
 func (s Source) read(path string, h *journal.History, m *mask.Masker) (*View, error) {
 	v, err := ReadFile(path, m)
 	if err != nil {
@@ -110,8 +109,8 @@ func (s Source) read(path string, h *journal.History, m *mask.Masker) (*View, er
 	return v, nil
 }
 
-// Raw is the trajectory's text: the file's where the attempt is over, else what the journal
-// has so far.
+// Raw returns the trajectory's text: from the file if the attempt has ended, otherwise from
+// the journal so far.
 func (s Source) Raw(m *mask.Masker) ([]byte, error) {
 	path, v, h, err := s.load(nil)
 	switch {
@@ -125,7 +124,7 @@ func (s Source) Raw(m *mask.Masker) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Patch is what the attempt submitted, byte for byte, or, where it did not submit, the
+// Patch returns the attempt's submission, byte for byte, or if it did not submit the
 // salvaged patch. Without either the error is ErrNoPatch.
 func (s Source) Patch() (patch []byte, salvaged bool, err error) {
 	_, v, h, err := s.load(nil)
@@ -142,7 +141,7 @@ func (s Source) Patch() (patch []byte, salvaged bool, err error) {
 	return nil, false, fmt.Errorf("%s: %w", s.Instance, ErrNoPatch)
 }
 
-// patchIn is the patch that a journal has; nil without a patch or a journal.
+// patchIn returns the patch in a journal; nil without a patch or a journal.
 func patchIn(h *journal.History) *Patch {
 	switch {
 	case h == nil:
@@ -154,7 +153,7 @@ func patchIn(h *journal.History) *Patch {
 	return nil
 }
 
-// patchOfInfo is the patch that the trajectory has; nil without one.
+// patchOfInfo returns the patch in the trajectory; nil without one.
 func (v *View) patchOfInfo() *Patch {
 	switch {
 	case v.Info.Submission != "" && !(v.Record != nil && v.Record.Salvaged):
@@ -172,7 +171,7 @@ func history(path string, number int) (*journal.History, error) {
 	return journal.ReadHistory(path)
 }
 
-// Place adds what the run directory knows of the attempt beside its trajectory.
+// Place adds the run directory's facts about the attempt that are not in its trajectory.
 func (v *View) Place(snap *results.Snapshot) {
 	v.Dir = snap.Dir
 	model := ""
@@ -212,9 +211,9 @@ func ReadFile(path string, m *mask.Masker) (*View, error) {
 	return v, nil
 }
 
-// Instances are the ids of the instances in dir that have a trajectory or a journal.
+// Instances returns the ids of the instances in dir that have a trajectory or a journal.
 func Instances(dir string) []string {
-	entries, _ := os.ReadDir(dir) //nolint:errcheck // of a folder that cannot be read there are none
+	entries, _ := os.ReadDir(dir) //nolint:errcheck // an unreadable folder has none
 	var ids []string
 	for _, e := range entries {
 		id := e.Name()
@@ -225,8 +224,8 @@ func Instances(dir string) []string {
 	return ids
 }
 
-// complete adds what a journal has and a trajectory has not: what calls used, how long
-// they and the commands took, and what has not become part of the conversation yet.
+// complete adds the data of the journal that a trajectory lacks: the usage of calls, the
+// durations of calls and commands, and a step that is not in the conversation yet.
 func (v *View) complete(h *journal.History, m *mask.Masker) {
 	replied := slices.DeleteFunc(slices.Clone(h.Steps), func(s journal.Step) bool { return s.Reply == nil })
 	for i, was := range replied {
@@ -240,7 +239,7 @@ func (v *View) complete(h *journal.History, m *mask.Masker) {
 	}
 }
 
-// unfinished is a step whose reply is not in the conversation yet.
+// unfinished returns a step with a reply that is not in the conversation yet.
 func unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
 	reply := gjson.ParseBytes(m.JSON(r.Message))
 	text := textOf(reply)
@@ -264,7 +263,7 @@ func (s *Step) complete(was journal.Step, m *mask.Masker) {
 	}
 }
 
-// complete fills in what the journal has of a command that was started.
+// complete fills in the journal's data about a started command.
 func (a *Action) complete(out *journal.OutputData, m *mask.Masker) {
 	if out == nil {
 		a.State = Running

@@ -35,7 +35,7 @@ func submitted(t *testing.T, patch string) (dir string) {
 	return dir
 }
 
-// What can be shown of an attempt can be had as JSON and as a patch too.
+// An attempt that can be shown is also available as JSON and as a patch.
 func TestTheFileServesWhereTheJournalIsDamaged(t *testing.T) {
 	const patch = "diff --git a/f b/f\n"
 	dir := submitted(t, patch)

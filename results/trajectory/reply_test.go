@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// A reply that is not in the conversation is read as its provider wrote it.
+// A reply that is not in the conversation is read in its provider's form.
 func TestARefusedReplyIsShownInEachProtocol(t *testing.T) {
 	for name, response := range map[string]string{
 		"chat completions": `{"choices":[{"message":{"role":"assistant","content":"I look.","reasoning_content":"Hm.",
@@ -30,7 +30,7 @@ func TestARefusedReplyIsShownInEachProtocol(t *testing.T) {
 	}
 }
 
-// What a person says after a reply that was filtered refers to that reply, which is a step.
+// A person's words after a filtered reply refer to that reply, which is a step.
 func TestWordsAfterAFilteredReplyAreANoteOfItsStep(t *testing.T) {
 	v, err := trajectory.Parse([]byte(`{"messages":[{"role":"user","content":"t"},
 		{"role":"user","content":"words","extra":{"interrupt_type":"UserInterruption","cost":1,"response":{"choices":[{"message":{"role":"assistant","content":null}}]}}},

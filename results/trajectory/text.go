@@ -9,9 +9,9 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// replyIn is the message in a provider's answer, as the provider wrote it: one of chat
-// completions, Gemini's content, or else the whole answer, as Anthropic and the Responses
-// API have it.
+// replyIn returns the message in a provider's answer, in the provider's form: a message of
+// chat completions, Gemini's content, or the whole answer for Anthropic and the Responses
+// API.
 func replyIn(response gjson.Result) gjson.Result {
 	for _, path := range []string{"choices.0.message", "candidates.0.content"} {
 		if m := response.Get(path); m.Exists() {
@@ -21,7 +21,7 @@ func replyIn(response gjson.Result) gjson.Result {
 	return response
 }
 
-// callsIn are the tool calls in a provider's own message, each with its arguments.
+// callsIn returns the tool calls in a provider's own message, each with its arguments.
 func callsIn(m gjson.Result) (calls []string) {
 	for _, path := range []string{"tool_calls.#.function", "parts.#.functionCall", `content.#(type=="tool_use")#`, `output.#(type=="function_call")#`} {
 		for _, c := range m.Get(path).Array() {
@@ -32,7 +32,7 @@ func callsIn(m gjson.Result) (calls []string) {
 	return calls
 }
 
-// textOf is a message's text: a string, or the texts of its parts.
+// textOf returns a message's text: a string, or the texts of its parts.
 func textOf(m gjson.Result) string {
 	if out := m.Get("output"); out.Exists() {
 		if out.Type == gjson.String {
@@ -71,7 +71,7 @@ func partsOf(content gjson.Result) string {
 	return strings.Join(texts, "\n")
 }
 
-// reasoningOf is what the provider lets one see of a model's reasoning.
+// reasoningOf returns the readable part of a model's reasoning.
 func reasoningOf(m gjson.Result) string {
 	for _, name := range []string{"reasoning_content", "reasoning", "provider_specific_fields.reasoning_content"} {
 		if text := m.Get(name); text.Type == gjson.String && text.String() != "" {
@@ -105,8 +105,8 @@ func reasoningOf(m gjson.Result) string {
 	return strings.Join(texts, "\n")
 }
 
-// actionsOf are a reply's commands: those that the agent noted, else what stands in the
-// fences of its text, as early versions of mini-swe-agent have it.
+// actionsOf returns a reply's commands: the ones that the agent noted, or without any the
+// fenced code in its text, as in early versions of mini-swe-agent.
 func actionsOf(reply, extra gjson.Result, text string) []Action {
 	var actions []Action
 	for _, a := range extra.Get("actions").Array() {
@@ -141,7 +141,7 @@ func actionsOf(reply, extra gjson.Result, text string) []Action {
 	return actions
 }
 
-// argumentsOf is a tool's call in lines: name: value.
+// argumentsOf returns a tool call's arguments, one "name: value" a line.
 func argumentsOf(arguments gjson.Result) string {
 	if !arguments.IsObject() {
 		return oneLine(arguments)
@@ -160,8 +160,8 @@ func argumentsOf(arguments gjson.Result) string {
 
 var jsonString = lazy.Regexp(`"(?:[^"\\]|\\.)*"`)
 
-// oneLine is a value as text: of a string its content, of an object or a list JSON on one
-// line, in whichever form the file or the journal has it.
+// oneLine returns a value as text: a string's content, or an object or a list as JSON on
+// one line. File and journal may have it in different forms.
 func oneLine(v gjson.Result) string {
 	if !v.IsObject() && !v.IsArray() {
 		return v.String()
@@ -172,7 +172,7 @@ func oneLine(v gjson.Result) string {
 	})
 }
 
-// withoutCommand takes a command out of a reply's text, with the fence or the tag around it.
+// withoutCommand removes a command from a reply's text, with the fence or the tag around it.
 func withoutCommand(text, command string) string {
 	trimmed := strings.TrimSpace(command)
 	at := strings.Index(text, trimmed)

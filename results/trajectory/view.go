@@ -8,48 +8,48 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// View is one attempt as a person reads it.
+// View is one attempt in the form for people.
 type View struct {
-	Dir      string // the run directory; empty where that is not known
+	Dir      string // the run directory; empty if unknown
 	Instance string
-	Dataset  string // empty where that is not known
-	Model    string // as it was asked for, else as the configuration has it
+	Dataset  string // empty if unknown
+	Model    string // as requested, or from the configuration
 	Attempt  int    // 0: of another tool
 	Attempts int    // at this instance so far
 	Info     results.Info
 	Record   *results.Record // nil: not known
 	Running  bool
 
-	Messages []json.RawMessage // the trajectory's, which Step.Reply and Action.Answer count from 0
+	Messages []json.RawMessage // the trajectory's; Step.Reply and Action.Answer are indexes
 
 	Prompts []Message // before the first step
 	Steps   []Step
 	Patch   *Patch    // nil: there is none
-	Exit    *Exit     // nil while it runs, and where the file has none
-	Asked   time.Time // of the call that is under way, or had no answer; else zero
+	Exit    *Exit     // nil while it runs, and if the file has none
+	Asked   time.Time // time of a call that is running, or had no answer; otherwise zero
 }
 
-// Patch is what an attempt submitted, byte for byte, or what was salvaged from one that did not
-// submit: its working tree's diff. In a [View] of an attempt without a journal, secrets are
-// hidden in it; [Source.Patch] reads it as it is on disk.
+// Patch is an attempt's submission, byte for byte, or the salvaged patch if it did not submit:
+// its working tree's diff. In a [View] of an attempt without a journal, secrets are hidden in
+// it; [Source.Patch] reads it as it is on disk.
 type Patch struct {
 	Text     []byte
 	Salvaged bool
 }
 
-// Message is a text of the conversation and whose it is.
+// Message is a text of the conversation and its author's role.
 type Message struct{ Role, Text string }
 
 // Step is one call of the model and its results.
 type Step struct {
 	Number    int
-	Reply     int               // which of View.Messages it is, or the one that reports why it was refused; -1: neither yet
+	Reply     int               // index in View.Messages, of the reply or of the error that refused it; -1: neither yet
 	Refused   bool              // the reply did not become part of the conversation
-	Rewrites  []results.Rewrite // of what the model was sent, just before the call
+	Rewrites  []results.Rewrite // of the conversation, just before the call
 	Thought   string            // the model's text, without its commands
-	Reasoning string            // that the provider keeps apart
+	Reasoning string            // text that the provider keeps apart
 	Actions   []Action
-	Notes     []Message // what came between its actions and the next call: a format error, a person's words
+	Notes     []Message // messages between its actions and the next call: a format error, a person's words
 
 	Cost    *float64     // US dollars; nil: not known
 	Usage   *vocab.Usage // nil: not known
@@ -62,13 +62,13 @@ type Step struct {
 type Action struct {
 	Tool    string // empty: the shell
 	Command string
-	Answer  int // which of View.Messages shows the model its output; 0: none does
+	Answer  int // index in View.Messages of the message with its output; 0: none
 	Output  string
-	Hidden  int64 // bytes of the output that nobody kept
+	Hidden  int64 // bytes of the output that were not kept
 	State   State
 	Exit    *int    // exit code; nil: not known
 	Seconds float64 // 0: not known
-	Note    string  // what went wrong around it: a time-out, no memory
+	Note    string  // a failure around it: a time-out, no memory
 
 	id string // of the tool call
 }
@@ -78,7 +78,7 @@ type State int
 
 // The states of an action.
 const (
-	Unknown   State = iota // the file says nothing of it
+	Unknown   State = iota // not in the file
 	Running                // under way, or interrupted
 	Done                   // it ended
 	Submitted              // it ended, and its output is the submission
@@ -87,6 +87,6 @@ const (
 // Exit is how the attempt ended, in the words of its last message.
 type Exit struct {
 	Status vocab.Status
-	Reason string // empty where the status says it all
+	Reason string // empty if the status says everything
 	Hint   string
 }

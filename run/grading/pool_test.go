@@ -358,7 +358,8 @@ func TestTheLogsOfRepeatedExecutionsAreOnDiskAtOnce(t *testing.T) {
 	}
 }
 
-// The report of an earlier attempt is not read as the report of a later one that has none.
+// The report of an earlier attempt is not read as the report of a later one without a
+// report.
 func TestNoReportOfAnotherPatchStays(t *testing.T) {
 	d := newDesk(t)
 	d.config.Repeat = 2
