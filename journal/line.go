@@ -64,7 +64,7 @@ func (r *reader) next() (line, error) {
 	return l, nil
 }
 
-// record decodes a whole line, whose record must follow the previous one.
+// record decodes a whole line. Its record must follow the previous one.
 func (r *reader) record(l *line) (Record, error) {
 	rec, err := decodeRecord(l.text)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestAPredictionOfAnotherToolHasTheOutcomeOfItsTrajectory(t *testing.T) {
 		"a patch of a run out of its limit":  {"p", `{"info":{"exit_status":"LimitsExceeded"}}`, "LimitsExceeded", vocab.OutcomeLimit, 0},
 		"a destroyed environment":            {"", `{"info":{"exit_status":"EnvironmentDestroyed"}}`, "EnvironmentDestroyed", vocab.OutcomeFailed, 0},
 		"a head behind the messages":         {"", `{"messages":[{"info":{}}],"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}}}`, "Submitted", vocab.OutcomeEmpty, 3},
-		"a head whose messages are cut off":  {"", `{"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}},"messages":[{"ro`, "Submitted", vocab.OutcomeEmpty, 3},
+		"a head with cut off messages":       {"", `{"info":{"exit_status":"Submitted","model_stats":{"api_calls":3}},"messages":[{"ro`, "Submitted", vocab.OutcomeEmpty, 3},
 		"a trajectory that is cut before it": {"", `{"messages":[{"ro`, "Unknown", vocab.OutcomeInfrastructure, 0},
 		"one that is a list":                 {"", `["info"]`, "Unknown", vocab.OutcomeInfrastructure, 0},
 		"one without a head":                 {"", `{"messages":[]}`, "Unknown", vocab.OutcomeInfrastructure, 0},

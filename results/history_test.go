@@ -50,7 +50,7 @@ var (
 	}
 )
 
-// twoSteps is a whole step and one whose second action has not ended.
+// twoSteps has a whole step, and a step with a second action that has not ended.
 var twoSteps = []any{
 	journal.TypeContainer, container,
 	journal.TypeMessages, says("system", "task"),

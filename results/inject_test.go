@@ -160,7 +160,7 @@ func checkSafe(t *testing.T, dir string, out []byte) {
 	}
 	p := preds(t, dir)
 	if list, err := grades.Read(dir); err != nil || len(list) < strings.Count(string(out), "\n") {
-		t.Errorf("%d grades, %v; want those of\n%s", len(list), err, out)
+		t.Errorf("%d grades, %v; want the grades in\n%s", len(list), err, out)
 	}
 	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
 		id := lines.Text()

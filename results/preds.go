@@ -164,7 +164,7 @@ func (rd *Reader) journalledPrediction(r *recoveredInstance) (*prediction, error
 		err = json.Unmarshal(before.Last.Data, &d)
 	}
 	if err == nil && d.digest() != r.digest {
-		err = errors.New("it is not the one that the end record names")
+		err = errors.New("it differs from the digest in the end record")
 	}
 	if err != nil {
 		return nil, fault.New(fault.Instance, "reading the prediction in "+path, err).

@@ -64,10 +64,10 @@ func TestErrorsNameAnInvalidRecord(t *testing.T) {
 		}, "reading the attempt record"},
 		"another prediction than the end's": {finished, func(t *testing.T, journal string) string {
 			return resealed(t, journal, "prediction", `"p"`, `"q"`)
-		}, "not the one that the end record names"},
+		}, "it differs from the digest in the end record"},
 		"no prediction before the end": {finished, func(t *testing.T, journal string) string {
 			return resealed(t, journal, "prediction", `"type":"prediction"`, `"type":"other"`)
-		}, "not the one that the end record names"},
+		}, "it differs from the digest in the end record"},
 		"a prediction that is none": {finished, func(t *testing.T, journal string) string {
 			return resealed(t, journal, "prediction", `"model_patch":"p"`, `"model_patch":7`)
 		}, "reading the prediction"},

@@ -53,7 +53,7 @@ type Config struct {
 	About        manifest.Manifest
 	Git          func() *manifest.Git // nil: unknown
 	Argv         []string             // of this process; if it repeats an earlier `batch run`, About has the earlier command's
-	MaskPatterns []string             // patterns that this process hides beside those of Settings, for the manifest
+	MaskPatterns []string             // patterns that this process hides in addition to Settings', for the manifest
 
 	Width     *runner.Width  // instances that run at the same time; nil: one
 	WidthWhy  string         // the reason for the width, shown when work begins
@@ -139,7 +139,7 @@ func Open(ctx context.Context, c Config) (*Run, error) {
 // of the directory.
 func newRun(c Config) (*Run, error) {
 	if c.Settings.Agent.Ask && c.Talk == nil {
-		return nil, fault.Newf(fault.Usage, "agent.ask is true, but nobody answers the questions of a batch run").
+		return nil, fault.Newf(fault.Usage, "agent.ask is true, but a batch run cannot answer questions").
 			WithHint("leave it out; a person answers in `batch chat`, a client in `batch serve`")
 	}
 	if c.Tell == nil {

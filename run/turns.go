@@ -21,7 +21,7 @@ type turns struct {
 	order    []turn // not taken yet
 	left     map[int]int
 	gone     map[int]bool
-	entering int           // the run whose instance has not begun yet; -1: none
+	entering int           // the run that took the last instance, which has not begun yet; -1: none
 	changed  chan struct{} // closed and replaced at each change
 }
 

@@ -19,7 +19,7 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// slowScrub is the shortest scrub whose outcome containers share: a separate container
+// slowScrub is the shortest duration of a scrub with a shared outcome: a separate container
 // takes nearly as long to start.
 const slowScrub = 500 * time.Millisecond
 

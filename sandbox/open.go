@@ -22,10 +22,10 @@ type Opening struct {
 	Preamble  []byte             // CheckShell's result in Container; another container is checked again
 	Report    func(phase string) // "pull", then "start"
 
-	// Pristine opens a sandbox whose history will not be scrubbed. It neither
-	// takes over nor removes containers of earlier runs, and starts no interpreter of the
-	// agent ahead of its commands. Its container belongs to no attempt: after a crash, the
-	// next Start under the lease removes it.
+	// Pristine opens a sandbox without a scrub of its history. It neither takes over nor
+	// removes containers of earlier runs, and starts no interpreter of the agent ahead of
+	// its commands. Its container belongs to no attempt: after a crash, the next Start
+	// under the lease removes it.
 	Pristine bool
 	Network  string // replaces the network of Config's Container; empty: does not
 }

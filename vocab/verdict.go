@@ -23,8 +23,8 @@ func Verdicts() []Verdict {
 	}
 }
 
-// Counts reports whether v says something about the prediction, and so counts in rates.
-// A prediction whose verdict does not count is graded again.
+// Counts reports whether v says something about the prediction, and so counts in rates. A
+// prediction with another verdict is graded again.
 func (v Verdict) Counts() bool {
 	switch v {
 	case VerdictResolved, VerdictUnresolved, VerdictNoApply, VerdictEmpty, VerdictTimedOut:

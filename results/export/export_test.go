@@ -295,7 +295,7 @@ func TestAnATIFFileIsTheTrajectory(t *testing.T) {
 			t.Errorf("command %q, want %q", command, want.Actions[0].Command)
 		}
 		if *s.Metrics.Cost != *want.Cost || *s.Metrics.Prompt != want.Usage.Input {
-			t.Errorf("metrics %+v, want those of %+v", s.Metrics, want)
+			t.Errorf("metrics %+v, want the metrics of %+v", s.Metrics, want)
 		}
 	}
 	if n != len(v.Steps) || refused != 1 {

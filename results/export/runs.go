@@ -15,8 +15,8 @@ type Run struct {
 	Snapshot *results.Snapshot
 }
 
-// Open reads run directories and sweeps, of which it takes every cell that has begun. It
-// takes no lock. Any other directory is a Usage fault.
+// Open reads run directories and the cells of sweeps that have begun. It takes no lock. Any
+// other directory is a Usage fault.
 func Open(dirs []string) ([]Run, error) {
 	var runs []Run
 	for _, dir := range dirs {

@@ -40,7 +40,7 @@ type Log struct {
 }
 
 // Open reads the file in dir for appending, and creates it if it does not exist. The caller owns
-// the directory (results.Store does, whose method Grades opens the log).
+// the directory, such as results.Store, which opens the log in its method Grades.
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{mask: o.Mask}
 	var err error

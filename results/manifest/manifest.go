@@ -41,7 +41,7 @@ type Manifest struct {
 	Seed     int64            `json:"seed"`
 	Salvage  bool             `json:"salvage,omitempty"` // the working tree's diff stands in for a missing submission
 	Config   any              `json:"config"`            // resolved: every default filled in
-	Prompts  string           `json:"prompts,omitempty"` // whose they are
+	Prompts  string           `json:"prompts,omitempty"` // where they come from
 	Dataset  Dataset          `json:"dataset"`
 	Host     Host             `json:"host"`
 	Images   map[string]Image `json:"images,omitempty"` // by instance id

@@ -14,7 +14,7 @@ type Settings struct {
 
 	// These do not affect the result.
 	Price   *vocab.Price `json:"price,omitempty"`   // for counting calls; each call keeps its cost
-	Prompts string       `json:"prompts,omitempty"` // whose they are
+	Prompts string       `json:"prompts,omitempty"` // where they come from
 	Version string       `json:"version,omitempty"` // of batch
 }
 

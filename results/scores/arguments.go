@@ -109,7 +109,7 @@ func (o Options) readAttempts(arg argument) (Entry, error) {
 			return e, err
 		}
 		if len(entries) != 1 {
-			return e, fault.Newf(fault.Usage, "%s has %d entries: expected one, of which it is an attempt", path, len(entries))
+			return e, fault.Newf(fault.Usage, "%s has %d entries: expected one for an attempt", path, len(entries))
 		}
 		if e.Model == "" {
 			e.Model = entries[0].Model

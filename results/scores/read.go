@@ -27,7 +27,7 @@ func Read(path string) ([]Entry, error) { return Options{}.Read(path) }
 // configuration, and an official tree of logs one for each model of a run. These have one:
 //
 //   - a run directory, and an output folder of mini-swe-agent; without grades of batch, the
-//     verdicts are those of the official reports in it
+//     verdicts come from the official reports in it
 //   - a submission to the public leaderboard: metadata.yaml, results/results.json, and if
 //     present all_preds.jsonl, logs, trajs and per_instance_details.json
 //   - a file: an official final report of any version, or a report.json

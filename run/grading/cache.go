@@ -124,7 +124,7 @@ func encodeEntry(w io.Writer, e *evaluate.Evidence) error {
 
 func decodeEntry(data []byte) (*evaluate.Evidence, error) {
 	if len(data) < sumLength || string(data[:sumLength]) != digest(data[sumLength:])+"\n" {
-		return nil, errors.New("its checksum is another one")
+		return nil, errors.New("its checksum does not match")
 	}
 	z, err := gzip.NewReader(bytes.NewReader(data[sumLength:]))
 	if err != nil {

@@ -242,7 +242,7 @@ func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate
 	}
 }
 
-// failedInstall is the note of a verdict in whose log an install failed.
+// failedInstall is the note of a verdict if an install failed in its log.
 const failedInstall = "an install of the eval script failed: what the patch changes in compiled code or in dependencies was not built. " +
 	"The verdict may be another one where a package index can be reached"
 

@@ -138,7 +138,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// find gives a task whose parser reads JSON, of one test.
+// find returns a task of one test, with a parser of JSON.
 func find(in dataset.Instance) (*family.Task, error) {
 	in.EvalScript = ": '>>>>> Start Test Output'\n./test\n: '>>>>> End Test Output'\n"
 	in.LogParser, in.EvalType, in.FailToPass = "parse_log_pytest", "pass_and_fail", []string{"test_a"}

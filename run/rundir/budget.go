@@ -8,7 +8,7 @@ import (
 // Limit is a limit on the total cost of a job's calls.
 type Limit struct {
 	USD    float64  // 0: no limit
-	Sweep  string   // folder of a sweep whose cells share the limit, also in other processes; empty: none
+	Sweep  string   // folder of a sweep; its cells share the limit, also in other processes; empty: none
 	Cells  []string // the cells of the Sweep in which this process works, by folder
 	Beside float64  // US dollars of the limit that other cells have spent
 }

@@ -102,7 +102,7 @@ func (s *Selecting) prepare() (err error) {
 		switch {
 		case !decided:
 		case old.Key != c.key:
-			return fault.Newf(fault.Usage, "%s has a selection of %s that was made of other candidates, or with other settings", s.Output, c.id).
+			return fault.Newf(fault.Usage, "%s has a selection for %s from other candidates, or with other settings", s.Output, c.id).
 				WithHint("choose another directory with -o")
 		default:
 			c.decided = &old

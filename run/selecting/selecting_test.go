@@ -163,7 +163,7 @@ func TestTheMajorityMakesARunDirectory(t *testing.T) {
 		}
 		score := out.At(id)
 		if score.Cost == nil || *score.Cost != want.cost || *score.Steps != want.steps {
-			t.Errorf("%s: the cost is %v, want that of all attempts, %v and %d steps", id, score.Cost, want.cost, want.steps)
+			t.Errorf("%s: the cost is %v, want the cost of all attempts, %v and %d steps", id, score.Cost, want.cost, want.steps)
 		}
 	}
 	if r := out.At("a__1").Resolved; r == nil || !*r {

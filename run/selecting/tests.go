@@ -63,8 +63,8 @@ func (w *worker) byTests(ctx context.Context, a runner.Attempt[*choice], d decid
 	case len(tied) == len(scores):
 		d.majority(fmt.Sprintf("every candidate passes %s that the patches add", printable.Count(most, "test", "tests")))
 	case len(tied) > 1:
-		d.choose(g, ByTests, fmt.Sprintf("its code and that of %s passes %s that the patches add, the most; more attempts made this patch, or an earlier one",
-			printable.Count(len(tied)-1, "another candidate", "other candidates"), printable.Count(most, "test", "tests")))
+		d.choose(g, ByTests, fmt.Sprintf("its code passes %s that the patches add, the most, as does the code of %s; more attempts made this patch, or an earlier one",
+			printable.Count(most, "test", "tests"), printable.Count(len(tied)-1, "another candidate", "other candidates")))
 	default:
 		d.choose(g, ByTests, fmt.Sprintf("its code passes %s that the patches add, the most", printable.Count(most, "test", "tests")))
 	}

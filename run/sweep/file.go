@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/internal/near"
 )
 
-// Keys are the keys of a file beside those of the grid.
+// Keys are the keys of a file that do not belong to the grid.
 type Keys interface {
 	// Names lists them, with - where a file may have _.
 	Names() []string

@@ -38,7 +38,7 @@ type Variant struct {
 // people. The cells contain the secrets of base and of the grid.
 func (g Grid) Cells(base run.Request, each []string) ([]sweeps.Cell, error) {
 	if len(g.Models) == 0 {
-		return nil, fault.Newf(fault.Usage, "which models?").WithHint("give each with `-m`; `batch models` lists those with a known price")
+		return nil, fault.Newf(fault.Usage, "which models?").WithHint("give each with `-m`; `batch models` lists the models with a known price")
 	}
 	if len(g.Attempts) < 1 {
 		return nil, fault.Newf(fault.Usage, "--attempts %d: expected at least 1", len(g.Attempts))
@@ -98,7 +98,7 @@ func checkMerged(x *sweeps.Index) error {
 		if old, ok := seen[folder]; ok {
 			return fault.Newf(fault.Usage, "%s was made with other values: %s %s, not %s %s", old.Folder,
 				old.Model, strings.Join(old.Config, " "), c.Model, strings.Join(c.Config, " ")).
-				WithHint("add further attempts behind those that are there, or choose another folder with `-o`")
+				WithHint("add further attempts after the existing ones, or choose another folder with `-o`")
 		}
 		seen[folder] = c
 	}

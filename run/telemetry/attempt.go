@@ -239,7 +239,7 @@ func (a *attempt) cut(at time.Time, kind, text string) {
 	}
 }
 
-// usage returns the attributes of tokens, without those that are zero for most providers.
+// usage returns the attributes of tokens. It leaves out zeros that most providers report.
 func (a *attempt) usage(u vocab.Usage) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{semconv.GenAIUsageInputTokens(int(u.Input)), semconv.GenAIUsageOutputTokens(int(u.Output))}
 	if u.Cached > 0 {
