@@ -17,22 +17,22 @@ var budget = []struct {
 	bad, good              []string
 }{
 	{
-		"chain of pronouns", `\b(?:(?:those|that) of|of (?:which|whom)|those that)\b`, "repeat the noun", 578,
+		"chain of pronouns", `\b(?:(?:those|that) of|of (?:which|whom)|those that)\b`, "repeat the noun", 423,
 		[]string{"ids are those of the instances", "the cost, that\n\t// of retries too", "files, of which one is new", "men of whom", "Those that run"},
 		[]string{"ids has the instances' ids", "those offers", "that often", "runs that end", "of whichever"},
 	},
 	{
-		"nobody", `\bnobody\b`, "name who does it, or state the fact: unknown, unused", 113,
+		"nobody", `\bnobody\b`, "name who does it, or state the fact: unknown, unused", 97,
 		[]string{"nobody says how much", "Nobody's file"},
 		[]string{"the price is unknown"},
 	},
 	{
-		"definition by relation", `\b(?:(?:is|are) what|is that of|are those of)\b`, "say what it does or contains", 510,
+		"definition by relation", `\b(?:(?:is|are) what|is that of|are those of)\b`, "say what it does or contains", 384,
 		[]string{"unended is what is known", "rows are what a file has", "its error is that of the mean", "ids are those\n// of rows"},
 		[]string{"unended describes an attempt without an end record", "it is whatever was found", "it is that offer"},
 	},
 	{
-		"tail with else", `, else\b`, "otherwise, or a sentence of its own", 61,
+		"tail with else", `, else\b`, "otherwise, or a sentence of its own", 51,
 		[]string{"the image's id, else its name", "nil,\n// else the error"},
 		[]string{"the image's id, otherwise its name", "nobody else", "anything, elsewhere"},
 	},
@@ -43,10 +43,10 @@ func anywhere(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + strings.ReplaceAll(pattern, " ", blank.String()))
 }
 
-// handWritten reports whether a file is Markdown that a person wrote: no page of docs, which
-// go generate writes, and no test's file.
+// handWritten reports whether a file is Markdown that a person wrote, except CONTRIBUTING.md,
+// which has bad examples. Pages of docs are generated.
 func handWritten(file string) bool {
-	return path.Ext(file) == ".md" && !within(file, "docs") && !strings.Contains(file, "testdata/")
+	return path.Ext(file) == ".md" && file != "CONTRIBUTING.md" && !within(file, "docs") && !strings.Contains(file, "testdata/")
 }
 
 func TestHardSentencesOnlyGetFewer(t *testing.T) {
