@@ -122,4 +122,3 @@ func taking(list *[]Grade) func(journal.Record, journal.Place) error {
 		return err
 	}
 }
-// damaged adds advice to an error of reading.

@@ -177,7 +177,6 @@ func Read(dir string) (*Records, error) {
 	return all, nil
 }
 
-// damaged adds advice to an error of reading.
 func (r *Records) take(record journal.Record, _ journal.Place) (err error) {
 	switch record.Type {
 	case typeSelection:

@@ -163,9 +163,10 @@ func (s *Selecting) Cost() float64 {
 	return all.Cost()
 }
 
-// Unanswered returns the judge's calls of unknown cost.
+// Exhausted reports whether Work left instances because the judge's cost limit was reached.
 func (s *Selecting) Exhausted() bool { return s.sum.Budget }
 
+// Unanswered returns the judge's calls of unknown cost.
 func (s *Selecting) Unanswered() results.Unanswered {
 	all := s.log.All()
 	return results.Unanswered{Lost: len(all.Unanswered), Unpriced: all.Unpriced(), Held: all.Held()}
