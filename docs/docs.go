@@ -1,14 +1,11 @@
-// Package docs has the pages that describe batch's formats and rules to its users: as
-// Markdown files in this folder, and in the program as batch help TOPIC. Each page is the
-// comment of a package, so that there is one text; go generate writes them, and the package's
-// test holds that they are current.
+// Package docs has the pages that describe batch's use, formats and rules: as Markdown
+// files in this folder, and in the program as batch help TOPIC. A page is written by hand,
+// or it is the comment of a package, so that there is one text; go generate writes the
+// comments' pages and README.md, the index. The package's test checks that these are
+// current, and internal/readme runs the transcripts of the other pages.
 package docs
 
-import (
-	"embed"
-	"strings"
-	"unicode/utf8"
-)
+import "embed"
 
 //go:generate go test . -run TestPagesAreCurrent -update
 
@@ -19,12 +16,28 @@ var files embed.FS
 type Page struct {
 	Name  string // of the topic, and of the file without .md
 	Title string
-	// Packages have the comments, by their paths below the module.
+	// Packages are paths below the module. Their comments are the page; a page without
+	// packages is written by hand.
 	Packages []string
 }
 
-// Pages are all pages, in the order in which they are listed.
+// Pages are all pages. Pages written by hand come first, in the order in which their
+// transcripts run.
 var Pages = []Page{
+	{Name: "migrating", Title: "Coming from mini-swe-agent, and how both compare"},
+	{Name: "providers", Title: "Models, keys, rate limits, costs and telemetry"},
+	{Name: "checks", Title: "What to check before a run costs money"},
+	{Name: "grading", Title: "Grading, submissions, and how the harness compares"},
+	{Name: "sweeps", Title: "Sweeps, several attempts and comparisons"},
+	{Name: "resuming", Title: "Watch, resume, retry and compare runs"},
+	{Name: "talk", Title: "Talk with an agent, and serve it to programs"},
+	{Name: "promises", Title: "What batch promises, and what it does not"},
+	{Name: "install", Title: "Install batch, or run it in a container"},
+	{Name: "environment", Title: "Environment variables that batch reads"},
+	{Name: "events", Title: "Events of batch run, sweep and grade with --json"},
+	{Name: "exit-codes", Title: "Exit codes of batch"},
+	{Name: "formats", Title: "Files in a run directory"},
+	{Name: "mcp", Title: "Tools of MCP servers for the agent"},
 	{"row", "The columns of a row, and a dataset of your own", []string{"dataset"}},
 	{"scripts", "The scripts of -m scripted/FILE and batch stub --script", []string{"llm/scripted"}},
 	{"results", "The files of a run directory, in detail", []string{"results"}},
@@ -42,23 +55,17 @@ var Pages = []Page{
 	{"designs", "The designs behind batch, and what became of each statement", []string{"designs"}},
 }
 
-// endOfMark ends what only a person who edits the file needs.
-const endOfMark = " -->\n"
+// ByHand says whether the page is written by hand.
+func (p Page) ByHand() bool { return len(p.Packages) == 0 }
 
-// Text returns the page for a terminal.
-func (p Page) Text() string {
+// Markdown returns the page's file.
+func (p Page) Markdown() string {
 	text, err := files.ReadFile(p.Name + ".md")
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	_, body, _ := strings.Cut(string(text), endOfMark)
-	var b strings.Builder
-	b.WriteString(p.Title + ".\n")
-	for line := range strings.Lines(body) {
-		if heading, ok := strings.CutPrefix(line, "## "); ok {
-			line = heading + strings.Repeat("-", utf8.RuneCountInString(heading)-1) + "\n"
-		}
-		b.WriteString(line)
-	}
-	return b.String()
+	return string(text)
 }
+
+// Text returns the page for a terminal.
+func (p Page) Text() string { return p.Title + ".\n" + forTerminal(p.Markdown()) }

@@ -3,6 +3,7 @@ package docs
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/doc/comment"
 	"go/parser"
@@ -17,20 +18,18 @@ import (
 var update = flag.Bool("update", false, "write the pages")
 
 func TestPagesAreCurrent(t *testing.T) {
-	known := map[string]bool{}
+	known := map[string]bool{"README.md": true}
+	current(t, "README.md", index())
 	for _, p := range Pages {
 		file := p.Name + ".md"
 		known[file] = true
-		want := p.render(t)
-		if *update {
-			if err := os.WriteFile(file, want, 0o644); err != nil {
-				t.Fatal(err)
+		if p.ByHand() {
+			if first, _, _ := strings.Cut(p.Markdown(), "\n"); first != "# "+p.Title {
+				t.Errorf("%s begins with %q, want # and its title %q", file, first, p.Title)
 			}
 			continue
 		}
-		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not the comment of %s (%v): run go generate ./docs", file, p.source(), err)
-		}
+		current(t, file, p.render(t))
 	}
 	files, err := filepath.Glob("*.md")
 	if err != nil {
@@ -41,6 +40,37 @@ func TestPagesAreCurrent(t *testing.T) {
 			t.Errorf("%s is not a page", file)
 		}
 	}
+}
+
+// current fails the test if a file that go generate writes differs from want.
+func current(t *testing.T, file string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not current (%v): run go generate ./docs", file, err)
+	}
+}
+
+// index is the folder's README.md.
+func index() []byte {
+	var b bytes.Buffer
+	list := func(heading string, byHand bool) {
+		fmt.Fprintf(&b, "\n## %s\n\n", heading)
+		for _, p := range Pages {
+			if p.ByHand() == byHand {
+				fmt.Fprintf(&b, "- [%s](%s.md): %s\n", p.Name, p.Name, p.Title)
+			}
+		}
+	}
+	b.WriteString("# Pages about batch\n\nEach page is also `batch help NAME`; `batch help COMMAND` describes a command.\n")
+	list("Using batch", true)
+	list("Formats and rules in detail", false)
+	return b.Bytes()
 }
 
 // aPackage begins a package's comment. Its page is about the program.
@@ -57,12 +87,12 @@ func (p Page) render(t *testing.T) []byte {
 	parsed := linked.Parse(p.comments(t))
 	printer := comment.Printer{TextWidth: 80, TextCodePrefix: "    "}
 	body := bytes.ReplaceAll(printer.Text(parsed), []byte("\n# "), []byte("\n## "))
-	return append([]byte("# "+p.Title+"\n\n<!-- go generate ./docs: the comment of "+p.source()+endOfMark+"\n"), body...)
+	return append([]byte("# "+p.Title+"\n\n<!-- go generate ./docs: the comment of "+p.source()+" -->\n\n"), body...)
 }
 
 func (p Page) source() string { return "package " + strings.Join(p.Packages, ", then of package ") }
 
-// comments are those of the packages, one after the other.
+// comments returns the packages' comments, one after the other.
 func (p Page) comments(t *testing.T) string {
 	t.Helper()
 	var all []string
@@ -99,4 +129,62 @@ func sources(t *testing.T, dir string) []*ast.File {
 		list = append(list, file)
 	}
 	return list
+}
+
+func TestATerminalGetsText(t *testing.T) {
+	markdown := `# A title
+
+See [` + "`batch help row`" + `](row.md), and
+no [brackets].
+
+## A heading
+
+- a bullet
+  and its second line
+- [one](a.md) more
+
+~~~console docker
+$ batch version
+
+# a comment
+~~~
+
+    a table | of words
+
+| | batch | another tool |
+|---|---|---|
+| first | [a](b.md) | b |
+| second | c | d e |
+
+The end.
+`
+	want := `
+See ` + "`batch help row`" + `, and
+no [brackets].
+
+A heading
+---------
+
+  - a bullet
+    and its second line
+  - one more
+
+    $ batch version
+
+    # a comment
+
+    a table | of words
+
+    first
+      batch         a
+      another tool  b
+    second
+      batch         c
+      another tool  d e
+
+The end.
+`
+	if got := forTerminal(strings.ReplaceAll(markdown, "~~~", "```")); got != want {
+		t.Errorf("a terminal gets\n%s\nwant\n%s", got, want)
+	}
 }

@@ -90,7 +90,15 @@ batch's built-in prompts.
   batch config keys
   batch config builtin tools
 
-` + helpText("config"),
+-c is given as often as needed, and merged from left to right over -c default:
+
+  -c FILE        a YAML file in the current directory or in MSWEA_CONFIG_DIR
+  -c default     batch's own prompts: the model calls the tool bash
+  -c text        batch's own prompts: the model writes its command in a fence
+  -c tools       batch's own prompts: the model has an editor beside bash
+  -c KEY=VALUE   one value, such as agent.step_limit=100
+
+Files of mini-swe-agent work unchanged. Flags such as -m win over -c.`,
 		Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

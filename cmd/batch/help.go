@@ -1,11 +1,9 @@
 package main
 
 import (
-	"embed"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,11 +13,7 @@ import (
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/progress"
-	"batch.example/batch/llm/catalogue"
 )
-
-//go:embed help/*.txt
-var helpTexts embed.FS
 
 // groups are the headings under which `batch help` lists the commands.
 var groups = []struct {
@@ -51,9 +45,8 @@ func group(root *cobra.Command) {
 
 const sectionAnnotation = "batch_section"
 
-// inSection puts those flags of fs that are in no section yet into one, under whose title
-// a command's help shows them. Sections and flags are shown in the order in which they
-// were added.
+// inSection puts the flags of fs that are not in a section yet into the section title. A
+// command's help shows sections and flags in the order in which they were added.
 func inSection(fs *pflag.FlagSet, title string) {
 	fs.SortFlags = false
 	fs.VisitAll(func(f *pflag.Flag) {
@@ -63,8 +56,8 @@ func inSection(fs *pflag.FlagSet, title string) {
 	})
 }
 
-// usage writes how c is called as cobra does, but flags by section, and the pages by the name
-// that `batch help` takes. It needs no template, which would be parsed for each help.
+// usage writes how c is called as cobra does, but flags by section, and pages by the name
+// that `batch help` takes. It uses no template, since each help would parse it.
 func usage(c *cobra.Command) error {
 	w := c.OutOrStderr()
 	fmt.Fprint(w, "Usage:")
@@ -93,7 +86,7 @@ func usage(c *cobra.Command) error {
 
 func isListed(c *cobra.Command) bool { return c.IsAvailableCommand() || c.Name() == "help" }
 
-// listCommands writes the commands below c that which accepts, if any, under a title.
+// listCommands writes the commands below c that which accepts, under a title.
 func listCommands(w io.Writer, title string, c *cobra.Command, which func(*cobra.Command) bool) {
 	for _, sub := range c.Commands() {
 		if !which(sub) {
@@ -184,18 +177,9 @@ func knownTopic(help *cobra.Command, args []string) error {
 	return err
 }
 
-// topics are the pages of `batch help TOPIC` that belong to no command. The text about
-// configurations is part of `batch help config`.
+// topics are the pages of `batch help TOPIC` that belong to no command.
 func topics() []*cobra.Command {
 	var list []*cobra.Command
-	for _, name := range []string{"environment", "events", "exit-codes", "formats", "mcp"} {
-		text := helpText(name)
-		short, _, _ := strings.Cut(text, "\n")
-		if name == "events" {
-			text += "\n  " + strings.ReplaceAll(strings.TrimSpace(progress.Schema), "\n", "\n  ") + "\n"
-		}
-		list = append(list, &cobra.Command{Use: name, Short: strings.TrimSuffix(short, "."), Long: strings.TrimSpace(text)})
-	}
 	for _, p := range docs.Pages {
 		c := &cobra.Command{Use: p.Name, Short: p.Title}
 		c.SetHelpFunc(func(c *cobra.Command, args []string) { c.Root().HelpFunc()(withText(c), args) })
@@ -209,6 +193,9 @@ func topics() []*cobra.Command {
 func withText(c *cobra.Command) *cobra.Command {
 	if p, ok := pageOf(c); ok {
 		c.Long = strings.TrimSpace(p.Text())
+		if p.Name == "events" {
+			c.Long += "\n\n    " + strings.ReplaceAll(strings.TrimSpace(progress.Schema), "\n", "\n    ")
+		}
 	}
 	return c
 }
@@ -220,29 +207,4 @@ func pageOf(c *cobra.Command) (docs.Page, bool) {
 		}
 	}
 	return docs.Page{}, false
-}
-
-// providerVariables is a table of the variables of all providers.
-func providerVariables() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, p := range catalogue.Providers() {
-		if p.Key != "" {
-			fmt.Fprintf(w, "  %s/\t%s, %s\n", p.Name, p.Key, p.Base)
-		}
-	}
-	_ = w.Flush() // to memory
-	return b.String()
-}
-
-func helpText(name string) string {
-	text, err := helpTexts.ReadFile("help/" + name + ".txt")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	before, after, found := strings.Cut(string(text), "  PROVIDERS\n")
-	if !found {
-		return before
-	}
-	return before + providerVariables() + after
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"batch.example/batch/docs"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/report"
@@ -79,17 +80,21 @@ func TestTheDocumentationMentionsRealFlags(t *testing.T) {
 			known[f] = true
 		}
 	}
-	known["--version"], known["--user"] = true, true // docker run has the second
-	files, err := filepath.Glob("help/*.txt")
+	for _, f := range []string{"--version", "--user", "--group-add", "--rm"} { // docker run has all but the first
+		known[f] = true
+	}
+	doc, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(files, "doc.go") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	texts, block := map[string]string{"doc.go": string(doc)}, regexp.MustCompile("(?ms)^```.*?^```$")
+	for _, p := range docs.Pages {
+		if p.ByHand() {
+			texts[p.Name] = block.ReplaceAllString(p.Markdown(), "") // internal/readme runs the blocks
 		}
-		for _, f := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(string(text), -1) {
+	}
+	for name, text := range texts {
+		for _, f := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(text, -1) {
 			if !known[f] {
 				t.Errorf("%s mentions %s, which is not a flag", name, f)
 			}
@@ -118,7 +123,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 
 func TestPagesAreForATerminal(t *testing.T) {
 	for path, c := range commands(t) {
-		if _, ok := pageOf(c); ok && (strings.Contains(c.Long, "<!--") || regexp.MustCompile(`(?m)^#`).MatchString(c.Long)) {
+		if _, ok := pageOf(c); ok && regexp.MustCompile("<!--|\\]\\(|```|(?m:^[#|])").MatchString(c.Long) {
 			t.Errorf("`batch help %s` has Markdown that a terminal shows:\n%s", strings.TrimPrefix(path, "batch "), c.Long)
 		}
 	}
@@ -144,6 +149,26 @@ func TestEveryFlagIsInASection(t *testing.T) {
 	}
 	if sectioned < 5 {
 		t.Errorf("%d commands have sections, want sectioned at least 5", sectioned)
+	}
+}
+
+// pageText is a page of package docs for a terminal.
+func pageText(t *testing.T, name string) string {
+	t.Helper()
+	c := commands(t)["batch "+name]
+	if c == nil {
+		t.Fatalf("no page %s", name)
+	}
+	return c.Long
+}
+
+func TestTheHelpNamesTheVariablesOfEveryProvider(t *testing.T) {
+	text := pageText(t, "environment")
+	for _, p := range catalogue.Providers() {
+		row := regexp.MustCompile(`(?m)^    ` + p.Name + `/ +` + p.Key + `, ` + p.Base + `$`)
+		if p.Key != "" && !row.MatchString(text) {
+			t.Errorf("`batch help environment` lacks the row of %s/ with %s, %s", p.Name, p.Key, p.Base)
+		}
 	}
 }
 
@@ -201,8 +226,8 @@ func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
 	}
 	delete(read, "")
 	named := map[string]bool{}
-	text, _, _ := strings.Cut(helpText("environment"), "\nThe values of variables")
-	for _, name := range regexp.MustCompile(`(?m)^  (?:([A-Z_]+(?:, [A-Z_]+)*) |[a-z_]+/ +([A-Z_]+, [A-Z_]+)$)`).FindAllStringSubmatch(text, -1) {
+	text := pageText(t, "environment")
+	for _, name := range regexp.MustCompile(`(?m)^    (?:([A-Z_]+(?:, [A-Z_]+)*) |[a-z_]+/ +([A-Z_]+, [A-Z_]+)$)`).FindAllStringSubmatch(text, -1) {
 		for name := range strings.SplitSeq(name[1]+name[2], ", ") {
 			named[name] = true
 		}
@@ -221,10 +246,9 @@ func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
 
 // The page about files explains each phase that the tables and the display name.
 func TestHelpExplainsEveryPhase(t *testing.T) {
-	_, section, _ := strings.Cut(helpText("formats"), "\nPhases of an attempt")
-	section, _, _ = strings.Cut(section, "\nOther pages")
+	_, section, _ := strings.Cut(pageText(t, "formats"), "\nPhases of an attempt")
 	explained := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^  ([a-z -]+?) {2,}\S`).FindAllStringSubmatch(section, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^    ([a-z -]+?) {2,}\S`).FindAllStringSubmatch(section, -1) {
 		explained[m[1]] = false
 	}
 	var phases results.Phases

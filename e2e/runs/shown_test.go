@@ -74,7 +74,7 @@ var narrowed = strings.NewReplacer(
 	"demo -m", "demo --slice :1 -m", "gold --subset demo", "gold --subset demo --slice :1",
 )
 
-// What help, README.md, the README of a new dataset and hints show can be typed as it is there.
+// What help, README.md, docs, the README of a new dataset and hints show can be typed as it is there.
 func TestEveryShownCommandLineWorks(t *testing.T) {
 	t.Parallel()
 	lines, files := shownLines(t), shownFiles(t)

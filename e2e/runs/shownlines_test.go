@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"batch.example/batch/docs"
 	"batch.example/batch/e2e"
 )
 
@@ -23,6 +24,9 @@ func shownLines(t *testing.T) []string {
 	root := filepath.Join("..", "..")
 	lines := append(helpLines(t, nil), readmeLines(t, filepath.Join(root, "README.md"))...)
 	lines = append(lines, readmeLines(t, filepath.Join(work, "my-dataset", "README.md"))...)
+	for _, p := range docs.Pages {
+		lines = append(lines, readmeLines(t, filepath.Join(root, "docs", p.Name+".md"))...)
+	}
 	lines = append(lines, hintLines(t, root)...)
 	slices.Sort(lines)
 	return slices.Compact(lines)
@@ -58,7 +62,8 @@ func onOneLine(text string) string {
 	return regexp.MustCompile(`\|\n *`).ReplaceAllString(regexp.MustCompile(`\\\n *`).ReplaceAllString(text, ""), "| ")
 }
 
-// readmeLines are the lines in a README's blocks that no other test runs, and the mentioned ones.
+// readmeLines are the lines in a Markdown file's blocks that no other test runs, and the mentioned
+// ones.
 func readmeLines(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

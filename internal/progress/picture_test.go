@@ -45,7 +45,7 @@ func recorded(t *testing.T) (list []Event) {
 	return list
 }
 
-// The picture of the live display in README.md must be this one.
+// The picture of the live display in docs/resuming.md must be this one.
 func TestPictureOfTheDemo(t *testing.T) {
 	const file = "testdata/display.txt"
 	synctest.Test(t, func(t *testing.T) {
@@ -79,6 +79,13 @@ func TestPictureOfTheDemo(t *testing.T) {
 		}
 		if d := cmp.Diff(string(want), got); d != "" {
 			t.Errorf("the picture differs; run with -update if that is meant (-want +got):\n%s", d)
+		}
+		page, err := os.ReadFile("../../docs/resuming.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(page, []byte("```text\n"+got+"```\n")) {
+			t.Errorf("docs/resuming.md has another picture than\n%s", got)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// block is a transcript of the README.
+// block is a transcript.
 type block struct {
 	line     int // of its fence, from 1
 	skip     string
@@ -23,7 +23,7 @@ type command struct {
 
 const fence = "```"
 
-// blocks finds the transcripts in a README.
+// blocks finds the transcripts in a Markdown file.
 func blocks(markdown string) ([]block, error) {
 	var list []block
 	inside := "" // the words of the fence while in a block that is not a transcript
@@ -95,7 +95,7 @@ func (b *block) add(line int, text string) error {
 	return nil
 }
 
-// matches compares an output with what the README shows of it.
+// matches compares an output with the one in the transcript.
 func (c command) matches(got string) bool {
 	want := trimmed(strings.Join(c.want, "\n"))
 	if want == "" {

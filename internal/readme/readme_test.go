@@ -6,64 +6,135 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gofrs/flock"
 
+	"batch.example/batch/docs"
 	"batch.example/batch/llm/llmtest"
 )
 
 // demoBase is the image on which all of the demo's images are built.
 const demoBase = "batch-demo/base:latest"
 
-func TestTheReadmeTranscriptsAreTrue(t *testing.T) {
-	root := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+// page is a Markdown file with transcripts.
+type page struct {
+	name   string // its path below the module
+	blocks []block
+}
+
+// pages are README.md, and then the pages of package docs that are written by hand.
+func pages(t *testing.T) []page {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := blocks(string(text))
-	if err != nil {
-		t.Fatalf("README.md: %v", err)
-	}
-	if len(list) == 0 {
+	list := []page{read(t, "README.md", string(text))}
+	if len(list[0].blocks) == 0 {
 		t.Fatal("README.md shows no command in a console block")
 	}
+	for _, p := range docs.Pages {
+		if p.ByHand() {
+			list = append(list, read(t, "docs/"+p.Name+".md", p.Markdown()))
+		}
+	}
+	return list
+}
+
+func read(t *testing.T, name, text string) page {
+	t.Helper()
+	list, err := blocks(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return page{name, list}
+}
+
+func TestTheTranscriptsAreTrue(t *testing.T) {
 	alone(t)
-	env := environment(t, root)
+	env := environment(t, filepath.Join("..", ".."))
 	dir := t.TempDir()
-	for _, b := range list {
-		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
-			if b.skip != "" {
-				t.Skip(b.skip)
-			}
-			if b.docker {
-				needDocker(t)
-			}
-			env := env
-			if b.provider {
-				model := llmtest.NewServer(t, llmtest.Text("OK"))
-				env = append(slices.Clone(env), "OPENAI_API_KEY=sk-only-for-this-test", "OPENAI_BASE_URL="+model.URL)
-			}
-			dir := dir
-			for _, c := range b.commands {
-				if to, moves := strings.CutPrefix(c.text, "cd "); moves {
-					dir = filepath.Join(dir, to)
-					continue
-				}
-				if err := c.run(t.Context(), dir, env); err != nil {
-					t.Fatal(err) // later commands need it
-				}
-			}
-			leaveDemoRun(t, dir)
-		})
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			t.Run(fmt.Sprintf("%s:%d", p.name, b.line), func(t *testing.T) {
+				b.run(t, p.name, dir, env)
+				leaveDemoRun(t, dir)
+			})
+		}
 	}
 }
 
-// alone waits until no other test of a README runs on this machine: the commands name images,
+// run executes the block of a page.
+func (b block) run(t *testing.T, name, dir string, env []string) {
+	t.Helper()
+	if b.skip != "" {
+		t.Skip(b.skip)
+	}
+	if b.docker {
+		needDocker(t)
+	}
+	if b.provider {
+		model := llmtest.NewServer(t, llmtest.Text("OK"))
+		env = append(slices.Clone(env), "OPENAI_API_KEY=sk-only-for-this-test", "OPENAI_BASE_URL="+model.URL)
+	}
+	for _, c := range b.commands {
+		if to, moves := strings.CutPrefix(c.text, "cd "); moves {
+			dir = filepath.Join(dir, to)
+			continue
+		}
+		if err := c.run(t.Context(), dir, env); err != nil {
+			t.Fatalf("%s:%d: %v", name, c.line, err) // later commands need it
+		}
+	}
+}
+
+// README.md is for the first ten minutes. The rest has pages in docs.
+func TestTheReadmeIsShort(t *testing.T) {
+	const lines, columns = 200, 120
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > columns {
+			t.Errorf("README.md:%d has %d columns, at most %d are read easily", n, width, columns)
+		}
+	}
+	if n > lines {
+		t.Errorf("README.md has %d lines, more than %d: move what the first ten minutes do not need to docs", n, lines)
+	}
+}
+
+var relativeLink = regexp.MustCompile(`\]\(([\w./-]+)\)`)
+
+func TestLinksLeadToFiles(t *testing.T) {
+	root := filepath.Join("..", "..")
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range relativeLink.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", file, m[1], err)
+			}
+		}
+	}
+}
+
+// alone waits until no other test of transcripts runs on this machine: the commands name images,
 // which are the same for all.
 func alone(t *testing.T) {
 	t.Helper()
@@ -95,19 +166,11 @@ func leaveDemoRun(t *testing.T, dir string) {
 
 // `make demo` installs and builds, and then runs what the README shows.
 func TestTheDemoRunsWhatTheReadmeShows(t *testing.T) {
-	root := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	script, err := os.ReadFile(filepath.Join("..", "..", "scripts", "demo"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := os.ReadFile(filepath.Join(root, "scripts", "demo"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := blocks(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := pages(t)[0].blocks
 	at := slices.IndexFunc(list, func(b block) bool { return b.docker })
 	if at < 0 || !strings.HasPrefix(list[at].commands[0].text, "batch sweep ") {
 		t.Fatal("the first block that needs Docker does not begin with a sweep")
@@ -127,9 +190,9 @@ func TestTheDemoRunsWhatTheReadmeShows(t *testing.T) {
 	}
 }
 
-// words is a command with its words in alphabetical order: that of its flags does not matter.
+// words returns a command's words in alphabetical order: the order of flags does not matter.
 func words(command string) string {
-	return strings.Join(slices.Sorted(strings.FieldsSeq(command)), " ")
+	return strings.Join(slices.Sorted(strings.FieldsSeq(strings.ReplaceAll(command, "\\\n", " "))), " ")
 }
 
 // environment returns what commands see. It builds the program, unless BATCH_PROGRAM names one.
@@ -168,7 +231,7 @@ func needDocker(t *testing.T) {
 	}
 }
 
-// run executes the command and reports how its output differs from the README.
+// run executes the command and reports how its output differs from the page.
 func (c command) run(ctx context.Context, dir string, env []string) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute) // on a busy machine too
 	defer cancel()
@@ -177,11 +240,10 @@ func (c command) run(ctx context.Context, dir string, env []string) error {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("README.md:%d: $ %s: %w\n%s", c.line, c.text, err, out)
+		return fmt.Errorf("$ %s: %w\n%s", c.text, err, out)
 	}
 	if !c.matches(string(out)) {
-		return fmt.Errorf("README.md:%d: $ %s: prints\n%s\nand not\n%s",
-			c.line, c.text, trimmed(string(out)), strings.Join(c.want, "\n"))
+		return fmt.Errorf("$ %s: prints\n%s\nand not\n%s", c.text, trimmed(string(out)), strings.Join(c.want, "\n"))
 	}
 	return nil
 }
