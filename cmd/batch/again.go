@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/run"
 )
 
-// continued returns the last `batch run` into dir, with the values that were given in flags,
-// which own has, over its own.
+// continued returns the last `batch run` into dir. The flags that were given replace its values;
+// own has their values.
 func (a *app) continued(dir string, own runFlags, flags *pflag.FlagSet) (runFlags, error) {
 	if err := own.check(); err != nil {
 		return own, err
@@ -26,8 +26,8 @@ func (a *app) continued(dir string, own runFlags, flags *pflag.FlagSet) (runFlag
 	return f, nil
 }
 
-// over returns r with the values of own whose flags were given. Configurations are not among
-// them: a command replaces those of r, or adds to them.
+// over returns r with the values of own for the flags that were given. It leaves the
+// configurations to the command, which replaces them or adds to them.
 func over(r, own run.Request, flags *pflag.FlagSet) run.Request {
 	for name, take := range map[string]func(){
 		"workers":               func() { r.Workers = own.Workers },
@@ -62,19 +62,19 @@ func (a *app) resumeCommand() *cobra.Command {
 		Short: "Continue an interrupted or crashed run",
 		Long: `Continue an interrupted or crashed run. It gives the last ` + "`batch run`" + ` into DIR
 again: its request, as the manifest has it, for all instances that runs into DIR
-selected. It may be given in any folder: relative paths are those of the folder
-in which that run was started. Configurations, scripts and datasets are read
-from their files as these are now, and variables as they are set now. The
-settings in the manifest are compared with these: what has changed since an
+selected. It may be given in any folder: relative paths begin at the folder in
+which that run was started. Configurations, scripts and datasets are read from
+their files as these are now, and variables as they are set now. The settings in
+the manifest are compared with these. A setting that has changed since an
 instance got its result, or an unfinished one its first reply, is refused by
-name (--accept-changes). Where there is neither, the new setting is taken.
+name (--accept-changes). Instances without either take the new setting.
 
-Instances with a result are kept, and those that failed for infrastructure
-reasons are retried. Unfinished ones continue after the last step in their
-journal: in their own container if it still runs (reattach), else in a new one
-in which the recorded commands run again (replay). A command that was running in
-a container that is still there is not run twice: its output is used. A reply
-that is in a journal is never paid for again.
+Instances with a result are kept, and infrastructure failures are retried.
+Unfinished instances continue after the last step in their journal: in their own
+container if it still runs (reattach), otherwise in a new one in which the
+recorded commands run again (replay). A command that was running in a container
+that is still there is not run twice: its output is used. A reply that is in a
+journal is never paid for again.
 
   batch resume runs/gpt-5
   batch resume runs/gpt-5 -w 16 --cost-limit-total 50
@@ -115,9 +115,9 @@ journals and what they cost are kept. Unfinished instances are resumed, or with
   batch retry runs/gpt-5 django__django-11019
 
 Several conditions together must all hold. Outcomes are submitted, empty, limit,
-format, failed, infrastructure, pending and diverged; statuses are those in
-exit_statuses.yaml. Verdicts are those of grading: resolved, unresolved,
-no_apply, empty_patch, timed_out, infrastructure and ungradeable.`,
+format, failed, infrastructure, pending and diverged. exit_statuses.yaml lists
+the statuses. Grading's verdicts are resolved, unresolved, no_apply,
+empty_patch, timed_out, infrastructure and ungradeable.`,
 		Args: someArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			pick.IDs = args[1:]

@@ -57,7 +57,7 @@ func TestARunIsRepeatedFromItsManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f.Workers != 9 || !slices.Equal(f.Retry, []string{"empty=2", "transient=0"}) || !f.json {
-		t.Errorf("given flags do not replace those of the run: %+v", f)
+		t.Errorf("given flags do not replace the run's: %+v", f)
 	}
 	if f.Subset != filepath.Join(elsewhere, "rows.jsonl") || f.CostLimit != 3 || !f.Salvage || !slices.Equal(f.Configs, []string{"a=1,2", filepath.Join(elsewhere, "b.yaml")}) {
 		t.Errorf("flags of the run are not kept: %+v", f)

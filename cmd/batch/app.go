@@ -19,7 +19,7 @@ import (
 	"batch.example/batch/run"
 )
 
-// app is what a command may use of the process it runs in.
+// app has the parts of the process that a command may use.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer    // which hide secrets, and show a terminal's escapes instead of sending them
@@ -100,7 +100,7 @@ func (a *app) exit(err error) int {
 }
 
 // complain prints err and what to do about it. Only its first line begins at the left,
-// so that the others, which may be anybody's text, are not taken for batch's.
+// so that the others, which may be text from outside, are not taken for batch's.
 func (a *app) complain(err error) {
 	text := "batch: " + err.Error()
 	if hint := fault.HintOf(err); hint != "" {
@@ -174,7 +174,7 @@ func flagError(c *cobra.Command, err error) error {
 	return refused
 }
 
-// configKey returns the key of a configuration whose last part is name, or "".
+// configKey returns the configuration key with the last part name, or "".
 func configKey(name string) string {
 	for _, k := range config.Keys() {
 		if strings.HasSuffix(k.Path, "."+strings.ReplaceAll(name, "-", "_")) {
@@ -229,8 +229,8 @@ func (a *app) versionCommand() *cobra.Command {
 // tell writes a line for a person.
 func (a *app) tell(text string) { fmt.Fprintln(a.stderr, "batch: "+text) }
 
-// also joins a second error to err. It prints it where err is an interruption, of which
-// only the command that continues the run is printed.
+// also joins a second error to err. If err is an interruption, also prints the second error
+// itself: an interruption only prints the command that continues the run.
 func (a *app) also(err, second error) error {
 	if second == nil || !interrupted(err) {
 		return errors.Join(err, second)

@@ -31,16 +31,16 @@ func (a *app) attachCommand() *cobra.Command {
 failed, reached a limit or was interrupted. The agent knows the whole attempt.
 Nothing of it is asked or paid again; its cost counts for --cost-limit-total.
 It continues in the attempt's container if that still runs, as after a crash of
-the run, else in a new one in which the recorded commands run again. What they
-do differently is shown.
+the run, otherwise in a new one in which the recorded commands run again. Their
+differences are shown.
 
   batch attach runs/gpt-5 django__django-11019
   batch attach runs/gpt-5 django__django-11019 -m anthropic/claude-sonnet-4-5
 
 DIR is not changed, and its result stays. The conversation is an attempt of its
 own, in a run directory of its own: DIR-talk-INSTANCE, unless -o names another.
-The same command continues it. Model and configuration are those of DIR, unless
-they are given.
+The same command continues it. Model and configuration are taken from DIR,
+unless they are given.
 
 ` + chatHelp,
 		Args: namedArgs("DIR", "INSTANCE"),
@@ -93,13 +93,14 @@ func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk cha
 	return s.talk(ctx, talk, chat.Config{}, func(c *run.Config) { c.Earlier = earlier })
 }
 
-// attached returns the run in dir as a conversation, with what was given in flags, which own has.
+// attached returns the run in dir as a conversation. The flags that were given replace its
+// values; own has their values.
 func (a *app) attached(dir string, own runFlags, flags *pflag.FlagSet) (runFlags, error) {
 	r, _, err := run.ReadRequest(dir, a.process())
 	if err != nil {
 		return own, err
 	}
-	mine, err := a.process().Found(own.Request) // its files are those of this directory
+	mine, err := a.process().Found(own.Request) // its paths begin at this directory
 	if err != nil {
 		return own, err
 	}
@@ -116,8 +117,8 @@ func (a *app) attached(dir string, own runFlags, flags *pflag.FlagSet) (runFlags
 	return f, err
 }
 
-// earlierAttempt finds the attempt in a run directory that is talked about. It locks the
-// directory if the attempt has no result, and so may have a container; unlock must be called.
+// earlierAttempt finds the attempt to talk about in a run directory. It locks the directory if
+// the attempt has no result, and so may have a container; unlock must be called.
 func earlierAttempt(dir, id string) (_ *run.Earlier, unlock func() error, err error) {
 	snap, err := results.Read(dir)
 	if err != nil {

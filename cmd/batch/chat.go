@@ -37,13 +37,13 @@ type chatFlags struct {
 
 func (f *chatFlags) add(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.mode, "mode", string(chat.Confirm), "who decides about actions: confirm (you are asked), yolo (nobody) or human (you write them)")
+	fs.StringVar(&f.mode, "mode", string(chat.Confirm), "who decides about actions: confirm (you are asked), yolo (nothing is asked) or human (you write them)")
 	fs.StringArrayVar(&f.whitelist, "whitelist", nil, "run commands that match this `REGEX` at their beginning without asking; may be repeated")
 	fs.BoolVar(&f.noTTY, "no-tty", false, "read JSON lines from standard input and write JSON lines to standard output")
 	inSection(fs, "Conversation")
 }
 
-// chatHelp is what the help of both commands says of the conversation.
+// chatHelp describes the conversation in the help of both commands.
 const chatHelp = `At each question, /h lists what you can say: Enter runs an action, words reject
 it, /c /y /u switch modes, /d shows the diff, /m the history, /s saves the diff
 as the prediction, /k ends the conversation with its result, /q leaves it. A
@@ -72,19 +72,20 @@ func (a *app) chatCommand() *cobra.Command {
 		Use:   "chat {--image IMAGE [TASK] | INSTANCE}",
 		Short: "Talk with an agent in a container",
 		Long: `Talk with an agent in a container: watch it, approve or reject what it does,
-stop it, take over, and keep its work as a prediction. The container is of an
-image, or of a row, whose problem statement is then the first thing you say.
+stop it, take over, and keep its work as a prediction. The container is made
+from an image, or for a row; the row's problem statement is then your first
+message.
 
   batch chat --image python:3.13 -c environment.cwd=/ -m openai/gpt-5 fizzbuzz
   batch chat --subset verified django__django-11019 -m openai/gpt-5 --mode yolo
   batch chat --image me/repo -m openai/gpt-5 --whitelist 'ls|cat|git diff'
 
 The conversation is a run directory with one instance; the same command
-continues it, also after a crash. Limits of steps, cost and time are those of
-each turn. The agent may end a turn with an answer or a question: by default
+continues it, also after a crash. Limits of steps, cost and time are for each
+turn. The agent may end a turn with an answer or a question: by default
 agent.finish_without_calls and agent.ask are true, unless it writes its commands
-in a fence. Where no -c names a file, the prompts are those of -c chat. Commands
-start in environment.cwd, which the image must have.
+in a fence. If no -c names a file, -c chat has the prompts. Commands start in
+environment.cwd, which the image must have.
 
 ` + chatHelp,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -99,7 +100,7 @@ start in environment.cwd, which the image must have.
 	return c
 }
 
-// addTalk adds those flags of a run that a conversation has too.
+// addTalk adds the flags that a run and a conversation have in common.
 func (f *runFlags) addTalk(c *cobra.Command) {
 	addSource(c, &f.Request)
 	addConfig(c, &f.Request)
@@ -169,7 +170,7 @@ func fileName(name string) string {
 	}, name)
 }
 
-// checkTalk refuses flags and a terminal with which there is no conversation.
+// checkTalk refuses flags and terminals that allow no conversation.
 func (a *app) checkTalk(f *runFlags, talk chatFlags) error {
 	f.Workers = 1
 	if err := f.check(); err != nil {
@@ -198,8 +199,8 @@ func (a *app) terminal() (*os.File, bool) {
 	return in, ok && term.IsTerminal(int(in.Fd()))
 }
 
-// talkConfig is the configuration of a conversation: with the prompts for one, unless the
-// caller names a file. One that writes its commands in a fence needs other prompts.
+// talkConfig returns the configuration of a conversation. Unless the caller names a file, it has
+// the prompts for conversations; an agent that writes its commands in a fence needs other ones.
 func talkConfig(configs []string) []string {
 	if !config.OnlyKeys(configs) || slices.Contains(configs, "model.action_form=text") {
 		return configs
@@ -207,7 +208,7 @@ func talkConfig(configs []string) []string {
 	return append([]string{config.Chat}, configs...)
 }
 
-// talkative lets the agent answer and ask, where the configuration does not say otherwise.
+// talkative lets the agent answer and ask, unless the configuration forbids it.
 func talkative(s *invocation) {
 	if s.Settings.ActionForm().Kind == agent.Text {
 		return
@@ -257,7 +258,7 @@ func (s *invocation) talk(ctx context.Context, flags chatFlags, c chat.Config, p
 	return s.concludeTalk(r, person, err)
 }
 
-// face is how the person is reached.
+// face returns the connection to the person.
 func (s *invocation) face(flags chatFlags) chat.Face {
 	if flags.noTTY {
 		return chat.NewLines(s.stdout)
@@ -266,7 +267,7 @@ func (s *invocation) face(flags chatFlags) chat.Face {
 	return chat.NewTerminal(chat.TerminalConfig{Out: s.stdout, Forget: func() { tty.Forget(in) }})
 }
 
-// concludeTalk says how the conversation ended.
+// concludeTalk prints how the conversation ended.
 func (s *invocation) concludeTalk(r *run.Run, person *chat.Chat, ended error) error {
 	if ended == nil {
 		ended = r.Summary().Host

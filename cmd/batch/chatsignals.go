@@ -9,9 +9,9 @@ import (
 	"batch.example/batch/chat"
 )
 
-// watchTalk returns a context that a SIGTERM or SIGHUP cancels, and an interrupt where the
-// conversation has not begun, or has ended. Else an interrupt is the person's, see
-// [chat.Chat.Interrupt]. The third interrupt outside a conversation ends the process. stop
+// watchTalk returns a context that a SIGTERM or SIGHUP cancels. An interrupt cancels it before
+// the conversation has begun and after it has ended; during the conversation it is the
+// person's, see [chat.Chat.Interrupt]. The third interrupt outside a conversation ends the process. stop
 // must be called; it waits for the watching goroutine.
 func (s *invocation) watchTalk(ctx context.Context, person *chat.Chat) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -153,7 +153,7 @@ func (f compareFlags) options() (compare.Options, error) {
 	return o, nil
 }
 
-// read reads the entries, of which there must be two, or with a gate one.
+// read reads the entries: at least two, or with a gate at least one.
 func (f compareFlags) read(args []string) ([]scores.Entry, error) {
 	var o scores.Options
 	if f.instances != "" {

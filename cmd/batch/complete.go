@@ -27,8 +27,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// completer offers values for the word that begins with prefix. What has a
-// description has it behind a tab. A value that ends with / or = is not finished.
+// completer offers values for the word that begins with prefix. A description follows its
+// value after a tab. A value that ends with / or = is not finished.
 type completer func(c *cobra.Command, args []string, prefix string) []string
 
 // complete gives root and all commands below it completion for their arguments, which
@@ -51,7 +51,7 @@ func (a *app) completeWith(flags map[string]completer, root *cobra.Command) {
 	}
 }
 
-// shell is f in the form that cobra wants. Without f nothing is offered, files neither.
+// shell returns f in the form that cobra wants. Without f, nothing is offered, not even files.
 func shell(f completer) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
@@ -103,7 +103,7 @@ func (a *app) arguments(places []string) completer {
 	}
 }
 
-// flagValues are the completers by flag. What is not here offers nothing.
+// flagValues are the completers by flag. Other flags offer nothing.
 func (a *app) flagValues() map[string]completer {
 	return map[string]completer{
 		"output": func(c *cobra.Command, _ []string, prefix string) []string {
@@ -243,7 +243,7 @@ func (a *app) modelNames(_ *cobra.Command, _ []string, prefix string) []string {
 	return list
 }
 
-// pricedProviders are those whose models have a known price or context.
+// pricedProviders returns the providers that have models with a known price or context.
 func pricedProviders() []string {
 	names := map[string]bool{}
 	for _, m := range price.Known() {
@@ -339,8 +339,8 @@ func instancesOf(dir string) []string {
 	return list
 }
 
-// instances are all of the dataset that a command's flags name, where reading it is quick
-// and needs no network.
+// instances returns all instances of the dataset that a command's flags name, if reading it is
+// quick and needs no network.
 func (a *app) instances(c *cobra.Command) []string {
 	value := func(flag string) string {
 		if f := c.Flags().Lookup(flag); f != nil {

@@ -37,13 +37,13 @@ func addConfig(c *cobra.Command, r *run.Request) {
 func addContainers(fs *pflag.FlagSet, r *run.Request) {
 	fs.StringVar(&r.Memory, "memory", "", "memory limit of a container, such as 8g (the default); 0: none")
 	fs.StringVar(&r.CPUs, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
-	fs.StringVar(&r.Disk, "disk", "", "what a container's own files may take, such as 20GiB (default: no limit): a quota where\nthe engine's storage driver has one, else a watch that kills what runs in that container")
+	fs.StringVar(&r.Disk, "disk", "", "limit on a container's own files, such as 20GiB (default: no limit): a quota if the engine's\nstorage driver has one, otherwise a watch that kills the container's processes")
 	fs.StringVar(&r.Network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
 	inSection(fs, "Containers")
 }
 
-// testNetwork is the usage of --network where tests run and no agents.
-const testNetwork = "network of the tests: none, bridge, or an existing one's name (default: bridge if the row's\nscript installs something, else none)"
+// testNetwork is the usage of --network in commands that run tests and no agents.
+const testNetwork = "network of the tests: none, bridge, or an existing one's name (default: bridge if the row's\nscript installs something, otherwise none)"
 
 // checkUnits refuses limits of containers without a unit.
 func checkUnits(r *run.Request) error {
@@ -59,7 +59,7 @@ func absolute(path string) (string, error) {
 	return abs, nil
 }
 
-// process is what requests may use of this process.
+// process returns the parts of this process that requests may use.
 func (a *app) process() run.Process {
 	return run.Process{
 		Argv: config.MaskSpecs(a.args), Getenv: a.getenv, Home: a.home, Stdin: a.stdin, Mask: a.mask, Tell: a.tell,
@@ -67,8 +67,8 @@ func (a *app) process() run.Process {
 	}
 }
 
-// hideAndWarn prints the warnings of a configuration after it has hidden its secrets, and
-// what patterns match.
+// hideAndWarn hides a configuration's secrets and the matches of patterns, and then prints its
+// warnings.
 func (a *app) hideAndWarn(cfg *config.Config, patterns []string) error {
 	if err := a.process().Hide(cfg, patterns); err != nil {
 		return err

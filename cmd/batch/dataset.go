@@ -72,7 +72,7 @@ How to write a row of your own: batch help row`,
 	return c
 }
 
-// notACommand refuses an id that somebody meant as a command, before a dataset is downloaded for it.
+// notACommand refuses an id that looks like a misspelled command, before a dataset is downloaded.
 func notACommand(c *cobra.Command, ids []string) error {
 	if len(ids) == 0 || c.Flags().Changed("subset") {
 		return nil
@@ -229,11 +229,11 @@ func addSource(c *cobra.Command, r *run.Request) {
 	addSelection(c.Flags(), r)
 }
 
-// addSelection adds what chooses rows of a dataset that is named in another way.
+// addSelection adds the flags that choose rows, without the dataset's name.
 func addSelection(fs *pflag.FlagSet, r *run.Request) {
-	fs.StringVar(&r.Split, "split", "", "split of the dataset (default: the only one, else test)")
+	fs.StringVar(&r.Split, "split", "", "split of the dataset (default: the only one; of several, test)")
 	fs.StringVar(&r.Revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
-	fs.StringVar(&r.Filter, "filter", "", "keep instances whose id matches this regular expression from its start")
+	fs.StringVar(&r.Filter, "filter", "", "keep instances if this regular expression matches their ids from the start")
 	fs.StringVar(&r.Slice, "slice", "", "then keep this Python slice, such as 0:50, -10: or ::2")
 	fs.StringVar(&r.InstancesFile, "instances", "", "keep the ids listed in this `FILE` (one per line or a JSON list; - is stdin)")
 	fs.StringVar(&r.Shard, "shard", "", "then keep the i-th of n equal parts, written i/n, for one of several machines:\nsee batch help results")
@@ -247,7 +247,7 @@ func addPrefix(fs *pflag.FlagSet, r *run.Request) {
 	inSection(fs, imageSection)
 }
 
-// load opens the dataset of a request and selects from it. What it has to wait for is shown.
+// load opens the dataset of a request and selects from it. It shows what it waits for.
 func (a *app) load(ctx context.Context, r run.Request) (*dataset.Dataset, []dataset.Instance, error) {
 	ds, selected, err := a.process().LoadDataset(ctx, r)
 	if err != nil && r.InstancesFile != "" {
@@ -256,8 +256,8 @@ func (a *app) load(ctx context.Context, r run.Request) (*dataset.Dataset, []data
 	return ds, selected, err
 }
 
-// fileOrID explains that --instances names a file that does not exist, when it was given
-// ids of instances to a command that takes them as arguments.
+// fileOrID explains that --instances takes a file, if it was given ids of instances to a command
+// that takes ids as arguments.
 func (a *app) fileOrID(ctx context.Context, r run.Request, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) || len(a.args) == 0 || a.args[0] != "run" && a.args[0] != "dataset" {
 		return err

@@ -41,10 +41,10 @@ file or what else --subset takes; it is not changed. INSTANCE arguments narrow
 the selection.
 
 FAIL_TO_PASS gets the tests that fail or are missing each time before and pass
-each time after, PASS_TO_PASS those that pass each time. A test that passes only
-sometimes is flaky: it is left out and named. A row needs a gold patch, and what
-grading needs: an eval_script and a log_parser (batch help row), or
---eval-script and --parser. Containers are as for batch grade.
+each time after. PASS_TO_PASS gets the tests that pass each time. A test that
+passes only sometimes is flaky: it is left out and named. A row needs a gold
+patch, an eval_script and a log_parser (batch help row), or --eval-script and
+--parser. Containers are as for batch grade.
 
   batch dataset fill rows.jsonl -c config.yaml
   batch dataset fill rows.jsonl -c config.yaml --repeat 5 -o runs/fill
@@ -87,15 +87,15 @@ Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 	return c
 }
 
-// filling is a row with what was found.
+// filling is a row with its results.
 type filling struct {
 	in    dataset.Instance
 	task  *family.Task
 	logs  []logOf
 	lists fill.Lists
-	err   error // why it is not filled
+	err   error // the reason if it is not filled
 
-	untested bool // for a reason that is not the row's: what an earlier fill found still holds
+	untested bool // the row is not the reason: an earlier fill's result still holds
 }
 
 // logOf is the folder with the log of one test run.
@@ -104,7 +104,7 @@ type logOf struct {
 	folder string
 }
 
-// fillRows is `batch dataset fill`.
+// fillRows runs `batch dataset fill`.
 func (a *app) fillRows(ctx context.Context, f gradeFlags) error {
 	s := &gradeSession{app: a, flags: f, started: time.Now()}
 	if err := s.open(ctx); err != nil {
@@ -133,8 +133,8 @@ func (a *app) fillRows(ctx context.Context, f gradeFlags) error {
 	return s.showFilled(rows)
 }
 
-// earlier returns the rows that an earlier fill has written into the directory and that ROWS still
-// has, by id. It refuses a directory that no fill has made, one whose rows somebody has changed
+// earlier returns the rows, by id, that an earlier fill has written into the directory and that
+// ROWS still has. It refuses a directory that no fill has made, one with rows that have changed
 // since, and ROWS itself.
 func (s *gradeSession) earlier() (map[string]dataset.Instance, error) {
 	out := s.flags.Output
@@ -188,8 +188,8 @@ func (s *gradeSession) earlier() (map[string]dataset.Instance, error) {
 // sumOf is the SHA-256 of the rows in hexadecimal, as sha256sum prints it.
 func sumOf(rows []byte) string { return fmt.Sprintf("%x", sha256.Sum256(rows)) }
 
-// fillable returns the selected rows, and says of each that cannot be tested why. It is an error
-// if none can.
+// fillable returns the selected rows. A row that cannot be tested has the reason; it is an error
+// if no row can be tested.
 func (s *gradeSession) fillable() ([]*filling, error) {
 	var rows []*filling
 	can := 0
@@ -249,7 +249,7 @@ func (s *gradeSession) testSide(ctx context.Context, rows []*filling, at side) e
 	for _, row := range rows {
 		if row.err == nil {
 			set := runs[grading.KeyOf(byID[row.in.ID])]
-			if todo[row.in.ID] { // a run of earlier may count in the place of one that failed now
+			if todo[row.in.ID] { // an earlier run may count in place of one that failed now
 				set = slices.DeleteFunc(set, func(g grades.Grade) bool { return g.Started.Before(began) })
 			}
 			row.err = row.take(at, dir, set, s.flags.repeat)
@@ -258,8 +258,8 @@ func (s *gradeSession) testSide(ctx context.Context, rows []*filling, at side) e
 	return nil
 }
 
-// runTests tests predictions in a directory, as `batch grade` does. Todo are the ids of those that
-// had no tests yet, or others.
+// runTests tests predictions in a directory, as `batch grade` does. Todo is true for an instance
+// that had to be tested now, and false for one with an earlier test that still holds.
 func (s *gradeSession) runTests(ctx context.Context, dir string, predictions []results.Prediction) (todo map[string]bool, err error) {
 	r, err := s.request(dir, predictions)
 	if err != nil {
@@ -280,7 +280,7 @@ func (s *gradeSession) runTests(ctx context.Context, dir string, predictions []r
 	return todo, s.session(d).conclude(d, err, func(io.Writer) (int, error) { return 0, nil })
 }
 
-// take keeps the folders of the logs of n test runs or more. An error says why there are fewer.
+// take keeps the folders with logs of at least n test runs. An error says why there are fewer.
 func (row *filling) take(at side, dir string, runs []grades.Grade, n int) error {
 	for _, g := range runs {
 		if g.Verdict != vocab.VerdictUnresolved { // a row without tests has no better one

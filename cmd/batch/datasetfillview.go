@@ -28,8 +28,8 @@ const (
 	sumName    = "rows.sha256" // of filledName, by which a change of it is noticed
 )
 
-// writeFilled writes the rows, which of them name tests, and the tests that were left out. A row
-// that was not tested now keeps what an earlier fill found.
+// writeFilled writes the rows, the ids of the rows that name tests, and the tests that were left
+// out. A row that was not tested now keeps an earlier fill's result.
 func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.Instance) error {
 	known := map[string]dataset.Instance{}
 	maps.Copy(known, earlier)
@@ -106,7 +106,7 @@ func writeLeft(w io.Writer, row *filling) {
 	}
 }
 
-// showFilled prints what was found, and chooses how the command ends.
+// showFilled prints the results, and chooses how the command ends.
 func (s *gradeSession) showFilled(rows []*filling) error {
 	var out io.Writer = s.stdout
 	if s.flags.json {
@@ -137,7 +137,7 @@ func (s *gradeSession) showFilled(rows []*filling) error {
 	return nil
 }
 
-// writeFilling writes a table of the rows, and below it what a person has to look at.
+// writeFilling writes a table of the rows, and below it the rows that need attention.
 func writeFilling(out io.Writer, rows []*filling) error {
 	t := printable.NewTable(out)
 	t.Row("INSTANCE", "FAIL_TO_PASS", "PASS_TO_PASS", "FLAKY", "NOTE")

@@ -21,7 +21,7 @@ import (
 type display struct {
 	progress.Display
 	mask    *mask.Masker
-	about   progress.Event // what is known of the job before it begins
+	about   progress.Event // known before the job begins
 	cost    func() float64 // of all answered calls so far
 	json    bool
 	started time.Time
@@ -41,7 +41,7 @@ func (d display) show(e progress.Event) {
 	d.Display.Event(e)
 }
 
-// progress returns what shows the events of a run.
+// progress returns the view of a run's events.
 func (a *app) progress(run progress.Event, json, quiet bool) progress.Display {
 	if json {
 		return progress.NewJSON(a.stdout)
@@ -114,7 +114,7 @@ func (d display) Progress(p rundir.Progress) {
 	e.Lost, e.Held = p.Unanswered.Lost, p.Unanswered.Held
 	if p.Ended {
 		e.Type, e.Elapsed, e.Outcomes = progress.RunEnd, e.Time.Sub(d.started), p.Outcomes
-		if d.json && p.Host != nil { // else the command says so when it ends
+		if d.json && p.Host != nil { // otherwise the command says so when it ends
 			e.Error = p.Host.Error()
 		}
 	}
@@ -130,8 +130,8 @@ func (d display) Cell(name string) rundir.View {
 // Log implements rundir.View: a person sees warnings and errors.
 func (d display) Log() slog.Handler { return progress.LogHandler(d.show) }
 
-// warnings returns a logger for what a person should know of that comes before a
-// run begins, or of a command that has no display.
+// warnings returns a logger for messages to a person before a run begins, or from a command
+// that has no display.
 func (a *app) warnings() *slog.Logger {
 	w := progress.OnNewLine(a.stderr)
 	return slog.New(progress.LogHandler(func(e progress.Event) {

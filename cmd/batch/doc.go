@@ -47,8 +47,8 @@
 //	anthropic/NAME   by Anthropic's Messages API
 //	gemini/NAME      by Google's Gemini API
 //	PROVIDER/NAME    of other providers, by LiteLLM's names: openrouter, azure, bedrock,
-//	                 vertex_ai, hosted_vllm, ollama, litellm_proxy and those that
-//	                 batch help environment lists with their variables
+//	                 vertex_ai, hosted_vllm, ollama, litellm_proxy and others:
+//	                 batch help environment lists them with their variables
 //	NAME             where only one provider has models of this name
 //	oracle           submits each row's gold patch: checks that the images work
 //	noop             submits an empty patch: checks that no test passes without a fix
@@ -61,21 +61,21 @@
 // sources), reads the file that model.litellm_model_registry names (LiteLLM's form) over
 // it, and prefers the cost that a provider reports for each call, as OpenRouter does.
 //
-// Where no price is known, a model at a loopback address or of a provider without keys
-// runs, and a call costs what the server reports for it, else nothing. Any other model is
-// refused unless -c model.cost_tracking=ignore_errors is given. --cost-limit-total and
+// A model without a known price runs if its address is a loopback address or its provider
+// needs no keys. A call then costs what the server reports, or nothing. Any other model
+// without a price is refused unless -c model.cost_tracking=ignore_errors is given. --cost-limit-total and
 // -c agent.cost_limit=2 are refused with both, since they could not hold; a limit from a
 // file or the default only causes a warning.
 //
-// Each try of a call is recorded before it is sent. One that was not answered and may
-// have been charged (a time-out, a broken connection, a crash) is in the bill with
-// what was reserved for it, the highest cost of a call so far; before that is known,
-// 12,000 tokens: "$6.00; up to $10.00 with 8 calls of unknown cost". In JSON,
-// lost is how many, held what they may have cost, and spent includes held.
-// --cost-limit-total counts them; agent.cost_limit counts answered calls only.
-// A reply whose price is not known (another service tier, no usage) counts the same way:
-// unpriced is how many there are. With agent.cost_limit it ends the attempt
-// (LimitsExceeded), with --cost-limit-total the run, since neither could be kept.
+// Each try of a call is recorded before it is sent. A try without an answer may have been
+// charged (a time-out, a broken connection, a crash). It is in the bill with the amount
+// that was reserved for it: the highest cost of a call so far or, before that is known,
+// 12,000 tokens. Example: "$6.00; up to $10.00 with 8 calls of unknown cost". In JSON, lost is the
+// number of such calls, held their possible cost, and spent includes held.
+// --cost-limit-total counts them; agent.cost_limit counts answered calls only. A reply with
+// an unknown price (another service tier, no usage) counts the same way: unpriced is the
+// number of such replies. With agent.cost_limit it ends the attempt (LimitsExceeded), with
+// --cost-limit-total the run, since neither limit could be kept.
 //
 // # Configurations
 //
@@ -91,11 +91,11 @@
 //
 // # Images and commits
 //
-// Before the first model call, a command is executed as the agent's commands are. What the
-// shell prints before its output (a locale that is not installed, a start file that prints)
-// is taken off every output. If it also prints something later or something else each time
-// (set -x, LD_PRELOAD of a missing file), no submission could be recognized: that is an
-// instance fault. BASH_ENV is left out if the image's user may not read the file.
+// Before the first model call, a command is executed as the agent's commands are. If the
+// shell prints something before the command's output (a locale that is not installed,
+// a start file that prints), that text is removed from every output. If the shell also prints
+// later or something else each time (set -x, LD_PRELOAD of a missing file), no submission
+// could be recognized: that is an instance fault. BASH_ENV is left out if the image's user may not read the file.
 //
 // After run.env_startup_command, and before the first model call, the repository
 // around the working directory must be at the row's base_commit. HEAD is that commit, or
@@ -110,7 +110,7 @@
 // --keep-git-history is given.
 //
 // This runs in parallel with the first model call; the first command waits for it. The
-// outcome is remembered for later runs, by image, directory, base_commit and script: where
+// outcome is remembered for later runs, by image, directory, base_commit and script: if
 // nothing was found, nothing is searched again. If other instances of the run need the same
 // history, it is scrubbed once, in a container of its own, unless that is known to take less
 // than half a second. The objects that stay are then in a volume of the engine, which the
@@ -124,7 +124,7 @@
 // # Output
 //
 // Text from outside (ids, errors, a model's words) cannot move the cursor or set
-// a color: control characters, and those that change the direction of text, are shown as
+// a color: control characters, and characters that change the direction of text, are shown as
 // escapes such as \u001b. JSON contains the same text in JSON's own escapes.
 //
 // # Outcomes
@@ -138,7 +138,7 @@
 //	format          too many replies without a valid command
 //	failed          the provider's content policy refused the conversation
 //	                (ContentPolicyViolation), or the agent made its own container
-//	                unusable (EnvironmentDestroyed). Where the configuration allows it: the
+//	                unusable (EnvironmentDestroyed). If the configuration allows it: the
 //	                model ended with an answer that calls no tool (Answered), or asked a
 //	                person (InputRequired)
 //	infrastructure  no result: the engine, network, provider or image failed, or the
@@ -149,10 +149,10 @@
 //	                other outputs, so it starts from the beginning
 //
 // If something else stops a container, or its engine crashes, batch replaces the container
-// and resumes the attempt. With --disk (environment.disk), an agent whose files take more
-// than the limit is the only one that stops: either writing fails, or its processes are
-// killed and it is asked to free space, and the outcome is EnvironmentDestroyed if it does
-// not; batch doctor says which. --retry KIND=N sets which outcomes are tried again within
+// and resumes the attempt. With --disk (environment.disk), only the agent with files beyond
+// the limit stops. Either writing fails, or its processes are killed and it is asked to free
+// space; if it does not, the outcome is EnvironmentDestroyed. batch doctor says which of
+// the two the engine does. --retry KIND=N sets which outcomes are tried again within
 // a run; batch retry does the same later. If an agent ends without a submission, its
 // working-tree diff is kept as INSTANCE.salvaged.patch; --salvage uses it as the prediction.
 //
@@ -176,18 +176,18 @@
 //
 // Rates count the first five only, and tables show how many predictions those are. The final
 // report (MODEL.RUN.json) blames as the table does: only resolved and unresolved predictions are
-// in completed_ids, only the table's infrastructure failures in infra_failure_ids. Where expected
+// in completed_ids, only the table's infrastructure failures in infra_failure_ids. If expected
 // tests are missing in a log that says why ("Killed", "No space left on device", an omitted
-// part), the verdict is in doubt: the table says so, and the report has the reason in doubts. What a
-// test prints cannot end the log early or change the exit code. If a resolved prediction
+// part), the verdict is in doubt: the table says so, and the report has the reason in doubts. The
+// output of a test cannot end the log early or change the exit code. If a resolved prediction
 // changed files that decide what tests report (conftest.py, the test runner, compiled code,
 // setup.cfg and the like; what it changed is read from the working tree), the tests run again
 // without these changes: a prediction that needs a conftest.py or a runner of its own is
 // unresolved, one that needs a project's file stays resolved and is named suspicious.
 //
-// A verdict belongs to all that it was made by: the expected tests, script, parser, rules,
-// image, network and limits. When one of them has changed, the next batch grade judges again,
-// from the log that it has where that is still right. The table and the final report
+// A verdict depends on the expected tests, script, parser, rules, image, network and limits.
+// When one of them has changed, the next batch grade judges again, from the existing log if
+// that is still right. The table and the final report
 // are always of the whole directory, whatever instances a command was for.
 // batch run --grade refuses rows that cannot be graded before their agents cost anything.
 //

@@ -26,7 +26,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check that this machine can run batch, and say what to do",
 		Long: `Check the Docker engine, memory, disk, the registry of the images, the model's
-key and the dataset hub, and say what to do about what is missing. The registry
+key and the dataset hub, and say how to get what is missing. The registry
 is asked for one image of SWE-bench, through the engine and with its logins.
 With -m, or a model in -c FILE, one small call is made to the model, with the
 settings of a run: it reports which model answered, tokens, price and time.
@@ -47,7 +47,7 @@ Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 	return c
 }
 
-// sampleInstance is one of Verified and Lite, for whose image the registry is asked.
+// sampleInstance is an instance of Verified and Lite. Doctor asks the registry for its image.
 const sampleInstance = "sympy__sympy-20590"
 
 func (a *app) doctor(ctx context.Context, model string, configs []string, prefix string) error {
@@ -75,8 +75,8 @@ func (a *app) doctor(ctx context.Context, model string, configs []string, prefix
 	return nil
 }
 
-// offered are the tools that a run with the configuration offers its model, as far as
-// they decide whether a server accepts a request.
+// offered returns the tools that a run with the configuration offers its model, as far as a
+// server may refuse a request for them.
 func offered(cfg *config.Config) []llm.Tool {
 	if cfg.ActionForm().Kind == agent.Text {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 // lookLimit is how long a dry run, or a run before it makes its directory, waits for the
-// engine to say what it has.
+// engine to list what it has.
 const lookLimit = 30 * time.Second
 
 // dryRun prints what a run of c would do, after it has refused what the run would refuse.
@@ -70,7 +70,7 @@ func (s *invocation) writePlan(plan *run.Plan, found *sandbox.Found) error {
 	return nil
 }
 
-// derivedNames counts the images whose name no row gives.
+// derivedNames counts the images that no row names.
 func derivedNames(plan *run.Plan, prefix string) int {
 	names := map[string]bool{}
 	for _, p := range plan.Instances {
@@ -153,7 +153,7 @@ func oneLine(text string) string {
 	return line
 }
 
-// nothingToDo is said where all of n instances have a result.
+// nothingToDo is the message if all of n instances have a result.
 func nothingToDo(n int) string {
 	if n == 1 {
 		return "nothing to do: the instance has a result"

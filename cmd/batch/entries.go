@@ -8,9 +8,8 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// entriesOf returns the entries of several attempts: those of a sweep's folder, or one whose
-// attempts are the run directories that were named. Only is an entry's name in a sweep, or
-// empty.
+// entriesOf returns the entries of a sweep's folder, or one entry that has several run
+// directories as its attempts. Only is an entry's name in a sweep, or empty.
 func entriesOf(paths []string, only string) ([]scores.Entry, error) {
 	var list []scores.Entry
 	for i, path := range paths {
@@ -22,7 +21,7 @@ func entriesOf(paths []string, only string) ([]scores.Entry, error) {
 			return nil, err
 		}
 		if only == "" && len(paths) > 1 && len(read) != 1 {
-			return nil, fault.Newf(fault.Usage, "%s has %d entries: expected one, of whose attempts it has some", path, len(read)).
+			return nil, fault.Newf(fault.Usage, "%s has %d entries: expected one, with some of its attempts", path, len(read)).
 				WithHint("name one with --entry, or the run directories of its attempts")
 		}
 		list = append(list, read...)
@@ -46,7 +45,7 @@ func entriesOf(paths []string, only string) ([]scores.Entry, error) {
 	return []scores.Entry{one}, nil
 }
 
-// entryOf returns the one entry that something is selected from.
+// entryOf returns the only entry to select from.
 func entryOf(paths []string, only string) (scores.Entry, error) {
 	list, err := entriesOf(paths, only)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// exportFlags are those of `batch export`.
+// exportFlags are the flags of `batch export`.
 type exportFlags struct {
 	chat, atif, steps  string
 	resolved           bool
@@ -45,12 +45,11 @@ reasons, are left out and counted. Secrets are hidden in all but patches.
 --chat writes chat JSON Lines for fine-tuning: messages, with their tool calls,
 and tools as in OpenAI's chat completions. "weight" of an assistant's message is
 1, as OpenAI, Mistral and, with message_field_training: weight, axolotl read it;
-loss_mask has 1 or 0 for every message, 1 for what the model wrote. Replies that
-were refused are not in it, as the model was not sent them again; nor is what
-came after the last reply. "metadata" has instance, repository, its license
-where the dataset names it, dataset, model, verdict, cost and patch. The
-conversation is complete, also where the model was sent a shorter one: then
-metadata.rewrites says so. OpenAI takes only two of the members:
+loss_mask has 1 or 0 for every message: 1 if the model wrote it. Refused replies
+are not in it, as the model was not sent them again; nor are messages after the
+last reply. "metadata" has instance, repository, its license if the dataset
+names it, dataset, model, verdict, cost and patch. The conversation is complete,
+also if the model was sent a shorter one: then metadata.rewrites says so. OpenAI takes only two of the members:
 jq -c '{messages, tools}'.
 
 --atif writes one file for each attempt in the Agent Trajectory Interchange
@@ -107,7 +106,7 @@ Exit codes: 0 written, 1 it could not be written, 2 usage or a broken rule,
 	fs.BoolVar(&f.noReasoning, "no-reasoning", false, "without the reasoning that providers keep apart from the reply")
 	inSection(fs, "Training data and data frames")
 	fs.StringVar(&f.leaderboard, "leaderboard", "", "make this `FOLDER` for the leaderboard; it must not exist yet")
-	fs.StringVar(&f.sbCLI, "sb-cli", "", "write the predictions for sb-cli into `FILE`, a list if it ends in .json, else JSON Lines")
+	fs.StringVar(&f.sbCLI, "sb-cli", "", "write the predictions for sb-cli into `FILE`, a list if it ends in .json, otherwise JSON Lines")
 	fs.StringVar(&f.board, "board", "", "the list it is for: "+strings.Join(submission.BoardNames(), ", ")+" (default: by the dataset's name)")
 	inSection(fs, "Leaderboard and sb-cli")
 	fs.StringVar(&f.meta.Name, "name", "", "what the leaderboard calls the entry (required)")
@@ -159,7 +158,7 @@ func (a *app) export(f exportFlags, dir string) error {
 	return nil
 }
 
-// target is the list that the run is for: the one asked for, or that of its dataset.
+// target returns the list that the run is for: --board, or by its dataset.
 func (f exportFlags) target(r *submission.Run) (submission.Target, error) {
 	board, split, _ := submission.BoardOf(r.Dataset)
 	var err error
@@ -180,8 +179,8 @@ func (f exportFlags) check(r *submission.Run, t submission.Target) submission.Fi
 	return found
 }
 
-// trace writes trajectories as they are on disk, where the run has hidden its secrets, with
-// those hidden too that are known now.
+// trace writes trajectories as they are on disk, without the secrets that the run has hidden
+// and without the secrets that are known now.
 func (a *app) trace(r *submission.Run) submission.Trace {
 	return func(w io.Writer, in submission.Instance) error {
 		text, err := trajectory.Source{Dir: r.Dir, Instance: in.ID, Attempt: in.Attempt}.Raw(a.mask)

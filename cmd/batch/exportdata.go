@@ -15,7 +15,7 @@ import (
 // isData reports whether training data or a data frame is asked for.
 func (f exportFlags) isData() bool { return f.chat != "" || f.atif != "" || f.steps != "" }
 
-// usage returns what is wrong with the flags together.
+// usage returns the error in the combination of flags.
 func (f exportFlags) usage(dirs []string) error {
 	switch submits := f.leaderboard != "" || f.sbCLI != ""; {
 	case !f.isData() && !submits:

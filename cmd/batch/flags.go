@@ -15,20 +15,20 @@ import (
 	"batch.example/batch/run"
 )
 
-// imageFlags are the flags about images whose values have to be read.
+// imageFlags are flags about images with values that have to be parsed.
 type imageFlags struct {
 	diskBudget, diskReserve string
 }
 
 func (f *imageFlags) add(c *cobra.Command, r *run.Request) {
 	fs := c.Flags()
-	fs.StringVar(&f.diskBudget, "disk-budget", "", "disk space for the images that batch pulled, such as 100GB; beyond it, those needed least\nare removed (default: no limit, unless the disk runs low)")
+	fs.StringVar(&f.diskBudget, "disk-budget", "", "disk space for the images that batch pulled, such as 100GB; beyond it, the images needed\nleast are removed (default: no limit, unless the disk runs low)")
 	fs.IntVar(&r.Prefetch, "prefetch", r.Prefetch, "number of images to pull before the instances that need them start")
-	fs.StringVar(&r.Order, "order", r.Order, "order of the instances: grouped (those that share images run near each other) or given")
+	fs.StringVar(&r.Order, "order", r.Order, "order of the instances: grouped (instances with shared images run near each other) or given")
 	f.addPull(c, r)
 }
 
-// imageSection is the section of what several commands add.
+// imageSection is the section of flags that several commands add.
 const imageSection = "Images and disk"
 
 // addPull adds the flags of every command that pulls images.
@@ -87,7 +87,7 @@ func parseSize(flag, text string) (int64, error) {
 	return n, nil
 }
 
-// checkUnit refuses a small number without a unit: nobody means so few bytes.
+// checkUnit refuses a small number without a unit: so few bytes must be a mistake.
 func checkUnit(flag, text, unit string) error {
 	if n, err := strconv.ParseFloat(text, 64); err != nil || n <= 0 || n >= 1<<20 {
 		return nil

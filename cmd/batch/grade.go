@@ -17,7 +17,7 @@ import (
 
 // gradeFlags are the flags of `batch grade`.
 type gradeFlags struct {
-	run.Request // of the run whose predictions are graded, as far as tests need it
+	run.Request // of the run that made the predictions, as far as tests need it
 	images      imageFlags
 
 	fromLogs, runID, quarantine string
@@ -128,8 +128,8 @@ func (f *gradeFlags) addGrading(c *cobra.Command) {
 
 // addTesting adds the flags about how tests run and are read, whatever they run for.
 func (f *gradeFlags) addTesting(fs *pflag.FlagSet) {
-	fs.StringVar(&f.rules, "rules", "v5", "generation of the official rules: v5, or v4 for those until 17 August 2026")
-	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of an instance's tests (default: the dataset\nfamily's, else 30m)")
+	fs.StringVar(&f.rules, "rules", "v5", "generation of the official rules: v5, or v4: the rules until 17 August 2026")
+	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of an instance's tests (default: the dataset\nfamily's limit, or 30m)")
 	fs.StringSliceVar(&f.Retry, "retry", nil, "test again up to N times what fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
 	widthVar(fs, &f.Workers, "workers", "w", "instances to test at once; auto: one for each of the engine's CPU cores")
 	fs.DurationVar(&f.engineWait, "engine-wait", f.engineWait, "how long to wait for a Docker engine that stops answering")
@@ -145,7 +145,7 @@ func (f *gradeFlags) addTests(c *cobra.Command) {
 	_ = c.MarkFlagDirname("run-scripts")
 	_ = c.MarkFlagDirname("assets")
 	inSection(fs, "Tests")
-	fs.StringArrayVarP(&f.Configs, "config", "c", nil, "YAML `FILE` or key=value for environment.*; may be repeated (default: those of the run\nin DIR)")
+	fs.StringArrayVarP(&f.Configs, "config", "c", nil, "YAML `FILE` or key=value for environment.*; may be repeated (default: the run in\nDIR has them)")
 	addContainers(fs, &f.Request)
 	fs.Lookup("network").Usage = testNetwork
 }

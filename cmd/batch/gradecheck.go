@@ -20,14 +20,14 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// checkMachine grades the gold and the empty patch of the selected instances, and names
-// those that are broken here.
+// checkMachine grades the gold and the empty patch of the selected instances, and names the
+// broken ones.
 func (s *gradeSession) checkMachine(ctx context.Context) error {
 	if n := s.unfilled(); n > 0 && n == len(s.selected) {
 		return fault.Newf(fault.Usage, "no selected row names a test that decides").WithHint("`%s` finds the tests", s.fillCommand())
 	}
-	found := map[string][]string{} // id -> what is wrong
-	installs := map[string]bool{}  // ids of the instances whose scripts failed to install something
+	found := map[string][]string{} // id -> the problems
+	installs := map[string]bool{}  // instances with scripts that failed to install something
 	complete, all := true, 0
 	for _, word := range []string{wordGold, wordEmpty} {
 		s.what.word = word
@@ -100,7 +100,7 @@ func (s *gradeSession) fillCommand() string {
 	return s.again("batch dataset fill " + printable.ShellWord(s.flags.Subset))
 }
 
-// oneCommand are the flags that say what one command does, and not what is tested and where.
+// oneCommand are the flags of one command alone, which do not say what is tested and where.
 var oneCommand = []string{
 	"output", "repeat", "redo", "dry-run", "no-cache", "quarantine", "run-id", "check", "subset", "quiet", "json", "workers", "retry",
 }

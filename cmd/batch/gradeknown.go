@@ -17,8 +17,8 @@ func (s *gradeSession) check(file swebench.Predictions) error {
 	return checkInstances(file, run.Title(s.ds), ids)
 }
 
-// checkInstances returns a usage fault that names the first prediction whose instance is not
-// among ids, those of dataset, and the id that is most similar.
+// checkInstances refuses predictions for instances that are not among ids, the instances of
+// dataset. The usage fault names the first such prediction and the most similar id.
 func checkInstances(file swebench.Predictions, dataset string, ids []string) error {
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {

@@ -24,14 +24,14 @@ const (
 	wordEmpty = "empty" // no patch: the tests run on the code as it is
 )
 
-// gradeTarget is what `batch grade` was given: one of these, or none with --check.
+// gradeTarget is the argument of `batch grade`: one of these, or none with --check.
 type gradeTarget struct {
 	dir  string // a run directory, or another tool's with a preds.json
 	file string // of predictions
 	word string
 }
 
-// target finds out what was named, and where the grades go.
+// target finds out what the argument names, and where the grades go.
 func (f *gradeFlags) target() (t gradeTarget, err error) {
 	if f.fill {
 		if f.Output == "" {
@@ -93,7 +93,7 @@ func (f *gradeFlags) absolute() error {
 	return nil
 }
 
-// options are what a person adds to the rows.
+// options are the flags that complete the rows.
 func (f *gradeFlags) options() family.Options {
 	return family.Options{Parser: f.parser, EvalScript: f.evalScript, RunScripts: f.runScripts, Unfilled: f.fill}
 }
@@ -135,8 +135,8 @@ func (f *gradeFlags) fromManifest(dir string, p run.Process) error {
 	return nil
 }
 
-// takeRun takes the settings of the containers, and what is hidden, from the `batch run` that
-// made a directory.
+// takeRun takes the settings of the containers and the masks from the `batch run` that made a
+// directory.
 func (f *gradeFlags) takeRun(dir string, m *manifest.Manifest, p run.Process) error {
 	if m.Command != "run" || m.Request != nil && m.Request.Secret() != "" {
 		return nil
@@ -160,7 +160,7 @@ func (f *gradeFlags) given(names ...string) bool {
 	return f.own != nil && slices.ContainsFunc(names, f.own.Changed)
 }
 
-// readQuarantine returns the text of --quarantine, whose ids must be of the dataset.
+// readQuarantine returns the text of --quarantine. Its ids must be in the dataset.
 func (s *gradeSession) readQuarantine() ([]byte, error) {
 	text, err := os.ReadFile(s.flags.quarantine)
 	if err != nil {

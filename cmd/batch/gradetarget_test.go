@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// Grading takes from the run what it hid and its configurations, and stays in its own working
-// directory: the paths that it was given itself are relative to that one.
+// Grading takes the run's masks and configurations, and stays in its own working directory: the
+// paths of its own flags begin there.
 func TestGradingTakesTheSettingsOfItsRun(t *testing.T) {
 	dir, here := t.TempDir(), t.TempDir()
 	argv := []string{"run", "--mask", "corp-[0-9]+", "-c", "mini", "-c", "tools", "-c", "agent.step_limit=3", "-m", "noop"}

@@ -32,7 +32,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// gradeSession is one `batch grade` with containers whose flags are read.
+// gradeSession is one `batch grade` with containers, after its flags are read.
 type gradeSession struct {
 	*app
 	flags    gradeFlags
@@ -44,7 +44,7 @@ type gradeSession struct {
 	started  time.Time
 }
 
-// gradeContainers is `batch grade` of predictions that have to be tested.
+// gradeContainers grades predictions that have to be tested.
 func (a *app) gradeContainers(ctx context.Context, f gradeFlags) error {
 	s := &gradeSession{app: a, flags: f, started: time.Now()}
 	if err := s.open(ctx); err != nil {
@@ -68,7 +68,7 @@ func (a *app) gradeContainers(ctx context.Context, f gradeFlags) error {
 	return err
 }
 
-// open finds out what is to be graded, and reads the configuration and the dataset.
+// open finds the predictions, and reads the configuration and the dataset.
 func (s *gradeSession) open(ctx context.Context) (err error) {
 	if s.what, err = s.flags.target(); err != nil {
 		return err
@@ -101,8 +101,8 @@ func (a *app) cores(ctx context.Context, cfg *config.Config) int {
 	return sandbox.Measure(ctx, engines.FromEnv(cfg.Environment.EnvironmentClass, a.getenv, a.home)).Cores
 }
 
-// configure reads the configuration, and finds the dataset's name: those of the run in dir, unless
-// flags name others; an empty dir is none.
+// configure reads the configuration and the dataset's name. Without flags, the run in dir has
+// them; dir may be empty.
 func (s *gradeSession) configure(dir string) (err error) {
 	if dir != "" {
 		if err := s.flags.fromManifest(dir, s.process()); err != nil {
@@ -127,7 +127,7 @@ func (s *gradeSession) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// predictions returns what is put into the directory; nil: it has its own.
+// predictions returns the predictions to put into the directory; nil: it has its own.
 func (s *gradeSession) predictions() ([]results.Prediction, error) {
 	switch {
 	case s.what.dir != "":
@@ -162,12 +162,12 @@ func (s *gradeSession) predictions() ([]results.Prediction, error) {
 	return list, nil
 }
 
-// noneSelected refuses predictions of which none would be graded.
+// noneSelected is the error if no prediction would be graded.
 func noneSelected(where string) *fault.Error {
 	return fault.Newf(fault.Usage, "%s has no prediction of the selected instances", where)
 }
 
-// tellNotes shows what was noted about a file of predictions.
+// tellNotes shows the notes about a file of predictions.
 func (s *gradeSession) tellNotes(read swebench.Predictions) {
 	const most = 5
 	for _, note := range read.Notes[:min(most, len(read.Notes))] {
@@ -207,7 +207,7 @@ func (s *gradeSession) checkKnown() error {
 	return s.check(has)
 }
 
-// request is what is graded, and how.
+// request returns the request to grade the predictions in list, or in output.
 func (s *gradeSession) request(output string, list []results.Prediction) (r grading.Request, err error) {
 	f := &s.flags
 	retries, err := runner.ParseRetries(f.Retry)
@@ -233,7 +233,7 @@ func (s *gradeSession) request(output string, list []results.Prediction) (r grad
 	return r, nil
 }
 
-// options are what rows do not have; the configuration names the repository's folder.
+// options returns what rows lack; the configuration names the repository's folder.
 func (s *gradeSession) options() family.Options {
 	o := s.flags.options()
 	o.Workdir = s.cfg.Environment.Cwd
@@ -307,7 +307,7 @@ func (s *gradeSession) grade(ctx context.Context, r grading.Request) (d *grading
 	return d, s.conclude(d, err)
 }
 
-// session is how a directory is worked on.
+// session returns how a directory is worked on.
 func (s *gradeSession) session(d *grading.Directory) session {
 	predictions, _ := d.Grades()
 	return session{

@@ -160,7 +160,7 @@ func (a *app) checkNames(root *cobra.Command) {
 
 // knownTopic refuses a topic that does not exist, and names the nearest one.
 func knownTopic(help *cobra.Command, args []string) error {
-	c, rest, _ := help.Root().Find(args) // what is not found is the rest
+	c, rest, _ := help.Root().Find(args) // rest has the names that are not found
 	if len(rest) == 0 {
 		return nil
 	}

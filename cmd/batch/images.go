@@ -35,8 +35,8 @@ func (a *app) imagesCommand() *cobra.Command {
 		Short: "Show, pull or evict the images of a selection",
 		Long: `Show which images a selection needs, whether each is on this machine's Docker
 engine, and how large it is there; the same as batch images list. Below an image
-is what batch made from it: the same without its later git history, for the next
-container. Scrubbed git histories that earlier runs left are counted.
+stands the image that batch made from it: without its later git history, for the
+next container. Scrubbed git histories that earlier runs left are counted.
 
   batch images --subset demo
   batch images pull --subset verified --slice :20
@@ -107,7 +107,7 @@ func (a *app) openStock(ctx context.Context, o engine.Options) (*sandbox.Stock, 
 	return sandbox.OpenStock(ctx, a.engine(), o, sandbox.StateDir(a.getenv, a.home))
 }
 
-// engine is the engine that the environment names.
+// engine returns the engine that the environment names.
 func (a *app) engine() engine.Connect { return engines.FromEnv("", a.getenv, a.home) }
 
 func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
@@ -207,10 +207,9 @@ func (a *app) imagesEvictCommand() *cobra.Command {
 		Use:   "evict",
 		Short: "Remove images that batch pulled or made",
 		Long: `Remove images that batch pulled, or made of others, in whichever run, from this
-machine's Docker engine, the least recently needed first, until those that are
-left take no more than --disk-budget. Never one that you had before or pulled
-again yourself, one that a container has, or one that a run needs at this
-moment.
+machine's Docker engine, the least recently needed first, until the rest takes
+no more than --disk-budget. It never removes an image that you had before or
+pulled again yourself, that a container has, or that a run needs at this moment.
 
   batch images evict --dry-run
   batch images evict --disk-budget 50GB

@@ -21,11 +21,11 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// invocation is one `batch run` whose flags are read.
+// invocation is one `batch run` after its flags are read.
 type invocation struct {
 	*app
 	*run.Setup
-	flags     runFlags // what is of this command alone; the request is the Setup's
+	flags     runFlags // of this command alone; the Setup has the request
 	inject    *inject.Plan
 	telemetry *telemetry.Settings // nil: none is sent
 	started   time.Time
@@ -64,7 +64,7 @@ func (s *invocation) run(ctx context.Context) (err error) {
 	return s.conclude(r, err)
 }
 
-// session is how the run is worked on.
+// session returns how the run is worked on.
 func (s *invocation) session() session {
 	return session{
 		app: s.app, started: s.started, json: s.flags.json, quiet: s.flags.quiet,
@@ -78,7 +78,7 @@ func (s *invocation) session() session {
 // checkNetwork refuses a network that does not exist before a run directory is made.
 // [sandbox.Start] checks it too, for a directory that exists and for other callers, but
 // comes too late here: it inherits containers, for which the directory has to be locked.
-// What else is wrong with the engine, the run reports.
+// The run reports other problems of the engine.
 func checkNetwork(ctx context.Context, c run.Config) error {
 	if _, err := os.Stat(c.Output); err == nil || c.Sandboxes.Container.Network == "none" {
 		return nil
@@ -103,7 +103,7 @@ func (s *invocation) resumeAfter(changed string, costLimit float64) string {
 	if costLimit != s.Asked.CostLimit { // which would be taken without it
 		flag += fmt.Sprintf(" --cost-limit-total %v", costLimit)
 	}
-	// `batch resume` cannot know what is hidden, or what was changed on the command line.
+	// `batch resume` cannot know hidden values, or changes on the command line.
 	asked := run.Masked(s.Asked)
 	hidden := changed != "" && s.Settings.Given(changed) || asked.Secret() != ""
 	switch {
@@ -124,8 +124,8 @@ func (s *invocation) againHints() []string {
 	}
 }
 
-// config is what the run is. What can be refused is refused before the directory is
-// touched.
+// config returns the run's configuration. It refuses what can be refused before the directory
+// is touched.
 func (s *invocation) config() (c run.Config, err error) {
 	if c, err = s.Setup.Config(); err != nil {
 		return c, err
@@ -175,13 +175,13 @@ func (s *invocation) writeSummary(out io.Writer, sum run.Summary) error {
 	return err
 }
 
-// limitReached is said where the cost limit leaves no money for a model call.
+// limitReached is the message if the cost limit leaves no money for a model call.
 func (s *invocation) limitReached(spent float64) string {
 	return fmt.Sprintf("limit of %v USD reached; raise --cost-limit-total to continue, such as %s",
 		s.CostLimit, s.resumeCommand(report.HigherLimit(s.CostLimit, spent)))
 }
 
-// sayExhausted says of a plan that the run would stop before its first call.
+// sayExhausted says that the planned run would stop before its first call.
 func (s *invocation) sayExhausted(plan *run.Plan) {
 	if plan.Exhausted && plan.Count(run.Keep) < len(plan.Instances) {
 		s.tell(s.limitReached(plan.Spent))

@@ -155,7 +155,7 @@ func options(b *bytes.Buffer, title string, flags *pflag.FlagSet) {
 		}
 		value, usage := pflag.UnquoteUsage(f)
 		switch {
-		case value != "" && f.NoOptDefVal != "": // it may be left out, and else needs the sign
+		case value != "" && f.NoOptDefVal != "": // it may be left out, and otherwise needs the sign
 			name += `[=\fI` + roff(value) + `\fR]`
 		case value != "":
 			name += ` \fI` + roff(value) + `\fR`
@@ -167,7 +167,7 @@ func options(b *bytes.Buffer, title string, flags *pflag.FlagSet) {
 	})
 }
 
-// roff escapes what troff would take for its own.
+// roff escapes text that troff would read as its own.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`, "'", `\(aq`).Replace(s)
 	if strings.HasPrefix(s, ".") {

@@ -27,11 +27,11 @@ func (a *app) modelsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "models [PATTERN]",
 		Short: "List models with a known price or context",
-		Long: `List the models whose price or context is known, as -m takes them, with what a
-million tokens cost in US dollars: input, input read from the provider's cache
+		Long: `List the models with a known price or context, as -m takes them, with the price
+of a million tokens in US dollars: input, input read from the provider's cache
 and written to it, and output. PATTERN is a part of the name, or a shell
 pattern; with it, rates of long calls and of service tiers are listed too, and
-where prices are from. A model that is not listed runs as well.
+the sources of prices. A model that is not listed runs as well.
 
   batch models
   batch models claude-opus
@@ -42,7 +42,7 @@ where prices are from. A model that is not listed runs as well.
 FROM is the day on which a price was last checked, or registry: the user's own
 file, in the form of LiteLLM's. READY says whether the provider's key is set, if
 it wants one; - is a cloud, where an account may be found without a key, or a
-model whose provider is not named.
+model without a named provider.
 
 Exit codes: 0; 2 usage; 5 with --against, a price differs.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -84,7 +84,7 @@ type listedModel struct {
 	Date     string       `json:"date,omitempty"`
 	Until    string       `json:"until,omitempty"`
 	Source   string       `json:"source,omitempty"`
-	Ready    *bool        `json:"ready,omitempty"` // none where that is not known
+	Ready    *bool        `json:"ready,omitempty"` // nil if it is not known
 }
 
 func (a *app) models(f modelsFlags) error {
@@ -158,7 +158,7 @@ func (f modelsFlags) selected(table price.Table) ([]string, error) {
 	return nil, err.WithHint("`batch models` lists what is known; a model without a price runs with -c model.cost_tracking=ignore_errors")
 }
 
-// providerOf returns whose a model is; the registry's entry may say so by its name alone.
+// providerOf returns the provider of a model; in the registry, the name alone may say it.
 func providerOf(name string, m price.Model) string {
 	before, _, _ := strings.Cut(name, "/")
 	if m.Provider == "" && slices.ContainsFunc(catalogue.Providers(), func(p catalogue.Provider) bool { return p.Paid && p.Name == before }) {
@@ -176,7 +176,7 @@ func bareNames(names []string) []string {
 	return list
 }
 
-// readyProviders says of each provider whose key batch would use whether it could be asked.
+// readyProviders says for each provider with keys whether batch could ask it.
 func (a *app) readyProviders() map[string]bool {
 	ready := map[string]bool{}
 	for _, p := range catalogue.Providers() {
@@ -262,7 +262,7 @@ func (a *app) saySources(list []listedModel) {
 	}
 }
 
-// ratesOf are the cells of a table: input, cached, written, output. What is written to be
+// ratesOf are the cells of a table: input, cached, written, output. The rate of tokens that are
 // kept for an hour stands behind a slash.
 func ratesOf(r vocab.Rates) []string {
 	write := ""

@@ -23,7 +23,7 @@ type differentPrice struct {
 	There   float64 `json:"registry_usd_per_million_tokens"`
 }
 
-// pricesAgainst compares the named models' prices with those of a registry.
+// pricesAgainst compares the named models' prices with a registry's.
 func (a *app) pricesAgainst(f modelsFlags, table price.Table, names []string) error {
 	file, err := os.Open(f.against)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *app) pricesAgainst(f modelsFlags, table price.Table, names []string) er
 	switch {
 	case err != nil:
 		return err
-	case len(found.Compared) == 0: // else a wrong file looks like one with the same prices
+	case len(found.Compared) == 0: // otherwise a wrong file would look like one with the same prices
 		return fault.Newf(fault.Usage, "%s has a price of none of the models: nothing was compared", f.against)
 	case len(list) > 0:
 		return errPrices

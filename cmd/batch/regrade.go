@@ -19,7 +19,7 @@ import (
 	"batch.example/batch/run/grading"
 )
 
-// regrade is `batch grade --from-logs`.
+// regrade runs `batch grade --from-logs`.
 func (a *app) regrade(ctx context.Context, f gradeFlags) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -32,7 +32,7 @@ no other file; its links lead to the trajectories, by relative paths from FILE.
   batch report before=runs/1 after=runs/2
   batch report sweeps/limits -o sweeps/limits/report.html
 
-DIR is what batch compare reads. The file is replaced as a whole. A file that
+DIR is as for batch compare. The file is replaced as a whole. A file that
 is not a report of batch is never replaced.
 
 Exit codes: 0 written, 1 it could not be written, 2 usage.`,
@@ -111,8 +111,8 @@ func isReport(file string) bool {
 	return err == nil && page.Is(head)
 }
 
-// foldersFrom gives the paths of folders relative to that of a file, by their names: a browser
-// does not follow symbolic links before it applies a .. to them.
+// foldersFrom returns a function that makes a folder's path relative to the folder of file. It
+// goes by names alone: a browser applies .. without following symbolic links.
 func foldersFrom(file string) (func(string) string, error) {
 	here, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"batch.example/batch/runner"
 )
 
-// runFlags are the flags of `batch run`, mini-swe-agent's names where it has them: the request,
-// and what is of one command alone.
+// runFlags are the flags of `batch run`, by mini-swe-agent's names if it has them: the request,
+// and flags of one command alone.
 type runFlags struct {
 	run.Request
 	images     imageFlags
@@ -82,7 +82,7 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Turn a dataset into predictions: one container per instance, the default agent
 in it, and trajectories, patches and preds.json in the run directory. Run the
 same command again, or ` + "`batch resume DIR`" + `, to continue an interrupted run.
-INSTANCE arguments are ids: only these run, of those that the flags select.
+INSTANCE arguments are ids: of the selected instances, only these run.
 
   batch run --subset verified -m openai/gpt-5 -w 8 -o runs/gpt-5
   batch run --subset verified -m openai/gpt-5 django__django-11019 --dry-run
@@ -187,7 +187,7 @@ func (s *invocation) load(ctx context.Context) error {
 	return s.Over(ds, selected)
 }
 
-// acceptedName explains an instance that does not exist where it is the name of a difference:
+// acceptedName explains an instance that does not exist, if it is the name of a difference:
 // `--accept-changes NAME` without an = takes no name.
 func (f *runFlags) acceptedName(ds *dataset.Dataset, err error) error {
 	if ds == nil || len(f.Named) == 0 || !slices.Equal(f.accept, []string{"all"}) || checkAccept(f.Named[:1]) != nil {
@@ -200,7 +200,7 @@ func (f *runFlags) acceptedName(ds *dataset.Dataset, err error) error {
 		WithHint("did you mean `--accept-changes=%s`?", f.Named[0])
 }
 
-// configured returns the invocation with its configuration, whose secrets it hides.
+// configured returns the invocation with its configuration, and hides its secrets.
 func (a *app) configured(f runFlags, git *run.GitProbe) (*invocation, error) {
 	plan, err := inject.Parse(f.inject)
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 	"batch.example/batch/runner"
 )
 
-// selectFlags are the flags of `batch select`. Those of `batch grade` are about the dataset and
-// the containers in which tests run.
+// selectFlags are the flags of `batch select`. It shares with `batch grade` the flags about the
+// dataset and the containers in which tests run.
 type selectFlags struct {
 	gradeFlags
 	by, entry, template string
@@ -40,9 +40,9 @@ func (a *app) selectCommand() *cobra.Command {
 		Use:   "select DIR...",
 		Short: "Choose one of several attempts at each instance: best of n",
 		Long: `Choose one of several attempts at each instance (best of n), and make a run
-directory OUT of the chosen predictions. DIR is the folder of a sweep, whose
-attempts at one entry are the candidates, or a run directory: several are the
-attempts 1, 2 and so on.
+directory OUT of the chosen predictions. DIR is the folder of a sweep: its
+attempts at one entry are the candidates. Or it is a run directory: several are
+the attempts 1, 2 and so on.
 
   batch select runs/sweep --by majority -o runs/majority
   batch select runs/a runs/b runs/c --by tests -o runs/tests
@@ -51,15 +51,15 @@ attempts 1, 2 and so on.
 
 --by majority  the patch that most attempts made: equal byte by byte, except
                for git's index lines and the text after a hunk's line numbers.
---by tests     the patch whose code passes most of the tests that the patches
-               add or change: each candidate's code runs against the tests of
-               each, in fresh containers. The tests by which
-               instances are graded, and the gold patch, are not used.
+--by tests     the patch that passes most of the tests that the patches add or
+               change: each candidate's code runs against the tests of each,
+               in fresh containers. The tests by which instances are graded,
+               and the gold patch, are not used.
 --by judge     the patch that the model of -m chooses. It sees the issue and the
                different patches in a shuffled order, and answers SELECTED: 2.
 
-An empty patch is chosen only if all are empty. Equal scores are decided by the
-majority, and that by the smaller number of the attempt. Without tests that can
+An empty patch is chosen only if all are empty. Between equal scores, the
+majority decides, and then the smaller number of the attempt. Without tests that can
 be run, or an answer that can be read twice, the majority decides; the summary
 counts how often.
 
@@ -69,8 +69,7 @@ can know.
 
 A grade of the chosen patch is copied into OUT, so that the rate is known
 without grading again. OUT/selection.jsonl has the choices, their reasons and
-the judge's replies; costs in OUT are those of all attempts and of the
-selection. The same command again continues an interrupted one: nothing is asked
+the judge's replies. Costs in OUT include all attempts and the selection. The same command again continues an interrupted one: nothing is asked
 or run twice.
 
 Exit codes: 0 every instance has a selection, 1 it could not continue, 2 usage,
@@ -93,7 +92,7 @@ func (f *selectFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.by, "by", "", "how to choose: "+strings.Join(selecting.Selectors(), ", "))
 	fs.StringVarP(&f.Output, "output", "o", "", "run directory for what is chosen")
 	fs.StringVar(&f.entry, "entry", "", "`NAME` of the entry in the sweep's folder")
-	widthVar(fs, &f.Workers, "workers", "w", "instances to decide at once; auto: one for each of the engine's CPU cores with\n--by tests, else 4")
+	widthVar(fs, &f.Workers, "workers", "w", "instances to decide at once; auto: one for each of the engine's CPU cores with\n--by tests, otherwise 4")
 	fs.StringSliceVar(&f.Retry, "retry", nil, "try an instance again up to N times if it fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
 	inSection(fs, "Selecting")
 	fs.StringVarP(&f.judge, "model", "m", "", "the judge: a model as of batch run")
@@ -102,7 +101,7 @@ func (f *selectFlags) add(c *cobra.Command) {
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the order in which the judge sees the patches")
 	fs.Float64Var(&f.CostLimit, "cost-limit-total", 0, "limit in US dollars on the cost of the judge (0: no limit); refused if the model's price is not\nknown")
 	inSection(fs, "Judge")
-	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of a test run (default: the dataset family's, else 30m)")
+	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of a test run (default: the dataset family's, or 30m)")
 	fs.StringVar(&f.parser, "parser", "", "`EXECUTABLE` that reads a log and prints the tests' statuses as JSON")
 	fs.StringVar(&f.evalScript, "eval-script", "", "bash script that runs the tests, in place of the rows': a `FILE`, or a folder with\nINSTANCE/eval.sh")
 	fs.DurationVar(&f.engineWait, "engine-wait", f.engineWait, "how long to wait for a Docker engine that stops answering")
@@ -110,7 +109,7 @@ func (f *selectFlags) add(c *cobra.Command) {
 	addContainers(fs, &f.Request)
 	fs.Lookup("network").Usage = testNetwork
 	fs.StringVar(&f.Subset, "subset", "", "dataset of the attempts (default: the one that their manifest names)")
-	fs.StringVar(&f.Split, "split", "", "split of the dataset (default: the only one, else test)")
+	fs.StringVar(&f.Split, "split", "", "split of the dataset (default: the only one; of several, test)")
 	fs.StringVar(&f.Revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
 	inSection(fs, "Dataset")
 	addPrefix(fs, &f.Request)
@@ -121,7 +120,7 @@ func (f *selectFlags) add(c *cobra.Command) {
 	inSection(fs, "Output")
 }
 
-// check refuses flags with values that nothing can be selected with.
+// check refuses flags with values that allow no selection.
 func (f *selectFlags) check() error {
 	known := selecting.Selectors()
 	judging := f.by == selecting.ByJudge
@@ -144,7 +143,7 @@ func (f *selectFlags) check() error {
 	return f.gradeFlags.check()
 }
 
-// selectSession is one `batch select` whose flags are read.
+// selectSession is one `batch select` after its flags are read.
 type selectSession struct {
 	gradeSession
 	flags  selectFlags
@@ -176,7 +175,7 @@ func (a *app) selectAttempts(ctx context.Context, f selectFlags) error {
 	return s.conclude(selected, err)
 }
 
-// config is what is selected from, and how. What can be refused is refused before the
+// config returns the attempts to select from, and how. It refuses what can be refused before the
 // directory is touched.
 func (s *selectSession) config(ctx context.Context) (c selecting.Config, err error) {
 	f := &s.flags
@@ -228,7 +227,7 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 	return c, err
 }
 
-// same reports whether two paths are of one directory.
+// same reports whether two paths name one directory.
 func same(a, b string) bool {
 	inA, errA := os.Stat(a)
 	inB, errB := os.Stat(b)
@@ -292,7 +291,7 @@ func (s *selectSession) firstRun() string {
 	return ""
 }
 
-// about is the manifest of the directory; nil if no attempt says what its dataset is.
+// about returns the manifest of the directory; nil if no attempt names its dataset.
 func (s *selectSession) about() (*manifest.Manifest, error) {
 	m := s.manifest("select")
 	known := s.ds != nil
@@ -323,7 +322,7 @@ func (s *selectSession) about() (*manifest.Manifest, error) {
 	return m, nil
 }
 
-// session is how a directory is worked on.
+// session returns how a directory is worked on.
 func (s *selectSession) session(d *selecting.Selecting) session {
 	return session{
 		app: s.app, started: s.started, quiet: s.flags.quiet || s.flags.json,

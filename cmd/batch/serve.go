@@ -30,7 +30,7 @@ import (
 	"batch.example/batch/solver"
 )
 
-// serveFlags are the flags of `batch serve` beside those that it shares with `batch run`.
+// serveFlags are the flags that `batch serve` does not share with `batch run`.
 type serveFlags struct {
 	image  string
 	rows   bool // --subset was given
@@ -64,7 +64,7 @@ of a row; each message is a turn; the changes come as the artifact patch.
 
 The agent card is at /.well-known/agent-card.json. With --subset, a message that
 begins a context names its row in its metadata: "batch/instance": "ID". A
-message whose metadata has "batch/retry": true tries a failed turn again.
+message with "batch/retry": true in its metadata tries a failed turn again.
 
 A file of tokens has lines NAME: TOKEN; callers see only their own contexts and
 tasks. With --client-ca, a caller has a certificate, and its common name is the
@@ -74,9 +74,9 @@ The directory is a run directory. The same command continues all contexts after
 a restart, also after kill -9: tasks that were under way continue. The first
 ctrl-c lets running turns end, the second stops them; both keep everything.
 
-Limits of agent.* are those of each turn. By default agent.finish_without_calls
-and agent.ask are true, unless the agent writes its commands in a fence. Where
-no -c names a file, the prompts are those of -c chat.
+Limits of agent.* are for each turn. By default agent.finish_without_calls and
+agent.ask are true, unless the agent writes its commands in a fence. If no -c
+names a file, -c chat has the prompts.
 
 Exit codes: 0 it was interrupted, 1 it could not continue, 2 usage, 4 the
 directory is in use.`,
@@ -234,8 +234,8 @@ func (f *serveFlags) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// rules says where notifications may go. They go to this machine only where no one but its
-// own programs calls, which reach it themselves.
+// rules says where notifications may go. They may go to this machine only if all callers are
+// programs on it, which can reach it themselves.
 func (f *serveFlags) rules(at *net.TCPAddr) serve.PushRules {
 	rules := serve.PushRules{Loopback: at.IP.IsLoopback() && !f.asksCallers() && !f.proxy && f.url == ""}
 	for _, to := range f.push {
@@ -278,7 +278,7 @@ func (c contextInstances) of(id, row string) (dataset.Instance, error) {
 	return in, nil
 }
 
-// loadRows reads what contexts can begin with.
+// loadRows reads the rows that contexts can begin with.
 func (f *serveFlags) loadRows(ctx context.Context, a *app, r run.Request) (contextInstances, *dataset.Dataset, error) {
 	c := contextInstances{image: f.image, rows: map[string]dataset.Instance{}}
 	if !f.rows {
@@ -454,7 +454,7 @@ func (v serveView) Event(e runner.Event) {
 	v.View.Event(e)
 }
 
-// Work answers requests while the run works. An interrupt is how a server ends, and no error.
+// Work answers requests while the run works. An interrupt ends a server, and is not an error.
 func (v *serving) Work(ctx context.Context, drain <-chan struct{}, view rundir.View) error {
 	failed := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
@@ -486,7 +486,7 @@ func (v *serving) Work(ctx context.Context, drain <-chan struct{}, view rundir.V
 	return errors.Join(err, <-failed)
 }
 
-// Pending implements job: what was interrupted continues with the next message.
+// Pending implements job: interrupted work continues with the next message.
 func (v *serving) Pending() int { return 0 }
 
 // Cost implements job.

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// A caller could make the server send notifications to what only this machine reaches.
+// A caller could make the server send notifications to addresses that only this machine reaches.
 func TestNotificationsGoToThisMachineOnlyForItsOwnCallers(t *testing.T) {
 	for _, c := range []struct {
 		what  string

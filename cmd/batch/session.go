@@ -26,14 +26,14 @@ type job interface {
 // session is how a command works on a job and ends.
 type session struct {
 	*app
-	about       progress.Event // what is known of the job before it begins
+	about       progress.Event // known before the job begins
 	started     time.Time
 	json, quiet bool   // see runFlags
 	saving      string // what a second interrupt does
 	again       string // the command that continues the job
 }
 
-// work does what is left of a job, and shows it.
+// work does the rest of a job, and shows it.
 func (s session) work(ctx context.Context, j job) error {
 	d := s.newDisplay(j)
 	defer func() { // a display that cannot be written to must not fail the work
@@ -67,7 +67,7 @@ func (s session) conclude(j job, ended error, table func(out io.Writer) (missing
 	return nil
 }
 
-// out is where the result is printed: with events on standard output, standard error.
+// out returns where the result is printed: standard error if events are on standard output.
 func (s session) out() io.Writer {
 	if s.json {
 		return s.stderr
@@ -75,8 +75,8 @@ func (s session) out() io.Writer {
 	return s.stdout
 }
 
-// interruption returns err, for which a cancellation becomes errInterrupted, after it has
-// named the command that continues the job.
+// interruption returns err, or errInterrupted for a cancellation, after it has named the command
+// that continues the job.
 func (s session) interruption(err error) error {
 	if !interrupted(err) {
 		return err
@@ -87,7 +87,7 @@ func (s session) interruption(err error) error {
 
 func interrupted(err error) bool { return errors.Is(err, errInterrupted) || fault.Canceled(err) }
 
-// newDisplay returns the display of a job, chosen by the flags and by what stderr is.
+// newDisplay returns the display of a job, chosen by the flags and the kind of stderr.
 func (s session) newDisplay(j job) display {
 	about := s.about
 	about.Version, about.PID = run.Version(), os.Getpid()

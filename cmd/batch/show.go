@@ -21,7 +21,7 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// showFlags are those of `batch show`, and what it is asked to show.
+// showFlags are the flags of `batch show`, and the attempt to show.
 type showFlags struct {
 	attempt                  int // -1: the last one
 	diff, raw, full, noPager bool
@@ -48,7 +48,7 @@ DIR INSTANCE.
   batch show runs/gpt-5 django__django-11019 --attempt 1
 
 On a terminal the text is colored (unless NO_COLOR is set), wrapped, and shown
-by BATCH_PAGER or PAGER; without them by less, where there is one.`,
+by BATCH_PAGER or PAGER, or by less if it is installed.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return namedArgs("DIR", "INSTANCE")(c, args)
@@ -71,11 +71,11 @@ by BATCH_PAGER or PAGER; without them by less, where there is one.`,
 	fs.BoolVar(&f.raw, "raw", false, "print the trajectory's JSON as it is on disk")
 	fs.BoolVar(&f.full, "full", false, "print long texts and outputs whole")
 	fs.BoolVar(&f.noPager, "no-pager", false, "do not start a pager")
-	fs.Lookup("attempt").DefValue = "0" // which help leaves out: the last one has no number of its own
+	fs.Lookup("attempt").DefValue = "0" // help leaves 0 out: the last one has no number of its own
 	return c
 }
 
-// show finds what is asked for and prints it.
+// show finds the attempt and prints it.
 func (a *app) show(f showFlags, args []string) error {
 	snap, err := f.find(args)
 	if err != nil {
@@ -165,7 +165,7 @@ func (f *showFlags) find(args []string) (*results.Snapshot, error) {
 	return snap, err
 }
 
-// chosen is the id that want names: wholly, or by a beginning that no other has.
+// chosen returns the id that want names: wholly, or by a beginning that no other id has.
 func chosen(ids []string, want, dir string) (string, error) {
 	if slices.Contains(ids, want) {
 		return want, nil
@@ -205,8 +205,7 @@ func some(ids []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
 }
 
-// graded is what there is of a prediction that was graded and has no trajectory; nil if
-// there is none.
+// graded returns a view of a graded prediction that has no trajectory; nil: it has no grade.
 func (f *showFlags) graded(snap *results.Snapshot) *trajectory.View {
 	r := results.LatestOf(results.Latest(snap.Records), f.instance)
 	if r.Grade == nil || f.attempt >= 0 && f.attempt != r.Attempt {
@@ -231,7 +230,7 @@ func (f *showFlags) prediction() ([]byte, error) {
 	return list[0].Patch, nil
 }
 
-// explain says what there is when what was asked for is not there.
+// explain names what exists if the attempt does not.
 func (f *showFlags) explain(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -260,7 +259,7 @@ func (f *showFlags) noPatch(snap *results.Snapshot) error {
 		WithHint("`batch show %s` shows %s", what, shows)
 }
 
-// hideOfRun hides what the run was asked to hide: a trajectory that is read from its journal has it.
+// hideOfRun hides the run's secrets: a journal has them, and a trajectory may be read from it.
 func (a *app) hideOfRun(m *manifest.Manifest) {
 	if m == nil {
 		return

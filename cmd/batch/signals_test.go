@@ -21,7 +21,7 @@ func TestALateSIGTERMDoesNotEndTheProcess(t *testing.T) {
 	<-s.drain
 	stop()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
-		if err := syscall.Kill(os.Getpid(), sig); err != nil { // which ends the test where it is not ignored
+		if err := syscall.Kill(os.Getpid(), sig); err != nil { // it ends the test unless it is ignored
 			t.Fatal(err)
 		}
 	}

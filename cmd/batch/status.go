@@ -26,9 +26,9 @@ func (a *app) statusCommand() *cobra.Command {
 		Long: `Show the state of a run directory: the instances by exit status and outcome, how
 many have a result, what they cost, the verdicts of grading, where the time
 went, and what is left to do. It only reads, and works while a run uses the
-directory. A rate is of the predictions with a verdict; those that failed for
-infrastructure reasons, and quarantined instances, are counted beside it. Of the
-folder of a sweep it shows a line for each cell.
+directory. A rate counts the predictions with a verdict; infrastructure failures
+and quarantined instances are counted beside it. For the folder of a sweep, it
+shows a line for each cell.
 ` + "`batch help formats`" + ` explains the phases.
 
   batch status runs/gpt-5

@@ -34,13 +34,13 @@ import (
 	"batch.example/batch/run"
 )
 
-// stubKey is a key for the stub provider, which takes any.
+// stubKey is a key for the stub provider, which accepts every key.
 const stubKey = "sk-stub-takes-any-key"
 
-// stubPaths are what the base addresses of providers end in, by their name.
+// stubPaths are the ends of the base addresses of providers, by their name.
 var stubPaths = map[string]string{"openai": "/v1", "anthropic": "", "gemini": ""}
 
-// stubFlags are those of `batch stub`.
+// stubFlags are the flags of `batch stub`.
 type stubFlags struct {
 	run.Request
 	listen, script, id string
@@ -66,8 +66,8 @@ streamed or not, and refuses what the real ones refuse. It prints the variables
 that make batch run ask it, and in the end how many requests came.
 
 Replies are from --script: instance id, or "*", to a list of replies, as for
--m scripted/PATH. Without, the demo's instances have their own, and those of
-other datasets look around, write a file and submit it as their patch.
+-m scripted/PATH. Without --script, the demo's instances have their own replies;
+instances of other datasets look around, write a file and submit it as a patch.
 
   batch stub
   batch stub --subset verified --slice :20 --latency 2s..20s --rpm 60
@@ -302,7 +302,7 @@ func quotedWords(words []string) []string {
 	return words
 }
 
-// flush shows what is held back of standard output: the process serves for long.
+// flush writes buffered standard output: the process serves for long.
 func (a *app) flush() error {
 	if out, ok := a.stdout.(interface{ Flush() error }); ok {
 		return out.Flush()

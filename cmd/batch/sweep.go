@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/run/sweep"
 )
 
-// sweepFlags are those of `batch sweep`.
+// sweepFlags are the flags of `batch sweep`.
 type sweepFlags struct {
 	output   string
 	models   []string
@@ -46,7 +46,7 @@ to continue.
 
 Models, configurations and attempts that are added later become new cells;
 finished ones stay. FILE is YAML. Its keys are the flags of this command, with
-lists for models, configs and attempts, whose members may be named, and may
+lists for models, configs and attempts. Members of lists may be named, and may
 have values of their own:
 
   subset: verified
@@ -144,7 +144,7 @@ func (f *sweepFlags) grid() sweep.Grid {
 	return g
 }
 
-// over returns the grid of a file, with what was given as flags in its place.
+// over returns the grid of a file; flags replace its parts.
 func (f *sweepFlags) over(g sweep.Grid, flags *pflag.FlagSet) sweep.Grid {
 	given := f.grid()
 	if flags.Changed("model") {
@@ -160,9 +160,9 @@ func (f *sweepFlags) over(g sweep.Grid, flags *pflag.FlagSet) sweep.Grid {
 	return g
 }
 
-// checkConfigs refuses -c with values that somebody may mean together, as -c of `batch run` takes
-// them: each would be a configuration without the others. Values of one key, also beside the
-// base, can only be a grid.
+// checkConfigs refuses -c values that may be meant together, as `batch run` takes them: here each
+// would be a configuration without the others. Values of one key, also beside the base, can only
+// be a grid.
 func (f *sweepFlags) checkConfigs() error {
 	keys, files := map[string]bool{}, 0
 	for _, spec := range f.configs {
@@ -176,7 +176,7 @@ func (f *sweepFlags) checkConfigs() error {
 	if len(keys) == 0 || len(keys) == 1 && files == 0 {
 		return nil
 	}
-	return fault.Newf(fault.Usage, "-c %s: these would be %d configurations, none of which has the values of another", strings.Join(config.MaskSpecs(f.configs), " -c "), len(f.configs)).
+	return fault.Newf(fault.Usage, "-c %s: these would be %d configurations, each without the values of the others", strings.Join(config.MaskSpecs(f.configs), " -c "), len(f.configs)).
 		WithHint("for values that all cells have: `--set KEY=VALUE`; for these configurations: name them in the file of a sweep, see `batch sweep --help`")
 }
 
@@ -212,7 +212,7 @@ func (a *app) sweep(ctx context.Context, g sweep.Grid, f sweepFlags) error {
 	if err := f.checkConfigs(); err != nil {
 		return err
 	}
-	if err := f.run.read(); err != nil { // what is read is checked in each cell, which has its own --replay
+	if err := f.run.read(); err != nil { // each cell checks the values, with its own --replay
 		return err
 	}
 	cells, err := g.Cells(f.run.Request, f.eachArgs())

@@ -9,8 +9,9 @@ import (
 	"batch.example/batch/run/sweep"
 )
 
-// continueSweep continues all cells of a sweep, or those with instances of pick, which run again. What
-// was given in flags, which own has, is over what the cells have.
+// continueSweep continues all cells of a sweep. With pick, only cells with instances of pick
+// continue, and these instances run again. Flags that were given replace the cells' values; own
+// has their values.
 func (a *app) continueSweep(ctx context.Context, dir string, pick *run.Choice, own runFlags, flags *pflag.FlagSet) error {
 	if err := own.check(); err != nil {
 		return err

@@ -15,11 +15,11 @@ import (
 	"batch.example/batch/run/sweep"
 )
 
-// sweeping is one sweep whose cells are known.
+// sweeping is one sweep after its cells are known.
 type sweeping struct {
 	*app
 	*sweep.Setup
-	flags runFlags // what is of this command alone
+	flags runFlags // of this command alone
 
 	invocations []*invocation // of the cells
 	started     time.Time
@@ -66,7 +66,7 @@ func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err
 	return s.conclude(work, s.session().work(ctx, work))
 }
 
-// session is how the sweep is worked on.
+// session returns how the sweep is worked on.
 func (s *sweeping) session() session {
 	first := s.invocations[0] // what all cells have in common
 	one := first.session()
@@ -89,7 +89,7 @@ func (s *sweeping) models() string {
 	return strings.Join(names, ", ")
 }
 
-// complete adds to the run of a cell what belongs to the process.
+// complete adds the process's parts to the run of a cell.
 func (s *sweeping) complete(i int, c *run.Config) error {
 	plan, err := inject.Parse(s.flags.inject)
 	if err != nil {

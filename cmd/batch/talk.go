@@ -8,9 +8,9 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// imageDataset is a dataset of one instance that no file has: work in a container of an
-// image. Its row is the image alone, so the same one is resumed whatever the task is. An
-// empty id is made of the image's name.
+// imageDataset is a dataset of one instance, without a file: work in a container of an image.
+// Its row is the image alone, so that the same instance is resumed for any task. An empty id is
+// made from the image's name.
 func imageDataset(image, id, task string) (*dataset.Dataset, error) {
 	if strings.TrimSpace(image) == "" || strings.ContainsAny(image, " \t\n") {
 		return nil, fault.Newf(fault.Usage, "--image %q: expected the name of an image", image)
