@@ -30,7 +30,7 @@ key and the dataset hub, and say how to get what is missing. The registry
 is asked for one image of SWE-bench, through the engine and with its logins.
 With -m, or a model in -c FILE, one small call is made to the model, with the
 settings of a run: it reports which model answered, tokens, price and time.
-Without, no model is called.
+Without one, no model is called.
 
   batch doctor
   batch doctor -m openai/gpt-5 -c swebench.yaml
