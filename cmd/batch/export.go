@@ -49,8 +49,8 @@ loss_mask has 1 or 0 for every message: 1 if the model wrote it. Refused replies
 are not in it, as the model was not sent them again; nor are messages after the
 last reply. "metadata" has instance, repository, its license if the dataset
 names it, dataset, model, verdict, cost and patch. The conversation is complete,
-also if the model was sent a shorter one: then metadata.rewrites says so. OpenAI takes only two of the members:
-jq -c '{messages, tools}'.
+also if the model was sent a shorter one: then metadata.rewrites says so. OpenAI
+takes only two of the members: jq -c '{messages, tools}'.
 
 --atif writes one file for each attempt in the Agent Trajectory Interchange
 Format, version 1.7, as Harbor does. It also has the replies that were refused.

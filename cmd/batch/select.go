@@ -59,9 +59,9 @@ the attempts 1, 2 and so on.
                different patches in a shuffled order, and answers SELECTED: 2.
 
 An empty patch is chosen only if all are empty. Between equal scores, the
-majority decides, and then the smaller number of the attempt. Without tests that can
-be run, or an answer that can be read twice, the majority decides; the summary
-counts how often.
+majority decides, and then the smaller number of the attempt. The majority also
+decides if no test can be run, or if the judge's answer could not be read twice;
+the summary counts how often.
 
 --judge-template FILE is a Jinja template with the variables problem_statement,
 candidates (with number and patch), n and boundary, a text that no candidate
@@ -69,8 +69,8 @@ can know.
 
 A grade of the chosen patch is copied into OUT, so that the rate is known
 without grading again. OUT/selection.jsonl has the choices, their reasons and
-the judge's replies. Costs in OUT include all attempts and the selection. The same command again continues an interrupted one: nothing is asked
-or run twice.
+the judge's replies. Costs in OUT include all attempts and the selection. The
+same command again continues an interrupted one: nothing is asked or run twice.
 
 Exit codes: 0 every instance has a selection, 1 it could not continue, 2 usage,
 3 some have none, 4 a directory is in use, 130 interrupted.`,
