@@ -61,7 +61,7 @@ const demoImage = "batch-demo/demo__slug-1:latest"
 // folder in which the line runs.
 var filled = strings.NewReplacer(
 	"--image %s -m MODEL '%s'", "--image "+demoImage+" -m openai/gpt-5 'a task'", "--quarantine %s", "--quarantine check/quarantine.txt",
-	"show %s", "show runs/gpt-5 "+shownIDs[0], "help %s", "help row", "%s", "runs/gpt-5", "%v", "60",
+	"show %s", "show runs/gpt-5 "+shownIDs[0], "help %s", "help row", "help NAME", "help row", "help COMMAND", "help run", "%s", "runs/gpt-5", "%v", "60",
 	"runs/fill/rows.jsonl", "rows.jsonl", "my-dataset/rows.jsonl -c my-dataset/", "rows.jsonl -c ", "fill ROWS", "fill rows.jsonl", "INSTANCE...", shownIDs[0], "...", "--subset verified -m openai/gpt-5", "INSTANCE", shownIDs[0], "DIR", "runs/gpt-5", "FOLDER", "runs/sweep",
 	"[TASK]", "'a task'", "MODEL", "openai/gpt-5", "COMMAND --log-parser NAME", "'pytest -rA' --log-parser parse_log_pytest",
 	"python:3.13", demoImage, "me/repo", demoImage, "IMAGE", demoImage, "0.0.0.0:8443", "0.0.0.0:0", "HOST:8443", "localhost",
