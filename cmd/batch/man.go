@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/run"
 )
 
@@ -173,5 +174,8 @@ func roff(s string) string {
 	if strings.HasPrefix(s, ".") {
 		s = `\&` + s
 	}
-	return s
+	return foreign().ReplaceAllStringFunc(s, func(c string) string { return fmt.Sprintf(`\[u%04X]`, []rune(c)[0]) })
 }
+
+// foreign matches characters that troff reads only by their names.
+var foreign = lazy.Regexp(`[^\x00-\x7f]`)
