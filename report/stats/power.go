@@ -3,8 +3,6 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Plan says what [Bootstrap.RateDifference] would show with other differences and other numbers
@@ -87,9 +85,9 @@ func (w planned) normal(n float64) float64 {
 	if math.Exp2(1-n) > 1-w.level+1e-9 {
 		return 0
 	}
-	z := distuv.UnitNormal.Quantile((1 + w.level) / 2)
+	z := normalBound(w.level)
 	spread := math.Sqrt(max(1e-12, w.squares-w.difference*w.difference))
-	return distuv.UnitNormal.CDF((w.difference*math.Sqrt(n) - z*math.Sqrt(w.squares)) / spread)
+	return normalBelow((w.difference*math.Sqrt(n) - z*math.Sqrt(w.squares)) / spread)
 }
 
 // plans is how many comparisons are drawn.
@@ -160,7 +158,7 @@ func (w planned) shown(sums []float64) bool {
 		for _, s := range sums {
 			sum, squares = sum+s, squares+s*s
 		}
-		return math.Abs(sum) >= math.Sqrt(squares)*distuv.UnitNormal.Quantile((1+w.level)/2)
+		return math.Abs(sum) >= math.Sqrt(squares)*normalBound(w.level)
 	}
 	half := len(sums) / 2
 	first, second := subsetSums(sums[:half]), subsetSums(sums[half:])
