@@ -175,7 +175,7 @@ func TestTheHelpNamesTheVariablesOfEveryProvider(t *testing.T) {
 // byGo are variables that the standard library reads.
 var byGo = []string{"HOME", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 
-// bySDK are the variables that OpenTelemetry's SDK reads.
+// bySDK are variables that OpenTelemetry's SDK or package otlp reads.
 var bySDK = []string{
 	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_SERVICE_NAME",
 	"OTEL_RESOURCE_ATTRIBUTES", "OTEL_TRACES_SAMPLER",

@@ -15,9 +15,10 @@ import (
 // of the spans if it is true.
 const CaptureVariable = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
-// Settings say what is sent. OpenTelemetry's SDK reads the rest from the process's
-// environment: addresses, headers, certificates, the sampler, limits and the resource.
+// Settings say what is sent, and where to (see package otlp). OpenTelemetry's SDK reads the
+// rest from the process's environment: the sampler, limits and the resource.
 type Settings struct {
+	getenv                   func(string) string
 	traces, metrics, content bool
 	parent                   context.Context // of every attempt's span
 }
@@ -29,7 +30,7 @@ func FromEnv(getenv func(string) string) (*Settings, error) {
 	if isTrue(getenv("OTEL_SDK_DISABLED")) {
 		return nil, nil
 	}
-	s := &Settings{content: isTrue(getenv(CaptureVariable)), parent: parent(getenv)}
+	s := &Settings{getenv: getenv, content: isTrue(getenv(CaptureVariable)), parent: parent(getenv)}
 	var err error
 	if s.traces, err = wanted(getenv, "TRACES"); err != nil {
 		return nil, err
@@ -80,8 +81,6 @@ func checkEndpoint(name, value string) error {
 	return nil
 }
 
-// checkProtocol also accepts JSON for metrics, because one variable covers both signals.
-// OpenTelemetry's exporter of metrics always writes protobuf.
 func checkProtocol(getenv func(string) string, signal string) error {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		switch value := getenv(name); value {

@@ -11,9 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
@@ -23,6 +21,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/run/telemetry/otlp"
 )
 
 // scope names the instrumentation, and service the program, unless OTEL_SERVICE_NAME is set.
@@ -85,15 +84,16 @@ func (t *Telemetry) open(ctx context.Context, s *Settings) error {
 	if err != nil {
 		return err
 	}
+	to := otlp.Options{Getenv: s.getenv, Log: t.about.Log, UserAgent: service + "/" + t.about.Version}
 	if s.traces {
-		if t.exporter, err = otlptracehttp.New(ctx); err != nil {
+		if t.exporter, err = otlp.Traces(ctx, to); err != nil {
 			return err
 		}
 		t.spans = trace.NewTracerProvider(trace.WithResource(res), trace.WithBatcher(t.exporter))
 		t.tracer = t.spans.Tracer(scope, apitrace.WithInstrumentationVersion(t.about.Version), apitrace.WithSchemaURL(semconv.SchemaURL))
 	}
 	if s.metrics {
-		exporter, err := otlpmetrichttp.New(ctx)
+		exporter, err := otlp.Metrics(to)
 		if err != nil {
 			return err
 		}

@@ -94,7 +94,6 @@ type sent struct {
 // start starts telemetry to an address, with more settings as NAME=VALUE.
 func start(t *testing.T, url string, more ...string) *sent {
 	t.Helper()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
 	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": url}
 	for _, setting := range more {
 		name, value, _ := strings.Cut(setting, "=")
@@ -440,13 +439,8 @@ func TestTelemetryThatIsOffListensToNothing(t *testing.T) {
 // BenchmarkStep measures the cost of telemetry for one step of an attempt.
 func BenchmarkStep(b *testing.B) {
 	accept := func(http.ResponseWriter, *http.Request) bool { return true }
-	b.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", otlptest.New(b, accept).URL)
-	settings, err := telemetry.FromEnv(func(name string) string {
-		if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
-			return "http://localhost:1"
-		}
-		return ""
-	})
+	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": otlptest.New(b, accept).URL}
+	settings, err := telemetry.FromEnv(func(name string) string { return env[name] })
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -74,7 +72,7 @@ func (c *Collector) receive(r *http.Request) error {
 	c.raw = append(c.raw, data...)
 	switch r.URL.Path {
 	case "/v1/traces":
-		var req collectortrace.ExportTraceServiceRequest
+		var req trace.TracesData // the same fields as the request
 		if err := proto.Unmarshal(data, &req); err != nil {
 			return err
 		}
@@ -85,7 +83,7 @@ func (c *Collector) receive(r *http.Request) error {
 			}
 		}
 	case "/v1/metrics":
-		var req collectormetrics.ExportMetricsServiceRequest
+		var req metrics.MetricsData
 		if err := proto.Unmarshal(data, &req); err != nil {
 			return err
 		}

@@ -1,0 +1,145 @@
+package otlp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// client posts messages to one address.
+type client struct {
+	*settings
+	http    *http.Client
+	stopped context.Context
+	stop    context.CancelFunc
+}
+
+var errStopped = errors.New("the exporter is shut down")
+
+func newClient(s *settings) *client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &s.tls
+	c := &client{settings: s, http: &http.Client{Transport: transport, Timeout: s.timeout}}
+	c.stopped, c.stop = context.WithCancel(context.Background())
+	return c
+}
+
+// Start implements otlptrace.Client.
+func (c *client) Start(context.Context) error { return nil }
+
+// Stop ends all uploads.
+func (c *client) Stop(ctx context.Context) error {
+	c.stop()
+	c.http.CloseIdleConnections()
+	return ctx.Err()
+}
+
+func (c *client) upload(ctx context.Context, m proto.Message) error {
+	if c.stopped.Err() != nil {
+		return errStopped
+	}
+	body, err := c.encode(m)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.stopped, func() { cancel(errStopped) })()
+	return c.send(ctx, body)
+}
+
+// encode returns the body of a request.
+func (c *client) encode(m proto.Message) ([]byte, error) {
+	marshal := proto.Marshal
+	if c.json {
+		marshal = protojson.MarshalOptions{UseEnumNumbers: true}.Marshal
+	}
+	data, err := marshal(m)
+	if err != nil || !c.gzip {
+		return data, err
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err = w.Write(data)
+	err = errors.Join(err, w.Close())
+	return b.Bytes(), err
+}
+
+// Requests are sent again for retryLimit, after waits from firstWait to longestWait.
+const (
+	firstWait   = 5 * time.Second
+	longestWait = 30 * time.Second
+	retryLimit  = time.Minute
+)
+
+// send posts body until the collector takes or refuses it.
+func (c *client) send(ctx context.Context, body []byte) error {
+	waits := backoff.NewExponentialBackOff()
+	waits.InitialInterval, waits.MaxInterval = firstWait, longestWait
+	waits.Reset()
+	for began := time.Now(); ; {
+		again, after, err := c.post(ctx, body)
+		if err == nil || !again || time.Since(began)+after > retryLimit {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-time.After(max(after, waits.NextBackOff())):
+		}
+	}
+}
+
+// maxAnswer is how many bytes of an answer are read.
+const maxAnswer = 4 << 20
+
+// passing are the statuses after which a request may succeed later.
+var passing = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+
+// post sends body once. After an error, again reports whether sending it again may help; after
+// is the wait that the collector asks for.
+func (c *client) post(ctx context.Context, body []byte) (again bool, after time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return false, 0, err
+	}
+	req.Header = c.header.Clone()
+	resp, err := c.http.Do(req)
+	if err != nil {
+		e, ok := errors.AsType[*url.Error](err)
+		return ok && e.Temporary(), 0, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if resp.StatusCode/100 == 2 {
+		if err == nil {
+			err = rejection(resp.Header.Get("Content-Type"), answer)
+		}
+		return false, 0, err
+	}
+	err = fmt.Errorf("%s answers %s: %s", req.URL, resp.Status, bytes.TrimSpace(answer))
+	return slices.Contains(passing, resp.StatusCode), retryAfter(resp.Header.Get("Retry-After")), err
+}
+
+// retryAfter returns the wait that a header asks for, in seconds or as a date; 0 if it does not.
+func retryAfter(header string) time.Duration {
+	if n, err := strconv.ParseUint(header, 10, 31); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		return max(0, time.Until(date))
+	}
+	return 0
+}
