@@ -10,7 +10,6 @@ import (
 	"github.com/distribution/reference"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/registry"
-	"github.com/docker/docker/pkg/jsonmessage"
 
 	"batch.example/batch/fault"
 )
@@ -52,6 +51,13 @@ func (s *Store) download(ctx context.Context, name wanted, report func(PullProgr
 	return err
 }
 
+// message is one of the engine's messages about a pull.
+type message struct {
+	ID, Status string
+	Progress   *struct{ Current, Total int64 } `json:"progressDetail"`
+	Error      *struct{ Message string }       `json:"errorDetail"`
+}
+
 // layer is the progress of one layer's download.
 type layer struct {
 	current, total int64
@@ -67,7 +73,7 @@ func follow(r io.Reader, p PullProgress, report func(PullProgress), news func())
 	dec := json.NewDecoder(r)
 	var last time.Time
 	for {
-		var m jsonmessage.JSONMessage
+		var m message
 		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
 			report(sum(p, layers))
 			return nil
@@ -75,7 +81,7 @@ func follow(r io.Reader, p PullProgress, report func(PullProgress), news func())
 			return err
 		}
 		if m.Error != nil {
-			return m.Error
+			return errors.New(m.Error.Message)
 		}
 		if now := stateOf(m); states[m.ID] != now {
 			states[m.ID] = now
@@ -95,7 +101,7 @@ type layerState struct {
 	current int64
 }
 
-func stateOf(m jsonmessage.JSONMessage) layerState {
+func stateOf(m message) layerState {
 	s := layerState{status: m.Status}
 	if m.Progress != nil {
 		s.current = m.Progress.Current
@@ -105,7 +111,7 @@ func stateOf(m jsonmessage.JSONMessage) layerState {
 
 // note records what one message says about its layer. Messages without an id
 // and the one that names the tag are not about a layer.
-func note(layers map[string]*layer, m jsonmessage.JSONMessage) {
+func note(layers map[string]*layer, m message) {
 	if m.Status == "" || m.ID == "" {
 		return
 	}
