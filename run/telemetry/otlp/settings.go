@@ -136,10 +136,11 @@ func (s *settings) setHeader(list string) (err error) {
 
 func (s *settings) setTimeout(value string) error {
 	n, err := strconv.Atoi(value)
-	if err == nil {
-		s.timeout = time.Duration(n) * time.Millisecond
+	if err != nil {
+		return fmt.Errorf("%q: expected milliseconds", value)
 	}
-	return err
+	s.timeout = time.Duration(n) * time.Millisecond
+	return nil
 }
 
 func (s *settings) setRoots(file string) error {
