@@ -13,8 +13,8 @@ import (
 	"batch.example/batch/fault"
 )
 
-// readJSON reads the JSON file at path into v. An error is a Usage fault that names the file
-// and, where it is about one member, that.
+// readJSON reads the JSON file at path into v. An error is a Usage fault that names the file and,
+// if one member is wrong, the member.
 func readJSON(path string, v any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -23,7 +23,8 @@ func readJSON(path string, v any) error {
 	return decode(path, "", text, v)
 }
 
-// decode reads text, a member of the file at path; an empty member is the whole file.
+// decode reads text into v. text is a member of the file at path; an empty member stands for the
+// whole file.
 func decode(path, member string, text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	err := d.Decode(v)
@@ -49,10 +50,10 @@ func decode(path, member string, text []byte, v any) error {
 	return malformed(path, member, err)
 }
 
-// reading is the Usage fault of a file that cannot be opened.
+// reading is the Usage fault for a file that cannot be opened.
 func reading(err error) error { return fault.New(fault.Usage, "reading scores", err) }
 
-// malformed is the Usage fault of a member of a file.
+// malformed is the Usage fault for a wrong member of a file.
 func malformed(path, member string, err error) error {
 	if member != "" {
 		err = fmt.Errorf("member %q: %w", member, err)
@@ -67,7 +68,7 @@ func joined(a, b string) string {
 	return a + "." + b
 }
 
-// kinds say in words what a type takes; another one takes an object.
+// kinds describes the JSON value that a Go kind needs. Kinds that are not listed need an object.
 var kinds = map[reflect.Kind]string{
 	reflect.Bool: "true or false", reflect.String: "a text", reflect.Slice: "a list", reflect.Int: "a whole number", reflect.Float64: "a number",
 }

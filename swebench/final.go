@@ -7,23 +7,22 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Entry is what the final report says about one prediction.
+// Entry is one prediction's entry in the final report.
 type Entry struct {
 	InstanceID string
 	Empty      bool // there is no patch, so that nothing was run
 	Reported   bool // it has a report.json
 	Resolved   bool
-	// Failure is what its test_output.txt and run_instance.log say, joined by "\n". It is
-	// not looked at where the prediction is resolved.
+	// Failure comes from test_output.txt and run_instance.log, joined by "\n". It is ignored if the
+	// prediction is resolved.
 	Failure Failure
 	Doubt   string // why the verdict may be wrong
 }
 
-// EntryOf is the entry of a prediction with a verdict. The final report blames what the
-// verdict blames. Only a prediction that was judged by its tests is completed; one whose
-// evaluation ended otherwise is an error, as in the harness. Infrastructure failures are
-// those by the verdict: what logs say does not make one, since tests can print it. Failure
-// gives its reason, and what is ambiguous.
+// EntryOf returns the entry of a prediction with a verdict. As in the harness, a prediction is
+// completed only if tests judged it; any other outcome is an error. Only the verdict can make an
+// infrastructure failure: logs cannot, since tests can print anything. failure adds the reason, and
+// says whether the cause is ambiguous.
 func EntryOf(id string, v vocab.Verdict, failure Failure, doubt string) Entry {
 	e := Entry{InstanceID: id, Empty: v == vocab.VerdictEmpty, Resolved: v == vocab.VerdictResolved, Failure: failure, Doubt: doubt}
 	e.Reported = e.Resolved || v == vocab.VerdictUnresolved
@@ -44,17 +43,17 @@ type Final struct {
 	V4    bool // with the members of release 4.1.0
 	// Instances are the ids of all instances asked for.
 	Instances []string
-	// Predictions may be of other instances too, as the harness's may.
+	// Predictions may include instances that are not in Instances, as in the harness.
 	Predictions []Entry
-	// Engine says that containers ran the tests: the report then says that no container and no
-	// image of the run remains.
+	// Engine says that containers ran the tests. The report then states that no container and no
+	// image of the run is left.
 	Engine bool
-	// Quarantined are ids that are left out. Members about them follow the harness's, if Instances
-	// has some of them.
+	// Quarantined are ids that are left out. If Instances has some of them, members about them
+	// follow the harness's members.
 	Quarantined []string
 }
 
-// Name returns the name of the file. The error is that of [ModelDir].
+// Name returns the name of the file. It fails as [ModelDir] does.
 func (f Final) Name() (string, error) {
 	model, err := ModelDir(f.Model)
 	return model + "." + f.RunID + ".json", err
@@ -66,7 +65,8 @@ func (f Final) JSON() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// finalFile is the file's text. The members have the harness's order; the last ones are batch's.
+// finalFile is the file's content. The members have the harness's order; batch's own members come
+// last.
 type finalFile struct {
 	Total         int               `json:"total_instances"`
 	Submitted     int               `json:"submitted_instances"`
@@ -134,7 +134,7 @@ func (f Final) file() *finalFile {
 	return file
 }
 
-// sorted brings ids into the order of a report, each once, and returns how many there are.
+// sorted sorts ids, removes duplicates, and returns how many are left.
 func sorted(ids *[]string) int {
 	slices.Sort(*ids)
 	*ids = orEmpty(slices.Compact(*ids))

@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// The files in testdata were written by the harness, for the same predictions.
+// The harness wrote the files in testdata for the same predictions.
 func TestTheFinalReportIsThatOfTheHarness(t *testing.T) {
 	f := swebench.Final{
 		Model: "org/m", RunID: "r1",
@@ -33,7 +33,7 @@ func TestTheFinalReportIsThatOfTheHarness(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.V4 = rules == logparse.V4
-		if rules == logparse.V4 { // it writes these where it has no engine
+		if rules == logparse.V4 { // without an engine, it writes these members
 			f.Engine = true
 		}
 		path, err := swebench.WriteFinal(dir, f)

@@ -12,24 +12,24 @@ import (
 
 // Folder is an instance's folder in a tree of logs.
 type Folder struct {
-	// Run and Model are the names of the folders above, which are a run id and a model's
-	// name with "__" for "/". Run is empty where the tree has no level for it.
+	// Run is the name of the run's folder: a run id, or empty if the tree has no level for runs.
+	// Model is the name of the model's folder: the model's name with "__" for "/".
 	Run, Model, InstanceID string
 	Path                   string
 }
 
-// Found is what a tree of logs has.
+// Found is the content of a tree of logs.
 type Found struct {
 	Folders []Folder // by run, model and instance
-	// Unknown are folders with a test_output.txt whose names are not ids, by name.
+	// Unknown are the names of folders that have a test_output.txt but no instance id as name,
+	// sorted.
 	Unknown []string
 }
 
-// Find looks for the folders of instances anywhere below root: <run>/<model>/<id>,
-// <model>/<id> or <id>. A folder is an instance's if known reports that its name is an id,
-// and it has more than a report: reports that were written into the tree do not count.
-// Symbolic links to folders are followed.
-// An error is a usage fault: root cannot be read, or has two folders for the same
+// Find looks for the folders of instances anywhere below root: <run>/<model>/<id>, <model>/<id> or
+// <id>. A folder belongs to an instance if known reports that its name is an id and it has more
+// than a report: reports that were written into the tree do not count. Symbolic links to folders
+// are followed. An error is a usage fault: root cannot be read, or has two folders for the same
 // instance of one model's run.
 func Find(root string, known func(id string) bool) (Found, error) {
 	real, err := filepath.EvalSymlinks(root)
@@ -51,7 +51,7 @@ func Find(root string, known func(id string) bool) (Found, error) {
 	return found, found.order()
 }
 
-// readingTree is the Usage fault of a tree that cannot be read.
+// readingTree is the Usage fault for a tree that cannot be read.
 func readingTree(err error) error { return fault.New(fault.Usage, "reading the tree of logs", err) }
 
 // walker collects what Find finds.
@@ -87,8 +87,8 @@ func (w *walker) visit(path string, d fs.DirEntry, err error) error {
 	return nil
 }
 
-// follow visits what is behind a symbolic link to a folder, unless that is visited anyway, or
-// has the link in it.
+// follow visits the target of a symbolic link to a folder, unless the walk visits the target anyway
+// or the target contains the link.
 func (w *walker) follow(link string) error {
 	target, err := filepath.EvalSymlinks(link)
 	if err != nil {
@@ -116,7 +116,7 @@ func hasLogs(dir string) bool {
 	return false
 }
 
-// folder names what is above path, at most up to the root of the tree.
+// folder takes the names of model and run from the folders above path, up to the root of the tree.
 func folder(root, path string) Folder {
 	f := Folder{InstanceID: filepath.Base(path), Path: path}
 	if path == root { // the tree is one instance's folder
@@ -134,8 +134,8 @@ func folder(root, path string) Folder {
 	return f
 }
 
-// runName is the name of a run's folder. The root of the tree is one only if it is where
-// the harness has one.
+// runName returns the run that the folder at path is named after, or "" if it is not a run's
+// folder. The root of the tree is a run's folder only if it is in a folder run_evaluation.
 func runName(root, path string) string {
 	name := filepath.Base(path)
 	switch {
@@ -147,7 +147,7 @@ func runName(root, path string) string {
 	return name
 }
 
-// order sorts the folders and refuses two for the same.
+// order sorts the folders and refuses two folders for the same instance of a run.
 func (f Found) order() error {
 	slices.SortFunc(f.Folders, func(a, b Folder) int {
 		return strings.Compare(a.key(), b.key())

@@ -9,20 +9,21 @@ import (
 	"batch.example/batch/internal/atomicfile"
 )
 
-// Log is what grading left of an instance: the folder of the official log tree.
+// Log describes an instance's folder in the official log tree.
 type Log struct {
 	Folder   string           // "" where there is none
-	Sizes    map[string]int64 // of its files, by name
-	Patch    []byte           // of patch.diff
-	Resolved *bool            // as report.json says; nil where it does not
+	Sizes    map[string]int64 // of the files, by name
+	Patch    []byte           // content of patch.diff
+	Resolved *bool            // from report.json; nil if it has no verdict
 }
 
-// LogNames are the files of an instance's log folder, in the order in which grading writes
-// them.
+// LogNames returns the names of the files in an instance's log folder, in the order in which
+// grading writes them.
 func LogNames() []string { return []string{PatchName, ScriptName, OutputName, ReportName, RunLogName} }
 
-// ReadLog looks at an instance's folder of the official log tree. A missing folder is an empty
-// Log, and a report that cannot be read one without a verdict. An error is a Host fault.
+// ReadLog reads an instance's folder of the official log tree. It returns an empty Log for a
+// missing folder, and a Log without a verdict if the report cannot be read. An error is a Host
+// fault.
 func ReadLog(folder, id string) (Log, error) {
 	l := Log{Folder: folder, Sizes: map[string]int64{}}
 	for _, name := range LogNames() {

@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// Metadata is the content of metadata.yaml. The members have the order that entries in the
-// repository of the leaderboard have.
+// Metadata is the content of metadata.yaml. The members have the same order as in the leaderboard's
+// repository.
 type Metadata struct {
 	Assets *Assets `yaml:"assets,omitempty"`
 	Info   struct {
@@ -31,7 +31,7 @@ type Metadata struct {
 	} `yaml:"tags"`
 }
 
-// Assets are the places of what a submission consists of.
+// Assets has the locations of a submission's parts.
 type Assets struct {
 	Repo  string `yaml:"repo,omitempty"`
 	Logs  string `yaml:"logs"`

@@ -19,12 +19,12 @@ type Prediction struct {
 	Where      string // "line 3" or "entry 2"; empty if it is not known
 	Text       []byte // the entry as JSON, with its other members; valid until [ScanPredictions] returns
 
-	// Unfit says why the entry cannot be used as a prediction, as in `model_patch has to be a
-	// string`. The Model and the Patch are then what could be read of them. Nil: it can.
+	// Unfit says why the entry cannot be used as a prediction, such as `model_patch has to be a
+	// string`. Model and Patch then have what could be read. Nil means that it can be used.
 	Unfit error
 }
 
-// CheckNames refuses a prediction whose instance no folder can be named after.
+// CheckNames refuses a prediction if no folder can be named after its instance.
 func (p Prediction) CheckNames() error {
 	if err := vocab.CheckID(p.InstanceID); err != nil {
 		return fmt.Errorf("instance_id %q %w", p.InstanceID, err)
@@ -32,18 +32,18 @@ func (p Prediction) CheckNames() error {
 	return nil
 }
 
-// About is what a person should know of a file that was read.
+// About describes what is unusual about a file that was read.
 type About struct {
-	// Form says in words how the file differs from an object by instance in plain JSON. If it
-	// is written again as one, what the words name is not in it any more.
+	// Form says how the file differs from plain JSON with one object that is keyed by instance.
+	// These differences are lost if the predictions are written again in that form.
 	Form []string
 
-	Notes []string       // on single entries, such as an instance that is there twice
-	Times map[string]int // how often the file has an instance; only those that it has more than once
+	Notes []string       // about single entries, such as an instance that occurs twice
+	Times map[string]int // how often the file has an instance, for instances that occur more than once
 }
 
-// Predictions is a file of predictions, with each instance's last, in the order in which the file
-// first has the instances.
+// Predictions is a file of predictions. It has the last prediction of each instance, in the order
+// in which the instances first occur.
 type Predictions struct {
 	Name string
 	List []Prediction
@@ -59,8 +59,9 @@ func ReadPredictions(path string) (Predictions, error) {
 	return DecodePredictions(path, data)
 }
 
-// DecodePredictions reads a file of predictions that are to be used: each has to be fit, and its instance
-// the possible name of a folder. A file without predictions is refused. See [ScanPredictions].
+// DecodePredictions reads a file of predictions that will be used: each must be fit, and its
+// instance must be usable as a folder name. A file without predictions is refused. See
+// [ScanPredictions].
 func DecodePredictions(name string, data []byte) (Predictions, error) {
 	f := Predictions{Name: name}
 	at := map[string]int{}
@@ -87,22 +88,22 @@ func DecodePredictions(name string, data []byte) (Predictions, error) {
 	return f, nil
 }
 
-// ScanPredictions reads a file of predictions: a JSON list of rows, a JSON object of rows by instance, or
-// rows that follow each other, such as one per line. The content says which it is. It calls
-// take with each row in the file's order; a later row of an instance replaces the earlier one.
+// ScanPredictions reads a file of predictions: a JSON list of rows, a JSON object of rows by
+// instance, or rows that follow each other, such as one per line. It detects the form from the
+// content. It calls take with each row in the file's order; a later row of an instance replaces the
+// earlier one.
 //
-// A row has instance_id (or is an entry of an object by instance), model_name_or_path (or
-// prefix), and model_patch (or patch, or fix_patch), which may be null; with org, repo and
-// number, as in Multi-SWE-bench, it needs no instance_id. So the files of the official
-// harness, SWE-agent, mini-swe-agent, SWE-bench-Live, SWE-bench Pro and Multi-SWE-bench can
-// be read. What else they have is kept in Text.
+// A row has instance_id (or is an entry of an object by instance), model_name_or_path (or prefix),
+// and model_patch (or patch, or fix_patch), which may be null; with org, repo and number, as in
+// Multi-SWE-bench, it needs no instance_id. This covers the files of the official harness,
+// SWE-agent, mini-swe-agent, SWE-bench-Live, SWE-bench Pro and Multi-SWE-bench. Text keeps all
+// other members.
 //
-// A byte order mark, NaN and Infinity, bytes that are not UTF-8 and commas too many are read
-// over, and named in [About.Form]. In Text, a byte that is not UTF-8 is the escape that Python's
-// surrogateescape gives it (\udce9), and NaN is null. A row whose instance is known, but which is
-// not a prediction, is taken as an unfit one. All else, and an error of take, ends the reading: the
-// error is a usage fault that names the file, and the line or entry; what was taken before
-// stands in the file before that place.
+// A byte order mark, NaN and Infinity, bytes that are not UTF-8 and superfluous commas are
+// tolerated and named in [About.Form]. Text has the escape of Python's surrogateescape (\udce9) for
+// a byte that is not UTF-8, and null for NaN. A row that names its instance but is not a prediction
+// is taken as unfit. Anything else, and an error of take, ends the reading: the error is a usage
+// fault that names the file, and the line or entry. All rows before that place were taken.
 func ScanPredictions(name string, data []byte, take func(Prediction) error) (About, error) {
 	d := decoder{file: name, first: map[string]string{}, each: take}
 	if err := d.clean(data); err != nil {
@@ -112,14 +113,14 @@ func ScanPredictions(name string, data []byte, take func(Prediction) error) (Abo
 	return d.about, err
 }
 
-// PredictionOf reads the Text of a prediction again.
+// PredictionOf parses the Text of a prediction again.
 func PredictionOf(instance string, text []byte) Prediction {
 	p, err := readRow(instance, text)
 	p.Unfit = err
 	return p
 }
 
-// PredictionsFault is the usage fault of a file of predictions, about the line or entry where.
+// PredictionsFault is the usage fault for a file of predictions; where is the line or entry.
 func PredictionsFault(file, where string, err error) *fault.Error {
 	if where != "" {
 		where += ": "
@@ -132,19 +133,19 @@ func PredictionsFault(file, where string, err error) *fault.Error {
 type decoder struct {
 	file string
 	text
-	first map[string]string // instance to where the file had it last
+	first map[string]string // instance to the place where the file last had it
 	about About
 	each  func(Prediction) error
 
-	surplus bool // a comma that separates nothing was noted
+	surplus bool // a superfluous comma was noted
 }
 
 func (d *decoder) fault(where string, err error) error { return PredictionsFault(d.file, where, err) }
 
-// differs notes once how the form of the file differs.
+// differs notes a way in which the file differs from the plain form.
 func (d *decoder) differs(how string) { d.about.Form = append(d.about.Form, how) }
 
-// clean takes over the file's data, without what is only tolerated.
+// clean takes the file's data without the parts that are only tolerated.
 func (d *decoder) clean(data []byte) error {
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 		return d.fault("", errors.New("the text is UTF-16: save it as UTF-8"))
@@ -165,7 +166,7 @@ func (d *decoder) clean(data []byte) error {
 	return nil
 }
 
-// add takes a row, which stands in data from start to end.
+// add takes the row at data[start:end].
 func (d *decoder) add(where, key string, start, end int) error {
 	p, err := readRow(key, d.data[start:end])
 	if err != nil && p.InstanceID == "" {

@@ -124,7 +124,7 @@ func TestAnEntryKeepsItsText(t *testing.T) {
 	}
 }
 
-// A byte that is not UTF-8 could be any character of the patch: it is not graded as one.
+// A byte that is not UTF-8 could be any character of the patch, so the patch is not graded.
 func TestAPatchThatIsNoTextIsUnfit(t *testing.T) {
 	n := 0
 	_, err := swebench.ScanPredictions("f", []byte("{\"a\": {\"model_patch\": \"+caf\xe9\"}, \"b\": 7}"), func(p swebench.Prediction) error {
@@ -145,7 +145,7 @@ func TestRepeatedInstancesAreCounted(t *testing.T) {
 	}
 }
 
-// What is taken over keeps its meaning when it is written as an entry by instance.
+// Predictions keep their meaning when they are written as entries by instance.
 func FuzzScan(f *testing.F) {
 	for _, text := range []string{
 		`[{"instance_id":"a","model_patch":null}]`, `{"a":{"model_patch":"\ud83d\ude00"},,}`, `[{"instance_id":"a","patch":"","x":[NaN,-Infinity]}]`,
@@ -156,7 +156,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, err := swebench.ScanPredictions("f", data, func(p swebench.Prediction) error {
 			again := swebench.PredictionOf(p.InstanceID, p.Text)
-			null := strings.Contains(string(p.Text), "null") // which may have been NaN
+			null := strings.Contains(string(p.Text), "null") // may have been NaN
 			if !json.Valid(p.Text) || again.InstanceID != p.InstanceID || again.Model != p.Model || again.Patch != p.Patch || !null && (again.Unfit == nil) != (p.Unfit == nil) {
 				t.Errorf("%q: %+v, again %+v", p.Text, p, again)
 			}

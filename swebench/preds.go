@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// PredsEntry returns a prediction as it stands in preds.json, where mini-swe-agent has it.
+// PredsEntry returns a prediction's entry in preds.json, in mini-swe-agent's form.
 func PredsEntry(id, model, patch string) ([]byte, error) {
 	return python.JSON(struct {
 		Model string `json:"model_name_or_path"`
@@ -19,11 +19,11 @@ func PredsEntry(id, model, patch string) ([]byte, error) {
 	}{model, id, patch}, "  ")
 }
 
-// PredsEntry returns the Text of p as it stands in preds.json, with all its members.
+// PredsEntry returns the Text of p as an entry of preds.json, with all its members.
 func (p Prediction) PredsEntry() ([]byte, error) { return python.Indent(p.Text, "  ") }
 
 // WritePreds writes a preds.json as Python's json.dumps(indent=2) does. An entry is an instance
-// with the text that PredsEntry returns.
+// with a function that returns its text; see PredsEntry.
 func WritePreds(w io.Writer, entries iter.Seq2[string, func() ([]byte, error)]) error {
 	before := "{\n  "
 	for id, entry := range entries {
@@ -50,7 +50,7 @@ func WritePreds(w io.Writer, entries iter.Seq2[string, func() ([]byte, error)]) 
 	return err
 }
 
-// EncodePredictions returns predictions as a JSON list, or else as JSON Lines.
+// EncodePredictions returns predictions as a JSON list or as JSON Lines.
 func EncodePredictions(list []Prediction, asList bool) ([]byte, error) {
 	type row struct {
 		ID    string `json:"instance_id"`

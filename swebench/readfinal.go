@@ -12,14 +12,14 @@ import (
 	"batch.example/batch/fault"
 )
 
-// outcome is what it means that members of a report list an instance.
+// outcome is the verdict on the instances that some members of a report list.
 type outcome struct {
 	verdict Verdict
 	members []string
 }
 
-// finalMembers are the members of the official final report, and of sb-cli's, in the order
-// in which they apply: a later one says more than an earlier one.
+// finalMembers are the members of final reports, the harness's and sb-cli's. They apply in this
+// order: a later one overrides an earlier one.
 var finalMembers = []outcome{
 	{Verdict{Left: NoResult}, []string{"incomplete_ids"}},
 	{Verdict{Left: NotGraded}, []string{"submitted_ids", "pending_ids"}},
@@ -29,9 +29,9 @@ var finalMembers = []outcome{
 	{Verdict{Left: Quarantined}, []string{"quarantined_ids"}},
 }
 
-// resultsMembers are the members of the older report. results.json of a submission to the
-// leaderboard has some of them. A container that could not be set up, and tests that
-// could not be run, are no verdict.
+// resultsMembers are the members of the older report; results.json of a submission to the
+// leaderboard has some of them. There is no verdict if the container could not be set up or the
+// tests could not be run.
 var resultsMembers = []outcome{
 	{Verdict{}, []string{"generated", "with_logs", "applied", "none", "no_generation", "no_apply", "test_timeout"}},
 	{Verdict{Resolved: true}, []string{"resolved"}},
@@ -75,7 +75,7 @@ func parseFinal(path string, text []byte) (r idLists, ok bool, err error) {
 	return r, true, r.check()
 }
 
-// check refuses ids that are resolved and have another end.
+// check refuses ids that are listed as resolved and also with another outcome.
 func (r idLists) check() error {
 	one := "resolved"
 	if r.lists["resolved_ids"] != nil {
@@ -101,9 +101,9 @@ func setOf(ids []string) map[string]bool {
 }
 
 // ParseFinal reads text, the content of the file at path, as a final report of any version: the
-// harness's, sb-cli's, or results.json of a submission. final is false for other JSON, and for what
-// is none. instances are the ids of the dataset, for a report that lists only the instances that
-// were resolved: the others are unresolved. Nil: it is refused.
+// harness's, sb-cli's, or results.json of a submission. final is false if text is not such a
+// report. instances are the ids of the dataset. They are needed for a report that lists only
+// resolved instances: all others are unresolved. Such a report is refused if instances is nil.
 func ParseFinal(path string, text []byte, instances []string) (v Verdicts, final bool, err error) {
 	r, final, err := parseFinal(path, text)
 	if !final || err != nil {
@@ -125,14 +125,14 @@ func (r idLists) all(instances []string) (Verdicts, error) {
 	return v, nil
 }
 
-// whole reports whether the report lists the instances that were not resolved too.
+// whole reports whether the report also lists unresolved instances.
 func (r idLists) whole() bool {
 	return slices.ContainsFunc([]string{"submitted_ids", "completed_ids", "unresolved_ids", "generated"}, func(member string) bool {
 		return r.lists[member] != nil
 	})
 }
 
-// verdicts are what the report says of the instances that it lists.
+// verdicts returns the report's verdicts on the instances that it lists.
 func (r idLists) verdicts() Verdicts {
 	all := Verdicts{}
 	for _, o := range r.order {
@@ -143,7 +143,7 @@ func (r idLists) verdicts() Verdicts {
 			}
 		}
 	}
-	if logs := r.lists["with_logs"]; logs != nil { // what has a patch and no log of its tests is left out
+	if logs := r.lists["with_logs"]; logs != nil { // instances with a patch but without a test log have no verdict
 		in := setOf(logs)
 		for _, id := range r.lists["generated"] {
 			if v := all[id]; !in[id] && !v.Resolved {
@@ -155,8 +155,8 @@ func (r idLists) verdicts() Verdicts {
 	return all
 }
 
-// Beside reads the reports in a folder with predictions: final reports, the harness's or
-// sb-cli's, else its tree of logs. Files with the names in except are not reports.
+// Beside reads the reports in a folder with predictions: final reports of the harness or of sb-cli
+// or, if there are none, the tree of logs. Files with the names in except are not reports.
 func Beside(dir string, except ...string) (Verdicts, error) {
 	all := Verdicts{}
 	for _, folder := range []string{dir, filepath.Join(dir, "sb-cli-reports")} {
@@ -179,7 +179,7 @@ func Beside(dir string, except ...string) (Verdicts, error) {
 	return all, nil
 }
 
-// addFile adds what a final report says; other JSON files say nothing.
+// addFile adds the verdicts of a final report. Other JSON files are ignored.
 func (v Verdicts) addFile(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"batch.example/batch/fault"
 )
 
-// TreeRun is what the reports in a tree of logs say of one model's run.
+// TreeRun has the verdicts of one model's run in a tree of logs.
 type TreeRun struct {
-	Run, Model string // of the folders; Run is empty where the tree has no level for it
+	Run, Model string // names of the folders; Run is empty if the tree has no level for runs
 	Path       string
 	Verdicts   Verdicts
 }
 
-// ReadTree reads the reports in an official tree of logs, RUN/MODEL/ID/report.json, from any of
-// its levels. A folder of an instance that has a log and no report is an infrastructure failure,
-// unless its patch does not apply.
+// ReadTree reads the reports in an official tree of logs, RUN/MODEL/ID/report.json, from any of its
+// levels. An instance's folder with a log but without a report is an infrastructure failure, unless
+// the patch does not apply.
 func ReadTree(root string) ([]*TreeRun, error) {
 	abs, err := filepath.Abs(root)
 	if err == nil {
@@ -58,7 +58,7 @@ func ReadTree(root string) ([]*TreeRun, error) {
 	return slices.SortedFunc(maps.Values(runs), func(a, b *TreeRun) int { return strings.Compare(a.Path, b.Path) }), nil
 }
 
-// mergedTree reads a tree of one entry: what several runs say of an instance is one verdict.
+// mergedTree reads a tree of one submission and merges its runs into one verdict for each instance.
 func mergedTree(root string) (Verdicts, error) {
 	runs, err := ReadTree(root)
 	all := Verdicts{}
@@ -118,14 +118,14 @@ func readInstance(dir string) (Verdict, error) {
 	return one.verdict(path, id)
 }
 
-// instanceReport is what counts in the text of a report.json about an instance.
+// instanceReport has the members of an instance's report.json that matter here.
 type instanceReport struct {
 	Resolved *bool `json:"resolved"`
 	Infra    bool  `json:"infra_failure"`
 }
 
-// parseReport reads what text, the content of the report.json at path, says of the instance that its
-// folder is named after.
+// parseReport reads text, the content of the report.json at path, for the instance that its folder
+// is named after.
 func parseReport(path, id string, text []byte) (one instanceReport, err error) {
 	var members map[string]json.RawMessage
 	if err := decode(path, "", text, &members); err != nil {
@@ -149,8 +149,8 @@ func (r instanceReport) verdict(path, id string) (Verdict, error) {
 	return Verdict{Resolved: *r.Resolved, File: path}, nil
 }
 
-// ParseReports reads text, the content of the file at path, as a report.json by itself: an object of
-// instances.
+// ParseReports reads text, the content of the file at path, as a report.json without a tree: an
+// object that is keyed by instance.
 func ParseReports(path string, text []byte) (Verdicts, error) {
 	var members map[string]json.RawMessage
 	if err := decode(path, "", text, &members); err != nil {

@@ -5,16 +5,16 @@ import "batch.example/batch/internal/python"
 // Report is the content of an instance's report.json.
 type Report struct {
 	InstanceID string
-	NoPatch    bool // the prediction has null for a patch
-	Found      bool // the log could be graded; without it, Resolved and Tests are not looked at
+	NoPatch    bool // the prediction's patch is null
+	Found      bool // the log could be graded; otherwise Resolved and Tests are ignored
 	Resolved   bool
-	Failure    Failure // why it could not
+	Failure    Failure // why the log could not be graded
 	Tests      TestsStatus
 	V4         bool // with the members of release 4.1.0
 }
 
-// Split is a list of tests by how they ended, in the row's order. A test whose status says
-// neither is in no list.
+// Split divides a list of tests by their outcome, in the row's order. Tests with neither outcome
+// are left out.
 type Split struct {
 	Success []string
 	Failure []string
@@ -44,9 +44,9 @@ type TestsStatus struct {
 	PassToFail Split `json:"PASS_TO_FAIL"`
 }
 
-// Failure says that something other than the prediction may be the reason why a log could
-// not be graded. The zero value says that nothing was found. It is advice, as in the
-// harness, found by what the log says.
+// Failure says that something other than the prediction may be the reason why a log could not be
+// graded. The zero value says that nothing was found. As in the harness, it is advice that is
+// derived from the log.
 type Failure struct {
 	Tier   string // [Environment] or [Ambiguous]
 	Reason string // "out_of_memory"
@@ -54,11 +54,11 @@ type Failure struct {
 
 // The tiers of a [Failure].
 const (
-	Environment = "environment" // a patch of the source can hardly be the cause
+	Environment = "environment" // a patch of the source is hardly the cause
 	Ambiguous   = "ambiguous"   // a broken environment or a bad patch
 )
 
-// reportFile is the file's text about an instance. The members have the harness's order.
+// reportFile is the file's entry for an instance. The members have the harness's order.
 type reportFile struct {
 	PatchIsNone bool         `json:"patch_is_None"`
 	PatchExists bool         `json:"patch_exists"`

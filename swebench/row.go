@@ -11,10 +11,10 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// row is a prediction as a file has it. Names are compared exactly, as Python does.
+// row has the members of a prediction in a file. Names are compared exactly, as Python does.
 type row map[string][]byte
 
-// members are the members of a valid JSON object; nil if text is another value.
+// members returns the members of a valid JSON object, or nil for other JSON values.
 func members(object []byte) row {
 	t := text{data: object}
 	if !t.take('{') {
@@ -31,8 +31,9 @@ func members(object []byte) row {
 	return r
 }
 
-// readRow reads one row, which is valid JSON. key is its instance if the row does not name one. With an error, the
-// prediction has what could be read, at least its instance where the row or the key names it.
+// readRow reads one row, which is valid JSON. key is used as the instance if the row names none. On
+// an error, the prediction has what could be read, and at least the instance if the row or the key
+// names it.
 func readRow(key string, text []byte) (Prediction, error) {
 	r := members(text)
 	if r == nil {
@@ -63,7 +64,7 @@ func (r row) id(key string) (string, error) {
 	return "", errors.New("instance_id is missing")
 }
 
-// pullRequest is the instance of a row of Multi-SWE-bench: org__repo-number.
+// pullRequest returns the instance of a row of Multi-SWE-bench: org__repo-number.
 func (r row) pullRequest() (string, error) {
 	org, _, err1 := r.text("org")
 	repo, _, err2 := r.text("repo")
@@ -77,7 +78,7 @@ func (r row) pullRequest() (string, error) {
 	return org + "__" + repo + "-" + number, nil
 }
 
-// patch reads the patch, which is empty if it is null.
+// patch returns the patch, which is empty for null.
 func (r row) patch() (string, error) {
 	for _, name := range patchNames {
 		if raw, ok := r[name]; ok {
@@ -90,13 +91,13 @@ func (r row) patch() (string, error) {
 	return "", ErrNoPatch
 }
 
-// ErrNoPatch is why a row without a patch is unfit. A null is a patch, an empty one.
+// ErrNoPatch says that a row is unfit because it has no patch. Null counts as an empty patch.
 var ErrNoPatch = errors.New("model_patch is missing")
 
-// patchNames are what benchmarks call the patch.
+// patchNames are the names that benchmarks use for the patch.
 var patchNames = []string{"model_patch", "patch", "fix_patch"}
 
-// text reads the first of the named members that is there and not null.
+// text returns the first of the named members that exists and is not null.
 func (r row) text(names ...string) (text string, found bool, err error) {
 	for _, name := range names {
 		if raw, ok := r[name]; ok && !isNull(raw) {
@@ -109,7 +110,7 @@ func (r row) text(names ...string) (text string, found bool, err error) {
 
 func isNull(raw []byte) bool { return string(raw) == "null" }
 
-// readText reads a string. What Go would replace in silence is refused.
+// readText reads a string. It refuses text that encoding/json would silently change.
 func readText(name string, raw []byte) (string, error) {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
@@ -121,7 +122,7 @@ func readText(name string, raw []byte) (string, error) {
 	return text, nil
 }
 
-// wholeEscape matches every escape of JSON but half of a surrogate pair.
+// wholeEscape matches every JSON escape except half of a surrogate pair.
 var wholeEscape = lazy.Regexp(`\\(?:[^u]|u[^dD]...|u[dD][0-7]..|u[dD][89abAB]..\\u[dD][c-fC-F]..)`)
 
 // halfPair reports whether a JSON string has an escape such as \ud83d without its other half.

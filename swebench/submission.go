@@ -17,22 +17,22 @@ import (
 const (
 	MetadataName = "metadata.yaml"
 	LinesName    = "all_preds.jsonl"
-	PredsName    = "preds.json" // in place of LinesName; SWE-agent's and batch's own too
+	PredsName    = "preds.json" // used instead of LinesName; also the name that SWE-agent and batch use
 	ResultsName  = "results/results.json"
 	LogsDir      = "logs"
 	TrajsDir     = "trajs"
 
-	detailsName = "per_instance_details.json" // of the runs that the leaderboard's maintainers make
+	detailsName = "per_instance_details.json" // for runs by the leaderboard's maintainers
 )
 
-// Submission is what a submission to the public leaderboard says of its instances.
+// Submission has the results of a submission to the public leaderboard.
 type Submission struct {
-	Model    string // empty where it is not known
+	Model    string // empty if unknown
 	Verdicts Verdicts
-	Details  map[string]Detail // of the runs of the leaderboard's maintainers, else nil
+	Details  map[string]Detail // only for runs by the leaderboard's maintainers; otherwise nil
 }
 
-// Detail is what a run cost at an instance. What is not known is nil.
+// Detail has the cost of one instance. Unknown values are nil.
 type Detail struct {
 	Resolved *bool    `json:"resolved"`
 	Cost     *float64 `json:"cost"`
@@ -50,9 +50,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// ReadSubmission reads a submission to the leaderboard: its details, else results.json and, for
-// the instances that it does not list, the predictions and logs. Without results.json, the logs
-// alone count. [ParseFinal] says what instances are for.
+// ReadSubmission reads a submission to the leaderboard. If it has details, only they count.
+// Otherwise results.json counts, then the predictions and logs for instances that it does not list.
+// Without results.json, the logs count. [ParseFinal] explains instances.
 func ReadSubmission(dir string, instances []string) (Submission, error) {
 	s := Submission{Model: modelOf(dir), Verdicts: Verdicts{}}
 	if path := filepath.Join(dir, detailsName); exists(path) {
@@ -92,7 +92,7 @@ func ReadSubmission(dir string, instances []string) (Submission, error) {
 	s.Verdicts = r.verdicts()
 	for id, one := range logs {
 		if was, known := s.Verdicts[id]; !known || was.Left != "" && one.Left == "" {
-			s.Verdicts[id] = one // a patch that does not apply is in no_logs
+			s.Verdicts[id] = one // results.json lists a patch that does not apply in no_logs
 		}
 	}
 	if preds != nil {
@@ -139,7 +139,7 @@ func (s *Submission) readDetails(path string) error {
 	return nil
 }
 
-// modelOf is the model that metadata.yaml names; empty if it cannot be read.
+// modelOf returns the model that metadata.yaml names, or "" if the file cannot be read.
 func modelOf(dir string) string {
 	text, err := os.ReadFile(filepath.Join(dir, MetadataName))
 	if err != nil {
@@ -165,14 +165,14 @@ func modelOf(dir string) string {
 	return ""
 }
 
-// predicted are the predictions of a submission.
+// predicted has the predictions of a submission.
 type predicted struct {
 	ids    []string
 	empty  map[string]bool
-	models []string // that it names, in order
+	models []string // named by the predictions, in order
 }
 
-// addTo adds what has no verdict: without a patch, there was nothing to test.
+// addTo adds predictions without a verdict. Without a patch, there was nothing to test.
 func (p *predicted) addTo(v Verdicts) {
 	if p == nil {
 		return
@@ -188,8 +188,8 @@ func (p *predicted) addTo(v Verdicts) {
 	}
 }
 
-// readPredicted reads all_preds.jsonl or preds.json; nil if there is neither. Only whether a
-// patch is empty matters, so an old row without one has an empty one.
+// readPredicted reads all_preds.jsonl or preds.json; it returns nil if neither exists. Only whether
+// a patch is empty matters, so an old row without a patch counts as empty.
 func readPredicted(dir string) (*predicted, error) {
 	path := filepath.Join(dir, LinesName)
 	data, err := os.ReadFile(path)

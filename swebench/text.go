@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// text is JSON that is read value by value.
+// text is JSON text that is read value by value.
 type text struct {
 	data  []byte
-	exact []byte // as data, of the same length, with the values that [finite] replaces
+	exact []byte // like data, before [finite] replaced values; the same length
 	pos   int
 }
 
@@ -34,7 +34,8 @@ func (t *text) take(c byte) bool {
 	return true
 }
 
-// value reads the next value, and returns where it is. After an error, it is still the next.
+// value reads the next value and returns its position. After an error, the position does not
+// change.
 func (t *text) value() (start, end int, err error) {
 	rest := t.rest()
 	start = t.pos
@@ -51,7 +52,8 @@ func (t *text) value() (start, end int, err error) {
 	return start, end, nil
 }
 
-// valueEnd returns where the JSON value ends that text begins with, if it is one.
+// valueEnd returns the end of the JSON value at the beginning of text. It does not check that the
+// value is valid.
 func valueEnd(text []byte) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -78,7 +80,7 @@ func valueEnd(text []byte) int {
 	return len(text)
 }
 
-// stringEnd returns the place of the quote that ends the string that begins at i.
+// stringEnd returns the position of the quote that ends the string at i.
 func stringEnd(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -111,10 +113,10 @@ func (d *decoder) all() error {
 	return d.entries('}')
 }
 
-// isRow reports whether the object that t begins with is a row, and not an object of rows.
+// isRow reports whether t begins with a row rather than with an object of rows.
 func (t text) isRow() bool {
 	t.take('{')
-	first := false // the value of the first member is not an object: it has to do where the text is broken
+	first := false // the first member's value is not an object: decides if the text is broken
 	for n := 0; !t.take('}'); n++ {
 		if n > 0 && !t.take(',') {
 			return first
@@ -136,7 +138,7 @@ func (t text) isRow() bool {
 	return t.next() == '{'
 }
 
-// names reports whether the next value is a row of that instance.
+// names reports whether the next value is a row of this instance.
 func (t text) names(instance string) bool {
 	start, end, err := t.value()
 	if err != nil {
@@ -146,7 +148,7 @@ func (t text) names(instance string) bool {
 	return err == nil && id == instance
 }
 
-// skip returns the next value as [valueEnd] sees it, and moves behind it.
+// skip returns the next value, as [valueEnd] delimits it, and moves past it.
 func (t *text) skip() []byte {
 	rest := t.rest()
 	end := valueEnd(rest)
@@ -154,7 +156,7 @@ func (t *text) skip() []byte {
 	return rest[:end]
 }
 
-// rowNames are the members that a row has, and an object of rows does not have as instances.
+// rowNames are members of a row that cannot be instances in an object of rows.
 var rowNames = map[string]bool{"instance_id": true, "org": true, "model_patch": true, "patch": true, "fix_patch": true}
 
 // rows reads rows that follow each other.
@@ -176,8 +178,8 @@ func (d *decoder) rows() error {
 	return nil
 }
 
-// entries reads a list, or an object, which last says. An instance that an object has twice is
-// seen twice.
+// entries reads a list or an object, depending on last, its closing bracket. An instance that an
+// object has twice is taken twice.
 func (d *decoder) entries(last byte) error {
 	if last == ']' {
 		d.differs("is a list")
@@ -217,8 +219,7 @@ func (t *text) next() byte {
 	return 0
 }
 
-// commas skips commas, and notes those that do not separate two entries. It reports whether
-// there was one.
+// commas skips commas, and notes superfluous ones. It reports whether there was a comma.
 func (d *decoder) commas(n int, last byte) bool {
 	found := 0
 	for ; d.next() == ','; d.pos++ {
@@ -247,7 +248,7 @@ func (d *decoder) key(where string) (string, error) {
 	return key, nil
 }
 
-// unexpected is the fault of a text that has something else where want belongs.
+// unexpected is the fault for a text that has something other than want at this place.
 func (d *decoder) unexpected(where, want string) error {
 	if len(d.rest()) == 0 {
 		return d.fault(where, errCut)
@@ -257,7 +258,7 @@ func (d *decoder) unexpected(where, want string) error {
 
 var errCut = errors.New("the JSON text ends too early: the file is cut")
 
-// broken is the fault of the next value, which is not JSON.
+// broken is the fault for a next value that is not JSON.
 func (d *decoder) broken(where string, err error) error {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -269,14 +270,14 @@ func (d *decoder) broken(where string, err error) error {
 	return d.fault(where, fmt.Errorf("it is not JSON: %w", err))
 }
 
-// What [finite] puts in the place of a value that Python writes and JSON does not have: a number
+// numbers and nulls are replacements for values that Python writes but JSON does not have: a number
 // of the same length to parse the text, and null for [Prediction.Text].
 var (
 	numbers = map[string]string{"NaN": "0.0", "Infinity": "0.000000", "-Infinity": "-0.000000"}
 	nulls   = map[string]string{"NaN": "null", "Infinity": "null", "-Infinity": "null"}
 )
 
-// finite returns a text in which the values that are keys of by are replaced.
+// finite returns data with each value that is a key of by replaced.
 func finite(data []byte, by map[string]string) []byte {
 	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
 		return data
@@ -302,8 +303,8 @@ func finite(data []byte, by map[string]string) []byte {
 	return append(out, data[done:]...)
 }
 
-// wordAt returns where the value begins and ends that has its first letter at i. It returns an
-// empty range for a part of a value.
+// wordAt returns the range of the value whose first letter is at i. The range is empty if i is
+// inside a value.
 func wordAt(data []byte, i int) (start, end int) {
 	start = len(bytes.TrimSuffix(data[:i], []byte("-")))
 	rest := data[i:min(i+len("Infinity")+1, len(data))]
@@ -317,9 +318,9 @@ func wordAt(data []byte, i int) (start, end int) {
 	return start, end
 }
 
-// escapeBytes returns a text with each byte that is not UTF-8 as Python's surrogateescape has
-// it, and the line of the first one, or 0. Behind a backslash, such a byte stays: there it is
-// not JSON.
+// escapeBytes replaces each byte that is not UTF-8 by the escape of Python's surrogateescape. It
+// returns the line of the first such byte, or 0. A byte after a backslash stays, since it is not
+// JSON there.
 func escapeBytes(data []byte) (escaped []byte, line int) {
 	if utf8.Valid(data) {
 		return data, 0

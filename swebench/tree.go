@@ -22,14 +22,14 @@ const (
 	ReportName = "report.json"
 )
 
-// ApplyFailed is what the run log has of a patch that does not apply.
+// ApplyFailed is the line in the run log if the patch does not apply.
 const ApplyFailed = ">>>>> Patch Apply Failed"
 
 // LogRoot is the folder of all logs within a run directory or an output folder.
 const LogRoot = "logs/run_evaluation"
 
-// ModelDir returns the name of the folder for a model's logs: its name with "__" for every
-// "/", and "None" without a name. The error is a usage fault for what cannot be one folder.
+// ModelDir returns the name of the folder for a model's logs: the model's name with "__" for every
+// "/", or "None" for an empty name. It returns a usage fault if the result cannot be a folder name.
 func ModelDir(model string) (string, error) {
 	if model == "" {
 		return "None", nil
@@ -37,17 +37,17 @@ func ModelDir(model string) (string, error) {
 	return part("model_name_or_path", strings.ReplaceAll(model, "/", "__"))
 }
 
-// part refuses what is not the name of one file.
+// part refuses text that cannot be one file name.
 func part(what, name string) (string, error) {
-	const longest = 200 // file systems allow 255 bytes, and names are added to
+	const longest = 200 // file systems allow 255 bytes, and suffixes are added to names
 	if name == "" || name == "." || name == ".." || len(name) > longest || strings.ContainsAny(name, "/\x00") {
 		return "", fault.Newf(fault.Usage, "%s %q cannot be the name of a folder", what, name)
 	}
 	return name, nil
 }
 
-// LogDir returns the folder of an instance's logs below root. The error is a usage fault for
-// names that cannot be folders.
+// LogDir returns the folder of an instance's logs below root. It returns a usage fault if a name
+// cannot be a folder name.
 func LogDir(root, runID, model, instanceID string) (string, error) {
 	run, err := part("run id", runID)
 	dir, errModel := ModelDir(model)
@@ -55,7 +55,7 @@ func LogDir(root, runID, model, instanceID string) (string, error) {
 	return filepath.Join(root, LogRoot, run, dir, id), errors.Join(err, errModel, errID)
 }
 
-// Files are the files of an instance's folder. Those that are nil are not written.
+// Files has the contents of the files in an instance's folder. Nil files are not written.
 type Files struct {
 	RunLog, Patch, Script, Output, Report []byte
 }
@@ -65,13 +65,13 @@ type namedFile struct {
 	data *[]byte
 }
 
-// all are the files in the order in which they are written: the report comes last.
+// all returns the files in the order in which they are written: the report comes last.
 func (f *Files) all() []namedFile {
 	return []namedFile{{PatchName, &f.Patch}, {RunLogName, &f.RunLog}, {ScriptName, &f.Script}, {OutputName, &f.Output}, {ReportName, &f.Report}}
 }
 
-// Write writes files into the folder dir, which is created if need be. Each is replaced
-// atomically, and the report is written last. It is durable on return. An error is a Host
+// Write writes files into the folder dir, and creates dir if needed. Each file is replaced
+// atomically, and the report is written last. The folder is durable on return. An error is a Host
 // fault.
 func (f Files) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -92,8 +92,8 @@ func (f Files) Write(dir string) error {
 	return nil
 }
 
-// Replace is Write, and removes the files before that are nil: what an earlier grade left must
-// not be read beside the new files.
+// Replace is Write, but first removes the files that are nil in f: an earlier grade's files must
+// not be read together with the new ones.
 func (f Files) Replace(dir string) error {
 	for _, file := range f.all() {
 		if *file.data != nil {
@@ -106,8 +106,8 @@ func (f Files) Replace(dir string) error {
 	return f.Write(dir)
 }
 
-// RemoveFiles removes the files of an instance, and the folder if it has no others. The patch is
-// removed last: after a crash it still says whose files these are.
+// RemoveFiles removes an instance's files, and the folder if it becomes empty. The patch is removed
+// last: after a crash, it still identifies the files that are left.
 func RemoveFiles(dir string) error {
 	for _, file := range slices.Backward((&Files{}).all()) {
 		if err := os.Remove(filepath.Join(dir, file.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +131,8 @@ func ReadFiles(dir string) (Files, error) {
 	return f, nil
 }
 
-// readRegular is os.ReadFile, which would wait for ever for the writer of a named pipe. What
-// it returns without an error is not nil.
+// readRegular is os.ReadFile for regular files only: a named pipe would block for ever. Without an
+// error, the result is not nil.
 func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -4,11 +4,11 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Verdict is what the harness's files say of an instance.
+// Verdict is the result of one instance in the harness's files.
 type Verdict struct {
 	Resolved bool
-	Left     Left   // not empty: there is no verdict
-	File     string // that says it
+	Left     Left   // if not empty, there is no verdict
+	File     string // where this was read
 }
 
 // Left says why an instance has no verdict.
@@ -22,11 +22,11 @@ const (
 	Quarantined    Left = "quarantined"
 )
 
-// Verdicts are what files say of the instances of one run, by instance id.
+// Verdicts are the results of one run, by instance id.
 type Verdicts map[string]Verdict
 
-// add adds what a second file says. A verdict takes the place of a failure to reach one;
-// two that differ are a Usage fault.
+// add merges the results of a second file. A verdict replaces a missing one; two different verdicts
+// are a Usage fault.
 func (v Verdicts) add(more Verdicts) error {
 	for id, now := range more {
 		was, known := v[id]
@@ -41,7 +41,7 @@ func (v Verdicts) add(more Verdicts) error {
 	return nil
 }
 
-// complement adds the other instances of the dataset as unresolved.
+// complement adds the dataset's other instances as unresolved.
 func (v Verdicts) complement(instances []string, file string) {
 	for _, id := range instances {
 		if _, known := v[id]; !known {
