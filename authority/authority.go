@@ -1,8 +1,7 @@
-// Package authority carries the identity and the credentials of the person for whom a turn
-// of an agent runs. They come with the turn, reach the model's client and the tools of that
-// turn through its context, and nothing else: no journal, log, trajectory, error or
-// container has them. A later turn brings its own, so that short-lived tokens can be
-// renewed between turns.
+// Package authority carries the identity and the credentials of the person for whom an agent's turn
+// runs. They come with the turn. Through its context they reach the model's client and the turn's
+// tools, and nothing else: no journal, log, trajectory, error or container contains them. A later
+// turn brings its own, so that short-lived tokens can be renewed between turns.
 package authority
 
 import (
@@ -16,21 +15,19 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Authority is what a turn may act with. It must not be changed while the turn runs. Its
-// text and its JSON hide everything.
+// Authority has the credentials of one turn. It must not be changed while the turn runs. Its text
+// and its JSON hide everything.
 type Authority struct {
-	Actor    string            // who the person is, as the caller names them
-	ModelKey string            // used in place of the model's own API key; empty: that one
+	Actor    string            // the person's name, chosen by the caller
+	ModelKey string            // replaces the model's own API key; empty: not replaced
 	Tokens   map[string]string // for tools, by the name of an MCP server
 	Expires  time.Time         // zero: never
 }
 
-// ErrExpired says that an authority has expired. It is the cause of a fault of the kind
-// [fault.Expired].
+// ErrExpired says that an authority has expired. It is wrapped in a [fault.Expired] fault.
 var ErrExpired = errors.New("the credentials of this turn have expired")
 
-// Check returns a fault of the kind [fault.Expired] if a has expired at that time. A nil
-// Authority never expires.
+// Check returns a [fault.Expired] fault if a has expired at now. A nil Authority never expires.
 func (a *Authority) Check(now time.Time) error {
 	if a == nil || a.Expires.IsZero() || now.Before(a.Expires) {
 		return nil
@@ -38,8 +35,8 @@ func (a *Authority) Check(now time.Time) error {
 	return fault.New(fault.Expired, "", ErrExpired).WithHint("try the turn again with fresh credentials")
 }
 
-// ErrRefused says that a provider does not accept an authority's credentials. It is a cause
-// of a fault of the kind [fault.Expired] too.
+// ErrRefused says that a provider does not accept an authority's credentials. It is also wrapped in
+// a [fault.Expired] fault.
 var ErrRefused = errors.New("the credentials of this turn are refused")
 
 type key struct{}
@@ -49,10 +46,11 @@ func With(ctx context.Context, a *Authority) context.Context {
 	return context.WithValue(ctx, key{}, carrier(func() *Authority { return a }))
 }
 
-// carrier has an authority in a context. Nothing can print what a function returns.
+// carrier holds an authority in a context as a function, since printing a function does not show
+// what it returns.
 type carrier func() *Authority
 
-// From returns what a context carries, or nil.
+// From returns the authority that ctx carries, or nil.
 func From(ctx context.Context) *Authority {
 	if carried, ok := ctx.Value(key{}).(carrier); ok {
 		return carried()

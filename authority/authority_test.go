@@ -59,14 +59,14 @@ func shows(t *testing.T, how, text string) {
 
 func TestAnAuthorityExpires(t *testing.T) {
 	a := planted()
-	var nobody *authority.Authority
+	var none *authority.Authority
 	for _, c := range []struct {
 		name    string
 		a       *authority.Authority
 		now     time.Time
 		expired bool
 	}{
-		{"none", nobody, a.Expires, false},
+		{"none", none, a.Expires, false},
 		{"forever", &authority.Authority{ModelKey: "k"}, a.Expires, false},
 		{"before", &a, a.Expires.Add(-1), false},
 		{"at the time", &a, a.Expires, true},
@@ -89,7 +89,7 @@ func TestATurnHasItsOwnAuthorityAndNoOther(t *testing.T) {
 		t.Errorf("got %p, want %p", got, &a)
 	}
 	if got := authority.From(authority.With(ctx, nil)); got != nil {
-		t.Error("a turn without an authority has that of the context around it, want none")
+		t.Error("a turn without an authority inherits the authority of the surrounding context, want none")
 	}
 	if got := authority.From(t.Context()); got != nil {
 		t.Error("a context without an authority has one")

@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/session"
 )
 
-// ask asks the person until there is an answer that q waits for, or an error: errEnd,
-// errLeave or that of ctx.
+// ask asks the person until they answer q or an error ends the conversation: errEnd, errLeave or
+// ctx's cause.
 func (c *Chat) ask(ctx context.Context, q Question) (Input, error) {
 	defer c.set(c.set(asking))
 	if q.Asked == AskApprove {
@@ -66,7 +66,8 @@ func (c *Chat) ask(ctx context.Context, q Question) (Input, error) {
 	}
 }
 
-// handle does what can be done at every question. Done says that this answers the question.
+// handle executes the inputs that are allowed at every question. done says that in also answers the
+// question.
 func (c *Chat) handle(ctx context.Context, in Input) (done bool, err error) {
 	switch in.Kind {
 	case End:
@@ -98,17 +99,17 @@ func (c *Chat) handle(ctx context.Context, in Input) (done bool, err error) {
 	return false, nil
 }
 
-// last returns the last n messages that were sent or received: not those that only say how
-// a turn ended.
+// last returns the last n messages that were sent or received. Messages that only say how a turn
+// ended do not count.
 func last(n int, list []session.Message) []session.Message {
 	list = slices.DeleteFunc(list, func(m session.Message) bool { return m.Role == llm.RoleExit })
 	return list[max(0, len(list)-n):]
 }
 
-// saved is the artifact that says that the diff is to be the prediction.
+// saved is the artifact that marks the diff as the prediction.
 const saved = "prediction.diff"
 
-// save keeps the diff, and makes that of the end the prediction.
+// save stores the current diff, and makes the diff at the end of the conversation the prediction.
 func (c *Chat) save(ctx context.Context) error {
 	patch, err := c.conv.Diff(ctx)
 	if err != nil {
@@ -122,7 +123,7 @@ func (c *Chat) save(ctx context.Context) error {
 	return nil
 }
 
-// restoreSaved finds out whether the person has saved before a resume.
+// restoreSaved finds out whether the person saved before a resume.
 func (c *Chat) restoreSaved(ctx context.Context) error {
 	list, err := c.conv.Session.Artifacts(ctx)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *Chat) restoreSaved(ctx context.Context) error {
 	return nil
 }
 
-// onSight returns what happens to a line when it arrives.
+// onSight returns a function that handles a line as soon as it arrives.
 func (c *Chat) onSight() func(line string) (taken bool) {
 	if !c.c.Face.Eager() {
 		return nil

@@ -22,21 +22,21 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Config is what a chat begins with. Face and Input are required.
+// Config configures a chat. Face and Input are required.
 type Config struct {
 	Face  Face
-	Input io.Reader // of the person's lines; read until the process ends
+	Input io.Reader // the person's lines; read until the process ends
 	Mode  Mode      // empty: Confirm
 
 	// Whitelist are patterns in Python's syntax. Commands that match one at their beginning
 	// run without a question.
 	Whitelist []string
 
-	Task      string // the first words, if nothing was said yet; empty: the person is asked
+	Task      string // the first words of a new conversation; empty: the person is asked
 	Model     string // its name, for people
 	Directory string // the run directory, for people
 
-	// Fence writes a command as a reply of an agent without tools has it.
+	// Fence formats a command as the reply of an agent without tools.
 	Fence func(command string) string
 }
 
@@ -49,24 +49,24 @@ type Chat struct {
 	mu          sync.Mutex
 	mode        Mode
 	doing       doing
-	stop        context.CancelCauseFunc // of the running turn
+	stop        context.CancelCauseFunc // stops the running turn
 	interrupted chan struct{}           // a question was interrupted
-	comment     string                  // that came with an interruption
+	comment     string                  // sent together with an interruption
 
 	conv    *solver.Conversation
-	own     bool  // the action that is about to run is the person's
-	ran     bool  // the action that was begun last is the person's
+	own     bool  // the next action is the person's
+	ran     bool  // the action that was begun last was the person's
 	stopped bool  // the person has interrupted the action that was begun last
 	cut     *Cut  // the action that was begun last, if an earlier process began it
-	over    error // why the conversation ends; errEnd, errLeave or nil
+	over    error // why the conversation ends: errEnd, errLeave or nil
 }
 
-// doing is what a chat does at the moment.
+// doing is the current activity of a chat.
 type doing int
 
 const (
 	absent  doing = iota // there is no conversation yet, or no longer
-	asking               // the person is asked something
+	asking               // the person is asked a question
 	working              // the agent works
 )
 
@@ -76,7 +76,8 @@ var (
 	errLeave = fmt.Errorf("the person left: %w", context.Canceled)
 )
 
-// matchLimit is how long matching a whitelisted pattern may take. Then it does not match.
+// matchLimit is the time limit for matching a whitelisted pattern. A pattern that exceeds it does
+// not match.
 const matchLimit = time.Second
 
 // New returns a chat. An error is a Usage fault.
@@ -94,8 +95,8 @@ func New(c Config) (*Chat, error) {
 	return ch, nil
 }
 
-// Interrupt stops what the agent does, or the question that the person is asked. It returns
-// false if there is no conversation. It may be called by any goroutine.
+// Interrupt stops the agent, or the question that the person is asked. It returns false if there is
+// no conversation. Any goroutine may call it.
 func (c *Chat) Interrupt() bool { return c.interrupt("") }
 
 func (c *Chat) interrupt(comment string) bool {
@@ -119,14 +120,14 @@ func (c *Chat) interrupt(comment string) bool {
 // Left reports whether the person left the conversation, and so it has no result yet.
 func (c *Chat) Left() bool { return errors.Is(c.over, errLeave) }
 
-// set changes what the chat does, and returns what it did.
+// set changes the current activity, and returns the previous one.
 func (c *Chat) set(d doing) (was doing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was, c.doing = c.doing, d
 	if d == asking {
 		select {
-		case <-c.interrupted: // it was meant for something else
+		case <-c.interrupted: // meant for an earlier activity
 		default:
 		}
 	}
@@ -166,7 +167,7 @@ func (c *Chat) Talk(ctx context.Context, conv *solver.Conversation) error {
 	}
 }
 
-// leave returns the error with which the Talk ends.
+// leave returns the error that ends Talk.
 func (c *Chat) leave(ctx context.Context, err error) error {
 	c.over = err
 	if errors.Is(err, errEnd) {
@@ -212,7 +213,7 @@ func (c *Chat) words(ctx context.Context) (Input, error) {
 	}
 }
 
-// turn runs one turn, and asks for a comment if it was interrupted. The error says that the
+// turn runs one turn, and asks for a comment if it was interrupted. An error means that the
 // conversation is over.
 func (c *Chat) turn(ctx context.Context, words string) error {
 	for {
@@ -228,7 +229,7 @@ func (c *Chat) turn(ctx context.Context, words string) error {
 		case errors.Is(err, vocab.ErrInterrupted):
 			c.stopped = true
 		case res.End == journal.TurnFailed && !fatal(err):
-			return nil // the person has seen it, and says what to do
+			return nil // the person has seen the error, and decides what to do
 		default:
 			return err
 		}
@@ -244,7 +245,7 @@ func (c *Chat) turn(ctx context.Context, words string) error {
 	}
 }
 
-// fatal reports whether another turn would fail in the same way as one that ended with err.
+// fatal reports whether another turn would fail in the same way as the one that ended with err.
 func fatal(err error) bool {
 	kind := fault.KindOf(err)
 	return kind == fault.Bug || kind == fault.Host || errors.Is(err, runner.ErrBudget)
@@ -269,7 +270,7 @@ func (c *Chat) comments(ctx context.Context) (Input, error) {
 	}
 }
 
-// run runs the turn that words begin; without words, the last one continues.
+// run runs a turn that begins with words; without words, it continues the last turn.
 func (c *Chat) run(ctx context.Context, words string) (*session.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -291,8 +292,7 @@ func (c *Chat) run(ctx context.Context, words string) (*session.Result, error) {
 	return res, err
 }
 
-// watch shows what happens. That a turn failed because the person stopped it or left is not
-// news for them.
+// watch shows events. A turn that failed because the person stopped it or left is not shown.
 func (c *Chat) watch(ctx context.Context, e session.Event) {
 	if e.End == journal.TurnFailed && (c.over != nil || errors.Is(context.Cause(ctx), vocab.ErrInterrupted)) {
 		return
@@ -335,35 +335,34 @@ func (c *Chat) approve(ctx context.Context, tool string, call agent.Call) error 
 	}
 }
 
-// begun says whether the result of an action that had begun is known; see [agent.Turn]. The
-// person is not asked: they have approved it, and may have stopped it since. Words are what they
-// say now.
+// begun says whether the result of a begun action is known; see [agent.Turn]. It does not ask the
+// person: they have approved the action, and may have stopped it since. words is their new message.
 func (c *Chat) begun(call agent.Call, words string) error {
 	text := ""
 	switch {
 	case c.stopped && c.ran:
 		text = "The user interrupted the command, which was their own."
 	case c.cut != nil && c.cut.again(c.current()):
-		return nil // the new sandbox has all that ran before it, and nothing that it did
+		return nil // the new sandbox repeats all earlier actions, but not this one
 	case c.cut != nil && c.cut.Lost:
 		text = "The program that ran the action was ended before it had the result."
-	case call.Command == "": // the container does not know it
+	case call.Command == "": // not a command, so the container does not know it
 		text = "The action did not come to its end."
 	case c.stopped && words != "":
 	default:
-		return nil // what it has done, or does until it ends or is stopped
+		return nil // the result, or the command until it ends or is stopped
 	}
 	stop := agent.Interrupted(text)
-	if words != "" { // they follow, and the observation says what is known
+	if words != "" { // they follow the observation, which has the result
 		stop.Messages = nil
 	}
 	return stop
 }
 
-// rejected is what the model reads before a person's reasons; mini-swe-agent's words.
+// rejected precedes a person's reasons in the message to the model. The words are mini-swe-agent's.
 const rejected = "Commands not executed. The user rejected your commands with the following message: "
 
-// goodbye notes that the conversation ends in the middle of a turn.
+// goodbye records that the conversation ends in the middle of a turn.
 func (c *Chat) goodbye(err error) error {
 	if errors.Is(err, errEnd) || errors.Is(err, errLeave) {
 		c.over = err

@@ -34,12 +34,12 @@ func (p *person) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 	return p.Model.Generate(ctx, req)
 }
 
-// personModel is the model id of what a person wrote.
+// personModel is the model id of a person's replies.
 const personModel = "human"
 
-// reply returns a person's command as a reply of the model.
+// reply returns a person's command in the form of a model's reply.
 func (c *Chat) reply(req *llm.Request, command string, took time.Duration) (*llm.Response, error) {
-	// The wait is not the agent's time.
+	// The agent's time does not include the wait.
 	resp := &llm.Response{Priced: true, Model: personModel, FinishReason: "stop", Waited: took}
 	resp.Message.Role = llm.RoleAssistant
 	if !slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == "bash" }) {

@@ -10,14 +10,14 @@ import (
 
 const (
 	maxLine    = 4 << 20 // bytes of a line
-	maxWaiting = 1000    // lines that wait for a question
+	maxWaiting = 1000    // lines that were sent before a question
 )
 
-// inbox has the lines that a person has sent and that nobody has taken yet. One goroutine
-// reads them. It ends with its reader: a read of a terminal cannot be given up.
+// inbox queues the person's lines until they are taken. One goroutine reads them. It ends only with
+// its reader, since a read from a terminal cannot be cancelled.
 type inbox struct {
 	lines   *bufio.Scanner
-	onSight func(line string) (taken bool) // sees each line when it arrives; nil: lines are read when they are wanted
+	onSight func(line string) (taken bool) // handles each line when it arrives; nil: lines are read only on demand
 
 	mu      sync.Mutex
 	waiting []string
@@ -65,7 +65,7 @@ func (b *inbox) read() {
 	b.arrived()
 }
 
-// add adds a line to those that wait; false if they are too many.
+// add queues a line. It returns false if too many lines wait.
 func (b *inbox) add(line string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,17 +78,17 @@ func (b *inbox) add(line string) bool {
 	return true
 }
 
-// close ends the goroutine, unless it waits for its reader.
+// close ends the goroutine, unless it is blocked in a read.
 func (b *inbox) close() { close(b.want) }
 
-// arrived wakes those who wait. b.mu is held.
+// arrived wakes all waiters. The caller holds b.mu.
 func (b *inbox) arrived() {
 	b.wanted = false
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
-// take returns the next line, or why there will be none, or what to wait for.
+// take returns the next line, the reason why no more lines will come, or a channel to wait on.
 func (b *inbox) take() (line string, ok bool, wait <-chan struct{}, end error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

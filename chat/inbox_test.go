@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// rest takes the lines until there will be none, and returns why.
+// rest takes all lines until the end, and returns the error that ended them.
 func (b *inbox) rest() (lines []string, end error) {
 	for {
 		line, ok, wait, end := b.take()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Mode says who decides about actions.
+// Mode decides who approves or chooses actions.
 type Mode string
 
 // The modes, as in mini-swe-agent.
@@ -29,10 +29,10 @@ func ParseMode(name string) (Mode, error) {
 	return "", fmt.Errorf("%q: expected confirm, yolo or human", name)
 }
 
-// Asked says what a person is asked for.
+// Asked names a kind of question.
 type Asked string
 
-// What a person is asked for.
+// The kinds of questions.
 const (
 	AskWords   Asked = "words"   // what the agent should do next
 	AskApprove Asked = "approve" // whether an action may run
@@ -40,29 +40,28 @@ const (
 	AskComment Asked = "comment" // something about an interruption
 )
 
-// Question is what the person is asked.
+// Question is a question to the person.
 type Question struct {
 	Asked Asked
-	Retry bool // of words: nothing instead of words tries the last turn again
+	Retry bool // for AskWords: an empty answer tries the last turn again
 
-	// Of approve: the action. Arguments has what the call said if Command does not.
+	// For AskApprove: the action. Arguments has the call's arguments if Command does not.
 	Tool      string
 	Command   string
 	Arguments map[string]any
 }
 
-// Kind is what an [Input] is.
+// Kind names the meaning of an [Input].
 type Kind string
 
-// The kinds of inputs. Those after Leave are answered at once, and the question is asked
-// again.
+// The kinds of inputs. Inputs after Leave are handled at once, and the question is asked again.
 const (
-	Say       Kind = "say"       // Text; nothing continues
+	Say       Kind = "say"       // Text is a message; an empty one continues
 	Approve   Kind = "approve"   // the action runs
-	Reject    Kind = "reject"    // it does not; Text says why
-	Command   Kind = "command"   // Text is what runs, in mode human
-	Interrupt Kind = "interrupt" // the agent stops, and reads Text
-	SetMode   Kind = "mode"      // Mode
+	Reject    Kind = "reject"    // the action does not run; Text says why
+	Command   Kind = "command"   // Text runs as a command, in mode human
+	Interrupt Kind = "interrupt" // the agent stops and reads Text
+	SetMode   Kind = "mode"      // the mode becomes Mode
 	End       Kind = "end"       // the conversation ends with a result
 	Leave     Kind = "leave"     // it may be continued later
 	Save      Kind = "save"      // the diff becomes the prediction when the conversation ends
@@ -71,7 +70,7 @@ const (
 	Help      Kind = "help"
 )
 
-// Input is what a person wants.
+// Input is an input from the person.
 type Input struct {
 	Kind Kind
 	Text string
@@ -79,10 +78,10 @@ type Input struct {
 	N    int
 }
 
-// history is how many messages are shown if the person does not say.
+// history is the default number of messages that are shown.
 const history = 10
 
-// lineInput reads a line that a person has typed as the answer to q.
+// lineInput reads a line that a person typed as the answer to q.
 func lineInput(line string, q Question) (Input, error) {
 	text := strings.TrimSpace(line)
 	if word, rest, _ := strings.Cut(text, " "); strings.HasPrefix(word, "/") && !strings.Contains(word[1:], "/") {
@@ -125,7 +124,7 @@ func slash(word, rest string) (in Input, known bool, err error) {
 	return in, true, nil
 }
 
-// expected is what a line of a program must be.
+// expected describes the lines that a program may send.
 const expected = `expected one of {"say":"..."}, {"approve":true}, {"reject":"why"}, {"command":"..."}, {"interrupt":"comment"}, ` +
 	`{"mode":"confirm|yolo|human"}, {"diff":true}, {"history":5}, {"save":true}, {"end":true}, {"leave":true}`
 

@@ -27,7 +27,7 @@ func TestATypedLine(t *testing.T) {
 		{"/m all", AskCommand, Input{}, "expected a number of messages"},
 		{"/k now", AskWords, Input{}, "/k takes nothing after it"},
 		{"/x", AskWords, Input{}, "/x: no such command"},
-		// In mode human, what begins with a slash may be a program.
+		// In mode human, a line that begins with a slash may be a program.
 		{"/usr/bin/env ls", AskCommand, Input{Kind: Command, Text: "/usr/bin/env ls"}, ""},
 		{"/x", AskCommand, Input{Kind: Command, Text: "/x"}, ""},
 		{"/c", AskCommand, Input{Kind: SetMode, Mode: Confirm}, ""},
@@ -94,7 +94,7 @@ func TestALineOfAProgram(t *testing.T) {
 	}
 }
 
-// What a program may send is what is said to be expected, and nothing else is accepted.
+// A program may send only the lines that the error lists as expected.
 func FuzzALineOfAProgram(f *testing.F) {
 	for _, line := range []string{`{"say":"a"}`, `{"mode":"yolo"}`, `{"history":3}`, `{"approve":true}`, "{}", "", `{"say":"a"}{}`} {
 		f.Add([]byte(line))
@@ -114,7 +114,7 @@ func FuzzALineOfAProgram(f *testing.F) {
 	})
 }
 
-// Whatever is typed, an action runs by an empty line only.
+// Whatever the person types, only an empty line lets an action run.
 func FuzzATypedLine(f *testing.F) {
 	for _, line := range []string{"", " ", "no", "/y", "/m 3", "/m", "/x", "/usr/bin/env", "\\"} {
 		f.Add(line)

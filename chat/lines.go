@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/session"
 )
 
-// NewLines returns the face of a program, which reads a JSON object per line from out: the
-// session's events, and those of this package.
+// NewLines returns the face of a program, which reads one JSON object per line from out: the events
+// of the session and of this package.
 func NewLines(out io.Writer) Face { return &lines{out: out} }
 
 type lines struct {

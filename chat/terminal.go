@@ -13,25 +13,25 @@ import (
 	"batch.example/batch/session"
 )
 
-// TerminalConfig is what a terminal begins with.
+// TerminalConfig configures a terminal.
 type TerminalConfig struct {
 	Out    io.Writer // flushed after each question, if it has a Flush
-	Forget func()    // drops what was typed and not read yet; nil: nothing
+	Forget func()    // drops typed lines that were not read yet; nil: nothing
 }
 
-// NewTerminal returns the face of a terminal that sends whole lines. What comes from the
-// model and the commands cannot control the terminal.
+// NewTerminal returns the face of a terminal that sends whole lines. Text from the model and from
+// commands cannot control the terminal.
 func NewTerminal(c TerminalConfig) Face { return &terminal{c: c} }
 
 type terminal struct {
 	c  TerminalConfig
 	mu sync.Mutex
 
-	shown string // the action that the last question showed
+	shown string // the action in the last question
 }
 
 const (
-	outputLines = 100      // of an output, that are shown
+	outputLines = 100      // of an output that are shown
 	outputBytes = 10 << 10 // likewise
 )
 
@@ -44,7 +44,7 @@ func (t *terminal) say(format string, args ...any) {
 
 func (t *terminal) flush() {
 	if f, ok := t.c.Out.(interface{ Flush() error }); ok {
-		_ = f.Flush() // the next write reports it
+		_ = f.Flush() // the next write reports an error
 	}
 }
 
@@ -70,7 +70,7 @@ func (t *terminal) Opened(o Opened) {
 	}
 }
 
-// cut shows the action that was running when the process before ended.
+// cut shows the action that was running when the previous process ended.
 func (t *terminal) cut(c *Cut, m Mode) {
 	fate := "It does not start again; it continues in the container, or has ended there: its result comes first."
 	switch {
@@ -126,7 +126,7 @@ func (t *terminal) status(e session.Event) {
 	}
 }
 
-// shorten cuts the middle out of a long output.
+// shorten removes the middle of a long output.
 func shorten(text string) string {
 	text = strings.TrimSuffix(text, "\n")
 	if text == "" {
@@ -175,13 +175,13 @@ func (t *terminal) Ask(q Question) {
 	t.flush()
 }
 
-// written shows the arguments of a call; empty for none.
+// written formats the arguments of a call; it is empty without arguments.
 func written(arguments map[string]any) string {
 	if len(arguments) == 0 {
 		return ""
 	}
 	text, err := json.MarshalIndent(arguments, "  ", "  ")
-	if err != nil { // they were JSON
+	if err != nil { // they came from JSON
 		return fmt.Sprint(arguments)
 	}
 	return string(text)

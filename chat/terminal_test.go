@@ -15,7 +15,7 @@ func onTerminal(show func(Face)) string {
 	return out.String()
 }
 
-// What a model or a command writes cannot control the terminal.
+// Text from a model or a command cannot control the terminal.
 func TestNothingControlsTheTerminal(t *testing.T) {
 	evil := "\x1b]0;title\x07\x1b[2Jx\rrun it?\u202e"
 	got := onTerminal(func(f Face) {
@@ -62,7 +62,7 @@ func TestALongOutputIsShortened(t *testing.T) {
 	}
 }
 
-// The screen says what happens to an action that was cut off, and that is what happens.
+// The screen says what will happen to an interrupted action, and exactly this happens.
 func TestWhatWasCutOffIsSaidAndDone(t *testing.T) {
 	const (
 		stays  = "It does not start again; it continues in the container, or has ended there: its result comes first."
@@ -96,7 +96,7 @@ func TestWhatWasCutOffIsSaidAndDone(t *testing.T) {
 	}
 }
 
-// A line continues behind a backslash: in words the backslash goes, in a command it is bash's.
+// A backslash continues a line. It is removed from words, but kept in a command for bash.
 func TestALineThatContinues(t *testing.T) {
 	f := NewTerminal(TerminalConfig{})
 	if _, more, _ := f.Parse(`a \`, Question{Asked: AskWords}); !more {
