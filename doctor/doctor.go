@@ -1,6 +1,6 @@
-// Package doctor checks whether a machine can run batch, and says what to do about what
-// is missing: the engine, memory, disk, the registry, the models' keys and the dataset hub. It changes
-// nothing, and calls a model only where it is asked to.
+// Package doctor checks whether a machine can run batch, and says how to fix what is missing: the
+// engine, memory, disk, the registry, the models' keys and the dataset hub. It changes nothing, and
+// calls a model only on request.
 package doctor
 
 import (
@@ -22,35 +22,35 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// Check is what was found of one thing.
+// Check is the result of one check.
 type Check struct {
 	Name  string
 	State State
 	Text  string
-	Hint  string // what to do; may be several lines, or none
+	Hint  string // how to fix it; may be empty or have several lines
 }
 
-// State says how Bad it is.
+// State is the severity of a check's result.
 type State string
 
-// Only with what is Bad a run could not work.
+// A run can work unless a check is Bad.
 const (
 	Good    State = "ok"
 	Warning State = "warn"
 	Bad     State = "FAIL"
 )
 
-// Config says what is looked at.
+// Config says what to check.
 type Config struct {
 	Engine engine.Connect
 	Hub    hub.Config
-	Dir    string                   // that runs write into
-	Getenv func(name string) string // of the models' keys
-	Image  string                   // for which its registry is asked; empty: none
-	Model  bool                     // one is asked with [Ask]: whose keys are set does not matter
+	Dir    string                   // where runs will be written
+	Getenv func(name string) string // has the models' keys
+	Image  string                   // its registry is asked; empty: none is
+	Model  bool                     // [Ask] checks one model, so that it does not matter which keys are set
 }
 
-// Look makes all checks, one after the other.
+// Look makes all checks one after the other.
 func Look(ctx context.Context, c Config) []Check {
 	checks, e := checkEngine(ctx, c.Engine)
 	if e != nil {
@@ -87,7 +87,7 @@ func checkEngine(ctx context.Context, connect engine.Connect) ([]Check, engine.E
 	return append(checks, memory, checkLimits(info), checkQuota(ctx, e), checkDisk("disk", info.ImageDir, 20<<30)), e
 }
 
-// checkLimits says what of a container the engine can limit.
+// checkLimits says which limits of containers the engine can enforce.
 func checkLimits(info engine.About) Check {
 	switch {
 	case len(info.Unlimited) > 0:
@@ -103,7 +103,7 @@ func checkLimits(info engine.About) Check {
 	}
 }
 
-// checkQuota says how --disk is kept.
+// checkQuota says how --disk is enforced.
 func checkQuota(ctx context.Context, e engine.Engine) Check {
 	limiter, ok := e.(engine.DiskLimiter)
 	if !ok {
@@ -137,11 +137,11 @@ func checkClean(ctx context.Context, e engine.Engine) Check {
 	}
 }
 
-// registryLimit is how long the registry has to answer.
+// registryLimit is the time limit for the registry's answer.
 const registryLimit = 5 * time.Second
 
-// checkRegistry asks for an image as a pull would. A run may have all its images on the engine,
-// so that nothing here is more than a warning.
+// checkRegistry asks the registry for an image as a pull would. Problems are only warnings, since a
+// run's images may all be on the engine.
 func checkRegistry(ctx context.Context, e engine.Engine, r engine.Registry, image string) Check {
 	host, _, _ := strings.Cut(image, "/")
 	if _, here, err := r.ImageEngine().Image(ctx, image); err == nil && here {
@@ -191,7 +191,7 @@ func checkOutput(dir string) Check {
 	return checkDisk("output", dir, 1<<30)
 }
 
-// checkKey says of which providers models could be asked.
+// checkKey says for which providers there is a key.
 func checkKey(getenv func(string) string) Check {
 	var ready, missing []string
 	for _, p := range catalogue.Providers() {

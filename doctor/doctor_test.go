@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/docker"
 )
 
-// A rootless engine whose user does not have the controllers of cgroup v2.
+// The user of a rootless engine may lack the controllers of cgroup v2.
 func TestDoctorReportsLimitsThatTheEngineLacks(t *testing.T) {
 	for _, tt := range []struct {
 		info, version string
@@ -46,7 +46,7 @@ func TestDoctorReportsLimitsThatTheEngineLacks(t *testing.T) {
 	}
 }
 
-// The registry is asked through the engine; what it answers is never a failure.
+// The registry is asked through the engine. Its answer is never a failure.
 func TestDoctorAsksTheRegistry(t *testing.T) {
 	const image = "registry.example/team/thing:1"
 	for _, tt := range []struct {

@@ -13,12 +13,12 @@ import (
 	"batch.example/batch/llm/catalogue"
 )
 
-// patience is how long a model may take to answer a small call.
+// patience is the time limit for a small call.
 const patience = time.Minute
 
-// Ask makes one small call to a model with each of its keys, as a run would make it, and
-// checks the results. Tools are those that the run offers the model; none for commands in
-// text. A model that batch plays itself is not called.
+// Ask makes one small call to a model with each of its keys, as a run would, and checks the
+// results. tools are the tools that the run offers the model; nil means that commands are in text.
+// A model that batch plays itself is not called.
 func Ask(ctx context.Context, s catalogue.Settings, tools []llm.Tool) []Check {
 	found, err := catalogue.Find(s)
 	if err != nil {
@@ -76,7 +76,7 @@ func ask(ctx context.Context, name string, model llm.Model, tools []llm.Tool) (C
 		name, took.Seconds(), cmp.Or(resp.Model, "(no model id)"), tokens(resp.Usage.Input), tokens(resp.Usage.Output)), ""}, resp
 }
 
-// failed is the check of a model that could not be called, or whose call failed.
+// failed returns the check for a model that could not be set up or called.
 func failed(err error) Check {
 	hint := fault.HintOf(err)
 	if wrong, ok := errors.AsType[*llm.WrongAddress](err); ok && wrong.Hint != "" {
@@ -91,7 +91,7 @@ func failed(err error) Check {
 	return Check{"model", Bad, err.Error(), cmp.Or(hint, "change the model's settings, or name another model with -m")}
 }
 
-// checkPrice says what is known about the cost of calls, and what this one cost.
+// checkPrice says what is known about the model's price, and what this call cost.
 func checkPrice(m catalogue.Model, resp *llm.Response) Check {
 	cost := fmt.Sprintf("this call cost %s USD", amount(resp.Cost))
 	text := "unknown"
@@ -100,7 +100,7 @@ func checkPrice(m catalogue.Model, resp *llm.Response) Check {
 	}
 	switch {
 	case m.Cost == catalogue.Uncounted && resp.Cost == 0:
-		return Check{"price", Good, "unknown: a call costs what its answer says, else nothing, as this one", ""}
+		return Check{"price", Good, "unknown: each call costs what its answer says; this one says nothing", ""}
 	case m.Price == nil && resp.Priced:
 		return Check{"price", Good, "the provider reports what each call costs; " + cost, ""}
 	case resp.Priced:
@@ -117,7 +117,7 @@ func checkPrice(m catalogue.Model, resp *llm.Response) Check {
 	}
 }
 
-// amount writes US dollars, however few.
+// amount formats US dollars, with at least two decimals.
 func amount(usd float64) string {
 	text := fmt.Sprintf("%.6f", usd)
 	whole, part, _ := strings.Cut(text, ".")

@@ -45,7 +45,7 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 			"model.litellm_model_registry",
 		}},
 		{"openai/gpt-5", llmtest.Answer{Content: "OK", NoUsage: true}, []string{"but not of calls such as this one: costs cannot"}},
-		{"openai/own", llmtest.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown: a call costs what its answer says, else nothing, as this one"}},
+		{"openai/own", llmtest.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown: each call costs what its answer says; this one says nothing"}},
 		{"openai/own", llmtest.Answer{Content: "OK", Cost: &cost}, []string{"ok price the provider reports what each call costs; this call cost 0.25 USD"}},
 	} {
 		server := llmtest.NewServer(t, tt.answer, tt.answer)
@@ -101,9 +101,9 @@ func TestDoctorModelCallThatFailsGivesAHint(t *testing.T) {
 }
 
 func TestDoctorReportsWhyAModelCannotBeCalled(t *testing.T) {
-	nobody := httptest.NewServer(nil)
-	url := nobody.URL
-	nobody.Close()
+	closed := httptest.NewServer(nil)
+	url := closed.URL
+	closed.Close()
 	keyless := settings("openai/gpt-5", "")
 	keyless.Getenv = func(string) string { return "" }
 	for want, s := range map[string]catalogue.Settings{

@@ -1,5 +1,5 @@
-// Package engines is the table of the engines that batch can use: see package engine for what one
-// is. To add an engine, write a package for it and its row here.
+// Package engines is the table of the engines that batch can use; package engine defines what an
+// engine is. To add an engine, write a package for it and add a row here.
 package engines
 
 import (
@@ -12,11 +12,11 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// open says how to connect to an engine that the environment describes. Home is the user's home
+// open returns how to connect to an engine that the environment describes. home is the user's home
 // directory.
 type open func(getenv func(string) string, home string) engine.Connect
 
-// table has the engines by what environment.environment_class calls them; "" is the default.
+// table maps environment.environment_class to an engine; "" is the default.
 var table = map[string]open{"": ofDocker, "docker": ofDocker, "podman": ofDocker}
 
 // Podman serves Docker's API.
@@ -24,8 +24,8 @@ func ofDocker(getenv func(string) string, home string) engine.Connect {
 	return docker.FromEnv(getenv, home).Open
 }
 
-// FromEnv returns how to connect to an engine of a class, with the variables that its own tools
-// have, such as DOCKER_HOST. A class that is not in the table is a Usage fault of the connection.
+// FromEnv returns how to connect to an engine of a class. It uses the variables of the engine's own
+// tools, such as DOCKER_HOST. A class that is not in the table is a Usage fault when connecting.
 func FromEnv(class string, getenv func(string) string, home string) engine.Connect {
 	if o, ok := table[class]; ok {
 		return o(getenv, home)
@@ -35,10 +35,11 @@ func FromEnv(class string, getenv func(string) string, home string) engine.Conne
 	}
 }
 
-// CheckPlatform returns a Usage fault if a platform is not one of containers, such as linux/arm64.
+// CheckPlatform returns a Usage fault if platform is not a platform of containers, such as
+// linux/arm64.
 func CheckPlatform(platform string) error { return images.CheckPlatform(platform) }
 
-// Logins returns the path of the file with the user's logins at registries; empty if there is none.
+// Logins returns the path of the file with the user's registry logins; "" if there is none.
 func Logins(getenv func(string) string, home string) string {
 	dir := docker.FromEnv(getenv, home).ConfigDir
 	if dir == "" {
