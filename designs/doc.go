@@ -1,10 +1,10 @@
-// Package designs says what became of the five designs that batch was made from, statement by
-// statement: which code does what a statement asks for and which test shows it, or why it is
-// not done. It has no code of its own; its test checks that everything that it names exists.
+// Package designs compares batch with the five designs that it was made from, statement by
+// statement: which code implements a statement and which test shows it, or why it is not done. It
+// has no code of its own; its test checks that everything that it names exists.
 //
-// The designs are mini-swe-agent's pages on the life of its agent, its control flow and its
-// errors, a design of a stateful agent around a stateless loop, and the description of an
-// agent with tools. The statements are in our words.
+// The designs are mini-swe-agent's pages on the life of its agent, its control flow and its errors,
+// a design of a stateful agent around a stateless loop, and the description of an agent with tools.
+// The statements are rephrased.
 //
 // # 1. The life of an agent
 //

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// statements are the items of the package comment, by the section that they are in.
+// statements returns the items of the package comment by section.
 func statements(t *testing.T) map[string][]string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments)
@@ -42,8 +42,8 @@ var (
 	test   = regexp.MustCompile(`\b([a-z0-9]+(?:/[a-z0-9]+)*)\.((?:Test|Fuzz)[A-Z0-9]\w*)`)
 )
 
-// Every statement names the code that does it and a test that shows it, or says why it is
-// not done. Everything that is named exists.
+// Every statement names its code and a test, or says why it is not done. Everything that is named
+// exists.
 func TestEveryStatementNamesWhatExists(t *testing.T) {
 	found := statements(t)
 	if n := len(slices.Collect(maps.Keys(found))); n != 5 {
@@ -74,8 +74,8 @@ func TestEveryStatementNamesWhatExists(t *testing.T) {
 	}
 }
 
-// declared returns the names that a package and its tests declare at the top level, and
-// those of methods with their type.
+// declared returns the names that a package and its tests declare at the top level, and the names
+// of methods with their type.
 func declared(t *testing.T, known map[string]map[string]bool, pkg string) map[string]bool {
 	t.Helper()
 	if names, ok := known[pkg]; ok {
@@ -124,7 +124,7 @@ func namesOf(d ast.Decl) map[string]bool {
 	return names
 }
 
-// receiver is the type of a method, with a dot; empty for a function.
+// receiver returns the type of a method with a dot, or "" for a function.
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""
