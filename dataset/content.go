@@ -17,7 +17,7 @@ const (
 	byteOrder = "\xef\xbb\xbf" // UTF-8's mark, which editors on Windows leave
 )
 
-// readRows reads one file's rows by what its content is, whatever its name says.
+// readRows reads one file's rows. The content decides how, not the name.
 func readRows(name string, data []byte) ([]row, error) {
 	data, err := decompress(name, data)
 	if err != nil {

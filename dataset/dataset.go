@@ -23,36 +23,36 @@ type Source struct {
 	// dataset on the Hugging Face hub, tried in this order. A path that reads
 	// like an alias is written with "./".
 	Name string
-	// Split is the part to read. "" is the only one there is, else "test".
+	// Split is the part to read. "" reads the only split or, if there are several, "test".
 	Split string
 	// Revision is a branch, tag or commit on the hub; "" is main.
 	Revision string
-	// ID says that Name is not a path: what has the form of an id on the hub is one, whatever
-	// files there are.
+	// ID says that Name is not a path: a Name with the form of a hub id is one, whatever local
+	// files exist.
 	ID bool
-	// Demo is the task repo that the name "demo" stands for.
+	// Demo is the task repo behind the name "demo".
 	Demo fs.FS
-	// Hub is how the hub is reached.
+	// Hub says how to reach the hub.
 	Hub hub.Config
-	// Log receives what is slow or left out; nil is silence.
+	// Log receives reports of slow steps and omissions; nil discards them.
 	Log *slog.Logger
 }
 
 // Dataset is a dataset read into memory. It must not be changed.
 type Dataset struct {
-	Name     string // as asked for
-	Split    string // as read; "" when it was not asked for and no name says it
+	Name     string // as given
+	Split    string // as read; "" if none was given and the files name none
 	Revision string // the commit on the hub; "" for local files
-	// Digest is a SHA-256 in hexadecimal over the content of the files: of the
-	// file itself when there is one, so that sha256sum prints the same, else
-	// of one line "<digest>  <name>" a file as sha256sum would print them.
+	// Digest is a SHA-256 in hexadecimal over the content of the files. One file has its own
+	// SHA-256, as sha256sum prints it. Several files have the SHA-256 of the lines "<digest>
+	// <name>" that sha256sum would print.
 	Digest    string
-	Files     []string // what was read: paths; of a task repo the task folders
+	Files     []string // the paths that were read; for a task repo, the task folders
 	Instances []Instance
 }
 
-// Aliases returns the short names and what they stand for: a dataset's id on
-// the hub, or "" for the embedded demo. The ids are those of mini-swe-agent.
+// Aliases returns the short names and their meanings: a dataset's id on the hub, or "" for the
+// embedded demo. The ids are the same as in mini-swe-agent.
 func Aliases() map[string]string {
 	return map[string]string{
 		"full":         "princeton-nlp/SWE-Bench",
@@ -69,14 +69,15 @@ func Aliases() map[string]string {
 
 const demoName = "demo"
 
-// ShortNames are the aliases for a person, sorted; mini-swe-agent's _test is for its own tests.
+// ShortNames returns the aliases that help shows, sorted. mini-swe-agent's _test is left out, since
+// it is for its own tests.
 func ShortNames() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(Aliases())), func(name string) bool { return strings.HasPrefix(name, "_") })
 }
 
-// Open reads the dataset that s names, all of it. Its rows have ids that are
-// unique and can be file names. What is wrong with the input is a Usage fault
-// that names the file and row; what is wrong with the network is a Host fault.
+// Open reads the whole dataset that s names. Its rows have unique ids that can be file names. A
+// mistake in the input is a Usage fault that names the file and row; a failure of the network is a
+// Host fault.
 func Open(ctx context.Context, s Source) (*Dataset, error) {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
@@ -124,8 +125,8 @@ func (s Source) open(ctx context.Context) (*Dataset, error) {
 	}
 }
 
-// Locate returns the absolute path of a name that [Source] takes for a path from dir. An alias,
-// the id of a dataset on the hub and an absolute path stay as they are.
+// Locate returns the absolute path of a name that [Source] takes for a path relative to dir. An
+// alias, a hub id and an absolute path stay as they are.
 func Locate(name, dir string) string {
 	if _, alias := Aliases()[name]; alias || name == "" || filepath.IsAbs(name) {
 		return name
@@ -143,12 +144,12 @@ func Locate(name, dir string) string {
 	return path
 }
 
-// literal writes a path as a pattern that matches it alone.
+// literal quotes a path, so that as a pattern it matches only itself.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 var hubID = lazy.Regexp(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
 
-// isHubID tells an id from the name of a file that is not there.
+// isHubID reports whether a name that does not exist as a file has the form of a hub id.
 func isHubID(name string) bool {
 	_, isFile := parseName(name)
 	return hubID().MatchString(name) && !isFile
@@ -156,7 +157,7 @@ func isHubID(name string) bool {
 
 func (s Source) missing(err error) error {
 	var names []string
-	entries, _ := os.ReadDir(filepath.Dir(s.Name)) // the hint is only poorer without
+	entries, _ := os.ReadDir(filepath.Dir(s.Name)) // without entries, the hint is only shorter
 	for _, e := range entries {
 		names = append(names, filepath.Join(filepath.Dir(s.Name), e.Name()))
 	}
@@ -165,7 +166,7 @@ func (s Source) missing(err error) error {
 		WithHint("%s", near.Hint(near.Name(s.Name, names), choices()))
 }
 
-// plainCause drops the call and path that the message already has.
+// plainCause drops the call and path that the message already contains.
 func plainCause(err error) error {
 	if p, ok := err.(*fs.PathError); ok {
 		return p.Err
@@ -178,7 +179,7 @@ func choices() string {
 		strings.Join(ShortNames(), " ")
 }
 
-// openHub reads a dataset of the hub by way of the local cache.
+// openHub reads a dataset of the hub through the local cache.
 func (s Source) openHub(ctx context.Context, id string) (*Dataset, error) {
 	if s.Hub.Log == nil {
 		s.Hub.Log = s.Log
@@ -189,8 +190,8 @@ func (s Source) openHub(ctx context.Context, id string) (*Dataset, error) {
 		return nil, s.withAlias(err, id)
 	}
 	if s.Split == "" && snap.Cached {
-		// What is cached need not be all there is: the only split here is not
-		// always the one that would be read with the network.
+		// The cache may have only some of the splits, so its only split is not always the default
+		// with the network.
 		s.Split = "test"
 	}
 	names, split, err := chooseSplit(id, s.Split, snap.Files)
@@ -215,7 +216,7 @@ func (s Source) openHub(ctx context.Context, id string) (*Dataset, error) {
 	return d, nil
 }
 
-// withAlias adds the near names to the hint of a dataset that is not there.
+// withAlias adds similar names to the hint about a dataset that does not exist.
 func (s Source) withAlias(err error, id string) error {
 	known := slices.Collect(maps.Values(Aliases()))
 	if fault.KindOf(err) != fault.Usage || slices.Contains(known, id) {

@@ -1,16 +1,14 @@
-// Package dataset reads SWE-bench-style rows, selects among them, and names each one's
-// image.
+// Package dataset reads SWE-bench-style rows, selects among them, and names the image of each row.
 //
-// Rows come from parquet, JSON Lines or JSON files (plain, gzip or zstd),
-// folders and globs of them, a Hugging Face dataset, or the embedded demo.
-// A reader either returns every row or an error that names the file and row;
-// it never drops or repairs one silently. Columns it does not know are kept.
+// Rows come from parquet, JSON Lines or JSON files (plain, gzip or zstd), folders and globs of
+// them, a Hugging Face dataset, or the embedded demo. A reader returns either all rows or an error
+// that names the file and row; it never silently drops or repairs a row. Unknown columns are kept.
 //
 // # Your own dataset
 //
-// A private repository, some issues and an image are enough. This starts one, with
-// three rows made from a repository's latest commits (without --repo, from an example),
-// the Dockerfile of their image, a configuration and a README with the commands:
+// You need a private repository, some issues and an image. This command creates three rows from a
+// repository's latest commits (without --repo, from an example), the Dockerfile of their image, a
+// configuration and a README with the commands:
 //
 //	batch dataset init my-dataset --repo ~/src/shop --test 'pytest -rA' --log-parser parse_log_pytest
 //	cd my-dataset
@@ -21,15 +19,15 @@
 //	batch dataset fill rows.jsonl -c config.yaml -o runs/fill
 //	batch grade --check --subset runs/fill/rows.jsonl -c config.yaml -o runs/check
 //
-// The oracle submits each row's patch: every instance must end as Submitted. The no-op
-// submits nothing. If the oracle fails, then an image, a commit or a patch is wrong, and a
-// model would fail for the same reason.
+// The oracle submits each row's patch: every instance must end as Submitted. The no-op submits
+// nothing. If the oracle fails, then an image, a commit or a patch is wrong, and a model would fail
+// for the same reason.
 //
-// `batch dataset fill` runs the tests before and after each row's patch, and writes the rows
-// with FAIL_TO_PASS and PASS_TO_PASS into a new file. Names of tests are those that the
-// log_parser finds, so they cannot be misspelled; tests that pass only sometimes are left out
-// and named. By that file, `batch grade --check` must find no broken instance. Nothing leaves the machine: an image that the engine has is not
-// pulled, and the only messages to anybody are the calls of a model.
+// `batch dataset fill` runs the tests before and after each row's patch, and writes a new file of
+// the rows with FAIL_TO_PASS and PASS_TO_PASS. The log_parser supplies the names of the tests, so
+// they cannot be misspelled. Tests that pass only sometimes are left out and reported. With that
+// file, `batch grade --check` must find no broken instance. Nothing leaves the machine except the
+// calls of a model: an image that the engine already has is not pulled.
 //
 // By hand, a dataset is a file with one JSON object per line (rows.jsonl), a JSON list of
 // objects, or parquet. These are the columns that batch reads:
@@ -37,8 +35,8 @@
 //	instance_id        required. A text, unique in the file. It names the instance's
 //	                   folder in the run directory: no slash, no dot at its beginning.
 //	                   SWE-bench writes OWNER__REPO-NUMBER. Rows of R2E-Gym have none, and
-//	                   are named REPO_COMMIT by repo_name and commit_hash; those of
-//	                   Multi-SWE-RL ORG__REPO-NUMBER.
+//	                   are named REPO_COMMIT by repo_name and commit_hash; rows
+//	                   of Multi-SWE-RL are named ORG__REPO-NUMBER.
 //	problem_statement  required. The text of the issue. The agent is given this and
 //	                   nothing else of the row.
 //	base_commit        the commit that the agent begins at. The image's repository must be
@@ -76,20 +74,19 @@
 //	vendor/bin/phpunit --testdox --colors=never    parse_log_phpunit
 //	ctest -V with GoogleTest                       parse_log_googletest
 //
-// Rows of SWE-bench without these columns have
-// their script and parser from its tables, and rows of other datasets from columns of their
-// own: batch help graders lists them. In place of the columns, `batch grade --eval-script`
-// takes a script, and `--parser` a program that reads the output and prints
-// {"test": "PASSED", ...}. `batch grade gold` must resolve every row; `batch grade --check`
-// shows which rows it does not resolve, and which an empty patch does.
+// Rows of SWE-bench without these columns take their script and parser from its tables, and rows of
+// other datasets from columns of their own: batch help graders lists them. `batch grade
+// --eval-script` takes a script instead of the columns, and `--parser` a program that reads the
+// output and prints {"test": "PASSED", ...}. `batch grade gold` must resolve every row; `batch
+// grade --check` shows which rows it does not resolve, and which rows an empty patch resolves.
 //
-// Other columns are kept, and are variables of run.env_startup_command as all columns are.
-// Names are case-sensitive.
+// Other columns are kept. All columns are variables of run.env_startup_command. Names are
+// case-sensitive.
 //
 // # The image
 //
-// An image needs bash, git and the repository, with what its tests need installed:
-// containers have no network. Two settings say how an image is used:
+// An image needs bash, git, the repository, and everything that its tests need: containers have no
+// network. Two settings say how an image is used:
 //
 //	environment:
 //	  cwd: /testbed    # the repository's folder, which this is the default of
@@ -101,7 +98,7 @@
 // repository; without it, build an image for each row, at its base_commit. Later commits
 // are hidden from the agent in either case.
 //
-// An image_name is what docker pull takes: NAME, NAME:TAG, registry.example.com/NAME or
-// NAME@sha256:DIGEST. One that is on the engine is used as it is, whether a registry has
-// it or not; one that is not is pulled. --image-prefix replaces the registry.
+// An image_name has the form that docker pull takes: NAME, NAME:TAG, registry.example.com/NAME or
+// NAME@sha256:DIGEST. An image that the engine has is used as it is, whether or not a registry has
+// it; any other is pulled. --image-prefix replaces the registry.
 package dataset

@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// formats are the extensions read, best first: where a split lies there in
-// several formats, only the best is taken.
+// formats are the supported extensions, best first: if a split exists in several formats, only the
+// best is read.
 var formats = []string{".parquet", ".jsonl", ".ndjson", ".json"}
 
 // dataFile is one file by its slash-separated name within its folder or dataset.
@@ -23,7 +23,7 @@ type dataFile struct {
 	shard  shard
 }
 
-// shard is the "-00002-of-00005" of a name; of is 0 where there is none.
+// shard is the "-00002-of-00005" in a name; of is 0 if there is none.
 type shard struct {
 	stem  string
 	n, of int
@@ -36,7 +36,7 @@ var (
 	splitWord = lazy.Regexp(`^(?:.*[-_.])?(train|test|dev|validation|valid|val|eval)$`)
 )
 
-// parseName reports what a file's name says, and whether it is a data file at all.
+// parseName reports what a file's name says, and whether the file has data.
 func parseName(name string) (dataFile, bool) {
 	f := dataFile{name: name}
 	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".gz"), ".zst")
@@ -61,7 +61,7 @@ func parseName(name string) (dataFile, bool) {
 	return f, true
 }
 
-// metadata are .json files that lie beside data without being any.
+// metadata are .json files that are stored with the data but have no rows.
 var metadata = map[string]bool{
 	"dataset_info": true, "dataset_infos": true, "dataset_dict": true, "state": true, "metadata": true,
 }
@@ -81,8 +81,7 @@ func splitOf(stem, folder string) string {
 	return ""
 }
 
-// chooseSplit picks the files of the asked split out of names, in reading
-// order, and says which split that is.
+// chooseSplit returns the files of the requested split in reading order, and the split's name.
 func chooseSplit(where, split string, names []string) ([]string, string, error) {
 	bySplit := map[string][]dataFile{}
 	for _, name := range names {
@@ -121,8 +120,8 @@ func noData(where string, names []string) error {
 	return err.WithHint("supported are .parquet, .jsonl and .json, also as .gz or .zst, and task repos")
 }
 
-// pick returns the split to read. Files that name none answer to every name
-// when they are all there is.
+// pick returns the split to read. If there are only files that name no split, they match every
+// name.
 func pick(split string, found []string) (string, bool) {
 	switch {
 	case len(found) == 1 && (split == "" || found[0] == ""):
@@ -158,8 +157,7 @@ func bestFormat(files []dataFile) []dataFile {
 	return slices.DeleteFunc(files, func(f dataFile) bool { return f.format != best })
 }
 
-// allShards refuses a set of which one part is missing, which would otherwise
-// pass for a smaller dataset.
+// allShards refuses an incomplete set of parts, which would look like a smaller dataset.
 func allShards(where string, files []dataFile) error {
 	have := map[shard]bool{}
 	for _, f := range files {

@@ -29,26 +29,25 @@ type Instance struct {
 	LogParser        string
 	EvalType         string
 
-	// Fields holds every column of the row under its own name, the ones above
-	// included, as string, bool, int64, float64, nil, []any or map[string]any.
-	// It has instance_id even if the row does not. It must not be changed.
+	// Fields has every column of the row under its own name, including the columns above, as
+	// string, bool, int64, float64, nil, []any or map[string]any. It has instance_id even if the
+	// row does not. It must not be changed.
 	Fields map[string]any
 }
 
-// Digest is the SHA-256 of all that the row holds, in hexadecimal: rows that differ
-// in any column have different ones, and a row that is read again, or from its wire
-// form, has the same.
+// Digest is the SHA-256 of the whole row, in hexadecimal. Rows that differ in any column have
+// different digests. A row that is read again, also from its wire form, has the same digest.
 func (in Instance) Digest() string {
 	data, err := json.Marshal(toWire(in.Fields))
 	if err != nil {
-		data = fmt.Appendf(nil, "%#v", in.Fields) // a type that no row holds
+		data = fmt.Appendf(nil, "%#v", in.Fields) // a type that rows cannot have
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
 // WithTests returns the instance with other expected tests. Its row has them as lists, in the
-// columns in which the row had such lists, else in FAIL_TO_PASS and PASS_TO_PASS; all other
+// columns that already list tests, or in FAIL_TO_PASS and PASS_TO_PASS if there are none. All other
 // columns are shared with in.
 func (in Instance) WithTests(failToPass, passToPass []string) Instance {
 	in.FailToPass, in.PassToPass = failToPass, passToPass
@@ -76,8 +75,8 @@ func anyList(texts []string) []any {
 	return list
 }
 
-// Misspelled asks, for a hint, whether a column of the row that has an unknown name was meant to be
-// one of the columns that the row lacks; "" if none is similar.
+// Misspelled returns a sentence for a hint if a column of the row may be a misspelling of one of
+// columns, which are missing. It returns "" if no name is similar.
 func (in Instance) Misspelled(columns ...string) string {
 	for _, column := range columns {
 		if text := misspelled(column, in.Fields); text != "" {
@@ -87,8 +86,8 @@ func (in Instance) Misspelled(columns ...string) string {
 	return ""
 }
 
-// License is the license of the repository, as the row's license_name or license has it;
-// empty where the row does not say.
+// License returns the license of the repository from the row's license_name or license, or "" if
+// the row has neither.
 func (in Instance) License() string {
 	for _, name := range []string{"license_name", "license"} {
 		if text, ok := in.Fields[name].(string); ok && strings.TrimSpace(text) != "" {
@@ -98,9 +97,8 @@ func (in Instance) License() string {
 	return ""
 }
 
-// CheckTasks reports, as a Usage fault that names the first and says how many
-// there are, instances whose problem statement is absent or blank: an agent
-// would be paid for work on nothing.
+// CheckTasks returns a Usage fault if instances have no problem statement or a blank one: an agent
+// would be paid for work on nothing. The fault names the first and says how many there are.
 func CheckTasks(in []Instance) error {
 	var first Instance
 	n := 0
@@ -117,13 +115,13 @@ func CheckTasks(in []Instance) error {
 	}
 	return fault.Newf(fault.Usage, "reading the tasks: problem_statement of %s is missing or blank (%d of %s)",
 		first.ID, n, instances(len(in))).
-		WithHint("%sthe problem_statement is what the agent is asked to do: add it, or select other instances",
+		WithHint("%sthe problem_statement is the agent's task: add it, or select other instances",
 			misspelled("problem_statement", first.Fields))
 }
 
-// CheckGold reports, as a Usage fault that names the first and says how many
-// there are, instances without a gold patch: the oracle has nothing to submit for
-// them, and its result would say nothing about their images.
+// CheckGold returns a Usage fault if instances have no gold patch: the oracle has nothing to submit
+// for them, and its result would say nothing about their images. The fault names the first and says
+// how many there are.
 func CheckGold(in []Instance) error {
 	missing := slices.DeleteFunc(slices.Clone(in), func(i Instance) bool { return strings.TrimSpace(i.Patch) != "" })
 	if len(missing) == 0 {
@@ -134,17 +132,15 @@ func CheckGold(in []Instance) error {
 		WithHint("add a patch to each row, select other instances, or check the images with `-m noop`")
 }
 
-// ImageName returns the name of the image that the instance runs in: the row's
-// own, unchanged, else the one that the SWE-bench project publishes for it,
-// docker.io/swebench/sweb.eval.x86_64.<id>:latest in lower case with every
-// "__" of the id written "_1776_".
+// ImageName returns the name of the image that the instance runs in: the row's own image,
+// unchanged, or the image that the SWE-bench project publishes for it,
+// docker.io/swebench/sweb.eval.x86_64.<id>:latest in lower case with "_1776_" for every "__" of the
+// id.
 //
-// A prefix is a mirror: it takes the place of the registry host, or stands in
-// front of a name without one; the rest of the name stays. With
-// "mirror.local/" (or "mirror.local"), docker.io/swebench/x:latest,
-// ghcr.io/swebench/x:latest and swebench/x:latest all become
-// mirror.local/swebench/x:latest; with "mirror.local/hub" they become
-// mirror.local/hub/swebench/x:latest.
+// A prefix is a mirror: it replaces the registry host, or is put before a name without one; the
+// rest of the name stays. With "mirror.local/" (or "mirror.local"), docker.io/swebench/x:latest,
+// ghcr.io/swebench/x:latest and swebench/x:latest all become mirror.local/swebench/x:latest; with
+// "mirror.local/hub" they become mirror.local/hub/swebench/x:latest.
 func (in Instance) ImageName(prefix string) string {
 	name := in.Image
 	if in.ImageDerived() {
@@ -165,8 +161,8 @@ func (in Instance) ImageName(prefix string) string {
 // derives the name from the id.
 func (in Instance) ImageDerived() bool { return in.Image == "" }
 
-// ExplainImage returns err, why the instance's image cannot be had, with a hint
-// that says so where the image's name was derived. It keeps the kind of err.
+// ExplainImage adds a hint to err, which says why the image is not available, if the image's name
+// was derived from the id. It keeps the kind of err.
 func (in Instance) ExplainImage(err error) error {
 	if !in.ImageDerived() || fault.KindOf(err) != fault.Instance {
 		return err
@@ -177,12 +173,13 @@ func (in Instance) ExplainImage(err error) error {
 			"or in a mirror, name that with `--image-prefix`", in.Misspelled("image_name", "docker_image"))
 }
 
-// isHost tells a registry from a namespace as Docker does: by a dot, a port, or "localhost".
+// isHost reports whether part is a registry rather than a namespace. Docker's rule is a dot, a
+// port, or "localhost".
 func isHost(part string) bool {
 	return part == "localhost" || strings.ContainsAny(part, ".:")
 }
 
-// instances counts for a person.
+// instances formats a number of instances.
 func instances(n int) string {
 	if n == 1 {
 		return "1 instance"

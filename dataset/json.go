@@ -58,7 +58,7 @@ func decodeRows(name string, data []byte) ([]row, error) {
 	return rows, nil
 }
 
-// checkText refuses what the JSON decoder would replace in silence.
+// checkText refuses text that the JSON decoder would silently change.
 func checkText(name string, data []byte) error {
 	if !utf8.Valid(data) {
 		n := 0
@@ -75,7 +75,7 @@ func checkText(name string, data []byte) error {
 	return nil
 }
 
-// halfCharacter returns where a surrogate escape stands without its other half, or -1.
+// halfCharacter returns the position of a surrogate escape without its other half, or -1.
 func halfCharacter(data []byte) int {
 	for at := 0; ; {
 		n := bytes.IndexByte(data[at:], '\\')
@@ -85,7 +85,7 @@ func halfCharacter(data []byte) int {
 		at += n
 		switch r := escapeAt(data[at:]); {
 		case r < 0xd800 || r > 0xdfff:
-			at = min(at+2, len(data)) // an escaped backslash is two bytes, so no escape is missed
+			at = min(at+2, len(data)) // skip both bytes of an escaped backslash, so that no escape is missed
 		case r < 0xdc00 && escapeAt(data[at+6:]) >= 0xdc00 && escapeAt(data[at+6:]) <= 0xdfff:
 			at += 12
 		default:
@@ -110,8 +110,8 @@ func lineAt(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:min(offset, len(data))], []byte("\n"))
 }
 
-// isLines tells one row per line from a document: the first line is a whole
-// object and is not the last.
+// isLines reports whether data has one row per line: the first line is a whole object and is not
+// the last.
 func isLines(data []byte) bool {
 	data = bytes.TrimLeft(data, " \t\r\n")
 	first, rest, _ := bytes.Cut(data, []byte("\n"))
@@ -170,7 +170,7 @@ func plain(v any) any {
 		if n, err := v.Int64(); err == nil {
 			return n
 		}
-		f, _ := v.Float64() // what overflows becomes infinite, as in Python
+		f, _ := v.Float64() // an overflow becomes infinite, as in Python
 		return f
 	case []any:
 		for i := range v {

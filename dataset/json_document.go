@@ -9,8 +9,8 @@ import (
 	"batch.example/batch/fault"
 )
 
-// document reads JSON that is not one row per line. It goes token by token at
-// the top, so that rows keep their order and their position.
+// document reads JSON that is not one row per line. It reads the top level token by token, so that
+// rows keep their order and position.
 type document struct {
 	name string
 	data []byte
@@ -28,7 +28,7 @@ func (d *document) broken(err error) error {
 	return brokenJSON(fmt.Sprintf("%s line %d", d.name, lineAt(d.data, at)), err)
 }
 
-// list reads rows up to the bracket that ends them.
+// list reads rows up to the closing bracket.
 func (d *document) list() ([]row, error) {
 	var rows []row
 	for d.dec.More() {
@@ -53,7 +53,7 @@ func (d *document) list() ([]row, error) {
 	return rows, nil
 }
 
-// member is one name and value of the object at the top.
+// member is one name and value of the top-level object.
 type member struct {
 	key   string
 	value any
@@ -68,7 +68,7 @@ func (d *document) object() ([]row, error) {
 		if err != nil {
 			return nil, d.broken(err)
 		}
-		key, _ := token.(string) // the decoder lets nothing else stand here
+		key, _ := token.(string) // the decoder accepts only a string here
 		v, err := d.value()
 		if err != nil {
 			return nil, err
@@ -92,8 +92,8 @@ func (d *document) object() ([]row, error) {
 	return d.byID(members)
 }
 
-// isRow tells a row without an id from rows by id: it has a column that rows
-// of the SWE-bench kind have, or not one value that could be a row.
+// isRow distinguishes a row without an id from rows by id: it has a column of SWE-bench rows, or no
+// value that could be a row.
 func isRow(members []member) bool {
 	objects := 0
 	for _, m := range members {

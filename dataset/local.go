@@ -43,12 +43,11 @@ func (s Source) openFolder(ctx context.Context) (*Dataset, error) {
 
 const (
 	maxDeeper = 3     // files named as left out
-	maxLooked = 10000 // entries looked at for them
+	maxLooked = 10000 // entries searched for them
 )
 
-// listFolder returns the files that stand in fsys itself and under data, as on
-// the hub, and some data files that lie elsewhere. Names that begin with a dot
-// are nobody's data.
+// listFolder returns the files in fsys itself and under data, as on the hub, and some data files
+// elsewhere. Names that begin with a dot are ignored.
 func listFolder(fsys fs.FS) (names, deeper []string, err error) {
 	looked := 0
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -62,7 +61,7 @@ func listFolder(fsys fs.FS) (names, deeper []string, err error) {
 				return fs.SkipDir
 			}
 		case d.IsDir():
-		case ours: // a link too: the hub's cache consists of them
+		case ours: // links count: the hub's cache consists of them
 			names = append(names, name)
 		default:
 			if _, ok := parseName(name); ok {
@@ -89,7 +88,7 @@ func (s Source) openGlob(ctx context.Context) (*Dataset, error) {
 	return s.openFiles(ctx, "", names)
 }
 
-// openFile reads the one file that was named, whatever it is called.
+// openFile reads the one named file, whatever its name.
 func (s Source) openFile(ctx context.Context) (*Dataset, error) {
 	dir, base := filepath.Split(s.Name)
 	if _, ok := parseName(base); !ok {
@@ -98,7 +97,7 @@ func (s Source) openFile(ctx context.Context) (*Dataset, error) {
 	return s.openFiles(ctx, dir, []string{base})
 }
 
-// openFiles reads the files of one split out of names, which stand in dir.
+// openFiles reads the files of one split among names, which are in dir.
 func (s Source) openFiles(ctx context.Context, dir string, names []string) (*Dataset, error) {
 	names, split, err := chooseSplit(s.Name, s.Split, names)
 	if err != nil {
@@ -124,7 +123,7 @@ type loader struct {
 	rows  []row
 }
 
-// read adds the rows of the file at path, which is called name within the dataset.
+// read adds the rows of the file at path; name is its name within the dataset.
 func (l *loader) read(ctx context.Context, path, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -183,7 +182,7 @@ func (l *loader) dataset(split string) (*Dataset, error) {
 	return d, nil
 }
 
-// together calls do for 0 to n-1, as many at once as there are CPUs.
+// together calls do for 0 to n-1, with as many calls at once as there are CPUs.
 func together(n int, do func(i int)) {
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))

@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// A row of R2E-Gym has no instance_id: it is named as R2E-Gym names the folder that the row
-// was made in (validate_docker_and_hf.py), REPO_COMMIT, which its image's name
-// namanjain12/REPO_final:COMMIT has, too. Nor has one of Multi-SWE-RL: it is named as the
-// rows of Multi-SWE-bench are, ORG__REPO-NUMBER.
+// A row of R2E-Gym has no instance_id. It gets the name REPO_COMMIT, as R2E-Gym names the folder
+// that the row was made in (validate_docker_and_hf.py); its image namanjain12/REPO_final:COMMIT has
+// the same parts. A row of Multi-SWE-RL has no instance_id either. It gets the name
+// ORG__REPO-NUMBER, as in Multi-SWE-bench.
 
-// named returns a row that has an instance_id if one follows from the row's other columns.
+// named adds an instance_id to a row if one follows from the row's other columns.
 func (r row) named() row {
 	if id, there := r.fields["instance_id"]; there && id != nil && id != "" {
 		return r
@@ -44,8 +44,8 @@ func (r row) idOfMultiSWE() string {
 	return org + "__" + repo + "-" + strconv.FormatInt(number, 10)
 }
 
-// complete gives an instance of R2E-Gym or Multi-SWE-bench what its row has in other columns
-// than SWE-bench's rows.
+// complete fills fields of an instance from columns that R2E-Gym and Multi-SWE-bench have in place
+// of SWE-bench's.
 func (in *Instance) complete() {
 	if in.Repo == "" {
 		in.Repo = textIn(in.Fields, "repo_name")
@@ -62,7 +62,7 @@ func (in *Instance) complete() {
 		in.BaseCommit = textIn(objectIn(in.Fields["base"]), "sha")
 	}
 	if issues, _ := in.Fields["resolved_issues"].([]any); in.ProblemStatement == "" && len(issues) > 0 {
-		issue := objectIn(issues[0]) // the one that its authors' agents are given
+		issue := objectIn(issues[0]) // the dataset's authors give their agents this one
 		in.ProblemStatement = textIn(issue, "title") + "\n" + textIn(issue, "body")
 	}
 }
@@ -73,7 +73,7 @@ func textIn(fields map[string]any, column string) string {
 	return text
 }
 
-// objectIn returns an object, or a text that holds one as JSON, or nil.
+// objectIn returns an object, also from text that has one as JSON, or nil.
 func objectIn(v any) map[string]any {
 	m, ok := v.(map[string]any)
 	if text, _ := v.(string); !ok && json.Unmarshal([]byte(text), &m) != nil {

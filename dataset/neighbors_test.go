@@ -9,7 +9,8 @@ import (
 	"batch.example/batch/dataset"
 )
 
-// The columns are those of R2E-Gym-Subset, and of Multi-SWE-RL, whose other columns do not matter here.
+// The columns are from R2E-Gym-Subset and Multi-SWE-RL. Other columns of Multi-SWE-RL do not matter
+// here.
 const (
 	rowOfR2E = `{"repo_name": "aiohttp", "docker_image": "namanjain12/aiohttp_final:0f1e", "commit_hash": "0f1e", "parsed_commit_content": "{}",
  "execution_result_content": "{}", "modified_files": ["a.py"], "prompt": "p", "problem_statement": "[ISSUE]x[/ISSUE]", "expected_output_json": "{}"}`
@@ -50,7 +51,7 @@ func TestRowsWithoutAnIDAreNamedByTheirColumns(t *testing.T) {
 	}
 }
 
-// opened reads a file with the text.
+// opened writes text to a file and reads it as a dataset.
 func opened(t *testing.T, text string) []dataset.Instance {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.json")

@@ -117,12 +117,12 @@ func TestFormatsAgreeOnRealRows(t *testing.T) {
 			"lines-called.json": lines.Bytes(), "list-called.jsonl": indented, "parquet-called.json": raw, "no-extension": lines.Bytes(),
 			"bom.jsonl": append([]byte("\xef\xbb\xbf"), bytes.ReplaceAll(lines.Bytes(), []byte("\n"), []byte("\r\n\r\n"))...),
 		} {
-			if few && name != "x.jsonl" { // only lists are new here
+			if few && name != "x.jsonl" { // only lists differ here
 				continue
 			}
 			t.Run(file+" as "+name, func(t *testing.T) {
 				d := open(t, dataset.Source{Name: write(t, filepath.Join(t.TempDir(), name), data)})
-				if !reflect.DeepEqual(want, d.Instances) { // cmp takes a second for so much data
+				if !reflect.DeepEqual(want, d.Instances) { // cmp needs a second for so much data
 					t.Errorf("%.2000s", cmp.Diff(want, d.Instances))
 				}
 				if sum := fmt.Sprintf("%x", sha256.Sum256(data)); d.Digest != sum {
@@ -133,7 +133,7 @@ func TestFormatsAgreeOnRealRows(t *testing.T) {
 	}
 }
 
-// nestedRow has what the parquet reader must assemble.
+// nestedRow has nested columns, which the parquet reader must assemble.
 type nestedRow struct {
 	ID      string            `parquet:"instance_id"`
 	F2P     []string          `parquet:"FAIL_TO_PASS,list"`
@@ -198,7 +198,7 @@ func TestNestedParquet(t *testing.T) {
 	}
 }
 
-// typedRow has types of parquet that no field of an instance has.
+// typedRow has parquet types that no field of an instance has.
 type typedRow struct {
 	ID    string     `parquet:"instance_id"`
 	Small int32      `parquet:"small,decimal(2:9)"`
@@ -417,7 +417,7 @@ func TestHubDatasetIsReadAndThenCached(t *testing.T) {
 	if again := open(t, s); cmp.Diff(d, again) != "" {
 		t.Errorf("offline: %s, want no difference", cmp.Diff(d, again))
 	}
-	// Only dev is in this cache; without a split the default, test, is meant.
+	// This cache has only dev; without a split, the default is test.
 	s = dataset.Source{Name: "lite", Split: "dev", Hub: hub.Config{Endpoint: srv.URL, CacheDir: t.TempDir()}}
 	open(t, s)
 	s.Hub.Offline, s.Split = true, ""
@@ -461,6 +461,6 @@ func TestAPathIsLocatedFromItsFolder(t *testing.T) {
 	}
 	ds, err := dataset.Open(t.Context(), dataset.Source{Name: dataset.Locate("rows/*.jsonl", dir)})
 	if err != nil || len(ds.Instances) != 2 {
-		t.Errorf("a pattern in a folder whose name has signs of patterns: %v, want both files", err)
+		t.Errorf("a pattern in a folder with signs of patterns in its name: %v, want both files", err)
 	}
 }

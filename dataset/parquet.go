@@ -14,7 +14,7 @@ import (
 
 const parquetMagic = "PAR1"
 
-// readParquet returns the rows of the parquet file whose content is data.
+// readParquet returns the rows in data, the content of a parquet file.
 func readParquet(name string, data []byte) ([]row, error) {
 	rows, err := parquetRows(name, data)
 	if err != nil {
@@ -49,8 +49,8 @@ func parquetRows(name string, data []byte) (rows []row, err error) {
 	return rows, nil
 }
 
-// hasFooter checks the footer's mark and length, which the decoder would
-// otherwise believe and allocate.
+// hasFooter checks the footer's mark and length, since the decoder would otherwise allocate
+// whatever length it finds.
 func hasFooter(data []byte) bool {
 	const tail = 4 + len(parquetMagic)
 	if len(data) < len(parquetMagic)+tail || !bytes.HasSuffix(data, []byte(parquetMagic)) {
@@ -60,7 +60,7 @@ func hasFooter(data []byte) bool {
 	return uint64(size) <= uint64(len(data)-len(parquetMagic)-tail)
 }
 
-// readRowGroup decodes column by column, which is how the file lies on disk.
+// readRowGroup decodes column by column, which is the order on disk.
 func readRowGroup(root *parquet.Column, g parquet.RowGroup) ([]map[string]any, error) {
 	columns, chunks := root.Columns(), g.ColumnChunks()
 	values, failed := make([][]any, len(columns)), make([]error, len(columns))
@@ -97,15 +97,15 @@ func readColumn(col *parquet.Column, chunks []parquet.ColumnChunk) (values []any
 	return values, err
 }
 
-// recovered turns a panic into an error: the decoder panics on some files that are damaged
-// behind a sound footer.
+// recovered turns a panic into an error: the decoder panics on some damaged files with an intact
+// footer.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("decoder stopped: %v", p)
 	}
 }
 
-// readFlat hands every value of a column without repetition to put, in order.
+// readFlat calls put with every value of a column without repetition, in order.
 func readFlat(col *parquet.Column, chunk parquet.ColumnChunk, put func(any)) error {
 	convert := converter(col)
 	return eachValue(chunk, func(v parquet.Value) {
@@ -117,8 +117,8 @@ func readFlat(col *parquet.Column, chunk parquet.ColumnChunk, put func(any)) err
 	})
 }
 
-// eachValue calls do for every value of a chunk, nulls included. The value's
-// bytes are only good until do returns.
+// eachValue calls do for every value of a chunk, including nulls. The value's bytes are valid only
+// until do returns.
 func eachValue(chunk parquet.ColumnChunk, do func(parquet.Value)) error {
 	pages := chunk.Pages()
 	defer pages.Close()

@@ -6,22 +6,22 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// cell is one value of a leaf column with the levels that say where in its
-// row it belongs (https://github.com/apache/parquet-format, "Nested Encoding").
+// cell is one value of a leaf column, with the levels that give its place in the row
+// (https://github.com/apache/parquet-format, "Nested Encoding").
 type cell struct {
 	value    any
 	rep, def int
 }
 
-// assembler puts the leaves of one nested column together again.
+// assembler combines the leaves of one nested column.
 type assembler struct {
-	leaves [][]cell // what is left to read, by leaf, in schema order
+	leaves [][]cell // unread cells by leaf, in schema order
 	first  int      // column index of leaves[0]
 }
 
 var errLevels = errors.New("levels do not fit the schema")
 
-// readNested hands each row's value of a list, map, struct or repeated column to put.
+// readNested calls put with each row's value of a list, map, struct or repeated column.
 func readNested(col *parquet.Column, chunks []parquet.ColumnChunk, put func(any)) error {
 	leaves := leavesOf(col, nil)
 	if len(leaves) == 0 {
@@ -61,7 +61,7 @@ func leavesOf(col *parquet.Column, out []*parquet.Column) []*parquet.Column {
 	return out
 }
 
-// node reads one occurrence of col: nil when it is null, a list when it repeats.
+// node reads one occurrence of col: nil for null, a list for a repeated column.
 func (a *assembler) node(col *parquet.Column) (any, error) {
 	head, err := a.peek(col)
 	if err != nil {
@@ -125,8 +125,8 @@ func (a *assembler) content(col *parquet.Column) (any, error) {
 	return group, nil
 }
 
-// unwrapList takes the wrapper group off each element, which exists only so
-// that an element can be null. Two-level lists of older writers have none.
+// unwrapList removes the wrapper group of each element, which exists only so that an element can be
+// null. Two-level lists of older writers have no wrapper.
 func unwrapList(inner *parquet.Column, list []any) []any {
 	if inner.Leaf() || len(inner.Columns()) != 1 || inner.Name() == "array" {
 		return list

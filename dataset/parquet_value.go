@@ -9,9 +9,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// converter returns how a leaf column's values stand in Instance.Fields. What
-// has no type of its own there becomes text: times as RFC 3339 in UTC, dates
-// as 2006-01-02, decimals with all their digits.
+// converter returns a function that converts a leaf column's values to the types of
+// Instance.Fields. Types without a counterpart become text: times as RFC 3339 in UTC, dates as
+// 2006-01-02, decimals with all their digits.
 func converter(col *parquet.Column) func(parquet.Value) any {
 	kind := col.Type().Kind()
 	if l := col.Type().LogicalType(); l != nil {

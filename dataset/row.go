@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// place says where a row stands, for errors.
+// place is the position of a row, for errors.
 type place struct {
 	file, unit string // unit is "row", "line" or "task"
 	n          int
@@ -22,19 +22,19 @@ type place struct {
 
 func (p place) String() string { return fmt.Sprintf("%s %s %d", p.file, p.unit, p.n) }
 
-// row is one row as its file has it.
+// row is one row as in its file.
 type row struct {
 	place
 	fields map[string]any
 }
 
-// The columns of expected tests. The first that is not null counts.
+// The columns of expected tests. The first one that is not null counts.
 var (
 	failToPassColumns = []string{"FAIL_TO_PASS", "fail_to_pass"}
 	passToPassColumns = []string{"PASS_TO_PASS", "pass_to_pass"}
 )
 
-// instance gives the known columns of a row their places.
+// instance fills the fields of an Instance from the row's known columns.
 func (r row) instance() (Instance, error) {
 	r = r.named()
 	c := columns{row: r}
@@ -64,7 +64,7 @@ func (r row) instance() (Instance, error) {
 	return in, checkID(r.place, in.ID)
 }
 
-// checkID refuses ids that cannot be the name of a folder, which each becomes.
+// checkID refuses ids that cannot be the name of a folder, since each id becomes one.
 func checkID(at place, id string) error {
 	err := vocab.CheckID(id)
 	if err == nil && strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -85,8 +85,8 @@ func noID(at place, fields map[string]any) error {
 		WithHint("%severy row needs an instance_id; `batch help row` describes the columns", misspelled("instance_id", fields))
 }
 
-// misspelled returns a sentence for a hint about a column that is missing: the name in
-// fields that was probably meant for it, or "".
+// misspelled returns a sentence for a hint about a missing column: the name in fields that probably
+// means it. It returns "" if there is none.
 func misspelled(column string, fields map[string]any) string {
 	if _, there := fields[column]; there {
 		return ""
@@ -109,7 +109,7 @@ func (c *columns) fail(name string, got any, want string) {
 	}
 }
 
-// text returns the first of the named columns that is there and not empty.
+// text returns the first of the named columns that exists and is not empty.
 func (c *columns) text(names ...string) string {
 	for _, name := range names {
 		switch v := c.row.fields[name].(type) {
@@ -125,7 +125,7 @@ func (c *columns) text(names ...string) string {
 	return ""
 }
 
-// version is text too, but whole numbers are often left unquoted.
+// version is like text, but accepts whole numbers, which are often left unquoted.
 func (c *columns) version() string {
 	if n, ok := c.row.fields["version"].(int64); ok {
 		return strconv.FormatInt(n, 10)
@@ -133,8 +133,8 @@ func (c *columns) version() string {
 	return c.text("version")
 }
 
-// image returns the row's image. SWE-bench_Pro gives only a tag of a fixed
-// repository (github.com/scaleapi/SWE-bench_Pro-os).
+// image returns the row's image. SWE-bench_Pro has only a tag; the repository is fixed
+// (github.com/scaleapi/SWE-bench_Pro-os).
 func (c *columns) image() string {
 	if name := c.text("image_name", "docker_image", "image"); name != "" {
 		return name
@@ -145,7 +145,7 @@ func (c *columns) image() string {
 	return ""
 }
 
-// tests returns the first of the named columns that is there, as test ids.
+// tests returns the first of the named columns that exists, as test ids.
 func (c *columns) tests(names ...string) []string {
 	for _, name := range names {
 		switch v := c.row.fields[name].(type) {

@@ -19,31 +19,31 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// Selection says which instances of a dataset are run. The zero value is all
-// of them, in the dataset's order.
+// Selection says which instances of a dataset are run. The zero value selects all of them, in the
+// dataset's order.
 type Selection struct {
 	Shuffle bool
-	Seed    int64 // of Shuffle; what the command line gives as default is 42
+	Seed    int64 // of Shuffle; the command line's default is 42
 
-	// Filter is a regular expression in Python's syntax that an id must match
-	// from its start; it need not match to the end. "" matches all.
+	// Filter is a regular expression in Python's syntax that must match an id from the start; it
+	// need not match to the end. "" matches all.
 	Filter string
 	// IDs are the ids to keep; nil keeps all. They do not change the order.
 	IDs []string
-	// Slice is a Python slice, "start:stop:step": every part may be missing
-	// or negative, and a single number is a stop.
+	// Slice is a Python slice, "start:stop:step": each part may be missing or negative, and a
+	// single number is a stop.
 	Slice string
-	// Shard is "i/n": the i-th of n parts that together are the whole. Part i
-	// has every n-th instance from the i-th on, so repositories spread evenly.
+	// Shard is "i/n": the i-th of n parts. Part i has every n-th instance from the i-th on, so
+	// repositories spread evenly.
 	Shard string
 }
 
-// filterTimeout bounds one match, as an expression can take exponential time.
+// filterTimeout limits one match, since an expression can take exponential time.
 const filterTimeout = time.Second
 
-// Apply returns the selected instances; in is not changed. The order of work
-// is shuffle, filter, IDs, slice, shard: mini-swe-agent's order, so that the same
-// flags give the same instances. Selecting none is a Usage fault.
+// Apply returns the selected instances; it does not change in. The order is shuffle, filter, IDs,
+// slice, shard, as in mini-swe-agent, so that the same flags give the same instances. An empty
+// selection is a Usage fault.
 func (s Selection) Apply(in []Instance) ([]Instance, error) {
 	out := slices.Clone(in)
 	if s.Shuffle {
@@ -96,7 +96,7 @@ func (s Selection) filter(in []Instance) ([]Instance, error) {
 			return nil, fault.Newf(fault.Usage, "matching --filter %s: more than %v spent on %s", s.Filter, filterTimeout, i.ID).
 				WithHint("nested repetition such as (a+)+ takes exponential time; write it without")
 		}
-		// A search finds the leftmost match, so one at the start is found if there is one.
+		// A search finds the leftmost match, so it finds a match at the start if there is one.
 		if m != nil && m.Index == 0 {
 			out = append(out, i)
 		}
@@ -104,8 +104,8 @@ func (s Selection) filter(in []Instance) ([]Instance, error) {
 	return out, nil
 }
 
-// keepIDs looks ids up in the whole dataset, so that one that another step has
-// dropped is not taken for a misspelled one.
+// keepIDs checks ids against the whole dataset, so that an instance that an earlier step dropped is
+// not reported as misspelled.
 func (s Selection) keepIDs(all []Instance) func([]Instance) ([]Instance, error) {
 	return func(in []Instance) ([]Instance, error) {
 		if s.IDs == nil {
@@ -169,9 +169,9 @@ func (s Selection) shard(in []Instance) ([]Instance, error) {
 	return out, nil
 }
 
-// ReadIDs reads instance ids from r: one per line, where "#" at the start of a
-// line or behind a blank begins a comment, or a JSON list of texts. name is
-// used in errors. A file without ids is a Usage fault.
+// ReadIDs reads instance ids from r: a JSON list of texts, or one id per line, where "#" at the
+// start of a line or after a blank begins a comment. name is used in errors. A file without ids is
+// a Usage fault.
 func ReadIDs(r io.Reader, name string) ([]string, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {

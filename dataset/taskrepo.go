@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// A task repo keeps one folder per task, in plain files (github.com/SWE-bench/SWE-bench,
+// A task repo has one folder of plain files per task (github.com/SWE-bench/SWE-bench,
 // swebench/task): sweb.yaml and tasks/<id>/{task.yaml, tests.json, ...}.
 const (
 	repoFile  = "sweb.yaml"
@@ -25,7 +25,7 @@ const (
 	testsFile = "tests.json"
 )
 
-// taskColumns are the columns that are a file of their own, byte for byte.
+// taskColumns are the columns that have a file of their own, byte for byte.
 var taskColumns = []struct {
 	column, file string
 	optional     bool
@@ -90,7 +90,7 @@ func (s Source) openTaskRepo(ctx context.Context, fsys fs.FS) (*Dataset, error) 
 	return d, nil
 }
 
-// publishedSplits returns the splits that sweb.yaml publishes, nil for any.
+// publishedSplits returns the splits that sweb.yaml publishes, or nil for all.
 func publishedSplits(where string, fsys fs.FS) ([]string, error) {
 	data, err := fs.ReadFile(fsys, repoFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,7 @@ func publishedSplits(where string, fsys fs.FS) ([]string, error) {
 	return config.Splits, nil
 }
 
-// pickTaskSplit prefers published splits; any other is read when asked for by name.
+// pickTaskSplit prefers published splits; any other is read if it is named.
 func pickTaskSplit(where, split string, published []string, bySplit map[string][]*task) (string, error) {
 	found := slices.Sorted(maps.Keys(bySplit))
 	if len(found) == 0 {
@@ -169,8 +169,8 @@ func isDir(fsys fs.FS, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// taskText are keys whose value is text even where YAML would take it for a
-// number or a date: 1.10 is a version and 1234567 may be a commit.
+// taskText has the keys that are always text, even if YAML would read a number or a date: 1.10 is a
+// version and 1234567 may be a commit.
 var taskText = map[string]bool{
 	"instance_id": true, "repo": true, "base_commit": true, "version": true, "split": true, "image": true,
 	"log_parser": true, "eval_type": true, "created_at": true, "environment_setup_commit": true,
@@ -221,7 +221,7 @@ func (t *task) broken(file string, err error) error {
 	return fault.New(fault.Usage, "reading "+t.path(file), err)
 }
 
-// readFiles adds the columns that are files, and counts every file of the task in l's digest.
+// readFiles adds the columns that have files, and includes every file of the task in l's digest.
 func (t *task) readFiles(l *loader) error {
 	for _, c := range taskColumns {
 		data, err := t.read(l, c.file)

@@ -14,29 +14,29 @@ import (
 	"batch.example/batch/fault"
 )
 
-// In an instance's wire form, what JSON cannot hold stands in an object of one key
-// that begins so. An object of a row that looks like one is written as pairs.
+// In an instance's wire form, a value that JSON cannot hold is an object with one of these keys. An
+// object of a row that looks like one is written as pairs.
 const (
 	wireBytes = "$bytes" // base64 of a string that is not UTF-8
-	wireFloat = "$float" // a number that JSON has no digits for
-	wirePairs = "$pairs" // [key, value] of an object whose keys JSON cannot hold
+	wireFloat = "$float" // a number that JSON cannot represent
+	wirePairs = "$pairs" // [key, value] pairs of an object with keys that JSON cannot hold
 )
 
-// MarshalJSON returns the wire form: the row's columns as a JSON object that holds
-// each value exactly, also bytes that are not UTF-8. A row as another tool would
-// write it keeps its form. An instance that was not read from a row has none.
+// MarshalJSON returns the wire form: a JSON object of the row's columns that holds each value
+// exactly, including bytes that are not UTF-8. Ordinary values look as other tools write them. An
+// instance that was not read from a row has no wire form.
 func (in Instance) MarshalJSON() ([]byte, error) {
 	if id, _ := in.Fields["instance_id"].(string); id == "" || id != in.ID {
 		return nil, fault.Newf(fault.Bug, "writing instance %s: it was not read from a row", in.ID)
 	}
-	return json.Marshal(toWire(in.Fields)) // maps in the order of their keys
+	return json.Marshal(toWire(in.Fields)) // maps are sorted by key
 }
 
-// Row returns the row's columns for an encoder of JSON, in the wire form, which a JSON file
-// of rows may have too.
+// Row returns the row's columns for a JSON encoder, in the wire form. Readers accept it in JSON
+// files of rows too.
 func (in Instance) Row() any { return toWire(in.Fields) }
 
-// written reads the wire form in a row of a file, whose other objects may have any keys.
+// written decodes the wire form in a row of a file. Other objects may have any keys.
 func written(v any) (_ any, err error) {
 	switch v := v.(type) {
 	case []any:
@@ -82,7 +82,7 @@ func (in *Instance) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// toWire returns what json.Marshal makes the wire form of v from.
+// toWire returns a value that json.Marshal encodes as the wire form of v.
 func toWire(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -93,7 +93,7 @@ func toWire(v any) any {
 		switch {
 		case math.IsNaN(v) || math.IsInf(v, 0):
 			return map[string]string{wireFloat: strconv.FormatFloat(v, 'g', -1, 64)}
-		case v == math.Trunc(v) && v >= math.MinInt64 && v < math.MaxInt64: // else it would be read as an int64
+		case v == math.Trunc(v) && v >= math.MinInt64 && v < math.MaxInt64: // it would otherwise be read as an int64
 			return json.Number(strconv.FormatFloat(v, 'f', 1, 64))
 		}
 	case []any:
@@ -151,7 +151,7 @@ func fromWire(v any) (_ any, err error) {
 	return v, nil
 }
 
-// unwrap returns what an object of the one key holds.
+// unwrap decodes the value under one of the keys.
 func unwrap(key string, v any) (any, error) {
 	text, isText := v.(string)
 	pairs, isList := v.([]any)

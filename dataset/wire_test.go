@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/internal/sample"
 )
 
-// there sends an instance over the wire and returns the received one with the sent bytes.
+// there sends an instance over the wire, and returns the received instance and the sent bytes.
 func there(t testing.TB, in dataset.Instance) (out dataset.Instance, wire string) {
 	t.Helper()
 	data, err := json.Marshal(in)
@@ -49,7 +49,7 @@ func TestRealRowsRoundTripTheWireForm(t *testing.T) {
 	}
 }
 
-// of is a row with one more column, as a reader would make it.
+// of returns a row with one more column, as a reader would create it.
 func of(t testing.TB, value any) dataset.Instance {
 	t.Helper()
 	var in dataset.Instance
@@ -138,8 +138,7 @@ func TestKnownColumnsRoundTripTheWireForm(t *testing.T) {
 	}
 }
 
-// The rows that batch dataset --json prints can be read again, one or several, whatever their
-// patches are.
+// The rows that batch dataset --json prints can be read again, one or several, with any patch.
 func TestRowsInJSONKeepTheirBytes(t *testing.T) {
 	patches := []string{"caf\xe9\n", "caf\u00e9\n", "", "\xff\x00"}
 	for n := range len(patches) {

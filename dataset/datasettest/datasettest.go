@@ -1,5 +1,5 @@
-// Package datasettest gives tests the rows of the real datasets, which stand beside the
-// project and not in it: ../shared/data/datasets.
+// Package datasettest gives tests the rows of the real datasets. These files are outside the
+// repository, in ../shared/data/datasets.
 package datasettest
 
 import (
@@ -13,8 +13,8 @@ import (
 // Files are the real datasets, without "SWE-bench_" and ".parquet".
 var Files = []string{"Verified-test", "Lite-test", "Lite-dev", "Multilingual-test", "Multimodal-dev"}
 
-// Rows returns the rows of one of Files. It skips the test where the file is missing; a file
-// that cannot be read fails it.
+// Rows returns the rows of one of Files. It skips the test if the file is missing, and fails it if
+// the file cannot be read.
 func Rows(t testing.TB, file string) []dataset.Instance {
 	t.Helper()
 	root, err := os.Getwd()

@@ -1,8 +1,8 @@
-// Package demo is a small dataset that travels inside the binary, so that every
-// part of batch can be tried with no download and no model.
+// Package demo is a small dataset inside the binary, so that every part of batch can be tried
+// without a download or a model.
 //
-// It is a task repository as SWE-bench 5 publishes them: sweb.yaml beside one
-// folder for each instance, tasks/ID, with
+// It is a task repository in the form of SWE-bench 5: sweb.yaml and a folder tasks/ID for each
+// instance, with
 //
 //	task.yaml             instance_id, repo, version, base_commit, split, datasets,
 //	                      image, log_parser, eval_type, language, title
@@ -13,10 +13,9 @@
 //	eval.sh               applies the tests and runs them between the two markers
 //	repo/                 the repository at base_commit
 //
-// The instances are small on purpose and awkward on purpose: one has CRLF line
-// ends, one is in ISO-8859-1 (its patch is not UTF-8), one has a patch of more
-// than 256 KiB, and there are patches with a new file, a rename, a deletion, a
-// change of mode and a last line without newline.
+// The instances are deliberately small and awkward: one has CRLF line ends, one is in ISO-8859-1
+// (its patch is not UTF-8), one has a patch of more than 256 KiB, and there are patches with a new
+// file, a rename, a deletion, a change of mode and a last line without newline.
 //
 // scripts/demo-images builds the images that task.yaml names; scripts/demo-verify
 // checks each instance in its image. Commits have a fixed author and date and all
@@ -46,10 +45,9 @@ var files embed.FS
 //	    input_tokens: 1200
 //	    output_tokens: 85
 //
-// Every instance has its list. They are made for a step limit of 12 and
-// a command timeout of 10 s: seven solve the task (one of them after a reply in
-// the wrong form, one after a command that ran into the timeout), one submits an
-// incomplete patch, one an empty one, and one reaches the step limit. The file
-// hasty.yaml beside it has those of a second model, which edits at once, tests nothing and
-// solves five, two of them among those that the first one does not solve.
+// Every instance has its own list. The lists fit a step limit of 12 and a command timeout of 10 s:
+// seven solve the task (one of them after a reply in the wrong form, one after a command that timed
+// out), one submits an incomplete patch, one an empty patch, and one reaches the step limit. The
+// file hasty.yaml has the replies of a second model. It edits at once, tests nothing and solves
+// five, including two that the first model does not solve.
 func Files() fs.FS { return files }

@@ -161,7 +161,7 @@ func values(m map[string][]byte) func(func([]byte) bool) {
 	}
 }
 
-// testName is the part of a test's id that occurs in its source.
+// testName returns the part of a test's id that occurs in its source.
 func testName(id string) string {
 	if _, name, ok := strings.Cut(id, "::"); ok {
 		return name

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// repository commits the task's files as its image does and returns the folder.
+// repository commits the task's files as in its image, and returns the folder.
 func repository(t *testing.T, k task) string {
 	t.Helper()
 	dir := t.TempDir()

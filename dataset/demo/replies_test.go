@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// reply has the keys that a scripted reply may have here.
+// reply has the keys that a scripted reply of the demo may have.
 type reply struct {
 	Content string  `yaml:"content"`
 	Bash    string  `yaml:"bash"`

@@ -22,8 +22,8 @@ type answer func(w http.ResponseWriter, r *http.Request)
 
 const blobID = `"00112233445566778899aabbccddeeff00112233"`
 
-// fetchFrom fetches a file from a hub that answers with say, and returns how many
-// requests there were and the content.
+// fetchFrom fetches a file from a hub that answers with say. It returns the number of requests and
+// the content.
 func fetchFrom(t *testing.T, say answer) (calls int, data []byte, c *Client, err error) {
 	t.Helper()
 	const most = 50
@@ -145,7 +145,7 @@ func TestHubAnswersThatAreNotTheFileAreRefused(t *testing.T) {
 
 // A server that sends without end must not fill the disk.
 func TestADownloadStopsAtTheSizeOfTheFile(t *testing.T) {
-	var sent atomic.Int64 // by concurrent requests, some of which may still run
+	var sent atomic.Int64 // by concurrent requests, which may still run
 	_, _, c, err := fetchFrom(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Repo-Commit", commit)
 		w.Header().Set("Etag", blobID)
@@ -175,7 +175,7 @@ func TestADownloadStopsAtTheSizeOfTheFile(t *testing.T) {
 	}
 }
 
-// Mirrors that make etags of time and size give several files the same one.
+// Mirrors that make etags of time and size give several files the same etag.
 func TestFilesWithTheSameEtagAreSeparate(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Repo-Commit", commit)

@@ -24,7 +24,7 @@ func (c *Client) dir(repo string, parts ...string) string {
 	return filepath.Join(append([]string{c.conf.CacheDir, name}, parts...)...)
 }
 
-// cached returns what the cache has of a revision.
+// cached returns the files of a revision that the cache has.
 func (c *Client) cached(repo, revision string) (Snapshot, error) {
 	commit := revision
 	if !commitID().MatchString(revision) {
@@ -44,7 +44,7 @@ func (c *Client) cached(repo, revision string) (Snapshot, error) {
 			return err
 		}
 		if _, err := os.Stat(path); err != nil {
-			return nil // a link whose content is gone counts as not there
+			return nil // a link without its target does not count
 		}
 		name, err := filepath.Rel(root, path)
 		snap.Files = append(snap.Files, filepath.ToSlash(name))
@@ -56,7 +56,7 @@ func (c *Client) cached(repo, revision string) (Snapshot, error) {
 	return snap, nil
 }
 
-// remember writes which commit a revision stands for.
+// remember records which commit a revision means.
 func (c *Client) remember(repo, revision, commit string) error {
 	if revision == commit {
 		return nil
@@ -71,7 +71,7 @@ func (c *Client) remember(repo, revision, commit string) error {
 	return nil
 }
 
-// link gives a blob its name within a snapshot.
+// link adds a blob to a snapshot under its name.
 func (c *Client) link(snap Snapshot, name, blob string) error {
 	path := c.path(snap, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -84,7 +84,7 @@ func (c *Client) link(snap Snapshot, name, blob string) error {
 	if err := renameio.Symlink(target, path); err == nil {
 		return nil
 	}
-	// Some file systems know no symbolic links; a second name serves as well.
+	// Some file systems have no symbolic links; a hard link works too.
 	if err := os.Link(blob, path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return c.cacheFault(err)
 	}
@@ -95,7 +95,7 @@ func (c *Client) path(snap Snapshot, name string) string {
 	return c.dir(snap.Repo, "snapshots", snap.Commit, filepath.FromSlash(name))
 }
 
-// lock waits for the blob's lock, which huggingface_hub takes as well.
+// lock waits for the blob's lock, which huggingface_hub uses too.
 func (c *Client) lock(ctx context.Context, repo, blob string) (*flock.Flock, error) {
 	dir := filepath.Join(c.conf.CacheDir, ".locks", filepath.Base(c.dir(repo)))
 	if err := os.MkdirAll(dir, 0o755); err != nil {

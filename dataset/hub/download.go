@@ -14,14 +14,13 @@ import (
 	"batch.example/batch/fault"
 )
 
-// stallTimeout ends a request that brings nothing; the download is then resumed.
+// stallTimeout ends a request that receives no data; the download is then resumed.
 const stallTimeout = time.Minute
 
 var errStalled = fmt.Errorf("no data for %v", stallTimeout)
 
-// download brings the file at path to its full length, after what is
-// there already. What turns out wrong is fetched once more from the start, as
-// the part that was there may have been bad.
+// download completes the file at path. If the result is wrong, it downloads the file once more from
+// the start, since the part that already existed may have been bad.
 func (c *Client) download(ctx context.Context, f remoteFile, path string) error {
 	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -60,8 +59,8 @@ func (c *Client) download(ctx context.Context, f remoteFile, path string) error 
 		WithHint("something between here and the hub changes what comes: see what HF_ENDPOINT and the proxy are")
 }
 
-// check compares the content with the announced size and SHA-256. Its first
-// result is what is wrong with it, its second why it cannot be read.
+// check compares the content with the announced size and SHA-256. wrong describes a difference; err
+// says that the content cannot be read.
 func (f remoteFile) check(out *os.File) (wrong, err error) {
 	if _, err := out.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -74,15 +73,14 @@ func (f remoteFile) check(out *os.File) (wrong, err error) {
 	if n != f.size {
 		return fmt.Errorf("%d bytes where %d were announced", n, f.size), nil
 	}
-	// Large files have their SHA-256 for etag; other etags say nothing checkable.
+	// Large files have their SHA-256 as etag; other etags cannot be checked.
 	if sum := hex.EncodeToString(h.Sum(nil)); sha256Etag().MatchString(f.etag) && sum != f.etag {
 		return fmt.Errorf("sha-256 %s where %s was announced", sum, f.etag), nil
 	}
 	return nil, nil
 }
 
-// part asks for what is missing behind the end of out, appends what comes and
-// returns where it ends.
+// part requests the bytes after the end of out, appends them and returns the new end.
 func (c *Client) part(ctx context.Context, f remoteFile, out *os.File) (end int64, err error) {
 	have, err := out.Seek(0, io.SeekEnd)
 	if err == nil && have > f.size {
@@ -136,7 +134,7 @@ func (c *Client) receive(ctx context.Context, f remoteFile, out *os.File, have i
 	if unusable {
 		return 0, errors.New("the server does not have the range asked for")
 	}
-	// A byte too many shows that this is another file; more are not read.
+	// One byte too many shows that this is another file; no more are read.
 	return c.copy(f, out, io.LimitReader(res.Body, f.size-have+1), have, stall)
 }
 

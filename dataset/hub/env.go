@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// FromEnv returns the config that huggingface_hub's variables ask for, read by
-// getenv: HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME, HF_HUB_CACHE,
-// HF_HUB_OFFLINE, XDG_CACHE_HOME. home is the user's home folder. Without
-// HF_TOKEN the token is what the file that "hf auth login" writes holds.
+// FromEnv returns the config from huggingface_hub's variables, read with getenv: HF_ENDPOINT,
+// HF_TOKEN, HF_TOKEN_PATH, HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, XDG_CACHE_HOME. home is the
+// user's home folder. Without HF_TOKEN, the token comes from the file that "hf auth login" writes.
 func FromEnv(getenv func(string) string, home string) Config {
 	hfHome := getenv("HF_HOME")
 	if hfHome == "" {
@@ -40,7 +39,7 @@ func FromEnv(getenv func(string) string, home string) Config {
 	return c
 }
 
-// clean drops the line end of a file and of a careless paste, which no header may hold.
+// clean removes line ends from a file or a careless paste: no header may contain them.
 func clean(token string) string {
 	return strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(token))
 }

@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// remoteFile is what the hub says of a file.
+// remoteFile describes a file on the hub.
 type remoteFile struct {
 	name string // within the dataset
 	url  *url.URL
@@ -25,8 +25,8 @@ type remoteFile struct {
 	size int64
 }
 
-// Fetch returns the path of a snapshot's file in the cache, and downloads it
-// there first when it is missing. The file must not be changed.
+// Fetch returns the path of a snapshot's file in the cache, after downloading it if it is missing.
+// The file must not be changed.
 func (c *Client) Fetch(ctx context.Context, snap Snapshot, name string) (string, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return "", fault.Newf(fault.Usage, "fetching %s of %s: the name leaves the dataset", name, snap.Repo)
@@ -54,8 +54,8 @@ func (c *Client) Fetch(ctx context.Context, snap Snapshot, name string) (string,
 	return path, c.link(snap, name, blob)
 }
 
-// whole reports whether there is a file at path, and takes one away whose blob
-// is named by a SHA-256 that it does not have: something cut or changed it.
+// whole reports whether the file at path exists and is intact. If its blob is named by a SHA-256
+// that its content does not have, the blob was damaged, and whole removes it.
 func (c *Client) whole(path string) bool {
 	blob, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -80,12 +80,12 @@ func (c *Client) whole(path string) bool {
 		return true
 	}
 	c.log.Warn("the cached file is damaged and not used", "file", path, "err", errors.Join(wrong, err))
-	_ = os.Remove(blob) // a blob that stays is looked at again
+	_ = os.Remove(blob) // a blob that stays is checked again
 	return false
 }
 
-// head asks for a file's size and etag. Only a hub names the commit as well:
-// what does not is a proxy's or a login's page in its place.
+// head requests a file's size and etag. Only a hub also names the commit: an answer without it
+// comes from a proxy or a login page.
 func (c *Client) head(ctx context.Context, snap Snapshot, name string) (remoteFile, error) {
 	parts := strings.Split(name, "/")
 	for i := range parts {
@@ -116,7 +116,7 @@ func (c *Client) head(ctx context.Context, snap Snapshot, name string) (remoteFi
 	return f, err
 }
 
-// notHub is the fault of an answer that no hub gives.
+// notHub is the fault for an answer that no hub would give.
 func notHub(what string) error {
 	return fault.New(fault.Host, "", fmt.Errorf("%s is not a hub's", what)).
 		WithHint("see whether HF_ENDPOINT is the address of a hub, and whether a proxy or login page answers in its place")
@@ -127,17 +127,17 @@ var (
 	sha256Etag = lazy.Regexp(`^[0-9a-f]{64}$`)
 )
 
-// blobName returns the etag where it says what is in the file. Others, of time
-// and size say, several files may have, and the name is made of the path too.
+// blobName returns the etag if it identifies the content. Other etags, such as time and size, may
+// be the same for several files, so the name includes the path.
 func (f remoteFile) blobName() string {
 	if hubEtag().MatchString(f.etag) {
 		return f.etag
 	}
 	sum := sha256.Sum256([]byte(f.etag + "\x00" + f.url.Path))
-	return hex.EncodeToString(sum[:20]) // the length of a git blob's id: it is not a SHA-256 of the content
+	return hex.EncodeToString(sum[:20]) // as long as a git blob's id, so that it cannot be taken for a SHA-256 of the content
 }
 
-// blob returns the path of a file's content, downloaded when it is missing.
+// blob returns the path of a file's content, and downloads it if it is missing.
 func (c *Client) blob(ctx context.Context, repo string, f remoteFile) (string, error) {
 	path := c.dir(repo, "blobs", f.blobName())
 	if c.whole(path) {

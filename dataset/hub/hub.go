@@ -1,14 +1,12 @@
-// Package hub fetches datasets from the Hugging Face hub into the cache that
-// the Python library huggingface_hub shares, so that neither downloads what
-// the other already has.
+// Package hub fetches datasets from the Hugging Face hub into the cache of the Python library
+// huggingface_hub, so that each uses what the other has already downloaded.
 //
-// It promises that a file in the cache is whole: a download goes to a file
-// ending in ".incomplete", is resumed there after a break, is checked against
-// the size and the SHA-256 that the hub gives, and is renamed when it is
-// right; a lock keeps two processes from doing so at once. What has a SHA-256
-// is checked against it again when it is taken from the cache. An answer that
-// is not a hub's, such as a login page, is refused. The token goes to
-// the endpoint's host only and appears in no error and no log.
+// It promises that a file in the cache is whole: a download goes to a file ending in ".incomplete",
+// is resumed there after a break, is checked against the size and the SHA-256 that the hub gives,
+// and is then renamed; a lock keeps two processes from downloading the same file. A file with a
+// SHA-256 is checked again whenever it is taken from the cache. An answer that does not come from a
+// hub, such as a login page, is refused. The token goes to the endpoint's host only and appears in
+// no error and no log.
 //
 // Cache layout (huggingface.co/docs/huggingface_hub/guides/manage-cache):
 //
@@ -31,20 +29,20 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// DefaultEndpoint is the hub that an empty [Config.Endpoint] means.
+// DefaultEndpoint is used if [Config.Endpoint] is empty.
 const DefaultEndpoint = "https://huggingface.co"
 
-// Config says how the hub is reached. CacheDir is required; [FromEnv] fills it.
+// Config says how to reach the hub. CacheDir is required; [FromEnv] fills it.
 type Config struct {
 	Endpoint string // "" is [DefaultEndpoint]
 	Token    string // "" for none; printing a Config does not show it
 	CacheDir string // the folder that holds datasets--*
-	Offline  bool   // use the cache alone
+	Offline  bool   // use only the cache
 	HTTP     *http.Client
-	// Progress is called with how far a download is, in bytes; total is 0 while
-	// unknown. It is called from the goroutine that called Fetch.
+	// Progress is called with the progress of a download in bytes; total is 0 while unknown. It is
+	// called on the goroutine that called Fetch.
 	Progress func(file string, done, total int64)
-	Log      *slog.Logger // nil is silence
+	Log      *slog.Logger // nil discards
 }
 
 // String describes the config without its token.
@@ -119,7 +117,7 @@ type Snapshot struct {
 	Repo   string   // owner/name as asked for
 	Commit string   // 40 hexadecimal digits
 	Files  []string // names with slashes
-	Cached bool     // Files are those in the cache: the dataset may have more
+	Cached bool     // Files has only the files in the cache: the dataset may have more
 }
 
 var (
@@ -127,10 +125,10 @@ var (
 	commitID = lazy.Regexp(`^[0-9a-f]{40}$`)
 )
 
-// Resolve finds what a revision (branch, tag or commit; "" is main) of a
-// dataset holds. When the network fails and the cache knows the revision, the
-// cache answers and the log says so. A dataset that is not there or not open
-// to the caller is a Usage fault, a network that fails a Host fault.
+// Resolve finds the commit and the files of a dataset's revision (branch, tag or commit; "" is
+// main). If the network fails and the cache knows the revision, the cache answers and the log says
+// so. A dataset that does not exist or is not open to the caller is a Usage fault; a failure of the
+// network is a Host fault.
 func (c *Client) Resolve(ctx context.Context, repo, revision string) (Snapshot, error) {
 	if revision == "" {
 		revision = "main"
@@ -158,7 +156,7 @@ func (c *Client) Resolve(ctx context.Context, repo, revision string) (Snapshot, 
 	}
 	tries := maxTries
 	if cachedErr == nil {
-		tries = 1 // no need to insist
+		tries = 1 // the cache can answer
 	}
 	snap, err := c.ask(ctx, repo, revision, tries)
 	if err != nil && cachedErr == nil && fault.KindOf(err) == fault.Host && ctx.Err() == nil {

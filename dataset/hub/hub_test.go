@@ -36,7 +36,7 @@ type stub struct {
 	leaked bool     // the token reached the other host
 	fail   func(r *http.Request, n int) int
 	cut    int // bytes after which the next downloads break
-	cuts   int // how many of them
+	cuts   int // how many downloads break
 	header http.Header
 }
 
@@ -119,7 +119,7 @@ func (s *stub) blob(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// client returns a client of the stub whose waits take no time but are recorded.
+// client returns a client of the stub. Its waits are recorded and take no time.
 func (s *stub) client(t *testing.T, change func(*Config)) (c *Client, waits *[]time.Duration, log *bytes.Buffer) {
 	t.Helper()
 	log, waits = &bytes.Buffer{}, &[]time.Duration{}
@@ -174,7 +174,7 @@ func TestFaultKindsOfHubAnswers(t *testing.T) {
 	}{
 		{"a dataset that is not there", "no/set", 0, "", fault.Usage, "no such dataset", 1},
 		{"a gated one", "own/set", 403, "GatedRepo", fault.Usage, "accept its terms", 1},
-		{"a gated one for nobody", "own/set", 401, "GatedRepo", fault.Usage, "accept its terms", 1},
+		{"a gated one without a login", "own/set", 401, "GatedRepo", fault.Usage, "accept its terms", 1},
 		{"a bad token", "own/set", 401, "", fault.Usage, "token in HF_TOKEN is not accepted", 1},
 		{"a revision that is not there", "own/set", 404, "RevisionNotFound", fault.Usage, "no revision main", 1},
 		{"a hub that is down", "own/set", 503, "", fault.Host, "HF_HUB_OFFLINE", maxTries},

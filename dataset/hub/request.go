@@ -24,7 +24,7 @@ const (
 	maxRetryAfter = 5 * time.Minute
 )
 
-// status is an answer that is not the one wanted.
+// status is an answer with another status than the expected one.
 type status struct {
 	code       int
 	reason     string // the hub's X-Error-Code
@@ -70,7 +70,7 @@ func (c *Client) ask(ctx context.Context, repo, revision string, tries int) (Sna
 	return snap, c.remember(repo, revision, info.SHA)
 }
 
-// read gets a JSON document, which is not long in coming.
+// read gets a small JSON document.
 func (c *Client) read(ctx context.Context, u *url.URL, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, stallTimeout, errStalled)
 	defer cancel()
@@ -88,17 +88,17 @@ func (c *Client) read(ctx context.Context, u *url.URL, into any) error {
 	return err
 }
 
-// url returns an address at the endpoint; path is escaped already.
+// url returns an address at the endpoint; path must be escaped.
 func (c *Client) url(path string) *url.URL {
 	u := *c.endpoint
 	u.RawPath = u.EscapedPath() + path
-	u.Path, _ = url.PathUnescape(u.RawPath) // what PathEscape made can be unescaped
+	u.Path, _ = url.PathUnescape(u.RawPath) // PathEscape's result can always be unescaped
 	return &u
 }
 
-// do makes one request and follows its redirects. Headers given by with go to
-// every hop, the token only to the endpoint itself. The caller closes the
-// body. The answer's headers hold the hub's own X-* of the first hop.
+// do makes one request and follows its redirects. The headers in with go to every hop, the token
+// only to the endpoint. The caller closes the body. The answer's headers include the X-* headers of
+// the first hop, which are the hub's.
 func (c *Client) do(ctx context.Context, method string, u *url.URL, with http.Header) (*http.Response, error) {
 	linked := http.Header{}
 	for range maxRedirects {
@@ -169,7 +169,7 @@ func statusOf(res *http.Response) *status {
 	return s
 }
 
-// progressed is a failure that came after some success, which resets the count of tries.
+// progressed is a failure after some progress, which resets the count of tries.
 type progressed struct{ error }
 
 func (p progressed) Unwrap() error { return p.error }
@@ -200,7 +200,7 @@ func (c *Client) retry(ctx context.Context, tries int, do func() error) error {
 	}
 }
 
-// permanent reports that asking again cannot help.
+// permanent reports whether another try cannot help.
 func permanent(err error) bool {
 	if s, ok := errors.AsType[*status](err); ok {
 		return !s.passing()

@@ -6,12 +6,12 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// endOfPatch ends a here-document; SWE-bench's scripts have the same word.
+// endOfPatch ends a here-document; SWE-bench's scripts use the same word.
 const endOfPatch = "EOF_114329324912"
 
-// evalScript is the eval_script of a change: it puts the tests in the state of the change and
-// runs command between the lines that SWE-bench's scripts have around test output. It is empty
-// without a command, or where the tests' patch cannot stand in a script.
+// evalScript returns the eval_script of a change: it puts the tests into the state of the change
+// and runs command between the lines that SWE-bench's scripts print around test output. It is empty
+// without a command, or if the tests' patch cannot be in a script.
 func evalScript(c change, command string) string {
 	if command == "" || strings.Contains(c.testPatch, "\x00") || strings.Contains("\n"+c.testPatch, "\n"+endOfPatch+"\n") {
 		return ""
@@ -30,8 +30,8 @@ func evalScript(c change, command string) string {
 
 var oldFile = lazy.Regexp(`(?m)^--- a/([\w./@+-]+)\t?$`)
 
-// oldFiles are the files that a patch changes or deletes. Names that a shell would read in
-// another way are left out: grading resets all files of the test patch by itself.
+// oldFiles returns the files that a patch changes or deletes. It leaves out names that a shell
+// would interpret: grading itself resets all files of the test patch.
 func oldFiles(patch string) []string {
 	var names []string
 	for _, m := range oldFile().FindAllStringSubmatch(patch, -1) {

@@ -24,7 +24,7 @@ var templates = sync.OnceValue(func() *template.Template { return template.Must(
 
 const ignored = ".dockerignore"
 
-// write makes all files: those of files/, the rows and the bundle.
+// write writes all files: the embedded ones, the rows and the bundle.
 func (t *target) write(ctx context.Context, repo repository, changes []change, w Written, c Config) error {
 	rows, err := rowsOf(changes, repo.name, w.Image, c.Test, c.LogParser)
 	if err != nil {
@@ -42,7 +42,7 @@ func (t *target) write(ctx context.Context, repo repository, changes []change, w
 		if err := templates().ExecuteTemplate(&b, name, fill); err != nil {
 			return fault.New(fault.Bug, "writing "+name, err)
 		}
-		if name == "dockerignore" { // without the dot that keeps it out of go:embed
+		if name == "dockerignore" { // go:embed would leave out a name with a dot
 			name = ignored
 		}
 		if err := t.add(name, b.Bytes()); err != nil {
@@ -55,7 +55,7 @@ func (t *target) write(ctx context.Context, repo repository, changes []change, w
 //go:embed all:example
 var example embed.FS
 
-// step is one commit of the example: the files of a folder.
+// step is one commit of the example; dir has its files.
 type step struct{ dir, message, fixes string }
 
 var steps = []step{
@@ -65,7 +65,7 @@ var steps = []step{
 	{"3", "show: cents are missing\n\nshow(3.5) is \"3.5 EUR\". Prices should always have two digits: \"3.50 EUR\".", "tests/test_prices.py::test_prices_have_two_digits"},
 }
 
-// example makes the example's repository.
+// example creates the example's repository.
 func (t *target) example(ctx context.Context) (repository, error) {
 	r := repository{dir: filepath.Join(t.dir, exampleRepo), name: "example/shop", pass: map[string]exampleTests{}}
 	if err := os.Mkdir(r.dir, 0o777); err != nil {
@@ -77,7 +77,7 @@ func (t *target) example(ctx context.Context) (repository, error) {
 	}
 	passing := []string{"tests/test_prices.py::test_discount", "tests/test_prices.py::test_total", "tests/test_prices.py::test_show"}
 	for i, s := range steps {
-		date := fmt.Sprintf("2025-01-%02dT12:00:00+0000", i+1) // the same commits everywhere
+		date := fmt.Sprintf("2025-01-%02dT12:00:00+0000", i+1) // the same commits on every machine
 		r.env = []string{
 			"GIT_AUTHOR_NAME=Example", "GIT_AUTHOR_EMAIL=example@localhost", "GIT_AUTHOR_DATE=" + date,
 			"GIT_COMMITTER_NAME=Example", "GIT_COMMITTER_EMAIL=example@localhost", "GIT_COMMITTER_DATE=" + date,

@@ -22,15 +22,16 @@ import (
 // repository is a git repository on this machine.
 type repository struct {
 	dir  string
-	name string                  // owner/name where it has a remote, else its folder's
-	env  []string                // of git, besides this process's
-	pass map[string]exampleTests // of the example, by a change's subject
+	name string                  // owner/name from its remote, or the folder's name
+	env  []string                // additional variables for git
+	pass map[string]exampleTests // tests of the example's changes, by subject
 }
 
-// exampleTests are the tests that a change of the example fixes, and those that pass before too.
+// exampleTests has the tests that a change of the example fixes, and the tests that also passed
+// before.
 type exampleTests struct{ fixed, kept []string }
 
-// change is what one commit did.
+// change is the content of one commit.
 type change struct {
 	commit, parent   string
 	message          string
@@ -38,15 +39,14 @@ type change struct {
 	exampleTests
 }
 
-// safe keeps git from starting programs that the repository's own configuration names,
-// signatures out of commits and messages, and files and their names as they are.
+// safe stops git from starting programs that the repository's configuration names, and keeps
+// signatures out of commits and messages, and files and their names unchanged.
 var safe = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "log.showSignature=false",
 	"-c", "commit.gpgsign=false", "-c", "core.autocrlf=false", "--literal-pathspecs",
 }
 
-// git runs git in the repository and returns what it prints. A Usage fault unwraps to what
-// git says.
+// git runs git in the repository and returns its output. A Usage fault unwraps to git's message.
 func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	var out, diag bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", slices.Concat([]string{"-C", r.dir}, safe, args)...)
@@ -84,7 +84,7 @@ func (r *repository) check(ctx context.Context) error {
 	return nil
 }
 
-// remoteName returns owner/name of a remote's address, or otherwise.
+// remoteName returns owner/name from a remote's address, or otherwise if there is none.
 func remoteName(url, otherwise string) string {
 	m := regexp.MustCompile(`^(?:\w+://[^/]+/|[^/:]+:)(?:.*/)?([\w.-]+)/([\w.-]+?)(?:\.git)?/?\s*$`).FindStringSubmatch(url)
 	if m == nil {
@@ -93,11 +93,11 @@ func remoteName(url, otherwise string) string {
 	return m[1] + "/" + m[2]
 }
 
-// looked is how many commits are looked at for rows.
+// looked is the number of commits that are searched for rows.
 const looked = 500
 
-// changes returns the latest changes of which a row can be made, n at most: those that
-// come with tests before the others. A merge is one change.
+// changes returns at most n of the latest changes that can become a row. Changes with tests come
+// before the others. A merge is one change.
 func (r repository) changes(ctx context.Context, n int) (list []change, notes []string, err error) {
 	log, err := r.git(ctx, "log", "--first-parent", fmt.Sprintf("--max-count=%d", looked), "--format=%H %P")
 	if err != nil {
@@ -112,14 +112,14 @@ func (r repository) changes(ctx context.Context, n int) (list []change, notes []
 		if len(list) == n {
 			break
 		}
-		if len(hashes) < 2 { // the first commit of all
+		if len(hashes) < 2 { // the first commit
 			continue
 		}
 		c, err := r.change(ctx, hashes[0], hashes[1])
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case c.patch == "" || !utf8.ValidString(c.patch+c.testPatch+c.message): // JSON holds text only
+		case c.patch == "" || !utf8.ValidString(c.patch+c.testPatch+c.message): // JSON cannot hold other bytes
 		case c.testPatch == "":
 			if len(untested) < n {
 				untested = append(untested, c)
@@ -181,7 +181,7 @@ func (r repository) change(ctx context.Context, commit, parent string) (change, 
 	return c, err
 }
 
-// maxPaths bounds the length of a command: no row is made of a larger change.
+// maxPaths limits the length of a command: larger changes do not become rows.
 const maxPaths = 500
 
 func (r repository) diff(ctx context.Context, c change, paths []string) (string, error) {
@@ -196,8 +196,8 @@ func (r repository) diff(ctx context.Context, c change, paths []string) (string,
 
 var testFile = lazy.Regexp(`(?i:(^|[._-])(tests?|specs?)([._-]|$))|^conftest\.py$|Tests?\.\w+$`)
 
-// isTest reports whether a file of a repository is one of its tests, by its name or a
-// folder's that it is in.
+// isTest reports whether a file of a repository is a test, by its name or the name of a folder
+// above it.
 func isTest(name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		switch strings.ToLower(path.Base(dir)) {
@@ -208,7 +208,7 @@ func isTest(name string) bool {
 	return testFile().MatchString(path.Base(name))
 }
 
-// bundle is the file with the repository's history that the image is built from.
+// bundle is the file with the repository's history; the image is built from it.
 const bundle = "repo.bundle"
 
 func (t *target) bundle(ctx context.Context, r repository) error {
@@ -218,7 +218,7 @@ func (t *target) bundle(ctx context.Context, r repository) error {
 	}
 	t.names, t.made = append(t.names, bundle), append(t.made, to)
 	if _, err = r.git(ctx, "bundle", "create", "-q", to, "HEAD"); err != nil {
-		_ = os.Remove(to + ".lock") // git's, where it was stopped
+		_ = os.Remove(to + ".lock") // left by git if it was stopped
 	}
 	return err
 }

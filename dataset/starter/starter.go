@@ -1,11 +1,10 @@
-// Package starter writes the beginning of a dataset of one's own: rows made from the
-// history of a git repository, the Dockerfile of the image that they run in, the
-// configuration that goes with them, and a README with the commands.
+// Package starter creates a first dataset from a git repository: rows from its history, the
+// Dockerfile of their image, a configuration, and a README with the commands.
 //
-// A change of the repository becomes a row: the commit before it is the base_commit,
-// its message the problem_statement, what it does to tests the test_patch and the rest
-// the gold patch. One image has the repository with all rows' commits; each container
-// begins with a checkout of its row's.
+// A change of the repository becomes a row: the commit before it is the base_commit, its message
+// the problem_statement, its changes to tests the test_patch and all other changes the gold patch.
+// One image has the repository with all rows' commits; each container begins with a checkout of its
+// row's commit.
 package starter
 
 import (
@@ -23,46 +22,46 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Config says what is written. Only Dir is needed.
+// Config says what to write. Only Dir is required.
 type Config struct {
-	Dir   string // that is made, and filled
+	Dir   string // the folder to create and fill
 	Repo  string // a git repository; empty: an example, made in Dir
-	Image string // that rows name; empty: derived from the repository's name
-	Base  string // that the Dockerfile starts from; empty: DefaultBase
+	Image string // the rows' image; empty: derived from the repository's name
+	Base  string // the Dockerfile's base image; empty: DefaultBase
 	Rows  int    // at most; 0: DefaultRows
 
-	// Test is the command that runs the tests in the repository's folder, and LogParser how
-	// its output is read; the example has its own. Without a command, rows have no eval_script,
-	// and cannot be graded until they do.
+	// Test is the command that runs the tests in the repository's folder, and LogParser the parser
+	// of its output; the example has its own. Without a command, rows have no eval_script and
+	// cannot be graded until one is added.
 	Test, LogParser string
 }
 
-// What stands in a Config's place of nothing.
+// Defaults of Config.
 const (
 	DefaultBase = "python:3.12"
 	DefaultRows = 3
 )
 
-// How the tests of the example run.
+// How to run the tests of the example.
 const (
 	exampleTest   = "python3 tests/run.py"
 	exampleParser = "parse_log_pytest"
 )
 
-// Written is what was made.
+// Written describes the created files.
 type Written struct {
 	Dir   string
 	Repo  string   // the repository's name, as in the rows
-	Image string   // that the rows name, to be built
+	Image string   // the rows' image, which is still to be built
 	Rows  int      // in rows.jsonl
-	Files []string // by their names in Dir
+	Files []string // names in Dir
 	Notes []string // what a person should know
 }
 
-// exampleRepo is the folder in Dir of the example's repository.
+// exampleRepo is the folder of the example's repository in Dir.
 const exampleRepo = "repo"
 
-// row is one line of rows.jsonl, in the order in which it is written.
+// row is one line of rows.jsonl, in the order of its members.
 type row struct {
 	ID         string   `json:"instance_id"`
 	Repo       string   `json:"repo"`
@@ -78,8 +77,8 @@ type row struct {
 	EvalType   string   `json:"eval_type,omitempty"`
 }
 
-// Write makes the files of c. It replaces none: one that is there is a Usage fault, as
-// is a repository that no rows can be made from. On a failure nothing of it stays.
+// Write creates the files of c. It replaces none: an existing file is a Usage fault, and so is a
+// repository without usable commits. After a failure, none of the new files stays.
 func Write(ctx context.Context, c Config) (w Written, err error) {
 	c.Base, c.Rows = cmp.Or(c.Base, DefaultBase), cmp.Or(c.Rows, DefaultRows)
 	for flag, name := range map[string]string{"--image": c.Image, "--base": c.Base} {
@@ -125,13 +124,13 @@ func Write(ctx context.Context, c Config) (w Written, err error) {
 	return w, nil
 }
 
-// imageName makes the name of an image from a repository's.
+// imageName derives an image's name from a repository's name.
 func imageName(repo string) string {
 	name := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(filepath.Base(repo)), "-")
 	return cmp.Or(strings.Trim(name, "-"), "my") + "-dataset"
 }
 
-// instanceID names a row as SWE-bench does, with the commit in the place of a number.
+// instanceID names a row as SWE-bench does, with the commit in place of a number.
 func instanceID(repo, commit string) string {
 	name := regexp.MustCompile(`[^A-Za-z0-9_.-]+`).ReplaceAllString(strings.ReplaceAll(repo, "/", "__"), "-")
 	return strings.TrimLeft(name, ".-") + "-" + commit[:min(8, len(commit))]
@@ -157,14 +156,14 @@ func rowsOf(changes []change, repo, image, test, parser string) ([]byte, error) 
 	return b.Bytes(), nil
 }
 
-// target is the folder that is filled, and what was made in it.
+// target is the folder to fill, and records what was created in it.
 type target struct {
 	dir   string
 	names []string // of files, in dir
 	made  []string // paths, for undo
 }
 
-// refuse reports, as a Usage fault, what stands where something will be written.
+// refuse returns a Usage fault if a path that will be written exists.
 func (t *target) refuse(example bool) error {
 	names := []string{"rows.jsonl", "Dockerfile", ignored, "config.yaml", "README.md", bundle}
 	if example {
@@ -180,27 +179,27 @@ func (t *target) refuse(example bool) error {
 	return nil
 }
 
-// undo removes what was made.
+// undo removes everything that was created.
 func (t *target) undo() {
 	for i := len(t.made) - 1; i >= 0; i-- {
 		if filepath.Base(t.made[i]) == exampleRepo {
-			_ = os.RemoveAll(t.made[i]) // the reason of undoing is what a person is to read
+			_ = os.RemoveAll(t.made[i]) // the person needs the error that caused undo
 			continue
 		}
 		_ = os.Remove(t.made[i])
 	}
 }
 
-// mkdir makes a folder and those above it that are missing.
+// mkdir creates a folder and its missing parents.
 func (t *target) mkdir(dir string) error {
 	var missing []string
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(d); err == nil || d == filepath.Dir(d) { // a link that leads nowhere is there too
+		if _, err := os.Lstat(d); err == nil || d == filepath.Dir(d) { // a dangling link exists too
 			break
 		}
 		missing = append([]string{d}, missing...)
 	}
-	t.made = append(t.made, missing...) // some of them are made before one fails
+	t.made = append(t.made, missing...) // some are created before one fails
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fault.New(fault.Usage, "making the directory", err).WithHint("name another one: `batch dataset init DIR`")
 	}

@@ -101,8 +101,8 @@ func TestAFailedInitLeavesNothing(t *testing.T) {
 	}
 }
 
-// The commands on the package's page are those of the generated README,
-// which a test in cmd/batch runs.
+// The commands on the package's page equal the commands of the generated README, which a test in
+// cmd/batch runs.
 func TestThePageShowsTheCommandsOfTheReadme(t *testing.T) {
 	needGit(t)
 	dir := filepath.Join(t.TempDir(), "my-dataset")
@@ -196,7 +196,7 @@ func TestAFailureOnTheWayToTheDirectoryLeavesNothing(t *testing.T) {
 	}
 }
 
-// Git refuses a repository for many reasons, and only its own words tell which.
+// Git refuses a repository for many reasons, and only its own message says which.
 func TestTheWordsOfGitAreKept(t *testing.T) {
 	needGit(t)
 	dir := t.TempDir()
