@@ -12,23 +12,23 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Callers say who may call. Without Tokens and Certificates, everybody who reaches the
-// server may, under one name.
+// Callers says who may call. Without Tokens and Certificates, anyone who can reach the server may
+// call, and all share one name.
 type Callers struct {
 	Tokens       *Tokens // bearer tokens; nil: none are asked for
-	Certificates bool    // TLS asks for a client's certificate, whose common name is the caller's
+	Certificates bool    // TLS requires a client certificate; its common name is the caller's name
 }
 
-// open reports whether callers are not known.
+// open reports whether callers are anonymous.
 func (c Callers) open() bool { return c.Tokens == nil && !c.Certificates }
 
-// everybody is the name of a caller who is not asked for it.
+// everybody is the name of anonymous callers.
 const everybody = "local"
 
-// caller is who makes a request.
+// caller identifies the author of a request.
 type caller struct {
 	name     string
-	modelKey string    // of the request alone
+	modelKey string    // of this request only
 	expires  time.Time // of the caller's certificate; zero: never
 }
 
@@ -42,12 +42,12 @@ func callerOf(ctx context.Context) caller {
 // Tokens are the bearer tokens of callers. Only their digests are kept.
 type Tokens struct{ names map[[sha256.Size]byte]string }
 
-// minToken is how short a token may be, in bytes.
+// minToken is the minimum length of a token in bytes.
 const minToken = 16
 
-// ParseTokens reads lines of the form NAME: TOKEN. Empty lines and those that begin with #
-// are comments. A caller may have several tokens. Errors are Usage faults that name the line
-// and hold no token.
+// ParseTokens reads lines of the form NAME: TOKEN. Empty lines and lines that begin with # are
+// ignored. A caller may have several tokens. Errors are Usage faults that name the line and contain
+// no token.
 func ParseTokens(text string) (*Tokens, error) {
 	t := &Tokens{names: map[[sha256.Size]byte]string{}}
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -79,14 +79,14 @@ func ParseTokens(text string) (*Tokens, error) {
 	return t, nil
 }
 
-// name returns whose token it is. Digests are compared, so that the time that it takes says
-// nothing about the token.
+// name returns the token's caller. It compares digests, so that the time it takes reveals nothing
+// about the token.
 func (t *Tokens) name(token string) (string, bool) {
 	name, ok := t.names[sha256.Sum256([]byte(token))]
 	return name, ok
 }
 
-// identify returns who makes a request; ok is false for strangers.
+// identify returns the caller of a request; ok is false for strangers.
 func (c Callers) identify(r *http.Request) (who caller, ok bool) {
 	who.name = everybody
 	if c.Certificates {
@@ -106,7 +106,7 @@ func (c Callers) identify(r *http.Request) (who caller, ok bool) {
 	return who, ok
 }
 
-// certified returns the name in a verified certificate, and until when it is valid.
+// certified returns the name in a verified certificate, and when it expires.
 func certified(state *tls.ConnectionState) (string, time.Time) {
 	if state == nil || len(state.VerifiedChains) == 0 {
 		return "", time.Time{}

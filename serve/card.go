@@ -6,26 +6,26 @@ import (
 	"github.com/a2aproject/a2a-go/a2a"
 )
 
-// Card is what the agent says of itself.
+// Card configures the agent card.
 type Card struct {
 	Name        string // empty: batch
 	Description string
 	Version     string
-	URL         string // where it answers, for callers
+	URL         string // the server's address for callers
 }
 
-// protocolVersion is the version of the protocol that the SDK has.
+// protocolVersion is the version of the protocol that the SDK implements.
 const protocolVersion = "0.3.0"
 
-// outputModes are the media types that a task's messages and artifacts have.
+// outputModes are the media types of a task's messages and artifacts.
 var outputModes = []string{"text/plain", "text/x-diff"}
 
-// offered reports whether a media type that a caller accepts is one of them.
+// offered reports whether mode, a media type that a caller accepts, matches an output mode.
 func offered(mode string) bool {
 	return slices.Contains(outputModes, mode) || mode == "text/*" || mode == "*/*" || mode == "text"
 }
 
-// card is the agent card.
+// card returns the agent card.
 func (s *Server) card() *a2a.AgentCard {
 	c := s.c.Card
 	card := &a2a.AgentCard{

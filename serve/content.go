@@ -11,16 +11,16 @@ import (
 // The artifacts of a task.
 const (
 	patchName      = "patch"      // the working tree's diff after the turn
-	submissionName = "submission" // what the agent submitted
+	submissionName = "submission" // the text that the agent submitted
 )
 
 const (
 	maxText  = 16 << 10 // bytes of a text in an event
 	maxShown = 2 << 10  // bytes of a command or an output in an event
-	maxChunk = 6 << 10  // bytes of an artifact in an event; each may take six in JSON
+	maxChunk = 6 << 10  // bytes of an artifact in an event; JSON may need six bytes for each
 )
 
-// cut shortens a text for people to at most n bytes.
+// cut shortens a text to at most n bytes for display.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -31,7 +31,7 @@ func cut(text string, n int) string {
 	return text[:n] + "\n... the rest is left out"
 }
 
-// artifact is the product as the protocol has it: text, or bytes if it is not UTF-8.
+// artifact converts the product to the protocol: text, or bytes if it is not UTF-8.
 func (p *product) artifact() *a2a.Artifact {
 	return &a2a.Artifact{ID: a2a.ArtifactID(p.Name), Name: p.Name, Parts: a2a.ContentParts{p.part(p.Data)}}
 }
@@ -44,8 +44,8 @@ func (p *product) part(data []byte) a2a.Part {
 	return a2a.FilePart{File: a2a.FileBytes{FileMeta: meta, Bytes: base64.StdEncoding.EncodeToString(data)}}
 }
 
-// events are the product in pieces that a client can read. The parts of all pieces, one
-// behind the other, are the product.
+// events splits the product into events that a client can read. Concatenated, the parts are the
+// product.
 func (p *product) events(t *task) []a2a.Event {
 	var events []a2a.Event
 	text := utf8.Valid(p.Data)
@@ -67,11 +67,11 @@ func (p *product) events(t *task) []a2a.Event {
 
 // retryKey and rowKey are members of a message's metadata.
 const (
-	retryKey = "batch/retry"    // true: the context's open turn is tried again; the text is not used
-	rowKey   = "batch/instance" // the row of the dataset in whose container a new context works
+	retryKey = "batch/retry"    // true: try the context's open turn again; the text is ignored
+	rowKey   = "batch/instance" // the row of the dataset that a new context works on
 )
 
-// wordsOf returns what a message says; ok is false if it has parts that are not text.
+// wordsOf returns a message's text; ok is false if the message has parts that are not text.
 func wordsOf(m *a2a.Message) (words string, ok bool) {
 	var list []string
 	for _, p := range m.Parts {

@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/journal"
 )
 
-// conversation is a context of the protocol. Its mutex is taken before the server's.
+// conversation is a context of the protocol. Its mutex is locked before the server's.
 type conversation struct {
 	s       *Server
 	id      string
@@ -21,30 +21,30 @@ type conversation struct {
 	created time.Time
 
 	wake  chan struct{} // has a token when there is work
-	leave chan struct{} // has a token when its container is needed elsewhere
+	leave chan struct{} // has a token when another context needs its container
 
 	mu        sync.Mutex
 	log       *contextLog // nil before the context is durable
 	tasks     []*task
-	byMessage map[string]*task // by the message ids that were taken
+	byMessage map[string]*task // by the ids of accepted messages
 	messages  int
 	cost      float64 // US dollars
 
-	work    *work // accepted, and not ended
-	running *turn // of the work, while the agent works
+	work    *work // accepted and not finished
+	running *turn // the turn of work, while the agent works
 	seat    seat
 	used    time.Time
 
-	forgotten bool // the server does not know it any more
+	forgotten bool // removed from the server
 }
 
 // seat says whether a context has a container.
 type seat int
 
 const (
-	away    seat = iota // it does not have one
-	queued              // the run will take it, or has
-	seated              // its conversation is led
+	away    seat = iota // without a container
+	queued              // the run will take it, or has done so
+	seated              // in conversation
 	leaving             // its container is being removed
 )
 
@@ -54,11 +54,11 @@ type work struct {
 	message   *a2a.Message
 	words     string
 	retry     bool // try the open turn again
-	canceled  bool // by the caller; the mutex of the context guards it
+	canceled  bool // by the caller; guarded by the context's mutex
 	authority *authority.Authority
 }
 
-// turn is a turn that runs.
+// turn is a running turn.
 type turn struct {
 	cancel context.CancelCauseFunc
 }
@@ -69,7 +69,7 @@ func (s *Server) conversation(id string) *conversation {
 	}
 }
 
-// recall takes an entry of the log into account.
+// recall applies an entry of the log.
 func (c *conversation) recall(e entry, at journal.Place) error {
 	if e.Type == entryContext {
 		c.owner, c.row, c.created = e.Owner, e.Row, e.Time
@@ -100,7 +100,7 @@ func (c *conversation) recall(e entry, at journal.Place) error {
 	return nil
 }
 
-// take counts a message as one of the task's. c.mu is held, or nobody else knows c.
+// take adds a message to a task. The caller holds c.mu, or has the only reference to c.
 func (c *conversation) take(t *task, m *a2a.Message) {
 	t.history = append(t.history, m)
 	c.byMessage[m.ID] = t
@@ -123,7 +123,7 @@ func (c *conversation) newTask(id a2a.TaskID) *task {
 	return t
 }
 
-// resume continues the work that a server that ended has left. Nobody else knows c.
+// resume continues the work that an earlier server left. The caller has the only reference to c.
 func (c *conversation) resume() error {
 	if len(c.tasks) == 0 {
 		return nil
@@ -156,8 +156,8 @@ func (c *conversation) spent() float64 {
 	return c.cost
 }
 
-// accept makes w the context's work, for which everything is durable. c.mu is held. It
-// reports whether the caller must then enqueue the context, without c.mu.
+// accept makes w the context's work; w is already durable. The caller holds c.mu. enqueue says that
+// the caller must then enqueue the context, without holding c.mu.
 func (c *conversation) accept(w *work) (enqueue bool) {
 	c.work, c.used = w, c.s.c.Now()
 	switch c.seat {
@@ -166,13 +166,13 @@ func (c *conversation) accept(w *work) (enqueue bool) {
 		return true
 	case seated:
 		signal(c.wake)
-	case queued, leaving: // it is taken when the conversation is led, or when its container is gone
+	case queued, leaving: // taken once the conversation is led, or once the container is gone
 	}
 	return false
 }
 
-// next waits for work. It returns nil if the context is to be paused: then its container is
-// to be removed.
+// next waits for work. It returns nil if the context should be paused, and so its container
+// removed.
 func (c *conversation) next(ctx context.Context) *work {
 	var idle <-chan time.Time
 	if d := c.s.c.Idle; d > 0 {
@@ -198,8 +198,8 @@ func (c *conversation) next(ctx context.Context) *work {
 	}
 }
 
-// now returns the work that is there, or leaves: at once if stop is set, else where there is
-// no work and the container is to be given up.
+// now returns the waiting work. left means that the context leaves its container: at once if stop
+// is set, otherwise only if there is no work and the container should be given up.
 func (c *conversation) now(stop, pause bool) (w *work, left bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,9 +214,9 @@ func (c *conversation) now(stop, pause bool) (w *work, left bool) {
 	return nil, false
 }
 
-// unseat says that the run has done with the context. Work that is left continues in another
-// container if the context was paused, and in a later run if it was interrupted or no context
-// is admitted any more; else it has failed for a reason.
+// unseat records that the run is done with the context. Remaining work continues in another
+// container if the context was paused, and in a later run if it was interrupted or the server is
+// draining. Otherwise it failed for reason.
 func (c *conversation) unseat(interrupted bool, reason string) {
 	c.s.gone()
 	c.mu.Lock()
@@ -232,7 +232,7 @@ func (c *conversation) unseat(interrupted bool, reason string) {
 	case w == nil || c.s.draining():
 	case again:
 		c.s.enqueue(c)
-	case interrupted: // an interrupt may end it before the server is drained
+	case interrupted: // an interrupt may arrive before the server drains
 	default:
 		if err := c.end(w, a2a.TaskStateFailed, reason, nil); err != nil {
 			c.s.c.Log.Error("the end of a task could not be recorded", "context", c.id, "task", w.task.id, "err", err)
@@ -240,15 +240,16 @@ func (c *conversation) unseat(interrupted bool, reason string) {
 	}
 }
 
-// end records how a task ended, or that it waits, and makes the context free for the next
-// message. Where that cannot be recorded, the task continues after a restart.
+// end records that a task ended or waits for its caller, and frees the context for the next
+// message. If this cannot be recorded, the task continues after a restart.
 func (c *conversation) end(w *work, state a2a.TaskState, words string, made []*product) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.endHeld(w.task, state, words, made)
 }
 
-// endHeld is end of the context's work, or of a task that waits for its caller. c.mu is held.
+// endHeld is end for the context's work or for a task that waits for its caller. The caller holds
+// c.mu.
 func (c *conversation) endHeld(t *task, state a2a.TaskState, words string, made []*product) error {
 	now := c.s.c.Now().UTC()
 	c.work, c.running, c.used = nil, nil, now

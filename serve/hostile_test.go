@@ -178,7 +178,7 @@ func TestAForeignContextDoesNotExist(t *testing.T) {
 			t.Errorf("%s: a foreign one is %v, one that does not exist %v; want the same error", name, foreign, none)
 		}
 	}
-	// The same message id of another caller is another message.
+	// The same message id from another caller is another message.
 	if other := send(t, bob, p); other.ContextID == task.ContextID {
 		t.Error("a message id led into a foreign context")
 	}
@@ -187,7 +187,7 @@ func TestAForeignContextDoesNotExist(t *testing.T) {
 			t.Errorf("with the token %q: HTTP %d", token, status)
 		}
 	}
-	// The owner's name is recorded, no token is anywhere.
+	// The owner's name is recorded; no file has a token.
 	w.stop()
 	journal, err := os.ReadFile(filepath.Join(w.server.c.Dir, task.ContextID, "journal.jsonl"))
 	if err != nil || !bytes.Contains(journal, []byte(`"owner":"alice"`)) {
@@ -254,11 +254,11 @@ func TestLimitsOfACaller(t *testing.T) {
 			t.Errorf("got %v, want %q", err, what)
 		}
 	}
-	send(t, alice, say("say 4")) // 1.2 USD now
+	send(t, alice, say("say 4")) // 1.2 USD so far
 	if _, err := alice.SendMessage(t.Context(), say("say 5")); !isError(err, a2a.ErrServerError) || !strings.Contains(err.Error(), "cost limit of 1 USD") {
 		t.Errorf("got %v, want the cost limit", err)
 	}
-	// Another caller has its own, and is stopped within a turn.
+	// Another caller has its own budget, and is stopped within a turn.
 	send(t, bob, say("say 1"))
 	task := send(t, bob, say("run true | run true | run true | run true"))
 	expect(t, task, a2a.TaskStateFailed, "cost limit is reached")
@@ -375,7 +375,7 @@ func TestNotificationsAreSent(t *testing.T) {
 	}
 	w.stop()
 
-	// It outlives a restart, and is deleted.
+	// The configuration survives a restart, and can be deleted.
 	w = newWorld(t, s)
 	c = w.client("")
 	one, err := c.GetTaskPushConfig(t.Context(), &a2a.GetTaskPushConfigParams{TaskID: task.ID})
@@ -392,7 +392,8 @@ func TestNotificationsAreSent(t *testing.T) {
 			t.Errorf("setting: %+v, %v", set, err)
 		}
 	}
-	// One without an id replaces the earlier one, and is found without it.
+	// A configuration without an id replaces the earlier one without an id, and is found without
+	// one.
 	if got, err := c.GetTaskPushConfig(t.Context(), &a2a.GetTaskPushConfigParams{TaskID: task.ID}); err != nil || got.Config.URL != hook.URL {
 		t.Errorf("getting: %+v, %v", got, err)
 	}
@@ -436,7 +437,7 @@ func TestWhereNotificationsMayGo(t *testing.T) {
 		{world, "https://240.0.0.1/", false},
 		{world, "https://[fec0::1]/", false},
 		{world, "https://[2606:2800:220::1]/", true},
-		// The translations of IPv4 addresses are as the addresses.
+		// Translations of IPv4 addresses are treated like the addresses.
 		{world, "https://[64:ff9b::8.8.8.8]/", true},
 		{world, "https://[64:ff9b::127.0.0.1]/", false},
 		{world, "https://[64:ff9b::10.0.0.1%25eth0]/", false},
@@ -484,7 +485,7 @@ func TestWhereNotificationsMayGo(t *testing.T) {
 	}
 }
 
-// Who answers at an allowed address does not choose where else the server sends something.
+// A receiver at an allowed address cannot redirect the server to another address.
 func TestNotificationsAreNotRedirected(t *testing.T) {
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
 	defer inside.Close()

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	readLimit  = 30 * time.Second // for the body of a request to arrive
-	writeLimit = 30 * time.Second // for a caller to take a piece of an answer
+	readLimit  = 30 * time.Second // for the body of a request
+	writeLimit = 30 * time.Second // for a caller to read one piece of an answer
 )
 
-// Handler answers HTTP requests: the agent card at its well-known address, and JSON-RPC at
-// the address that the card names. It limits how long the bodies of requests and the readers
-// of answers may take; the caller limits the time for headers.
+// Handler answers HTTP requests: the agent card at its well-known address, and JSON-RPC at the
+// address in the card. It limits the time for request bodies and for reading answers; the caller
+// limits the time for headers.
 func (s *Server) Handler() http.Handler {
 	h := handler{s}
 	mux := http.NewServeMux()
@@ -38,7 +38,7 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// answer answers a JSON-RPC request, whose form it checks.
+// answer checks the form of a JSON-RPC request, and answers it.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, rpc http.Handler) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -55,7 +55,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, rpc http.Handler
 		http.Error(w, "the caller is not known", http.StatusUnauthorized)
 		return
 	}
-	// What a page in a browser can send elsewhere without being asked has another type.
+	// Pages in a browser can send only other types to another site without its consent.
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		http.Error(w, "expected Content-Type: application/json", http.StatusUnsupportedMediaType)
 		return
@@ -83,8 +83,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, rpc http.Handler
 	}
 }
 
-// atHome reports whether a request is from a program on this machine: neither from a web page
-// nor for a name that somebody else lets point here.
+// atHome reports whether a request comes from a program on this machine: not from a web page, and
+// not through a foreign name that points to this machine.
 func atHome(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -100,7 +100,7 @@ func atHome(r *http.Request) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// body reads the body of a request, in time.
+// body reads the body of a request within the time limit.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(readLimit)) // a test's recorder has none
@@ -115,7 +115,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// timed is a response whose reader must take each piece in time.
+// timed is a response with a time limit for reading each piece.
 type timed struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -130,10 +130,10 @@ func (t *timed) Write(p []byte) (int, error) {
 // Flush implements [http.Flusher].
 func (t *timed) Flush() { _ = t.control.Flush() }
 
-// Unwrap gives [http.ResponseController] what is below.
+// Unwrap lets [http.ResponseController] reach the underlying writer.
 func (t *timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// watched knows whether a response has begun.
+// watched records whether a response has begun.
 type watched struct {
 	http.ResponseWriter
 	wrote bool

@@ -15,9 +15,9 @@ import (
 // logName is the name of a context's log in its instance's folder.
 const logName = "a2a.jsonl"
 
-// entry is the data of a record of a context's log. Each type uses some of its fields.
+// entry is the data of a record in a context's log. Each type uses some of the fields.
 type entry struct {
-	Type string    `json:"-"` // the record's
+	Type string    `json:"-"` // the record's type
 	Time time.Time `json:"time"`
 
 	// context: the context began. It is the first line.
@@ -26,18 +26,18 @@ type entry struct {
 
 	Task a2a.TaskID `json:"task,omitempty"`
 
-	// message: a message was accepted, for a new task or one that waited for it.
+	// message: a message was accepted, for a new task or for a task that waited for it.
 	Message *a2a.Message `json:"message,omitempty"`
 	Keyed   bool         `json:"keyed,omitempty"` // it came with credentials
 
-	// status: the task has ended or waits.
+	// status: the task ended or waits.
 	Status *a2a.TaskStatus `json:"status,omitempty"`
 	Cost   float64         `json:"cost,omitempty"` // US dollars, of the context so far
 
-	// artifact: the task has made something.
+	// artifact: the task has a new artifact.
 	Artifact *product `json:"artifact,omitempty"`
 
-	// push: notifications of the task go there. unpush: no more.
+	// push: notifications of the task go to this address. unpush: no longer.
 	Push   *a2a.PushConfig `json:"push,omitempty"`
 	PushID string          `json:"push_id,omitempty"`
 }
@@ -59,10 +59,10 @@ type product struct {
 	Data      []byte `json:"data"` // base64 in JSON: exact
 }
 
-// contextLog is the log of one context: see [journal.Log].
+// contextLog is the log of one context; see [journal.Log].
 type contextLog struct{ *journal.Log }
 
-// append adds entries, durably; after a crash the first ones of them may be there.
+// append adds entries durably. After a crash, only the first of them may exist.
 func (l *contextLog) append(entries ...entry) ([]journal.Place, error) {
 	list := make([]journal.Entry, len(entries))
 	for i, e := range entries {
@@ -84,7 +84,7 @@ func (l *contextLog) artifact(at journal.Place) (*product, error) {
 	return e.Artifact, nil
 }
 
-// newLog makes the folder of a context, durably.
+// newLog creates the folder of a context durably.
 func newLog(dir, id string) (*contextLog, error) {
 	folder := filepath.Join(dir, id)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -97,8 +97,9 @@ func newLog(dir, id string) (*contextLog, error) {
 	return l, err
 }
 
-// openLog reads a log, and calls each with every entry. What a crash left of the last line
-// is cut off. A log whose first line is missing was never answered for: ok is false.
+// openLog reads a log and calls each with every entry. A last line that a crash left incomplete is
+// cut off. ok is false if the first line is missing: then no caller ever got an answer about the
+// context.
 func openLog(path string, each func(entry, journal.Place) error) (l *contextLog, ok bool, err error) {
 	if err := convert(path); err != nil {
 		return nil, false, err
@@ -110,7 +111,7 @@ func openLog(path string, each func(entry, journal.Place) error) (l *contextLog,
 	return &contextLog{log}, !log.Empty(), nil
 }
 
-// reading returns what calls each with the entries of records.
+// reading returns a function that calls each with the entries of records.
 func reading(each func(entry, journal.Place) error) func(journal.Record, journal.Place) error {
 	return func(r journal.Record, at journal.Place) error {
 		e, err := decoded(r)

@@ -10,7 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/a2a"
 )
 
-// 200 contexts, each with a turn under way, in one server.
+// 200 contexts in one server, each with a running turn.
 func TestMemoryOfManyContexts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs 200 contexts")

@@ -13,13 +13,14 @@ import (
 	"batch.example/batch/journal"
 )
 
-// oldEntry is a line of a log that a version of batch before the logs' checksums wrote.
+// oldEntry is a line of a log from a version of batch before logs had checksums.
 type oldEntry struct {
 	Type string `json:"type"`
 	entry
 }
 
-// oldEntries reads a log of an earlier version; old is false if the log at path is none.
+// oldEntries reads a log of an earlier version; old is false if the log at path has the current
+// form.
 func oldEntries(path string) (list []entry, old bool, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +36,7 @@ func oldEntries(path string) (list []entry, old bool, err error) {
 	return list, true, err
 }
 
-// readOld decodes the whole lines of a log. A line that is not whole with others behind it is an
+// readOld decodes the complete lines of a log. An incomplete line before the last one is an
 // Instance fault.
 func readOld(text []byte) (list []entry, err error) {
 	for len(text) > 0 {
@@ -57,7 +58,7 @@ func readOld(text []byte) (list []entry, err error) {
 	return list, nil
 }
 
-// convert replaces a log of an earlier version by one with the same entries.
+// convert replaces a log of an earlier version by a current one with the same entries.
 func convert(path string) error {
 	list, old, err := oldEntries(path)
 	if err != nil || !old || len(list) == 0 {

@@ -26,7 +26,7 @@ func old(t *testing.T, path string) []byte {
 	return text.Bytes()
 }
 
-// What an earlier version accepted and ended is answered as before, from a log that has checksums.
+// Messages and results of an earlier version are answered as before, from a log with checksums.
 func TestALogOfAnEarlierVersionIsConverted(t *testing.T) {
 	s := settings{dir: t.TempDir(), model: &parrot{}}
 	w := newWorld(t, s)
@@ -42,7 +42,7 @@ func TestALogOfAnEarlierVersionIsConverted(t *testing.T) {
 		if err := os.WriteFile(path, append(bytes.Clone(text), torn...), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path+".new", []byte("half a li"), 0o600); err != nil { // of a crash
+		if err := os.WriteFile(path+".new", []byte("half a li"), 0o600); err != nil { // left by a crash
 			t.Fatal(err)
 		}
 		if known, err := Contexts(s.dir); err != nil || len(known) != 1 || known[0].ID != first.ContextID {
@@ -68,7 +68,7 @@ func TestALogOfAnEarlierVersionIsConverted(t *testing.T) {
 	}
 }
 
-// A damaged line of an earlier version's log is not skipped, and nothing is lost.
+// A damaged line in an earlier version's log is not skipped, and nothing is lost.
 func TestADamagedLogOfAnEarlierVersionStays(t *testing.T) {
 	text := []byte("{\"type\":\"context\",\"owner\":\"a\"}\nrubbish\n{\"type\":\"unpush\",\"task\":\"c.1\"}\n")
 	path := filepath.Join(t.TempDir(), logName)

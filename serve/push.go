@@ -29,7 +29,7 @@ const (
 	tokenHeader = "X-A2A-Notification-Token"
 )
 
-// pusher sends notifications. Those of a task to one configuration are sent in order.
+// pusher sends notifications. Notifications of one task to one configuration are sent in order.
 type pusher struct {
 	rules  PushRules
 	client *http.Client
@@ -41,7 +41,7 @@ type pusher struct {
 	sends  sync.WaitGroup
 
 	mu     sync.Mutex
-	boxes  map[string]*[][]byte // what is to be sent, by task and configuration
+	boxes  map[string]*[][]byte // notifications to send, by task and configuration
 	closed bool
 }
 
@@ -52,7 +52,7 @@ func newPusher(rules PushRules, log *slog.Logger) *pusher {
 	p.client = &http.Client{
 		Timeout: pushLimit,
 		Transport: &http.Transport{
-			DialContext:         dialer.DialContext, // without a proxy, which would dial for us
+			DialContext:         dialer.DialContext, // without a proxy, which would connect for us
 			TLSHandshakeTimeout: pushLimit, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -60,7 +60,7 @@ func newPusher(rules PushRules, log *slog.Logger) *pusher {
 	return p
 }
 
-// check refuses a configuration to which nothing may be sent.
+// check refuses a configuration with a forbidden address.
 func (p *pusher) check(c *a2a.PushConfig) error {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -88,7 +88,7 @@ func (p *pusher) check(c *a2a.PushConfig) error {
 	return nil
 }
 
-// listed reports whether the rules name the host of an address.
+// listed reports whether the rules name the host of u.
 func (p *pusher) listed(u *url.URL) bool {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return false
@@ -104,7 +104,7 @@ func (p *pusher) listed(u *url.URL) bool {
 func (p *pusher) inNetworks(ip netip.Addr) bool { return within(p.rules.Networks, ip) }
 
 func within(networks []netip.Prefix, ip netip.Addr) bool {
-	ip = ip.Unmap().WithZone("") // a prefix has no address with a zone
+	ip = ip.Unmap().WithZone("") // a prefix never matches an address with a zone
 	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(ip) })
 }
 
@@ -121,26 +121,26 @@ func (p *pusher) allowed(ip netip.Addr) bool {
 	}
 }
 
-// special are addresses that are not public, beside those that [netip.Addr] has a name for.
+// special are addresses that are not public, in addition to the kinds that [netip.Addr] can report.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this host
-	netip.MustParsePrefix("100.64.0.0/10"),   // providers' own, behind NAT: RFC 6598
+	netip.MustParsePrefix("100.64.0.0/10"),   // shared by providers, behind NAT: RFC 6598
 	netip.MustParsePrefix("192.0.0.0/24"),    // protocols
 	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
 	netip.MustParsePrefix("240.0.0.0/4"),     // reserved
-	netip.MustParsePrefix("::/96"),           // IPv4 in IPv6, as long ago
+	netip.MustParsePrefix("::/96"),           // IPv4 in IPv6, obsolete
 	netip.MustParsePrefix("::ffff:0:0:0/96"), // IPv4 in IPv6, for translators
 	netip.MustParsePrefix("64:ff9b:1::/48"),  // a site's own NAT64: RFC 8215
 	netip.MustParsePrefix("2001::/32"),       // Teredo
-	netip.MustParsePrefix("fec0::/10"),       // a site's own, as long ago
+	netip.MustParsePrefix("fec0::/10"),       // site-local, obsolete
 }
 
 func isPublic(ip netip.Addr) bool {
 	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !within(special, ip)
 }
 
-// translated returns the IPv4 address to which a gateway sends what goes to an address of
-// NAT64 (64:ff9b::/96) or 6to4 (2002::/16); ip if it is neither.
+// translated returns the IPv4 address that a gateway forwards to for an address of NAT64
+// (64:ff9b::/96) or 6to4 (2002::/16). It returns ip for other addresses.
 func translated(ip netip.Addr) netip.Addr {
 	b := ip.As16()
 	switch {
@@ -154,8 +154,8 @@ func translated(ip netip.Addr) netip.Addr {
 
 type listedKey struct{}
 
-// dialed refuses a connection to an address that is not allowed, after its name was looked
-// up: the name may point to any.
+// dialed refuses a connection to a forbidden address. It runs after the lookup of the name, since a
+// name may point to any address.
 func (p *pusher) dialed(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	if ok, _ := ctx.Value(listedKey{}).(bool); ok {
 		return nil
@@ -167,7 +167,8 @@ func (p *pusher) dialed(ctx context.Context, _, address string, _ syscall.RawCon
 	return fault.Newf(fault.Instance, "notifications may not go to %s", address)
 }
 
-// notify sends the task as it is to all its configurations. Its context's mutex is held.
+// notify sends the task's current state to all its configurations. The caller holds its context's
+// mutex.
 func (p *pusher) notify(t *task) {
 	targets := t.targets()
 	if len(targets) == 0 {
@@ -187,7 +188,7 @@ func (p *pusher) notify(t *task) {
 	}
 }
 
-// post sends a body after those that were posted before it.
+// post queues a body. Bodies with the same key are sent in order.
 func (p *pusher) post(key string, to a2a.PushConfig, body []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,7 +211,7 @@ func (p *pusher) post(key string, to a2a.PushConfig, body []byte) {
 	})
 }
 
-// take returns what is to be sent next.
+// take returns the next body to send.
 func (p *pusher) take(key string) ([]byte, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,8 +225,8 @@ func (p *pusher) take(key string) ([]byte, bool) {
 	return body, true
 }
 
-// deliver tries to send a notification. One that cannot be sent is lost: the caller can ask
-// for the task.
+// deliver tries to send a notification. After the last try it is lost: the caller can still ask for
+// the task.
 func (p *pusher) deliver(to a2a.PushConfig, body []byte) {
 	pause := p.pause
 	for try := 1; ; try++ {
@@ -245,7 +246,7 @@ func (p *pusher) deliver(to a2a.PushConfig, body []byte) {
 	}
 }
 
-// hostOf is what a log may say of an address, whose path may be a secret.
+// hostOf returns the part of an address that may be logged: its path may be a secret.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -282,7 +283,7 @@ func (p *pusher) send(to a2a.PushConfig, body []byte) (again bool, err error) {
 		var at *url.Error
 		if e, ok := err.(*url.Error); ok {
 			at = e
-			err = at.Err // without the address
+			err = at.Err // drop the address
 		}
 		return true, err
 	}
@@ -293,7 +294,7 @@ func (p *pusher) send(to a2a.PushConfig, body []byte) (again bool, err error) {
 	return false, nil
 }
 
-// close sends what is there, for at most one try each, and then no more.
+// close sends the queued notifications with at most one try each, and accepts no more.
 func (p *pusher) close() {
 	p.mu.Lock()
 	p.closed = true

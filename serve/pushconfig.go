@@ -8,15 +8,16 @@ import (
 	"github.com/a2aproject/a2a-go/a2a"
 )
 
-// named returns a copy of a configuration that has an id: its own, or that of its task, as
-// with the SDK for Python. A task has one configuration without an id of its own.
+// named returns a copy of a configuration that has an id: its own id or, as in the SDK for Python,
+// the id of its task. A task can have one configuration without its own id.
 func named(c *a2a.PushConfig, task a2a.TaskID) *a2a.PushConfig {
 	copied := *c
 	copied.ID = cmp.Or(copied.ID, string(task))
 	return &copied
 }
 
-// OnSetTaskPushConfig implements [a2asrv.RequestHandler]. One with the same id is replaced.
+// OnSetTaskPushConfig implements [a2asrv.RequestHandler]. It replaces a configuration with the same
+// id.
 func (h handler) OnSetTaskPushConfig(ctx context.Context, p *a2a.TaskPushConfig) (*a2a.TaskPushConfig, error) {
 	t, err := h.mine(ctx, p.TaskID)
 	if err != nil {
@@ -38,8 +39,8 @@ func (h handler) OnSetTaskPushConfig(ctx context.Context, p *a2a.TaskPushConfig)
 	return &a2a.TaskPushConfig{TaskID: t.id, Config: *c}, nil
 }
 
-// OnGetTaskPushConfig implements [a2asrv.RequestHandler]. Without an id, it is the one that
-// was set without one, or the only one.
+// OnGetTaskPushConfig implements [a2asrv.RequestHandler]. Without an id, it returns the
+// configuration that was set without an id, or the only one.
 func (h handler) OnGetTaskPushConfig(ctx context.Context, p *a2a.GetTaskPushConfigParams) (*a2a.TaskPushConfig, error) {
 	t, err := h.mine(ctx, p.TaskID)
 	if err != nil {
@@ -72,8 +73,8 @@ func (h handler) OnListTaskPushConfig(ctx context.Context, p *a2a.ListTaskPushCo
 	return list, nil
 }
 
-// OnDeleteTaskPushConfig implements [a2asrv.RequestHandler]. One that does not exist is
-// deleted already.
+// OnDeleteTaskPushConfig implements [a2asrv.RequestHandler]. Deleting a configuration that does not
+// exist succeeds.
 func (h handler) OnDeleteTaskPushConfig(ctx context.Context, p *a2a.DeleteTaskPushConfigParams) error {
 	t, err := h.mine(ctx, p.TaskID)
 	if err != nil {

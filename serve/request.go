@@ -17,7 +17,7 @@ type request struct {
 	ID      json.RawMessage `json:"id"`
 }
 
-// id is what the answer names; null if it is not known.
+// id returns the id for the answer; null if it is unknown.
 func (r request) id() json.RawMessage {
 	if len(r.ID) > 0 && (r.ID[0] == '"' || r.ID[0] == '-' || '0' <= r.ID[0] && r.ID[0] <= '9') {
 		return r.ID
@@ -25,7 +25,7 @@ func (r request) id() json.RawMessage {
 	return json.RawMessage("null")
 }
 
-// params are the parameters of the methods.
+// params creates the parameters of each method.
 var params = map[string]func() any{
 	"message/send":                        func() any { return new(a2a.MessageSendParams) },
 	"message/stream":                      func() any { return new(a2a.MessageSendParams) },
@@ -38,7 +38,7 @@ var params = map[string]func() any{
 	"tasks/pushNotificationConfig/delete": func() any { return new(a2a.DeleteTaskPushConfigParams) },
 }
 
-// problem is an error of the protocol with its reason.
+// problem is an error of the protocol and its reason.
 type problem struct {
 	kind error
 	why  string
@@ -50,11 +50,11 @@ func (p problem) Error() string { return p.why }
 // Unwrap returns the protocol's error.
 func (p problem) Unwrap() error { return p.kind }
 
-// codes are the JSON-RPC codes of the errors that [parse] returns.
+// codes are the JSON-RPC codes of [parse]'s errors.
 var codes = map[error]int{a2a.ErrParseError: -32700, a2a.ErrInvalidRequest: -32600, a2a.ErrInvalidParams: -32602}
 
-// parse checks the form of a request more strictly than the SDK, which has one error for everything
-// that is wrong in it.
+// parse checks the form of a request more strictly than the SDK, which has only one error for all
+// mistakes.
 func parse(body []byte) (req request, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	var any json.RawMessage
@@ -75,7 +75,7 @@ func parse(body []byte) (req request, err error) {
 	}
 	make, ok := params[req.Method]
 	if !ok {
-		return req, nil // the SDK answers it
+		return req, nil // the SDK answers unknown methods
 	}
 	if len(req.Params) == 0 || req.Params[0] != '{' {
 		return req, problem{a2a.ErrInvalidParams, "params: expected an object"}
@@ -86,7 +86,7 @@ func parse(body []byte) (req request, err error) {
 	return req, nil
 }
 
-// refuse answers with an error that [parse] returned.
+// refuse answers with an error from [parse].
 func refuse(w http.ResponseWriter, id json.RawMessage, err error) {
 	if id == nil {
 		id = json.RawMessage("null")

@@ -15,13 +15,13 @@ import (
 	"batch.example/batch/fault"
 )
 
-// handler answers the protocol's requests: it implements [a2asrv.RequestHandler]. Errors wrap
-// one of those of package a2a, which says their code.
+// handler answers the protocol's requests: it implements [a2asrv.RequestHandler]. Errors wrap an
+// error of package a2a, which determines their code.
 type handler struct{ *Server }
 
 var _ a2asrv.RequestHandler = handler{}
 
-// maxID is how long the ids that callers choose may be.
+// maxID is the maximum length of ids that callers choose.
 const maxID = 256
 
 // OnSendMessage implements [a2asrv.RequestHandler].
@@ -48,10 +48,10 @@ func (h handler) OnSendMessage(ctx context.Context, p *a2a.MessageSendParams) (a
 	return h.see(t, n)
 }
 
-// blocking reports whether the answer waits for the end of the turn: that is the default.
+// blocking reports whether the answer waits for the end of the turn, which is the default.
 func blocking(c *a2a.MessageSendConfig) bool { return c == nil || c.Blocking == nil || *c.Blocking }
 
-// see returns a task as it is.
+// see returns a task's current state.
 func (h handler) see(t *task, n *int) (*a2a.Task, error) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
@@ -59,7 +59,7 @@ func (h handler) see(t *task, n *int) (*a2a.Task, error) {
 	return seen, h.internal(err)
 }
 
-// internal hides an error that is not the caller's, and logs it.
+// internal logs an error that is not the caller's, and hides it.
 func (h handler) internal(err error) error {
 	if err == nil {
 		return nil
@@ -80,8 +80,8 @@ func (h handler) OnSendMessageStream(ctx context.Context, p *a2a.MessageSendPara
 	})
 }
 
-// OnResubscribeToTask implements [a2asrv.RequestHandler]. Of a task that has ended, there is
-// only what it is.
+// OnResubscribeToTask implements [a2asrv.RequestHandler]. For a task that has ended, it yields only
+// the task.
 func (h handler) OnResubscribeToTask(ctx context.Context, p *a2a.TaskIDParams) iter.Seq2[a2a.Event, error] {
 	return h.guarded(func(yield func(a2a.Event, error) bool) {
 		t, err := h.mine(ctx, p.ID)
@@ -93,7 +93,7 @@ func (h handler) OnResubscribeToTask(ctx context.Context, p *a2a.TaskIDParams) i
 	})
 }
 
-// follow yields what a task is and does.
+// follow yields a task's current state and then its events.
 func (h handler) follow(ctx context.Context, t *task) iter.Seq2[a2a.Event, error] {
 	t.c.mu.Lock()
 	events, more, from, err := t.listen()
@@ -104,8 +104,8 @@ func (h handler) follow(ctx context.Context, t *task) iter.Seq2[a2a.Event, error
 	return all(ctx, h.stopped, events, more, from)
 }
 
-// guarded makes a panic an error, since the SDK reads events on a goroutine of its own, and
-// lets Close wait for that.
+// guarded turns a panic into an error, since the SDK reads events on its own goroutine. It also
+// makes Close wait for that goroutine.
 func (h handler) guarded(events iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		h.mu.Lock()
@@ -125,7 +125,7 @@ func (h handler) guarded(events iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event
 			switch {
 			case v == nil:
 			case yielding:
-				panic(v) // it is the SDK's
+				panic(v) // a panic in the SDK
 			default:
 				yield(nil, h.internal(fault.Newf(fault.Bug, "panic: %v", v)))
 			}
@@ -171,7 +171,7 @@ func (h handler) OnCancelTask(ctx context.Context, p *a2a.TaskIDParams) (*a2a.Ta
 	return h.see(t, nil)
 }
 
-// cancel stops a task. The channel is closed when it has stopped.
+// cancel stops a task. done is closed once it has stopped.
 func (c *conversation) cancel(t *task) (done <-chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,12 +180,12 @@ func (c *conversation) cancel(t *task) (done <-chan struct{}, err error) {
 	}
 	under := t.stream
 	switch w := c.work; {
-	case w == nil || w.task != t: // it waits for its caller
+	case w == nil || w.task != t: // the task waits for its caller
 	case c.running != nil:
 		w.canceled = true
 		c.running.cancel(errCanceled)
 		return under.done, nil
-	case c.seat == seated: // it is about to begin
+	case c.seat == seated: // the turn is about to begin
 		w.canceled = true
 		return under.done, nil
 	}
@@ -204,17 +204,17 @@ func (handler) OnGetExtendedAgentCard(context.Context) (*a2a.AgentCard, error) {
 
 var errStopping = fmt.Errorf("%w: the server is being stopped", a2a.ErrServerError)
 
-// invalid says what is wrong with a request.
+// invalid returns the error for an invalid request.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", a2a.ErrInvalidParams, fmt.Sprintf(format, args...))
 }
 
-// limited says that a limit of the caller is reached.
+// limited returns the error for a caller that has reached a limit.
 func limited(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", a2a.ErrServerError, fmt.Sprintf(format, args...))
 }
 
-// mine returns a task of the caller. Whether another caller has it cannot be seen.
+// mine returns a task of the caller. Another caller's task looks like one that does not exist.
 func (h handler) mine(ctx context.Context, id a2a.TaskID) (*task, error) {
 	if c := h.find(contextOf(id), callerOf(ctx).name); c != nil {
 		c.mu.Lock()
@@ -261,7 +261,7 @@ func (h handler) forget(c *conversation) {
 	}
 }
 
-// checkMessage refuses what can never be accepted.
+// checkMessage refuses messages that can never be accepted.
 func (h handler) checkMessage(p *a2a.MessageSendParams) (words string, err error) {
 	if p == nil || p.Message == nil {
 		return "", invalid("the message is missing")
@@ -297,8 +297,7 @@ func (h handler) checkMessage(p *a2a.MessageSendParams) (words string, err error
 	return words, nil
 }
 
-// place returns the context and the task that a message is for. The id is empty for a new
-// task.
+// place returns the context and task of a message. The id is empty for a new task.
 func (h handler) place(caller caller, m *a2a.Message) (*conversation, a2a.TaskID, error) {
 	switch {
 	case m.TaskID != "":
@@ -307,7 +306,7 @@ func (h handler) place(caller caller, m *a2a.Message) (*conversation, a2a.TaskID
 			return nil, "", a2a.ErrTaskNotFound
 		}
 		if m.ContextID != "" && m.ContextID != c.id {
-			return nil, "", invalid("contextId: it is not that of the task")
+			return nil, "", invalid("contextId: the task belongs to another context")
 		}
 		return c, m.TaskID, nil
 	case m.ContextID != "":
@@ -320,8 +319,8 @@ func (h handler) place(caller caller, m *a2a.Message) (*conversation, a2a.TaskID
 	return c, "", err
 }
 
-// begin returns the context that a message without one begins. The id follows from the caller
-// and the message's id, so that a message that is sent twice begins one.
+// begin returns the context for a message without one. The context's id follows from the caller and
+// the message's id, so that a repeated message gets the same context.
 func (h handler) begin(caller caller, m *a2a.Message) (*conversation, error) {
 	sum := sha256.Sum256([]byte(caller.name + "\x00" + m.ID))
 	id := hex.EncodeToString(sum[:16])
@@ -353,14 +352,14 @@ func (h handler) begin(caller caller, m *a2a.Message) (*conversation, error) {
 	return c, nil
 }
 
-// knows reports whether a message was taken already.
+// knows reports whether a message was accepted before.
 func (c *conversation) knows(message string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.byMessage[message] != nil
 }
 
-// admit takes a message that is for a context, durably; id is its task's, empty for a new one.
+// admit accepts a message for a context durably. id is its task; empty for a new task.
 func (h handler) admit(c *conversation, id a2a.TaskID, w *work, config *a2a.MessageSendConfig) (*task, error) {
 	c.mu.Lock()
 	t, enqueue, err := c.admit(id, w, config)
@@ -373,7 +372,7 @@ func (h handler) admit(c *conversation, id a2a.TaskID, w *work, config *a2a.Mess
 
 func (c *conversation) admit(id a2a.TaskID, w *work, config *a2a.MessageSendConfig) (t *task, enqueue bool, err error) {
 	if t := c.byMessage[w.message.ID]; t != nil {
-		return t, false, nil // it was sent twice
+		return t, false, nil // the message was sent twice
 	}
 	if t = c.task(id); t == nil && id != "" {
 		return nil, false, a2a.ErrTaskNotFound
@@ -397,7 +396,7 @@ func (c *conversation) admit(id a2a.TaskID, w *work, config *a2a.MessageSendConf
 	return w.task, c.accept(w), nil
 }
 
-// record makes a message durable, with its task, which is a new one if t is nil.
+// record makes a message durable. t is its task; nil creates a new one.
 func (c *conversation) record(t *task, w *work, config *a2a.MessageSendConfig) (err error) {
 	now := c.s.c.Now().UTC()
 	var entries []entry

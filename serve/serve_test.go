@@ -43,7 +43,7 @@ func TestAMessageIsATurn(t *testing.T) {
 	}
 }
 
-// product1 is an artifact of a task, exactly.
+// product1 returns the exact content of a task's artifact.
 func product1(t *testing.T, task *a2a.Task, name string) string {
 	t.Helper()
 	i := slices.IndexFunc(task.Artifacts, func(a *a2a.Artifact) bool { return a.Name == name })
@@ -173,7 +173,7 @@ func TestAQuestionWaitsForItsAnswer(t *testing.T) {
 		t.Errorf("the task is %s, want completed", answered.Status.State)
 	}
 
-	// A message that begins another task instead of an answer ends the question.
+	// A message that begins another task instead of answering ends the question.
 	asked = send(t, c, say("ask And now?"))
 	next := send(t, c, in(say("say something else"), asked.ContextID))
 	if next.ID == asked.ID || next.Status.State != a2a.TaskStateCompleted {
@@ -201,7 +201,7 @@ func TestATaskIsCanceled(t *testing.T) {
 			t.Errorf("canceling again: %v", err)
 		}
 	}
-	// The context is usable.
+	// The context is still usable.
 	expect(t, send(t, c, in(say("say again"), running.ContextID)), a2a.TaskStateCompleted, "again")
 	expect(t, send(t, c, in(say("say again"), waiting.ContextID)), a2a.TaskStateCompleted, "again")
 
@@ -258,7 +258,7 @@ func TestAMessageTwiceIsOneTurn(t *testing.T) {
 	if second.ID != first.ID {
 		t.Errorf("the same message began the tasks %s and %s", first.ID, second.ID)
 	}
-	// Another one has to wait.
+	// Another message has to wait.
 	for _, p := range []*a2a.MessageSendParams{in(say("say x"), first.ContextID), to(say("say x"), first.ID)} {
 		if _, err := c.SendMessage(t.Context(), p); !isError(err, a2a.ErrUnsupportedOperation) {
 			t.Errorf("a second message: %v, want %v", err, a2a.ErrUnsupportedOperation)
@@ -319,8 +319,8 @@ func TestContextsSurviveARestart(t *testing.T) {
 	expect(t, send(t, c, to(say("say The right one."), asked.ID)), a2a.TaskStateCompleted, "")
 }
 
-// Wherever a crash cuts a context's log off, what was accepted ends as it would have, and
-// nothing is asked twice.
+// A crash may cut off a context's log anywhere: accepted messages still end as they would have, and
+// the model is asked nothing twice.
 func TestACrashCutsTheLogOff(t *testing.T) {
 	s := settings{dir: t.TempDir(), model: &parrot{}}
 	w := newWorld(t, s)

@@ -19,25 +19,25 @@ import (
 // Config describes a server. Dir, Instance and Width are required.
 type Config struct {
 	Dir   string // the run directory
-	Width int    // contexts that may have a container at the same time: the run's width
+	Width int    // number of contexts that may have a container at the same time: the run's width
 
-	// Instance returns the instance of a context: its ID is id, and the rest, such as its
-	// image, depends on the row that the context began with, empty for none. It must return
-	// the same after a restart. A Usage fault says that there is no such row.
+	// Instance returns the instance of a context with id as its ID. Everything else, such as its
+	// image, depends on row, the dataset's row that the context began with, or "". It must return
+	// the same after a restart. A Usage fault says that the row does not exist.
 	Instance func(id, row string) (dataset.Instance, error)
 
 	Card    Card
-	Callers Callers // who may call; the zero value lets everybody on this machine
+	Callers Callers // who may call; the zero value allows all programs on this machine
 	Limits  Limits
 
-	// ModelKeyHeader is the name of an HTTP header with an API key for the model, which is
-	// used for the turn that the request begins; empty: there is none.
+	// ModelKeyHeader is the name of an HTTP header with an API key for the model. The turn that the
+	// request begins uses the key. Empty: there is no such header.
 	ModelKeyHeader string
 
-	Idle time.Duration // after which an unused context is paused; 0: never
+	Idle time.Duration // unused contexts are paused after this time; 0: never
 
-	// Push are the networks and hosts to which notifications may go beside public addresses
-	// over https.
+	// Push has the networks and hosts that may receive notifications, in addition to public
+	// addresses over https.
 	Push PushRules
 
 	Mask func(string) string // hides secrets in texts; nil hides none
@@ -45,17 +45,17 @@ type Config struct {
 	Now  func() time.Time    // nil: time.Now
 }
 
-// Limits are what callers may do. Zero: no limit.
+// Limits limit callers. Zero: no limit.
 type Limits struct {
 	Contexts int     // of each caller
 	Turns    int     // messages in a context
-	Cost     float64 // US dollars, of all contexts of a caller; a call that is under way when it is reached ends
+	Cost     float64 // US dollars, for all contexts of a caller; a call that is already running is finished
 	Body     int64   // bytes of a request; 0: 1 MiB
 }
 
-// PushRules say where notifications may go.
+// PushRules say which addresses may receive notifications.
 type PushRules struct {
-	Loopback bool           // also to this machine, without https
+	Loopback bool           // also this machine, without https
 	Hosts    []string       // names, or name:port, also without https and in private networks
 	Networks []netip.Prefix // likewise
 }
@@ -64,7 +64,7 @@ type PushRules struct {
 type Server struct {
 	c     Config
 	push  *pusher
-	queue *runner.Queue[*conversation] // of contexts that wait for a container
+	queue *runner.Queue[*conversation] // contexts that wait for a container
 
 	mu       sync.Mutex
 	contexts map[string]*conversation
@@ -72,7 +72,7 @@ type Server struct {
 	closed   bool // no further messages are accepted
 	watch    sync.Once
 
-	drain   chan struct{} // closed when contexts are to be paused
+	drain   chan struct{} // closed when contexts should be paused
 	stopped chan struct{} // closed by Close
 	streams sync.WaitGroup
 }
@@ -105,11 +105,11 @@ func New(c Config) *Server {
 	return s
 }
 
-// Context is a context that a directory has.
+// Context is a context in a run directory.
 type Context struct{ ID, Row string }
 
-// Contexts returns the contexts in a run directory, without those whose log cannot be read.
-// Their instances are what a run over the directory has.
+// Contexts returns the contexts in a run directory, except those with unreadable logs. A run over
+// the directory has their instances.
 func Contexts(dir string) ([]Context, error) {
 	var list []Context
 	err := eachLog(dir, func(id, path string) error {
@@ -147,9 +147,9 @@ func eachLog(dir string, do func(id, path string) error) error {
 	return nil
 }
 
-// Load reads the contexts that Dir has, which the caller must have locked. What was accepted
-// and has not ended continues as soon as the run works. A context whose log is damaged is left
-// out and logged: the others are served.
+// Load reads the contexts in Dir, which the caller must have locked. Accepted work that is not
+// finished continues as soon as the run works. A context with a damaged log is logged and left out:
+// the others are served.
 func (s *Server) Load() error {
 	return eachLog(s.c.Dir, func(id, path string) error {
 		c := s.conversation(id)
@@ -169,8 +169,8 @@ func (s *Server) Load() error {
 	})
 }
 
-// Drain makes the server accept no further messages. Running turns end, then their contexts
-// are paused. It may be called twice.
+// Drain stops the server from accepting messages. Running turns end, then their contexts are
+// paused. It may be called twice.
 func (s *Server) Drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,8 +182,8 @@ func (s *Server) Drain() {
 	close(s.drain)
 }
 
-// Close ends all streams and notifications, and answers requests that wait for a turn with
-// what is known. The run must have ended before.
+// Close ends all streams and notifications, and answers requests that wait for a turn with the
+// current state. The run must have ended before.
 func (s *Server) Close() {
 	s.Drain()
 	s.mu.Lock()
@@ -197,14 +197,14 @@ func (s *Server) Close() {
 	s.push.close()
 }
 
-// Contexts returns how many contexts there are.
+// Contexts returns the number of contexts.
 func (s *Server) Contexts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.contexts)
 }
 
-// draining reports whether contexts are to be paused.
+// draining reports whether contexts should be paused.
 func (s *Server) draining() bool {
 	select {
 	case <-s.drain:
@@ -214,9 +214,9 @@ func (s *Server) draining() bool {
 	}
 }
 
-// Next implements [runner.Source]: it waits for a context that has a message.
+// Next implements [runner.Source]: it waits for a context with a message.
 func (s *Server) Next(ctx context.Context) (dataset.Instance, bool, error) {
-	s.watch.Do(func() { context.AfterFunc(ctx, s.Drain) }) // the run admits no more
+	s.watch.Do(func() { context.AfterFunc(ctx, s.Drain) }) // the run admits no more contexts
 	for {
 		c, ok, err := s.queue.Next(ctx)
 		if !ok || s.draining() {
@@ -230,11 +230,11 @@ func (s *Server) Next(ctx context.Context) (dataset.Instance, bool, error) {
 	}
 }
 
-// Left implements [runner.Source]: what waits is taken by a later run.
+// Left implements [runner.Source]: a later run takes waiting contexts.
 func (*Server) Left() int { return 0 }
 
-// enqueue makes the run take a context. Where all containers are in use, an idle one that
-// was used least recently is paused.
+// enqueue gives a context to the run. If all containers are in use, the least recently used idle
+// context is paused.
 func (s *Server) enqueue(c *conversation) {
 	s.mu.Lock()
 	s.seats++
@@ -246,7 +246,7 @@ func (s *Server) enqueue(c *conversation) {
 	}
 }
 
-// signal puts a token into a channel that has room for one.
+// signal puts a token into a channel of capacity one.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -254,7 +254,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// evict pauses the idle context that was used least recently, if there is one.
+// evict pauses the least recently used idle context, if any.
 func (s *Server) evict() {
 	s.mu.Lock()
 	all := make([]*conversation, 0, len(s.contexts))
@@ -277,14 +277,14 @@ func (s *Server) evict() {
 // waiting reports whether contexts wait for a container.
 func (s *Server) waiting() bool { return s.queue.Left() > 0 }
 
-// gone says that the run has done with a context.
+// gone records that the run is done with a context.
 func (s *Server) gone() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seats--
 }
 
-// spent returns what all contexts of a caller have cost, in US dollars.
+// spent returns the cost of all contexts of a caller in US dollars.
 func (s *Server) spent(owner string) float64 {
 	total := 0.0
 	for _, c := range s.owned(owner) {

@@ -6,11 +6,11 @@ import (
 	"batch.example/batch/session"
 )
 
-// eventKey is the member of a status update's metadata that says what the agent does.
+// eventKey is the member of a status update's metadata that has the agent's action.
 const eventKey = "batch/event"
 
-// shown shows a caller an event of a turn, if it is one for callers: texts, calls of tools
-// and their results. Artifacts and the end are shown once they are durable.
+// shown sends an event of a turn to the caller, if it is meant for callers: texts, tool calls and
+// their results. Artifacts and the end are sent once they are durable.
 func (c *conversation) shown(t *task, e session.Event) {
 	meta := map[string]any{"kind": string(e.Kind)}
 	var said *a2a.Message

@@ -8,13 +8,13 @@ import (
 	"github.com/a2aproject/a2a-go/a2a"
 )
 
-// stream is what happens while a task is under way. Each listener reads at its own speed;
-// the events stay in memory until the task has ended and nobody reads them any more.
+// stream has the events of a task that is under way. Each listener reads at its own speed. The
+// events stay in memory until the task has ended and all listeners have finished.
 type stream struct {
 	mu     sync.Mutex
 	events []a2a.Event
 	ended  bool
-	more   chan struct{} // closed when there is more
+	more   chan struct{} // closed when there are more events
 	done   chan struct{} // closed at the end
 }
 
@@ -46,8 +46,7 @@ func (s *stream) wakeAll() {
 	s.more = make(chan struct{})
 }
 
-// all yields the events from number i on, until the end, or until ctx ends or stopped is
-// closed.
+// all yields the events from number i on, until the stream ends, ctx ends or stopped is closed.
 func (s *stream) all(ctx context.Context, stopped <-chan struct{}, i int) iter.Seq[a2a.Event] {
 	return func(yield func(a2a.Event) bool) {
 		for {

@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Errors by which turns are stopped from outside.
+// Errors that stop a turn from outside.
 var (
 	errCanceled = errors.New("the caller canceled the task")
 	errTooMuch  = errors.New("the caller's cost limit is reached")
@@ -26,9 +26,9 @@ var (
 // ownerKey is the member of a session's metadata that names the context's owner.
 const ownerKey = "owner"
 
-// Talk leads the conversation of a context: it implements [solver.Talk]. It ends with
-// context.Canceled, which leaves the attempt to be resumed, when the context is paused. A
-// Usage fault would end the run for all callers: it is made one of the context.
+// Talk leads the conversation of a context: it implements [solver.Talk]. When the context is
+// paused, it returns context.Canceled, so that the attempt can be resumed. A Usage fault would end
+// the run for all callers, so it becomes a fault of this context.
 func (s *Server) Talk(ctx context.Context, conv *solver.Conversation) error {
 	err := s.talk(ctx, conv)
 	if fault.KindOf(err) == fault.Usage {
@@ -64,7 +64,7 @@ func (s *Server) talk(ctx context.Context, conv *solver.Conversation) error {
 	}
 }
 
-// own records whose session it is.
+// own records the owner in the session's metadata.
 func own(ctx context.Context, s *session.Session, owner string) error {
 	meta := s.State().Metadata
 	if meta[ownerKey] == owner {
@@ -77,8 +77,7 @@ func own(ctx context.Context, s *session.Session, owner string) error {
 	return s.SetMetadata(ctx, meta)
 }
 
-// Event takes into account what the run says of a context: it must see every event of the
-// run.
+// Event handles an event of the run. It must get every event.
 func (s *Server) Event(e runner.Event) {
 	if e.Type != runner.EventEnd {
 		return
@@ -91,15 +90,15 @@ func (s *Server) Event(e runner.Event) {
 	}
 }
 
-// do works on a message. An error means that nothing more can be done in this container; the
-// work continues in the next one.
+// do works on a message. An error means that this container cannot be used any more; the work
+// continues in the next one.
 func (c *conversation) do(ctx context.Context, conv *solver.Conversation, w *work) error {
 	last, ok, err := conv.Session.Last(ctx)
 	if err != nil {
 		return err
 	}
 	begun := ok && last.Metadata["message"] == w.message.ID
-	if begun && !last.Open() { // its end was not recorded
+	if begun && !last.Open() { // the end was not recorded
 		answer, err := lastAnswer(ctx, conv.Session)
 		if err != nil {
 			return err
@@ -119,7 +118,7 @@ func (c *conversation) do(ctx context.Context, conv *solver.Conversation, w *wor
 	return c.turn(ctx, conv, w, in)
 }
 
-// outcome is how a turn ended.
+// outcome is the result of a turn.
 type outcome struct {
 	end        journal.TurnEnd
 	answer     string
@@ -170,7 +169,7 @@ func (c *conversation) turn(ctx context.Context, conv *solver.Conversation, w *w
 	return c.ended(ctx, conv, w, o)
 }
 
-// started says that the agent works on w. It reports whether it is still wanted.
+// started marks w as running. It reports whether the work is still wanted.
 func (c *conversation) started(w *work, cancel context.CancelCauseFunc) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +181,7 @@ func (c *conversation) started(w *work, cancel context.CancelCauseFunc) bool {
 	return !w.canceled
 }
 
-// paid counts what the context costs, and stops the turn if that is too much for its owner.
+// paid adds to the context's cost, and stops the turn if its owner has reached the limit.
 func (c *conversation) paid(e agent.Event, stop context.CancelCauseFunc) {
 	c.mu.Lock()
 	more := e.Cost > c.cost
@@ -193,8 +192,8 @@ func (c *conversation) paid(e agent.Event, stop context.CancelCauseFunc) {
 	}
 }
 
-// ended makes what a turn left the end of its task. An error means that the container is not
-// usable any more.
+// ended ends a task with the result of its turn. An error means that the container cannot be used
+// any more.
 func (c *conversation) ended(ctx context.Context, conv *solver.Conversation, w *work, o outcome) error {
 	patch, failed := conv.Diff(ctx)
 	var broken error
@@ -205,7 +204,7 @@ func (c *conversation) ended(ctx context.Context, conv *solver.Conversation, w *
 	case unusable(failed) != nil:
 		broken = unusable(failed)
 		if !errors.Is(o.err, errCanceled) && !errors.Is(o.err, errTooMuch) {
-			return broken // the turn is continued, or its patch taken, in another container
+			return broken // another container continues the turn, or takes its patch
 		}
 	default:
 		c.s.c.Log.Info("a turn has no patch", "context", c.id, "err", failed)
@@ -224,8 +223,8 @@ func (c *conversation) ended(ctx context.Context, conv *solver.Conversation, w *
 	return errors.Join(broken, c.end(w, state, words, made))
 }
 
-// unusable returns the error in err's chain that says that a container is gone or cannot be
-// reached; nil if a command in it failed.
+// unusable returns the error in err's chain that says that the container is gone or unreachable. It
+// returns nil if only a command in the container failed.
 func unusable(err error) error {
 	if errors.Is(err, vocab.ErrDestroyed) {
 		return err
@@ -238,7 +237,7 @@ func unusable(err error) error {
 	return nil
 }
 
-// state is what a turn's end is in the protocol, and what the caller reads.
+// state returns a turn's state in the protocol, and the text for the caller.
 func (c *conversation) state(o outcome) (a2a.TaskState, string) {
 	switch {
 	case errors.Is(o.err, errCanceled):
@@ -256,7 +255,7 @@ func (c *conversation) state(o outcome) (a2a.TaskState, string) {
 	}
 }
 
-// problem is an error for the caller.
+// problem formats an error for the caller.
 func (c *conversation) problem(err error) string {
 	text := err.Error()
 	if hint := fault.HintOf(err); hint != "" {
@@ -265,7 +264,7 @@ func (c *conversation) problem(err error) string {
 	return c.s.c.Mask(text)
 }
 
-// lastAnswer is what the model said last.
+// lastAnswer returns the model's last text.
 func lastAnswer(ctx context.Context, s *session.Session) (string, error) {
 	list, err := s.Messages(ctx, session.Query{})
 	if err != nil {

@@ -14,25 +14,25 @@ import (
 	"batch.example/batch/journal"
 )
 
-// task is a task of the protocol. Its context's mutex guards it.
+// task is a task of the protocol, guarded by its context's mutex.
 type task struct {
 	c         *conversation
 	id        a2a.TaskID
 	status    a2a.TaskStatus
-	history   []*a2a.Message // the caller's messages, and what the agent said last to each
+	history   []*a2a.Message // the caller's messages, and the agent's last answer to each
 	artifacts []artifact
 	pushes    map[string]*a2a.PushConfig
-	keyed     bool    // its last message came with credentials
+	keyed     bool    // the last message came with credentials
 	stream    *stream // while it is under way
 }
 
-// artifact says where an artifact is.
+// artifact locates an artifact in the log.
 type artifact struct {
 	name  string
 	place journal.Place
 }
 
-// taskID returns the id of a context's task. It names the context, so that a task is found
+// taskID returns the id of a context's task. It contains the context's id, so that a task is found
 // without an index.
 func taskID(context string, number int) a2a.TaskID {
 	return a2a.TaskID(context + "." + strconv.Itoa(number))
@@ -47,7 +47,7 @@ func contextOf(id a2a.TaskID) string {
 // TaskInfo implements [a2a.TaskInfoProvider].
 func (t *task) TaskInfo() a2a.TaskInfo { return a2a.TaskInfo{TaskID: t.id, ContextID: t.c.id} }
 
-// says returns words of the agent, or nil.
+// says returns a message of the agent, or nil without words.
 func (t *task) says(words string) *a2a.Message {
 	if words == "" {
 		return nil
@@ -71,21 +71,21 @@ func (t *task) made(name string, at journal.Place) {
 
 func (t *task) subscribe(p *a2a.PushConfig) { t.pushes[p.ID] = p }
 
-// begin makes the task one that can be listened to.
+// begin lets callers listen to the task.
 func (t *task) begin() {
 	if t.stream == nil {
 		t.stream = newStream()
 	}
 }
 
-// send shows events to those who listen.
+// send sends events to the listeners.
 func (t *task) send(events ...a2a.Event) {
 	if t.stream != nil {
 		t.stream.send(events...)
 	}
 }
 
-// finish ends the listening with the task's status.
+// finish ends the stream with the task's status.
 func (t *task) finish() {
 	if t.stream == nil {
 		return
@@ -101,7 +101,7 @@ func (t *task) finish() {
 	t.stream = nil
 }
 
-// shortened returns parts of which each fits into an event.
+// shortened shortens parts so that each fits into an event.
 func shortened(parts a2a.ContentParts) a2a.ContentParts {
 	var list a2a.ContentParts
 	for _, p := range parts {
@@ -114,7 +114,8 @@ func shortened(parts a2a.ContentParts) a2a.ContentParts {
 	return list
 }
 
-// snapshot is the task as it is, with the last n messages; with all if n is nil. c.mu is held.
+// snapshot returns the task with its last n messages, or with all if n is nil. The caller holds
+// c.mu.
 func (t *task) snapshot(n *int) (*a2a.Task, error) {
 	seen := &a2a.Task{ID: t.id, ContextID: t.c.id, Status: t.status, History: slices.Clone(t.history)}
 	if n != nil {
@@ -130,12 +131,12 @@ func (t *task) snapshot(n *int) (*a2a.Task, error) {
 	return seen, nil
 }
 
-// maxEvent is how many bytes of JSON the first event of a stream has at most: the SDK's
-// client reads lines of at most 64 KiB.
+// maxEvent limits the JSON of a stream's first event, in bytes: the SDK's client reads lines of at
+// most 64 KiB.
 const maxEvent = 48 << 10
 
-// first returns the events that a listener gets first: the task, without what does not fit
-// into one event, and then its artifacts. c.mu is held.
+// first returns the first events for a listener: the task, without parts that do not fit into one
+// event, and then its artifacts. The caller holds c.mu.
 func (t *task) first() ([]a2a.Event, error) {
 	seen, err := t.snapshot(nil)
 	if err != nil {
@@ -169,8 +170,8 @@ func fits(t *a2a.Task) bool {
 	return err == nil && len(text) <= maxEvent
 }
 
-// listen returns what the task does from now on: first what it is, then what happens, until
-// it ends or waits for the caller. c.mu is held.
+// listen returns the first events for a listener, and the stream and position of later events. The
+// stream is nil if the task has ended or waits for the caller. The caller holds c.mu.
 func (t *task) listen() (events []a2a.Event, more *stream, from int, err error) {
 	events, err = t.first()
 	if t.stream != nil {
@@ -179,12 +180,12 @@ func (t *task) listen() (events []a2a.Event, more *stream, from int, err error) 
 	return events, t.stream, from, err
 }
 
-// targets are where notifications of the task go. c.mu is held.
+// targets returns the configurations for notifications, sorted. The caller holds c.mu.
 func (t *task) targets() []*a2a.PushConfig {
 	return slices.SortedFunc(maps.Values(t.pushes), func(a, b *a2a.PushConfig) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// all yields what a task is and does; see [task.listen].
+// all yields a task's events; see [task.listen].
 func all(ctx context.Context, stopped <-chan struct{}, events []a2a.Event, more *stream, from int) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		for _, e := range events {

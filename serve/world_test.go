@@ -33,8 +33,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// world is a server with a run, whose containers are folders and whose model does what the
-// last words say.
+// world is a server with a run. Its containers are folders, and its model does what the last
+// message says.
 type world struct {
 	t      testing.TB
 	server *Server
@@ -51,7 +51,7 @@ type world struct {
 	stopOnce sync.Once
 }
 
-// settings are what a test changes.
+// settings are the parts that a test can change.
 type settings struct {
 	config  func(*Config)
 	dir     string // of the run; empty: a new one
@@ -60,9 +60,9 @@ type settings struct {
 	retries runner.Retries
 	budget  float64
 	tls     func(*httptest.Server)
-	plain   bool // containers without a repository, that do nothing
+	plain   bool // containers without a repository that do nothing
 	steps   int
-	before  func(*solver.Conversation) // called before each is led
+	before  func(*solver.Conversation) // called before each conversation
 }
 
 type syncBuffer struct {
@@ -167,7 +167,7 @@ func newWorld(t testing.TB, s settings) *world {
 	return w
 }
 
-// stop stops the server as a second interrupt does: turns that run are left as they are.
+// stop stops the server as a second interrupt does: running turns are left as they are.
 func (w *world) stop() {
 	w.stopOnce.Do(func() {
 		w.cancel()
@@ -181,7 +181,7 @@ func (w *world) stop() {
 	})
 }
 
-// client is the SDK's client, with a bearer token if it is not empty.
+// client returns an SDK client with a bearer token, unless token is empty.
 func (w *world) client(token string) *a2aclient.Client {
 	w.t.Helper()
 	return w.clientOver(&http.Client{Transport: bearer{token, http.DefaultTransport}})
@@ -210,7 +210,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.RoundTripper.RoundTrip(r)
 }
 
-// say is a message.
+// say returns a message.
 func say(words string) *a2a.MessageSendParams {
 	return &a2a.MessageSendParams{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.TextPart{Text: words})}
 }
@@ -249,7 +249,7 @@ func get(t testing.TB, c *a2aclient.Client, id a2a.TaskID) *a2a.Task {
 	return task
 }
 
-// until follows a task until it has ended or waits, and returns it.
+// until follows a task until it ends or waits, and returns it.
 func until(t testing.TB, c *a2aclient.Client, id a2a.TaskID) *a2a.Task {
 	t.Helper()
 	for _, err := range c.ResubscribeToTask(t.Context(), &a2a.TaskIDParams{ID: id}) {
@@ -275,15 +275,15 @@ func expect(t testing.TB, task *a2a.Task, state a2a.TaskState, words string) {
 	}
 }
 
-// parrot is a model that does what the last words say: `say TEXT` answers, `run COMMAND`
-// runs it and answers with its output, `ask TEXT` asks, `hang` waits for the end of the
-// call, `fail` fails, `hold` waits for release. What is before a | is done first.
+// parrot is a model that obeys the last message: `say TEXT` answers, `run COMMAND` runs it and
+// answers with its output, `ask TEXT` asks, `hang` waits for the end of the call, `fail` fails,
+// `hold` waits for release. The part before a | is done first.
 type parrot struct {
 	mu      sync.Mutex
 	calls   int
 	price   float64 // of a call
 	release chan struct{}
-	held    chan struct{} // gets a token with each call that is held
+	held    chan struct{} // gets a token with each held call
 	seen    []*authority.Authority
 }
 
@@ -353,7 +353,7 @@ func (p *parrot) hold() {
 	}
 }
 
-// wait waits for a call that is held.
+// wait waits for a held call.
 func (p *parrot) wait(t *testing.T) {
 	t.Helper()
 	select {
@@ -371,7 +371,7 @@ func (p *parrot) count() int {
 
 func holding() *parrot { return &parrot{release: make(chan struct{}), held: make(chan struct{}, 100)} }
 
-// boxes are folders with a repository each, by instance. A new one is made for each opening.
+// boxes are folders with one repository per instance. Each opening creates a new one.
 type boxes struct {
 	dir    string
 	plain  bool
