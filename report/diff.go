@@ -10,34 +10,34 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Diff is the comparison of two run directories, A and B: what `batch diff --json`
-// writes. Instances that only one of them knows are counted and not compared.
+// Diff compares two run directories, A and B. `batch diff --json` writes it. Instances that only
+// one directory knows are counted and not compared.
 type Diff struct {
 	A        Status                `json:"a"`        // without its instances and records
 	B        Status                `json:"b"`        // likewise
-	Manifest []manifest.Difference `json:"manifest"` // settings and other values; "was" is A's, "now" is B's
-	// Unsettled names the directories without a manifest: then no settings are compared.
+	Manifest []manifest.Difference `json:"manifest"` // settings and other values; "was" is A's value, "now" is B's
+	// Unsettled names the directories without a manifest, for which no settings are compared.
 	Unsettled []string `json:"without_manifest,omitempty"`
-	// OnlyGraded is the directory that batch grade made out of predictions, where the other one
-	// is of a run: then only the datasets are compared.
+	// OnlyGraded is a directory that batch grade made from predictions, if the other one is a
+	// run's: then only the datasets are compared.
 	OnlyGraded string `json:"only_graded,omitempty"`
 
 	SameOutcome int     `json:"same_outcome"`      // instances with the same exit status, outcome and verdict
 	Different   int     `json:"different_outcome"` // the other instances
 	OnlyA       int     `json:"only_a"`            // instances that B does not know
 	OnlyB       int     `json:"only_b"`
-	LeftOut     LeftOut `json:"left_out,omitzero"` // by DiffOptions.Common
+	LeftOut     LeftOut `json:"left_out,omitzero"` // according to DiffOptions.Common
 
 	Patches  PatchCount   `json:"patches"`
 	Resolved VerdictCount `json:"resolved,omitzero"` // of instances graded in both
 	TotalA   DiffTotal    `json:"total_a"`           // of the compared instances with a result in A
 	TotalB   DiffTotal    `json:"total_b"`
 
-	// Instances are those with different outcomes, or all compared ones: see
+	// Instances has the instances with different outcomes, or all compared ones: see
 	// DiffOptions.All.
 	Instances []InstanceDiff `json:"instances"`
 
-	changes map[[2]string]int // how many instances went from one outcome to another
+	changes map[[2]string]int // how many instances changed from one outcome to another
 }
 
 // DiffOptions choose the instances of a [Diff].
@@ -46,22 +46,22 @@ type DiffOptions struct {
 	All    bool // list the instances with the same outcome too
 }
 
-// LeftOut counts the instances that have no result in A, in B, or in both.
+// LeftOut counts the instances without a result in A, in B, or in both.
 type LeftOut struct {
-	A       int `json:"no_result_in_a"` // these have one in B
-	B       int `json:"no_result_in_b"` // these have one in A
+	A       int `json:"no_result_in_a"` // with a result in B
+	B       int `json:"no_result_in_b"` // with a result in A
 	Neither int `json:"no_result_in_either"`
 }
 
-// PatchCount compares the predicted patches byte by byte. Instances without a
-// prediction in A or in B are not counted.
+// PatchCount compares the predicted patches byte by byte. Instances without a prediction in A or in
+// B do not count.
 type PatchCount struct {
 	Equal     int `json:"equal"`
-	Different int `json:"different"` // also where only one is empty
+	Different int `json:"different"` // also if only one is empty
 	None      int `json:"none"`      // both are empty
 }
 
-// VerdictCount counts instances by which side resolved them.
+// VerdictCount counts instances by the sides that resolved them.
 type VerdictCount struct {
 	Both    int `json:"both"`
 	OnlyA   int `json:"only_a"`
@@ -69,12 +69,12 @@ type VerdictCount struct {
 	Neither int `json:"neither"`
 }
 
-// DiffTotal sums up one side. Steps, cost and time that are not known are left out of
-// the medians; null is the median of none.
+// DiffTotal summarizes one side. Unknown steps, costs and times are left out of the medians; the
+// median of no values is null.
 type DiffTotal struct {
 	Instances     int      `json:"instances"`
-	Patches       int      `json:"patches"` // that are not empty
-	Graded        int      `json:"graded"`  // without the quarantined ones
+	Patches       int      `json:"patches"` // non-empty patches
+	Graded        int      `json:"graded"`  // without quarantined instances
 	Resolved      int      `json:"resolved"`
 	Quarantined   int      `json:"quarantined"` // in A or in B
 	Steps         int      `json:"steps"`
@@ -88,13 +88,12 @@ type DiffTotal struct {
 // InstanceDiff is one instance in both directories.
 type InstanceDiff struct {
 	ID string `json:"instance_id"`
-	// A and B are the outcomes as the tables show them, with "salvaged" and, where
-	// both are graded, the verdict: "LimitsExceeded, salvaged, resolved".
+	// A and B are the outcomes as in the tables, with "salvaged" and, if both are graded, the
+	// verdict: "LimitsExceeded, salvaged, resolved".
 	A           string `json:"a"`
 	B           string `json:"b"`
 	SameOutcome bool   `json:"same_outcome"`
-	// Patch is "equal", "different", "none" (both are empty), or empty where a
-	// prediction is missing.
+	// Patch is "equal", "different", "none" (both are empty), or empty if a prediction is missing.
 	Patch   string         `json:"patch,omitempty"`
 	RecordA results.Record `json:"a_record"`
 	RecordB results.Record `json:"b_record"`
@@ -147,8 +146,8 @@ func NewDiff(a, b *results.Snapshot, o DiffOptions) Diff {
 	return d
 }
 
-// differences leaves out what says nothing: images of instances that only one side ran,
-// and the model's name where it stands a second time, as a setting.
+// differences leaves out meaningless differences: images of instances that only one side ran, and
+// the model's name if it is repeated as a setting.
 func differences(a, b *manifest.Manifest) []manifest.Difference {
 	all := b.Differences(a)
 	return slices.DeleteFunc(slices.Clone(all), func(d manifest.Difference) bool {
@@ -164,7 +163,7 @@ func differences(a, b *manifest.Manifest) []manifest.Difference {
 	})
 }
 
-// withoutSettings leaves out what only one of the two can have, a run.
+// withoutSettings removes the settings if only one of the two directories is a run's.
 func (d *Diff) withoutSettings(a, b *results.Snapshot) {
 	inA, inB := a.Manifest.OnlyGraded(), b.Manifest.OnlyGraded()
 	if inA == inB {
@@ -177,13 +176,13 @@ func (d *Diff) withoutSettings(a, b *results.Snapshot) {
 	d.Manifest = slices.DeleteFunc(d.Manifest, func(one manifest.Difference) bool { return !one.Covers("dataset") })
 }
 
-// imageOf is the instance whose image differs: "images.ID.digest".
+// imageOf returns the instance in the name of an image's difference: "images.ID.digest".
 func imageOf(d manifest.Difference) string {
 	id := strings.TrimPrefix(d.Name, "images.")
 	return id[:max(0, strings.LastIndex(id, "."))]
 }
 
-// byID takes the instances out of a status.
+// byID moves the instances from a status to a map.
 func byID(s *Status) map[string]results.Record {
 	m := map[string]results.Record{}
 	for _, in := range s.Instances {
@@ -193,7 +192,7 @@ func byID(s *Status) map[string]results.Record {
 	return m
 }
 
-// quarantine leaves an instance that is quarantined in one of the two out of both rates.
+// quarantine leaves an instance out of both rates if it is quarantined on one side.
 func quarantine(a, b *results.Record) {
 	if a.Quarantined || b.Quarantined {
 		a.Quarantined, b.Quarantined = true, true
@@ -201,7 +200,7 @@ func quarantine(a, b *results.Record) {
 	}
 }
 
-// leaveOut counts an instance without a result in one of the two.
+// leaveOut reports whether an instance has no result on at least one side, and counts it.
 func (d *Diff) leaveOut(a, b results.Record) bool {
 	switch inA, inB := a.Outcome.Final(), b.Outcome.Final(); {
 	case inA && inB:
@@ -248,7 +247,7 @@ func (d *Diff) compare(in InstanceDiff, all bool) {
 	}
 }
 
-// comparePatches compares by digests, of which an empty patch has an empty one.
+// comparePatches compares patches by digest; the digest of an empty patch is empty.
 func comparePatches(a, b map[string]string, id string) string {
 	inA, okA := a[id]
 	inB, okB := b[id]
@@ -264,8 +263,8 @@ func comparePatches(a, b map[string]string, id string) string {
 	}
 }
 
-// sameOutcome compares verdicts only where both are graded. Another tool's exit status
-// may be unknown, or have another ending: ContextWindowExceededError.
+// sameOutcome compares verdicts only if both are graded. Another tool's exit status may be unknown,
+// or have a different ending: ContextWindowExceededError.
 func sameOutcome(a, b results.Record, graded bool) bool {
 	name := func(r results.Record) string { return strings.TrimSuffix(displayStatus(r), "Error") }
 	unknown := a.Status == vocab.StatusUnknown || b.Status == vocab.StatusUnknown
@@ -273,8 +272,8 @@ func sameOutcome(a, b results.Record, graded bool) bool {
 		(!graded || verdictOf(a) == verdictOf(b))
 }
 
-// ending is how an attempt ended; with graded, also its verdict, or only that if nothing else
-// is known.
+// ending says how an attempt ended. With graded it also has the verdict, or only the verdict if
+// nothing else is known.
 func ending(r results.Record, graded bool) string {
 	if graded && r.Status == vocab.StatusUnknown {
 		return verdictOf(r).String()
@@ -316,7 +315,7 @@ func totalOf(records []results.Record) DiffTotal {
 	return t
 }
 
-// median is nil for no values.
+// median returns nil for no values.
 func median(values []float64) *float64 {
 	n := len(values)
 	if n == 0 {

@@ -90,8 +90,7 @@ func writeLines(b *bufio.Writer, head string, lines []string) {
 	}
 }
 
-// writeChanges counts the instances by how their outcome changed, the most frequent
-// change first.
+// writeChanges counts the instances by their change of outcome, the most frequent change first.
 func (d Diff) writeChanges(b *bufio.Writer) {
 	if len(d.changes) == 0 {
 		return
@@ -108,7 +107,7 @@ func (d Diff) writeChanges(b *bufio.Writer) {
 	t.Write(b)
 }
 
-// instanceTable has a row for A and one for B, so that numbers stand below each other.
+// instanceTable has a row for A and one for B, so that numbers are aligned.
 func (d Diff) instanceTable() *Table {
 	t := &Table{Left: map[int]bool{1: true, 2: true, 6: true}}
 	t.Add("instance", "run", "outcome", "steps", "cost", "time", "patch")
@@ -123,7 +122,7 @@ func (d Diff) instanceTable() *Table {
 	return t
 }
 
-// recordCells are steps, cost, time and patch; "-" is what is not known.
+// recordCells returns steps, cost, time and patch; "-" if unknown.
 func recordCells(r results.Record, compared string) []string {
 	cells := []string{"-", "-", "-", "-"}
 	if r.Measured() {
@@ -179,7 +178,7 @@ func (d Diff) totalTable() *Table {
 	return t
 }
 
-// known is nil for a time that nobody measured.
+// known returns nil for a time that was not measured.
 func known(v float64) *float64 {
 	if v <= 0 {
 		return nil
@@ -187,7 +186,7 @@ func known(v float64) *float64 {
 	return &v
 }
 
-// signed writes a change with its sign.
+// signed formats a change with its sign.
 func signed(v float64, show func(float64) string) string {
 	switch {
 	case v > 0:

@@ -1,6 +1,6 @@
-// Package report turns results into tables. Its functions are pure: the same
-// records give the same bytes, whatever the machine, the time or the terminal.
+// Package report turns results into tables. Its functions are pure: the same records give the same
+// bytes on every machine, at any time and for any terminal.
 //
-// No table counts an infrastructure failure as the agent's: beside every figure
-// stands the coverage, how many of the instances have a result.
+// No table counts an infrastructure failure as the agent's: every figure has its coverage beside
+// it, the number of instances with a result.
 package report

@@ -12,18 +12,18 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Grading sums up the verdicts of the predictions that count, one per instance.
-// Quarantined instances are listed, and not in the other figures.
+// Grading summarizes the verdicts of the predictions that count, one per instance. Quarantined
+// instances are listed, but are not in the other figures.
 type Grading struct {
 	Predictions int             `json:"predictions"`
 	Graded      int             `json:"graded"` // predictions with a verdict that counts
 	Resolved    int             `json:"resolved"`
 	NotGraded   int             `json:"not_graded"` // predictions without any verdict
-	Verdicts    []VerdictStatus `json:"verdicts"`   // in the order of vocab.Verdicts, none with 0 predictions
+	Verdicts    []VerdictStatus `json:"verdicts"`   // in the order of vocab.Verdicts, without zeros
 
 	Suspicious  []Suspicion `json:"suspicious,omitempty"` // verdicts that may be wrong
-	Unstable    []Unstable  `json:"unstable,omitempty"`   // verdicts that differ when the tests are repeated
-	Notes       []Note      `json:"notes,omitempty"`      // how the grading of predictions differed from an ordinary one
+	Unstable    []Unstable  `json:"unstable,omitempty"`   // verdicts that differed between repetitions of the tests
+	Notes       []Note      `json:"notes,omitempty"`      // how the grading of predictions differed from the usual
 	Quarantined []string    `json:"quarantined,omitempty"`
 }
 
@@ -33,19 +33,19 @@ type VerdictStatus struct {
 	Predictions int           `json:"predictions"`
 }
 
-// Suspicion is why the verdict on one prediction may be wrong.
+// Suspicion says why the verdict on one prediction may be wrong.
 type Suspicion struct {
 	ID      string   `json:"instance_id"`
 	Reasons []string `json:"reasons"`
 }
 
-// Unstable is a prediction whose repeated executions had different verdicts.
+// Unstable is a prediction with different verdicts in repeated executions.
 type Unstable struct {
 	ID       string          `json:"instance_id"`
 	Verdicts []vocab.Verdict `json:"verdicts"`
 }
 
-// Note is what is to know about how some predictions were graded.
+// Note says something about how some predictions were graded.
 type Note struct {
 	Text string   `json:"text"`
 	IDs  []string `json:"instance_ids"`
@@ -80,8 +80,8 @@ func sumVerdicts(records []results.Record) *Grading {
 	return g
 }
 
-// WriteGrades writes a table of the predictions by verdict, the rate, and what to know about
-// it. Asked are the ids of the instances asked for; nil means those in records.
+// WriteGrades writes a table of the predictions by verdict, the rate, and notes. asked has the ids
+// of the requested instances; nil means the instances in records.
 func WriteGrades(w io.Writer, asked []string, records []results.Record) error {
 	last := results.Latest(records)
 	var chosen []results.Record
@@ -96,13 +96,13 @@ func isGraded(records []results.Record) bool {
 	return slices.ContainsFunc(records, func(r results.Record) bool { return r.Grade != nil || r.Quarantined })
 }
 
-// isPrediction reports whether r has an entry in preds.json. That of another tool has one
-// even if it counts as no result, because its patch is empty.
+// isPrediction reports whether r has an entry in preds.json. A prediction of another tool has one
+// even if it is no result because its patch is empty.
 func isPrediction(r results.Record) bool {
 	return r.Outcome.Final() || r.Attempt == 0 && r.Status != vocab.StatusNotRun
 }
 
-// verdictOf returns "" for what is not graded.
+// verdictOf returns "" for a record without a grade.
 func verdictOf(r results.Record) vocab.Verdict {
 	if r.Grade == nil {
 		return ""
@@ -134,7 +134,7 @@ func (g *Grading) add(r results.Record) {
 	}
 }
 
-// note adds an instance to those with the same note.
+// note adds an instance to the list of instances with the same note.
 func (g *Grading) note(text, id string) {
 	i := slices.IndexFunc(g.Notes, func(n Note) bool { return n.Text == text })
 	if i < 0 {
@@ -144,8 +144,8 @@ func (g *Grading) note(text, id string) {
 	g.Notes[i].IDs = append(g.Notes[i].IDs, id)
 }
 
-// Rate is the share of resolved predictions with what it is of: "resolved 8 of 10 graded
-// (80.0%), 10 of 12 predictions graded".
+// Rate returns the share of resolved predictions with its base: "resolved 8 of 10 graded (80.0%),
+// 10 of 12 predictions graded".
 func (g *Grading) Rate() string {
 	share := ""
 	if g.Graded > 0 {
@@ -155,8 +155,7 @@ func (g *Grading) Rate() string {
 		g.Graded, printable.Count(g.Predictions, "prediction", "predictions"))
 }
 
-// write writes a table by verdict, the rate, and what to know about it. A nil g writes
-// nothing.
+// write writes a table by verdict, the rate, and notes. A nil g writes nothing.
 func (g *Grading) write(b *bufio.Writer) {
 	if g == nil {
 		return
@@ -185,14 +184,14 @@ func (g *Grading) write(b *bufio.Writer) {
 	}
 }
 
-// quarantine is "2 quarantined instances, in no rate".
+// quarantine returns "2 quarantined instances, in no rate".
 func (g *Grading) quarantine() string {
 	return printable.Count(len(g.Quarantined), "quarantined instance", "quarantined instances") + ", in no rate"
 }
 
-const mostNames = 5 // that a list shows
+const mostNames = 5 // in a list
 
-// firstOf is "a, b and 3 more".
+// firstOf returns "a, b and 3 more".
 func firstOf(names []string) string {
 	text := strings.Join(names[:min(mostNames, len(names))], ", ")
 	if rest := len(names) - mostNames; rest > 0 {
@@ -223,7 +222,7 @@ func (g *Grading) table() *Table {
 	return t
 }
 
-// writeFirst writes a headline and the first few lines; nothing without lines.
+// writeFirst writes a headline and the first few lines. It writes nothing without lines.
 func writeFirst(b *bufio.Writer, head string, lines []string) {
 	if len(lines) == 0 {
 		return
@@ -237,8 +236,7 @@ func writeFirst(b *bufio.Writer, head string, lines []string) {
 	}
 }
 
-// withoutPassed returns the records without the names of the tests that passed, of which there
-// may be thousands.
+// withoutPassed returns the records without the names of passed tests, which may be thousands.
 func withoutPassed(records []results.Record) []results.Record {
 	records = slices.Clone(records)
 	for i := range records {

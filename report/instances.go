@@ -9,8 +9,8 @@ import (
 	"batch.example/batch/results"
 )
 
-// attemptTable has one line per record, by instance id, then attempt; with the verdict if
-// any is graded.
+// attemptTable has one row per record, by instance id, then attempt. It has the verdict if any
+// record is graded.
 func attemptTable(records []results.Record) *Table {
 	graded := isGraded(records)
 	t := &Table{Left: map[int]bool{2: true, 3: graded}}
@@ -29,7 +29,7 @@ func attemptTable(records []results.Record) *Table {
 	return t
 }
 
-// verdictCell is the verdict with what a reader must know about it: "resolved, suspicious".
+// verdictCell is the verdict with remarks: "resolved, suspicious".
 func verdictCell(r results.Record) string {
 	var words []string
 	if g := r.Grade; g != nil {
@@ -50,7 +50,7 @@ func verdictCell(r results.Record) string {
 	return strings.Join(words, ", ")
 }
 
-// sorted returns a copy by instance id, then attempt.
+// sorted returns a copy that is sorted by instance id, then attempt.
 func sorted(records []results.Record) []results.Record {
 	return slices.SortedStableFunc(slices.Values(records), func(a, b results.Record) int {
 		return cmp.Or(cmp.Compare(a.InstanceID, b.InstanceID), cmp.Compare(a.Attempt, b.Attempt))

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// Colors of a terminal, by what they are for.
+// Colors of a terminal, by purpose.
 const (
 	plain   = ""
 	strong  = "1"
@@ -21,14 +21,14 @@ const (
 	command = "1;36"
 )
 
-// page writes text from outside, made printable, in lines of a width.
+// page writes text from outside in printable form and in lines of a given width.
 type page struct {
 	*bufio.Writer
-	width int // in columns; 0: lines stay as long as they are
+	width int // in columns; 0: lines are not wrapped
 	color bool
 }
 
-// paint puts text, which is printable, into a color.
+// paint colors text, which is printable.
 func (p *page) paint(color, text string) string {
 	if !p.color || color == plain || text == "" {
 		return text
@@ -36,10 +36,10 @@ func (p *page) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// line writes one line of text after a gutter, and wraps it at words or, with hard, where
-// the width ends.
+// line writes one line of text after a gutter. It wraps it at words or, with hard, exactly at the
+// width.
 func (p *page) line(gutter, color, text string, hard bool) {
-	text = strings.TrimSuffix(text, "\r") // the text's lines end with CRLF
+	text = strings.TrimSuffix(text, "\r") // the lines of the text end with CRLF
 	text = strings.TrimRight(printable.Text(text), "\n")
 	for _, part := range p.wrap(text, p.width-uniseg.StringWidth(gutter), hard) {
 		fmt.Fprintln(p, strings.TrimRight(p.paint(quiet, gutter)+p.paint(color, part), " "))
@@ -53,17 +53,17 @@ func (p *page) lines(gutter, color, text string) {
 	}
 }
 
-// linesOf are the lines of a text, without the empty ones at its end.
+// linesOf returns the lines of a text without empty lines at the end.
 func linesOf(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
 
-const leastWidth = 20 // columns that text has at least, however narrow the terminal is
+const leastWidth = 20 // minimum columns for text on a narrow terminal
 
-// wrap cuts a line into parts of at most so many columns.
+// wrap cuts a line into parts of at most width columns.
 func (p *page) wrap(text string, width int, hard bool) []string {
 	if p.width == 0 {
 		return []string{text}
 	}
-	text = strings.TrimRight(withoutTabs(text), " ") // else they could need a line of their own
+	text = strings.TrimRight(withoutTabs(text), " ") // trailing spaces could otherwise need a line of their own
 	width = max(width, leastWidth)
 	var parts []string
 	for text != "" {
@@ -91,7 +91,7 @@ func (p *page) wrap(text string, width int, hard bool) []string {
 	return append(parts, text)
 }
 
-// withoutTabs has spaces up to the next of every eight columns in their place.
+// withoutTabs replaces tabs by spaces up to the next multiple of eight columns.
 func withoutTabs(text string) string {
 	if !strings.Contains(text, "\t") {
 		return text

@@ -13,13 +13,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// next is what `batch resume` would do in a directory.
+// next describes how to continue a directory.
 type next struct {
-	resumable bool   // it has the manifest of a `batch run`
-	talk      string // the command of a conversation, which alone continues it; empty otherwise
+	resumable bool   // the manifest is from a `batch run`
+	talk      string // the command of a conversation, which must be used to continue it; otherwise empty
 	selected  map[string]bool
 	base      float64 // --cost-limit-total of the last `batch run`, which `batch resume` repeats; 0 is none
-	limit     float64 // that of the last command, which may have changed it
+	limit     float64 // the last command's limit, which may differ from base
 	spent     float64
 }
 
@@ -36,9 +36,8 @@ func nextOf(m *manifest.Manifest, spent float64) next {
 	return n
 }
 
-// withLimit returns a command that continues the given unfinished instances, with the cost
-// limit of the last command where that is not the one that the manifest would set, and
-// with a higher one where it was reached.
+// withLimit adds a cost limit to a command that continues unfinished instances. It keeps the last
+// command's limit if that differs from the manifest's, and raises it if it was reached.
 func (n next) withLimit(command string, unfinished []results.Record) string {
 	limit := n.limit
 	stopped := slices.ContainsFunc(unfinished, func(r results.Record) bool { return r.Status == vocab.StatusBudgetExceeded })
@@ -51,14 +50,14 @@ func (n next) withLimit(command string, unfinished []results.Record) string {
 	return fmt.Sprintf("%s --cost-limit-total %v", command, limit)
 }
 
-// HigherLimit suggests a cost limit with which a run can continue that has reached its
-// limit: twice the limit, or twice what was spent where that is more, in whole cents.
+// HigherLimit suggests a cost limit for continuing a run that has reached its limit: twice the
+// limit, or twice the amount spent if that is more, in whole cents.
 func HigherLimit(limit, spent float64) float64 {
 	return math.Ceil(200*max(limit, spent)) / 100
 }
 
-// retry returns the command that continues unfinished instances that the last command
-// did not select.
+// retry returns the command that continues unfinished instances that the last command did not
+// select.
 func retry(dir string, unfinished []results.Record) string {
 	const most = 3 // ids on a line
 	command := "batch retry " + word(dir)
@@ -76,7 +75,7 @@ func retry(dir string, unfinished []results.Record) string {
 	return command + " --outcome " + strings.Join(slices.Compact(outcomes), ",")
 }
 
-// writeNext names the commands that help next.
+// writeNext names the next useful commands.
 func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
 	var inside, outside []results.Record
 	for _, r := range records {
@@ -114,7 +113,8 @@ func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
 	t.Write(b)
 }
 
-// afterCorrection says of unfinished instances that some cannot succeed as they are.
+// afterCorrection returns a remark if some unfinished instances cannot succeed without a
+// correction.
 func afterCorrection(unfinished []results.Record) string {
 	if slices.ContainsFunc(unfinished, func(r results.Record) bool { return r.Status.NeedsCorrection() }) {
 		return ", once corrected"
@@ -122,5 +122,5 @@ func afterCorrection(unfinished []results.Record) string {
 	return ""
 }
 
-// word is a text on one line, as a shell takes it as one word.
+// word returns text on one line, quoted as one word for a shell.
 func word(text string) string { return printable.ShellWord(OneLine(text, 0)) }

@@ -78,7 +78,7 @@ func TestTheHintForManyInstancesRetriesByOutcome(t *testing.T) {
 	}
 }
 
-// older returns m as it is read from a file of format version 1, which has command lines alone.
+// older returns m as read from a file of format version 1, which has only command lines.
 func older(t *testing.T, m *manifest.Manifest) *manifest.Manifest {
 	t.Helper()
 	m.Format = 1

@@ -41,7 +41,7 @@ resolved 0 of 1 graded (0.0%), 1 of 1 prediction graded
 	}
 }
 
-// A run has settings, and what batch grade made has none. These are not reported as differences.
+// A run has settings; a directory of batch grade has none. These are not reported as differences.
 func TestADirectoryOfGradesHasNoSettingsToCompare(t *testing.T) {
 	run := &results.Snapshot{Dir: "run", Manifest: &manifest.Manifest{
 		Command: "run", Model: "m", Config: map[string]any{"agent": map[string]any{"step_limit": 5}}, Dataset: manifest.Dataset{Digest: "d"},
@@ -60,7 +60,7 @@ func TestADirectoryOfGradesHasNoSettingsToCompare(t *testing.T) {
 	}
 }
 
-// Of a prediction alone, only the verdict is known.
+// For a prediction without a run, only the verdict is known.
 func TestAPredictionIsComparedByItsVerdict(t *testing.T) {
 	side := func(status vocab.Status, v vocab.Verdict) *results.Snapshot {
 		resolved := v == vocab.VerdictResolved

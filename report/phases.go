@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// writePhases says where the time of all attempts went, summed over workers.
-// Waiting for a worker comes before an attempt and is not in its total.
+// writePhases says how the time of all attempts was spent, summed over workers. Waiting for a
+// worker happens before an attempt and is not in its total.
 func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 	var p results.Phases
 	for _, r := range d.Records {
@@ -26,10 +26,10 @@ func writePhases(b *bufio.Writer, d SummaryData, asked []string) {
 	fmt.Fprintln(b, printable.Wrapped(fmt.Sprintf("time %s in attempts: ", Seconds(p.Total)), "  ", phaseTexts(p, tiny), width))
 }
 
-// tiny is the share of a total below which a phase is not worth a place.
+// tiny is the share of a total below which a phase is not shown.
 const tiny = 0.0005
 
-// phaseTexts are the phases with at least a share of the total.
+// phaseTexts returns the phases with at least a share of the total.
 func phaseTexts(p results.Phases, least float64) []string {
 	var parts []string
 	for _, ph := range Parts(p) {
@@ -46,8 +46,8 @@ type Phase struct {
 	Seconds float64
 }
 
-// Parts are the parts of a total, in the order of time, with the waits apart from the model's
-// time. They add up to the total, unless it is smaller than they are.
+// Parts returns the parts of a total in chronological order; waits are separate from the model's
+// time. They add up to the total, unless the total is smaller than their sum.
 func Parts(p results.Phases) []Phase {
 	list := []Phase{
 		{"pull", p.Pull},
@@ -69,9 +69,9 @@ func Parts(p results.Phases) []Phase {
 	return append(list, Phase{"other", max(0, other)})
 }
 
-// prepare is what an attempt spent on it. Versions that did not measure it had the wait
-// for the scrub beside the phases that add up. In others it is in Prepare, or was counted as
-// another phase.
+// prepare returns the time that an attempt spent on preparation. Versions without this phase
+// recorded the wait for the scrub in addition to the phases that add up. In other versions the wait
+// is part of Prepare, or was counted as another phase.
 func prepare(p results.Phases) float64 { return cmp.Or(p.Prepare, p.ScrubWait) }
 
 func addPhases(sum *results.Phases, p results.Phases) {
@@ -92,11 +92,11 @@ func addPhases(sum *results.Phases, p results.Phases) {
 	sum.Total += p.Total
 }
 
-// writeUnfinished lists instances that began and have no result: reason, then what to do.
-// Those that did not begin are only counted: an interrupted run has hundreds of them.
+// writeUnfinished lists instances that began and have no result: first the reason, then what to do.
+// Instances that did not begin are only counted: an interrupted run has hundreds of them.
 func writeUnfinished(b *bufio.Writer, records []results.Record, hints map[string]string) {
 	var open []results.Record
-	var stopped []string // why instances were not run
+	var stopped []string // reasons why instances were not run
 	for _, r := range records {
 		if !r.Outcome.Final() && r.Status != vocab.StatusNotRun {
 			open = append(open, r)

@@ -151,7 +151,7 @@ func otherSnapshot() *results.Snapshot {
 	return s
 }
 
-// withoutManifest is like another tool's directory: predictions, and no times.
+// withoutManifest is like another tool's directory: it has predictions, and no times.
 func withoutManifest() *results.Snapshot {
 	s := snapshot()
 	s.Dir, s.Manifest, s.Owner, s.Notes, s.Records = "mini", nil, "", nil, s.Records[:2]
@@ -163,7 +163,7 @@ func withoutManifest() *results.Snapshot {
 	return s
 }
 
-// gradedSnapshot has every verdict, and whatever is to be known about one.
+// gradedSnapshot has every verdict with every kind of remark.
 func gradedSnapshot() *results.Snapshot {
 	s := &results.Snapshot{Dir: "runs/graded", Manifest: &manifest.Manifest{Model: "openai/x", Dataset: manifest.Dataset{Name: "verified"}}}
 	add := func(id string, v vocab.Verdict, change func(*results.Record)) {
@@ -307,7 +307,7 @@ func TestAFailingWriterIsReported(t *testing.T) {
 	}
 }
 
-// A value that cannot be the same on both sides, or that is listed already, is not a difference.
+// A value that cannot be equal on both sides, or that is already listed, is not a difference.
 func TestDiffOmitsValuesThatCannotBeEqual(t *testing.T) {
 	side := func(dir, id, model, digest string) *results.Snapshot {
 		return &results.Snapshot{
@@ -374,8 +374,8 @@ func TestTheTextOfASummaryStaysWithin80Columns(t *testing.T) {
 	}
 }
 
-// A bill with calls of unknown cost says what they may have cost, in this attempt or in
-// earlier ones.
+// A bill with calls of unknown cost says how much they may have cost, in this attempt or in earlier
+// ones.
 func TestABillHasCallsThatWereNotAnswered(t *testing.T) {
 	lost := func(n int, held float64) results.Unanswered { return results.Unanswered{Lost: n, Held: held} }
 	for _, c := range []struct {
@@ -405,7 +405,7 @@ func TestABillHasCallsThatWereNotAnswered(t *testing.T) {
 	}
 }
 
-// Only a failure that may not happen again is retried as it is.
+// Only a failure that may pass by itself is retried without a correction.
 func TestASummaryNamesWhatNeedsACorrection(t *testing.T) {
 	failed := func(id string, status vocab.Status) results.Record {
 		return results.Record{InstanceID: id, Attempt: 1, Status: status, Outcome: vocab.OutcomeInfrastructure}
@@ -428,7 +428,7 @@ func TestASummaryNamesWhatNeedsACorrection(t *testing.T) {
 	}
 }
 
-// The wait for the scrub of another attempt was in Pull too: 409 of 300 seconds.
+// The wait for another attempt's scrub was in Pull too: 409 of 300 seconds.
 func TestAWaitForAScrubIsCountedOnce(t *testing.T) {
 	sum := 0.0
 	for _, part := range report.Parts(results.Phases{Pull: 130, Prepare: 2, ScrubWait: 111, Model: 160, Commands: 8, Total: 300, Scrub: 111}) {

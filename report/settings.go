@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// settingLines are the lines that show a difference, A's value first. A text of several
-// lines is shown by the lines that differ.
+// settingLines returns the lines that show a difference, A's value first. For a text of several
+// lines, only the changed lines are shown.
 func settingLines(d manifest.Difference) []string {
 	name := OneLine(d.Name, 0)
 	was, now := settingText(d.Was), settingText(d.Now)
@@ -25,7 +25,7 @@ func settingLines(d manifest.Difference) []string {
 	return []string{name + ":", "  - " + was, "  + " + now}
 }
 
-// settingText is the text of a JSON string, and of other values their JSON.
+// settingText returns the text of a JSON string, or the JSON of another value.
 func settingText(value string) string {
 	var text string
 	if json.Unmarshal([]byte(value), &text) == nil {
@@ -34,8 +34,8 @@ func settingText(value string) string {
 	return value
 }
 
-// settingValue shows a value on one line: a text in quotes only where it would be
-// misread without them.
+// settingValue formats a value on one line. A text is quoted only if it would be misread without
+// quotes.
 func settingValue(value, text string) string {
 	switch {
 	case value == "":
@@ -47,8 +47,8 @@ func settingValue(value, text string) string {
 }
 
 const (
-	maxTextLines = 10      // changed lines of a text that are shown
-	maxCompared  = 4 << 20 // pairs of lines that are compared
+	maxTextLines = 10      // displayed changed lines of a text
+	maxCompared  = 4 << 20 // compared pairs of lines
 )
 
 func textLines(name, was, now string, unset, unsets bool) []string {
@@ -80,9 +80,8 @@ func splitLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// changedLines are the lines of a that are not in b, with "-" in front, and those of b
-// that are not in a, with "+", in order: what is outside of the longest common
-// subsequence.
+// changedLines returns the lines of a that are not in b, with "-" before them, and the lines of b
+// that are not in a, with "+", in order: everything outside of the longest common subsequence.
 func changedLines(a, b []string) []string {
 	longest := make([][]int, len(a)+1)
 	longest[len(a)] = make([]int, len(b)+1)

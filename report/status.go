@@ -12,26 +12,26 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Status is the state of a run directory: what `batch status --json` writes.
+// Status is the state of a run directory. `batch status --json` writes it.
 type Status struct {
 	Dir                string           `json:"dir"`
 	Model              string           `json:"model"`
 	Dataset            string           `json:"dataset"`
-	Owner              string           `json:"in_use_by,omitempty"` // host, process and time of the run that works there
+	Owner              string           `json:"in_use_by,omitempty"` // host, process and time of the running program
 	Asked              int              `json:"asked"`               // instances
 	Results            int              `json:"with_result"`
 	Graded             int              `json:"graded"`            // results with a verdict that counts, without the quarantined ones
 	Resolved           int              `json:"resolved"`          // of Graded
 	Grading            *Grading         `json:"grading,omitempty"` // nil: nothing is graded
 	Attempts           int              `json:"attempts"`
-	Cost               float64          `json:"cost"`  // US dollars of each instance's attempt that counts
-	Spent              float64          `json:"spent"` // US dollars of all attempts ever made, with held
+	Cost               float64          `json:"cost"`  // US dollars of the attempts that count
+	Spent              float64          `json:"spent"` // US dollars of all attempts ever made, including held amounts
 	results.Unanswered                  // of all attempts ever made
 	Seconds            results.Phases   `json:"seconds"`
 	Outcomes           []OutcomeStatus  `json:"outcomes"`
 	Instances          []InstanceStatus `json:"instances,omitempty"`
-	Records            []results.Record `json:"records,omitempty"` // of every attempt; in their grades, the tests that passed are left out
-	Notes              []string         `json:"notes,omitempty"`   // what is damaged, left over from a crash, or mixed
+	Records            []results.Record `json:"records,omitempty"` // of every attempt, without the names of passed tests in their grades
+	Notes              []string         `json:"notes,omitempty"`   // damage, leftovers of a crash, or mixed results
 	Mixed              *results.Mixed   `json:"mixed,omitempty"`   // nil: the results are of one model with the same settings
 
 	next       next
@@ -43,11 +43,11 @@ type Status struct {
 type OutcomeStatus struct {
 	Outcome   vocab.Outcome `json:"outcome"`
 	Status    string        `json:"exit_status"`      // as the tables show it: "Submitted (empty)"
-	Detail    string        `json:"detail,omitempty"` // of an infrastructure failure: the kind of fault; of other outcomes that have several causes: the exit status
+	Detail    string        `json:"detail,omitempty"` // for an infrastructure failure, the kind of fault; for other outcomes with several causes, the exit status
 	Instances int           `json:"instances"`
 	Attempts  int           `json:"attempts"`
 	Patches   int           `json:"patches"`
-	Salvaged  int           `json:"salvaged"` // of the patches: those that are the working tree's diff
+	Salvaged  int           `json:"salvaged"` // patches that are the working tree's diff
 	Steps     int           `json:"steps"`
 	Cost      float64       `json:"cost"`
 }
@@ -56,11 +56,11 @@ type OutcomeStatus struct {
 type InstanceStatus struct {
 	results.Record
 	Attempts int     `json:"attempts"`
-	Spent    float64 `json:"spent"` // US dollars of all its attempts, with held
+	Spent    float64 `json:"spent"` // US dollars of all its attempts, including held amounts
 }
 
-// NewStatus sums up a directory. An instance without a record is pending, its exit
-// status "not run".
+// NewStatus summarizes a directory. An instance without a record is pending and has the exit status
+// "not run".
 func NewStatus(snap *results.Snapshot) Status {
 	records := withoutPassed(snap.Records)
 	s := Status{Dir: snap.Dir, Owner: snap.Owner, Spent: snap.Spent, Unanswered: results.UnansweredOf(records), Records: sorted(records), Notes: snap.Notes, Mixed: results.MixedIn(snap)}
@@ -96,7 +96,7 @@ func NewStatus(snap *results.Snapshot) Status {
 	return s
 }
 
-// onlyModel returns the model of all records, or "" where they have several.
+// onlyModel returns the model of all records, or "" if there are several.
 func onlyModel(records []results.Record) string {
 	model := ""
 	for i, r := range records {
@@ -136,7 +136,7 @@ func (o OutcomeStatus) same(p OutcomeStatus) bool {
 	return o.Outcome == p.Outcome && o.Status == p.Status && o.Detail == p.Detail
 }
 
-// detailOf says which of several causes an outcome had.
+// detailOf returns the cause for an outcome that has several possible causes.
 func detailOf(r results.Record) string {
 	switch r.Outcome {
 	case vocab.OutcomeInfrastructure:
@@ -148,7 +148,7 @@ func detailOf(r results.Record) string {
 	}
 }
 
-// finalFirst orders outcomes: results before what is left to do.
+// finalFirst orders outcomes: results come before unfinished ones.
 func finalFirst(a, b vocab.Outcome) int {
 	switch {
 	case a.Final() == b.Final():
@@ -160,9 +160,9 @@ func finalFirst(a, b vocab.Outcome) int {
 	}
 }
 
-// Write writes the status as text: a table by outcome, how many instances have a
-// result, the cost, the verdicts, where the time went, the instances without a result, and what to
-// do next; with each, also a line for every attempt.
+// Write writes the status as text: a table by outcome, the number of instances with a result, the
+// cost, the verdicts, the time by phase, the instances without a result, and the next commands.
+// With each, it adds a line for every attempt.
 func (s Status) Write(w io.Writer, each bool) error {
 	return buffered(w, func(b *bufio.Writer) {
 		s.writeHead(b)
@@ -192,7 +192,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 	})
 }
 
-// title says which directory this is, of which dataset and model.
+// title names the directory, the dataset and the model.
 func (s Status) title() string {
 	return fmt.Sprintf("%s: %s, model %s", OneLine(s.Dir, 0), OneLine(cmp.Or(s.Dataset, "unknown dataset"), 0), OneLine(cmp.Or(s.Model, "unknown"), 0))
 }
@@ -207,8 +207,8 @@ func (s Status) writeHead(b *bufio.Writer) {
 	}
 }
 
-// writeResumed counts the instances that were resumed, and names those whose commands
-// had another output when they ran again.
+// writeResumed counts the resumed instances, and names the ones with commands that had another
+// output when they ran again.
 func writeResumed(b *bufio.Writer, records []results.Record) {
 	resumed, differences := 0, 0
 	var other []string
@@ -238,8 +238,8 @@ func (s Status) records() []results.Record {
 	return list
 }
 
-// outcomeTable leaves out the columns that say nothing: attempts where each instance
-// has one, salvaged where no patch is.
+// outcomeTable leaves out columns without information: attempts if each instance has one, salvaged
+// if no patch is.
 func (s Status) outcomeTable() *Table {
 	total := OutcomeStatus{Status: "total"}
 	for _, o := range s.Outcomes {
@@ -271,8 +271,8 @@ func (s Status) outcomeTable() *Table {
 	return t
 }
 
-// phaseTable says where the time of all attempts went. The wait for a worker
-// comes before an attempt and is not in its total.
+// phaseTable shows the time of all attempts by phase. The wait for a worker comes before an attempt
+// and is not in its total.
 func (s Status) phaseTable() *Table {
 	p := s.Seconds
 	t := &Table{}

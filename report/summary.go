@@ -16,21 +16,21 @@ import (
 
 const width = 80 // columns of a line of text; tables, ids and single long words may pass it
 
-// SummaryData is what a summary is made from.
+// SummaryData is the input of a summary.
 type SummaryData struct {
-	// Asked are the ids of the instances asked for. Nil means those in
-	// Records. Records of other instances are left out of the table.
+	// Asked has the ids of the requested instances. Nil means the instances in Records. Records of
+	// other instances are not in the table.
 	Asked []string
 
-	Records []results.Record  // any order, all attempts; an instance's last one counts
-	Hints   map[string]string // by instance id: what a person can do; may be nil
-	Spent   float64           // US dollars over all attempts ever, see results.Reader.Spent
-	Elapsed time.Duration     // of this run; 0 leaves it out
+	Records []results.Record  // all attempts in any order; an instance's last one counts
+	Hints   map[string]string // advice for a person by instance id; may be nil
+	Spent   float64           // US dollars of all attempts ever made, see results.Reader.Spent
+	Elapsed time.Duration     // of this run; 0: not shown
 }
 
-// Summary writes how a run ended: a table by exit status, how many instances have
-// a result, the cost, where the time went, the verdicts, and each instance that began and has no
-// result, with the reason and what to do. An instance without a record is "not run".
+// Summary writes the end of a run: a table by exit status, the number of instances with a result,
+// the cost, the time by phase, the verdicts, and each instance that began and has no result, with
+// the reason and what to do. An instance without a record is "not run".
 func Summary(w io.Writer, d SummaryData) error {
 	d.Records = sorted(d.Records) // sums of floats depend on their order
 	last := results.Latest(d.Records)
@@ -58,7 +58,7 @@ func askedFor(asked []string, last map[string]results.Record) []string {
 	return slices.Compact(slices.Sorted(slices.Values(asked)))
 }
 
-// group is the instances of one exit status.
+// group has the instances with one exit status.
 type group struct {
 	status                string
 	count, steps, patches int
@@ -75,8 +75,8 @@ func (g *group) add(r results.Record) {
 	}
 }
 
-// statusTable lists results first, then what is left to do; in both, the most
-// frequent exit status first.
+// statusTable lists results first, then unfinished instances; in both, the most frequent exit
+// status comes first.
 func statusTable(records []results.Record) *Table {
 	groups := map[string]*group{}
 	total := group{status: "total"}
@@ -99,10 +99,10 @@ func statusTable(records []results.Record) *Table {
 	return t
 }
 
-// displayStatus is the exit status as every screen names it.
+// displayStatus is the exit status as all screens show it.
 func displayStatus(r results.Record) string { return r.Status.Label(r.Outcome) }
 
-// coverage counts instances by what is left to do about them.
+// coverage counts instances by what remains to be done.
 type coverage struct{ asked, final, failed, wrong, diverged, running, unfinished int }
 
 func cover(records []results.Record) coverage {
@@ -126,8 +126,8 @@ func cover(records []results.Record) coverage {
 	return c
 }
 
-// String is "1 of 4 instances has a result; 2 failed for infrastructure reasons and
-// will be retried; 1 is unfinished".
+// String returns "1 of 4 instances has a result; 2 failed for infrastructure reasons and will be
+// retried; 1 is unfinished".
 func (c coverage) String() string {
 	text := fmt.Sprintf("%d of %s ", c.final, printable.Count(c.asked, "instance", "instances"))
 	if c.final == 1 || c.asked == 1 {
@@ -153,8 +153,8 @@ func (c coverage) String() string {
 	return text
 }
 
-// writeDiverged counts the attempts that cost money and are not results because they
-// diverged on replay.
+// writeDiverged counts the attempts that cost money but are not results, because they diverged on
+// replay.
 func writeDiverged(b *bufio.Writer, all []results.Record) {
 	n := 0
 	for _, r := range all {

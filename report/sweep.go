@@ -10,23 +10,23 @@ import (
 	"batch.example/batch/results/sweeps"
 )
 
-// Sweep is the state of the folder of a sweep: what `batch status --json` writes.
+// Sweep is the state of a sweep's folder. `batch status --json` writes it.
 type Sweep struct {
 	Dir                string      `json:"dir"`
-	Instances          int         `json:"instances"`   // that all cells together are asked for
+	Instances          int         `json:"instances"`   // requested for all cells together
 	Results            int         `json:"with_result"` // of Instances
-	Spent              float64     `json:"spent"`       // US dollars, by all attempts ever, with held
-	results.Unanswered             // by all attempts ever
+	Spent              float64     `json:"spent"`       // US dollars of all attempts ever made, including held amounts
+	results.Unanswered             // of all attempts ever made
 	Cells              []SweepCell `json:"cells"`
 }
 
-// SweepCell is one cell of a sweep. Status is nil where it has not begun.
+// SweepCell is one cell of a sweep. Status is nil if it has not begun.
 type SweepCell struct {
 	sweeps.Cell
 	Status *Status `json:"status"` // without its instances and records
 }
 
-// NewSweepCell sums up a cell; snap is nil where it has not begun.
+// NewSweepCell summarizes a cell; snap is nil if it has not begun.
 func NewSweepCell(cell sweeps.Cell, snap *results.Snapshot) SweepCell {
 	c := SweepCell{Cell: cell}
 	if snap != nil {
@@ -37,7 +37,7 @@ func NewSweepCell(cell sweeps.Cell, snap *results.Snapshot) SweepCell {
 	return c
 }
 
-// NewSweep sums up the cells of a sweep.
+// NewSweep summarizes the cells of a sweep.
 func NewSweep(dir string, cells []SweepCell) Sweep {
 	s := Sweep{Dir: dir, Cells: cells}
 	for _, c := range cells {
@@ -86,7 +86,7 @@ func (c SweepCell) row() []string {
 	return []string{name, fmt.Sprintf("%d of %d", st.Results, st.Asked), resolved, fmt.Sprint(steps), Dollars(st.Cost), c.state()}
 }
 
-// state says what is left to do in a cell that has begun.
+// state says what remains to be done in a cell that has begun.
 func (c SweepCell) state() string {
 	left := c.Status.Asked - c.Status.Results
 	switch {

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Table aligns text: the first column to the left, the others to the right
-// unless their index is in Left.
+// Table aligns text: the first column and the columns in Left to the left, the others to the right.
 type Table struct {
 	Left  map[int]bool
 	Rule  int  // draws a line above this row too; 0: none
@@ -18,7 +17,7 @@ type Table struct {
 	rows [][]string
 }
 
-// Add adds a row. Text from outside must be made safe before, by [OneLine].
+// Add adds a row. Text from outside must be made safe first, with [OneLine].
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // Write writes the rows in lines.
@@ -60,7 +59,7 @@ func (t *Table) line(row []string, widths []int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// buffered runs f over a buffer of w and returns the first error of writing.
+// buffered calls f with a buffer over w and returns the first error of writing.
 func buffered(w io.Writer, f func(*bufio.Writer)) error {
 	b := bufio.NewWriter(w)
 	f(b)

@@ -13,11 +13,11 @@ import (
 // Dollars is [printable.Dollars].
 func Dollars(v float64) string { return printable.Dollars(v) }
 
-// UpTo is a cost with what calls of unknown cost may add to it: "$6.00; up to $10.00 with 8 calls
-// of unknown cost", or "$6.00 without 8 calls of unknown cost" where nothing is known of them.
+// UpTo formats a cost and the cost that calls of unknown cost may add: "$6.00; up to $10.00 with 8
+// calls of unknown cost", or "$6.00 without 8 calls of unknown cost" without an upper bound.
 func UpTo(cost float64, u results.Unanswered) string { return Dollars(cost) + upTo(cost, u) }
 
-// upTo is UpTo after the cost: empty if there is nothing to add.
+// upTo returns the part of UpTo after the cost; it is empty if there is nothing to add.
 func upTo(cost float64, u results.Unanswered) string {
 	switch {
 	case u.Held > 0:
@@ -28,7 +28,7 @@ func upTo(cost float64, u results.Unanswered) string {
 	return ""
 }
 
-// Seconds shows a duration in seconds in the unit a person would choose.
+// Seconds formats a duration in seconds in a suitable unit.
 func Seconds(v float64) string {
 	switch {
 	case v <= 0:
@@ -52,9 +52,8 @@ func percent(part, whole float64) string {
 	return fmt.Sprintf("%.0f%%", 100*part/whole)
 }
 
-// OneLine makes text safe for a table: white space becomes single spaces, control
-// characters are escaped, and a text longer than width is cut and ends in "...". A
-// width below 4 cuts nothing.
+// OneLine makes text safe for a table: white space becomes single spaces, control characters are
+// escaped, and a text longer than width is cut and ends in "...". A width below 4 cuts nothing.
 func OneLine(text string, width int) string {
 	clean := strings.Join(strings.Fields(printable.Line(text)), " ")
 	if width <= 3 || utf8.RuneCountInString(clean) <= width {
@@ -71,9 +70,9 @@ func writeParagraph(b *bufio.Writer, text string, lines int) {
 	writeWords(b, text, indent)
 }
 
-// writeWords writes text, whose first line has begun already where it is indented,
-// and begins each line behind it with indent. A word longer than a line stays whole
-// on a line of its own: it may be an image's name.
+// writeWords writes text. If indent is not empty, the first line has already begun; each further
+// line begins with indent. A word longer than a line gets a line of its own and is not broken: it
+// may be an image's name.
 func writeWords(b *bufio.Writer, text, indent string) {
 	fmt.Fprintln(b, printable.Words(text, indent, width))
 }

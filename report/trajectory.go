@@ -14,22 +14,22 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Reading is how a trajectory is shown.
+// Reading says how to show a trajectory.
 type Reading struct {
 	Full  bool // nothing is shortened
 	Width int  // of the terminal, in columns; 0: lines are not wrapped
 	Color bool
 }
 
-// Lines of a text that are shown where not all are: the first and the last of them.
+// The number of lines shown from the beginning and the end of a shortened text.
 const (
 	headLines = 12
 	tailLines = 8
 	longLine  = 2000 // characters
 )
 
-// Trajectory writes an attempt for a person to read: how it ended, what it cost, and each
-// step with the model's words, its commands and their results.
+// Trajectory writes an attempt for a person to read: how it ended, its cost, and each step with the
+// model's words, its commands and their results.
 func Trajectory(w io.Writer, v *trajectory.View, o Reading) error {
 	return buffered(w, func(b *bufio.Writer) {
 		t := trajectoryPage{page{b, o.Width, o.Color}, o.Full}
@@ -94,7 +94,7 @@ func (t *trajectoryPage) step(s trajectory.Step) {
 	}
 }
 
-// rewriteText says what was changed in the conversation that the model was sent.
+// rewriteText describes a change of the conversation before it was sent to the model.
 func rewriteText(w results.Rewrite) string {
 	why := "before the call"
 	if w.Refused {
@@ -134,7 +134,7 @@ func (t *trajectoryPage) action(a trajectory.Action) {
 	t.ended(a)
 }
 
-// ended says how a command ended: exit code, duration, what went wrong.
+// ended says how a command ended: exit code, duration, errors.
 func (t *trajectoryPage) ended(a trajectory.Action) {
 	color, facts := quiet, []string{}
 	if a.Exit != nil {
@@ -198,15 +198,15 @@ func (t *trajectoryPage) patch(name, text string) {
 	})
 }
 
-// text writes the lines of a text, with those in its middle hidden where they are many.
+// text writes the lines of a text, and hides the middle if there are many.
 func (t *trajectoryPage) text(gutter, color, text string, hard bool) {
 	t.shortened(gutter, linesOf(text), headLines, headLines+tailLines+1, "`--full` shows all", func(line string) {
 		t.line(gutter, color, t.short(line), hard)
 	})
 }
 
-// shortened shows lines. Where they are more than most, it shows the first so many of them and
-// the last tailLines, with a hint between.
+// shortened shows lines. If there are more than most, it shows only the first ones and the last
+// tailLines, with a hint between them.
 func (t *trajectoryPage) shortened(gutter string, lines []string, first, most int, hint string, show func(line string)) {
 	hidden := len(lines) - first - tailLines
 	for i, line := range lines {
@@ -219,7 +219,7 @@ func (t *trajectoryPage) shortened(gutter string, lines []string, first, most in
 	}
 }
 
-// short hides the middle of a line that is very long.
+// short hides the middle of a very long line.
 func (t *trajectoryPage) short(line string) string {
 	if n := utf8.RuneCountInString(line); !t.full && n > longLine {
 		runes := []rune(line)

@@ -14,10 +14,10 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// some is a pointer to v.
+// some returns a pointer to v.
 func some[T any](v T) *T { return &v }
 
-// viewed is an attempt with one of everything that can be displayed.
+// viewed returns an attempt with one of everything that can be displayed.
 func viewed() *trajectory.View {
 	var long strings.Builder
 	for i := range 30 {

@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// head is a table of what is known of the attempt as a whole.
+// head writes a table of facts about the whole attempt.
 func (t *trajectoryPage) head(v *trajectory.View) {
 	row := func(name, value string) {
 		gutter := fmt.Sprintf("%-10s", name)
@@ -57,7 +57,7 @@ func (t *trajectoryPage) head(v *trajectory.View) {
 	row("error", v.Info.Exception)
 }
 
-// rewritesText says how often, and by which policies, the conversation was shortened.
+// rewritesText says how often the conversation was shortened, and by which policies.
 func rewritesText(list []results.Rewrite) string {
 	if len(list) == 0 {
 		return ""
@@ -71,7 +71,7 @@ func rewritesText(list []results.Rewrite) string {
 	return fmt.Sprintf("shortened %s (%s)", printable.Count(len(list), "time", "times"), strings.Join(policies, ", "))
 }
 
-// usageOf is the record's, or the sum of the steps' where it is not known yet.
+// usageOf returns the record's usage, or the sum of the steps' usage while the record's is unknown.
 func usageOf(v *trajectory.View) vocab.Usage {
 	if r := v.Record; r != nil && r.Usage != (vocab.Usage{}) {
 		return r.Usage
@@ -85,7 +85,7 @@ func usageOf(v *trajectory.View) vocab.Usage {
 	return sum
 }
 
-// outcomeOf is the outcome with its exit status, and what there is of a patch.
+// outcomeOf returns the outcome with its exit status, and a description of the patch.
 func outcomeOf(v *trajectory.View) string {
 	r := v.Record
 	if r == nil || r.Attempt == 0 {
@@ -131,7 +131,7 @@ func timeOf(p results.Phases) string {
 	return strings.TrimSuffix(Seconds(p.Total)+": "+strings.Join(phaseTexts(p, 0.005), ", "), ": ")
 }
 
-// tokens says what calls used.
+// tokens says how many tokens calls used.
 func tokens(u vocab.Usage) string {
 	if u == (vocab.Usage{}) {
 		return ""
@@ -147,7 +147,7 @@ func tokens(u vocab.Usage) string {
 	return text
 }
 
-// brief is a duration, of less than a second in milliseconds.
+// brief formats a duration; below a second in milliseconds.
 func brief(v float64) string {
 	if v < 1 {
 		return fmt.Sprintf("%.0fms", math.Ceil(1000*v))
@@ -157,8 +157,8 @@ func brief(v float64) string {
 
 type headLine struct{ name, value string }
 
-// gradeOf is what grading found: the verdict and why, the failing tests by name, and where
-// the log is. An empty value is not shown.
+// gradeOf returns the results of grading: the verdict and its reason, the failing tests by name,
+// and the path of the log. Empty values are not shown.
 func gradeOf(v *trajectory.View) []headLine {
 	r := v.Record
 	if r == nil || r.Grade == nil {

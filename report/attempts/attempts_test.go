@@ -17,9 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// entry makes an entry from a line for each instance: its repository, then for each attempt
-// + (resolved), - (not), i (infrastructure), g (not graded) or . (not asked for). Each
-// attempt costs a dollar.
+// entry makes an entry from one line per instance: its repository, then one letter per attempt: +
+// (resolved), - (not), i (infrastructure), g (not graded) or . (not asked for). Each attempt costs
+// a dollar.
 func entry(lines ...string) scores.Entry {
 	e := scores.Entry{Name: "model", Model: "m/one"}
 	for n, line := range lines {
@@ -139,7 +139,7 @@ func selection(id, decided string, choices, attempt int, cost float64) selection
 	return s
 }
 
-// best is a selection at five instances: the bound is 3 of 4, of which two are found.
+// best is a selection at five instances: at most 3 of 4 can be found, and two are.
 func best() Best {
 	e := entry("a +-", "a -+", "b +-", "b --", "b gg", "c ii")
 	chosen := entry("a +", "a +", "b -", "b -", "b g")

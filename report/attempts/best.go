@@ -13,39 +13,39 @@ import (
 	"batch.example/batch/results/selections"
 )
 
-// Best is what a selection of one attempt at each instance gains, beside one attempt and the
-// best that any selection could do: what `batch select --json` writes.
+// Best is the gain of selecting one attempt at each instance, compared with a single attempt and
+// with the best possible selection. `batch select --json` writes it.
 type Best struct {
 	Entry     string `json:"entry"`
 	By        string `json:"by"`
 	Attempts  int    `json:"attempts"`
-	Instances int    `json:"instances"` // that any attempt was asked for
+	Instances int    `json:"instances"` // for which any attempt was requested
 	Selected  int    `json:"selected"`
 
 	Unselected []string       `json:"unselected"` // instances without a selection, sorted
-	Decided    map[string]int `json:"decided"`    // selections by what decided them
+	Decided    map[string]int `json:"decided"`    // selections by their deciding selector
 	Unreadable int            `json:"unreadable"` // replies of the judge that name no candidate
-	Fallbacks  []Fallback     `json:"fallbacks"`  // where another selector decided than the one asked for, though there were several candidates
+	Fallbacks  []Fallback     `json:"fallbacks"`  // instances with several candidates that another selector than By decided
 
-	// Graded are the instances that the rates are of: selected, and the chosen patch has a
-	// verdict, and so has an attempt.
+	// Graded is the number of instances in the rates: selected, with a verdict on the chosen patch
+	// and on at least one attempt.
 	Graded   int `json:"graded"`
-	Ungraded int `json:"ungraded"` // selected, and the chosen patch has no verdict
+	Ungraded int `json:"ungraded"` // selected, without a verdict on the chosen patch
 
 	One    Choice `json:"one_attempt"` // pass@1 over these instances
 	Chosen Choice `json:"best_of_n"`
-	Any    Choice `json:"oracle"` // at least one of the attempts is resolved: the bound of every selector
+	Any    Choice `json:"oracle"` // at least one attempt is resolved: the upper bound of every selector
 
 	SelectionCost float64 `json:"selection_cost"` // US dollars of all selections
 
-	results.Unanswered // calls of the judge whose cost is not known, and not in SelectionCost
+	results.Unanswered // calls of the judge with unknown cost, which SelectionCost does not include
 }
 
-// Choice is a way of choosing an attempt.
+// Choice is the result of one way to choose an attempt.
 type Choice struct {
 	Resolved Estimate `json:"resolved"`
-	// Cost is the mean per instance in US dollars, of all that has to be paid for; null
-	// where it is not known of an instance.
+	// Cost is the mean total cost per instance in US dollars; null if the cost of any instance is
+	// unknown.
 	Cost *float64 `json:"cost"`
 }
 
@@ -55,7 +55,7 @@ type Fallback struct {
 	Why string `json:"why"`
 }
 
-// NewBest compares a selection with its entry. Chosen has the scores of the chosen patches.
+// NewBest compares a selection with its entry. chosen has the scores of the chosen patches.
 func NewBest(e scores.Entry, by string, list []selections.Selection, chosen scores.Attempt) Best {
 	all, _ := tallies(e.Attempts)
 	b := Best{
@@ -107,7 +107,7 @@ func NewBest(e scores.Entry, by string, list []selections.Selection, chosen scor
 	return b
 }
 
-// made is how many attempts at the instance have cost something or ended.
+// made returns the number of attempts at the instance that had a cost or ended.
 func made(s selections.Selection) (n int) {
 	for _, c := range s.Candidates {
 		if c.Cost != nil {
@@ -124,7 +124,7 @@ func truth(resolved bool) float64 {
 	return 0
 }
 
-// mostNamed is how many instances the text names.
+// mostNamed is the number of instances that the text names.
 const mostNamed = 10
 
 // Write writes the comparison for a person.
@@ -188,7 +188,7 @@ func (b Best) writeFallbacks(out *bytes.Buffer) {
 	}
 }
 
-// some are the first names of a list, made printable.
+// some returns the first names of a list in printable form.
 func some(names []string) []string {
 	list := slices.Clone(names[:min(mostNamed, len(names))])
 	for i := range list {

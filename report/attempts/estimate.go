@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/report/stats"
 )
 
-// Estimate is the mean of a rate over instances. What cannot be computed is nil.
+// Estimate is the mean of a rate over instances. Values that cannot be computed are nil.
 type Estimate struct {
 	Value    *float64        `json:"value"`
 	SE       *float64        `json:"se"`               // clustered by repository
@@ -17,8 +17,8 @@ type Estimate struct {
 	Method   stats.Method    `json:"method,omitempty"` // of the interval
 }
 
-// newEstimate estimates the mean of values, one per instance and in 0..1, of these
-// repositories.
+// newEstimate estimates the mean of values, one per instance and in 0..1. repositories has the
+// repository of each value.
 func newEstimate(values []float64, repositories []string) Estimate {
 	mean, se := stats.ClusteredMean(values, repositories)
 	e := Estimate{Value: known(mean), SE: known(se)}
@@ -38,7 +38,7 @@ func known(v float64) *float64 {
 	return &v
 }
 
-// mean is nil for no values.
+// mean returns nil for no values.
 func mean(values []float64) *float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -71,7 +71,7 @@ func (e Estimate) interval() string {
 	return fmt.Sprintf("%.1f-%.1f%%", 100*e.Interval.Low, 100*e.Interval.High)
 }
 
-// writeScope says what the interval is of where it is not of repositories.
+// writeScope adds a note if the interval does not generalize to other repositories.
 func (e Estimate) writeScope(b *bytes.Buffer) {
 	if e.Method == stats.ByInstance {
 		fmt.Fprintln(b, printable.Words(fmt.Sprintf("note: with instances of fewer than %d repositories, intervals are of these repositories, not of others like them", stats.Bootstrap{}.Least()), "  ", width))

@@ -8,14 +8,14 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// Table is what the attempts of one entry are worth: what `batch attempts --json` writes.
+// Table evaluates the attempts of one entry. `batch attempts --json` writes it.
 type Table struct {
 	Entry     string   `json:"entry"`
 	Model     string   `json:"model"`
 	Attempts  int      `json:"attempts"`
 	Paths     []string `json:"paths"`     // of the attempts, in order
-	Instances int      `json:"instances"` // that any attempt was asked for
-	Counted   int      `json:"counted"`   // of these, with a verdict of at least one attempt
+	Instances int      `json:"instances"` // for which any attempt was requested
+	Counted   int      `json:"counted"`   // instances with at least one verdict
 
 	// LeftOut counts the attempts at an instance that do not count, by reason.
 	LeftOut map[scores.Reason]int `json:"left_out"`
@@ -25,18 +25,18 @@ type Table struct {
 
 	Flaky []Flaky `json:"flaky"` // by instance id
 
-	Notes []string `json:"notes,omitempty"` // what is damaged or missing in an attempt
+	Notes []string `json:"notes,omitempty"` // damaged or missing parts of an attempt
 }
 
-// Row is one number of attempts.
+// Row is the result for one number of attempts.
 type Row struct {
 	K         int      `json:"k"`
 	Instances int      `json:"instances"`  // with at least k attempts that count
-	TooFew    int      `json:"too_few"`    // with one that counts, and fewer than k
+	TooFew    int      `json:"too_few"`    // with at least one attempt that counts, but fewer than k
 	PassAtK   Estimate `json:"pass_at_k"`  // at least one of k is resolved
 	PassHatK  Estimate `json:"pass_hat_k"` // all of k are resolved
-	// Cost is the mean cost of k attempts at one of these instances, in US dollars; null
-	// where none is known.
+	// Cost is the mean cost of k attempts at one of these instances in US dollars; null if no cost
+	// is known.
 	Cost *float64 `json:"cost"`
 }
 
@@ -47,14 +47,14 @@ type Flaky struct {
 	Attempts int    `json:"attempts"` // that count
 }
 
-// tally is what the attempts at one instance have come to.
+// tally counts the attempts at one instance.
 type tally struct {
 	id, repo string
-	n, c     int       // attempts that count, and those that are resolved
-	costs    []float64 // of all attempts, where known
+	n, c     int       // attempts that count, and resolved attempts
+	costs    []float64 // of all attempts with a known cost
 }
 
-// tallies returns the instances that any attempt was asked for, sorted, and counts the
+// tallies returns the instances for which any attempt was requested, sorted, and counts the
 // attempts that do not count.
 func tallies(list []scores.Attempt) ([]tally, map[scores.Reason]int) {
 	ids, left := map[string]bool{}, map[scores.Reason]int{}
@@ -88,7 +88,7 @@ func tallies(list []scores.Attempt) ([]tally, map[scores.Reason]int) {
 	return all, left
 }
 
-// New makes the table of an entry.
+// New returns the table of an entry.
 func New(e scores.Entry) Table {
 	all, left := tallies(e.Attempts)
 	t := Table{

@@ -13,7 +13,7 @@ import (
 
 const width = 80 // columns of a line of text; tables and ids may pass it
 
-// mostFlaky is how many flaky instances the text names.
+// mostFlaky is the number of flaky instances that the text names.
 const mostFlaky = 20
 
 // Write writes the table for a person.

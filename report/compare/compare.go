@@ -10,16 +10,16 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// Options choose what is compared. The zero value compares all entries with the first.
+// Options choose what to compare. The zero value compares all entries with the first.
 type Options struct {
 	AllPairs   bool
-	Bootstrap  stats.Bootstrap // its Level is that of all intervals
+	Bootstrap  stats.Bootstrap // its Level applies to all intervals
 	Gates      []Gate          // for each entry against the first
-	MaxLeftOut float64         // share of an entry's instances without a score with which a gate passes; 0: half
-	RatesOnly  bool            // leaves out the power, cost, steps and time of pairs, which take longest
+	MaxLeftOut float64         // largest share of an entry's instances without a score at which a gate can pass; 0: half
+	RatesOnly  bool            // leaves out the slowest parts of pairs: power, cost, steps and time
 }
 
-// New compares entries, of which there are at least two with different names.
+// New compares at least two entries with different names.
 func New(entries []scores.Entry, o Options) Comparison {
 	o.Bootstrap = complete(o.Bootstrap)
 	c := Comparison{
@@ -60,19 +60,19 @@ func New(entries []scores.Entry, o Options) Comparison {
 	return c
 }
 
-// complete fills in what b leaves out.
+// complete sets defaults in b.
 func complete(b stats.Bootstrap) stats.Bootstrap {
 	b.Draws, b.Seed, b.Level = cmp.Or(b.Draws, 10_000), cmp.Or(b.Seed, 1), cmp.Or(b.Level, 0.95)
 	return b
 }
 
-// pairOf is a pair with the indices of its entries.
+// pairOf is a pair and the indices of its entries.
 type pairOf struct {
 	Pair
 	a, b int
 }
 
-// everyPair compares the rates of each entry with those of the ones behind it.
+// everyPair compares the rates of each entry with the rates of all entries after it.
 func everyPair(sides []side, b stats.Bootstrap) []pairOf {
 	var all []pairOf
 	for i := range sides {
@@ -83,7 +83,7 @@ func everyPair(sides []side, b stats.Bootstrap) []pairOf {
 	return all
 }
 
-// fill adds what a pair that is shown has beside its rates.
+// fill adds to a displayed pair everything beside its rates.
 func (p *pairOf) fill(sides []side, o Options) {
 	a, other, b := sides[p.a], sides[p.b], o.Bootstrap
 	p.IntervalA, p.IntervalB = rateIntervals(p.compared, b)
@@ -98,7 +98,7 @@ func (p *pairOf) fill(sides []side, o Options) {
 	p.Seconds = newMeasure(a, other, b, func(r result) *float64 { return r.seconds })
 }
 
-// commonOf are the instances that have a score in every entry.
+// commonOf returns the instances that have a score in every entry.
 func commonOf(sides []side) []string {
 	var common []string
 	for id, r := range sides[0].results {
@@ -110,7 +110,7 @@ func commonOf(sides []side) []string {
 	return common
 }
 
-// reposOf are the repositories of all instances, as far as one of the sides knows them.
+// reposOf returns the known repositories of all instances.
 func reposOf(sides []side) map[string]string {
 	repos := map[string]string{}
 	for _, s := range sides {
@@ -135,8 +135,8 @@ func adjust(all []pairOf, b stats.Bootstrap) {
 	}
 }
 
-// rank finds the best entry and those that cannot be distinguished from it. The correction for
-// all pairs holds for whichever entry is the best one, which is only known from the same data.
+// rank finds the best entry and the entries that cannot be distinguished from it. The same data
+// choose the best entry, so the correction must cover all pairs.
 func (c *Comparison) rank(all []pairOf) {
 	if c.Common == 0 {
 		return
@@ -178,7 +178,7 @@ func (c Comparison) Passed() bool {
 	return !slices.ContainsFunc(c.Gates, func(r Ruling) bool { return !r.Passed })
 }
 
-// notes say what a reader should know about the entries.
+// notes returns what a reader should know about the entries.
 func notes(entries []scores.Entry, c Comparison) []string {
 	var list []string
 	several := slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.Attempts > 1 })
@@ -197,8 +197,7 @@ func notes(entries []scores.Entry, c Comparison) []string {
 	return list
 }
 
-// Limits say in words what the intervals are of, and what no p value can show, where there are
-// few repositories.
+// Limits describes the limits of the intervals and p values if there are few repositories.
 func (c Comparison) Limits() []string {
 	var list []string
 	least := stats.Bootstrap{Level: c.Level}.Least()
@@ -221,7 +220,7 @@ func (c Comparison) Limits() []string {
 // everyPair is the number of pairs that the p values are corrected for.
 func (c Comparison) everyPair() int { return len(c.Entries) * (len(c.Entries) - 1) / 2 }
 
-// ids are the instances that one of the two sides knows, sorted.
+// ids returns the instances that at least one of the two sides knows, sorted.
 func ids(a, b side) []string {
 	known := map[string]bool{}
 	for id := range a.results {

@@ -17,9 +17,9 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// entry is an entry with an attempt for each text, which has a letter for each instance: y
-// resolved, n not, i infrastructure, g not graded, q quarantined, . not asked for. The
-// instances are r0__p-0, r1__p-1 and so on, of four repositories.
+// entry makes an entry with one attempt per text. A text has a letter for each instance: y
+// resolved, n not, i infrastructure, g not graded, q quarantined, . not asked for. The instances
+// are r0__p-0, r1__p-1 and so on, of four repositories.
 func entry(name string, attempts ...string) scores.Entry {
 	e := scores.Entry{Name: name, Model: "model-" + name}
 	for n, text := range attempts {
@@ -114,7 +114,7 @@ func TestSeveralAttemptsByHand(t *testing.T) {
 
 func TestMeasuresByHand(t *testing.T) {
 	a, b := entry("a", strings.Repeat("yn", 10)), entry("b", strings.Repeat("y", 19)+"i")
-	for i := range 20 { // what one side does not know is not compared
+	for i := range 20 { // instances that only one side knows are not compared
 		id := fmt.Sprintf("r%d__p-%02d", i%4, i)
 		x, y := a.Attempts[0].Scores[id], b.Attempts[0].Scores[id]
 		ca, cb, sa, sb := float64(i), float64(2*i), 10, 12
@@ -140,7 +140,7 @@ func TestMeasuresByHand(t *testing.T) {
 	}
 }
 
-// random is an entry with n instances that it resolves with a probability.
+// random makes an entry with n instances that it resolves with a probability.
 func random(r *rand.Rand, name string, n, attempts int, probability float64) scores.Entry {
 	var texts []string
 	for range attempts {
@@ -218,7 +218,7 @@ func TestSeveralEntries(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	// All pairs count, also those that are not shown.
+	// All pairs count, also hidden ones.
 	all := compare.New(entries, compare.Options{AllPairs: true})
 	if len(all.Pairs) != 3 || all.Pairs[2].A != "good" || !all.Pairs[2].Tied {
 		t.Errorf("all pairs: %+v", all.Pairs)
@@ -277,11 +277,11 @@ func TestSettingsThatDifferAreNoted(t *testing.T) {
 	same := one
 	same.Model = "b"
 	if c := compare.New([]scores.Entry{with(entry("a", "y"), &one), with(entry("b", "y"), &same)}, compare.Options{}); strings.Contains(strings.Join(c.Notes, "\n"), "differ") {
-		t.Errorf("models are what is compared: %q", c.Notes)
+		t.Errorf("a difference of models is expected, want no note about it: %q", c.Notes)
 	}
 }
 
-// in gives the scores of an entry another number of repositories.
+// in spreads the scores of an entry over another number of repositories.
 func in(repositories int, e scores.Entry) scores.Entry {
 	for _, a := range e.Attempts {
 		for id, s := range a.Scores {
@@ -293,7 +293,7 @@ func in(repositories int, e scores.Entry) scores.Entry {
 	return e
 }
 
-// The text says what the interval is of, and when no p value could be low enough.
+// The text says what the interval covers, and when no p value could be low enough.
 func TestFewRepositoriesAreNoted(t *testing.T) {
 	good, bad := strings.Repeat("y", 42), strings.Repeat("n", 42)
 	few, instances, pairs := "instances of fewer than 6 repositories", "fewer than 6 instances, p is above 0.05", "so few repositories cannot show a difference among 3 entries"
@@ -322,7 +322,7 @@ func TestFewRepositoriesAreNoted(t *testing.T) {
 	}
 }
 
-// Where the repositories disagree, more instances of the same ones do not help, and the text
+// If the repositories disagree, more instances of the same repositories do not help, and the text
 // says so.
 func TestNoNumberOfInstancesIsSaid(t *testing.T) {
 	a, b := in(6, entry("a", strings.Repeat("yynnnn", 10))), in(6, entry("b", strings.Repeat("nnyyyy", 10)))

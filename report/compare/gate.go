@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/report/stats"
 )
 
-// Gate is a condition on a difference, or on the rate of one entry: all of its interval must
-// satisfy it.
+// Gate is a condition on a difference, or on the rate of one entry: the whole interval must satisfy
+// it.
 type Gate struct {
 	text   string
 	metric string  // rate: the resolved rate of one entry
@@ -19,24 +19,24 @@ type Gate struct {
 	value  float64 // as a share: -1pt is -0.01, +10% is 0.1
 }
 
-// Ruling is what a gate says about an entry against the first one.
+// Ruling is the result of a gate on an entry, compared with the first entry.
 type Ruling struct {
 	Gate     string          `json:"gate"`
-	A        string          `json:"a"` // empty: the gate is on B alone
+	A        string          `json:"a"` // empty: the gate tests only B
 	B        string          `json:"b"`
 	Passed   bool            `json:"passed"`
-	Interval *stats.Interval `json:"interval"` // as a share; null: not known, and the gate failed
+	Interval *stats.Interval `json:"interval"` // as a share; null: unknown, and the gate failed
 	Text     string          `json:"text"`     // in words: "gate passed: ..."
 }
 
 var gateForm = lazy.Regexp(`^\s*([a-z]+)\s*(>=|<=|>|<)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*(pt|%|)\s*$`)
 
-// GateHelp is the form of a gate in words.
+// GateHelp describes the form of a gate.
 const GateHelp = "such as 'resolved >= -1pt' (points of the difference), 'resolved >= 60%' (the rate of one) or 'cost <= +10%' (also steps and seconds); the signs are >=, >, <= and <"
 
-// ParseGate reads a gate: METRIC SIGN VALUE, where resolved takes points of the difference of
-// two rates, or a percentage that is a rate itself, and cost, steps and seconds a percentage
-// of A's mean. The error does not repeat [GateHelp].
+// ParseGate reads a gate: METRIC SIGN VALUE. resolved takes points of the difference of two rates,
+// or a percentage, which is a rate itself; cost, steps and seconds take a percentage of A's mean.
+// The error does not repeat [GateHelp].
 func ParseGate(text string) (Gate, error) {
 	m := gateForm().FindStringSubmatch(text)
 	if m == nil {
@@ -93,7 +93,7 @@ func (g Gate) rule(c Comparison) []Ruling {
 	return list
 }
 
-// interval is that of the metric, or why there is none.
+// interval returns the interval of the gate's metric, or why there is none.
 func (g Gate) interval(p Pair) (*stats.Interval, string) {
 	if g.metric == "resolved" {
 		if p.N == 0 {
@@ -113,7 +113,7 @@ func (g Gate) interval(p Pair) (*stats.Interval, string) {
 
 var plural = map[string]string{"cost": "costs", "steps": "steps", "seconds": "times"}
 
-// holds reports whether all of the interval satisfies the gate, and says what it looked at.
+// holds reports whether the whole interval satisfies the gate, and describes the deciding end.
 func (g Gate) holds(in stats.Interval) (bool, string) {
 	show := Percent
 	switch g.metric {
@@ -137,13 +137,13 @@ func (g Gate) holds(in stats.Interval) (bool, string) {
 	return false, "the interval reaches " + show(end)
 }
 
-// Points shows a difference of rates: "+1.5pt".
+// Points formats a difference of rates: "+1.5pt".
 func Points(v float64) string { return signedNumber(100*v, 1) + "pt" }
 
-// Percent shows a share as a change: "+12.5%".
+// Percent formats a share as a change: "+12.5%".
 func Percent(v float64) string { return signedNumber(100*v, 1) + "%" }
 
-// signedNumber does not show a sign of what is rounded to 0.
+// signedNumber omits the sign of a value that rounds to 0.
 func signedNumber(v float64, digits int) string {
 	text := strconv.FormatFloat(v, 'f', digits, 64)
 	if strings.Trim(text, "-0.") == "" {

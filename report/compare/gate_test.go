@@ -35,7 +35,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A gate is the rule for every entry against the first, and one that is not known fails.
+// A gate applies to every entry against the first, and fails without an interval.
 func TestAGateIsForAllEntries(t *testing.T) {
 	g, err := compare.ParseGate("resolved > 0pt")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// cases are comparisons as people read them.
+// cases are comparisons with golden texts.
 func cases(t *testing.T) map[string]compare.Comparison {
 	t.Helper()
 	gate, err := compare.ParseGate("resolved >= -1pt")

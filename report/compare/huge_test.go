@@ -9,8 +9,8 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// A file of another tool may say any cost. Sums that overflow are not known; JSON cannot hold
-// them, and the rest of the comparison is still wanted.
+// A file of another tool may have any cost. Sums that overflow are unknown; JSON cannot hold them,
+// and the rest of the comparison is still needed.
 func TestHugeCostsAreNotKnown(t *testing.T) {
 	priced := func(e scores.Entry, cost ...float64) scores.Entry {
 		n := 0

@@ -12,23 +12,23 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Judged says by what the verdicts of two entries differ beside the patch, and at how many
-// compared instances.
+// Judged is a difference in how the verdicts of two entries were made, beside the patch, and the
+// number of compared instances with it.
 type Judged struct {
 	What      string `json:"what"` // in words: "another network"
 	Instances int    `json:"instances"`
-	A         string `json:"a,omitempty"` // of A, where that is short and the same everywhere
+	A         string `json:"a,omitempty"` // A's value, if it is short and the same everywhere
 	B         string `json:"b,omitempty"`
 }
 
-// notRecorded counts the verdicts that do not say what they were made by.
+// notRecorded counts verdicts without a record of how they were made.
 const notRecorded = "what the verdict was made by is not recorded on one side"
 
-// aspects are what enters a verdict beside the patch, in the order in which they are shown.
+// aspects are the inputs of a verdict beside the patch, in display order.
 var aspects = []struct {
 	what string
 	of   func(g *grades.Grade) string
-	show bool // the values say something to a person
+	show bool // the values are meaningful to a person
 }{
 	{"other rules", func(g *grades.Grade) string { return g.Rules }, true},
 	{"other rules of batch itself", func(g *grades.Grade) string { return recorded(g, fmt.Sprint(g.Basis.Rules)) }, false},
@@ -43,7 +43,7 @@ var aspects = []struct {
 	{"other limits", func(g *grades.Grade) string { return g.Basis.Limits }, false},
 }
 
-// recorded is empty for a grade that does not say what it was made by.
+// recorded returns value, or "" for a grade without a record of how it was made.
 func recorded(g *grades.Grade, value string) string {
 	if g.Basis == (grades.Basis{}) {
 		return ""
@@ -51,8 +51,8 @@ func recorded(g *grades.Grade, value string) string {
 	return value
 }
 
-// judged counts the compared instances whose verdicts were made by something else on the two
-// sides. Entries without grades of batch say nothing about it.
+// judged counts the compared instances with verdicts that were made differently on the two sides.
+// It returns nil if an entry has no grades by batch.
 func judged(a, b side) []Judged {
 	ga, gb := gradesOf(a), gradesOf(b)
 	if len(ga) == 0 || len(gb) == 0 {
@@ -94,7 +94,7 @@ func judged(a, b side) []Judged {
 
 const otherImage = "another image"
 
-// differences are what differs between the grades of an instance, each with an example.
+// differences returns the differences between the grades of an instance, each with an example.
 func differences(a, b []*grades.Grade) map[string][2]string {
 	found := map[string][2]string{}
 	for _, x := range a {
@@ -115,8 +115,8 @@ func differences(a, b []*grades.Grade) map[string][2]string {
 	return found
 }
 
-// differentImage compares what both know, the registry's digest first: one image has several
-// ids on engines of different kinds.
+// differentImage compares the digests of the registry or, if one is unknown, the image ids: one
+// image has several ids on engines of different kinds.
 func differentImage(x, y *grades.Grade) bool {
 	if x.ImageDigest != "" && y.ImageDigest != "" {
 		return x.ImageDigest != y.ImageDigest
@@ -124,8 +124,8 @@ func differentImage(x, y *grades.Grade) bool {
 	return x.ImageID != "" && y.ImageID != "" && x.ImageID != y.ImageID
 }
 
-// gradesOf are the grades that count in the attempts of an entry, by instance, without those of
-// empty predictions, which nothing was run for.
+// gradesOf returns the grades that count in the attempts of an entry, by instance. Grades of empty
+// predictions are left out, since nothing was run for them.
 func gradesOf(s side) map[string][]*grades.Grade {
 	all := map[string][]*grades.Grade{}
 	for _, a := range s.scores.Attempts {
@@ -142,7 +142,7 @@ func gradesOf(s side) map[string][]*grades.Grade {
 	return all
 }
 
-// judgedNotes say it in words.
+// judgedNotes describes p.Judged in one note.
 func judgedNotes(p Pair) []string {
 	var parts []string
 	for _, j := range p.Judged {

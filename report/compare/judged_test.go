@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// judgedBy gives an entry a grade for each score, as change makes it.
+// judgedBy gives an entry a grade for each score, modified by change.
 func judgedBy(e scores.Entry, change func(i int, g *grades.Grade)) scores.Entry {
 	a := &e.Attempts[0]
 	a.Snapshot = &results.Snapshot{}
@@ -53,7 +53,7 @@ func TestWhatWasJudgedByOtherThingsIsNamed(t *testing.T) {
 	}
 }
 
-// Only what both sides have a score for is compared.
+// Only instances with a score on both sides are compared.
 func TestAVerdictThatIsNotComparedIsNotNamed(t *testing.T) {
 	same := func(int, *grades.Grade) {}
 	other := func(i int, g *grades.Grade) { g.Rules = "v4" }

@@ -7,8 +7,8 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// without counts the instances that an entry was asked for and has no score of, by reason.
-// Quarantined ones are in neither number: they are left out on purpose.
+// without counts the instances of an entry that have no score, by reason. Quarantined instances are
+// in neither number: they are left out on purpose.
 func (s side) without() (reasons map[scores.Reason]int, missing, asked int) {
 	reasons = map[scores.Reason]int{}
 	for _, r := range s.results {
@@ -24,8 +24,8 @@ func (s side) without() (reasons map[scores.Reason]int, missing, asked int) {
 	return reasons, missing, asked
 }
 
-// together counts the instances that both sides were asked for, and those of them without a score
-// on one side, as without does.
+// together counts the instances that both sides know, and how many of them have no score on at
+// least one side. Quarantined instances do not count.
 func together(a, b side) (missing, asked int) {
 	for id, r := range b.results {
 		other, known := a.results[id]
@@ -40,8 +40,8 @@ func together(a, b side) (missing, asked int) {
 	return missing, asked
 }
 
-// holdBack fails the gates of entries, and of pairs, of which too many instances have no score:
-// what is left need not be like the rest. most is the share that is allowed, 0 for half.
+// holdBack fails the gates of entries and of pairs if too many instances have no score: the
+// remaining ones need not be representative. most is the allowed share; 0 is half.
 func holdBack(gates []Ruling, sides []side, most float64) {
 	most = cmp.Or(most, 0.5)
 	why, named := map[string]string{}, map[string]side{}

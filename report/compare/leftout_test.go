@@ -43,7 +43,7 @@ func TestAGateDoesNotPassWhileMostOfASideHasNoScore(t *testing.T) {
 	} {
 		o := compare.Options{Gates: gates(t, "resolved >= -1pt", "resolved >= 0%"), MaxLeftOut: c.share, RatesOnly: true}
 		got := compare.New([]scores.Entry{c.a, c.b}, o)
-		if c.a.Name == "new" { // it is worse
+		if c.a.Name == "new" { // the new entry is worse
 			o.Gates = gates(t, "resolved >= -100pt")
 			got = compare.New([]scores.Entry{c.a, c.b}, o)
 			c.want = strings.Replace(c.want, "-1pt", "-100pt", 1)
@@ -54,7 +54,8 @@ func TestAGateDoesNotPassWhileMostOfASideHasNoScore(t *testing.T) {
 	}
 }
 
-// Two sides can each have a score for more than half, and hardly any together.
+// Each of two sides can have a score for more than half of the instances while hardly any instance
+// has a score on both sides.
 func TestAGateDoesNotPassWhileMostOfAPairHasNoScore(t *testing.T) {
 	a, b := entry("base", strings.Repeat("n", 260)+strings.Repeat("i", 240)), entry("new", strings.Repeat("i", 240)+strings.Repeat("y", 260))
 	o := compare.Options{Gates: gates(t, "resolved >= -1pt", "resolved >= 50%"), RatesOnly: true}
@@ -68,7 +69,7 @@ func TestAGateDoesNotPassWhileMostOfAPairHasNoScore(t *testing.T) {
 	}
 }
 
-// A rate satisfies a gate if all of its interval does.
+// A rate satisfies a gate if its whole interval does.
 func TestGatesOfOneEntry(t *testing.T) {
 	e := entry("new", strings.Repeat("y", 80)+strings.Repeat("n", 20)+"iq")
 	for text, want := range map[string]string{

@@ -11,9 +11,9 @@ import (
 	"batch.example/batch/report"
 )
 
-// WriteMarkdown writes the comparison for a pull request, in GitHub's Markdown. Text from
-// outside is shown as it is: it cannot become markup, a link, a mention or a command. With
-// list, the instances on which two entries differ are in a part that can be opened.
+// WriteMarkdown writes the comparison for a pull request, in GitHub's Markdown. Text from outside
+// is shown literally: it cannot become markup, a link, a mention or a command. With list, the
+// instances on which two entries differ are in a section that can be opened.
 func (c Comparison) WriteMarkdown(w io.Writer, list bool) error {
 	b := bufio.NewWriter(w)
 	m := markdown{b, c}
@@ -32,8 +32,8 @@ type markdown struct {
 	c Comparison
 }
 
-// marks are what Markdown may read as markup, in text and inside of HTML. GitHub looks for
-// mentions and references in what is shown: an empty comment keeps it from seeing one.
+// marks escapes characters that may be markup in Markdown, in text and inside of HTML. GitHub looks
+// for mentions and references in the displayed text: an empty comment hides one from it.
 var marks = strings.NewReplacer(
 	"|", "&#124;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "]", "&#93;", "\\", "&#92;",
 	"~", "&#126;", "@", "&#64;<!-- -->", "#", "&#35;<!-- -->", ":", "&#58;", "!", "&#33;", "$", "&#36;", "www.", "www&#46;",
@@ -48,7 +48,7 @@ func (m markdown) row(cells ...string) {
 	fmt.Fprintln(m, "| "+strings.Join(cells, " | ")+" |")
 }
 
-// head writes the head of a table whose first columns, so many, hold text.
+// head writes the head of a table. The first left columns have text.
 func (m markdown) head(left int, cells ...string) {
 	m.row(cells...)
 	rule := make([]string, len(cells))
@@ -77,7 +77,7 @@ func (m markdown) pair(p Pair) {
 	}
 }
 
-// sentence begins with a capital letter and ends with a full stop.
+// sentence adds a capital letter and a full stop.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
 func (m markdown) legend() {
@@ -114,7 +114,7 @@ func (m markdown) pairs() {
 	}
 }
 
-// details are what follows the tables. A and B are the letters of the entries here too.
+// details writes the parts after the tables. The entries have the letters A and B here too.
 func (m markdown) details(list bool) {
 	var lines []string
 	for _, p := range m.c.Pairs {

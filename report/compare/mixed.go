@@ -5,8 +5,8 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// mix says what is mixed in an entry. That of each directory is among its notes already; what
-// its attempts have together may be more.
+// mix notes what is mixed in an entry. The notes of each directory already have its own mixture,
+// but the attempts together may be mixed in more ways.
 func (e *Entry) mix(attempts []scores.Attempt) {
 	var list []*results.Snapshot
 	alone := false

@@ -15,8 +15,8 @@ const rateMetric = "rate"
 
 func (g Gate) ofRate() bool { return g.metric == rateMetric }
 
-// ruleRates applies a gate on rates to each entry but the baseline, or to the only one. The
-// rate is that of all instances that the entry has a score for.
+// ruleRates applies a gate on rates to each entry except the baseline, or to the only one. The rate
+// covers all instances for which the entry has a score.
 func (g Gate) ruleRates(sides []side, boot stats.Bootstrap) []Ruling {
 	var list []Ruling
 	repos := reposOf(sides)
@@ -37,7 +37,7 @@ func (g Gate) ruleRates(sides []side, boot stats.Bootstrap) []Ruling {
 	return list
 }
 
-// One is what `batch compare --json` writes of one entry with gates.
+// One evaluates one entry with gates. `batch compare --json` writes it.
 type One struct {
 	Level   float64               `json:"level"` // of all intervals
 	Entry   Entry                 `json:"entry"` // over its instances with a score
@@ -58,7 +58,7 @@ func NewOne(e scores.Entry, o Options) One {
 	return one
 }
 
-// OnDifference returns the first gate that is on a difference of two entries.
+// OnDifference returns the first gate on a difference between two entries.
 func OnDifference(gates []Gate) (text string, found bool) {
 	i := slices.IndexFunc(gates, func(g Gate) bool { return !g.ofRate() })
 	if i < 0 {
@@ -70,7 +70,7 @@ func OnDifference(gates []Gate) (text string, found bool) {
 // Passed reports whether all gates are passed.
 func (o One) Passed() bool { return Comparison{Gates: o.Gates}.Passed() }
 
-// lines say everything in words.
+// lines returns the text of all parts.
 func (o One) lines() []string {
 	list := []string{fmt.Sprintf("%s, resolved %s, %s interval %s to %s", o.Entry.about(), rate(o.Entry.Rate),
 		Comparison{Level: o.Level}.level(), rate(o.Entry.Interval.Low), rate(o.Entry.Interval.High))}
@@ -96,7 +96,8 @@ func (o One) Write(w io.Writer) error {
 	return b.Flush()
 }
 
-// WriteMarkdown writes them in GitHub's Markdown: see [Comparison.WriteMarkdown].
+// WriteMarkdown writes the entry and its gates in GitHub's Markdown: see
+// [Comparison.WriteMarkdown].
 func (o One) WriteMarkdown(w io.Writer) error {
 	for _, line := range o.lines() {
 		if _, err := fmt.Fprintf(w, "- %s\n", escaped(line)); err != nil {

@@ -39,7 +39,7 @@ func newPair(a, b side, boot stats.Bootstrap) Pair {
 	return p
 }
 
-// rateIntervals are those of both sides' rates.
+// rateIntervals returns the intervals of both sides' rates.
 func rateIntervals(pairs []stats.Pair, boot stats.Bootstrap) (a, b stats.Interval) {
 	var clusters []string
 	var ratesA, ratesB []float64
@@ -51,8 +51,8 @@ func rateIntervals(pairs []stats.Pair, boot stats.Bootstrap) (a, b stats.Interva
 	return a, b
 }
 
-// add counts an instance. With several attempts, the four counts share it: each has the chance
-// that one attempt of each side, drawn independently, would have that outcome.
+// add counts an instance. With several attempts, the instance is divided among the four counts:
+// each gets the probability that one random attempt of each side has that outcome.
 func (p *Pair) add(a, b result) {
 	x, y := a.rate(), b.rate()
 	p.Both += x * y
@@ -81,7 +81,8 @@ func (l *LeftOut) add(a, b result) {
 	}
 }
 
-// cluster is the repository of an instance; empty if that is not known: then it stands alone.
+// cluster returns the repository of an instance. It is empty if unknown; then the instance is its
+// own cluster.
 func cluster(a, b result) string { return repo(a, b) }
 
 func repo(a, b result) string {
@@ -93,8 +94,8 @@ func repo(a, b result) string {
 
 func compareIDs(a, b string) int { return strings.Compare(a, b) }
 
-// newMeasure compares a value that not every instance has; nil if none has it on both sides,
-// and where values are so large that their sums are not numbers that JSON can hold.
+// newMeasure compares a value that may be unknown for some instances. It returns nil if no instance
+// has it on both sides, or if sums overflow.
 func newMeasure(a, b side, boot stats.Bootstrap, of func(result) *float64) *Measure {
 	var pairs []stats.Pair
 	var differences []float64
@@ -132,7 +133,7 @@ func finite(values ...float64) bool {
 	return !slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
-// known is nil for an interval that could not be computed.
+// known returns nil for an interval that could not be computed.
 func known(i stats.Interval) *stats.Interval {
 	if !finite(i.Low, i.High) {
 		return nil
@@ -140,7 +141,7 @@ func known(i stats.Interval) *stats.Interval {
 	return &i
 }
 
-// powerAsked is the chance of showing a difference that [Power] is about.
+// powerAsked is the power for which [Power] is computed.
 const powerAsked = 0.8
 
 func newPower(p Pair, boot stats.Bootstrap) Power {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ranked are the entries by rate, the best first; equal ones stay in their order.
+// ranked returns the entries by rate, the best first; equal entries keep their order.
 func (c Comparison) ranked() []Entry {
 	list := slices.Clone(c.Entries)
 	slices.SortStableFunc(list, func(a, b Entry) int { return cmp.Compare(b.Rate, a.Rate) })

@@ -9,8 +9,8 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// settings are the differences that affect results between the first attempts of two entries,
-// except the models, which are what is compared.
+// settings returns the differences between the first attempts of two entries that affect results.
+// The models are left out, since the comparison is between them.
 func settings(a, b scores.Entry) []manifest.Difference {
 	list := []manifest.Difference{}
 	ma, mb := manifestOf(a), manifestOf(b)
@@ -26,7 +26,7 @@ func settings(a, b scores.Entry) []manifest.Difference {
 	return list
 }
 
-// manifestOf is nil for an entry that is not a run directory of batch.
+// manifestOf returns nil for an entry that is not a run directory of batch.
 func manifestOf(e scores.Entry) *manifest.Manifest {
 	for _, a := range e.Attempts {
 		if a.Snapshot != nil && a.Snapshot.Manifest != nil {
@@ -36,10 +36,10 @@ func manifestOf(e scores.Entry) *manifest.Manifest {
 	return nil
 }
 
-// mostSettings is how many settings a note names.
+// mostSettings is the number of settings that a note names.
 const mostSettings = 5
 
-// settingNotes say in words what may explain a difference beside the model.
+// settingNotes describes settings that may explain a difference, beside the model.
 func settingNotes(p Pair) []string {
 	var list, names []string
 	dataset := false
@@ -64,7 +64,7 @@ func settingNotes(p Pair) []string {
 	return list
 }
 
-// withoutManifest names the entries whose settings are not known.
+// withoutManifest names the entries with unknown settings.
 func withoutManifest(entries []scores.Entry) []string {
 	var list []string
 	for _, e := range entries {

@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// side is an entry with its result on each instance.
+// side is an entry and its result on each instance.
 type side struct {
 	scores  scores.Entry
 	results map[string]result
@@ -38,7 +38,7 @@ func newSide(e scores.Entry) side {
 	return s
 }
 
-// at is the result of an instance that the entry may not know.
+// at returns the result on an instance; the entry need not know the instance.
 func (s side) at(id string) result {
 	if r, ok := s.results[id]; ok {
 		return r
@@ -46,8 +46,8 @@ func (s side) at(id string) result {
 	return result{id: id, left: scores.Missing}
 }
 
-// newResult averages over the attempts that have a score. An instance that is quarantined in
-// one of them has none.
+// newResult averages the attempts that have a score. An instance that is quarantined in any attempt
+// has no score.
 func newResult(e scores.Entry, id string) result {
 	r := result{id: id}
 	var cost, steps, seconds []float64
@@ -82,7 +82,7 @@ func newResult(e scores.Entry, id string) result {
 	return r
 }
 
-// first is the reason that tables show first.
+// first returns the reason that tables show first.
 func first(reasons []scores.Reason) scores.Reason {
 	for _, reason := range scores.Reasons() {
 		if slices.Contains(reasons, reason) {
@@ -92,7 +92,7 @@ func first(reasons []scores.Reason) scores.Reason {
 	return scores.NotGraded
 }
 
-// appended leaves out what is not known, also what is not a finite number.
+// appended appends v, unless it is unknown or not finite.
 func appended(list []float64, v *float64) []float64 {
 	if v == nil || !finite(*v) {
 		return list
@@ -100,7 +100,7 @@ func appended(list []float64, v *float64) []float64 {
 	return append(list, *v)
 }
 
-// mean is nil for no values, and where their sum is not a number that JSON can hold.
+// mean returns nil for no values, and if their sum overflows.
 func mean(list []float64) *float64 {
 	if len(list) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func mean(list []float64) *float64 {
 	return &sum
 }
 
-// entry sums up a side over the common instances, of these repositories.
+// entry summarizes a side over the common instances. repoOf has their repositories.
 func (s side) entry(common []string, repoOf map[string]string, boot stats.Bootstrap) Entry {
 	e := Entry{Name: s.scores.Name, Model: s.scores.Model, Attempts: len(s.scores.Attempts), Paths: []string{}, Flaky: []Flaky{}}
 	for _, a := range s.scores.Attempts {

@@ -12,17 +12,17 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// width is how many columns a paragraph takes.
+// width is the number of columns of a paragraph.
 const width = 80
 
-// longest are the columns that a name or an id gets in a table.
+// The maximum widths of names and ids in tables.
 const (
 	longestName = 40
 	longestID   = 50
 )
 
-// Write writes the comparison as text for a terminal: at most 100 columns unless names are
-// long. With list, the instances on which two entries differ are listed.
+// Write writes the comparison as text for a terminal: at most 100 columns unless names are long.
+// With list, it lists the instances on which two entries differ.
 func (c Comparison) Write(w io.Writer, list bool) error {
 	b := bufio.NewWriter(w)
 	t := text{Writer: b, c: c}
@@ -43,7 +43,7 @@ type text struct {
 	c Comparison
 }
 
-// letter is how tables name an entry: A, B, ... and from the 27th on #27.
+// letter returns the short name of an entry in tables: A, B, ... and #27 from the 27th on.
 func (c Comparison) letter(name string) string {
 	for i, e := range c.Entries {
 		if e.Name == name {
@@ -68,7 +68,7 @@ func (t text) legend() {
 	}
 }
 
-// about is the name of an entry with what else tells it from others.
+// about returns the name of an entry with properties that distinguish it from others.
 func (e Entry) about() string {
 	var facts []string
 	if e.Model != "" && e.Model != e.Name {
@@ -100,10 +100,10 @@ func (t text) pair(p Pair) {
 	}
 }
 
-// level is "95%".
+// level formats the level: "95%".
 func (c Comparison) level() string { return strconv.FormatFloat(100*c.Level, 'g', 4, 64) + "%" }
 
-// rows are those of a table of the pair, each with A, B, B - A and its interval.
+// rows returns the rows of a table of the pair, each with A, B, B - A and its interval.
 func (p Pair) rows() [][]string {
 	rows := [][]string{{
 		"resolved", rate(p.RateA), rate(p.RateB), Points(p.Difference), Points(p.Low) + " to " + Points(p.High),
@@ -122,7 +122,7 @@ func (p Pair) rows() [][]string {
 	return rows
 }
 
-// rows are the cells of the mean and of the median.
+// rows returns the cells of the mean and of the median.
 func (m Measure) rows(show func(float64) string) (mean, median []string) {
 	change := func(v float64) string { return signed(v, show) }
 	span := func(known bool, low, high float64) string {
@@ -146,7 +146,7 @@ func (m Measure) rows(show func(float64) string) (mean, median []string) {
 	return mean, median
 }
 
-// signed shows a change with its sign.
+// signed formats a change with its sign.
 func signed(v float64, show func(float64) string) string {
 	text := show(max(v, -v))
 	switch {
@@ -161,10 +161,10 @@ func signed(v float64, show func(float64) string) string {
 
 func rate(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + "%" }
 
-// number shows a count, or a mean of counts.
+// number formats a count, or a mean of counts.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
-// count shows a whole number as such, and a sum of fractions with one digit.
+// count formats a whole number without a fraction, and a sum of fractions with one digit.
 func count(v float64) string {
 	if whole := float64(int(v + 0.5)); v-whole < 1e-9 && whole-v < 1e-9 {
 		return strconv.Itoa(int(whole))
@@ -172,18 +172,18 @@ func count(v float64) string {
 	return number(v)
 }
 
-// counts says how many instances were resolved by whom.
+// counts says how many instances each side resolved.
 func (p Pair) counts(a, b string) string {
 	return fmt.Sprintf("resolved of %s: both %s, only %s %s, only %s %s, neither %s",
 		printable.Count(p.N, "instance", "instances"), count(p.Both), a, count(p.OnlyA), b, count(p.OnlyB), count(p.Neither))
 }
 
-// tested says how the figures of a pair were made.
+// tested says how the figures of a pair were computed.
 func (p Pair) tested() string {
 	return fmt.Sprintf("test of the difference: %s; p %s", p.Method, equals(pValue(p.P)))
 }
 
-// pValue shows three digits that mean something: 0.0504 is not 0.05.
+// pValue keeps three significant digits: 0.0504 is not 0.05.
 func pValue(p float64) string {
 	if p < 0.0001 {
 		return "< 0.0001"
@@ -191,7 +191,7 @@ func pValue(p float64) string {
 	return strconv.FormatFloat(p, 'g', 3, 64)
 }
 
-// equals puts a sign before a value that does not have one.
+// equals adds "=" to a value without a sign.
 func equals(value string) string {
 	if strings.HasPrefix(value, "<") {
 		return value
@@ -199,7 +199,7 @@ func equals(value string) string {
 	return "= " + value
 }
 
-// conclusion says in words what the figures show.
+// conclusion says what the figures show.
 func (c Comparison) conclusion(p Pair, a, b string) string {
 	switch {
 	case p.Tied:
@@ -213,10 +213,10 @@ func (c Comparison) conclusion(p Pair, a, b string) string {
 	}
 }
 
-// points shows the size of a difference: "1.5 points".
+// points formats the size of a difference: "1.5 points".
 func points(v float64) string { return number(100*v) + " points" }
 
-// powerWords say what this number of instances can show.
+// powerWords says what this number of instances can show.
 func (p Pair) powerWords() string {
 	var parts []string
 	if p.Power.Smallest != nil {
@@ -233,7 +233,7 @@ func (p Pair) powerWords() string {
 	return strings.Join(parts, "; ")
 }
 
-// ranking is the table of all entries over the instances that they share.
+// ranking writes the table of all entries over the instances that they share.
 func (t text) ranking() {
 	if t.c.Common == 0 {
 		return
@@ -252,7 +252,7 @@ func (t text) ranking() {
 	t.words("", "%s", t.c.tiedWords())
 }
 
-// shown is "-" for what is not known.
+// shown returns "-" for unknown values.
 func shown(v *float64, show func(float64) string) string {
 	if v == nil {
 		return "-"
@@ -260,7 +260,7 @@ func shown(v *float64, show func(float64) string) string {
 	return show(*v)
 }
 
-// standing is "best", "tied" or nothing.
+// standing returns "best", "tied" or "".
 func (c Comparison) standing(e Entry) string {
 	switch {
 	case e.Name == c.Best:
@@ -272,7 +272,7 @@ func (c Comparison) standing(e Entry) string {
 	}
 }
 
-// tiedWords say which entries may be the best.
+// tiedWords says which entries may be the best.
 func (c Comparison) tiedWords() string {
 	if len(c.TiedSet) == 1 {
 		return fmt.Sprintf("%s is better than all others", c.letter(c.Best))
@@ -285,7 +285,7 @@ func (c Comparison) tiedWords() string {
 		printable.Count(c.Common, "instance", "instances"))
 }
 
-// pairs is the table of several pairs.
+// pairs writes the table of several pairs.
 func (t text) pairs() {
 	fmt.Fprintln(t)
 	table := &report.Table{Left: map[int]bool{9: true}}
@@ -299,7 +299,7 @@ func (t text) pairs() {
 		t.c.everyPair(), len(t.c.Entries))
 }
 
-// pairHead is the head of the table of several pairs.
+// pairHead returns the head of the table of several pairs.
 func (c Comparison) pairHead() []string {
 	return []string{"", "n", "both", "gained", "lost", "neither", "difference", c.level() + " interval", "p", ""}
 }
@@ -322,7 +322,7 @@ func (p Pair) standing() string {
 	}
 }
 
-// details are what follows the tables.
+// details writes the parts after the tables.
 func (t text) details(list bool) {
 	fmt.Fprintln(t)
 	for _, p := range t.c.Pairs {
@@ -349,7 +349,7 @@ func (t text) details(list bool) {
 	}
 }
 
-// leftOut counts what is in neither rate; empty if nothing is.
+// leftOut counts the instances that are in neither rate; it is empty if there are none.
 func (c Comparison) leftOut(p Pair) string {
 	l := p.LeftOut
 	if l.Instances == 0 && l.Attempts == 0 {
@@ -383,7 +383,7 @@ func ReasonWords(count map[scores.Reason]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// mostNamed is how many flaky instances a line names.
+// mostNamed is the number of flaky instances that a line names.
 const mostNamed = 8
 
 func (c Comparison) flaky(e Entry) string {
@@ -417,7 +417,7 @@ func (t text) discordant(p Pair, list bool) {
 	fmt.Fprintln(t)
 }
 
-// share is yes, no, or the rate of several attempts.
+// share formats yes, no, or the rate of several attempts.
 func share(v float64) string {
 	switch v {
 	case 0:

@@ -7,42 +7,42 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// Comparison is what `batch compare --json` writes. With one pair, the members of the pair
-// stand beside the others too.
+// Comparison compares entries. `batch compare --json` writes it. With one pair, the members of the
+// pair are also members of the comparison.
 type Comparison struct {
 	*Pair // the only one; nil if there are more
 
 	Level float64 `json:"level"` // of all intervals
 	Draws int     `json:"draws"` // of the bootstrap
-	Seed  uint64  `json:"seed"`  // likewise
+	Seed  uint64  `json:"seed"`  // of the bootstrap
 
 	Entries []Entry  `json:"entries"`
 	Common  int      `json:"common"`   // instances with a score in every entry
-	Best    string   `json:"best"`     // has the highest rate of the common instances; empty if there are none
-	TiedSet []string `json:"tied_set"` // the entries that cannot be distinguished from Best, and itself
+	Best    string   `json:"best"`     // has the highest rate on the common instances; empty if there are none
+	TiedSet []string `json:"tied_set"` // the entries that cannot be distinguished from Best, including Best
 	Pairs   []Pair   `json:"pairs"`
 	Notes   []string `json:"notes,omitempty"`
 	Gates   []Ruling `json:"gates,omitempty"`
 }
 
-// Entry is one side, over the instances that all entries have a score for.
+// Entry is one side, over the instances for which all entries have a score.
 type Entry struct {
 	Name     string         `json:"name"`
 	Model    string         `json:"model,omitempty"`
 	Paths    []string       `json:"paths"` // of the attempts
 	Attempts int            `json:"attempts"`
 	Scored   int            `json:"scored"`   // instances with a score here
-	Rate     float64        `json:"rate"`     // of the common instances
+	Rate     float64        `json:"rate"`     // over the common instances
 	Interval stats.Interval `json:"interval"` // of Rate
-	Cost     *float64       `json:"cost"`     // mean per common instance, of those where it is known; null: of none
+	Cost     *float64       `json:"cost"`     // mean over the common instances with a known cost; null: no cost is known
 	Steps    *float64       `json:"steps"`    // likewise
 	Seconds  *float64       `json:"seconds"`  // likewise
 	Flaky    []Flaky        `json:"flaky"`
-	Notes    []string       `json:"notes,omitempty"` // what is damaged or missing, in words
+	Notes    []string       `json:"notes,omitempty"` // what is damaged or missing
 	Mixed    *results.Mixed `json:"mixed,omitempty"` // nil: the results are of one model with the same settings
 }
 
-// Flaky is an instance that some attempts of an entry resolved, and others did not.
+// Flaky is an instance that some attempts of an entry resolved and others did not.
 type Flaky struct {
 	ID       string `json:"instance_id"`
 	Resolved int    `json:"resolved"` // attempts
@@ -71,41 +71,41 @@ type Pair struct {
 
 	HigherA int      `json:"higher_a"` // instances on which A's mean is higher
 	HigherB int      `json:"higher_b"`
-	P       float64  `json:"p"`                // of no difference, by the test that the interval is of; replaces mcnemar_p, which was of another test
-	LeastP  float64  `json:"least_p"`          // that so few repositories, or instances, can give
+	P       float64  `json:"p"`                // two-sided, for no difference, by the test that gives the interval; replaces mcnemar_p of an earlier test
+	LeastP  float64  `json:"least_p"`          // the lowest p value that so few repositories, or instances, can give
 	Holm    *float64 `json:"holm_p,omitempty"` // P, adjusted for all pairs of entries; only with more than two entries
-	Tied    bool     `json:"tied"`             // the two cannot be distinguished at this n: Holm, else P, is above 1 - level
+	Tied    bool     `json:"tied"`             // the two cannot be distinguished at this n: Holm, or P without Holm, is above 1 - level
 
 	LeftOut LeftOut `json:"left_out"`
 
-	Cost    *Measure `json:"cost"` // US dollars; null: no instance where both sides know it
+	Cost    *Measure `json:"cost"` // US dollars; null: no instance has it on both sides
 	Steps   *Measure `json:"steps"`
 	Seconds *Measure `json:"seconds"`
 
 	Power      Power                 `json:"power"`
 	Discordant []Discordant          `json:"discordant"` // by instance id
-	Settings   []manifest.Difference `json:"settings"`   // that affect results; "was" is A's, "now" is B's
+	Settings   []manifest.Difference `json:"settings"`   // that affect results; "was" is A's value, "now" is B's
 
-	Judged []Judged `json:"judged,omitempty"` // by what the verdicts of the two sides differ
+	Judged []Judged `json:"judged,omitempty"` // differences in how the verdicts of the two sides were made
 
 	compared []stats.Pair
 }
 
-// LeftOut counts the instances that are in neither rate, by the reason of each side. An
-// instance for which both sides have one is counted with both.
+// LeftOut counts the instances that are in neither rate, by the reason of each side. An instance
+// with a reason on both sides is counted for both.
 type LeftOut struct {
 	Instances int                   `json:"instances"`
 	A         map[scores.Reason]int `json:"a"`
 	B         map[scores.Reason]int `json:"b"`
 
-	// Attempts counts those without a score at compared instances, which other attempts have
-	// one for.
+	// Attempts counts attempts without a score at compared instances, which have other attempts
+	// with a score.
 	Attempts int `json:"attempts"`
 }
 
-// Measure compares the cost, the steps or the time of the compared instances for which both
-// sides know it. With several attempts, those of an instance are their mean. An interval is
-// null where there are too few instances for one.
+// Measure compares the cost, the steps or the time of the compared instances with known values on
+// both sides. With several attempts, the value of an instance is their mean. An interval is null if
+// there are too few instances.
 type Measure struct {
 	N                int             `json:"n"`
 	MeanA            float64         `json:"mean_a"`
@@ -114,21 +114,21 @@ type Measure struct {
 	Interval         *stats.Interval `json:"interval"`
 	Median           float64         `json:"median_difference"` // of the differences by instance
 	MedianInterval   *stats.Interval `json:"median_interval"`
-	Relative         *float64        `json:"relative"` // Difference as a share of MeanA; null where that is 0
+	Relative         *float64        `json:"relative"` // Difference as a share of MeanA; null if MeanA is 0
 	RelativeInterval *stats.Interval `json:"relative_interval"`
 }
 
 // Power says what this number of instances can show, with a power of 0.8 at the level of the
 // intervals, by the same test and without Holm's correction.
 type Power struct {
-	Needed   *int     `json:"instances_needed"`    // of these repositories, to show the difference that was observed; null: no number shows it
-	Smallest *float64 `json:"smallest_difference"` // that these instances would show; null: not even 1
+	Needed   *int     `json:"instances_needed"`    // instances of these repositories that would show the observed difference; null: no number would
+	Smallest *float64 `json:"smallest_difference"` // smallest difference that these instances would show; null: not even 1
 }
 
 // Discordant is an instance on which the two sides differ.
 type Discordant struct {
 	ID   string  `json:"instance_id"`
 	Repo string  `json:"repo,omitempty"`
-	A    float64 `json:"a"` // resolved, the mean of the attempts
+	A    float64 `json:"a"` // resolved, as the mean of the attempts
 	B    float64 `json:"b"`
 }

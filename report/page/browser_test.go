@@ -20,11 +20,11 @@ import (
 	"batch.example/batch/report/page"
 )
 
-// patience is how long a step may take, on a busy machine too.
+// patience is the time limit of a step, also on a busy machine.
 const patience = 5 * time.Minute
 
-// TestInABrowser looks at pages as people do. What the tests have in common: whatever a page
-// shows, it makes no request and writes nothing into the console.
+// TestInABrowser looks at pages as people do. In every test, the page makes no request and writes
+// nothing to the console.
 func TestInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
@@ -59,7 +59,7 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-// tab is a tab of the browser, and what the page in it does.
+// tab is a tab of the browser, and records the actions of its page.
 type tab struct {
 	ctx context.Context
 	t   *testing.T
@@ -96,7 +96,7 @@ func (b *tab) listen() {
 	}
 }
 
-// quiet fails where the page made a request, besides that for its file, or wrote a message.
+// quiet fails if the page made a request, except for its own file, or wrote a message.
 func (b *tab) quiet() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -120,7 +120,7 @@ func (b *tab) open(d page.Data, width, height int64, scheme string) {
 	b.show(written(b.t, d), width, height, scheme)
 }
 
-// show shows a page that is written, once for all the screens that it is shown on.
+// show shows a page that was written once for all screens.
 func (b *tab) show(text string, width, height int64, scheme string) {
 	b.t.Helper()
 	file := filepath.Join(b.dir, "report.html")
@@ -142,7 +142,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// js is the value of a JavaScript expression.
+// js returns the value of a JavaScript expression.
 func js[T any](b *tab, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -154,7 +154,7 @@ func js[T any](b *tab, expression string) T {
 	return v
 }
 
-// column is what the rows that are shown have in a column.
+// column returns a column's cells in the visible rows.
 func (b *tab) column(n int) []string {
 	b.t.Helper()
 	return js[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#table tbody tr")].filter(r => r.offsetParent).map(r => r.cells[%d].innerText.trim())`, n))
@@ -164,7 +164,7 @@ func (b *tab) click(css string) { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS
 
 func (b *tab) press(keys string) { b.t.Helper(); b.do(chromedp.KeyEvent(keys)) }
 
-// pick moves a select so many choices down, with the keyboard.
+// pick moves a select down by a number of choices, with the keyboard.
 func (b *tab) pick(css string, down int) {
 	b.t.Helper()
 	b.do(chromedp.Focus(chromedp.CSS(css)))

@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// coverageView says of whom a rate is, and why the others are left out.
+// coverageView says which instances a rate covers, and why the others are left out.
 type coverageView struct {
 	Unit     string // what is counted
 	Reasons  []scores.Reason
@@ -28,7 +28,7 @@ type coverageRow struct {
 	Counts        []int // by reason
 }
 
-// notedRow is one attempt at an instance that a reader should know something about.
+// notedRow is one attempt at an instance with a remark for the reader.
 type notedRow struct {
 	key
 	ID, Link string
@@ -81,7 +81,7 @@ func (e entry) coverageRow(counts map[scores.Reason]int, reasons []scores.Reason
 	return row
 }
 
-// note lists an attempt that is left out, or whose verdict may be wrong.
+// note lists an attempt that is left out, or may have a wrong verdict.
 func (s study) note(v *coverageView, e entry, n int, id string) {
 	score := e.cells[id].scores[n]
 	r := results.LatestOf(e.last[n], id)
@@ -105,7 +105,7 @@ func (s study) note(v *coverageView, e entry, n int, id string) {
 	}
 }
 
-// why is what is known about the end of an attempt.
+// why returns what is known about the end of an attempt.
 func why(r results.Record) string {
 	text := r.Error
 	if g := r.Grade; g != nil {
@@ -118,5 +118,5 @@ func why(r results.Record) string {
 	return status + ": " + text
 }
 
-// sortedIDs are the instances of an attempt, in the order in which sums of floats are made.
+// sortedIDs returns the instances of an attempt in a fixed order for sums of floats.
 func sortedIDs(a scores.Attempt) []string { return slices.Sorted(maps.Keys(a.Scores)) }

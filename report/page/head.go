@@ -10,10 +10,10 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// Label is the entry's name as the page shows it.
+// Label returns the entry's name for display.
 func (e entry) Label() string { return cut(e.Name, 120) }
 
-// manifests are those of the entry's attempts that have one.
+// manifests returns the manifests of the entry's attempts.
 func (e entry) manifests() []*manifest.Manifest {
 	var list []*manifest.Manifest
 	for _, a := range e.Attempts {
@@ -49,7 +49,7 @@ func (s study) title() string {
 	}
 }
 
-// datasets are the names of all datasets, each once.
+// datasets returns the names of all datasets without duplicates.
 func (s study) datasets() []string {
 	var names []string
 	for _, m := range s.manifests() {
@@ -60,7 +60,7 @@ func (s study) datasets() []string {
 	return names
 }
 
-// facts say in the head of the page what it is about.
+// facts returns the general facts for the head of the page.
 func (s study) facts() []string {
 	list := []string{printable.Count(len(s.ids), "instance", "instances")}
 	attempts := 0
@@ -85,7 +85,7 @@ func (s study) facts() []string {
 	return append(list, versions[:min(2, len(versions))]...)
 }
 
-// dates are the days of the first and of the last run.
+// dates returns the days of the first and of the last run.
 func (s study) dates() string {
 	var first, last time.Time
 	for _, m := range s.manifests() {
@@ -115,7 +115,7 @@ func (s study) dates() string {
 
 func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
-// warnings say why the runs should not be compared, or what is damaged in them.
+// warnings returns reasons not to compare the runs, and damage in them.
 func (s study) warnings() []string {
 	var list []string
 	digests := map[string]bool{}
@@ -163,7 +163,7 @@ func (s study) runs() []runView {
 	return list
 }
 
-// number is the number of an attempt, 0 if it is the only one.
+// number returns the number of an attempt, or 0 for the only one.
 func (e entry) number(i int) int {
 	if len(e.Attempts) == 1 {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/report/stats"
 )
 
-// distribution is one column of histograms: a value of the instances, by entry, on one scale.
+// distribution is a column of histograms: one value of the instances, by entry, on one scale.
 type distribution struct {
 	Name string
 	Axis template.HTML
@@ -52,7 +52,7 @@ func clockTick(v float64) string {
 	return text
 }
 
-// distributions leave out what is not known of any instance, or zero for all.
+// distributions leaves out values that are unknown or zero for all instances.
 func (s study) distributions() []distribution {
 	var list []distribution
 	for _, m := range metrics {
@@ -71,7 +71,7 @@ func (s study) distribution(m metric) (distribution, bool) {
 	if len(all) == 0 || slices.Max(all) <= 0 {
 		return distribution{}, false
 	}
-	const almostAll = 0.99 // a few very large values would leave all others in one bar
+	const almostAll = 0.99 // a few very large values would put all others into one bar
 	end, _ := stats.Quantile(all, almostAll)
 	a := m.axis(end, 3)
 	beyond := slices.Max(all) > a.high
@@ -102,7 +102,7 @@ func (s study) distribution(m metric) (distribution, bool) {
 	return d, true
 }
 
-// binned counts the instances in each bar: first those resolved in some attempt, then the
+// binned counts the instances in each bar: first the instances that some attempt resolved, then the
 // others.
 func (s study) binned(e entry, m metric, a axis) (counts [2][bins]int) {
 	for _, id := range s.ids {

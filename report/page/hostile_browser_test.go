@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// attacks would run a script, load something or break out of where they stand.
+// attacks try to run a script, load something or break out of their place.
 var attacks = []string{
 	`<script>hacked=1</script>`,
 	`"><img src=x onerror=hacked=2>`,

@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// repositories are those of a benchmark, with their shares of 500 instances.
+// repositories are a benchmark's repositories, with their shares of 500 instances.
 var repositories = []struct {
 	name  string
 	share int
@@ -33,8 +33,8 @@ var repositories = []struct {
 	{"pallets/flask", 1},
 }
 
-// invented is a comparison of models over n instances, with attempts each; the same one for
-// the same numbers.
+// invented makes a comparison of models over n instances, with several attempts each. The same
+// numbers give the same comparison.
 func invented(n, models, attempts int) page.Data {
 	names := []string{"openai/gpt-5.1", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro", "hosted_vllm/qwen3-coder-30b", "openai/gpt-5-mini"}
 	source := rand.New(rand.NewPCG(1, 2))

@@ -5,8 +5,8 @@ import (
 	"html/template"
 )
 
-// key is how an entry is named in charts and tables: by a letter, a shape and a color, so
-// that it can be recognized by any one of them.
+// key identifies an entry in charts and tables by a letter, a shape and a color. Each of them is
+// enough.
 type key struct {
 	Letter string // A, B, ..., Z, AA, ...
 	Class  string // in the style sheet, which has the color
@@ -38,7 +38,7 @@ func letters(i int) string {
 	return letters(i/26-1) + letters(i%26)
 }
 
-// Sign is the entry's shape and letter for a line of text.
+// Sign returns the entry's shape and letter for a line of text.
 func (k key) Sign() template.HTML {
 	return template.HTML(fmt.Sprintf(`<span class="sign"><svg class="swatch" width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true"><path class="mark %s" d="%s"/></svg>%s</span>`, k.Class, k.shape, k.Letter)) //nolint:gosec // all of it is from this file
 }

@@ -9,9 +9,9 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// link is a URL of the trajectory of an attempt at an instance, relative to the page, or ""
-// where there is none. Each name is percent-encoded, and it begins with ./ or ../: so nothing
-// in a name can be taken for a scheme, a query or another folder.
+// link returns the URL of an attempt's trajectory at an instance, relative to the page, or "" if
+// there is none. Each name is percent-encoded, and the URL begins with ./ or ../, so that no name
+// can be taken for a scheme, a query or another folder.
 func (s study) link(e entry, attempt int, id string) string {
 	if s.folder == nil || e.last[attempt] == nil || vocab.CheckID(id) != nil {
 		return ""
@@ -31,7 +31,7 @@ func (s study) link(e entry, attempt int, id string) string {
 	return strings.Join(parts, "/")
 }
 
-// firstLink is that of the first attempt that has one.
+// firstLink returns the link of the first attempt that has one.
 func (s study) firstLink(e entry, id string) string {
 	for i := range e.Attempts {
 		if l := s.link(e, i, id); l != "" {

@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/report/page"
 )
 
-// contrasts is a script that returns what WCAG 2 calls too weak: text below 4.5 to 1, large
-// text and what charts draw below 3 to 1, against what is behind it.
+// contrasts is a script that returns elements with too little contrast for WCAG 2: text below 4.5
+// to 1, and large text and lines of charts below 3 to 1.
 const contrasts = `(() => {
   const numbers = (c) => c.match(/[\d.]+/g).map(Number);
   const light = (c) => numbers(c).slice(0, 3).map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
@@ -36,7 +36,7 @@ const contrasts = `(() => {
     check(e.tagName + "." + e.getAttribute("class") + " " + n.data.trim().slice(0, 30), e.closest("svg") ? s.fill : s.color, behind(e.closest("svg")?.parentElement ?? e), large ? 3 : 4.5);
   }
   for (const e of document.querySelectorAll("svg :is(.mark, rect, line, circle)")) {
-    if (e.matches(".grid, .neither, .track")) continue; // they only guide the eye
+    if (e.matches(".grid, .neither, .track")) continue; // these only guide the eye
     const s = getComputedStyle(e), ground = behind(e.closest("svg").parentElement);
     check(e.tagName + "." + e.getAttribute("class"), e.matches("line, .open") ? s.stroke : s.fill, ground, 3);
   }
@@ -85,7 +85,7 @@ func widths(t *testing.T, b *tab) {
 	}
 }
 
-// paper prints: without controls, with all rows, with closed lists opened for it.
+// paper prints a page: without controls, with all rows, and with closed lists opened.
 func paper(t *testing.T, b *tab) {
 	b.open(invented(100, 4, 1), 1280, 900, "dark")
 	pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPreferCSSPageSize(), chromedp.PDFPrintBackground()))

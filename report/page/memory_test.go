@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheMemoryOfAPage fails where the page of 500 instances x 4 runs allocates more in all than it
-// may have at once.
+// TestTheMemoryOfAPage fails if the page of 500 instances x 4 runs allocates more in total than it
+// may use at once.
 func TestTheMemoryOfAPage(t *testing.T) {
 	d := invented(500, 4, 1)
 	var before, after runtime.MemStats

@@ -13,19 +13,19 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// Data is what a page is made from.
+// Data is the input of a page.
 type Data struct {
 	Entries []scores.Entry // with different names
 
-	// Folder is the path from the page's folder to that of an attempt, with which links into
-	// its trajectories begin; "" where there are none. It may be nil: then no link is made.
+	// Folder returns the path from the page's folder to an attempt's folder, for links to
+	// trajectories; "" if there are none. It may be nil: then the page has no links.
 	Folder func(path string) string
 
 	// Hide replaces the secrets in a text: an error, a setting, a note. It may be nil.
 	Hide func(text string) string
 }
 
-// generator says in a page who made it.
+// generator is the page's generator in its metadata.
 const generator = "batch report"
 
 var (
@@ -44,14 +44,14 @@ func Write(w io.Writer, d Data) error {
 	return whole().Execute(w, newStudy(d).view(d.Entries))
 }
 
-// Is reports whether a file that begins with these bytes, a kilobyte at least or all it has,
-// is a page that [Write] wrote.
+// Is reports whether a file is a page that [Write] wrote. head is its first kilobyte, or the whole
+// file if it is smaller.
 func Is(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("<!DOCTYPE html>")) &&
 		bytes.Contains(head[:min(len(head), 1024)], []byte(`<meta name="generator" content="`+generator+`">`))
 }
 
-// policy allows the style and the script of a page by their digests, and nothing else.
+// policy allows only the style and the script of a page, by their digests.
 func policy() string {
 	return fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
 		digest(style), digest(script))
@@ -62,7 +62,7 @@ func digest(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// view is what page.html shows.
+// view is the data of page.html.
 type view struct {
 	Generator, Policy, Title string
 	Style                    template.CSS

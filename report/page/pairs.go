@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// compared compares each entry with those behind it; nil where there is only one.
+// compared compares each entry with all entries after it; it returns nil for a single entry.
 func (s study) compared(entries []scores.Entry) *compare.Comparison {
 	if len(entries) < 2 {
 		return nil
@@ -21,7 +21,7 @@ func (s study) compared(entries []scores.Entry) *compare.Comparison {
 	return &c
 }
 
-// named is the entry of a name.
+// named returns the entry with a name.
 func (s study) named(name string) entry {
 	i := slices.IndexFunc(s.entries, func(e entry) bool { return e.Name == name })
 	return s.entries[max(0, i)]
@@ -47,13 +47,13 @@ type pairRow struct {
 	Lists                         []onlyList
 }
 
-// onlyList are the instances that one side of a pair resolved, or more often.
+// onlyList has the instances that one side of a pair resolved, or resolved more often.
 type onlyList struct {
 	Entry entry
 	IDs   []linkedID
 }
 
-// linkedID is an instance with the trajectories of both sides.
+// linkedID is an instance with links to the trajectories of both sides.
 type linkedID struct {
 	ID    string
 	Links []linkedTo
@@ -91,7 +91,7 @@ func (s study) pairsView(c *compare.Comparison) *pairsView {
 	return v
 }
 
-// distinguished says, for several pairs or for one, when the two of a pair are.
+// distinguished says when two entries cannot be distinguished, for several pairs (true) or one.
 var distinguished = map[bool]string{
 	false: "where its interval contains 0, the two cannot be distinguished at this number of instances.",
 	true:  "where p after Holm’s correction is above 0.05, the two cannot be distinguished at this number of instances. Intervals are without the correction.",
@@ -128,7 +128,7 @@ func (s study) pairRow(p compare.Pair, a axis) pairRow {
 	return row
 }
 
-// count is a number of instances, or of parts of them.
+// count formats a number of instances, or of fractions of them.
 func count(v float64) string { return number(math.Round(10*v) / 10) }
 
 func (s study) linkedIDs(ids []string, entries ...entry) []linkedID {
@@ -157,7 +157,7 @@ func (row pairRow) chart(p compare.Pair, a axis) template.HTML {
 	return d.done()
 }
 
-// shares draws what part of the instances both, one or none resolved.
+// shares draws the shares of instances that both, one or none resolved.
 func (row pairRow) shares(p compare.Pair) template.HTML {
 	const height, top, bar = 22, 4, 14
 	d := newDrawing("row", height, fmt.Sprintf("both %s, only %s %s, only %s %s, neither %s", row.Both, row.A.Letter, row.OnlyA, row.B.Letter, row.OnlyB, row.Neither), "")
@@ -175,7 +175,7 @@ func (row pairRow) shares(p compare.Pair) template.HTML {
 
 const notGraded = "No prediction has a verdict: batch grade decides which of them resolve their instances."
 
-// findings say in a sentence or two what the comparison shows.
+// findings returns a sentence or two about the result of the comparison.
 func (s study) findings(c *compare.Comparison) []string {
 	switch {
 	case len(s.entries) == 0:
@@ -222,7 +222,8 @@ func (s study) finding(p compare.Pair) []string {
 	}
 }
 
-// ranking names the entry with the highest rate and those that cannot be distinguished from it.
+// ranking names the entry with the highest rate and the entries that cannot be distinguished from
+// it.
 func (s study) ranking(c *compare.Comparison) []string {
 	if c.Best == "" {
 		return []string{"No instance has a verdict in all runs: see the pairs."}

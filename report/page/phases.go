@@ -27,7 +27,8 @@ type phasePart struct {
 	Values []string // by row
 }
 
-// groupsOf puts the phases of a run into as many as a chart can show. What is not here is
+// phaseGroups combines the phases of a run into as many groups as a chart can show. Other phases
+// are "other".
 // "other".
 var phaseGroups = []struct {
 	name  string
@@ -42,7 +43,7 @@ var phaseGroups = []struct {
 	{"agent and other", []string{"agent", "other"}},
 }
 
-// phases is nil where no time is known.
+// phases returns nil if no times are known.
 func (s study) phases() *phasesView {
 	var v phasesView
 	var all [][]float64
@@ -72,8 +73,8 @@ func (s study) phases() *phasesView {
 	return &v
 }
 
-// phases are the mean seconds of an attempt by group, and in all, of the attempts that ended
-// with a result.
+// phases returns the mean seconds of an attempt by group, and in total, over the attempts that
+// ended with a result.
 func (e entry) phases() (sums []float64, total float64) {
 	sums = make([]float64, len(phaseGroups))
 	n := 0.0

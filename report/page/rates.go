@@ -19,7 +19,7 @@ type ratesView struct {
 
 type rateRow struct {
 	Entry                       entry
-	Model                       string // empty where it is the name
+	Model                       string // empty if it equals the name
 	Resolved, Rate, Interval    string
 	Chart                       template.HTML
 	CostEach, Cost, Steps, Time string
@@ -69,7 +69,7 @@ func (e entry) rateRow(s study, r rate, a axis) rateRow {
 	return row
 }
 
-// allCosts is what all attempts at all instances have cost, as far as that is known.
+// allCosts returns the total cost of all attempts at all instances, as far as known.
 func (e entry) allCosts() string {
 	sum, held, unpriced := 0.0, 0.0, 0
 	for _, a := range e.Attempts {
@@ -80,7 +80,7 @@ func (e entry) allCosts() string {
 		}
 	}
 	switch {
-	case held > 0: // of calls that were not answered, or have no known price
+	case held > 0: // for calls that were not answered or have no known price
 		return printable.Dollars(sum) + " to " + printable.Dollars(sum+held)
 	case unpriced > 0:
 		return "at least " + printable.Dollars(sum)
@@ -92,7 +92,7 @@ func stepsOf(c cell) *float64   { return c.steps }
 func costOf(c cell) *float64    { return c.cost }
 func secondsOf(c cell) *float64 { return c.seconds }
 
-// values are those that are known of an entry, one for each instance, in the order of ids.
+// values returns the known values of an entry, one for each instance, in the order of ids.
 func (s study) values(e entry, of func(cell) *float64) []float64 {
 	var list []float64
 	for _, id := range s.ids {
@@ -140,13 +140,13 @@ func (d *drawing) grid(a axis, height float64) {
 	}
 }
 
-// row draws the labels of the ticks for the head of a table's column, which has room for half
-// a label on both sides.
+// row draws the labels of the ticks for the head of a table's column, which has room for half a
+// label on both sides.
 func (a axis) row(label func(float64) string) template.HTML {
 	return a.labels(label, func(float64) string { return "middle" })
 }
 
-// below draws the labels of the ticks for the foot of a chart, none of them outside.
+// below draws the labels of the ticks for the foot of a chart, all inside it.
 func (a axis) below(label func(float64) string) template.HTML { return a.labels(label, a.anchor) }
 
 func (a axis) labels(label, anchor func(float64) string) template.HTML {

@@ -25,10 +25,10 @@ type repoRow struct {
 	Chart     template.HTML
 }
 
-const mostRepos = 40 // that have a row of their own
+const mostRepos = 40 // with their own rows
 
-// reposView is nil where there is only one repository, or where each has only one instance: then
-// the table of instances says the same.
+// reposView returns nil if there is only one repository, or if each has only one instance: then the
+// table of instances says the same.
 func (s study) reposView() *reposView {
 	byRepo := map[string][]string{}
 	for _, id := range s.ids {

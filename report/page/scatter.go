@@ -16,7 +16,7 @@ type scatterView struct {
 	Caption string
 }
 
-// point is an entry with both.
+// point is an entry with a cost and a rate.
 type point struct {
 	entry
 	rate
@@ -24,7 +24,7 @@ type point struct {
 	costs stats.Interval
 }
 
-// scatter is nil where no entry has a rate and a cost.
+// scatter returns nil if no entry has both a rate and a cost.
 func (s study) scatter() *scatterView {
 	var list []point
 	for _, e := range s.entries {
@@ -39,7 +39,8 @@ func (s study) scatter() *scatterView {
 	return &scatterView{Chart: drawScatter(list), Caption: "Up and to the left is better. Across: mean cost per instance; up: rate; both with their 95 % interval."}
 }
 
-// costInterval is that of the mean cost per instance, over repositories where there are enough.
+// costInterval returns the interval of the mean cost per instance, over repositories if there are
+// enough.
 func (s study) costInterval(e entry) stats.Interval {
 	var pairs []stats.Pair
 	for _, id := range s.ids {
@@ -97,8 +98,8 @@ func lineClass(i int) string {
 	return "grid"
 }
 
-// labelHeights places the names of points above their horizontal bars, and moves those up
-// that would be on another one.
+// labelHeights places the names of points above their horizontal bars, and moves overlapping names
+// up.
 func labelHeights(list []point, x axis, down func(float64) float64) []float64 {
 	const above, line, near = 7.0, 15.0, 0.4
 	order := make([]int, len(list))

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/results/manifest"
 )
 
-// settingsView is the table of the settings in which entries differ from the first one.
+// settingsView is the table of settings in which entries differ from the first one.
 type settingsView struct {
 	Entries []entry
 	Rows    []settingRow
@@ -24,8 +24,8 @@ type settingRow struct {
 
 const mostSettings = 60
 
-// settings is nil where the entries have the same settings or fewer than two have a manifest.
-// Of several attempts, the first is shown: the others differ in seeds.
+// settings returns nil if the entries have the same settings or fewer than two have a manifest. It
+// shows the first of several attempts: the others differ in seeds.
 func (s study) settings() *settingsView {
 	v := &settingsView{}
 	var manifests []*manifest.Manifest
@@ -65,7 +65,8 @@ func (s study) settings() *settingsView {
 	return v
 }
 
-// settingValue shows a JSON value on one line; of a text with several lines, how many.
+// settingValue formats a JSON value on one line; for a text with several lines, it gives their
+// number.
 func settingValue(value string) string {
 	text := value
 	var s string

@@ -10,11 +10,11 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// study is what the parts of a page are made from.
+// study is the input of the parts of a page.
 type study struct {
 	entries []entry
-	ids     []string          // of all instances that an entry was asked for, sorted
-	repos   map[string]string // by instance id; noRepo where it is not known
+	ids     []string          // of all instances that any entry was asked for, sorted
+	repos   map[string]string // by instance id; noRepo if unknown
 	folder  func(path string) string
 	hide    func(text string) string
 }
@@ -24,12 +24,12 @@ const noRepo = "unknown repository"
 // entry is one side of the comparison.
 type entry struct {
 	scores.Entry
-	key   // how charts and tables name it
+	key   // the entry's sign in charts and tables
 	cells map[string]cell
 	last  []map[string]results.Record // by attempt: the record that counts, by instance id
 }
 
-// cell is what an entry's attempts at one instance came to.
+// cell has an entry's results at one instance.
 type cell struct {
 	asked    int // attempts that know the instance
 	graded   int // attempts with a verdict that counts
@@ -40,7 +40,7 @@ type cell struct {
 	scores   []scores.Score // by attempt
 }
 
-// rate is the share of the attempts that resolved the instance; ok if there is one.
+// rate returns the share of graded attempts that resolved the instance; ok is false without any.
 func (c cell) rate() (rate float64, ok bool) {
 	if c.graded == 0 {
 		return 0, false
@@ -106,7 +106,7 @@ func cellOf(attempts []scores.Attempt, id string) cell {
 	return c
 }
 
-// mean is nil for no values.
+// mean returns nil for no values.
 func mean(values []float64) *float64 {
 	if len(values) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (s study) several() bool {
 	return slices.ContainsFunc(s.entries, func(e entry) bool { return len(e.Attempts) > 1 })
 }
 
-// rate is the share of resolved instances, each with the mean of its attempts.
+// rate is the share of resolved instances. An instance counts with the mean of its attempts.
 type rate struct {
 	instances int // with a verdict that counts
 	attempts  int // with one
@@ -134,7 +134,7 @@ type rate struct {
 	stats.Interval
 }
 
-// rateOf is the rate among these instances.
+// rateOf returns the rate on these instances.
 func (s study) rateOf(e entry, ids []string) rate {
 	var r rate
 	var values []float64
@@ -159,7 +159,8 @@ func (s study) rateOf(e entry, ids []string) rate {
 	return r
 }
 
-// cluster is the repository of an instance; empty if that is not known: then it stands alone.
+// cluster returns the repository of an instance. It is empty if unknown; then the instance is its
+// own cluster.
 func (s study) cluster(id string) string {
 	if repo := s.repos[id]; repo != noRepo {
 		return repo

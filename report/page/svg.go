@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// drawing is an SVG image that is as wide as its place. Across, places are percents of the
-// width; down, they are pixels: so a chart fits every screen, and its text keeps its size.
-// What differs by entry or state is drawn by classes, which the style sheet has the colors of.
+// drawing is an SVG image that fills the width of its place. Horizontal positions are percents of
+// the width, vertical ones are pixels: so a chart fits every screen, and its text keeps its size.
+// Elements that differ by entry or state have classes, and the style sheet has their colors.
 type drawing struct {
 	strings.Builder
 }
 
-// newDrawing begins an image of a height. title and text are what a screen reader says.
+// newDrawing begins an image of a height. title and text are for screen readers.
 func newDrawing(class string, height int, title, text string) *drawing {
 	d := &drawing{}
 	fmt.Fprintf(d, `<svg class="%s" width="100%%" height="%d" role="img" aria-label="%s"><title>%s</title>`,
@@ -37,14 +37,14 @@ func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(d, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, across(x1), short(y1), across(x2), short(y2))
 }
 
-// bar draws a rectangle; too narrow to be seen, it is not there.
+// bar draws a rectangle, unless it would be too narrow to see.
 func (d *drawing) bar(class string, x, y, width, height float64) {
 	if width > 0 && height > 0 {
 		fmt.Fprintf(d, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, across(x), short(y), across(width), short(height))
 	}
 }
 
-// label writes text whose anchor (start, middle, end) is at a place, and dx pixels from there.
+// label writes text with its anchor (start, middle, end) dx pixels from a position.
 func (d *drawing) label(class, anchor string, x, y, dx float64, text string) {
 	fmt.Fprintf(d, `<text class="%s" x="%s" y="%s"`, class, across(x), short(y))
 	if anchor != "start" {
@@ -56,13 +56,13 @@ func (d *drawing) label(class, anchor string, x, y, dx float64, text string) {
 	fmt.Fprintf(d, `>%s</text>`, escaped(text))
 }
 
-// name writes the name of a point beside it; where there is little room, only its letter.
+// name writes the name of a point beside it, or only its letter on narrow screens.
 func (d *drawing) name(anchor string, x, y, dx float64, letter, name string) {
 	fmt.Fprintf(d, `<text class="name" x="%s" y="%s" text-anchor="%s" dx="%s">%s<tspan class="long"> %s</tspan></text>`,
 		across(x), short(y), anchor, short(dx), letter, escaped(name))
 }
 
-// mark draws the sign of an entry.
+// mark draws the shape of an entry.
 func (d *drawing) mark(k key, x, y float64) {
 	fmt.Fprintf(d, `<svg x="%s" y="%s" overflow="visible"><path class="mark %s" d="%s"/></svg>`, across(x), short(y), k.Class, k.shape)
 }
@@ -74,22 +74,22 @@ func (d *drawing) dot(x, y float64) {
 
 func escaped(text string) string { return template.HTMLEscapeString(text) }
 
-// across is a place from 0 to 1 as percents.
+// across formats a position from 0 to 1 as a percentage.
 func across(x float64) string { return short(100*x) + "%" }
 
-// short is a number with the digits that can be seen.
+// short formats a number with only visible digits.
 func short(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }
 
-// axis maps values to places from 0 to 1.
+// axis maps values to positions from 0 to 1.
 type axis struct {
 	low, high float64
 	ticks     []float64
 }
 
-// newAxis spans at least low to high, and begins and ends at a round number; about so many
-// ticks divide it.
+// newAxis covers at least low to high, and begins and ends at a round number, with about ticks
+// ticks.
 func newAxis(low, high float64, ticks int) axis {
 	if !(high > low) {
 		high = low + 1
@@ -97,7 +97,7 @@ func newAxis(low, high float64, ticks int) axis {
 	return axisOf(low, high, roundStep((high-low)/float64(ticks)))
 }
 
-// newClock is newAxis for seconds from 0: a round number of them is one of minutes or hours.
+// newClock is newAxis for seconds from 0, with round numbers of seconds, minutes or hours.
 func newClock(high float64, ticks int) axis {
 	least := high / float64(ticks)
 	for _, step := range []float64{60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400} {
@@ -108,9 +108,9 @@ func newClock(high float64, ticks int) axis {
 	return newAxis(0, high, ticks)
 }
 
-// axisOf has its ticks at the multiples of step.
+// axisOf has ticks at the multiples of step.
 func axisOf(low, high, step float64) axis {
-	const slack = 1e-9 // of sums of decimal fractions
+	const slack = 1e-9 // for sums of decimal fractions
 	first, last := math.Floor(low/step+slack), math.Ceil(high/step-slack)
 	a := axis{low: first * step, high: last * step}
 	for i := first; i <= last; i++ {
@@ -119,7 +119,7 @@ func axisOf(low, high, step float64) axis {
 	return a
 }
 
-// roundStep is the smallest of 1, 2 and 5 times a power of ten that is at least step.
+// roundStep returns the smallest of 1, 2 and 5 times a power of ten that is at least step.
 func roundStep(step float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(step)))
 	for _, m := range []float64{1, 2, 5} {
@@ -130,8 +130,8 @@ func roundStep(step float64) float64 {
 	return 10 * power
 }
 
-// at is the place of a value, at most the ends. Where a sum is too large for a number, all
-// are at the end.
+// at returns the position of a value, limited to the ends. If the range overflows, all values are
+// at the end.
 func (a axis) at(v float64) float64 {
 	place := (v - a.low) / (a.high - a.low)
 	if math.IsNaN(place) {
@@ -140,7 +140,7 @@ func (a axis) at(v float64) float64 {
 	return min(1, max(0, place))
 }
 
-// dollars is a sum at a tick, with the digits that ticks differ in.
+// dollars formats an amount at a tick, with the digits in which ticks differ.
 func (a axis) dollars(v float64) string {
 	const cents = 2
 	digits := cents
@@ -150,7 +150,7 @@ func (a axis) dollars(v float64) string {
 	return fmt.Sprintf("$%.*f", digits, v)
 }
 
-// anchor is how the label of a tick stands to its place, so that it stays inside.
+// anchor returns the anchor of a tick's label that keeps it inside the chart.
 func (a axis) anchor(tick float64) string {
 	switch at := a.at(tick); {
 	case at < 0.02:

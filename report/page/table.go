@@ -16,10 +16,10 @@ import (
 // tableView is the table of all instances.
 type tableView struct {
 	Entries []entry
-	Choices bool // a filter for each entry
+	Choices bool // there is a filter for each entry
 	Several bool
-	Repos   bool // a column for the repository
-	By      bool // a column that counts the entries
+	Repos   bool // there is a column for the repository
+	By      bool // there is a column for the number of entries
 	Rows    []instanceRow
 	Note    string
 }
@@ -27,12 +27,12 @@ type tableView struct {
 type instanceRow struct {
 	ID, Repo string
 	By       string // how many entries resolved it
-	States   string // a letter for each entry, by which the script filters
+	States   string // a letter for each entry; the script filters by it
 	Cells    []cellView
 }
 
-// cellView is an entry's result at one instance. The values are what the script sorts by,
-// where that is not what the cell shows.
+// cellView is an entry's result at one instance. The script sorts by the values if they differ from
+// the displayed text.
 type cellView struct {
 	Class, Value       string
 	Text, Link, Ending string
@@ -44,7 +44,7 @@ type cellView struct {
 
 type attemptView struct{ Text, Title, Link string }
 
-// States of an entry at an instance.
+// States of an entry on an instance.
 const (
 	stateResolved   = "r"
 	statePart       = "p" // in some attempts
@@ -52,7 +52,7 @@ const (
 	stateLeft       = "x"
 )
 
-const mostChoices = 12 // entries that have a filter of their own
+const mostChoices = 12 // entries with their own filter
 
 func (s study) table() tableView {
 	v := tableView{
@@ -128,7 +128,7 @@ func (s study) cell(e entry, id string) cellView {
 	return v
 }
 
-// verdict is a sign and a word for the result of an attempt.
+// verdict returns a sign and a word for the result of an attempt.
 func verdict(score scores.Score, r results.Record) (sign, word string) {
 	switch {
 	case score.Resolved == nil:
@@ -142,7 +142,7 @@ func verdict(score scores.Score, r results.Record) (sign, word string) {
 	}
 }
 
-// sortable is a value for sorting; "" if it is not known.
+// sortable formats a value for sorting; "" if unknown.
 func sortable(v *float64) string {
 	if v == nil {
 		return ""

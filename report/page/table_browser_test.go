@@ -12,14 +12,14 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// head is the button of a column of the table.
+// head selects the button of a column of the table.
 func head(column int) string {
 	return fmt.Sprintf("#table thead tr:nth-child(2) th:nth-child(%d) button", column+1)
 }
 
 func sorting(t *testing.T, b *tab) {
 	d := invented(60, 2, 1)
-	for id, s := range d.Entries[0].Attempts[0].Scores { // one that nothing is known of
+	for id, s := range d.Entries[0].Attempts[0].Scores { // an instance without results
 		d.Entries[0].Attempts[0].Scores[id] = scores.Score{ID: id, Repo: s.Repo, Left: scores.NoResult}
 		break
 	}
@@ -100,7 +100,7 @@ func filtering(t *testing.T, b *tab) {
 	}
 	onlyA := js[string](b, `document.querySelector(".pairs tbody td:nth-child(3)").textContent`)
 	if fmt.Sprint(len(a)) != onlyA {
-		t.Errorf("%d resolved by A alone in the table, %s in that of the pairs", len(a), onlyA)
+		t.Errorf("%d resolved by A alone in the table, %s in the table of pairs", len(a), onlyA)
 	}
 	b.click("#all")
 	total := 0

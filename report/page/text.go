@@ -11,12 +11,12 @@ import (
 	"batch.example/batch/report/stats"
 )
 
-// plain is text from outside on one line.
+// plain returns text from outside on one line.
 func plain(text string) string {
 	return strings.Join(strings.Fields(printable.Line(text)), " ")
 }
 
-// cut is plain with at most so many characters.
+// cut is plain with a maximum number of characters.
 func cut(text string, most int) string {
 	text = plain(text)
 	if utf8.RuneCountInString(text) <= most {
@@ -27,12 +27,12 @@ func cut(text string, most int) string {
 
 func percent(rate float64) string { return fmt.Sprintf("%.1f %%", 100*rate) }
 
-// span is an interval of rates.
+// span formats an interval of rates.
 func span(i stats.Interval) string {
 	return fmt.Sprintf("%.1f to %.1f %%", 100*i.Low, 100*i.High)
 }
 
-// points is a difference of rates in percentage points, with its sign.
+// points formats a difference of rates in percentage points, with its sign.
 func points(d float64) string {
 	v := math.Round(1000*d) / 10
 	switch {
@@ -45,10 +45,10 @@ func points(d float64) string {
 	}
 }
 
-// pointSpan is an interval of differences.
+// pointSpan formats an interval of differences.
 func pointSpan(i stats.Interval) string { return points(i.Low) + " to " + points(i.High) }
 
-// pValue has as many digits as anyone needs.
+// pValue formats a p value with few digits.
 func pValue(p float64) string {
 	switch {
 	case math.IsNaN(p):
@@ -62,7 +62,7 @@ func pValue(p float64) string {
 	}
 }
 
-// number is a mean of counts: whole where it is.
+// number formats a mean of counts, without a fraction if it is whole.
 func number(v float64) string {
 	if v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f", v)
@@ -70,7 +70,7 @@ func number(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// optional shows a value that may not be known.
+// optional formats a value that may be unknown.
 func optional(v *float64, show func(float64) string) string {
 	if v == nil {
 		return "–"
@@ -80,7 +80,7 @@ func optional(v *float64, show func(float64) string) string {
 
 func duration(v float64) string { return report.Seconds(v) }
 
-// signedDollars is a difference of sums.
+// signedDollars formats a difference of amounts.
 func signedDollars(v float64) string {
 	switch {
 	case v > 0:

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The values are of Python 3.11: 1 - comb(n-c, k) / comb(n, k) and comb(c, k) / comb(n, k).
+// The expected values are from Python 3.11: 1 - comb(n-c, k) / comb(n, k) and comb(c, k) / comb(n,
+// k).
 func TestPassAtKAndPassHatK(t *testing.T) {
 	for _, c := range []struct {
 		n, c, k int
@@ -47,7 +48,8 @@ func TestClusteredMean(t *testing.T) {
 	}
 }
 
-// The values are of numpy 1.24: np.quantile([3, 1, 4, 1, 5, 9, 2, 6], [.1, .25, .5, .9, 1]).
+// The expected values are from numpy 1.24: np.quantile([3, 1, 4, 1, 5, 9, 2, 6], [.1, .25, .5, .9,
+// 1]).
 func TestQuantileIsThatOfNumpy(t *testing.T) {
 	values := []float64{3, 1, 4, 1, 5, 9, 2, 6}
 	for q, want := range map[float64]float64{0: 1, 0.1: 1, 0.25: 1.75, 0.5: 3.5, 0.9: 6.9, 1: 9} {

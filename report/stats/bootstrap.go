@@ -6,34 +6,32 @@ import (
 	"slices"
 )
 
-// Pair is one instance with a value on each side: whether it was resolved (0 or 1), the mean
-// of that over attempts, its cost, its steps. Cluster is its repository. Pairs without a
-// cluster are each a cluster of their own.
+// Pair is one instance with a value on each side: whether it was resolved (0 or 1), the mean of
+// that over attempts, its cost, or its steps. Cluster is its repository. Each pair without a
+// cluster is a cluster of its own.
 type Pair struct {
 	Cluster string
 	A, B    float64
 }
 
-// Bootstrap resamples clusters. The zero value makes 10,000 draws from seed 1, for a level
-// of 0.95.
+// Bootstrap resamples clusters. The zero value makes 10,000 draws from seed 1, for a level of 0.95.
 //
-// A draw keeps each cluster, with all of its pairs, or leaves it out, both with probability
-// 1/2: a weight of 2 or 0, of the same mean and variance as the weights 0, 1, 2... of the usual
-// bootstrap. Each draw is used together with its complement. Where Draws is enough for all
-// subsets, each is taken once, and the seed does not matter. The interval is between the
-// quantiles of the statistic over the subsets. The same pairs in the same order give the same
-// interval on every machine.
+// A draw keeps each cluster, with all of its pairs, or leaves it out, both with probability 1/2.
+// These weights of 2 or 0 have the same mean and variance as the weights 0, 1, 2... of the usual
+// bootstrap. Each draw is used together with its complement. If Draws is enough for all subsets,
+// each is taken once, and the seed does not matter. The interval is between quantiles of the
+// statistic over the subsets. The same pairs in the same order give the same interval on every
+// machine.
 //
 // By the theorem of Hartigan ("Using subsample values as typical values", JASA 64, 1969) this
-// interval of a mean has exactly the level asked for, for any number of clusters and however
-// unequal their sizes are, where the sums of clusters vary independently and symmetrically
-// around their expectation. The usual percentile bootstrap needs many clusters of similar
-// size; a benchmark has twelve repositories, one of them with half of the instances. In
-// simulations with the repositories of SWE-bench Verified (500 instances and samples of 100
-// of them) it covers the true difference in 87-93 % of the draws where this one does in
-// 94-97 %, with and without differences between repositories. An interval that takes
-// instances as independent is a quarter narrower, and where the difference varies between
-// repositories by a standard deviation of 0.06 it covers the truth in 69 %.
+// interval of a mean has exactly the requested level, for any number of clusters and any sizes, if
+// the sums of clusters vary independently and symmetrically around their expectation. The usual
+// percentile bootstrap needs many clusters of similar size; a benchmark has twelve repositories,
+// one of them with half of the instances. In simulations with the repositories of SWE-bench
+// Verified (500 instances and samples of 100 of them) the usual one covers the true difference in
+// 87-93 % of the draws and this one in 94-97 %, with and without differences between repositories.
+// An interval that takes instances as independent is a quarter narrower; if the difference varies
+// between repositories by a standard deviation of 0.06, it covers the truth in 69 %.
 type Bootstrap struct {
 	Draws int     // at least 1,000 for a level of 0.95
 	Seed  uint64  // 0 is 1
@@ -53,18 +51,20 @@ func (b Bootstrap) withDefaults() Bootstrap {
 	return b
 }
 
-// Difference is the interval of mean(B) - mean(A). It contains the difference observed, and
-// is negated when the sides are exchanged. With fewer clusters than the level needs (6 for
-// 0.95) instances are resampled instead; with fewer instances than that, or a value that is
-// not finite, it is unknown. Where all pairs have the same difference it has no width: see
+// Difference returns the interval of mean(B) - mean(A). It contains the observed difference, and is
+// negated when the sides are exchanged. With fewer clusters than the level needs (6 for 0.95)
+// instances are resampled instead. It is unknown with fewer instances than that, or if a value is
+// not finite. If all pairs have the same difference it has no width; for rates see
+// [Bootstrap.RateDifference].
 // [Bootstrap.RateDifference] for rates.
 func (b Bootstrap) Difference(pairs []Pair) Interval { return b.interval(pairs, groups.means) }
 
-// MedianDifference is the interval of the median of B - A over pairs, as [Bootstrap.Difference].
+// MedianDifference returns the interval of the median of B - A over pairs, as
+// [Bootstrap.Difference] does for the mean.
 func (b Bootstrap) MedianDifference(pairs []Pair) Interval { return b.interval(pairs, groups.medians) }
 
-// statistic appends the values over the clusters that are in a draw and over the others, where
-// there are any.
+// statistic appends its value over the clusters in a draw, and its value over all other clusters.
+// It appends nothing for an empty set.
 type statistic func(values []float64, in []bool) []float64
 
 func (b Bootstrap) interval(pairs []Pair, of func(groups) statistic) Interval {
@@ -81,16 +81,17 @@ func (b Bootstrap) interval(pairs []Pair, of func(groups) statistic) Interval {
 
 func (b Bootstrap) possible() bool { return 0 < b.Level && b.Level < 1 }
 
-// Least is how many clusters the level needs: 6 for 0.95. With fewer, instances are resampled.
+// Least returns the number of clusters that the level needs: 6 for 0.95. With fewer, instances are
+// resampled.
 func (b Bootstrap) Least() int {
 	b = b.withDefaults()
 	return int(math.Ceil(math.Log2(2/(1-b.Level)) - 1e-9))
 }
 
-// alwaysAll is the number of subsets that are all taken, whatever the number of draws.
+// alwaysAll is the number of subsets up to which all are taken, whatever the number of draws.
 const alwaysAll = 64
 
-// typical are the values of a statistic over the subsets.
+// typical computes the values of a statistic over the subsets.
 func (b Bootstrap) typical(clusters int, of statistic) typical {
 	var values []float64
 	in := make([]bool, clusters)
@@ -118,7 +119,7 @@ func draw(source rand.Source, in []bool) {
 	}
 }
 
-// everySubset fixes the last cluster: its complement is there too.
+// everySubset fixes the last cluster, since each subset's complement is included too.
 func everySubset(in []bool, of statistic) []float64 {
 	if len(in) == 0 {
 		return of(nil, in)

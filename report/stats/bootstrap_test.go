@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// eight are fourteen pairs of eight clusters.
+// eight returns fourteen pairs of eight clusters.
 func eight() []Pair {
 	clusters := "aabcccdeffghhb"
 	var pairs []Pair
@@ -17,7 +17,7 @@ func eight() []Pair {
 	return pairs
 }
 
-// The values are of R 4.2.2:
+// The expected values are from R 4.2.2:
 //
 //	s <- tapply(d, g, sum); n <- tapply(d, g, length)
 //	k <- as.matrix(expand.grid(rep(list(0:1), 8)))[-1, ]
@@ -27,7 +27,7 @@ func TestBootstrapOfAllSubsetsIsThatOfR(t *testing.T) {
 	nearInterval(t, "interval", Bootstrap{}.Difference(eight()), Interval{-0.633333333333, 2.1}, 1e-9)
 }
 
-// With more clusters than draws, the quantiles are near those of all subsets.
+// With more clusters than draws, the quantiles are near the quantiles of all subsets.
 func TestBootstrapDrawsLikeAllSubsets(t *testing.T) {
 	var pairs []Pair
 	source := rand.New(rand.NewPCG(5, 5))
@@ -47,7 +47,7 @@ func TestBootstrapDrawsLikeAllSubsets(t *testing.T) {
 	}
 }
 
-// These are the bits of one machine; PCG and the sums give them on all.
+// These are the bits from one machine; PCG and the sums give the same on all.
 func TestBootstrapIsTheSameEverywhere(t *testing.T) {
 	var pairs []Pair
 	for i := range 200 {
@@ -122,7 +122,7 @@ func BenchmarkBootstrap(b *testing.B) {
 	})
 }
 
-// Values whose sums overflow must end, whatever the result.
+// Values with sums that overflow must not loop forever, whatever the result.
 func TestBootstrapOfHugeValuesEnds(t *testing.T) {
 	huge := eight()
 	for i := range huge {

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// groups are the differences of pairs with the number of their cluster.
+// groups has the differences of pairs, each with the number of its cluster.
 type groups struct {
 	diffs    []float64
 	cluster  []int
 	clusters int
 }
 
-// grouped numbers clusters by name, so that the result does not depend on the order of pairs
-// that have one. It makes each pair a cluster where clusters are too few.
+// grouped numbers clusters by name, so that the result does not depend on the order of pairs with a
+// cluster. If there are too few clusters, each pair becomes one.
 func (b Bootstrap) grouped(pairs []Pair) groups {
 	g := byCluster(pairs)
 	if g.clusters < b.Least() {
@@ -53,16 +53,16 @@ func finite(pairs []Pair) bool {
 	return !slices.ContainsFunc(pairs, func(p Pair) bool { return math.IsNaN(p.A-p.B) || math.IsInf(p.A-p.B, 0) })
 }
 
-// means gives the mean difference of the clusters in a draw, and of the others.
+// means returns the mean difference of the clusters in a draw, and of all others.
 func (g groups) means() statistic { return g.meansOf([]cluster{{}}) }
 
-// meansWith is means, of the clusters alone and with a part of an instance added that has the
-// low value, the high one, or one of both.
+// meansWith is means for the clusters alone, and with a part of an additional instance that has the
+// low value, the high value, or both.
 func (g groups) meansWith(low, high, part float64) statistic {
 	return g.meansOf([]cluster{{}, {part * low, part}, {part * high, part}, {part * (low + high), 2 * part}})
 }
 
-// grain is the smallest difference that is not 0, and 1 if there is none: that of single
+// grain returns the smallest difference that is not 0, or 1 if there is none, as with single
 // attempts.
 func (g groups) grain() float64 {
 	least := 1.0
@@ -74,7 +74,7 @@ func (g groups) grain() float64 {
 	return least
 }
 
-// cluster is the sum of some differences, and how many there are.
+// cluster is a sum of differences and their number.
 type cluster struct{ sum, n float64 }
 
 func (g groups) sums() []cluster {
@@ -116,7 +116,7 @@ func (g groups) mean() float64 {
 	return sum / float64(len(g.diffs))
 }
 
-// medians gives the median difference of the clusters in a draw, and of the others.
+// medians returns the median difference of the clusters in a draw, and of all others.
 func (g groups) medians() statistic {
 	order := make([]int, len(g.diffs))
 	for i := range order {

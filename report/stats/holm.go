@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Holm adjusts p values for the number of comparisons by Holm's step-down method, which
-// controls the chance of any false difference without assumptions about dependence. The
-// result is in the order of p. NaN stays NaN and does not count as a comparison.
+// Holm adjusts p values for the number of comparisons by Holm's step-down method, which limits the
+// probability of any false difference without assumptions about dependence. The result has the
+// order of p. NaN stays NaN and does not count as a comparison.
 func Holm(p []float64) []float64 {
 	adjusted, order := slices.Clone(p), []int{}
 	for i, v := range p {

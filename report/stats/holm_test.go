@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The values are of R 4.2.2: p.adjust(c(.01, .04, .03, .005, .2, .04), "holm").
+// The expected values are from R 4.2.2: p.adjust(c(.01, .04, .03, .005, .2, .04), "holm").
 func TestHolmIsThatOfR(t *testing.T) {
 	want := []float64{0.05, 0.12, 0.12, 0.03, 0.2, 0.12}
 	for i, p := range Holm([]float64{0.01, 0.04, 0.03, 0.005, 0.2, 0.04}) {

@@ -2,14 +2,14 @@ package stats
 
 import "math"
 
-// Interval is a confidence interval. Both ends belong to it.
+// Interval is a confidence interval, including both ends.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Known reports whether the interval could be computed. JSON cannot hold the NaN of one
-// that could not.
+// Known reports whether the interval could be computed. Otherwise its ends are NaN, which JSON
+// cannot hold.
 func (i Interval) Known() bool { return !math.IsNaN(i.Low) && !math.IsNaN(i.High) }
 
 // Contains reports whether x is in the interval. An unknown interval contains nothing.

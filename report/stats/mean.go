@@ -2,11 +2,10 @@ package stats
 
 import "math"
 
-// ClusteredMean is the mean of values and its standard error when values of a cluster, such
-// as instances of a repository, vary together: the sum of squares of the clusters'
-// deviations, with the factor G/(G-1) for G clusters. A value with an empty cluster is a
-// cluster of its own. Without values both are NaN; with one cluster the error is NaN. So are
-// both when the lengths differ.
+// ClusteredMean returns the mean of values and its standard error if the values of a cluster, such
+// as the instances of a repository, vary together: the sum of squares of the clusters' deviations,
+// with the factor G/(G-1) for G clusters. A value with an empty cluster is a cluster of its own.
+// Both results are NaN without values or if the lengths differ; the error is NaN with one cluster.
 func ClusteredMean(values []float64, clusters []string) (mean, se float64) {
 	c, ok := clustered(values, clusters)
 	if !ok {
@@ -54,8 +53,8 @@ func (s sample) error() float64 {
 	return math.Sqrt(g/(g-1)*sum) / s.n
 }
 
-// correctedError divides the square of each cluster's deviation by the share of it that its
-// own part in the mean leaves (CR2 of Bell and McCaffrey, 2002).
+// correctedError divides the square of each cluster's deviation by the share that remains after the
+// cluster's own effect on the mean (CR2 of Bell and McCaffrey, 2002).
 func (s sample) correctedError() float64 {
 	sum := 0.0
 	for g, d := range s.deviations {

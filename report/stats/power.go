@@ -5,26 +5,26 @@ import (
 	"math/rand/v2"
 )
 
-// Plan says what [Bootstrap.RateDifference] would show with other differences and other numbers
-// of instances, of the same repositories. It takes from the pairs that it is made of how large
-// the repositories are, on how many instances the sides differ, by how much, and how the
-// difference varies between repositories.
+// Plan estimates what [Bootstrap.RateDifference] would show with other differences and other
+// numbers of instances from the same repositories. Its pairs give the sizes of the repositories, on
+// how many instances the sides differ and by how much, and how the difference varies between
+// repositories.
 //
-// By repository, it draws comparisons and tests them. With more than 16 repositories the test's
-// many subsets are taken as normal; by instance all is.
+// By repository, it draws comparisons and tests them. With more than 16 repositories the
+// distribution of subset sums is taken as normal; by instance everything is.
 type Plan struct {
 	level   float64
 	by      Method
-	sizes   []float64 // instances by cluster
+	sizes   []float64 // number of instances by cluster
 	n       float64
-	sizeOf  []float64 // of the differences of single pairs
+	sizeOf  []float64 // absolute nonzero differences of single pairs
 	mean    float64   // of sizeOf
 	squares float64   // mean of their squares
 	grain   float64   // the smallest of sizeOf
 	between float64   // standard deviation of the clusters' differences
 }
 
-// Plan is made of the pairs of a comparison.
+// Plan returns a plan from the pairs of a comparison.
 func (b Bootstrap) Plan(pairs []Pair) Plan {
 	b = b.withDefaults()
 	p := Plan{level: b.Level, by: b.method(pairs), n: float64(len(pairs))}
@@ -38,7 +38,8 @@ func (b Bootstrap) Plan(pairs []Pair) Plan {
 		p.sizeOf = append(p.sizeOf, math.Abs(d))
 		p.mean, p.squares = p.mean+math.Abs(d), p.squares+d*d
 	}
-	// What the test adds counts here too: that no pair differs does not mean that none ever does.
+	// The instances that the test adds count here too: that no pair differs does not mean that none
+	// ever will.
 	p.grain = byCluster(pairs).grain()
 	p.sizeOf = append(p.sizeOf, p.grain)
 	p.mean, p.squares = (p.mean+p.grain)/(p.n+1), (p.squares+p.grain*p.grain)/(p.n+1)
@@ -55,13 +56,13 @@ func (b Bootstrap) Plan(pairs []Pair) Plan {
 	return p
 }
 
-// Power is the chance that a difference of rates is shown over n instances.
+// Power returns the probability that n instances show a difference of rates.
 func (p Plan) Power(n int, difference float64) float64 {
 	difference = math.Abs(difference)
 	if n < 1 || p.n == 0 || !(difference <= 1) {
 		return math.NaN()
 	}
-	// A difference larger than the share that differs needs more that differ.
+	// A difference larger than the share of differing instances needs more of them.
 	more := 0.0
 	if difference > p.mean {
 		more = (difference - p.mean) / (1 - p.mean)
@@ -74,13 +75,13 @@ func (p Plan) Power(n int, difference float64) float64 {
 	return w.drawn(float64(n))
 }
 
-// planned is what differences are drawn from.
+// planned has the parameters for drawing differences.
 type planned struct {
 	Plan
 	difference, more float64
 }
 
-// normal is the power by Connor's formula (Biometrics 43, 1987).
+// normal returns the power by Connor's formula (Biometrics 43, 1987).
 func (w planned) normal(n float64) float64 {
 	if math.Exp2(1-n) > 1-w.level+1e-9 {
 		return 0
@@ -90,7 +91,7 @@ func (w planned) normal(n float64) float64 {
 	return normalBelow((w.difference*math.Sqrt(n) - z*math.Sqrt(w.squares)) / spread)
 }
 
-// plans is how many comparisons are drawn.
+// plans is the number of drawn comparisons.
 const plans = 300
 
 func (w planned) drawn(n float64) float64 {
@@ -108,8 +109,8 @@ func (w planned) drawn(n float64) float64 {
 	return float64(count) / plans
 }
 
-// doubt is what a standard deviation that is known from few repositories may have to be
-// multiplied by: as many degrees of freedom as repositories of equal size would have.
+// doubt draws a factor for a standard deviation that is estimated from few repositories. It has as
+// many degrees of freedom as repositories of equal size would have.
 func (w planned) doubt(r *rand.Rand) float64 {
 	squares, sum := 0.0, 0.0
 	for _, size := range w.sizes {
@@ -123,11 +124,11 @@ func (w planned) doubt(r *rand.Rand) float64 {
 	return math.Sqrt(freedom / sum)
 }
 
-// manyDrawn is the number of instances whose sum is taken as normal.
+// manyDrawn is the number of instances above which their sum is taken as normal.
 const manyDrawn = 30
 
-// sum is that of the differences of a cluster of so many instances. How many numbers it draws
-// does not depend on the difference.
+// sum draws the sum of the differences in a cluster of size instances. It always uses the same
+// number of random numbers, whatever the difference.
 func (w planned) sum(r *rand.Rand, between, size float64) float64 {
 	here := max(-w.mean, min(w.mean, w.difference+between*r.NormFloat64()))
 	if size > manyDrawn {
@@ -148,10 +149,10 @@ func (w planned) sum(r *rand.Rand, between, size float64) float64 {
 	return sum
 }
 
-// mostPlanned is the number of clusters whose subsets are all taken.
+// mostPlanned is the number of clusters up to which all subsets are taken.
 const mostPlanned = 16
 
-// shown reports whether the test shows a difference of these sums of clusters.
+// shown reports whether the test shows a difference, given the clusters' sums.
 func (w planned) shown(sums []float64) bool {
 	if len(sums) > mostPlanned {
 		sum, squares := 0.0, w.grain*w.grain/2
@@ -172,13 +173,13 @@ func (w planned) shown(sums []float64) bool {
 	return 2*(steps+1)*4/ranks <= 1-w.level+1e-9
 }
 
-// subsetSums are the sums of all subsets, sorted.
+// subsetSums returns the sums of all subsets, sorted.
 func subsetSums(values []float64) []float64 {
 	sums, with := make([]float64, 1, 1<<len(values)), make([]float64, 0, 1<<len(values))
 	for _, v := range values {
 		with = with[:0]
 		i := 0
-		for _, without := range sums { // which are sorted, and so are those with v
+		for _, without := range sums { // sums is sorted, and so are the sums with v
 			for ; i < len(sums) && sums[i]+v < without; i++ {
 				with = append(with, sums[i]+v)
 			}
@@ -192,7 +193,7 @@ func subsetSums(values []float64) []float64 {
 	return sums
 }
 
-// atMost counts the pairs of sorted values that sum up to at most a limit.
+// atMost counts the pairs of sorted values with a sum of at most limit.
 func atMost(first, second []float64, limit float64) (n int) {
 	j := len(second)
 	for _, v := range first {
@@ -204,8 +205,8 @@ func atMost(first, second []float64, limit float64) (n int) {
 	return n
 }
 
-// Detectable is the smallest difference that as many instances as the plan is of show with a
-// power. It is false where even a difference of 1 is not shown.
+// Detectable returns the smallest difference that the plan's own number of instances shows with a
+// power. It returns false if not even a difference of 1 is shown.
 func (p Plan) Detectable(power float64) (difference float64, ok bool) {
 	if !(0 < power && power < 1) || !(p.Power(int(p.n), 1) >= power) {
 		return 0, false
@@ -224,9 +225,9 @@ func (p Plan) Detectable(power float64) (difference float64, ok bool) {
 // mostNeeded is the number of instances above which [Plan.Needed] gives up.
 const mostNeeded = 1_000_000_000
 
-// Needed is the number of instances of the same repositories that show a difference with a
-// power. It is false for a difference of 0 or more than 1, and where more instances never show
-// it, since it varies too much between too few repositories.
+// Needed returns the number of instances of the same repositories that show a difference with a
+// power. It returns false for a difference of 0 or more than 1, and if more instances never show
+// the difference because it varies too much between too few repositories.
 func (p Plan) Needed(difference, power float64) (n int, ok bool) {
 	difference = math.Abs(difference)
 	if !(0 < difference && 0 < power && power < 1) || !(p.Power(mostNeeded, difference) >= power) {

@@ -10,8 +10,8 @@ import (
 	sampled "batch.example/batch/internal/sample"
 )
 
-// At exactly the difference that a comparison says it would show with a power of 0.8, about four
-// of five comparisons at the same instances show it.
+// If a comparison says that it would show a certain difference with a power of 0.8, about four of
+// five comparisons with this difference and the same instances show it.
 func TestPowerSimulated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -36,7 +36,7 @@ func TestPowerSimulated(t *testing.T) {
 			continue
 		}
 		draws, slack := 300, 0.0
-		if !sampled.All() { // fewer draws say less
+		if !sampled.All() { // fewer draws show less
 			draws, slack = 120, 0.06
 		}
 		r, better, none, mean := rand.New(rand.NewPCG(uint64(i), 29)), 0, 0, 0.0
@@ -58,7 +58,7 @@ func TestPowerSimulated(t *testing.T) {
 		share := float64(better) / float64(draws-none)
 		t.Logf("seed %3d: %v: at the printed difference, %.3f on average, %.1f %% show it; %d of %d print none", i, s, mean/float64(draws-none), 100*share, none, draws)
 		least, most := 0.7, 0.9
-		if s.n < 100 { // so few say little of how often the sides differ
+		if s.n < 100 { // so few instances say little about how often the sides differ
 			least, most = 0.65, 0.93
 		}
 		if share < least-slack || share > most+slack {
@@ -67,7 +67,7 @@ func TestPowerSimulated(t *testing.T) {
 	}
 }
 
-// truthOf is what a difference has to be multiplied by to be the scenario's.
+// truthOf returns the factor that makes a difference the scenario's.
 func (s scenario) truthOf() float64 {
 	if s.attempts > 1 {
 		return 1 / 0.8

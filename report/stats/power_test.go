@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// alone are n pairs of one repository, a tenth of them won by each side.
+// alone returns n pairs of one repository; each side wins a tenth of them.
 func alone(n int) []Pair {
 	pairs := make([]Pair, n)
 	for i := range pairs {
@@ -49,7 +49,7 @@ func TestNeededAndDetectableAgree(t *testing.T) {
 	}
 }
 
-// Where the repositories disagree and are few, more instances of them never show a difference.
+// If the repositories disagree and are few, more instances of them never show a difference.
 func TestMoreInstancesDoNotHelpWhereRepositoriesDisagree(t *testing.T) {
 	var pairs []Pair
 	for i := range 300 {

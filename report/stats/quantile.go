@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Median is the median of values, which stay as they are. It is false for no values and
-// where one is NaN.
+// Median returns the median of values, which it does not change. It returns false for no values and
+// if one is NaN.
 func Median(values []float64) (float64, bool) { return Quantile(values, 0.5) }
 
-// Quantile is the quantile q in 0..1 of values, which stay as they are: linear between the
-// two nearest (type 7 of R and numpy). It is false for no values, where one is NaN, and for
-// a q outside of 0..1.
+// Quantile returns the quantile q in 0..1 of values, which it does not change: linear between the
+// two nearest values (type 7 of R and numpy). It returns false for no values, if one is NaN, and
+// for a q outside of 0..1.
 func Quantile(values []float64, q float64) (float64, bool) {
 	if len(values) == 0 || !(0 <= q && q <= 1) || slices.ContainsFunc(values, math.IsNaN) {
 		return 0, false
@@ -26,7 +26,7 @@ func Quantile(values []float64, q float64) (float64, bool) {
 	return (1-part)*sorted[below] + part*sorted[below+1], true
 }
 
-// middle is the median of sorted values, NaN for none.
+// middle returns the median of sorted values, or NaN for none.
 func middle(sorted []float64) float64 {
 	n := len(sorted)
 	if n == 0 {

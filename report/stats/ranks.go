@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// shared yields the different values among sorted ones, each with its rank: counted from 1,
-// and equal values share the rank in their middle. Sums of whole numbers are often equal,
-// and the end of an interval at the last of equal values would make its coverage too large.
-// Sums that differ by rounding are equal, and 0 where they are near it.
+// shared yields the distinct values among sorted ones, each with its rank. Ranks start at 1, and
+// equal values share their middle rank. Sums of whole numbers are often equal, and if the interval
+// ended at the last of several equal values, its coverage would be too large. Sums that differ only
+// by rounding count as equal, and as 0 if they are near 0.
 func shared(sorted []float64) iter.Seq2[float64, float64] {
 	same := 1e-12 * max(math.Abs(sorted[0]), math.Abs(sorted[len(sorted)-1]))
 	return func(yield func(rank, value float64) bool) {
@@ -26,7 +26,7 @@ func shared(sorted []float64) iter.Seq2[float64, float64] {
 	}
 }
 
-// valueAt is the value of a rank among sorted values, linear between two of them.
+// valueAt returns the value at a rank among sorted values, linear between two values.
 func valueAt(sorted []float64, rank float64) float64 {
 	before, last := 0.0, sorted[0]
 	for at, value := range shared(sorted) {
@@ -38,8 +38,8 @@ func valueAt(sorted []float64, rank float64) float64 {
 	return last
 }
 
-// rankOf is the rank of a value among sorted values, linear between two of them: the inverse
-// of valueAt. It is 0 for a value below all, and one more than their number for one above.
+// rankOf returns the rank of x among sorted values, linear between two values: the inverse of
+// valueAt. It is 0 for an x below all values, and their number plus one for an x above all.
 func rankOf(sorted []float64, x float64) float64 {
 	before, last := 0.0, math.Inf(-1)
 	for at, value := range shared(sorted) {
@@ -56,8 +56,8 @@ func rankOf(sorted []float64, x float64) float64 {
 	return float64(len(sorted) + 1)
 }
 
-// between is y at x on the line from x0, y0 to x1, y1. The conversions prevent operations
-// that are fused, with another rounding, on some machines.
+// between returns y at x on the line from x0, y0 to x1, y1. The conversions prevent fused
+// operations, which round differently on some machines.
 func between(x, x0, x1, y0, y1 float64) float64 {
 	part := (x - x0) / (x1 - x0)
 	return float64((1-part)*y0) + float64(part*y1)

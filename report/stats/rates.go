@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Method says in words how an interval was made.
+// Method names the way in which an interval was computed.
 type Method string
 
 // The methods of [Bootstrap.RateDifference] and [Bootstrap.Rate].
@@ -14,33 +14,33 @@ const (
 	ByInstance   Method = "bootstrap by instance"
 )
 
-// RateTest is what one test says of the difference of two rates. The interval leaves out 0
-// exactly where P is at most 1 - Level.
+// RateTest is the result of a test for a difference of two rates. The interval excludes 0 exactly
+// if P is at most 1 - Level.
 type RateTest struct {
 	Interval Interval
-	P        float64 // two-sided, of no difference
-	LeastP   float64 // that so many clusters, or instances, can give
+	P        float64 // two-sided, for no difference
+	LeastP   float64 // the lowest p value that so many clusters, or instances, can give
 	Method   Method
 }
 
 // RateDifference tests and estimates rate(B) - rate(A); A and B of the pairs are in 0..1. The
-// interval contains the difference observed, and is negated when the sides are exchanged. It
-// always has a width, also where all pairs agree.
+// interval contains the observed difference, and is negated when the sides are exchanged. It always
+// has a width, also if all pairs agree.
 //
-// It is [Bootstrap.Difference] with half an instance added that B won, and half a one that A
-// won, each as a cluster of its own (Agresti and Min, "Simple improved confidence intervals
-// for comparing matched proportions", Statistics in Medicine 24, 2005). Few instances, and
-// instances on which the sides hardly differ, have too few different sums without them. Means
-// over several attempts have more: of these, half of the smallest difference is added. The
-// ranks are those of the clusters alone: G of them have no p value below 2/2^G.
+// It is [Bootstrap.Difference] with half an additional instance that B won, and half of one that A
+// won, each as a cluster of its own (Agresti and Min, "Simple improved confidence intervals for
+// comparing matched proportions", Statistics in Medicine 24, 2005). Without them, few instances,
+// and instances on which the sides hardly differ, give too few different sums. Means over several
+// attempts give more sums, so only half of the smallest difference is added. The ranks come from
+// the real clusters only: with G of them, no p value is below 2/2^G.
 //
-// Where no pair differs, and where all differ by 1, it is at least as wide as the exact
-// interval of as many independent results (Clopper and Pearson).
+// If no pair differs, and if all differ by 1, the interval is at least as wide as the exact
+// interval for as many independent results (Clopper and Pearson).
 //
-// Fewer clusters than the level needs (6 for 0.95) are not resampled: [ByInstance]. What is
-// then shown is the difference on these repositories, not on others like them. With fewer
-// instances than that, no p value is low enough, and the interval contains 0. Without
-// instances it is -1..1. It is unknown where a value is not in 0..1.
+// Fewer clusters than the level needs (6 for 0.95) are not resampled: [ByInstance]. The result then
+// describes the difference on these repositories and does not generalize to others like them. With
+// fewer instances than that, no p value is low enough, and the interval contains 0. Without
+// instances it is -1..1. It is unknown if a value is not in 0..1.
 func (b Bootstrap) RateDifference(pairs []Pair) RateTest {
 	b = b.withDefaults()
 	method := b.method(pairs)
@@ -60,10 +60,10 @@ func (b Bootstrap) RateDifference(pairs []Pair) RateTest {
 	return RateTest{g.widened(in, -1, 1, b.Level), t.p(0), t.leastP(), method}
 }
 
-// Rate is the interval of the mean of values in 0..1, one for each instance, by the method of
-// [Bootstrap.RateDifference]: with half an instance added that has 0, and half a one that has
-// 1. An instance without a cluster is a cluster of its own. Without values it is 0..1. It is
-// unknown where a value is not in 0..1, and where the lengths differ.
+// Rate returns the interval of the mean of values in 0..1, one for each instance, by the method of
+// [Bootstrap.RateDifference]: with half an additional instance of value 0, and half of one of value
+// 1. An instance without a cluster is a cluster of its own. Without values the interval is 0..1. It
+// is unknown if a value is not in 0..1, and if the lengths differ.
 func (b Bootstrap) Rate(values []float64, clusters []string) (Interval, Method) {
 	b = b.withDefaults()
 	if len(values) != len(clusters) {
@@ -96,8 +96,8 @@ func (b Bootstrap) method(pairs []Pair) Method {
 	return ByInstance
 }
 
-// widened widens an interval of values that are all the same, at an end of their range or 0:
-// each of them could be something else with the chance that n results without it leave.
+// widened widens the interval of values that all equal 0 or one end of their range, by the
+// probability that such a value differs although none of n results did.
 func (g groups) widened(in Interval, low, high, level float64) Interval {
 	v, n := g.diffs[0], float64(len(g.diffs))
 	if v != low && v != 0 && v != high || slices.ContainsFunc(g.diffs, func(d float64) bool { return d != v }) {

@@ -21,7 +21,7 @@ func nearInterval(t *testing.T, what string, got, want Interval, tolerance float
 	near(t, what+", high end,", got.High, want.High, tolerance)
 }
 
-// paired gives the pairs of these clusters, a letter each, these differences.
+// paired returns pairs with these differences. clusters has one letter for each pair.
 func paired(clusters string, diffs ...float64) []Pair {
 	pairs := make([]Pair, len(diffs))
 	for i, d := range diffs {
@@ -35,10 +35,10 @@ const (
 	repos = "aabcccdeffghhb" // eight, of unequal size
 )
 
-// The values are of a program in Python, written from the documentation with exact fractions:
-// all subsets of the clusters and the two added results; equal values share the middle of their
-// ranks; an end of the interval and 0 are between ranks on a straight line. Where all values are
-// the same, the ends are those of Clopper and Pearson: 1 - 0.025^(1/n), or 0.025^(1/n).
+// The expected values are from a program in Python, written from the documentation with exact
+// fractions: all subsets of the clusters and the two added results; equal values share their middle
+// rank; an end of the interval and 0 are interpolated linearly between ranks. If all values are the
+// same, the ends are the ends of Clopper and Pearson's interval: 1 - 0.025^(1/n), or 0.025^(1/n).
 func TestRateDifferenceIsThatOfAllSubsets(t *testing.T) {
 	single := []float64{1, -1, 1, 0, 1, 1, -1, 0, 1, 1, 0, 1, 1, 0}
 	thirds := []float64{third, -2 * third, 1, 0, 2 * third, third, -third, 0, 1, third, 0, 2 * third, 1, -third}
@@ -121,9 +121,9 @@ func TestRatesOfNothingAndOfTheImpossible(t *testing.T) {
 	}
 }
 
-// Any pairs of rates: no panic, the interval has a width, contains the difference, leaves out 0
-// exactly where p is low enough, is negated when the sides are exchanged, and grows with the
-// level.
+// For any pairs of rates there is no panic, and the interval has a width, contains the difference,
+// excludes 0 exactly if p is low enough, is negated when the sides are exchanged, and grows with
+// the level.
 func FuzzRateDifference(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, uint8(3), uint8(1))
 	f.Add([]byte("a benchmark has twelve repositories, one of them with half of the instances"), uint8(12), uint8(4))
@@ -157,7 +157,7 @@ func FuzzRateDifference(f *testing.F) {
 		other := b.RateDifference(exchanged(pairs))
 		nearInterval(t, "exchanged", other.Interval, Interval{Low: -in.High, High: -in.Low}, 1e-9)
 		near(t, "p, exchanged", other.P, got.P, 1e-9)
-		if byCluster(pairs).clusters >= (Bootstrap{}).Least() { // else the levels resample different things
+		if byCluster(pairs).clusters >= (Bootstrap{}).Least() { // otherwise the levels resample different units
 			if less := (Bootstrap{Draws: 2000, Level: 0.8}).RateDifference(pairs).Interval; less.Low < in.Low-1e-9 || less.High > in.High+1e-9 {
 				t.Errorf("at 0.8 %v is not in %v", less, in)
 			}

@@ -2,10 +2,10 @@ package stats
 
 import "slices"
 
-// RelativeDifference is the interval of mean(B)/mean(A) - 1, of values that are not negative:
-// how much more B costs than A. It holds the relative changes r for which the interval of
-// [Bootstrap.Difference] between A*(1+r) and B contains 0, and so has the same properties. It
-// is unknown where that is, and where A's values are 0 in a draw.
+// RelativeDifference returns the interval of mean(B)/mean(A) - 1, for values that are not negative:
+// how much more B costs than A. It contains the relative changes r for which the interval of
+// [Bootstrap.Difference] between A*(1+r) and B contains 0, and so has the same properties. It is
+// unknown if the difference's interval is, and if A's values are all 0 in a draw.
 func (b Bootstrap) RelativeDifference(pairs []Pair) Interval {
 	undefined := false
 	in := b.interval(pairs, func(g groups) statistic {
@@ -17,8 +17,8 @@ func (b Bootstrap) RelativeDifference(pairs []Pair) Interval {
 	return in
 }
 
-// ratios gives the relative difference in the clusters of a draw, and in the others. It calls
-// bad where there is none.
+// ratios returns the relative difference for the clusters in a draw, and for all others. It calls
+// bad if there is none.
 func (g groups) ratios(pairs []Pair, bad func()) statistic {
 	base, change := make([]float64, g.clusters), make([]float64, g.clusters)
 	for i, d := range g.diffs {

@@ -7,8 +7,8 @@ import (
 	"batch.example/batch/report/stats"
 )
 
-// The limits of the relative change are the ones at which the interval of the difference
-// between A, changed by that much, and B ends at 0.
+// If A is changed by an end of the relative interval, the interval of the difference between A and
+// B ends at 0.
 func TestTheRelativeIntervalInvertsTheDifference(t *testing.T) {
 	var pairs []stats.Pair
 	for i := range 40 {

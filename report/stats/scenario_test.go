@@ -7,14 +7,15 @@ import (
 	"strconv"
 )
 
-// verified are the sizes of the twelve repositories of SWE-bench Verified.
+// verified has the sizes of the twelve repositories of SWE-bench Verified.
 var verified = []int{231, 75, 44, 34, 32, 22, 22, 19, 10, 8, 2, 1}
 
-// scenario is a benchmark with two models: n instances drawn from the first repositories of SWE-bench
-// Verified, or from as many of equal size if there are more than twelve. The rates differ by
-// a true difference; a repository's differs from it by a standard deviation. On a share of
-// the instances the models differ. With several attempts, an instance where they differ is
-// resolved with a chance of 0.9 against 0.1, and some others with a chance of 0.5 by both.
+// scenario is a benchmark with two models: n instances drawn from the first repositories of
+// SWE-bench Verified, or from as many of equal size if there are more than twelve. The rates differ
+// by a true difference; a repository's difference deviates from it by a standard deviation. On a
+// share of the instances the models differ. With several attempts, an instance on which they differ
+// is resolved with a probability of 0.9 against 0.1, and some others with a probability of 0.5 by
+// both.
 type scenario struct {
 	n, repos, attempts              int
 	difference, discordant, between float64
@@ -25,7 +26,7 @@ func (s scenario) String() string {
 		s.n, s.repos, s.attempts, s.difference, s.discordant, s.between)
 }
 
-// places are the repositories of n instances drawn without replacement.
+// places draws the repositories of n instances without replacement.
 func (s scenario) places(r *rand.Rand) []int {
 	var all []int
 	for i := range s.repos {
@@ -81,7 +82,7 @@ func (s scenario) pairsAt(r *rand.Rand, places []int) []Pair {
 	return pairs
 }
 
-// attempted is the mean of attempts that are resolved with a chance.
+// attempted returns the mean of attempts that are resolved with a probability.
 func attempted(r *rand.Rand, chance float64, attempts int) (mean float64) {
 	for range attempts {
 		if r.Float64() < chance {

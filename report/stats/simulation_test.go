@@ -13,14 +13,15 @@ import (
 	sampled "batch.example/batch/internal/sample"
 )
 
-// The simulations take ten times longer under the race detector, and share nothing that it could
-// look at.
+// The simulations take ten times longer under the race detector, which has nothing to find: they
+// share nothing.
 
-// simulated are the drawn data sets of a cell. All are seeded: a cell gives the same in each pass.
+// simulated is the number of data sets for a cell. All are seeded: a cell gives the same result
+// each time.
 const simulated = 2000
 
-// bootstrap takes all subsets of up to twelve repositories, as it does for users, and fewer draws
-// elsewhere.
+// bootstrap takes all subsets of up to twelve repositories, as for users, and fewer draws for more
+// repositories.
 func (s scenario) bootstrap() Bootstrap {
 	if s.repos == 12 {
 		return Bootstrap{Draws: 1 << 12}
@@ -28,7 +29,7 @@ func (s scenario) bootstrap() Bootstrap {
 	return Bootstrap{Draws: 1 << 10}
 }
 
-// truth is the difference of the expected rates.
+// truth returns the difference of the expected rates.
 func (s scenario) truth() float64 {
 	if s.attempts > 1 {
 		return 0.8 * s.difference
@@ -36,13 +37,13 @@ func (s scenario) truth() float64 {
 	return s.difference
 }
 
-// cell is a scenario with the coverage that the documentation of the package claims.
+// cell is a scenario with the coverage that the package's documentation claims.
 type cell struct {
 	scenario
 	least, most float64
 }
 
-// cells are all scenarios.
+// cells returns all scenarios.
 func cells() []cell {
 	var all []cell
 	for _, n := range []int{30, 50, 100, 500} {
@@ -51,7 +52,7 @@ func cells() []cell {
 				for _, e := range [][3]float64{{0, 0.2, 0}, {0, 0.2, 0.06}, {0.1, 0.2, 0}, {0.3, 0.4, 0.1}, {0.5, 0.6, 0.1}} {
 					s := scenario{n, repos, attempts, e[0], e[1], e[2]}
 					if repos < 6 && (s.between > 0 || n == 500) {
-						continue // by instance, the interval is not of other repositories
+						continue // by instance, the interval does not cover other repositories
 					}
 					all = append(all, cell{s, 0.93, s.mostClaimed()})
 				}
@@ -61,8 +62,8 @@ func cells() []cell {
 	return all
 }
 
-// mostClaimed is 0.97, and 1 where so few sums are possible that the interval has to be wider:
-// six to eight repositories have few subsets, and few instances of a repository few sums.
+// mostClaimed returns 0.97, or 1 if there are so few sums that the interval must be wider: six to
+// eight repositories have few subsets, and few instances of a repository few sums.
 func (s scenario) mostClaimed() float64 {
 	if s.repos < 6 || s.repos >= 12 && s.n >= 100 {
 		return 0.97
@@ -78,8 +79,8 @@ func TestRateDifferenceSimulated(t *testing.T) {
 	all := cells()
 	chosen := sampled.Of(t, 2, len(all))
 	for i, c := range all {
-		// The first is where instances taken as independent cover 69 %, the second where there
-		// are few of them and strong effects.
+		// In the first one, an interval that takes instances as independent covers 69 %. The second
+		// has few instances and strong effects.
 		telling := c.scenario == scenario{500, 12, 1, 0, 0.2, 0.06} || c.scenario == scenario{50, 8, 1, 0.3, 0.4, 0.1}
 		if !telling && !slices.Contains(chosen, i) {
 			continue
@@ -107,8 +108,9 @@ func TestRateDifferenceSimulated(t *testing.T) {
 	}
 }
 
-// rateScenario is one model: a true rate, which a repository's differs from by the scenario's
-// standard deviation. With several attempts, seven of ten instances are always resolved or never.
+// rateScenario is one model with a true rate; a repository's rate deviates from it by the
+// scenario's standard deviation. With several attempts, seven of ten instances are always resolved
+// or never.
 type rateScenario struct {
 	scenario
 	rate float64
@@ -176,8 +178,8 @@ func TestRateSimulated(t *testing.T) {
 	}
 }
 
-// claimed is 0.93 to 0.97, except where few sums are possible. So many draws are uncertain by
-// half a point.
+// claimed returns 0.93 to 0.97, except where few sums are possible. With so many draws, the
+// coverage is uncertain by half a point.
 func (s rateScenario) claimed() (least, most float64) {
 	switch {
 	case s.n < 100:
@@ -188,8 +190,8 @@ func (s rateScenario) claimed() (least, most float64) {
 	return 0.925, 0.97
 }
 
-// runs draws the results of equal models: an instance has its difficulty, and each model
-// deviates from it by repository. The standard deviation of a difference of two is the scenario's.
+// runs draws the results of equal models: each instance has its difficulty, and each model deviates
+// from it by repository. The difference of two models has the scenario's standard deviation.
 func (s scenario) runs(r *rand.Rand, models int) (values [][]float64, clusters []string) {
 	own := s
 	own.between /= math.Sqrt2
@@ -208,7 +210,7 @@ func (s scenario) runs(r *rand.Rand, models int) (values [][]float64, clusters [
 	return values, clusters
 }
 
-// Among equal models, Holm's correction keeps the chance that any pair differs.
+// Among equal models, Holm's correction limits the probability that any pair differs.
 func TestSeveralRunsSimulated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -240,7 +242,7 @@ func TestSeveralRunsSimulated(t *testing.T) {
 			continue
 		}
 		draws, most := 2000, 0.06
-		if !sampled.All() { // fewer draws say less
+		if !sampled.All() { // fewer draws show less
 			draws, most = 400, 0.09
 		}
 		r, corrected, not := rand.New(rand.NewPCG(uint64(i), 30)), 0, 0
@@ -262,7 +264,7 @@ func TestSeveralRunsSimulated(t *testing.T) {
 	}
 }
 
-// everyP are the p values of all pairs of models.
+// everyP returns the p values of all pairs of models.
 func (s scenario) everyP(values [][]float64, clusters []string) (list []float64) {
 	for a := range values {
 		for b := a + 1; b < len(values); b++ {
