@@ -10,10 +10,10 @@
 //		        report ◀── results ◀── journal     sandbox ──▶ docker, imagecache
 //
 //	  - run does all of this in one call: it takes a configuration, instances and
-//	    a directory and returns a summary. `batch run` is one such call. A sweep is
-//	    several runs that take turns, on one engine and one budget; run/sweep says what
-//	    its cells run, and results/sweeps is the index of its folder. What a run was
-//	    asked for is a value, the request in its manifest, which continues it.
+//	    a directory and returns a summary. `batch run` is one such call. The run's
+//	    request is a value in its manifest, and continuing the run needs nothing else.
+//	    A sweep is several runs that take turns, on one engine and one budget; run/sweep
+//	    defines its cells, and results/sweeps is the index of its folder.
 //	  - dataset reads rows (parquet, JSON, the Hugging Face hub, the embedded
 //	    demo), selects among them and names their images.
 //	  - runner schedules: how many jobs at once, retries by blame, the budget,
@@ -21,16 +21,16 @@
 //	  - solver makes one attempt at one instance. It connects a row, a sandbox, an
 //	    agent and the journal, and sees the sandbox only as an interface.
 //	  - sandbox opens and closes one instance's environment: its image, a new
-//	    container or the one that a crashed run left, the shell. It removes what
-//	    crashed runs left.
-//	  - sandbox/engine is what it needs from something that runs containers, with a
-//	    suite that each engine passes (enginetest) and an engine of plain processes
-//	    for tests (memory). The table of engines is package engines.
-//	  - docker manages images and containers: it pulls each image once for all that
-//	    need it, creates and starts containers, runs commands, copies files and
-//	    always removes the container. Process 1 of each is internal/boxinit.
-//	  - imagecache decides which images are kept: which are pulled ahead of the
-//	    workers, which are removed to free disk space. It asks docker to do it.
+//	    container or the one that a crashed run left, the shell. It removes the leftovers
+//	    of crashed runs.
+//	  - sandbox/engine is the interface to an engine of containers, with a suite that
+//	    each engine passes (enginetest) and an engine of plain processes for tests
+//	    (memory). The table of engines is package engines.
+//	  - docker manages images and containers: it pulls each image once for all jobs that
+//	    need it, creates and starts containers, runs commands, copies files and always
+//	    removes the container. Process 1 of each container is internal/boxinit.
+//	  - imagecache decides which images docker pulls ahead of the workers, and which it
+//	    removes to free disk space.
 //	  - agent is the loop: ask the model, parse its actions, run them, observe,
 //	    until an interrupt ends it. agent/config reads its settings and prompts.
 //	  - llm is one call to a model, with a folder for each provider and one for
@@ -41,33 +41,31 @@
 //	    predictions that are valid at every instant) and the lock. Its doc comment
 //	    specifies the format.
 //	  - results/export writes attempts as training data and as a table of steps.
-//	  - report turns results into tables, report/compare says which of several runs is
-//	    better and how sure that is, report/page says it as a page, and report/attempts
-//	    what several attempts are worth. report/stats has the statistics of all three,
-//	    results/scores reads what they compare, also from what other tools write.
+//	  - report turns results into tables. report/compare says which of several runs is
+//	    better and how certain that is, report/page writes this as a page, and
+//	    report/attempts evaluates several attempts. report/stats has the statistics of all
+//	    three. results/scores reads their input, also from other tools' files.
 //	  - grade turns the log of a test run into a verdict, by the rules of SWE-bench.
-//	    grade/logparse reads logs, grade/family knows what each family of datasets
-//	    needs, grade/evalscript derives scripts, grade/evaluate runs one in a
+//	    grade/logparse reads logs, grade/family knows the particulars of each family of
+//	    datasets, grade/evalscript derives scripts, grade/evaluate runs a script in a
 //	    container that it sees as an interface, grade/regrade grades saved logs,
 //	    grade/submission writes for the leaderboard and sb-cli.
 //	  - swebench reads and writes the files of the SWE-bench harness: predictions, logs
 //	    and reports.
 //	  - run/grading is the pool that grades predictions in sandboxes, and
 //	    results/grades the record of their verdicts.
-//	  - grade/selection chooses one of several attempts at an instance, run/selecting runs
-//	    the tests and asks the judge that it decides by, and results/selections is the
-//	    record.
+//	  - grade/selection chooses one of several attempts at an instance. run/selecting runs
+//	    the tests and calls the judge for it, and results/selections is the record.
 //	  - doctor checks whether a machine can run all this.
 //	  - vocab has the types that all packages share: how an instance ends, what a
 //	    command printed, what an image is, what a call used.
 //	  - fault says who is to blame when something fails. Its kinds decide what is
 //	    retried, resumed, counted and reported.
 //
-// cmd/batch is the program around it: flags, signals, exit codes and what the user
-// sees. Only it reads arguments and the environment. Imports point one way;
-// internal/archtest fails where they do not.
+// cmd/batch is the program: flags, signals, exit codes and output. Only it reads
+// arguments and the environment. Imports point one way; internal/archtest checks this.
 //
-// Three promises hold everywhere. What was paid for is on disk before the next call
-// is made. An infrastructure failure is never counted as the model's. Whatever ends a
-// run, running the same command again continues it.
+// Three promises hold everywhere. Each paid result is on disk before the next call is
+// made. An infrastructure failure is never counted as the model's. Whatever ends a run,
+// running the same command again continues it.
 package batch
