@@ -15,9 +15,9 @@ var (
 	clock = lazy.Regexp(`(?m)^\[?(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?(?: std(?:out|err) [FP])?(?: [-|]|:)?[ \t]`)
 )
 
-// disguised returns why expected tests that the log has are not read: what writes a log can put
-// colors or times before their results, which parsers, like the harness's, do not expect, or
-// write names in another encoding. It returns "" if that is not so.
+// disguised returns a reason why expected tests that the log contains are not found: the program
+// that writes a log may put colors or times before their results, which parsers do not expect (nor
+// do the harness's), or write names in another encoding. It returns "" if there is no such reason.
 func disguised(text string, s seen, t Tests, parse Parse) string {
 	for _, cover := range []struct {
 		match *regexp.Regexp
@@ -42,10 +42,10 @@ func disguised(text string, s seen, t Tests, parse Parse) string {
 	return ""
 }
 
-// more returns how many expected tests a text has that s lacks.
+// more returns how many expected tests text has that s lacks.
 func more(text string, s seen, t Tests, parse Parse) (n int) {
 	statuses, order, err := parse(text)
-	if err != nil { // it cannot read a changed log
+	if err != nil { // the parser cannot read a changed log
 		return 0
 	}
 	bare := seen{statuses, order}
@@ -62,7 +62,7 @@ func more(text string, s seen, t Tests, parse Parse) (n int) {
 	return n
 }
 
-// damaged returns the expected test that the log lacks and that a name fits in which U+FFFD
+// damaged returns an expected test that the log lacks and that matches name, where U+FFFD in name
 // stands for any characters.
 func damaged(name string, s seen, t Tests) string {
 	pieces := strings.FieldsFunc("^"+name+"$", func(r rune) bool { return r == utf8.RuneError })
@@ -76,7 +76,7 @@ func damaged(name string, s seen, t Tests) string {
 	return ""
 }
 
-// fits reports whether text is the pieces with something between each two.
+// fits reports whether text consists of the pieces with something between every two.
 func fits(text string, pieces []string) bool {
 	rest, ok := strings.CutPrefix(text, pieces[0])
 	for _, piece := range pieces[1:] {

@@ -6,8 +6,8 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// EvalType returns how the tests of a row are checked: what its column eval_type says, and
-// without one, by its repo. Release 4.1.0 had no column and a shorter table.
+// EvalType returns how the tests of a row are checked: by its column eval_type or, without one, by
+// its repo. Release 4.1.0 had no column and a shorter table.
 func EvalType(repo, column string, r logparse.Rules) string {
 	if r == logparse.V5 && column != "" {
 		return column
@@ -19,8 +19,8 @@ func EvalType(repo, column string, r logparse.Rules) string {
 	return PassAndFail
 }
 
-// failOnly has the repos whose log parsers find failed tests only, by the release that
-// first said so. Repos are compared as GitHub does, without regard to case.
+// failOnly has the repos with log parsers that find only failed tests, with the first release that
+// treats them so. Names of repos ignore case, as on GitHub.
 var failOnly = map[string]logparse.Rules{
 	"chartjs/chart.js":      logparse.V4,
 	"processing/p5.js":      logparse.V4,

@@ -8,9 +8,8 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// exitCode returns the exit code of the test command as a decimal number, which is "0" for
-// success, and whether it is known. With a nonce, tests can print only before the last end
-// marker.
+// exitCode returns the exit code of the test command as a decimal number, "0" for success, and
+// whether it is known. With a nonce, the output of tests is always before the last end marker.
 func (l Log) exitCode(text string) (code string, known bool) {
 	if l.ExitCode != nil {
 		return strconv.Itoa(*l.ExitCode), true
@@ -22,8 +21,8 @@ func (l Log) exitCode(text string) (code string, known bool) {
 	return code, known
 }
 
-// cutExitCode finds the first recorded exit code and returns it and the text after it:
-// Python's `>>>>> Test Exit Code:\s*(-?\d+)`, whose \s and \d are all of Unicode.
+// cutExitCode finds the first recorded exit code and returns it and the text after it. It is
+// Python's `>>>>> Test Exit Code:\s*(-?\d+)` with Unicode's \s and \d.
 func cutExitCode(text string) (code, rest string, found bool) {
 	for {
 		_, after, ok := strings.Cut(text, exitCodeText)
@@ -51,8 +50,8 @@ func number(digits string, negative bool) string {
 	return digits
 }
 
-// decimal is the ASCII digit of the same value. The digits of each script stand in order, and
-// a range of the table begins with a zero.
+// decimal returns the ASCII digit with the same value. The digits of each script are consecutive,
+// and a range of the table begins with a zero.
 func decimal(r rune) rune {
 	for _, row := range unicode.Nd.R16 {
 		if rune(row.Lo) <= r && r <= rune(row.Hi) {

@@ -7,8 +7,7 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// signatures are what logs say when something other than the tests failed; the first that
-// matches counts.
+// signatures are texts in logs that show a failure outside of the tests; the first match counts.
 var signatures = []struct {
 	tier, reason string
 	match        func(text string) bool
@@ -23,9 +22,8 @@ var signatures = []struct {
 	{swebench.Ambiguous, "tests_timed_out", timeLimit().MatchString},
 }
 
-// Classify is the harness's classify_text: what logs say about a failure that may not be
-// the prediction's. Several logs are given joined by "\n", decoded and with "\n" as the only
-// line end.
+// Classify is the harness's classify_text: the log's explanation of a failure that may not be the
+// prediction's. Several logs are joined by "\n", decoded and with "\n" as the only line end.
 func Classify(text string) swebench.Failure {
 	for _, s := range signatures {
 		if s.match(text) {
@@ -56,7 +54,7 @@ var (
 	timeLimitEnd = lazy.Regexp(`\n\nTimeout error: \p{Nd}+ seconds exceeded\.$`)
 )
 
-// timedOut reports whether text ends with what the harness writes when it stops the tests.
+// timedOut reports whether text ends with the harness's message about stopped tests.
 func timedOut(text string) bool {
 	const longest = 200
 	return timeLimitEnd().MatchString(text[max(0, len(text)-longest):])

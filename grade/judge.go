@@ -7,8 +7,8 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// Judge grades a log. evalType is [PassAndFail] or [FailOnly]. An error is a *[fault.Error]
-// of kind Instance: the parser failed, or evalType is another one. There is no verdict then.
+// Judge grades a log. evalType is [PassAndFail] or [FailOnly]. An error is a *[fault.Error] of kind
+// Instance: the parser failed, or evalType is unknown. Then there is no verdict.
 func Judge(l Log, parse Parse, t Tests, evalType string, r logparse.Rules) (Judgement, error) {
 	reading, err := Read(l, parse, evalType, r)
 	if err != nil {
@@ -17,7 +17,7 @@ func Judge(l Log, parse Parse, t Tests, evalType string, r logparse.Rules) (Judg
 	return reading.Judge(t), nil
 }
 
-// parseError gives what a parser returned a blame.
+// parseError makes a parser's error a fault.
 func parseError(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {

@@ -45,7 +45,7 @@ func TestNothingThatTestsPrintEndsAGradedPartWithANonce(t *testing.T) {
 	}
 }
 
-// A judgement of some tests does not change that of others.
+// A judgement by some tests does not change the judgement by others.
 func TestALogIsReadOnceForAnyTests(t *testing.T) {
 	const nonce = "5e1f"
 	text := grade.StartMarker(nonce) + "\nPASSED a\nFAILED b\n>>>>> Tests Errored\n" + grade.EndMarker(nonce) + "\n"

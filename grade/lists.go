@@ -6,7 +6,7 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// A check says into which of its two lists an expected test belongs, if any.
+// A check says to which of its two lists an expected test belongs, if any.
 type check func(s seen, id string) outcome
 
 type outcome int
@@ -32,7 +32,7 @@ func checks(evalType string, r logparse.Rules) (listChecks, error) {
 	return listChecks{mustPass, mustNotBreak}, nil
 }
 
-// failOnlyTest takes every test as passed that is not logged as failed.
+// failOnlyTest counts every test as passed that the log does not have as failed.
 func failOnlyTest(s seen, id string) outcome {
 	if status, _ := s.exact(id); status == logparse.Failed {
 		return failure
@@ -51,7 +51,7 @@ func testV4(s seen, id string) outcome {
 	return neither
 }
 
-// mustPass is the check of FAIL_TO_PASS tests: a skipped one is not resolved.
+// mustPass is the check of FAIL_TO_PASS tests: a skipped test is not resolved.
 func mustPass(s seen, id string) outcome {
 	status, found := s.tolerant(id)
 	switch {
@@ -63,7 +63,7 @@ func mustPass(s seen, id string) outcome {
 	return neither
 }
 
-// mustNotBreak is the check of PASS_TO_PASS tests: a skipped one is not broken.
+// mustNotBreak is the check of PASS_TO_PASS tests: a skipped test is not broken.
 func mustNotBreak(s seen, id string) outcome {
 	if status, _ := s.tolerant(id); status == logparse.Skipped {
 		return success
@@ -84,8 +84,8 @@ func split(ids []string, s seen, check check) swebench.Split {
 	return out
 }
 
-// resolution is the harness's word for how many tests do what they should. A list without
-// any counts as done.
+// resolution returns the harness's word for the share of tests that succeed. An empty list counts
+// as done.
 func resolution(t swebench.TestsStatus) Resolution {
 	switch {
 	case len(t.PassToPass.Failure) > 0:

@@ -8,16 +8,16 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// What the harness's scripts and logs say.
+// Texts in the harness's scripts and logs.
 const (
 	startText    = ">>>>> Start Test Output"
 	endText      = ">>>>> End Test Output"
 	exitCodeText = ">>>>> Test Exit Code:"
 )
 
-// StartMarker returns the text that a script prints before the tests, in place of the
-// harness's ">>>>> Start Test Output". It begins with the harness's, so that other tools
-// find it; without a nonce it is the harness's. The authors of the tests and of the patch must not know
+// StartMarker returns the text that a script prints before the tests, in place of the harness's
+// ">>>>> Start Test Output". It begins with the harness's text, so that other tools find it;
+// without a nonce it equals the harness's. The authors of the tests and of the patch must not know
 // the nonce.
 func StartMarker(nonce string) string { return marker(startText, nonce) }
 
@@ -31,13 +31,13 @@ func marker(text, nonce string) string {
 	return text + " " + nonce
 }
 
-// LogOf is the log in an instance's folder, for a judgement. Of batch's own files, the script says
-// by which markers the tests' part of the output is found.
+// LogOf returns the log in an instance's folder, for a judgement. In batch's own folders, the
+// script has the markers of the tests' part.
 func LogOf(f swebench.Files) Log { return Log{Text: f.Output, Nonce: nonceOf(f.Script)} }
 
 var startMarker = lazy.Regexp(regexp.QuoteMeta(startText) + ` ([0-9A-Za-z]+)`)
 
-// nonceOf finds the nonce of batch's own markers in an eval script, or returns "".
+// nonceOf returns the nonce of batch's own markers in an eval script, or "".
 func nonceOf(script []byte) string {
 	m := startMarker().FindSubmatch(script)
 	if m == nil || !bytes.Contains(script, []byte(EndMarker(string(m[1])))) {

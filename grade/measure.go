@@ -11,26 +11,26 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// measured is what a log says about tests, or why it says nothing.
+// measured is a log's information about tests, or why there is none.
 type measured struct {
 	seen
-	part       string // what was parsed
-	whole      bool   // that is all of the log
-	unread     string // the log, where nothing is between the markers and only that counts
+	part       string // the parsed part
+	whole      bool   // part is the whole log
+	unread     string // the log, if only text between the markers counts and there are no results in it
 	miss       *miss
 	suspicious []string
 }
 
-// miss is why a log has no results that count.
+// miss says why a log has no results that count.
 type miss struct {
 	verdict vocab.Verdict
 	why     string
-	// unlessResults says that it holds only if no results are found.
+	// unlessResults says that the miss applies only if no results are found.
 	unlessResults bool
 }
 
-// refusals are texts by which older harnesses logged that there are no results. They count
-// wherever they are in a log.
+// refusals are texts in logs of older harnesses that say that there are no results. They count
+// anywhere in a log.
 var refusals = []struct {
 	text string
 	miss
@@ -50,7 +50,7 @@ func measure(text string, l Log, parse Parse, r logparse.Rules) (measured, error
 		return m, nil
 	}
 	var err error
-	for i, part := range []string{graded, text} { // some runners print beside the markers
+	for i, part := range []string{graded, text} { // some runners print outside of the markers
 		m.part, m.whole = part, i > 0
 		if m.statuses, m.order, err = parse(part); err != nil {
 			return m, parseError(err)
@@ -75,7 +75,7 @@ func measure(text string, l Log, parse Parse, r logparse.Rules) (measured, error
 		}
 		return m, nil
 	}
-	// What says that all is well although the test command failed describes another run.
+	// A result without failures although the test command failed belongs to another run.
 	if code, known := l.exitCode(text); known && code != "0" && !m.anyFails() {
 		m.miss = &miss{verdict: vocab.VerdictUnresolved, why: fmt.Sprintf("the log has no failed test, but the test command ended with exit code %s", code)}
 	}
@@ -108,8 +108,8 @@ func (l Log) graded(text string) (string, *miss) {
 	return part, nil
 }
 
-// own is graded for markers with a nonce: nothing that is printed between the first start
-// marker and the last end marker can make the part smaller.
+// own is graded for markers with a nonce: no output between the first start marker and the last end
+// marker can make the part smaller.
 func (l Log) own(text string) (string, *miss) {
 	_, after, started := strings.Cut(text, StartMarker(l.Nonce))
 	if !started {
@@ -122,8 +122,8 @@ func (l Log) own(text string) (string, *miss) {
 	return after[:end], nil
 }
 
-// suiteRan reports whether a test runner printed that it did run tests, for logs in which the
-// parser finds nothing because only failures are logged. All counts have to be positive.
+// suiteRan reports whether a test runner says that it ran tests. It is for logs in which the parser
+// finds nothing because only failures are logged. All counts must be positive.
 func suiteRan(text string) bool {
 	for _, s := range totals {
 		if strings.Contains(text, s.word) && s.line().MatchString(text) {
@@ -133,7 +133,7 @@ func suiteRan(text string) bool {
 	return false
 }
 
-// totals are what runners print at the end. The word, which each such text has, is found a
+// totals match the runners' final lines. Searching for the word, which each such line has, is a
 // hundred times faster than the expression.
 var totals = []struct {
 	word string

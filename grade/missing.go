@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// absent are the lines by which shells, env, Python and make say that there is no program, or
-// none that can run; each has the program's name.
+// absent match the lines in which shells, env, Python and make say that a program does not exist or
+// cannot run; each has the program's name.
 var absent = []func() *regexp.Regexp{
 	lazy.Regexp(`(?m)^(?:[^\n:]+: )?(?:line )?[0-9]+: (?P<name>\S+): (?:command )?not found$`),
 	lazy.Regexp(`(?m)^(?:[^\n:]+: )?line [0-9]+: (?P<name>\S+): (?:No such file or directory|Permission denied|(?:cannot execute|bad interpreter)\b.*)$`),
@@ -20,20 +20,20 @@ var absent = []func() *regexp.Regexp{
 	lazy.Regexp(`(?m)^.*\bexec: "(?P<name>[^"\n]+)": executable file not found in \$PATH`),
 }
 
-// MissingRunner returns what a log without results says about a test runner that is not there,
-// in one line, or "": "line 6: pytest: command not found". Command is the script that runs the
-// tests. Only a program that it names counts, or any if the exit code of the tests says so.
-// Everywhere says that the tests do not print between the markers.
+// MissingRunner returns the line of a log without results that says that a test runner is missing,
+// or "": "line 6: pytest: command not found". command is the script that runs the tests. Only a
+// program that it names counts, or any program if the tests' exit code says so. everywhere says
+// that the tests also print outside of the markers.
 //
-// Tests can print this too, and a patch can remove the runner: it is a reason to run the tests
-// without the patch.
+// Tests can print such a line too, and a patch can remove the runner: the result is a reason to run
+// the tests without the patch.
 func MissingRunner(l Log, command string, everywhere bool) string {
 	text := Decode(l.Text)
 	if !everywhere {
 		text, _ = l.graded(text)
 	}
 	code, _ := l.exitCode(Decode(l.Text))
-	const most = 100 // lines of a kind: other programs may be absent before the one that counts
+	const most = 100 // lines of a kind: other programs may be missing before the runner
 	for _, line := range absent {
 		for _, m := range line().FindAllStringSubmatch(text, most) {
 			if code != "126" && code != "127" && !strings.Contains(command, path.Base(m[1])) {

@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Logs of releases 2.0 to 2.1.7 of the harness have no markers: what git says of the test patch
-// is looked for.
+// Logs of releases 2.0 to 2.1.7 of the harness have no markers: git's message about the test patch
+// is used instead.
 func TestLogsWithoutMarkersAreGradedByTheirRule(t *testing.T) {
 	const apply = "+ git apply -v -\nChecking patch t.py...\nApplied patch t.py cleanly.\n"
 	for _, c := range []struct {

@@ -11,20 +11,20 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Reading is a log that was read, whichever tests decide.
+// Reading is a parsed log, for any deciding tests.
 type Reading struct {
 	log   Log
 	text  string
 	parse Parse
 	check listChecks
-	// network says that the log may have that the network failed: an evaluation of this module knows
-	// it from elsewhere, and logs for FailOnly never have most tests.
+	// network says that the log may show a failure of the network. An evaluation of this module
+	// knows this from elsewhere, and logs for FailOnly never have most tests.
 	network bool
 	measured
 }
 
-// Read reads a log. evalType is [PassAndFail] or [FailOnly]. An error is a *[fault.Error] of kind
-// Instance: the parser failed, or evalType is another one.
+// Read parses a log. evalType is [PassAndFail] or [FailOnly]. An error is a *[fault.Error] of kind
+// Instance: the parser failed, or evalType is unknown.
 func Read(l Log, parse Parse, evalType string, r logparse.Rules) (*Reading, error) {
 	check, err := checks(evalType, r)
 	if err != nil {
@@ -38,7 +38,7 @@ func Read(l Log, parse Parse, evalType string, r logparse.Rules) (*Reading, erro
 	return &Reading{log: l, text: text, parse: parse, check: check, network: l.Nonce == "" && evalType == PassAndFail, measured: m}, nil
 }
 
-// Judge grades the log by the tests that decide.
+// Judge grades the log by the given tests.
 func (r *Reading) Judge(t Tests) Judgement {
 	if r.miss != nil {
 		return r.missed(t)
@@ -61,7 +61,7 @@ func (r *Reading) Judge(t Tests) Judgement {
 	return j
 }
 
-// missed is the judgement of a log without results that count.
+// missed returns the judgement of a log without results that count.
 func (r *Reading) missed(t Tests) Judgement {
 	j := Judgement{
 		Resolution: ResolvedNo, Verdict: r.miss.verdict, Why: r.miss.why,
@@ -69,8 +69,8 @@ func (r *Reading) missed(t Tests) Judgement {
 	}
 	switch {
 	case r.log.Nonce != "":
-		// The caller, who ran the script, knows from elsewhere whether the engine or the limit
-		// ended it: tests must not be able to print their way out of a verdict.
+		// The caller, who ran the script, knows whether the engine or the limit ended it: tests
+		// must not be able to avoid a verdict by their output.
 	case timedOut(r.text):
 		j.Verdict, j.Why = vocab.VerdictTimedOut, "the tests took longer than their limit"
 	case j.Failure.Tier == swebench.Environment && j.Verdict != vocab.VerdictNoApply && j.Verdict != vocab.VerdictTimedOut:
@@ -78,17 +78,17 @@ func (r *Reading) missed(t Tests) Judgement {
 		j.Why += "; the log says " + j.Failure.Reason
 	}
 	if j.Lost, j.Doubt = lost(r.text, r.seen, t, r.parse, r.network); j.Verdict != vocab.VerdictUnresolved {
-		j.Doubt = "" // the verdict says what happened
+		j.Doubt = "" // the verdict already explains it
 	} else if said := MissingRunner(r.log, "", false); j.Doubt == "" && said != "" {
 		j.Doubt = Missing(j.Lost, len(t.FailToPass)+len(t.PassToPass), fmt.Sprintf("the log says %q", short(printable.Line(said))))
 	}
 	return j
 }
 
-// Results returns the statuses that the log has, whether they count or not, and the names that it
-// has for failed and for passed tests, sorted: tests of two files that have one name, for example.
-// The last line about a name counts, so that its status says nothing about one of them. An error
-// is the parser's.
+// Results returns all statuses in the log, including ones that do not count, and the names that are
+// both failed and passed tests, sorted: tests in two files with the same name, for example. The
+// last line about a name counts, so that its status may describe either of them. An error comes
+// from the parser.
 func (r *Reading) Results() (statuses logparse.Statuses, several []string, err error) {
 	statuses, part := r.statuses, r.part
 	if r.unread != "" {
@@ -99,7 +99,7 @@ func (r *Reading) Results() (statuses logparse.Statuses, several []string, err e
 	}
 	failing, others := failingLines(part)
 	failed, _, err := r.parse(failing)
-	if err != nil { // it cannot read a part of a log
+	if err != nil { // the parser cannot read a part of a log
 		return statuses, nil, nil
 	}
 	passed, _, err := r.parse(others)
@@ -107,7 +107,7 @@ func (r *Reading) Results() (statuses logparse.Statuses, several []string, err e
 		return statuses, nil, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
-		// Of pytest, ERROR beside PASSED is one test, whose end failed.
+		// In pytest, ERROR beside PASSED is one test that failed during its clean-up.
 		if failed[name] == logparse.Failed && Passes(passed[name]) && !IsProgress(name) {
 			several = append(several, name)
 		}

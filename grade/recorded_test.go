@@ -23,7 +23,7 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// open opens recorded material, or skips the test where it is not here.
+// open opens recorded material, or skips the test if it is missing.
 func open(t testing.TB, name string) io.Reader {
 	t.Helper()
 	file, err := os.Open(filepath.Join("..", "..", "shared", "data", name))
@@ -44,7 +44,7 @@ func open(t testing.TB, name string) io.Reader {
 	return unzipped
 }
 
-// parser is the registered parser of this name. The material has old names of some.
+// parser returns the registered parser of this name. The material has some old names.
 func parser(name string, row logparse.Row, r logparse.Rules) grade.Parse {
 	if byRepo, ok := logparse.ForRepo(row.Repo); ok && !slices.Contains(logparse.Names(), name) {
 		name = byRepo
@@ -77,7 +77,7 @@ func TestTheReferencesOwnTests(t *testing.T) {
 			j := judge(t, c.Input.(string), parser(c.LogParser, logparse.Row{}, logparse.V5), grade.Tests{}, c.EvalType, logparse.V5)
 			got = map[string]any{"status_map": nonNil(j.Statuses), "found": j.Found}
 		case "parse_test_exit_code":
-			// What counts is whether it is known and not 0: then a log without a failure
+			// It only matters whether the code is known and not 0: then a log without a failure
 			// does not count.
 			log := ">>>>> Start Test Output\nPASSED a\n>>>>> End Test Output\n" + c.Input.(string)
 			j := judge(t, log, words, grade.Tests{}, grade.PassAndFail, logparse.V5)
@@ -100,7 +100,7 @@ func TestTheReferencesOwnTests(t *testing.T) {
 				t.Errorf("%s: %s, want %s", c.Test, j.Resolution, c.Resolution)
 			}
 			got = j.Tests
-		default: // a parser's case, or one of the eval script
+		default: // a case for a parser or the eval script
 			continue
 		}
 		ran++
@@ -173,7 +173,7 @@ func each(t testing.TB, name string, f func(line []byte)) (n int) {
 	}
 }
 
-// Logs made in the form of each test runner, with what the reference found in them.
+// Logs in the form of each test runner, with the reference's results.
 func TestSyntheticLogs(t *testing.T) {
 	n := each(t, "logs/synthetic.jsonl.gz", func(line []byte) {
 		var c struct {
@@ -210,7 +210,7 @@ func TestSyntheticLogs(t *testing.T) {
 	t.Logf("%d logs", n)
 }
 
-// realLogs are the logs of an official run, by instance.
+// realLogs returns the logs of an official run, by instance.
 func realLogs(t testing.TB) map[string]map[string][]byte {
 	t.Helper()
 	logs := map[string]map[string][]byte{}

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// seen are the statuses in a log, and their names in the log's order.
+// seen has the statuses in a log, and the names in the log's order.
 type seen struct {
 	statuses logparse.Statuses
 	order    []string
@@ -24,15 +24,15 @@ func (s seen) anyFails() bool {
 	return false
 }
 
-// exact is the status of the test with this id.
+// exact returns the status of the test with this id.
 func (s seen) exact(id string) (status string, found bool) {
 	status, found = s.statuses[id]
 	return status, found
 }
 
-// tolerant is exact that also finds an id that was cut off within its parameters, as some
-// in SWE-bench Verified were, by what it begins with. If several tests fit, they must all
-// have passed or all not; the first in the log is taken.
+// tolerant is like exact, but also finds the tests that begin with an id that was cut off within
+// its parameters, as some in SWE-bench Verified were. If several tests match, all must have passed
+// or none; the first in the log is used.
 func (s seen) tolerant(id string) (status string, found bool) {
 	if status, found = s.statuses[id]; found || strings.Count(id, "[") <= strings.Count(id, "]") {
 		return status, found

@@ -8,11 +8,10 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// lost returns how many of the expected tests the log does not have, and the reason to doubt
-// a verdict made without them: a text in the log that says that something beside the tests
-// stopped them, or that a part of the log was taken out, or results in a form that is not read.
-// The reason is "" where nothing is found. Network says that the network may be the reason,
-// too.
+// lost returns how many of the expected tests are missing in the log, and the reason to doubt a
+// verdict without them: the log says that something other than the tests stopped them, or that a
+// part of the log was removed, or it has results in an unknown form. The reason is "" if none is
+// found. network says that the network may be the reason, too.
 func lost(text string, s seen, t Tests, parse Parse, network bool) (n int, doubt string) {
 	all := len(t.FailToPass) + len(t.PassToPass)
 	for _, ids := range [][]string{t.FailToPass, t.PassToPass} {
@@ -41,38 +40,38 @@ func lost(text string, s seen, t Tests, parse Parse, network bool) (n int, doubt
 	return n, Missing(n, all, fmt.Sprintf("the log says %q", sign))
 }
 
-// Missing is the reason to doubt a verdict that was made without n of all expected tests.
+// Missing returns the doubt about a verdict without n of all expected tests.
 func Missing(n, all int, because string) string {
 	return fmt.Sprintf("%d of %s not in the log, and %s", n, printable.Count(all, "expected test is", "expected tests are"), because)
 }
 
-// stopping are what the system and runners say when processes are killed or cannot write, and
-// the mark of an omitted part.
+// stopping matches messages of the system and of runners about processes that were killed or cannot
+// write, and the mark of an omitted part.
 var stopping = lazy.Regexp(`(?m)` +
 	`^(?:.*: line [0-9]+: +[0-9]+ )?Killed(?: {2}.*)?$|\*\*\* \[[^\]\n]*\] Killed\b|\bsignal: killed\b|\bsignal: 9, SIGKILL|\bsignal[= ]"?SIGKILL|\bexit (?:code|value|status):? 137\b` +
 	`|Cannot allocate memory|OutOfMemoryError|heap out of memory` +
 	`|No space left on device|Disk quota exceeded|Read-only file system` +
 	`|^[ \t]*[\[(<] *(?:\.\.\.|…) *[\])>][ \t]*$`)
 
-// unreachable are what programs say without a network, or without an engine.
+// unreachable matches messages of programs without a network, or without an engine.
 var unreachable = lazy.Regexp(`Could not resolve host|Temporary failure in name resolution|Error response from daemon|Cannot connect to the Docker daemon`)
 
-// stopped finds what says that the tests were stopped.
+// stopped finds a message that the tests were stopped.
 func stopped(text string) string {
 	const kept = 60
 	found := strings.Join(strings.Fields(stopping().FindString(text)), " ")
 	return short(printable.Line(found[:min(len(found), kept)]))
 }
 
-// cutVerbs are the words of which one has to stand in the place of a part of a log.
+// cutVerbs are the words that say that a part of a log was removed. The notice needs one of them.
 var cutVerbs = wordSet(`elided truncated truncating omitted omitting snip snipped clipped trimmed skipped skipping removed cut`)
 
-// cutWords are the words of texts that stand in the place of a part of a log.
+// cutWords are all words that such a notice may have.
 var cutWords = wordSet(`elided truncated truncating omitted omitting snip snipped clipped trimmed skipped skipping removed cut
 	output log logs text content console test the a in middle of line lines character characters char chars byte bytes b k kb kib m mb mib token tokens
 	more additional was were has have been is too long due to for length brevity here size limit first last rest next by from at total`)
 
-// cutUnits are the words of which one has to stand with a verb that test runners use too.
+// cutUnits are words that a notice also needs if test runners use its verb too.
 var cutUnits = wordSet(`line lines character characters char chars byte bytes kb kib mb mib token tokens output log logs middle`)
 
 func wordSet(words string) map[string]bool {
@@ -83,12 +82,12 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// longestCut is the length of a text that stands in the place of a part of a log, in bytes.
+// longestCut is the maximum length of such a notice in bytes.
 const longestCut = 120
 
-// elided finds what tools write in the place of a part of a log: "[... 120 lines omitted ...]",
-// "<12345 characters elided>". Within a line, where runners shorten values, it must have a
-// number. It looks no further than such a text is long: tests print lines of any length.
+// elided finds a tool's notice about a removed part of a log: "[... 120 lines omitted ...]",
+// "<12345 characters elided>". Within a line, where runners shorten values, it must have a number.
+// The search around a word is limited to the length of a notice: tests print lines of any length.
 func elided(text string) string {
 	for begin, end := 0, 0; begin < len(text); begin = end {
 		end = begin + 1
@@ -109,7 +108,7 @@ func elided(text string) string {
 	return ""
 }
 
-// edges are what a text in the place of a part of a log stands between.
+// edges are the possible limits of a notice.
 var edges = []string{"[", "]", "<", ">", "(", ")", "{", "}", "\n", "…", "..."}
 
 // edgeBefore returns the end of the last edge before an offset, or how far it looks for one.
@@ -125,7 +124,7 @@ func edgeBefore(text string, at int) int {
 	return least
 }
 
-// edgeBehind is edgeBefore for the begin of the first edge behind an offset.
+// edgeBehind is edgeBefore for the start of the first edge after an offset.
 func edgeBehind(text string, at int) int {
 	most := min(len(text), at+longestCut)
 	for ; at < most; at++ {
@@ -138,7 +137,7 @@ func edgeBehind(text string, at int) int {
 	return most
 }
 
-// alone reports whether nothing but marks stands before and after a part of a line.
+// alone reports whether only marks are before and after a part of a line.
 func alone(text string, begin, end int) bool {
 	for begin > 0 && text[begin-1] != '\n' {
 		if begin--; isWord(text[begin]) {
@@ -157,7 +156,7 @@ func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// isCut reports whether a text says nothing but that a part was taken out.
+// isCut reports whether a text only says that a part was removed.
 func isCut(segment string, alone bool) bool {
 	if len(segment) > longestCut || !alone && !strings.ContainsAny(segment, "0123456789") {
 		return false

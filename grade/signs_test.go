@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// doubtOf judges a log whose last of three expected tests may be missing.
+// doubtOf judges a log of three expected tests; the last one may be missing.
 func doubtOf(t *testing.T, body string) grade.Judgement {
 	t.Helper()
 	log := ">>>>> Start Test Output\n" + body + "\n>>>>> End Test Output\n"
@@ -94,7 +94,7 @@ func TestResultsInAnotherFormAreSaid(t *testing.T) {
 	}
 }
 
-// A patch can print what it likes: a verdict does not wait for minutes over one long line.
+// A patch can print anything: a verdict must not wait for minutes for one long line.
 func TestALongLineOfWordsTakesLinearTime(t *testing.T) {
 	for _, unit := range []string{"cut ", "[cut ", "line cut"} {
 		if j := doubtOf(t, strings.Repeat(unit, 200_000/len(unit))+"\n"); j.Doubt != "" {

@@ -16,7 +16,7 @@ func (l Log) suspicions(text, graded string) []string {
 	return foreignSuspicions(text)
 }
 
-// ownSuspicions looks within the graded part, where the script prints nothing.
+// ownSuspicions searches the graded part, where the script prints nothing.
 func ownSuspicions(graded, nonce string) []string {
 	var found []string
 	for _, own := range []string{StartMarker(nonce), EndMarker(nonce)} {
@@ -37,8 +37,8 @@ func ownSuspicions(graded, nonce string) []string {
 	return found
 }
 
-// foreignSuspicions looks for what makes the harness's choice of a part or an exit code
-// depend on a text that the script prints once.
+// foreignSuspicions looks for repetitions of a text that the script prints once, since the
+// harness's choice of a part or an exit code depends on it.
 func foreignSuspicions(text string) []string {
 	var found []string
 	for _, m := range []string{startText, endText} {
@@ -65,14 +65,14 @@ func repeated(text, marker string) bool {
 	return strings.Contains(text, marker)
 }
 
-// mayFail matches the lines in which some parser finds a failed test.
+// mayFail matches the lines in which a parser may find a failed test.
 var mayFail = anyOf("FAIL", "Fail", "fail", "ERR", "rror", "not ok", " F", " E", "✕", "✖", "✗", "✘", "×")
 
-// progress is how pytest shows how far it is.
+// progress is pytest's display of its progress.
 var progress = lazy.Regexp(`^\[ *[0-9]+%\]$`)
 
-// IsProgress reports whether a test's id is none, but how far pytest was, as in "PASSED [100%]":
-// rows of pytest's own repository have such ids, and logs have any result of them.
+// IsProgress reports whether a test's id is really pytest's progress, as in "PASSED [100%]": rows
+// of pytest's own repository have such ids, and logs have any result for them.
 func IsProgress(id string) bool { return progress().MatchString(id) }
 
 // failingLines separates the lines in which a parser may find a failed test.
@@ -90,15 +90,15 @@ func failingLines(part string) (failing, others string) {
 
 func fails(status string) bool { return status == logparse.Failed || status == logparse.Error }
 
-// contradictions looks for expected tests that the log has as failed and as passed. The last
-// line about a test counts, so that what is printed after the results can replace them.
+// contradictions looks for expected tests that the log has both as failed and as passed. The last
+// line about a test counts, so that later output can replace the results.
 func contradictions(m measured, t Tests, parse Parse) []string {
 	failing, _ := failingLines(m.part)
 	if failing == "" {
 		return nil
 	}
 	failed, _, err := parse(failing)
-	if err != nil { // it cannot read a part of a log
+	if err != nil { // the parser cannot read a part of a log
 		return nil
 	}
 	var both []string

@@ -6,8 +6,8 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// Decode returns the text of a log as the harness reads it: UTF-8 in which U+FFFD replaces
-// what is not, and "\n" for "\r\n" and "\r".
+// Decode returns the text of a log as the harness reads it: invalid UTF-8 becomes U+FFFD, and
+// "\r\n" and "\r" become "\n".
 func Decode(b []byte) string {
 	text := python.Decode(b)
 	if strings.IndexByte(text, '\r') < 0 {

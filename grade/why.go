@@ -35,7 +35,7 @@ func why(s seen, want Tests, got swebench.TestsStatus) string {
 	return strings.Join(parts, "; ")
 }
 
-// doTests is "1 FAIL_TO_PASS test does" or "5 FAIL_TO_PASS tests do".
+// doTests returns "1 FAIL_TO_PASS test does" or "5 FAIL_TO_PASS tests do".
 func doTests(n int, list string) string {
 	return printable.Count(n, list+" test does", list+" tests do")
 }

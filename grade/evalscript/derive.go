@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// Row is what a script is derived from, each the column of that name.
+// Row is the input of a script; each field is the column of that name.
 type Row struct {
 	InstanceID string
 	Repo       string
@@ -16,14 +16,13 @@ type Row struct {
 	TestPatch  string
 }
 
-// The lines between which the output of the tests stands. With `set -x` they are printed
-// by the shell, on standard error.
+// The lines around the output of the tests. With `set -x` the shell prints them on standard error.
 const (
 	startMarker = ": '>>>>> Start Test Output'"
 	endMarker   = ": '>>>>> End Test Output'"
 )
 
-// forms are the lines of a script after its first two, by the form in the table.
+// forms has the lines of a script after its first two, by the form in the table.
 var forms = map[string]func(Row, Commands) []string{
 	"python":       python,
 	"multilingual": multilingual,
@@ -31,9 +30,9 @@ var forms = map[string]func(Row, Commands) []string{
 }
 
 // Derive returns the bash script that SWE-bench 5 publishes in column eval_script. In the
-// repository at /testbed, it resets the files of the test patch, applies that, runs the tests
-// between two markers, and resets the files again. Its exit code says nothing. An error is an
-// Instance fault that names the repository or version that is not known.
+// repository at /testbed, the script resets the files of the test patch, applies the patch, runs
+// the tests between two markers, and resets the files again. Its exit code says nothing. An error
+// is an Instance fault that names the unknown repository or version.
 func Derive(row Row) (string, error) {
 	form, s, err := find(row)
 	if err != nil {
@@ -42,8 +41,8 @@ func Derive(row Row) (string, error) {
 	return script(forms[form](row, s)), nil
 }
 
-// Python returns the script for a row of a Python repository that is tested by other
-// commands than those in the table, as datasets in the form of SWE-bench 4 have them.
+// Python returns the script for a row of a Python repository with other test commands than the
+// table's, for datasets in the form of SWE-bench 4.
 func Python(row Row, c Commands) string { return script(python(row, c)) }
 
 func script(lines []string) string {
@@ -110,8 +109,8 @@ const installAgain = `if ! git diff --quiet HEAD -- package.json 2>/dev/null; th
 
 var packageDir = lazy.Regexp(`^packages/[^/]+`)
 
-// byPackage returns the test commands, one for each package that the test patch changes
-// where a repository is tested so: react-pdf since it is many packages, which is version 2.
+// byPackage returns the test commands, one for each package that the test patch changes, for
+// repositories that are tested by package: react-pdf since version 2.
 func byPackage(row Row, commands []string) []string {
 	if row.Repo != "diegomura/react-pdf" || strings.HasPrefix(row.Version, "1.") {
 		return commands
@@ -131,7 +130,7 @@ func byPackage(row Row, commands []string) []string {
 	return dirs
 }
 
-// look writes the state of the repository into the log.
+// look returns commands that write the state of the repository into the log.
 func look(row Row) []string {
 	return []string{"git status", "git show", "git -c core.fileMode=false diff " + row.BaseCommit}
 }
@@ -143,9 +142,9 @@ func apply(diff string) string {
 	return "git apply -v - <<'" + delimiter + "'\n" + diff + "\n" + delimiter
 }
 
-// resetOrRemove returns the command that brings the files of the test patch back to the
-// base commit and removes those that are created. The published scripts of the two datasets
-// differ in which path of a renamed file they name: path returns that one.
+// resetOrRemove returns the command that resets the files of the test patch to the base commit and
+// removes the files that it creates. The published scripts of the two datasets name different paths
+// of a renamed file; path chooses one.
 func resetOrRemove(row Row, path func(change) string) string {
 	var old, created []string
 	for _, c := range changes(row.TestPatch) {

@@ -9,22 +9,22 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// markerText is what the lines around the output of the tests have in common.
+// markerText is the common part of the lines around the output of the tests.
 const markerText = ">>>>>"
 
-// plainPath matches the paths that mean the same to every shell and test command.
+// plainPath matches paths that need no quoting in any shell or test command.
 var plainPath = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_./+@-]*$`)
 
-// CheckTests refuses, as an Instance fault, a test patch that a script cannot contain because it
-// would end the text in which the patch stands, or change what the script runs: a line with
-// the delimiter or a marker, a path that a shell would read as more than a word.
+// CheckTests returns an Instance fault if a script cannot contain the test patch, because the patch
+// would end its own here-document or change the commands of the script: it has a line with the
+// delimiter or a marker, or a path that a shell would read as more than a word.
 func CheckTests(testPatch string) error {
 	for _, text := range []string{delimiter, markerText, "\x00"} {
 		if strings.Contains(testPatch, text) {
 			return fault.Newf(fault.Instance, "the tests contain %q, which has a meaning in eval scripts", text)
 		}
 	}
-	for _, name := range append(Paths(testPatch), TestFiles(testPatch)...) { // the second also finds what looks like a header
+	for _, name := range append(Paths(testPatch), TestFiles(testPatch)...) { // TestFiles also finds lines that look like headers
 		if !plainPath().MatchString(name) || slices.Contains(strings.Split(name, "/"), "..") {
 			return fault.Newf(fault.Instance, "the tests are in %q: only paths of letters, digits and _./+@- can be run", name)
 		}
@@ -32,11 +32,10 @@ func CheckTests(testPatch string) error {
 	return nil
 }
 
-// WithTests returns an eval script with testPatch in place of the row's test patch, and with
-// a test command that runs the tests in it. What the row's tests are is no longer in it,
-// except for the command that resets their files. An Instance fault says why that is not
-// possible: the script does not contain the row's test patch as it is, or its test command names
-// the row's tests in a way that is not known.
+// WithTests returns an eval script with testPatch in place of the row's test patch, and with a test
+// command that runs the tests of testPatch. Of the row's tests, only the command that resets their
+// files remains. An Instance fault says why this is not possible: the script does not contain the
+// row's test patch literally, or its test command names the row's tests in an unknown way.
 func WithTests(script string, row Row, testPatch string) (string, error) {
 	if err := CheckTests(testPatch); err != nil {
 		return "", err
@@ -59,8 +58,8 @@ func WithTests(script string, row Row, testPatch string) (string, error) {
 	return before + strings.Trim(testPatch, "\n") + strings.Join(lines[:start+1], "") + command + strings.Join(lines[end:], ""), nil
 }
 
-// otherCommand returns a test command with the tests of testPatch in place of the row's. A
-// command that names none of the row's tests runs all tests, and stays.
+// otherCommand returns a test command with the tests of testPatch in place of the row's. A command
+// that names none of the row's tests runs all tests, and stays as it is.
 func otherCommand(command string, row Row, testPatch string) (string, error) {
 	now := Directives(row.Repo, testPatch)
 	if len(now) == 0 {

@@ -7,13 +7,13 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// header is the first line of a file's part in a git diff. As in the SWE-bench harness, it
-// is searched for anywhere, and the last " b/" of the line counts.
+// header is the first line of a file's part in a git diff. As in the SWE-bench harness, it may be
+// anywhere, and the last " b/" of the line counts.
 var header = lazy.Regexp(`diff --git a/(.*) b/(.*)`)
 
-// TestFiles returns the paths that a test patch changes, as they are after it: those that
-// are reset before it is applied and after the tests. A path can be absent from the base
-// commit. It is the list of SWE-bench 5 for Python repositories.
+// TestFiles returns the paths that a test patch changes, with their names after it. They are reset
+// before the patch is applied and after the tests. A path can be absent from the base commit.
+// SWE-bench 5 has the same list for Python repositories.
 func TestFiles(testPatch string) []string {
 	var files []string
 	for _, m := range header().FindAllStringSubmatch(testPatch, -1) {
@@ -22,8 +22,8 @@ func TestFiles(testPatch string) []string {
 	return files
 }
 
-// Paths returns every path that a test patch names, before and after the change, each once:
-// the files that have to be as in the base commit for it to apply.
+// Paths returns every path that a test patch names, before and after the change, without
+// duplicates. These files must be as in the base commit for the patch to apply.
 func Paths(testPatch string) []string {
 	var files []string
 	for _, c := range changes(testPatch) {
@@ -36,15 +36,15 @@ func Paths(testPatch string) []string {
 	return files
 }
 
-// notTests end the paths that are not given to a test command (NON_TEST_EXTS of SWE-bench).
+// notTests are the endings of paths that a test command does not get (NON_TEST_EXTS of SWE-bench).
 var notTests = []string{".json", ".png", "csv", ".txt", ".md", ".jpg", ".jpeg", ".pkl", ".yml", ".yaml", ".toml"}
 
 // mypyCase is the name of a test in the data files of python/mypy.
 var mypyCase = lazy.Regexp(`\[case ([^\]]+)\]`)
 
-// Directives returns what is added to the test command of a Python repository, so that the
-// tests that the test patch changes are run: paths, module names in django/django, and one
-// expression for pytest -k in python/mypy (as in SWE-Gym).
+// Directives returns the arguments that make the test command of a Python repository run the tests
+// that the test patch changes: paths, module names in django/django, and one expression for pytest
+// -k in python/mypy (as in SWE-Gym).
 func Directives(repository, testPatch string) []string {
 	if repository == "python/mypy" {
 		var cases []string
@@ -74,7 +74,7 @@ type change struct {
 	lines   []string
 }
 
-// changes splits a git diff into its files. Text before the first is dropped.
+// changes splits a git diff into its files. Text before the first file is dropped.
 func changes(diff string) []change {
 	var list []change
 	for _, line := range strings.Split(diff, "\n") {
@@ -99,8 +99,8 @@ func changes(diff string) []change {
 	return list
 }
 
-// lastPath returns the path after the change from the first line of a file's part. It is
-// also the one before it, if the file is not renamed.
+// lastPath returns the path after the change from the first line of a file's part. Unless the file
+// is renamed, it is also the path before the change.
 func lastPath(line string) string {
 	if m := header().FindStringSubmatch(line); m != nil {
 		return m[2]

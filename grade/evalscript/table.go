@@ -18,7 +18,7 @@ var specsJSON []byte
 //go:embed swegym.json
 var gymJSON []byte
 
-// repo is what the table has about a repository.
+// repo is the table's entry for a repository.
 type repo struct {
 	Form  string // one of forms
 	Specs []struct {
@@ -27,7 +27,7 @@ type repo struct {
 	}
 }
 
-// Commands are how a repository is tested.
+// Commands says how to test a repository.
 type Commands struct {
 	TestCmd      []string `json:"test_cmd"`
 	Install      []string // run before the tests, every time
@@ -35,14 +35,14 @@ type Commands struct {
 	Build        []string // run after the test patch is applied
 }
 
-// table is parsed when it is first needed: most runs have rows with their own scripts. Its
-// keys are in lower case, because repositories are compared as GitHub compares them.
+// table is parsed on first use: most runs have rows with their own scripts. Its keys are in lower
+// case, because GitHub's names ignore case.
 var table = sync.OnceValue(func() map[string]repo {
 	t := map[string]repo{}
 	for _, data := range [][]byte{specsJSON, gymJSON} {
 		var part map[string]repo
 		if err := json.Unmarshal(data, &part); err != nil {
-			panic("evalscript: the table: " + err.Error()) // a test reads it
+			panic("evalscript: the table: " + err.Error()) // a test reads the table
 		}
 		for name, r := range part {
 			t[strings.ToLower(name)] = r
@@ -57,7 +57,7 @@ func Known(repository string) bool {
 	return ok
 }
 
-// find returns the form of a row's script, and the commands in it.
+// find returns the form of a row's script, and its commands.
 func find(row Row) (string, Commands, error) {
 	r, ok := table()[strings.ToLower(row.Repo)]
 	if !ok {

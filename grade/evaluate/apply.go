@@ -15,15 +15,15 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// setupLimit is the time limit of everything before the eval script. The largest
-// repositories need some of it.
+// setupLimit is the time limit for everything before the eval script. Only the largest repositories
+// come near it.
 const setupLimit = 10 * time.Minute
 
-// setupOutput is how much is kept of what these print, in bytes. People read it.
+// setupOutput limits the output of these commands, in bytes. It is for people.
 const setupOutput = 1 << 20
 
-// chain are the commands that may apply a patch, in the harness's order. Each takes the
-// patch's file as its last argument.
+// chain returns the commands that may apply a patch, in the harness's order. Each takes the patch's
+// file as its last argument.
 func chain(r logparse.Rules) []string {
 	if r == logparse.V4 {
 		return []string{"git apply --verbose", "git apply --verbose --reject", "patch --batch --fuzz=5 -p1 -i"}
@@ -37,15 +37,15 @@ func chain(r logparse.Rules) []string {
 // notFound is the exit code of a shell that does not find a command.
 const notFound = 127
 
-// safely are the settings of git for every command before the eval script: it runs no hook and
-// no file monitor, and accepts a repository of another user.
+// safely has the settings of git for every command before the eval script: git runs no hook and no
+// file monitor, and accepts a repository of another user.
 const safely = "git -c core.hooksPath=/dev/null -c core.fsmonitor= -c safe.directory='*' "
 
-// edCommand matches the commands of ed, as patch(1) does. Older versions of it would run an ed
-// script, and with it any command.
+// edCommand matches the commands of ed, as patch(1) recognizes them. Older versions of patch would
+// run an ed script, and through it any command.
 var edCommand = lazy.Regexp(`(?m)^[ \t>X]*\d[\d,]*[acd][ \t]*\r?$`)
 
-// harden makes a command of the harness's safe.
+// harden makes one of the harness's commands safe.
 func harden(command string, patch []byte) string {
 	if rest, ok := strings.CutPrefix(command, "git "); ok {
 		return safely + rest
@@ -56,8 +56,8 @@ func harden(command string, patch []byte) string {
 	return command
 }
 
-// apply applies the patch in the file, by the first command of the chain that can, and
-// stores the result in e.
+// apply applies the patch in file, with the first command of the chain that succeeds, and stores
+// the result in r.e.
 func (r *runner) apply(ctx context.Context, file string) error {
 	if err := r.aside(ctx, r.job.Without); err != nil {
 		return err
@@ -67,9 +67,9 @@ func (r *runner) apply(ctx context.Context, file string) error {
 		return err
 	}
 	var unpatched map[string]entry // the tree before patch(1); nil: it has not run
-	var said []byte                // by the last command that the image has
+	var said []byte                // output of the last command that the image has
 	for i, command := range chain(r.job.Rules) {
-		if i == 1 { // it is the patch's failure if there is a repository
+		if i == 1 { // a failure is the patch's if there is a repository
 			if err := r.checkRepository(ctx); err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func (r *runner) apply(ctx context.Context, file string) error {
 			}
 		}
 		out, err := r.box.Run(ctx, Command{Script: harden(command, r.job.Patch) + " " + file, Dir: r.job.Workdir, Timeout: setupLimit, Limit: setupOutput})
-		if err == nil && (out.OOM || out.Disk != nil) { // a small patch can say to write without end
+		if err == nil && (out.OOM || out.Disk != nil) { // a small patch can order to write without end
 			r.refuse("applying it takes more memory or disk space than the container may have")
 			return nil
 		}
@@ -112,15 +112,15 @@ func (r *runner) apply(ctx context.Context, file string) error {
 		}
 	}
 	why := "no command of the chain could apply it: " + reason(said)
-	if !bytes.HasSuffix(r.job.Patch, []byte("\n")) { // as left by a program that strips its texts
+	if !bytes.HasSuffix(r.job.Patch, []byte("\n")) { // a program may have trimmed the patch
 		why += "; it does not end with a newline, and may be cut"
 	}
 	r.refuse(why)
 	return nil
 }
 
-// applied stores what a command that applied the patch did to the tree, and undoes what is left
-// out.
+// applied stores the changes of the tree by the command that applied the patch, and reverts the
+// files that the job leaves out.
 func (r *runner) applied(ctx context.Context, command string, before, unpatched map[string]entry) error {
 	after, err := r.readTree(ctx)
 	if err != nil {
@@ -147,18 +147,17 @@ func (r *runner) applied(ctx context.Context, command string, before, unpatched 
 	return nil
 }
 
-// cleanUp makes the working tree clean for the next command of the chain, as the harness does.
-// What the image itself had changed is not there afterwards: the first time, it is noted, and the
-// tree before the patch is as if it had never been there. All else that is left of the command
-// that failed is the patch's: git apply may fail when it has written some files, and ignored
-// files stay.
+// cleanUp makes the working tree clean for the next command of the chain, as the harness does. This
+// removes the image's own changes: the first call records them as lost and removes them from
+// before, the tree before the patch. All other leftovers of the failed command count as the
+// patch's: git apply may fail after it has written some files, and ignored files stay.
 func (r *runner) cleanUp(ctx context.Context, before map[string]entry, first bool) error {
 	if first {
 		if err := r.noteLost(ctx, before); err != nil {
 			return err
 		}
 	}
-	_, err := r.setup(ctx, safely+"checkout -- . ; "+safely+"clean -fd") // the next command decides
+	_, err := r.setup(ctx, safely+"checkout -- . ; "+safely+"clean -fd") // an error shows in the next command
 	if err != nil || !first || len(r.e.Lost) == 0 {
 		return err
 	}
@@ -175,8 +174,8 @@ func (r *runner) cleanUp(ctx context.Context, before map[string]entry, first boo
 	return r.aside(ctx, slices.DeleteFunc(slices.Clone(r.job.Without), func(name string) bool { return !slices.Contains(r.e.Lost, name) }))
 }
 
-// noteLost stores what the image itself has changed, of which a command that failed has written
-// nothing.
+// noteLost records the files that the image itself has changed, except files that a failed command
+// has written.
 func (r *runner) noteLost(ctx context.Context, before map[string]entry) error {
 	own, err := r.ownChanges(ctx)
 	if err != nil || len(own) == 0 {
@@ -213,18 +212,18 @@ func (r *runner) ownChanges(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// setup runs one of our own commands in the repository.
+// setup runs one of batch's own commands in the repository.
 func (r *runner) setup(ctx context.Context, script string) (vocab.Output, error) {
 	return r.setupWith(ctx, script, setupOutput)
 }
 
-// setupWith is setup that keeps so many bytes of the output.
+// setupWith is setup with another limit for the output.
 func (r *runner) setupWith(ctx context.Context, script string, limit int64) (vocab.Output, error) {
 	out, err := r.box.Run(ctx, Command{Script: script, Dir: r.job.Workdir, Timeout: setupLimit, Limit: limit})
 	return out, r.prepared(script, out, err)
 }
 
-// prepared is the error of one of our own commands that was run.
+// prepared returns the error of one of batch's own commands.
 func (r *runner) prepared(script string, out vocab.Output, err error) error {
 	switch {
 	case err != nil:
@@ -238,7 +237,7 @@ func (r *runner) prepared(script string, out vocab.Output, err error) error {
 	return nil
 }
 
-// reason is the first line of an output that says what is wrong, for a person.
+// reason returns the first line of an output that explains the failure to a person.
 func reason(output []byte) string {
 	first, failed := "", ""
 	for line := range strings.Lines(string(output)) {

@@ -10,10 +10,10 @@ import (
 	"batch.example/batch/fault"
 )
 
-// asideScript keeps copies of files in the folder AT, and restoreScript puts them back, or removes
-// those that were not there. So a patch is applied as a whole, in whatever form it is, and the
-// rest of it is exact. The list has a number and a path for each file, which may be too many for
-// the arguments of a program.
+// asideScript copies files into the folder AT, and restoreScript puts them back, or removes files
+// that did not exist. So a patch in any form is applied as a whole, and the files that are not
+// restored are exact. LIST has a number and a path for each file, since there may be too many files
+// for a command line.
 const (
 	asideScript = `mkdir -p AT || exit 1
 while IFS= read -r -d '' i && IFS= read -r -d '' file; do
@@ -38,7 +38,8 @@ done <LIST
 exit 0`
 )
 
-// aside keeps copies of files as they are now: some of those whose changes are left out.
+// aside keeps copies of the current state of files. They are some of the files that the job leaves
+// out.
 func (r *runner) aside(ctx context.Context, files []string) error {
 	if len(files) == 0 {
 		return nil
@@ -50,8 +51,8 @@ func (r *runner) aside(ctx context.Context, files []string) error {
 	return err
 }
 
-// leaveOut undoes what the patch did to the files whose changes are left out, and reports whether
-// it could.
+// leaveOut reverts the patch's changes of the files that the job leaves out, and reports whether it
+// could.
 func (r *runner) leaveOut(ctx context.Context) (done bool, err error) {
 	if len(r.job.Without) == 0 {
 		return true, nil

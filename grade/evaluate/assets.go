@@ -10,18 +10,18 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Source says where a row finds a file of its tests.
+// Source says where to find a file of a row's tests.
 type Source struct {
 	Path string // relative to Workdir
 	URL  string // where it can be downloaded; may be empty
 }
 
-// Assets returns the files that a row's column image_assets declares for its tests and its
-// gold patch, which patches in text form cannot carry. The column is JSON or its decoded
-// form, or nil. Read returns a file's bytes, or an error that is [fs.ErrNotExist].
+// Assets returns the files that a row's column image_assets declares for its tests and its gold
+// patch, and that patches in text form cannot carry. column is JSON or its decoded form, or nil.
+// read returns a file's bytes, or an error that is [fs.ErrNotExist].
 //
-// The harness grades without what it cannot get. Here a missing file is an Instance fault: a
-// verdict without it would say nothing. Other errors of read are passed on.
+// The harness grades without files that it cannot get. Here a missing file is an Instance fault,
+// since a verdict without it would be meaningless. Other errors of read are passed on.
 func Assets(column any, read func(Source) ([]byte, error)) ([]Asset, error) {
 	declared, err := declaredAssets(column)
 	if err != nil {
@@ -50,7 +50,7 @@ func Assets(column any, read func(Source) ([]byte, error)) ([]Asset, error) {
 	return found, nil
 }
 
-// declaredAssets are the files in the column. Entries without a path are pictures of the
+// declaredAssets returns the files in the column. Entries without a path are pictures of the
 // problem statement.
 func declaredAssets(column any) ([]Source, error) {
 	var text []byte

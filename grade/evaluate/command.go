@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	scriptDepth = 3       // of scripts that run scripts
-	scriptsRead = 1 << 20 // bytes of the scripts of one depth
-	mostWords   = 1000    // of a command that are looked at
+	scriptDepth = 3       // nesting of scripts that run scripts
+	scriptsRead = 1 << 20 // bytes of the scripts at one depth
+	mostWords   = 1000    // words of a command that are examined
 )
 
-// readScripts prints the shell scripts among the files that it is given, each behind a NUL.
+// readScripts prints the shell scripts among its files, each after a NUL.
 const readScripts = `for f in %s; do
     [ -f "$f" ] || continue
     case $f in
@@ -28,7 +28,7 @@ const readScripts = `for f in %s; do
 done 2>/dev/null; :`
 
 // scripts returns the text of the shell scripts that the job's test command runs, and of the
-// scripts that these run, as the image has them while no patch is applied.
+// scripts that these run, from the image before the patch is applied.
 func (r *runner) scripts(ctx context.Context) (text string, err error) {
 	last, seen := r.job.command(), map[string]bool{}
 	for range scriptDepth {
@@ -54,10 +54,10 @@ func (r *runner) scripts(ctx context.Context) (text string, err error) {
 	return text, nil
 }
 
-// command is what runs the tests.
+// command returns the command that runs the tests.
 func (j Job) command() string { return cmp.Or(j.Command, testCommand(j.Script)) }
 
-// words are the parts of a command that may be names.
+// words returns the parts of a command that may be names.
 func words(command string) []string {
 	list := strings.FieldsFunc(command, func(c rune) bool { return strings.ContainsRune(" \t\r\n'\"()|&;<>=,", c) })
 	return slices.Compact(list)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The scripts that the test command runs are read before the patch could change them, and what
-// they run decides as what the command itself runs does.
+// The scripts that the test command runs are read before the patch could change them. A command in
+// them counts like the test command's own.
 func TestWhatAScriptOfTheImageRunsDecides(t *testing.T) {
 	dir := repo(t, map[string]string{
 		"run_tests.sh": "set -e\nci/inner \"$@\"\n", "ci/inner": "#!/bin/sh\npython ci/check.py --fast\n", "ci/check.py": "x\n",

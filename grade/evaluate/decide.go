@@ -8,26 +8,26 @@ import (
 	"batch.example/batch/grade"
 )
 
-// Step is what a verdict needs next: another run, or nothing.
+// Step is the next step towards a verdict: another run, or the result.
 type Step struct {
-	// Without, when not empty, asks for one more run in another fresh container, with
-	// [Job.Without] set to it.
+	// Without, if not empty, requests one more run in another fresh container, with [Job.Without]
+	// set to it.
 	Without []string
 	// Resolved and Suspicious are the result, if Without is empty.
 	Resolved   bool
-	Why        string // when not resolved because of a decider
+	Why        string // if a decider is the reason for not resolving
 	Suspicious []string
 }
 
-// Decide says what the judgements so far mean: the first is that of the whole patch, each
-// further one that of the run which the previous Step asked for, and the zero Judgement if
-// that run has none, for example because it timed out. A run that failed because of
-// infrastructure does not count: it is repeated.
+// Decide returns the next step after the judgements so far. The first judges the whole patch; each
+// further one judges the run that the previous Step requested. It is the zero Judgement if that run
+// has none, for example because it timed out. A run that failed because of infrastructure does not
+// count: it is repeated.
 //
-// A patch that resolves its instance without its deciders does so with them. One that does
-// so only with a decider of TierRunner does not resolve it, since nothing but what the tests
-// report has changed. One that does so only with a decider of TierProject does, as in the
-// official harness, but is suspicious.
+// A patch that resolves its instance without its deciders also does so with them. If it needs a
+// decider of TierRunner, it does not resolve the instance, since only what the tests report has
+// changed. If it needs a decider of TierProject, it resolves the instance, as in the official
+// harness, but is suspicious.
 func Decide(deciders []Decider, judged ...grade.Judgement) Step {
 	first := judged[0]
 	done := Step{Resolved: first.Resolved, Suspicious: slices.Clone(first.Suspicious)}
@@ -62,7 +62,7 @@ func tier(deciders []Decider, t Tier) []string {
 	return paths
 }
 
-// list names paths for a person.
+// list formats paths for a person.
 func list(paths []string) string {
 	const most = 5
 	if len(paths) > most {

@@ -10,34 +10,35 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// Rules is the number of the rules in this package about what decides a verdict. It changes with
-// every change of these after which a patch could have another verdict.
+// Rules is the version of this package's rules for deciders. It changes whenever a patch could get
+// another verdict.
 const Rules = 2
 
-// Tier says what else a decider is for.
+// Tier says what else a decider is used for.
 type Tier int
 
 const (
 	// TierRunner: only the running of tests reads the file, such as conftest.py.
 	TierRunner Tier = 1
-	// TierProject: the file is there for more than running tests, such as setup.cfg or a test of
-	// the patch's own.
+	// TierProject: the file is not only for running tests, such as setup.cfg or one of the patch's
+	// own tests.
 	TierProject Tier = 2
 )
 
-// Decider is a file of a patch that can decide what tests report without being tested.
+// Decider is a file of a patch that can determine the reported results without being tested.
 type Decider struct {
 	Path string
 	Tier Tier
 	Why  string // for a person: "pytest runs it before the tests"
 }
 
-// Deciders returns the files among changes, which a run of the job has made, that can decide
-// what tests report, in their order. Files that the gold patch changes too are none, since a
-// solution may need them, and neither are those that are put back before the tests. What the
-// job's test command and its scripts run is a decider too.
+// Deciders returns the files among changes that can determine the reported results, in order.
+// changes comes from a run of the job. Files that the gold patch changes too are not deciders,
+// since a solution may need them, and neither are files that are put back before the tests. Files
+// that the job's test command or its scripts run are deciders too.
 //
-// Code under test can do the same from within the tests' process, and is none: see [Doubts].
+// Code under test can do the same from within the tests' process, but is not a decider: see
+// [Doubts].
 func Deciders(job Job, gold []byte, changes []Change) []Decider {
 	exempt := slices.Concat(Paths(gold), job.TestFiles)
 	for _, a := range job.Assets {
@@ -53,7 +54,7 @@ func Deciders(job Job, gold []byte, changes []Change) []Decider {
 		if tier != TierRunner && c.Shadows {
 			tier, why = TierRunner, shadowText
 		}
-		if tier == 0 && c.Link { // it stands for what is behind it
+		if tier == 0 && c.Link { // the link stands for the folder behind it
 			tier, why = decides(c.Path+"/_", c.Created, runs)
 		}
 		if tier == 0 && all && isTest().MatchString(path.Base(c.Path)) {
@@ -66,7 +67,7 @@ func Deciders(job Job, gold []byte, changes []Change) []Decider {
 	return list
 }
 
-// Named returns what a patch says that it changes, where there is no tree to compare: a guess,
+// Named returns the changes that a patch names, for use without a tree to compare. It is a guess,
 // for a note to a person.
 func Named(patch []byte) []Change {
 	var list []Change
@@ -80,7 +81,7 @@ func Named(patch []byte) []Change {
 	return list
 }
 
-// decides says whether a file decides what tests report; tier 0: it does not.
+// decides says whether a file determines reported results; tier 0: it does not.
 func decides(name string, created bool, runs []string) (Tier, string) {
 	base := path.Base(name)
 	if slices.Contains(runs, name) {
@@ -119,7 +120,7 @@ func names(tier Tier, why string, patterns ...string) rule {
 	return rule{lazy.Regexp(`^(?:` + strings.Join(patterns, "|") + `)$`), tier, why}
 }
 
-// byName are the rules for the last part of a path.
+// byName has the rules for the last part of a path.
 var byName = []rule{
 	names(TierRunner, "pytest runs it before the tests", `conftest\.py`),
 	names(TierRunner, "Python runs it whenever it starts", `sitecustomize\.py`, `usercustomize\.py`, `.*\.pth`),
@@ -144,7 +145,7 @@ var byName = []rule{
 	names(TierProject, "shells read it when they start", `\.(bashrc|bash_profile|bash_env|profile|zshrc|envrc|env)`),
 }
 
-// byPath are the rules for whole paths.
+// byPath has the rules for whole paths.
 var byPath = []rule{
 	{lazy.Regexp(`(^|/)(node_modules|bower_components|vendor|site-packages|dist-packages|\.tox|\.nox|\.venv|venv)/`), TierRunner, "it is part of an installed package"},
 	{lazy.Regexp(`\.(egg-info|dist-info|egg)(/|$)|\.egg-link$`), TierRunner, "it describes an installed package, which can be a plugin of the test runner"},
@@ -157,16 +158,16 @@ var byPath = []rule{
 
 var (
 	inTests = lazy.Regexp(`^(t|specs?)/|(^|/)(tests?|testing|__tests__|testdata|test-utils|test_utils|testutils?|[a-z]*/spec)/`)
-	// shipped matches what a project offers to the tests of others, such as django/test/client.py:
-	// a solution may be there.
+	// shipped matches code that a project offers for the tests of others, such as
+	// django/test/client.py: a solution may change it.
 	shipped = lazy.Regexp(`^[^/]+/(.+/)?(test|testing)/`)
 	// isTest matches files that only run if the test command names them.
 	isTest = lazy.Regexp(`^tests?\.[a-z]+$|^[Tt]est|[_.-](test|tests|spec)\.[a-z]+$|Tests?\.[a-z]+$|\.(t|snap|expected|out|golden)$`)
 	isText = lazy.Regexp(`(?i)\.(md|rst|txt|html?|css|csv|png|jpe?g|gif|svg|pdf|json|ya?ml|xml|po|mo|fits|dat|gz|zip)$`)
 )
 
-// runnerModules are what Python's test runners import: Python's own modules, and pytest's. A new
-// file or folder of that name in a folder from which tests are run takes their place.
+// runnerModules are imported by Python's test runners: Python's own modules, and pytest's. A new
+// file or folder with such a name takes their place if tests are run from its folder.
 var runnerModules = strings.Fields(`
 	pytest _pytest py pluggy iniconfig nose tox xdist coverage hypothesis mock exceptiongroup packaging attr abc
 	aifc argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect builtins bz2
@@ -191,8 +192,8 @@ func shadows(name string) bool {
 	return slices.Contains(runnerModules, top)
 }
 
-// runsAll reports whether a test command may run tests that it does not name: it names none of
-// the tests either, or it is not known which these are.
+// runsAll reports whether a test command may run tests that it does not name: it names none of the
+// tests, or the tests are unknown.
 func runsAll(command string, tests []string) bool {
 	return !slices.ContainsFunc(tests, func(name string) bool {
 		stem, _, _ := strings.Cut(path.Base(name), ".")
@@ -200,7 +201,7 @@ func runsAll(command string, tests []string) bool {
 	})
 }
 
-// commandPaths are the words of a test command that may be files of the repository.
+// commandPaths returns the words of a test command that may be files of the repository.
 func commandPaths(command, workdir string) []string {
 	var list []string
 	for _, word := range words(command) {

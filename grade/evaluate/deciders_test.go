@@ -232,7 +232,7 @@ func TestResultsThatTheRunnerDidNotPrint(t *testing.T) {
 	}
 }
 
-// Where the tests are not known, the command may run any.
+// If the tests are unknown, the command may run any.
 func TestWithoutKnownTestsAnyMayRun(t *testing.T) {
 	if list := Deciders(Job{Script: "python -m tornado.test"}, nil, Named([]byte(edit("tornado/test/web_test.py")))); len(list) != 1 || list[0].Tier != TierProject {
 		t.Errorf("got %+v", list)

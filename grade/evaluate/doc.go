@@ -1,8 +1,8 @@
-// Package evaluate runs the tests of one instance against one patch, in a fresh container
-// of the instance's image, and returns what happened: [Run]. It gives no verdict. Package
-// grade reads one out of the log, and [Decide] says what further runs a verdict needs.
+// Package evaluate runs the tests of one instance against one patch, in a fresh container of the
+// instance's image, and returns what happened: [Run]. It gives no verdict: package grade derives
+// one from the log, and [Decide] says which further runs a verdict needs.
 //
-// The steps are those of the official SWE-bench harness (SWE-bench/SWE-bench release 5.0.2,
+// The steps equal the steps of the official SWE-bench harness (SWE-bench/SWE-bench release 5.0.2,
 // swebench/harness/run_evaluation.py), so that the same patch gives the same log:
 //
 //   - The patch is applied by the first of a chain of commands that succeeds, with the
@@ -13,7 +13,7 @@
 //   - At the time limit every process of the script is killed, and what was printed before is
 //     kept.
 //
-// These differ, because the harness loses or misreads instances without them:
+// These steps differ, because the harness loses or misreads instances without them:
 //
 //   - A patch does not count as applied if it changed a file in .git, or if patch(1) made a
 //     symbolic link that leaves the working tree. Git's hooks and file monitor are switched
@@ -26,11 +26,10 @@
 //   - Bash reads the whole script before the tests run, so that they cannot change the rest.
 //   - Output beyond a limit is known to be missing.
 //
-// What a patch can always do is to change the code under test, which runs in the same
-// process as the tests, so that they seem to pass. The harness allows that too. [Deciders]
-// lists the files that a patch changed and that tests do not test but that decide what they
-// report, and [Doubts] what looks like a forged result. What a patch changed is read from the
-// working tree, before and after: see [Change].
+// A patch can always change the code under test, which runs in the same process as the tests, so
+// that they seem to pass. The harness allows that too. [Deciders] lists changed files that are not
+// tested but determine the reported results, and [Doubts] the signs of a forged result. The changes
+// of a patch are read from the working tree, before and after: see [Change].
 //
-// A container is only a [Box] here.
+// Here, a container is only a [Box].
 package evaluate

@@ -21,28 +21,28 @@ const DefaultTimeout = 30 * time.Minute
 
 const testbed = "/testbed" // the usual folder of the repository
 
-// outputLimit is how much of a script's output is kept, in bytes: twenty times that of the
-// longest logs that are known.
+// outputLimit limits the output of a script that is kept, in bytes: twenty times the longest known
+// logs.
 const outputLimit = 64 << 20
 
-// Job says what [Run] runs.
+// Job describes a [Run].
 type Job struct {
 	InstanceID string
 	Workdir    string // absolute path of the repository; empty: /testbed
 	BaseCommit string
-	// Script is the eval script as the row has it.
+	// Script is the eval script of the row.
 	Script string
-	// Command is what runs the tests, in place of the part of Script between the markers: a
-	// family's script may run them before it.
+	// Command is the command that runs the tests, if it is not in the part of Script between the
+	// markers: a family's script may run the tests before it.
 	Command string
-	// Scripts is what an earlier Run has in [Evidence.Scripts]; Run ignores it.
+	// Scripts is [Evidence.Scripts] of an earlier Run; Run ignores it.
 	Scripts string
 	// TestFiles are the paths that the test patch changes, relative to Workdir.
 	TestFiles []string
 	// Patch is the prediction. If it is blank, the tests run on the code as it is.
 	Patch []byte
-	// Without are paths, relative to Workdir, that are as they were after the patch is
-	// applied. They are files that an earlier Run has in Changes.
+	// Without has paths, relative to Workdir, that are restored after the patch is applied. An
+	// earlier Run has them in Changes.
 	Without []string
 	// Assets are files that the script needs beside the test patch.
 	Assets []Asset
@@ -50,7 +50,7 @@ type Job struct {
 	Timeout time.Duration
 	// Rules selects the chain of commands that apply the patch.
 	Rules logparse.Rules
-	// Offline says that no package index can be reached: what the script installs fails at once.
+	// Offline says that no package index can be reached: installs by the script fail at once.
 	Offline bool
 }
 
@@ -60,10 +60,10 @@ type Asset struct {
 	Data []byte
 }
 
-// Evidence is what happened. All bytes are exact.
+// Evidence is the result of a [Run]. All bytes are exact.
 type Evidence struct {
-	// Applied says that the patch was applied; otherwise Refused says why it was not, in
-	// one line, and nothing after ApplyOutput is set but RunLog.
+	// Applied says that the patch was applied. Otherwise Refused says why not, in one line, and of
+	// the following fields only ApplyOutput and RunLog are set.
 	Applied     bool
 	Refused     string
 	How         string // the command that applied it: "git apply --verbose"
@@ -79,28 +79,29 @@ type Evidence struct {
 
 	// Script is eval.sh as it ran.
 	Script string
-	// Log is what the script printed, with the harness's line at the end if it timed out.
+	// Log is the output of the script, with the harness's line at the end if it timed out.
 	Log      grade.Log
 	TimedOut bool
-	// Cut says that the output was longer than what is kept, so that Log lacks its middle
-	// and must not be graded.
+	// Cut says that the output exceeded the limit, so that Log lacks its middle and must not be
+	// graded.
 	Cut bool
-	// OutOfMemory says that the kernel killed a process of the script because the
-	// container ran out of memory. FullDisk says that its processes were killed because its
-	// files exceeded their limit.
+	// OutOfMemory says that the kernel killed a process of the script because the container ran out
+	// of memory. FullDisk says that the processes were killed because the container's files
+	// exceeded their limit.
 	OutOfMemory bool
 	FullDisk    bool
 
 	Apply time.Duration // applying the patch and everything else before the script
 	Tests time.Duration // the script
 
-	// RunLog is run_instance.log with the lines of the harness, after what Without leaves out.
+	// RunLog is run_instance.log with the lines of the harness. It is written after Without is left
+	// out.
 	RunLog []byte
 }
 
-// Run executes a job in a box, which must be fresh and is useless afterwards. A patch that
-// does not apply, failing tests and a timeout are evidence. An error is a fault, says
-// nothing about the patch, and comes with no evidence.
+// Run executes a job in a box, which must be fresh and cannot be used again. A patch that does not
+// apply, failing tests and a timeout are evidence. An error is a fault that says nothing about the
+// patch, and comes without evidence.
 func Run(ctx context.Context, box Box, job Job) (*Evidence, error) {
 	job.Workdir = cmp.Or(job.Workdir, testbed)
 	job.Timeout = cmp.Or(job.Timeout, DefaultTimeout)
@@ -171,7 +172,7 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 	return r.reset(ctx)
 }
 
-// checkRepository makes sure that a failure to apply a patch is the patch's.
+// checkRepository makes sure that a later failure to apply the patch is the patch's own.
 func (r *runner) checkRepository(ctx context.Context) error {
 	out, err := r.setup(ctx, safely+"rev-parse --is-inside-work-tree")
 	if err == nil && out.ExitCode != 0 {
@@ -198,7 +199,7 @@ func (r *runner) refuse(why string) {
 	r.log.notApplied(why, r.e.ApplyOutput)
 }
 
-// take stores what the script did.
+// take stores the result of the script.
 func (r *runner) take(out vocab.Output, coded bool) {
 	r.e.Tests, r.e.TimedOut = out.Duration, out.TimedOut
 	r.e.Cut = out.Total > int64(len(out.Bytes))

@@ -18,7 +18,7 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// victim is the row that the hostile patches are for: its tests are Python functions.
+// victim is the row for the hostile patches: its tests are Python functions.
 const victim = "demo__roman-8"
 
 func original(t *testing.T, name string) string {
@@ -64,7 +64,7 @@ func hunk(from, to string) string {
 	return b.String()
 }
 
-// verdict evaluates a patch to the end, with all control runs.
+// verdict evaluates a patch completely, with all control runs.
 func (b *bench) verdict(t *testing.T, in dataset.Instance, patch string) (*evaluate.Evidence, grade.Judgement, evaluate.Step) {
 	t.Helper()
 	first := b.evaluate(t, in, jobFor(in, patch))
@@ -85,7 +85,7 @@ func (b *bench) verdict(t *testing.T, in dataset.Instance, patch string) (*evalu
 	}
 }
 
-// allPass prints a passed test for each that the row lists.
+// allPass prints a passed result for each of the row's tests.
 func allPass(in dataset.Instance) string {
 	var b strings.Builder
 	for _, id := range append(in.FailToPass, in.PassToPass...) {
@@ -94,7 +94,7 @@ func allPass(in dataset.Instance) string {
 	return b.String()
 }
 
-// readNonce sets nonce to the markers' nonce, as a test can find it out.
+// readNonce sets nonce to the markers' nonce, in the way a test can find it.
 const readNonce = `
 import os, re
 nonce, script = "", ""
@@ -339,7 +339,7 @@ func TestAFullDiskIsNoted(t *testing.T) {
 	}
 }
 
-// endless are tests that say that they have begun, and do not end.
+// endless is a test file that reports its start and never ends.
 const endless = "import time\nopen('/tmp/began', 'w').close()\ntime.sleep(600)\n"
 
 // awaitTests waits until the tests have begun.

@@ -12,9 +12,9 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// installers are the calls of programs that get packages, or build with them, from an index, and
-// the public index that they use; empty: none that is known. A pattern that matches too much costs
-// a probe of the network, one that matches too little costs the right verdict.
+// installers match calls of programs that get packages, or build with them, from an index, with the
+// public index that they use; empty: unknown. A pattern that matches too much costs a probe of the
+// network, one that matches too little costs the right verdict.
 var installers = []struct {
 	calls func() *regexp.Regexp
 	index string
@@ -55,25 +55,26 @@ func installersOf(script string) iter.Seq[string] {
 	}
 }
 
-// offline are the settings with which installers do not try to reach an index, so that they fail
-// at once and not after all retries. What is installed or in a local cache is found as before.
+// offline has settings that stop installers from trying to reach an index, so that they fail at
+// once instead of after all retries. Packages that are installed or in a local cache are found as
+// before.
 var offline = []string{
 	"PIP_NO_INDEX=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_RETRIES=0", "UV_OFFLINE=1", "CONDA_OFFLINE=true",
 	"npm_config_offline=true", "npm_config_fetch_retries=0", "YARN_ENABLE_NETWORK=0", "CARGO_NET_OFFLINE=true", "MAVEN_ARGS=--offline", "GOPROXY=off",
 	"BUNDLE_PREFER_LOCAL=true", "BUNDLE_RETRY=0", "BUNDLE_TIMEOUT=1", "COMPOSER_DISABLE_NETWORK=1",
 }
 
-// evalCommand is the command that runs eval.sh.
+// evalCommand returns the command that runs eval.sh.
 func evalCommand(file string, isOffline bool) string {
 	command := "exec /bin/bash " + file
-	if isOffline { // not by env, which not every image has in one place
+	if isOffline { // not with env, which is in different places
 		command = strings.Join(offline, " ") + " " + command
 	}
 	return command
 }
 
-// Settings is a bash script that prints what a container's own settings say about indexes and
-// proxies. [Indexes] reads what it prints.
+// Settings is a bash script that prints the container's own settings of indexes and proxies.
+// [Indexes] reads its output.
 const Settings = `{ env | grep -iE '^[a-z_]*(proxy|index|registry|mirror|channel)[a-z_]*='
 cat /etc/pip.conf /etc/xdg/pip/pip.conf ~/.pip/pip.conf ~/.config/pip/pip.conf ~/.pydistutils.cfg "${PIP_CONFIG_FILE:-/dev/null}" "${CONDA_PREFIX:-/dev}"/pip.conf \
     ~/.config/uv/uv.toml ~/.condarc ~/.npmrc .npmrc /etc/npmrc /usr/etc/npmrc /usr/local/etc/npmrc ~/.yarnrc ~/.yarnrc.yml .yarnrc.yml \
@@ -81,12 +82,12 @@ cat /etc/pip.conf /etc/xdg/pip/pip.conf ~/.pip/pip.conf ~/.config/pip/pip.conf ~
     ~/.gemrc ~/.bundle/config .bundle/config ~/.composer/config.json ~/.config/composer/config.json ~/.config/go/env
 } 2>/dev/null | head -c 200000; :`
 
-// Indexes returns the addresses, host:port, at which what a script installs may be: the public
-// indexes of its installers, and the URLs in its calls and settings of them, and in what [Settings]
-// printed. They are sorted.
+// Indexes returns the addresses, host:port, that the script's installs may need: the public indexes
+// of its installers, and the URLs in its calls and settings of them and in the output of
+// [Settings]. They are sorted.
 func Indexes(script, settings string) []string {
 	list := slices.AppendSeq(addresses(settings), installersOf(script))
-	for line := range strings.Lines(script) { // others are of tests and documents
+	for line := range strings.Lines(script) { // other lines are tests and documents
 		if sets().MatchString(line) || Installs(line) {
 			list = append(list, addresses(line)...)
 		}
@@ -120,8 +121,8 @@ func addresses(text string) (list []string) {
 	return list
 }
 
-// Connects is a bash script that prints the addresses of a list that accept a connection, a line
-// each.
+// Connects returns a bash script that prints the addresses in a list that accept a connection, one
+// per line.
 func Connects(list []string) string {
 	var b strings.Builder
 	for _, address := range list {
@@ -132,12 +133,12 @@ func Connects(list []string) string {
 	return b.String() + "wait\n"
 }
 
-// installErrors match the lines with which installers say that they failed.
+// installErrors match the lines that installers print when they fail.
 var installErrors = lazy.Regexp(`(?m)^[ \t]*(?:` + strings.Join([]string{
 	`ERROR: (?:Exception:|Could not find a version that satisfies|No matching distribution found|Could not install packages|Failed (?:to build|building)|Cannot install|Directory '.*' is not installable|Could not build wheels).*`,
 	`(?:error|× ?.*): (?:subprocess-exited-with-error|metadata-generation-failed|externally-managed-environment|legacy-install-failure).*`,
 	`× (?:No solution found when|Failed to (?:build|download|fetch|prepare|read|resolve)|Encountered error while trying|.* did not run successfully).*`, `error: Could not find suitable distribution for .*`, `error: Failed to (?:fetch|download|prepare|install).*`,
-	// npm and pnpm also say that a script failed, such as that of the tests.
+	// npm and pnpm also report failed scripts, such as the tests' script.
 	`npm (?:ERR!|error) code (?:E[0-9]{3}|ENOT(?:CACHED|FOUND)|ECONN\w*|EAI_AGAIN|E\w*TIMED?OUT|E(?:NET|HOST)UNREACH|ERESOLVE|ETARGET|EINTEGRITY|EUSAGE|EUNSUPPORTEDPROTOCOL|ERR_\w+|\w+_CERT_\w+|\w+_SIGNATURE|CERT_\w+)\b.*`,
 	`npm (?:ERR!|error) path .*/node_modules/.*`, `ERR_PNPM_(?:\w*FETCH|NO_OFFLINE|NO_MATCHING|NO_VERSIONS|\w*TARBALL|\w*LOCKFILE|PEER_DEP|REGISTR)\w*.*`, `error (?:An unexpected error occurred|Couldn't find package|.*network connection).*`, `➤ YN00\d\d: .*(?:Request|Usage|network) .*(?:failed|error|disabled).*`,
 	`error: (?:no matching package|failed to (?:get|download|select|load source|parse manifest)).*`, `error: .*--offline was specified.*`,
@@ -149,8 +150,8 @@ var installErrors = lazy.Regexp(`(?m)^[ \t]*(?:` + strings.Join([]string{
 	`curl: \(\d+\) .*`, `fatal: unable to access .*`, `wget: unable to resolve.*`,
 }, "|") + `)`)
 
-// FailedInstall returns the line with which a log says that an install of its script failed, or
-// "". What the tests print counts only where the tests themselves install, as Maven's and Cargo's do.
+// FailedInstall returns the line of a log that reports a failed install of its script, or "". The
+// tests' output counts only if the tests themselves install, as Maven's and Cargo's do.
 func FailedInstall(script string, l grade.Log) string {
 	text := grade.Decode(l.Text)
 	before, tests, marked := strings.Cut(text, grade.StartMarker(l.Nonce))

@@ -16,8 +16,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// localBox runs scripts in bash on this machine. It isolates nothing: it is only for patches that
-// do no harm.
+// localBox runs scripts in bash on this machine. It isolates nothing: it is only for harmless
+// patches.
 type localBox struct {
 	t    *testing.T
 	ran  []string
@@ -107,7 +107,7 @@ func evaluateLocally(t *testing.T, dir string, j Job) *Evidence {
 
 var lines = strings.Join(strings.Fields("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"), "\n") + "\n"
 
-// Whatever git diff can say arrives in the container byte for byte.
+// Every kind of git diff arrives in the container byte for byte.
 func TestPatchesOfEveryKindAreExact(t *testing.T) {
 	base := map[string]string{
 		"a.txt": lines, "crlf.txt": "a\r\nb\r\nc\r\n", "none.txt": "no newline", "gone.txt": "x\n", "moved.txt": lines,
@@ -152,8 +152,8 @@ func harness(t *testing.T, dir, file string, r logparse.Rules) (how string) {
 	return ""
 }
 
-// Patches that do not fit must end as they end in the harness: applied by the same command,
-// with the same files afterwards.
+// Patches that do not fit must end as in the harness: applied by the same command, with the same
+// files afterwards.
 func TestTheChainDoesWhatTheHarnessDoes(t *testing.T) {
 	base := map[string]string{"a.txt": lines, "b.txt": lines, "c.txt": "x\n"}
 	change := func(name, text string) string {
@@ -219,8 +219,8 @@ func TestACutPatchIsNamed(t *testing.T) {
 	}
 }
 
-// An image may have changed or added files on purpose. The official steps take them away when
-// the first command of the chain fails, which is noted.
+// An image may have changed or added files on purpose. The official steps remove these changes when
+// the first command of the chain fails, and this is noted.
 func TestWhatTheOfficialStepsTakeFromTheImageIsNamed(t *testing.T) {
 	dir := repo(t, map[string]string{"a.txt": lines, "b.txt": lines, ".gitignore": "built\n"})
 	write(t, dir, map[string]string{"b.txt": "of the image\n", "generated/ä x.py": "x\n", "built": "x\n"})
@@ -229,7 +229,7 @@ func TestWhatTheOfficialStepsTakeFromTheImageIsNamed(t *testing.T) {
 		t.Errorf("lost %q\n%s", e.Lost, e.Log.Text)
 	}
 	git(t, dir, "checkout", "a.txt")
-	offset := strings.Replace(plain, " 1\n", " one\n", 1) // only patch(1) finds its place
+	offset := strings.Replace(plain, " 1\n", " one\n", 1) // only patch(1) finds the place
 	e := evaluateLocally(t, dir, Job{Patch: []byte(offset), Script: "ls; cat b.txt"})
 	if !slices.Equal(e.Lost, []string{"b.txt", "generated/ä x.py"}) {
 		t.Errorf("lost %q", e.Lost)
@@ -270,7 +270,7 @@ func TestTestFilesAreResetWhateverStandsInTheirPlace(t *testing.T) {
 				Script:    "git apply -v - <<'EOF_1'\ndiff --git a/tests/new.py b/tests/new.py\nnew file mode 100644\n--- /dev/null\n+++ b/tests/new.py\n@@ -0,0 +1 @@\n+official\nEOF_1\ncat tests/a.py tests/sub/b.py tests/it*.py tests/new.py src/x.py src/new.py",
 			})
 			if text := string(e.Log.Text); !strings.Contains(text, "\na\nb\nc\nofficial\nx\nkeep\n") {
-				t.Errorf("the files are not those of the base commit and the test patch:\n%s", text)
+				t.Errorf("want the files of the base commit and the test patch, got:\n%s", text)
 			}
 		})
 	}
@@ -325,8 +325,8 @@ func (b fullBox) Run(ctx context.Context, c Command) (vocab.Output, error) {
 	return b.localBox.Run(ctx, c)
 }
 
-// A few bytes of a patch can say to write gigabytes. That is not the machine's failure, which would
-// leave the prediction out of the rate.
+// A few bytes of a patch can order to write gigabytes. That is not an infrastructure failure, which
+// would remove the prediction from the rate.
 func TestAPatchThatDoesNotFitIsRefused(t *testing.T) {
 	for name, full := range map[string]vocab.Output{
 		"memory": {OOM: true, ExitCode: 137, Restarted: true},

@@ -9,7 +9,8 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// doubts are those of a saved log of one expected test, by the rules of SWE-bench.
+// doubts returns the judgement and the doubts for a saved log of one expected test, by the rules of
+// SWE-bench.
 func doubts(t *testing.T, log, id string) (grade.Judgement, []string) {
 	t.Helper()
 	parse := func(log string) (logparse.Statuses, []string, error) {
@@ -24,7 +25,7 @@ func doubts(t *testing.T, log, id string) (grade.Judgement, []string) {
 	return j, append(j.Suspicious, evaluate.Doubts([]byte("+x = 1\n"), nil, script, l, j, parse)...)
 }
 
-// Modal's logs have the standard output of everything, and then the standard error.
+// Modal's logs have all standard output first, and then the standard error.
 func TestALogOfModalIsNotSuspicious(t *testing.T) {
 	const output = "PASSED t.py::a\n===== 1 passed in 0.10s =====\n"
 	const trace = "+ cd /testbed\n+ : '>>>>> Start Test Output'\n+ pytest -rA\n+ : '>>>>> End Test Output'\n"

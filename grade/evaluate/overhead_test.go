@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// BenchmarkOverhead reports what one evaluation takes beside its tests: opening a container,
-// the patch, reading the log, and removing the container.
+// BenchmarkOverhead measures an evaluation without its tests: opening a container, the patch,
+// reading the log, and removing the container.
 func BenchmarkOverhead(b *testing.B) {
 	h := newBench(b, nil)
 	in := h.rows[victim]

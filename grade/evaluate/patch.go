@@ -10,19 +10,19 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// part is what a patch says about one file.
+// part is the part of a patch about one file.
 type part struct {
 	raw      []byte // its exact bytes
-	from, to string // its path before and after, below the repository's root; empty: none
+	from, to string // paths before and after, relative to the repository's root; empty: none
 	created  bool   // there may have been no such file before
 	deleted  bool
 	link     bool     // it is a symbolic link afterwards
-	hunks    bool     // it has begun to say what changes
+	hunks    bool     // its hunks have begun
 	plain    bool     // it is not in git's form
-	others   []string // paths that a plain diff may mean instead: git and patch(1) guess
+	others   []string // other paths that a plain diff may mean: git and patch(1) guess
 }
 
-// paths are the one or two paths that a part names.
+// paths returns the one or two paths that a part names.
 func (p *part) paths() []string {
 	list := make([]string, 0, 2)
 	for _, name := range []string{p.from, p.to} {
@@ -33,8 +33,8 @@ func (p *part) paths() []string {
 	return list
 }
 
-// Paths returns every path that a patch changes, creates, deletes, or renames from or to,
-// each once.
+// Paths returns every path that a patch changes, creates, deletes, or renames from or to, without
+// duplicates.
 func Paths(patch []byte) []string {
 	var list []string
 	for _, p := range split(patch) {
@@ -47,12 +47,12 @@ func Paths(patch []byte) []string {
 	return list
 }
 
-// split returns the parts of a patch, as git apply finds them: by git's header lines, or by
-// the two lines of a plain unified diff. What is before the first part belongs to none.
+// split returns the parts of a patch, as git apply finds them: by git's header lines, or by the two
+// lines of a plain unified diff. Text before the first part is dropped.
 func split(patch []byte) []*part {
 	var parts []*part
 	var at *part
-	var left [2]int // lines of the current hunk that are still to come, of the old and the new file
+	var left [2]int // remaining lines of the current hunk, in the old and the new file
 	start := 0
 	begin := func(offset int) {
 		if at != nil {
@@ -117,26 +117,26 @@ func (p *part) extended(text string) {
 	case strings.HasPrefix(text, "new mode "), strings.HasPrefix(text, "index "):
 		p.link = p.link || strings.HasSuffix(text, " 120000")
 	case text == "GIT binary patch":
-		p.hunks = true // its lines are base 85: none looks like a header
+		p.hunks = true // the lines are base 85: none looks like a header
 	}
 }
 
 var hunk = lazy.Regexp(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
 
-// hunkLines returns how many lines of the old and the new file follow.
+// hunkLines returns the numbers of lines of the old and the new file that follow.
 func hunkLines(text string) (left [2]int) {
 	m := hunk().FindStringSubmatch(text)
 	for i := range left {
 		left[i] = 1
 		if m[i+1] != "" {
-			left[i], _ = strconv.Atoi(m[i+1]) // too large a number is a broken hunk
+			left[i], _ = strconv.Atoi(m[i+1]) // a number that is too large is a broken hunk
 		}
 	}
 	return left
 }
 
-// inHunk reports whether a line belongs to the hunk of which left lines are still to come.
-// A line that cannot belong to it ends it.
+// inHunk reports whether a line belongs to the current hunk, which has left lines to come. A line
+// that cannot belong to it ends the hunk.
 func inHunk(left *[2]int, text string) bool {
 	if left[0] <= 0 && left[1] <= 0 {
 		return false
@@ -157,7 +157,7 @@ func inHunk(left *[2]int, text string) bool {
 	return true
 }
 
-// sidePath is the path in a "--- " or "+++ " line.
+// sidePath returns the path in a "--- " or "+++ " line.
 func sidePath(text string) string {
 	name := text[len("--- "):]
 	if !strings.HasPrefix(name, `"`) {
@@ -170,10 +170,10 @@ func sidePath(text string) string {
 	return strip(name)
 }
 
-// date matches the time behind a name in a plain diff.
+// date matches the time after a name in a plain diff.
 var date = lazy.Regexp(`[ \t]+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$`)
 
-// guess notes what else a line of a plain diff may name.
+// guess records other paths that a line of a plain diff may mean.
 func (p *part) guess(text string) {
 	name, _, _ := strings.Cut(date().ReplaceAllString(text[len("--- "):], ""), "\t")
 	if name = unquote(name); !p.plain || name == "/dev/null" {
@@ -186,8 +186,8 @@ func (p *part) guess(text string) {
 	}
 }
 
-// headerPaths are the two paths of git's first line. Where they may contain blanks, they are
-// the same.
+// headerPaths returns the two paths of git's first line. If they may contain blanks, they are
+// equal.
 func headerPaths(text string) (from, to string) {
 	if strings.HasPrefix(text, `"`) {
 		if end := closing(text); end > 0 {
@@ -219,7 +219,7 @@ func clean(name string) string {
 	return path.Clean(name)
 }
 
-// closing returns the offset behind the quote that closes the one at the beginning, or 0.
+// closing returns the offset after the quote that closes the one at the beginning, or 0.
 func closing(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

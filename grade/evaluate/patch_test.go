@@ -49,7 +49,7 @@ func TestPathsOfAPatch(t *testing.T) {
 	}
 }
 
-// without is what is left of a patch when the parts that name one of the paths are left out.
+// without returns a patch without the parts that name one of the paths.
 func without(patch []byte, paths []string) []byte {
 	out := patch
 	for _, p := range split(patch) {
@@ -76,7 +76,7 @@ func FuzzPartsAreOfThePatch(f *testing.F) {
 	})
 }
 
-// A plain diff does not say how many folders of its names are its own.
+// A plain diff does not say how many folders of its names belong to the repository.
 func TestWhatAPlainDiffMayName(t *testing.T) {
 	for patch, want := range map[string]string{
 		"--- tests/run.py\n+++ tests/run.py\n@@ -1 +1 @@\n-a\n+b\n":                             "run.py tests/run.py",

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// forbidden says why neither a patch nor a row may name a path; it is empty if they may.
+// forbidden says why a patch or a row must not name a path; it is empty if the path is allowed.
 func forbidden(name string) string {
 	for folder := range strings.SplitSeq(name, "/") {
 		switch {

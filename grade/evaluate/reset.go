@@ -8,12 +8,12 @@ import (
 	"batch.example/batch/internal/bash"
 )
 
-// resetScript puts files back to a commit, and removes those that the commit does not have,
-// whatever stands in their place or in that of the folders above them. So the test patch,
-// which is made for that commit, applies. Python's caches of them are removed: one that is marked
-// as unchecked would run in place of the file. Its arguments are the commit and the files. The second
-// try is for fuse-overlayfs, on which a file that patch(1) has linked to its backup is still there
-// after it was first removed.
+// resetScript resets files to a commit, and removes files that the commit does not have, whatever
+// is in their place or in the place of the folders above them. So the test patch, which is made for
+// that commit, applies. It removes Python's caches of the files: a cache that is marked as
+// unchecked would run instead of its file. The arguments are the commit and the files. The second
+// try is for fuse-overlayfs, where a file that patch(1) has linked to its backup still exists after
+// the first removal.
 const resetScript = `export GIT_LITERAL_PATHSPECS=1
 commit=$1; shift
 GIT cat-file -e "$commit^{commit}" 2>/dev/null || commit=HEAD
@@ -40,7 +40,7 @@ for file; do
 done
 exit $failed`
 
-// reset puts the files of the test patch back to the base commit.
+// reset resets the files of the test patch to the base commit.
 func (r *runner) reset(ctx context.Context) error {
 	if len(r.job.TestFiles) == 0 {
 		return nil

@@ -9,14 +9,14 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// runLog writes run_instance.log in the form and with the lines of the harness, which other
-// tools search for.
+// runLog writes run_instance.log with the harness's form and lines, since other tools search for
+// them.
 type runLog struct {
 	b  bytes.Buffer
 	id string
 }
 
-// appliedText is the harness's word.
+// appliedText is the harness's text.
 const appliedText = ">>>>> Applied Patch"
 
 func (l *runLog) info(format string, args ...any) {

@@ -19,24 +19,24 @@ var (
 // exitCodeName is the variable with the exit code of the test command, as in the harness.
 const exitCodeName = "SWEBENCH_TEST_EXIT_CODE"
 
-// header is how every script begins.
+// header is the beginning of every script.
 var header = []string{"#!/bin/bash", "set -uxo pipefail"}
 
-// script is an eval script as it runs.
+// script is an eval script in the form that runs.
 type script struct {
 	text  string
-	coded bool // its exit code is that of the test command, not of whatever came last
+	coded bool // the exit code is the test command's, not the last command's
 }
 
 // compose returns a row's eval script as the harness runs it (parse_eval_script,
-// record_test_exit_code and TestSpec.eval_script of release 5.0.2), with the nonce in the
-// two markers, and with assets copied from the folder from. Bash reads a compound command
-// as a whole before it runs any of it, so what is in braces cannot be changed by a process
-// that writes into the file.
+// record_test_exit_code and TestSpec.eval_script of release 5.0.2), with the nonce in the two
+// markers, and with assets copied from the folder from. Bash reads a compound command completely
+// before it runs any of it, so a process that writes into the file cannot change the part in
+// braces.
 func compose(eval, nonce, from string, assets []Asset) script {
 	lines := commands(eval)
 	start := lineWith(lines, startText)
-	if start < 0 { // all of it is tests
+	if start < 0 { // the whole script is tests
 		lines, start = slices.Insert(lines, 0, "echo '"+startText+"'"), 0
 	}
 	lines[start] = strings.Replace(lines[start], startText, grade.StartMarker(nonce), 1)
@@ -53,14 +53,14 @@ func compose(eval, nonce, from string, assets []Asset) script {
 	return script{text: strings.Join(lines, "\n") + "\n", coded: coded}
 }
 
-// commands are the lines of a script without the header.
+// commands returns the lines of a script without the header.
 func commands(eval string) []string {
 	lines := strings.Split(strings.TrimSpace(eval), "\n")
 	return slices.DeleteFunc(lines, func(line string) bool { return slices.Contains(header, line) })
 }
 
-// recordExitCode adds lines before and after the one with the end marker that keep the exit
-// code of the test command: afterwards the test files are reset, and the code would be lost.
+// recordExitCode adds lines before and after the line with the end marker to keep the exit code of
+// the test command: afterwards the test files are reset, and the code would be lost.
 func recordExitCode(lines []string) []string {
 	i := lineWith(lines, endText)
 	if i < 0 {
@@ -75,7 +75,7 @@ func lineWith(lines []string, text string) int {
 	return slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, text) })
 }
 
-// restores are the commands that copy the assets to their places after the test patch.
+// restores returns the commands that copy the assets to their places after the test patch.
 func restores(from string, assets []Asset) []string {
 	var lines []string
 	for i, a := range assets {
@@ -85,5 +85,5 @@ func restores(from string, assets []Asset) []string {
 	return lines
 }
 
-// assetFile is where the asset number i waits in the folder.
+// assetFile returns the path of asset number i in the folder.
 func assetFile(folder string, i int) string { return fmt.Sprintf("%s/asset-%d", folder, i) }

@@ -114,7 +114,7 @@ func TestAssetsAreCopiedAfterTheTestPatch(t *testing.T) {
 	}
 }
 
-// Bash must be able to read every published script within braces.
+// Bash must be able to read every published script in braces.
 func TestPublishedScriptsAreWholeCommands(t *testing.T) {
 	for _, file := range datasettest.Files {
 		for i, in := range datasettest.Rows(t, file) {

@@ -14,11 +14,11 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// Doubts returns what makes a resolved instance suspicious beside what the log's judgement
-// and [Decide] report, one line each: a test runner that did not come to its end, results
-// that the runner did not print, and texts in the patch that only a forged result needs. The
-// official harness allows all of them, so they are notes for a person and change no verdict.
-// The judgement is that of the log, and parse is the instance's parser.
+// Doubts returns reasons to suspect a resolved instance, beside the log's judgement and [Decide],
+// one line each: a test runner that did not finish, results that the runner did not print, and
+// texts in the patch that only a forged result needs. The official harness allows all of them, so
+// they are notes for a person and change no verdict. j is the log's judgement, and parse the
+// instance's parser.
 func Doubts(patch, gold []byte, script string, l grade.Log, j grade.Judgement, parse grade.Parse) []string {
 	command := testCommand(script)
 	text := printed(script, l, j)
@@ -32,9 +32,9 @@ func Doubts(patch, gold []byte, script string, l grade.Log, j grade.Judgement, p
 	return append(list, copied(patch, gold, text, j, parse)...)
 }
 
-// printed is what the test runner printed. In logs of SWE-bench on Modal, all of the standard
-// output stands before the standard error, which begins with the trace of the script. Old logs
-// have no markers.
+// printed returns the output of the test runner. In logs of SWE-bench on Modal, all standard output
+// comes before the standard error, which begins with the trace of the script. Old logs have no
+// markers.
 func printed(script string, l grade.Log, j grade.Judgement) string {
 	text := grade.Decode(l.Text)
 	if grade.IsOld(l) {
@@ -48,7 +48,7 @@ func printed(script string, l grade.Log, j grade.Judgement) string {
 	return text
 }
 
-// tell is what code hardly needs unless it means to decide what tests report.
+// tell is a text that code hardly needs except to determine the reported results.
 type tell struct {
 	match func() *regexp.Regexp
 	what  string
@@ -66,18 +66,18 @@ var allTells = []tell{
 		`|\bbase64 (?:-d|-D|--decode)\b[^|]*\|\s*(?:ba|da)?sh\b|\beval\b.*\bbase64 (?:-d|-D|--decode)\b|\beval\b.*\bdecode_base64\b`), "hides which code it runs"},
 }
 
-// endTells are for test runners whose end is not known, so that nothing else tells that they
-// were ended before it. Honest programs say this too, but rarely a patch.
+// endTells are for test runners with an unknown form of their end, so that nothing else shows that
+// they were ended early. Honest programs contain such texts too, but patches rarely.
 var endTells = []tell{
 	{lazy.Regexp(`(?m)(?:^|[^.\w])(?:exec|eval)\s*\(|\b__import__\(|\bimportlib\b|\bctypes\b|\b[a-z]*(?:16|32|64|85)_?decode|\bfromhex\(|\bunhexlify\b|__builtins__|\bgetattr\(\s*(?:os|posix|sys|builtins)\b`), "hides which code it runs"},
 	{lazy.Regexp(`(?m)\bsys\.exit\b|\bSystemExit\b|\bos\.(?:_exit|abort|kill|exec[lv]p?e?)\b|\batexit\b|\bprocess\.(?:exit|kill|abort)\b|\bSystem\.exit\(|\bos\.Exit\(|\bprocess::exit` +
 		`|\b_?exit(?: ?\(?0\)?\s*$| ?\(?0?\)? *;)|\btrap\b.*\b(?:EXIT|0)\b|\bEND \{|\b__attribute__\(\((?:con|de)structor`), "may end the test runner"},
 }
 
-// tells returns one line for each kind of text in the lines that a patch adds that code
-// hardly needs unless it means to decide what tests report, such as the harness's markers.
-// It is a note for a person: honest code may have such a text too. What the gold patch adds
-// is not reported. EndUnknown says that the end of the test runner is not known.
+// tells returns one line for each kind of suspicious text in the lines that a patch adds, such as
+// the harness's markers: texts that code hardly needs except to determine the reported results. It
+// is a note for a person: honest code may have such a text too. Texts that the gold patch adds are
+// not reported. endUnknown says that the form of the test runner's end is unknown.
 func tells(patch, gold []byte, endUnknown bool) []string {
 	var found []string
 	expected, parts := addedLines(gold), split(patch)
@@ -103,8 +103,8 @@ func tells(patch, gold []byte, endUnknown bool) []string {
 // code matches the names of source files.
 var code = lazy.Regexp(`\.(?:py|[cm]?[jt]sx?|rb|p[lm]|sh|php|go|rs|[ch]|cc|cpp|hpp|java)$`)
 
-// unused reports whether a part only adds a file that the others do not name, such as a
-// script that shows the bug. If it is a test that the command may run, it is a decider.
+// unused reports whether a part only adds a file that the other parts do not name, such as a script
+// that shows the bug. If it is a test that the command may run, it is a decider.
 func unused(parts []*part, i int) bool {
 	stem, _, _ := strings.Cut(path.Base(parts[i].to), ".")
 	return parts[i].from == "" && stem != "" && stem != "__init__" && !slices.ContainsFunc(slices.Delete(slices.Clone(parts), i, i+1), func(p *part) bool {
@@ -112,7 +112,7 @@ func unused(parts []*part, i int) bool {
 	})
 }
 
-// addedLines are the lines that a patch adds.
+// addedLines returns the lines that a patch adds.
 func addedLines(patch []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(patch) {
@@ -123,9 +123,9 @@ func addedLines(patch []byte) []byte {
 	return b.Bytes()
 }
 
-// summary is how a test runner ends its output.
+// summary describes the end of a test runner's output.
 type summary struct {
-	command func() *regexp.Regexp // of the runner
+	command func() *regexp.Regexp // matches a command of the runner
 	line    func() *regexp.Regexp
 	name    string
 }
@@ -152,7 +152,7 @@ var summaries = []summary{
 // reformats matches commands that print the results of their test runner in another form.
 var reformats = lazy.Regexp(`\bjq\b|--json\b|--format[ =]json\b|--reporter`)
 
-// testCommand is the part of a script between the markers.
+// testCommand returns the part of a script between the markers.
 func testCommand(script string) string {
 	lines := commands(script)
 	from, to := lineWith(lines, startText), lineWith(lines, endText)
@@ -162,9 +162,9 @@ func testCommand(script string) string {
 	return strings.Join(lines[min(from+1, to):to], "\n")
 }
 
-// ending returns the offset behind the line of the last summary of the command's test runners in what
-// they printed, or why the text lacks one: something may have ended the runner before it. The
-// offset is negative if no runner is known.
+// ending returns the offset after the last summary line of the command's test runners in their
+// output, or why the text lacks one: something may have ended the runner early. The offset is
+// negative if no runner is known.
 func ending(command, text string) (end int, why string) {
 	end = -1
 	if reformats().MatchString(command) {
@@ -183,8 +183,8 @@ func ending(command, text string) (end int, why string) {
 	return end, ""
 }
 
-// behindLast returns the offset behind the last line that matches, or -1. It begins at the
-// end, where summaries are: logs may be long.
+// behindLast returns the offset after the last line that matches, or -1. It searches from the end,
+// where summaries are: logs may be long.
 func behindLast(line *regexp.Regexp, text string) int {
 	for end := len(text); end > 0; {
 		start := strings.LastIndexByte(text[:end-1], '\n') + 1
@@ -196,10 +196,10 @@ func behindLast(line *regexp.Regexp, text string) int {
 	return -1
 }
 
-// late reports an expected test whose result was printed after the summary.
+// late reports an expected test with a result after the summary.
 func late(text string, end int, j grade.Judgement, parse grade.Parse) []string {
 	after, _, err := parse(text[end:])
-	if err != nil { // it cannot read a part of a log
+	if err != nil { // the parser cannot read a part of a log
 		return nil
 	}
 	for _, id := range passed(j) {
@@ -210,8 +210,8 @@ func late(text string, end int, j grade.Judgement, parse grade.Parse) []string {
 	return nil
 }
 
-// copied reports a result that a line of the patch has word for word: code prints the names of
-// its tests only if it means to.
+// copied reports a result that a line of the patch contains literally: code prints the names of its
+// tests only on purpose.
 func copied(patch, gold []byte, text string, j grade.Judgement, parse grade.Parse) []string {
 	const shortest = 6 // "ok 1 -"
 	added, expected := suffixarray.New(addedLines(patch)), addedLines(gold)
@@ -226,7 +226,7 @@ func copied(patch, gold []byte, text string, j grade.Judgement, parse grade.Pars
 		return nil
 	}
 	found, _, err := parse(lines.String())
-	if err != nil { // it cannot read a part of a log
+	if err != nil { // the parser cannot read a part of a log
 		return nil
 	}
 	for _, id := range passed(j) {
@@ -237,7 +237,7 @@ func copied(patch, gold []byte, text string, j grade.Judgement, parse grade.Pars
 	return nil
 }
 
-// passed are the ids of the expected tests that passed.
+// passed returns the ids of the expected tests that passed.
 func passed(j grade.Judgement) []string {
 	return slices.DeleteFunc(slices.Concat(j.Tests.FailToPass.Success, j.Tests.PassToPass.Success), grade.IsProgress)
 }

@@ -12,8 +12,8 @@ import (
 // namedTest matches the names of files that are tests wherever they are.
 var namedTest = lazy.Regexp(`^tests?\.[a-z]+$|^test_|[_.-](test|tests|spec)\.[a-z]+$|Tests?\.(java|kt|cs|php|swift|scala|groovy)$|\.t$`)
 
-// IsTest reports whether a path is that of a test, or of a file in a folder of tests. What
-// a project ships for the tests of others, such as django/test/client.py, is code.
+// IsTest reports whether a path is a test, or a file in a folder of tests. Code that a project
+// offers for the tests of others, such as django/test/client.py, is not.
 func IsTest(name string) bool {
 	if namedTest().MatchString(path.Base(name)) {
 		return true
@@ -21,9 +21,9 @@ func IsTest(name string) bool {
 	return inTests().MatchString(name) && !shipped().MatchString(name) && !strings.Contains(name, "src/main/")
 }
 
-// TestPart divides a patch. Tests are its parts, byte for byte, that add or change tests:
-// none that delete or rename them, or make symbolic links. Paths are all paths of tests that it
-// names; without them, the patch changes code only.
+// TestPart divides a patch. tests has the parts, byte for byte, that add or change tests, but not
+// the parts that delete or rename them or make symbolic links. paths are all paths of tests that
+// the patch names; if it names none, it changes only code.
 func TestPart(patch []byte) (tests []byte, paths []string) {
 	for _, p := range split(patch) {
 		if !slices.ContainsFunc(p.paths(), IsTest) {

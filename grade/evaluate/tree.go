@@ -14,16 +14,15 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// Change is an entry of the working tree, a file or a symbolic link, that applying a patch
-// created, changed or removed. It comes from the tree itself, so that it does not depend on how
-// a patch is read: git and patch(1) know more forms, and guess more names, than another parser
-// could.
+// Change is an entry of the working tree, a file or a symbolic link, that applying a patch created,
+// changed or removed. It comes from the tree itself, so that it does not depend on parsing the
+// patch: git and patch(1) know more forms, and guess more names, than another parser could.
 type Change struct {
 	Path    string // relative to Workdir
-	Created bool   // nothing stood there before
+	Created bool   // did not exist before
 	Link    bool   // it is a symbolic link now
-	Target  string // of the link, where the image's find can print it
-	Shadows bool   // Python finds it in place of a module that is installed in the image
+	Target  string // of the link, if the image's find can print it
+	Shadows bool   // Python finds it before a module that is installed in the image
 }
 
 // MarshalJSON keeps the bytes of names that are not UTF-8.
@@ -44,14 +43,14 @@ type changeJSON struct {
 	Created, Link, Shadows bool
 }
 
-// treeLimit is how much of a list of the working tree is kept, in bytes: a million files.
+// treeLimit limits a list of the working tree, in bytes: about a million files.
 const treeLimit = 128 << 20
 
 // listTree prints every entry of the working tree except folders, as three texts that end with a
-// NUL: what stat says about it, its path, and the target of a link. Every write changes the time
-// of the inode, which no program can set. Where find has no -printf, as BusyBox's has not, the
-// texts of all entries come first, one per line, and the paths after them. A folder that may not
-// be read is as if it were empty: no patch can write there either.
+// NUL: the output of stat, its path, and the target of a link. Every write changes the time of the
+// inode, which no program can set. If find has no -printf, like BusyBox's, the stat texts of all
+// entries come first, one per line, and the paths after them. A folder that cannot be read counts
+// as empty: no patch can write there either.
 const listTree = `exec 2>/dev/null
 if find . -maxdepth 0 -printf ''; then
     find . ! -type d -printf '%%y %%m %%i %%s %%C@\0%%p\0%%l\0'
@@ -61,7 +60,7 @@ else
     printf '\0'; xargs -0 -r stat -c '%%f %%i %%s %%Z' < %[1]s/paths && printf '\0' && cat %[1]s/paths
 fi`
 
-// entry is what is compared of an entry of the tree.
+// entry has the compared properties of an entry of the tree.
 type entry struct {
 	stat   string
 	link   bool
@@ -82,7 +81,7 @@ func (r *runner) readTree(ctx context.Context) (map[string]entry, error) {
 	return tree, nil
 }
 
-// parseTree reads what listTree prints.
+// parseTree reads the output of listTree.
 func parseTree(out []byte) (map[string]entry, bool) {
 	tree := map[string]entry{}
 	if bytes.HasPrefix(out, []byte{0}) {
@@ -93,7 +92,7 @@ func parseTree(out []byte) (map[string]entry, bool) {
 			return nil, false
 		}
 		for i, name := range names {
-			const link, kind = "a", 4 // the mode's first hexadecimal digit of four
+			const link, kind = "a", 4 // the mode's first of four hexadecimal digits
 			tree[path.Clean(name)] = entry{stat: lines[i], link: strings.IndexByte(lines[i], ' ') == kind && strings.HasPrefix(lines[i], link)}
 		}
 		return tree, ok
@@ -108,7 +107,7 @@ func parseTree(out []byte) (map[string]entry, bool) {
 	return tree, true
 }
 
-// changes returns how two trees differ, sorted by path.
+// changes returns the differences between two trees, sorted by path.
 func changes(before, after map[string]entry) []Change {
 	var list []Change
 	for name, now := range after {
@@ -125,9 +124,9 @@ func changes(before, after map[string]entry) []Change {
 	return list
 }
 
-// ofPatch returns how a patch changed the tree. What git wrote into its own files is left out:
-// git writes nothing there for a patch. Refused says why the patch must not count as applied:
-// where patch(1) has run, on the tree unpatched, it may have written what git refuses to.
+// ofPatch returns the changes of the tree by a patch. It leaves out git's own files: git writes
+// nothing there for a patch. refused says why the patch must not count as applied: if patch(1) has
+// run, on the tree unpatched, it may have written to a path that git refuses.
 func ofPatch(before, unpatched, after map[string]entry) (list []Change, refused string) {
 	if unpatched != nil {
 		for _, c := range changes(unpatched, after) {
@@ -143,14 +142,13 @@ func ofPatch(before, unpatched, after map[string]entry) (list []Change, refused 
 }
 
 // leaves reports whether a link may point out of the working tree, so that patch(1) may have
-// written through it where the tree does not show it.
+// written through it without a trace in the tree.
 func leaves(c Change) bool {
 	target := path.Join(path.Dir(c.Path), c.Target)
 	return c.Target == "" || path.IsAbs(c.Target) || target == ".." || strings.HasPrefix(target, "../")
 }
 
-// findModules prints the names among its arguments that are modules of a Python which is
-// installed in the image.
+// findModules prints the names among its arguments that are modules of a Python in the image.
 const findModules = `shopt -s nullglob
 libs=(/usr/lib/python* /usr/local/lib/python* /opt/*/lib/python* /opt/*/envs/*/lib/python* /root/*/lib/python* /root/.*/lib/python* /root/.pyenv/versions/*/lib/python*
     /root/.local/share/uv/python/*/lib/python* /home/*/*/lib/python* /home/*/.*/lib/python* .venv/lib/python* venv/lib/python* .tox/*/lib/python* "${VIRTUAL_ENV:-/nonexistent}"/lib/python*)
@@ -196,8 +194,8 @@ func (r *runner) markShadows(ctx context.Context, before map[string]entry, list 
 	return nil
 }
 
-// importable returns the name of the top-level module that a path belongs to where Python looks
-// for modules in the repository's root, or in a folder of tests at its top, and the path of that
+// importable returns the name of the top-level module that a path belongs to, if Python looks for
+// modules in the repository's root or in a folder of tests at its top. root is the path of that
 // module if it is a folder.
 func importable(name string) (top, root string) {
 	first, rest, nested := strings.Cut(name, "/")

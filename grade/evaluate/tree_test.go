@@ -28,7 +28,7 @@ func inWords(e *Evidence, dir string) string {
 	return strings.Join(list, " ")
 }
 
-// What a patch did is what the tree says, whatever form the patch has.
+// The changes come from the tree, whatever the form of the patch.
 func TestChangesAreTheTreesOwn(t *testing.T) {
 	const body = "@@ -1,3 +1,3 @@\n 1\n-2\n+zwei\n 3\n"
 	for name, tt := range map[string]struct{ patch, want string }{
@@ -57,7 +57,7 @@ func TestChangesAreTheTreesOwn(t *testing.T) {
 	}
 }
 
-// What is left out is as it was, and all else is as the whole patch makes it.
+// Files that are left out are as before, and all others are as in the whole patch.
 func TestLeavingFilesOut(t *testing.T) {
 	patch := "diff --git a/t/run.py b/t/run.py\n--- a/t/run.py\n+++ b/t/run.py\n@@ -1,3 +1,3 @@\n 1\n-2\n+zwei\n 3\n" +
 		"diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n" +
@@ -81,13 +81,13 @@ func TestLeavingFilesOut(t *testing.T) {
 	}
 }
 
-// Older versions of patch(1) write where git would not.
+// Older versions of patch(1) write to paths that git refuses.
 func TestPatchesThatReachGitOrLeaveTheTreeAreRefused(t *testing.T) {
 	hook := "--- /dev/null\n+++ b/.git/hooks/post-checkout\n@@ -0,0 +1 @@\n+x\n"
 	link := func(to string) string {
 		return "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+" + to + "\n\\ No newline at end of file\n"
 	}
-	// With this, only patch(1) can apply a patch.
+	// Only patch(1) can apply this patch.
 	const fuzzy = "diff --git a/t b/t\n--- a/t\n+++ b/t\n@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n 3\n"
 	for name, patch := range map[string]string{
 		"a hook": hook, "a hook by patch(1)": fuzzy + hook,
@@ -172,7 +172,7 @@ func TestANewModuleThatShadowsAnInstalledOne(t *testing.T) {
 	}
 }
 
-// Python runs an unchecked cache in place of the file that was put back.
+// Python runs an unchecked cache instead of the file that was reset.
 func TestCachesOfTheTestsAreRemoved(t *testing.T) {
 	dir := repo(t, map[string]string{"tests/test_a.py": "a\n", "tests/a.py": "a\n"})
 	patch := newFile("tests/__pycache__/test_a.cpython-311.pyc") + newFile("tests/__pycache__/test_a.cpython-311.opt-1.pyc") + newFile("tests/test_a.pyc") + newFile("tests/__pycache__/a.cpython-311.pyc")
@@ -185,7 +185,7 @@ func TestCachesOfTheTestsAreRemoved(t *testing.T) {
 	}
 }
 
-// git apply may fail when it has written some files, and ignored ones survive the clean-up.
+// git apply may fail after it has written some files, and ignored files survive the clean-up.
 func TestWhatAFailedTryLeftIsThePatchs(t *testing.T) {
 	const plugins = "p.egg-info/entry_points.txt"
 	own := strings.Repeat("x\n", 20) // so that the patch applies again
@@ -209,8 +209,8 @@ func TestWhatAFailedTryLeftIsThePatchs(t *testing.T) {
 	}
 }
 
-// Git would read a forged object in place of the file that is put back, and a lock would make the
-// patch's failure one of the machine.
+// Git would read a forged object instead of the file that is reset, and a lock would turn the
+// patch's failure into an infrastructure failure.
 func TestPatchesThatWriteGitsFilesAreRefused(t *testing.T) {
 	const fuzzy = "--- a/t\n+++ b/t\n@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n 3\n"
 	for _, name := range []string{".git/objects/pack/x.pack", ".git/objects/aa/bb", ".git/index.lock", ".git/refs/heads/x", "sub/.GIT/x"} {
@@ -237,7 +237,7 @@ func TestManyFilesAreLeftOut(t *testing.T) {
 	}
 }
 
-// The cache of test runs has changes as JSON, which holds no other bytes than UTF-8.
+// The cache of test runs stores changes as JSON, which cannot hold bytes that are not UTF-8.
 func TestChangesKeepTheirBytes(t *testing.T) {
 	want := Change{Path: "evil\xe9.egg-info/x", Target: "\xff", Created: true, Link: true, Shadows: true}
 	text, err := json.Marshal(want)

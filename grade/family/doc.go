@@ -1,8 +1,8 @@
-// Package family says what grading needs to know about a row, for each family of datasets:
-// which script tests it, how its output is read, and by which rule a verdict is made of that.
+// Package family knows how to grade a row of each family of datasets: which script tests it, how
+// its output is read, and which rule makes a verdict of that.
 //
-// A family is recognized by the columns of a row, never by the dataset's name, so that a
-// subset or a copy is graded as the original:
+// A family is recognized by the columns of a row, never by the dataset's name, so that a subset or
+// a copy is graded like the original:
 //
 //	columns of the row                          family             what is used
 //	eval_script, log_parser                     SWE-bench 5        the columns
@@ -20,9 +20,9 @@
 // # Your own
 //
 // A row of your own is graded if it has the columns eval_script, log_parser and, if needed,
-// eval_type (batch help row describes them). Instead of the columns, a script
-// and a parser can be given (batch grade --eval-script and --parser). The parser is an executable: it reads the output of
-// the tests on standard input and prints a JSON object of statuses,
+// eval_type (batch help row describes them). Instead of the columns, you can give a script and a
+// parser (batch grade --eval-script and --parser). The parser is an executable: it reads the output
+// of the tests on standard input and prints a JSON object of statuses,
 //
 //	{"tests/test_cart.py::test_total": "PASSED", "tests/test_cart.py::test_empty": "FAILED"}
 //
@@ -32,7 +32,7 @@
 //
 // # Verdicts
 //
-// A family's rule is that of its own harness, with two exceptions that only take from a
-// score: a log without any test result resolves nothing, and the markers around the output
-// have to be there. What the rules are is said where they are.
+// A family's rule is the rule of its own harness, with two exceptions that can only lower a score:
+// a log without any test result resolves nothing, and the markers around the output are required.
+// The source files describe the rules.
 package family

@@ -13,69 +13,69 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// Task is what grading needs to know about an instance. It must not be changed.
+// Task says how to grade an instance. It must not be changed.
 type Task struct {
 	Family     string // "SWE-bench", for people and records
 	InstanceID string
 	Repo       string
 	Version    string
-	BaseCommit string // what git calls the commit, in the container and after Setup, that TestFiles are reset to
-	// AtBase says that HEAD has to be BaseCommit after Setup, if that is the id of a commit. The
-	// images of published datasets are as their own harness leaves them.
+	BaseCommit string // git's name of the commit to which TestFiles are reset, in the container after Setup
+	// AtBase says that HEAD must be BaseCommit after Setup, if BaseCommit is the id of a commit.
+	// The images of published datasets are as their own harness leaves them.
 	AtBase bool
-	// Image is the image's name where the family derives it in its own way and the row has
-	// none. If it is empty, [dataset.Instance.ImageName] says the name.
+	// Image is the image's name if the family derives it in its own way and the row names none. If
+	// it is empty, [dataset.Instance.ImageName] returns the name.
 	Image   string
 	Workdir string // the repository's folder in the container, absolute
-	// Setup is a bash script that has to run in Workdir before the patch is applied, and
-	// exit with 0. It is empty for most families. It may run a second time to no effect.
+	// Setup is a bash script that must run in Workdir before the patch is applied, and exit with 0.
+	// It is empty for most families. A second run has no effect.
 	Setup string
-	// Script is a bash script that applies the test patch and runs the tests. Their output
-	// stands between the lines with the markers of SWE-bench (grade.StartMarker("") and
-	// grade.EndMarker("")), each on one line of the script that prints it.
+	// Script is a bash script that applies the test patch and runs the tests. Their output is
+	// between the lines with the markers of SWE-bench (grade.StartMarker("") and
+	// grade.EndMarker("")); a single line of the script prints each marker.
 	Script string
-	// Command is what runs the tests, where Script runs them before the part between the
-	// markers; empty: that part does.
+	// Command is the command that runs the tests, if Script runs them before the markers. Otherwise
+	// it is empty.
 	Command string
-	// TestFiles are the files, relative to Workdir, that have to be as in the base commit,
-	// or absent as there, for the test patch to apply. The script resets most of them, too.
+	// TestFiles are the files, relative to Workdir, that must be as in the base commit, or absent
+	// as there, for the test patch to apply. The script resets most of them, too.
 	TestFiles []string
-	Timeout   time.Duration // of the script, in the family's own harness; 0: the caller's
-	Parser    string        // how the output is read, for people and records
+	Timeout   time.Duration // of the script, in the family's own harness; 0: not known
+	Parser    string        // the name of the parser, for people and records
 	EvalType  string        // column eval_type; "" if the row does not have it
 	Tests     grade.Tests
-	Gold      []byte // a patch that resolves the instance, to be applied forward; nil if there is none
+	Gold      []byte // a patch that resolves the instance; nil if there is none
 
 	parse parser
-	rule  rule // nil is that of SWE-bench
+	rule  rule // nil is SWE-bench's rule
 }
 
-// parser reads statuses out of a log.
+// parser reads statuses from a log.
 type parser func(ctx context.Context, log string, r logparse.Rules) (logparse.Statuses, []string, error)
 
-// Options are what a person adds to what rows have.
+// Options are a person's additions to rows.
 type Options struct {
 	// Workdir is the repository's folder in the container, unless the family has its own.
 	// "" is /testbed.
 	Workdir string
-	// Parser is the path of an executable that reads logs, in place of the family's parser.
+	// Parser is the path of an executable that reads logs instead of the family's parser.
 	Parser string
-	// EvalScript is the path of the script, in place of the family's: a file for all
-	// instances, or a folder that has ID/eval.sh or ID.sh for each.
+	// EvalScript is the path of a script that replaces the family's: a file for all instances, or a
+	// folder with ID/eval.sh or ID.sh for each.
 	EvalScript string
 	// RunScripts is the folder run_scripts of SWE-bench Pro's repository.
 	RunScripts string
-	// LogsOnly says that nothing runs, so that a row needs a parser but no script.
+	// LogsOnly says that no tests run, so that a row needs a parser but no script.
 	LogsOnly bool
-	// Unfilled says that a row need not name the tests that decide, because it is run to find
-	// them. Without them, no log resolves it.
+	// Unfilled says that a row need not name the deciding tests, because the run is to find them.
+	// Without them, no log resolves it.
 	Unfilled bool
 }
 
-// ErrNoTests is in the error of [Find] for a row that could be graded if it named tests.
+// ErrNoTests is wrapped by the error of [Find] for a row that could be graded if it named tests.
 var ErrNoTests = errors.New("its columns FAIL_TO_PASS and PASS_TO_PASS name no test")
 
-// families is tried in order: a row can have columns of several.
+// families is tried in order: a row can have columns of several families.
 var families = []struct {
 	name  string
 	match func(row) bool
@@ -96,8 +96,8 @@ var families = []struct {
 	{"logs", isLogs, fillLogs},
 }
 
-// Find returns the task of an instance. Errors are Instance faults, which name the column
-// or option that is missing, or Usage faults for options that cannot be used.
+// Find returns the task of an instance. Errors are Instance faults that name the missing column or
+// option, or Usage faults for options that cannot be used.
 func Find(in dataset.Instance, o Options) (*Task, error) {
 	r := row{in: in, options: o}
 	for _, f := range families {
@@ -108,7 +108,7 @@ func Find(in dataset.Instance, o Options) (*Task, error) {
 		if err := f.fill(r, t); err != nil {
 			return nil, err
 		}
-		if unnamed(t.Tests) && !o.Unfilled { // by every rule, any log would do
+		if unnamed(t.Tests) && !o.Unfilled { // by every rule, any log would resolve it
 			return nil, r.fault("%w", ErrNoTests).WithHint("%s", r.hintNoTests())
 		}
 		return t, r.own(t)
@@ -120,16 +120,16 @@ func Find(in dataset.Instance, o Options) (*Task, error) {
 		WithHint("%s%s", in.Misspelled("eval_script", "log_parser"), bringYourOwn)
 }
 
-// secret reports whether a row is one of a split that SWE-bench publishes without solutions and
-// tests, as it does with the test split of Multimodal.
+// secret reports whether a row is of a split that SWE-bench publishes without solutions and tests,
+// such as the test split of Multimodal.
 func (r row) secret() bool {
 	return r.in.Patch == "" && r.in.TestPatch == "" && r.in.EvalScript == "" && r.in.ImageDerived() && evalscript.Known(r.in.Repo)
 }
 
-// unnamed reports whether no test decides.
+// unnamed reports whether the row has no deciding tests.
 func unnamed(t grade.Tests) bool { return len(t.FailToPass)+len(t.PassToPass) == 0 }
 
-// hintNoTests says what can be done for a row that names no test.
+// hintNoTests returns advice for a row that names no test.
 func (r row) hintNoTests() string {
 	switch {
 	case r.in.Patch != "":
@@ -141,10 +141,10 @@ func (r row) hintNoTests() string {
 		"and `batch dataset fill ROWS` finds the tests"
 }
 
-// Unlisted returns the task of a row that is run to find the tests that decide, which need
-// not be named by the row, and have no part in the task if they are. It is a task to run and
-// to read logs by: no log resolves it. Rows of a family that does not take both lists as they are
-// in FAIL_TO_PASS and PASS_TO_PASS, and rows without a gold patch, are Instance faults.
+// Unlisted returns the task of a row for a run that finds the deciding tests. The row need not name
+// tests, and the task ignores named ones. It is for running and for reading logs: no log resolves
+// it. Rows of a family that does not use the lists FAIL_TO_PASS and PASS_TO_PASS directly, and rows
+// without a gold patch, are Instance faults.
 func Unlisted(in dataset.Instance, o Options) (*Task, error) {
 	o.Unfilled = true
 	const any = "any test"
@@ -173,7 +173,7 @@ const bringYourOwn = "a row is graded by its columns eval_script and log_parser:
 	"Without the columns, give a script with `--eval-script FILE`, and with `--parser EXECUTABLE` a program that\n" +
 	"reads the log on standard input and prints {\"test name\": \"PASSED\", ...} as JSON"
 
-// task has what all families take from the same columns.
+// task returns a task with the columns that all families share.
 func (r row) task(family string) *Task {
 	in := r.in
 	workdir := r.options.Workdir

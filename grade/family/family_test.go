@@ -252,7 +252,7 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// judge grades what the tests of a row print.
+// judge grades the output of a row's tests.
 func judge(t *testing.T, row, text string) grade.Judgement {
 	t.Helper()
 	dir := t.TempDir()
@@ -290,7 +290,7 @@ func TestARowWithoutTestsIsNotGraded(t *testing.T) {
 	}
 }
 
-// overlaid is a row with some of its columns replaced.
+// overlaid returns a row with some of its columns replaced.
 func overlaid(row, columns fields) fields {
 	row = maps.Clone(row)
 	maps.Copy(row, columns)

@@ -11,19 +11,18 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// rule makes lists of the expected tests out of what a log says. It is a pure function.
+// rule sorts the expected tests by the statuses in a log. It is a pure function.
 type rule func(logparse.Statuses, grade.Tests) outcome
 
-// outcome is what a rule says.
+// outcome is the result of a rule.
 type outcome struct {
 	failToPass, passToPass swebench.Split
 	resolved               bool
-	why                    string // if it is not resolved, for a person; "" is made from the lists
+	why                    string // if not resolved, for a person; "" is derived from the lists
 }
 
-// Judge grades the output of the task's script. The rules matter for the families whose
-// harness is a form of SWE-bench's. An error says that there is no verdict: it is what the
-// parser says, or the cancellation of ctx.
+// Judge grades the output of the task's script. r matters for families with a form of SWE-bench's
+// harness. An error means that there is no verdict: the parser failed, or ctx was cancelled.
 func (t *Task) Judge(ctx context.Context, l grade.Log, r logparse.Rules) (grade.Judgement, error) {
 	reading, err := t.Read(ctx, l, r)
 	if err != nil {
@@ -32,7 +31,7 @@ func (t *Task) Judge(ctx context.Context, l grade.Log, r logparse.Rules) (grade.
 	return reading.Judge(t.Tests), nil
 }
 
-// Reading is the output of a task's script that was read, whichever tests decide.
+// Reading is the parsed output of a task's script, for any deciding tests.
 type Reading struct {
 	*grade.Reading
 	rule rule
@@ -45,7 +44,7 @@ func (t *Task) Read(ctx context.Context, l grade.Log, r logparse.Rules) (*Readin
 	}
 	evalType := grade.EvalType(t.Repo, t.EvalType, r)
 	if t.rule != nil {
-		var zero int // the neighbors' harnesses look neither at the exit code nor beside the markers
+		var zero int // the neighbors' harnesses ignore the exit code and the output outside of the markers
 		l.ExitCode, l.OnlyMarked, evalType = &zero, true, grade.PassAndFail
 	}
 	reading, err := grade.Read(l, t.Parse(ctx, r), evalType, r)
@@ -55,7 +54,7 @@ func (t *Task) Read(ctx context.Context, l grade.Log, r logparse.Rules) (*Readin
 	return &Reading{reading, t.rule}, nil
 }
 
-// Judge grades the output by the tests that decide. Without any, nothing resolves the task.
+// Judge grades the output by the given tests. Without any, nothing resolves the task.
 func (r *Reading) Judge(tests grade.Tests) grade.Judgement {
 	j := r.Reading.Judge(tests)
 	if r.rule != nil && j.Found {
@@ -72,13 +71,13 @@ func (t *Task) Parse(ctx context.Context, r logparse.Rules) grade.Parse {
 	return func(log string) (logparse.Statuses, []string, error) { return t.parse(ctx, log, r) }
 }
 
-// decide replaces the verdict of SWE-bench's rule by that of the family's.
+// decide replaces the verdict of SWE-bench's rule by the verdict of the family's rule.
 func (r *Reading) decide(j *grade.Judgement, tests grade.Tests) {
 	o := r.rule(j.Statuses, tests)
 	j.Tests = swebench.TestsStatus{FailToPass: o.failToPass, PassToPass: o.passToPass}
 	j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedFull, true, vocab.VerdictResolved, ""
 	doubt := j.Doubt
-	j.Doubt = "" // a rule that resolves does without the tests that are not in the log
+	j.Doubt = "" // a rule that resolves does not need the tests that are missing in the log
 	if !o.resolved || len(j.Statuses) == 0 {
 		j.Resolution, j.Resolved, j.Verdict, j.Why = grade.ResolvedNo, false, vocab.VerdictUnresolved, o.reason(len(j.Statuses))
 		j.Doubt = doubt
@@ -108,7 +107,7 @@ func failing(list string, s swebench.Split) string {
 	return fmt.Sprintf("%d of %d %s tests fail: %s%s", len(s.Failure), len(s.Failure)+len(s.Success), list, strings.Join(names, ", "), more)
 }
 
-// split sorts tests by ok, which says nothing of a test by its second value.
+// split sorts tests by ok. Tests that do not count are left out.
 func split(tests []string, ok func(test string) (success, counts bool)) swebench.Split {
 	s := swebench.Split{Success: []string{}, Failure: []string{}}
 	for _, test := range tests {
@@ -123,7 +122,7 @@ func split(tests []string, ok func(test string) (success, counts bool)) swebench
 	return s
 }
 
-// all returns the outcome of a rule by which every test has to be a success by ok.
+// all returns the outcome of a rule by which every test must be a success.
 func all(t grade.Tests, failToPass, passToPass func(test string) bool) outcome {
 	o := outcome{
 		failToPass: split(t.FailToPass, func(test string) (bool, bool) { return failToPass(test), true }),
@@ -133,29 +132,29 @@ func all(t grade.Tests, failToPass, passToPass func(test string) bool) outcome {
 	return o
 }
 
-// named is a parser of package logparse.
+// named returns a parser of package logparse.
 func named(name string, row logparse.Row) parser {
 	return func(_ context.Context, log string, r logparse.Rules) (logparse.Statuses, []string, error) {
 		return logparse.Parse(name, log, row, r)
 	}
 }
 
-// asInV4 is a parser by the rules of SWE-bench 4, which the names of the expected tests are
-// by in datasets whose harness was made from that.
+// asInV4 returns a parser that always uses the rules of SWE-bench 4. It is for datasets with a
+// harness that was made from version 4: their expected tests have the names of its rules.
 func asInV4(parse parser) parser {
 	return func(ctx context.Context, log string, _ logparse.Rules) (logparse.Statuses, []string, error) {
 		return parse(ctx, log, logparse.V4)
 	}
 }
 
-// plain is a parser that looks at nothing but the log and has no errors.
+// plain returns a parser that only needs the log and never fails.
 func plain(parse func(log string) logparse.Statuses) parser {
 	return func(_ context.Context, log string, _ logparse.Rules) (logparse.Statuses, []string, error) {
 		return parse(log), nil, nil
 	}
 }
 
-// named gives the task a parser of package logparse.
+// named sets the task's parser to a parser of package logparse.
 func (t *Task) named(name string) {
 	t.Parser = name
 	t.parse = named(name, logparse.Row{InstanceID: t.InstanceID, Repo: t.Repo, Version: t.Version})

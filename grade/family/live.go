@@ -10,9 +10,9 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// SWE-bench-Live has the commands in the row (microsoft/SWE-bench-Live, evaluation). In its
-// Python datasets, log_parser is "pytest"; in MultiLang and Windows it is the source of a
-// Python function, which is not run: it takes a parser of the person's.
+// SWE-bench-Live has the commands in the row (microsoft/SWE-bench-Live, evaluation). In its Python
+// datasets, log_parser is "pytest"; in MultiLang and Windows it is the source of a Python function,
+// which is not run: those rows need a parser from the user.
 func isLive(r row) bool { return r.has("test_cmds") }
 
 func fillLive(r row, t *Task) error {
@@ -34,7 +34,7 @@ func fillLive(r row, t *Task) error {
 	}
 	tests := []string{strings.Join(test, " ; ")}
 	t.Command = tests[0]
-	if len(print) > 0 { // what they print is read, not what the tests print
+	if len(print) > 0 { // their output is read, not the tests'
 		prepare = append(prepare, tests...)
 		tests = []string{strings.Join(print, " ; ")}
 	}
@@ -70,8 +70,8 @@ func liveParser(r row, t *Task) error {
 			"and prints {\"test name\": \"pass\", ...} as JSON, with pass, fail or skip")
 }
 
-// live wants every FAIL_TO_PASS test to have passed, and no PASS_TO_PASS test to have failed:
-// one that is missing is fine. Every status but PASSED and SKIPPED is a failure.
+// live requires every FAIL_TO_PASS test to have passed, and no PASS_TO_PASS test to have failed: a
+// missing one is fine. Every status except PASSED and SKIPPED is a failure.
 func live(s logparse.Statuses, t grade.Tests) outcome {
 	return all(t,
 		func(test string) bool { return s[test] == logparse.Passed },

@@ -10,7 +10,7 @@ import (
 func TestSavedLogsNeedNoScript(t *testing.T) {
 	for name, tt := range map[string]struct {
 		in   dataset.Instance
-		want string // the parser; "" is none
+		want string // the parser; "": none
 	}{
 		"by column":                        {dataset.Instance{LogParser: "parse_log_gotest"}, "parse_log_gotest"},
 		"by repository":                    {dataset.Instance{Repo: "django/django", Version: "99.0", TestPatch: "diff --git a/x b/x\n"}, "parse_log_django"},

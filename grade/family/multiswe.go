@@ -12,9 +12,9 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// Multi-SWE-bench has the script in the image, and the results of the tests without and
-// with the gold patch in the row. It has a parser for each repository, thousands, which are
-// not in the row (multi-swe-bench/multi-swe-bench): it takes a parser of the person's.
+// Multi-SWE-bench has the script in the image, and the results of the tests without and with the
+// gold patch in the row. It has thousands of parsers, one for each repository, which are not in the
+// row (multi-swe-bench/multi-swe-bench): the user must give a parser.
 func isMultiSWE(r row) bool { return r.has("fix_patch", "f2p_tests") }
 
 func fillMultiSWE(r row, t *Task) error {
@@ -49,13 +49,13 @@ func numberOf(v any) string {
 	return ""
 }
 
-// multiSWESetup keeps what the image has beside the repository's files, such as what was
-// built, out of what counts as the patch's.
+// multiSWESetup excludes files that the image has beside the repository's, such as build results,
+// from the patch's changes.
 const multiSWESetup = `git ls-files --others --exclude-standard | sed 's|^|/|' >> .git/info/exclude
 `
 
-// multiSWEScript gives the script of the image what the patch has changed as its fix.patch:
-// it applies that together with the test patch.
+// multiSWEScript passes the patch's changes to the image's script as its fix.patch: the script
+// applies it together with the test patch.
 func multiSWEScript(workdir string) string {
 	return script([]string{
 		"cd " + workdir + needed,
@@ -65,9 +65,8 @@ func multiSWEScript(workdir string) string {
 	}, []string{"bash /home/fix-run.sh"})
 }
 
-// multiSWE is what a row has recorded: the status of each test before anything was
-// changed (run) and with the test patch alone (test), and the class of each that the gold
-// patch makes or leaves passing.
+// multiSWE has the recorded results of a row: the status of each test before any change (run) and
+// with only the test patch (test), and the class of each test that passes with the gold patch.
 type multiSWE struct {
 	run, test logparse.Statuses
 	class     map[string]string // "f2p", "p2p", "s2p" or "n2p"
@@ -112,7 +111,7 @@ func recordedResult(r row, column string) (logparse.Statuses, error) {
 	return statuses, nil
 }
 
-// tests are for people and reports: what does not pass before has to pass now.
+// tests returns the lists for people and reports: tests that do not pass before have to pass now.
 func (m multiSWE) tests() grade.Tests {
 	var t grade.Tests
 	for _, test := range slices.Sorted(maps.Keys(m.class)) {
@@ -125,8 +124,8 @@ func (m multiSWE) tests() grade.Tests {
 	return t
 }
 
-// judge wants no test that passed with the test patch alone to fail, at least one to pass
-// that did not, and each recorded test to pass again.
+// judge requires that no test that passed with only the test patch fails, that at least one other
+// test passes now, and that each recorded test passes again.
 func (m multiSWE) judge(s logparse.Statuses) outcome {
 	fix := logparse.Statuses{}
 	for test, status := range s {
@@ -142,7 +141,7 @@ func (m multiSWE) judge(s logparse.Statuses) outcome {
 	return o
 }
 
-// invalid says why the results of a run do not count at all, or "".
+// invalid says why the results of a run do not count at all, or returns "".
 func (m multiSWE) invalid(fix logparse.Statuses) string {
 	if len(fix) == 0 {
 		return "no test result in the log"
@@ -164,7 +163,7 @@ func (m multiSWE) invalid(fix logparse.Statuses) string {
 	return ""
 }
 
-// classOf is the class of a test that passes.
+// classOf returns the class of a test that passes.
 func (m multiSWE) classOf(test string) string {
 	switch m.test[test] {
 	case logparse.Passed:
@@ -177,7 +176,7 @@ func (m multiSWE) classOf(test string) string {
 	return "n2p"
 }
 
-// multiSWEStatus is the reference's reading of SWE-bench's statuses.
+// multiSWEStatus converts SWE-bench's statuses as the reference does.
 func multiSWEStatus(status string) string {
 	switch status {
 	case logparse.Passed, logparse.XFail:

@@ -5,10 +5,10 @@ import (
 	"batch.example/batch/grade/evalscript"
 )
 
-// WithTests returns the task of an instance with testPatch in place of the row's test
-// patch: its script applies that and runs its tests with the commands of the row's family.
-// Neither the row's test patch nor its gold patch is in it, and its Tests are empty. An Instance
-// fault says why that is not possible for the row.
+// WithTests returns the task of an instance with testPatch in place of the row's test patch: its
+// script applies testPatch and runs its tests with the commands of the row's family. It contains
+// neither the row's test patch nor its gold patch, and its Tests are empty. An Instance fault says
+// why this is not possible for the row.
 func WithTests(in dataset.Instance, testPatch string, o Options) (*Task, error) {
 	t, err := Find(in, o)
 	if err != nil {

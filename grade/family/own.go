@@ -17,15 +17,15 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// A row of no known family, with a script given, and a parser if the row names none.
+// A row of no known family, with a given script, and a given parser if the row names none.
 func isOwn(r row) bool {
 	return r.options.EvalScript != "" && (r.in.LogParser != "" || r.options.Parser != "")
 }
 
-// fillOwn is fillColumns: what is given takes the place of the columns afterwards.
+// fillOwn is fillColumns: given options replace the columns afterwards.
 func fillOwn(r row, t *Task) error { return fillColumns(r, t) }
 
-// Saved logs of a row without a script, whose parser is known by its column or repository.
+// Saved logs of a row without a script; the parser is known from its column or repository.
 func isLogs(r row) bool {
 	_, known := logparse.ForRepo(r.in.Repo)
 	return r.options.LogsOnly && (known || r.in.LogParser != "" || r.options.Parser != "")
@@ -39,7 +39,7 @@ func fillLogs(r row, t *Task) error {
 	return fillColumns(r, t)
 }
 
-// own puts what the options have in the place of what the family has.
+// own applies the options, which override the family's values.
 func (r row) own(t *Task) error {
 	if path := r.options.EvalScript; path != "" {
 		data, err := readScript(path, t.InstanceID)
@@ -75,16 +75,15 @@ func readScript(path, id string) (string, error) {
 		filepath.Join(id, "eval.sh"), id+".sh")
 }
 
-// parserTime is far more than reading any log takes.
+// parserTime is far longer than reading any log takes.
 const parserTime = 5 * time.Minute
 
-// executable returns a parser that runs the program at path, as the package's documentation
-// says.
+// executable returns a parser that runs the program at path, as the package comment describes.
 func executable(path, id, logParser string) parser {
 	return func(outer context.Context, log string, _ logparse.Rules) (logparse.Statuses, []string, error) {
 		ctx, cancel := context.WithTimeout(outer, parserTime)
 		defer cancel()
-		name, err := filepath.Abs(path) // a name without a slash is a file here, too
+		name, err := filepath.Abs(path) // a name without a slash is also a file in the current folder
 		if err != nil {
 			return nil, nil, fault.New(fault.Usage, "running the parser", err)
 		}
@@ -115,7 +114,7 @@ func firstLine(text []byte) string {
 	return ": " + printable.Line(string(line[:min(len(line), 200)]))
 }
 
-// statusesOf reads what an executable printed. The order of names is not known.
+// statusesOf reads the output of an executable. The order of names is unknown.
 func statusesOf(path, id string, out []byte) (logparse.Statuses, []string, error) {
 	bad := func(err error) error {
 		return fault.Newf(fault.Usage, "reading what the parser %s printed for %s: %w", path, id, err).
@@ -138,8 +137,8 @@ func statusesOf(path, id string, out []byte) (logparse.Statuses, []string, error
 	return statuses, nil, nil
 }
 
-// statusWords are the statuses, and the words that parsers of SWE-bench-Live and
-// Multi-SWE-bench have for them.
+// statusWords are the statuses, and the words for them in parsers of SWE-bench-Live and
+// Multi-SWE-bench.
 var statusWords = map[string]string{
 	"PASSED": logparse.Passed, "pass": logparse.Passed, "PASS": logparse.Passed,
 	"FAILED": logparse.Failed, "fail": logparse.Failed, "FAIL": logparse.Failed,

@@ -44,8 +44,8 @@ func fillPolyBench(r row, t *Task) (err error) {
 	return nil
 }
 
-// polyScript keeps standard error before standard output, as there: mixed, the reports that
-// test runners print as JSON would be torn.
+// polyScript prints standard error before standard output, like the reference: mixing them would
+// break the reports that test runners print as JSON.
 func polyScript(workdir, testPatch, command string) string {
 	prepare := []string{
 		"cd " + bash.Quote(workdir) + needed,
@@ -60,7 +60,7 @@ func polyScript(workdir, testPatch, command string) string {
 
 var workdirLine = lazy.Regexp(`(?mi)^[ \t]*WORKDIR[ \t]+"?(/[^\s"]*)"?[ \t]*\r?$`)
 
-// workdirOf returns the last absolute WORKDIR of a Dockerfile, which is the image's.
+// workdirOf returns the last absolute WORKDIR of a Dockerfile, which is also the image's.
 func workdirOf(dockerfile, otherwise string) string {
 	if all := workdirLine().FindAllStringSubmatch(dockerfile, -1); len(all) > 0 {
 		return all[len(all)-1][1]
@@ -68,12 +68,12 @@ func workdirOf(dockerfile, otherwise string) string {
 	return otherwise
 }
 
-// passedAndFailed is the status of a test that the log has as both: it is in both of the
-// reference's lists.
+// passedAndFailed is the status of a test that the log has as both: the reference has it in both of
+// its lists.
 const passedAndFailed = logparse.Passed + " and " + logparse.Failed
 
-// polyBench wants every FAIL_TO_PASS test to have passed, and no PASS_TO_PASS test to have
-// failed: one that is missing is fine.
+// polyBench requires every FAIL_TO_PASS test to have passed, and no PASS_TO_PASS test to have
+// failed: a missing one is fine.
 func polyBench(s logparse.Statuses, t grade.Tests) outcome {
 	return all(t,
 		func(test string) bool { return s[test] == logparse.Passed || s[test] == passedAndFailed },

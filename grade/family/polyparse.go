@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// polyParsers are SWE-PolyBench's parsers by repository in lower case
-// (constants.py, REPO_TO_PARSER_CLASS). A log that they cannot read has no tests.
+// polyParsers are SWE-PolyBench's parsers by repository in lower case (constants.py,
+// REPO_TO_PARSER_CLASS). An unreadable log has no tests.
 var polyParsers = map[string]struct {
 	name  string
 	parse func(log string) logparse.Statuses
@@ -124,7 +124,7 @@ func (e element) cases(p polyLists) {
 	}
 }
 
-// reportIn decodes the first JSON object that begins as re says. It reports whether there is
+// reportIn decodes the first JSON object with a beginning that matches re. It reports whether there is
 // one.
 func reportIn(log string, re *regexp.Regexp, to any) bool {
 	at := re.FindStringIndex(log)
@@ -133,7 +133,7 @@ func reportIn(log string, re *regexp.Regexp, to any) bool {
 
 var mochaReport, jestReport = lazy.Regexp(`{\s*"stats"`), lazy.Regexp(`{\s*"numFailedTestSuites"`)
 
-// polyMocha reads what mocha --reporter json prints.
+// polyMocha reads the output of mocha --reporter json.
 func polyMocha(log string) logparse.Statuses {
 	p := newPolyLists()
 	type test struct{ FullTitle string }
@@ -149,7 +149,7 @@ func polyMocha(log string) logparse.Statuses {
 	return p.statuses
 }
 
-// polyMochaFiles reads a report of mocha's in which each test has its file and status.
+// polyMochaFiles reads a report of mocha with a file and a status for each test.
 func polyMochaFiles(log string) logparse.Statuses {
 	p := newPolyLists()
 	var report struct {
@@ -172,7 +172,7 @@ func (p polyLists) byWord(test, word string) {
 	}
 }
 
-// jestTest is an assertionResult of jest's.
+// jestTest is an assertionResult of jest.
 type jestTest struct {
 	FullName *string
 	Title    string
@@ -188,7 +188,7 @@ func jestFullName(t jestTest) string {
 	return t.Title
 }
 
-// polyJest reads what jest --json prints.
+// polyJest reads the output of jest --json.
 func polyJest(name func(jestTest) string) func(string) logparse.Statuses {
 	return func(log string) logparse.Statuses {
 		p := newPolyLists()
@@ -260,7 +260,7 @@ func polyBazel(log string) logparse.Statuses {
 	return p.statuses
 }
 
-// w is \w of Python, which is not limited to ASCII.
+// w is Python's \w, which is not limited to ASCII.
 const w = `[\p{L}\p{N}_]`
 
 var (
@@ -273,7 +273,7 @@ var (
 		`|(FAIL|ERROR|skipped|expected failure|unexpected success): (` + w + `+)(?: \(([\p{L}\p{N}_.]+)\))?(?:\((.+?)\))?)`)
 )
 
-// polyPython reads the output of pytest, or else of unittest.
+// polyPython reads the output of pytest or of unittest.
 func polyPython(log string) logparse.Statuses {
 	if strings.Contains(log, "= test session starts =") || strings.Contains(log, "= short test summary info =") {
 		return polyPytest(pytestPart(log))
@@ -285,7 +285,7 @@ func polyPython(log string) logparse.Statuses {
 			name, class = m[1], m[2]
 		}
 		test := class + ":" + name + ":" + m[5]
-		switch m[6] { // the second form is of the summary, and has no status here
+		switch m[6] { // the second form is in the summary, and has no status here
 		case "ok":
 			p.passed(test)
 		case "FAIL":
@@ -315,8 +315,8 @@ func polyPytest(part string) logparse.Statuses {
 	return p.statuses
 }
 
-// pytestPart returns the part of pytest's output that is read: what stands before its
-// warnings and its summary, or the summary if there is nothing else.
+// pytestPart returns the part of pytest's output that is read: the text before its warnings and its
+// summary, or the summary if there is nothing else.
 func pytestPart(log string) string {
 	starts := strings.Index(log, "===== test session starts =====")
 	collecting := strings.Index(log, "collecting ...")
@@ -342,7 +342,7 @@ func pytestPart(log string) string {
 	return log[begin:end]
 }
 
-// first returns the smaller of two indexes, -1 being none.
+// first returns the smaller of two indexes; -1 means none.
 func first(a, b int) int {
 	if a < 0 || b >= 0 && b < a {
 		return b

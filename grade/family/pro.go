@@ -59,8 +59,8 @@ func proScripts(r row) (run, parse []byte, err error) {
 	return run, parse, nil
 }
 
-// proScript does what the reference's entry script does after the patch. The files are one
-// word of the shell's there, unquoted, so they are here.
+// proScript does the same after the patch as the reference's entry script. The files are unquoted
+// there and so split by the shell, and so they are here.
 func proScript(r row, files []string, run, parse []byte) string {
 	before := lastLine(r.text("before_repo_set_cmd"))
 	prepare := []string{
@@ -91,7 +91,7 @@ func checkedOut(command string) []string {
 	return nil
 }
 
-// proParse reads what the parser wrote.
+// proParse reads the output of the parser.
 func proParse(log string) logparse.Statuses {
 	var out struct {
 		Tests []struct{ Name, Status string }
@@ -109,7 +109,7 @@ func proParse(log string) logparse.Statuses {
 	return statuses
 }
 
-// pro wants every test to have passed.
+// pro requires every test to have passed.
 func pro(s logparse.Statuses, t grade.Tests) outcome {
 	ok := func(test string) bool { return s[test] == logparse.Passed }
 	return all(t, ok, ok)

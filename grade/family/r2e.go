@@ -17,7 +17,7 @@ import (
 // in the row (R2E-Gym/R2E-Gym, agenthub/runtime/docker.py).
 func isR2E(r row) bool { return r.has("expected_output_json") }
 
-// r2eSetup moves the script and the tests out of the patch's reach, as there.
+// r2eSetup moves the script and the tests out of the patch's reach, like the reference.
 const r2eSetup = `set -e
 for f in run_tests.sh r2e_tests; do
   if [ -e "$f" ] && [ ! -L "$f" ]; then rm -rf "/root/$f"; mv "$f" "/root/$f"; fi
@@ -61,14 +61,14 @@ func r2eExpected(text string) (logparse.Statuses, error) {
 	return logparse.NormalizeR2EGym(m), nil
 }
 
-// r2eEscape is what the reference removes from the output before it is read.
+// r2eEscape matches text that the reference removes from the output before reading it.
 var r2eEscape = lazy.Regexp("\x1b\\[[0-9;]*m|\r")
 
 func r2eParse(_ context.Context, log string, r logparse.Rules) (logparse.Statuses, []string, error) {
 	return logparse.Parse("r2e_gym", r2eEscape().ReplaceAllString(log, ""), logparse.Row{}, r)
 }
 
-// exactly wants the same tests with the same statuses as expected, no more and no fewer.
+// exactly requires the same tests with the same statuses as expected, no more and no fewer.
 func exactly(s, expected logparse.Statuses) outcome {
 	tests := grade.Tests{PassToPass: slices.Sorted(maps.Keys(expected))}
 	o := all(tests, nil, func(test string) bool { return s[test] == expected[test] })

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// r2eCommit is the commit that solves an instance of R2E-Gym (commit_models/diff_classes.py),
-// in column parsed_commit_content.
+// r2eCommit is the commit that solves an instance of R2E-Gym (commit_models/diff_classes.py), from
+// column parsed_commit_content.
 type r2eCommit struct {
 	FileDiffs []struct {
 		Header struct {
@@ -50,8 +50,8 @@ func (r r2eRange) String() string {
 
 var r2eLineMarks = map[string]string{"context": " ", "added": "+", "deleted": "-", "note": `\ `}
 
-// r2eGold is the patch by which R2E-Gym validates its rows: the commit's changes to files in
-// Python. It is "" if the column is not there or is something else.
+// r2eGold returns the patch that R2E-Gym uses to validate its rows: the commit's changes to Python
+// files. It is "" if the column is missing or has another form.
 func r2eGold(text string) string {
 	var commit r2eCommit
 	if json.Unmarshal([]byte(text), &commit) != nil {

@@ -4,9 +4,9 @@ import (
 	"batch.example/batch/grade/evalscript"
 )
 
-// SWE-rebench, its leaderboard and SWE-bench-extra are in the form of SWE-bench 4, but each
-// row has its commands and the name of its parser in install_config
-// (SWE-rebench/SWE-bench-fork). The rule is SWE-bench's.
+// SWE-rebench, its leaderboard and SWE-bench-extra have the form of SWE-bench 4, but each row has
+// its commands and the name of its parser in install_config (SWE-rebench/SWE-bench-fork). The rule
+// is SWE-bench's.
 func isRebench(r row) bool { return r.object("install_config") != nil }
 
 func fillRebench(r row, t *Task) error {
@@ -39,8 +39,8 @@ func commandsIn(r row, config map[string]any) (c evalscript.Commands, err error)
 	return c, nil
 }
 
-// parserIn returns the name of the parser in install_config. It is "" with an error, and
-// where the person's own takes its place.
+// parserIn returns the name of the parser in install_config. It is "" with an error, and if the
+// user's own parser replaces it.
 func parserIn(r row, config map[string]any) (string, error) {
 	if r.options.Parser != "" {
 		return "", nil

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/internal/bash"
 )
 
-// SWE-rebench V2 has many languages, and the repository in a folder of its name
+// SWE-rebench V2 has many languages, and each repository in a folder with its name
 // (SWE-rebench/SWE-rebench-V2, scripts/eval.py).
 func isRebench2(r row) bool { return r.object("install_config") != nil && r.has("language") }
 
@@ -40,8 +40,8 @@ func fillRebench2(r row, t *Task) error {
 	return knownParser(r, t, "install_config.log_parser")
 }
 
-// rebench2 wants every test to have passed. Test runners add to a test's name how long it
-// took: as in the reference, the names are compared without that.
+// rebench2 requires every test to have passed. Test runners add the duration to a test's name: as
+// in the reference, names are compared without it.
 func rebench2(s logparse.Statuses, t grade.Tests) outcome {
 	timeless := make(logparse.Statuses, len(s))
 	for name, status := range s {
@@ -54,8 +54,8 @@ func rebench2(s logparse.Statuses, t grade.Tests) outcome {
 	return all(t, ok, ok)
 }
 
-// withoutTimes is logparse.NormalizeRebenchV2 until nothing is left to remove: the parser has
-// removed some of it from the names in the log.
+// withoutTimes applies logparse.NormalizeRebenchV2 until nothing is left to remove, since the
+// parser has already removed some of it from the names in the log.
 func withoutTimes(name string) string {
 	for {
 		short := logparse.NormalizeRebenchV2(name)

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// reverse returns the diff that takes a git diff back. It has no binary files.
+// reverse returns the diff that undoes a git diff. It does not support binary files.
 func reverse(diff string) (string, error) {
 	lines := strings.SplitAfter(diff, "\n")
 	if n := len(lines); n > 0 && lines[n-1] == "" {
@@ -40,8 +40,8 @@ var (
 	hunkLine  = lazy.Regexp(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 )
 
-// swapped are the beginnings of header lines that mean each other in the reversed diff. The
-// lines stand in the order of the left ones.
+// swapped are the beginnings of header lines that change places in the reversed diff. A line of the
+// left column comes before its partner.
 var swapped = [][2]string{
 	{"old mode ", "new mode "},
 	{"deleted file mode ", "new file mode "},
@@ -50,7 +50,7 @@ var swapped = [][2]string{
 
 // reverseHead writes the lines before the first hunk of a file.
 func reverseHead(out *strings.Builder, head []string) error {
-	var from, to string // the lines --- and +++, which are written in the other order
+	var from, to string // the lines --- and +++, which are written in reverse order
 	for i := 0; i < len(head); i++ {
 		line := head[i]
 		if strings.HasPrefix(line, "GIT binary patch") || strings.HasPrefix(line, "Binary files ") || strings.HasPrefix(line, "copy from ") {
@@ -83,8 +83,8 @@ func side(path, was, is string) string {
 	return path // /dev/null
 }
 
-// swapHeader returns the lines for the header line at i, and for the next one where the two
-// change places, which it skips.
+// swapHeader returns the lines for the header line at i. If it changes places with the next line,
+// it returns both and skips the next one.
 func swapHeader(head []string, i *int) string {
 	line := head[*i]
 	for _, pair := range swapped {
@@ -104,7 +104,7 @@ func swapHeader(head []string, i *int) string {
 	return line
 }
 
-// reverseHunk writes the hunk that lines begin with, and returns the lines after it.
+// reverseHunk writes the first hunk of lines, and returns the lines after it.
 func reverseHunk(out *strings.Builder, lines []string) ([]string, error) {
 	m := hunkLine().FindStringSubmatch(lines[0])
 	if m == nil {

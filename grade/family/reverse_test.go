@@ -28,7 +28,7 @@ func repository(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// run runs a bash script in dir and returns what it prints.
+// run runs a bash script in dir and returns its output.
 func run(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-ux", "-o", "pipefail")

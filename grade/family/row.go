@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// row reads columns that package dataset keeps but does not know.
+// row reads columns that package dataset keeps without knowing them.
 type row struct {
 	in      dataset.Instance
 	options Options
@@ -29,8 +29,8 @@ func (r row) text(column string) string {
 	return s
 }
 
-// list returns a column that is a list of texts, or a text that holds one as JSON or Python
-// prints it. The texts are never trimmed.
+// list returns a column that is a list of texts, or a text with such a list in JSON's or Python's
+// form. The texts are never trimmed.
 func (r row) list(column string) ([]string, error) {
 	list, err := listOf(r.in.Fields[column])
 	if err != nil {
@@ -39,7 +39,7 @@ func (r row) list(column string) ([]string, error) {
 	return list, nil
 }
 
-// object returns a column that is an object, or a text that holds one as JSON, or nil.
+// object returns a column that is an object, or a text with an object in JSON, or nil.
 func (r row) object(column string) map[string]any {
 	m, ok := r.in.Fields[column].(map[string]any)
 	if text := r.text(column); !ok && text != "" && json.Unmarshal([]byte(text), &m) != nil {
@@ -61,7 +61,7 @@ func listOf(v any) ([]string, error) {
 	}
 }
 
-// commandsOf is listOf where a text is one command.
+// commandsOf is listOf, but a text is one command.
 func commandsOf(v any) ([]string, error) {
 	if s, ok := v.(string); ok {
 		if s == "" {

@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// The verdicts of the families' rules, by what the tests print.
+// The verdicts of the families' rules, by the output of the tests.
 func TestVerdicts(t *testing.T) {
 	surefire := func(cases string) string { return `<testsuite name="x">` + cases + "</testsuite>" }
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestVerdicts(t *testing.T) {
 		{"rebench v2", "PASS: a (1.2s)\nPASS: b\nPASS: c", true, ""},
 		{"rebench v2", "PASS: a", false, "PASS_TO_PASS"},
 
-		{"smith", "tests/t.py::test_a PASSED [ 50%]", true, ""}, // what is missing has passed
+		{"smith", "tests/t.py::test_a PASSED [ 50%]", true, ""}, // a missing test has passed
 		{"smith", "tests/t.py::test_a PASSED\ntests/u.py::test_d FAILED", true, ""},
 		{"smith", "tests/t.py::test_a PASSED\ntests/t.py::test_b FAILED", false, "1 of 1 PASS_TO_PASS tests fail: tests/t.py::test_b"},
 		{"smith", "tests/t.py::test_c ERROR", false, "1 of 2 FAIL_TO_PASS tests fail: tests/t.py::test_c"},
@@ -65,7 +65,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// The neighbors' harnesses were made from SWE-bench 4, and changed.
+// The neighbors' harnesses were made from SWE-bench 4, and then changed.
 func TestNeighborsReadLogsInTheirOwnWay(t *testing.T) {
 	rebench := func(parser string, more fields) fields {
 		return overlaid(overlaid(rows["rebench"], fields{"install_config": map[string]any{"test_cmd": "x", "log_parser": parser}}), more)

@@ -15,9 +15,9 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// SWE-smith puts a bug into a working repository: patch of a row introduces it, and there
-// is no test patch (SWE-bench/SWE-smith, swesmith/harness). How a repository is tested is
-// not in the row but in a table of that package.
+// SWE-smith puts a bug into a working repository: the row's patch introduces it, and there is no
+// test patch (SWE-bench/SWE-smith, swesmith/harness). The test command is not in the row but in a
+// table of that package.
 func isSmith(r row) bool {
 	return strings.Contains(r.in.Image, smithImage) && r.in.TestPatch == ""
 }
@@ -33,7 +33,7 @@ var smithTable string
 
 const smithCommand = "pytest --disable-warnings --color=no --tb=no --verbose"
 
-// smithCommands are the test commands by "owner/name commit" in lower case.
+// smithCommands has the test commands by "owner/name commit" in lower case.
 var smithCommands = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
 	for line := range strings.Lines(smithTable) {
@@ -50,7 +50,7 @@ func fillSmith(r row, t *Task) error {
 	}
 	t.Gold = []byte(reversed)
 	t.Setup = smithSetup(r.in.Patch)
-	t.BaseCommit = "HEAD" // the row's is a commit of another repository
+	t.BaseCommit = "HEAD" // the row's commit is in another repository
 	t.Workdir = testbed
 	t.Timeout = 2 * time.Minute
 	t.rule = missingPasses
@@ -85,9 +85,9 @@ func smithRepo(image string) (repo, commit string) {
 	return strings.ToLower(strings.NewReplacer("_1776_", "/", "__", "/").Replace(name)), commit
 }
 
-// smithSetup puts the bug into the repository: the branch of the instance, which the
-// reference checks out over the network, is that commit with the patch applied. If the
-// bug is there already, it does nothing.
+// smithSetup puts the bug into the repository. The reference checks out the instance's branch over
+// the network, which is this commit with the patch applied. If the bug is already there, the script
+// does nothing.
 func smithSetup(bug string) string {
 	return "set -e\n" +
 		"bug=$(mktemp)\n" +
@@ -99,8 +99,8 @@ func smithSetup(bug string) string {
 		"git -c user.name=SWE-smith -c user.email=swesmith@swesmith.ai commit -q --no-verify -m 'Bug'\n"
 }
 
-// smithTests adds to a pytest command the files of the FAIL_TO_PASS tests, or their names
-// where files do not name them, and returns these files.
+// smithTests adds the files of the FAIL_TO_PASS tests to a pytest command, or the tests' names if
+// files do not name them, and returns these files.
 func smithTests(repo, command string, failToPass []string) (string, []string) {
 	if !strings.Contains(command, "pytest") {
 		return command, nil
@@ -122,7 +122,7 @@ func smithTests(repo, command string, failToPass []string) (string, []string) {
 	return command + " " + strings.Join(files, " "), files
 }
 
-// within returns the tests of files; all if there are none.
+// within returns the tests in files, or all if files is empty.
 func within(tests, files []string) []string {
 	if len(files) == 0 {
 		return tests
@@ -132,8 +132,8 @@ func within(tests, files []string) []string {
 	})
 }
 
-// missingPasses counts a test that the log does not have as passed, because only a part of
-// the tests is run.
+// missingPasses counts a test that the log does not have as passed, because only some of the tests
+// are run.
 func missingPasses(s logparse.Statuses, t grade.Tests) outcome {
 	ok := func(test string) (success, counts bool) {
 		switch status, there := s[test]; {
@@ -169,7 +169,7 @@ func smithParser(repo string) (string, parser) {
 	}
 }
 
-// smithLines makes a parser of one that reads a line: it returns "" for a line without a
+// smithLines makes a parser from a function that reads a line: it returns "" for a line without a
 // status.
 func smithLines(read func(line string) (name, status string)) func(string) logparse.Statuses {
 	return func(log string) logparse.Statuses {
@@ -239,7 +239,7 @@ var (
 	workerFirst = lazy.Regexp(`^\[gw\d\]\s(FAILED|PASSED|SKIPPED|ERROR|XFAIL)\s(\S+)`)
 )
 
-// after reads lines on which the status stands before the test.
+// after reads lines with the status before the test.
 func after(re func() *regexp.Regexp) func(string) (name, status string) {
 	return func(line string) (name, status string) {
 		if m := re().FindStringSubmatch(line); m != nil {

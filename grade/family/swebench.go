@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// SWE-bench 5 publishes script and parser in the row, as rows of one's own do.
+// SWE-bench 5 publishes script and parser in the row, like a user's own rows.
 func isColumns(r row) bool {
 	return r.in.EvalScript != "" && (r.in.LogParser != "" || r.options.Parser != "")
 }
@@ -24,8 +24,7 @@ func fillColumns(r row, t *Task) error {
 	return knownParser(r, t, "log_parser")
 }
 
-// knownParser reports a name in a column that no parser has now, rather than after the
-// tests.
+// knownParser reports an unknown parser in a column now, rather than after the tests.
 func knownParser(r row, t *Task, column string) error {
 	_, _, err := t.parse(context.Background(), "", logparse.V5)
 	if fault.KindOf(err) != fault.Usage {

@@ -7,10 +7,10 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// SWE-Gym is in the form of SWE-bench 4, with a table of its own repositories
-// (SWE-Gym/SWE-Bench-Fork, swebench/harness). Its rule is SWE-bench's. A row of a repository
-// that SWE-bench has, too, is taken for SWE-bench's, since nothing in it tells them apart:
-// SWE-Gym's published rows have none, though its harness would read sympy's logs otherwise.
+// SWE-Gym has the form of SWE-bench 4, with a table of its own repositories
+// (SWE-Gym/SWE-Bench-Fork, swebench/harness). Its rule is SWE-bench's. A row of a repository that
+// both have counts as SWE-bench's, since nothing in it distinguishes them. SWE-Gym's published rows
+// have no such repository, though its harness would read sympy's logs differently.
 func isGym(r row) bool {
 	_, parsed := logparse.ForRepo(r.in.Repo)
 	return r.in.TestPatch != "" && !parsed && evalscript.Known(r.in.Repo)

@@ -1,16 +1,15 @@
-// Package fill finds the tests that decide an instance: FAIL_TO_PASS and PASS_TO_PASS, from
-// what its tests printed before and after its gold patch, several times each.
+// Package fill finds the deciding tests of an instance, FAIL_TO_PASS and PASS_TO_PASS, from several
+// test logs before and after its gold patch.
 //
-// A test is a name in one of the logs. Grading's own rules say whether it passed in a log, so
-// that by the lists that were found, every log after the patch resolves the instance and no
-// log before does:
+// A test is a name in one of the logs. Grading's own rules say whether it passed in a log. So with
+// the resulting lists, every log after the patch resolves the instance and no log before does:
 //
 //   - FAIL_TO_PASS: it failed, or is missing, in every log before, and passed in every log after.
 //   - PASS_TO_PASS: it passed in all logs.
 //   - flaky: it passed in some logs of one side, but not in all. It is in neither list.
 //   - broken: it passed in every log before and in none after. It is in neither list.
-//   - ambiguous: a log has the name for a test that failed and for one that passed, such as tests
-//     of two files. It is in neither list.
+//   - ambiguous: a log has the name both for a failed and for a passed test, such as tests in two
+//     files. It is in neither list.
 //
 // The lists are sorted, and the same logs give the same lists.
 package fill
@@ -30,17 +29,17 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Lists are what the logs of an instance say. All are sorted.
+// Lists are the results of an instance's logs. All are sorted.
 type Lists struct {
 	FailToPass, PassToPass []string
 	Flaky                  []Flaky
 	Broken, Ambiguous      []string
-	// Doubt says in one line why the lists may lack tests or have too many: as
-	// [grade.Judgement] has it, of the first log that may have been cut short.
+	// Doubt says in one line why the lists may lack tests or have too many: the Doubt of
+	// [grade.Judgement] for the first log that may have been cut short.
 	Doubt string
 }
 
-// Flaky is a test with how many logs it passed in.
+// Flaky is a test with the numbers of logs in which it passed.
 type Flaky struct {
 	Test          string
 	Before, After int
@@ -81,7 +80,7 @@ func Find(ctx context.Context, t *family.Task, r logparse.Rules, before, after [
 	return l, nil
 }
 
-// left says how many tests that may decide are in neither list.
+// left describes the tests that are in neither list but might decide.
 func left(l Lists) string {
 	text := ""
 	if n := len(l.Flaky); n > 0 {
@@ -96,12 +95,12 @@ func left(l Lists) string {
 // finder compares the logs of one task.
 type finder struct {
 	task  *family.Task
-	names map[string]bool // of all tests; true: the name of several
+	names map[string]bool // of all tests; true: several tests have this name
 	tests []string        // the names, sorted
 	doubt string
 }
 
-// reading is a log with the statuses in it, whether they count or not.
+// reading is a log and all statuses in it, including ones that do not count.
 type reading struct {
 	*family.Reading
 	statuses logparse.Statuses
@@ -131,8 +130,8 @@ func (f *finder) read(ctx context.Context, r logparse.Rules, logs []grade.Log) (
 	return list, nil
 }
 
-// passed counts the logs in which each test passed. Why says what is wrong with the last one that
-// has no results that count.
+// passed counts the logs in which each test passed. why describes the last log without results that
+// count.
 func (f *finder) passed(logs []reading, when string) (n map[string]int, why string, err error) {
 	n = map[string]int{}
 	for _, log := range logs {
@@ -144,7 +143,7 @@ func (f *finder) passed(logs []reading, when string) (n map[string]int, why stri
 			}
 		case j.Verdict != vocab.VerdictUnresolved:
 			return nil, "", f.fault("%s, %s", when, j.Why)
-		default: // by the rules, no test passed in it; but a test that did was not fixed
+		default: // by the rules, no test passed in it; but a test that did pass was not fixed
 			why = j.Why
 			for name, status := range log.statuses {
 				if grade.Passes(status) {

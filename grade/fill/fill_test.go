@@ -70,7 +70,7 @@ func TestTheListsAreWhatDiffersEachTime(t *testing.T) {
 	}
 }
 
-// Such as tests that do not compile without the solution.
+// For example, tests that do not compile without the solution.
 func TestWithoutAResultBeforeAllTestsFailBefore(t *testing.T) {
 	_, task := taskOf(t, "pass_and_fail")
 	got, err := Find(t.Context(), task, logparse.V5, []grade.Log{log("2", "cannot import shop.tax")}, []grade.Log{log("0", "PASSED t::b", "PASSED t::a")})
@@ -79,7 +79,7 @@ func TestWithoutAResultBeforeAllTestsFailBefore(t *testing.T) {
 	}
 }
 
-// Of some families, only results between the markers count.
+// In some families, only results between the markers count.
 func TestATestThatPassedBesideTheMarkersWasNotFixed(t *testing.T) {
 	task, err := family.Unlisted(dataset.Instance{
 		ID: "me__shop-1", Repo: "me/shop", Patch: "gold", TestPatch: "tests",
@@ -96,8 +96,8 @@ func TestATestThatPassedBesideTheMarkersWasNotFixed(t *testing.T) {
 	}
 }
 
-// As Node prints tests of two files that have one name. The last line about a name counts, so
-// that the log has no failed test although the command failed.
+// Node prints tests of two files with the same name like this. The last line about a name counts,
+// so that the log has no failed test although the command failed.
 func TestANameOfSeveralTestsIsInNeitherList(t *testing.T) {
 	in, _ := taskOf(t, "pass_and_fail")
 	in.LogParser = "parse_log_tap"
@@ -119,7 +119,7 @@ func TestANameOfSeveralTestsIsInNeitherList(t *testing.T) {
 	}
 }
 
-// Pytest has both for one test that passes and fails while it is cleaned up.
+// Pytest prints both for one test that passes but fails during its clean-up.
 func TestAnErrorBesideAPassIsOneTest(t *testing.T) {
 	_, task := taskOf(t, "pass_and_fail")
 	got, err := Find(t.Context(), task, logparse.V5, []grade.Log{log("1", "PASSED t::a", "ERROR t::a - teardown")}, []grade.Log{log("0", "PASSED t::a")})
@@ -128,7 +128,7 @@ func TestAnErrorBesideAPassIsOneTest(t *testing.T) {
 	}
 }
 
-// Only failed tests are in these logs.
+// These logs have only failed tests.
 func TestALogOfFailuresOnlyHasNoTestsToKeep(t *testing.T) {
 	_, task := taskOf(t, "fail_only")
 	got, err := Find(t.Context(), task, logparse.V5, []grade.Log{log("1", "FAILED t::a", "FAILED t::b")}, []grade.Log{log("1", "FAILED t::b")})
@@ -158,7 +158,7 @@ func TestLogsThatDoNotSayWhichTestsDecide(t *testing.T) {
 	}
 }
 
-// Tests that are missing because something killed the tests would be taken for fixed ones.
+// If something killed the tests, missing tests would look like fixed ones.
 func TestALogThatMayHaveBeenCutIsDoubtful(t *testing.T) {
 	_, task := taskOf(t, "pass_and_fail")
 	got, err := Find(t.Context(), task, logparse.V5, []grade.Log{log("137", "PASSED t::a", "FAILED t::b", "Killed")}, []grade.Log{log("0", "PASSED t::a", "PASSED t::b", "PASSED t::c")})

@@ -2,8 +2,8 @@ package logparse
 
 import "strings"
 
-// stripANSI removes terminal escapes, those that the reference removes:
-// \x1B(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~]).
+// stripANSI removes the same terminal escapes as the reference: \x1B(?:[@-Z\\-_]|\[[0-?]*[
+// -/]*[@-~]).
 func stripANSI(text string) string {
 	i := strings.IndexByte(text, '\x1b')
 	if i < 0 {
@@ -25,8 +25,8 @@ func stripANSI(text string) string {
 	return b.String()
 }
 
-// escapeLen returns the length of the escape that s, which begins with ESC, starts with,
-// 0 if there is none.
+// escapeLen returns the length of the escape at the start of s, which begins with ESC. It is 0 if
+// there is none.
 func escapeLen(s string) int {
 	if len(s) < 2 {
 		return 0

@@ -10,7 +10,7 @@ import (
 
 const bigLog = 100 << 20
 
-// runnersLine is what each parser's test runner prints for test %d.
+// runnersLine is the output of each parser's test runner for test %d.
 var runnersLine = map[string]string{
 	"parse_log_pytest":                 "PASSED tests/test_module.py::TestClass::test_name[param-%d]",
 	"parse_log_pytest_options":         "PASSED tests/test_module.py::TestClass::test_name[/a/b/param-%d]",
@@ -56,7 +56,7 @@ var runnersLine = map[string]string{
 	"parse_log_vitest":                 " ✓ packages/name.spec.ts > suite > name of the test %d 12ms",
 }
 
-// around is what comes before and after the results, for parsers that want it.
+// around is the text before and after the results, for parsers that need it.
 var around = map[string][2]string{
 	"parse_log_doctest":    {"<doctest><TestCase>", "</TestCase></doctest>"},
 	"parse_log_calypso":    {" ./node_modules/.bin/jest \n  suite\n", ""},
@@ -69,14 +69,14 @@ var around = map[string][2]string{
 	},
 }
 
-// otherLines are what programs print beside their tests' results.
+// otherLines are output of programs beside their tests' results.
 const otherLines = `2024-01-01 12:00:00,123 INFO  module.name - request 127.0.0.1:8080 /path/to/something?x=[1] (took 12 ms)
   File "/testbed/lib/python3.9/site-packages/module/name.py", line 123, in some_function
 E       AssertionError: assert {'a': 1, 'b': [1, 2, 3]} == {'a': 1, 'b': [1, 2]}
 warning: unused variable ` + "`x`" + ` ... see https://example.com/a/b#c for details: note = 3. Fine
 `
 
-// fill repeats what part makes until there are size bytes.
+// fill repeats the text of part until there are size bytes.
 func fill(size int, part func(i int) string) string {
 	var b strings.Builder
 	b.Grow(size + 1<<12)
@@ -94,8 +94,8 @@ func parseAll(b *testing.B, name, log string) {
 	}
 }
 
-// BenchmarkResults reads 100 MB of results, again and again those of twenty thousand tests:
-// with as many tests as lines, the time would be that of filling one huge map.
+// BenchmarkResults reads 100 MB of results that repeat the names of twenty thousand tests: with as
+// many tests as lines, it would measure filling one huge map.
 func BenchmarkResults(b *testing.B) {
 	for _, name := range logparse.Names() {
 		line, ok := runnersLine[name]
@@ -109,7 +109,7 @@ func BenchmarkResults(b *testing.B) {
 	}
 }
 
-// BenchmarkOutput reads 100 MB of what programs print.
+// BenchmarkOutput reads 100 MB of programs' output.
 func BenchmarkOutput(b *testing.B) {
 	log := fill(bigLog, func(int) string { return otherLines })
 	for _, name := range logparse.Names() {
@@ -117,8 +117,8 @@ func BenchmarkOutput(b *testing.B) {
 	}
 }
 
-// BenchmarkFailures reads 100 MB of what browsers report while they run tests of which one in
-// two hundred fails, with parsers that look for those.
+// BenchmarkFailures reads 100 MB of browsers' reports in which one of two hundred tests fails, with
+// parsers that look for failures.
 func BenchmarkFailures(b *testing.B) {
 	for _, name := range []string{"parse_log_bpmn_js", "parse_log_chart_js", "parse_log_openlayers", "parse_log_eslint"} {
 		failed := runnersLine[name] + "\n\tExpected 1 to be 2.\n\t    at UserContext.<anonymous> (test/specs/core.tests.js:123:45)\n\n"

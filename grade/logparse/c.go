@@ -9,7 +9,7 @@ var redisMarks = []mark{{"[ok]:", Passed}, {"[err]:", Failed}, {"[skip]:", Skipp
 
 var redisPlace = expression(`\s+in\s+\S+$`)
 
-// redis reads "[ok]: name (12 ms)". A failed test's name has its file behind it.
+// redis reads "[ok]: name (12 ms)". The name of a failed test is followed by its file.
 func redis(line string, out *results) {
 	name, status := cutMarked(line, redisMarks)
 	if name == "" {

@@ -7,7 +7,7 @@ import (
 )
 
 // calypso reads jest's report of each command in wp-calypso's log, up to the first failure's
-// details or the summary. Suites stay entered from one command to the next.
+// details or the summary. Entered suites carry over to the next command.
 func calypso(log string, _ input, out *results) error {
 	path := newSuites()
 	_, log, _ = strings.Cut(log, calypsoCommand)
@@ -43,8 +43,8 @@ func calypsoRun(run string, path *suites, out *results) error {
 	return nil
 }
 
-// calypsoTest reads what comes after a test's mark: \s(.*)\(\d+ms\)$ if such a time is
-// anywhere, otherwise \s(.*).
+// calypsoTest reads the text after a test's mark: \s(.*)\(\d+ms\)$ if such a time is anywhere,
+// otherwise \s(.*).
 func calypsoTest(text string) (name string, ok bool) {
 	name, ok = cutSpace(text)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 
 const djangoVersionTest = "--version is equivalent to version"
 
-// django reads runtests.py --verbosity 2: "test_x (path.Class) ... ok". What the test prints
-// may stand between the dots and the "ok", so that a line "ok" belongs to the last test named.
+// django reads runtests.py --verbosity 2: "test_x (path.Class) ... ok". The test's own output may
+// come between the dots and the "ok", so that a line "ok" belongs to the last test named.
 func django(log string, _ input, out *results) error {
 	d := djangoLines{out: out, versionTest: strings.Contains(log, djangoVersionTest)}
 	for line := range lines(log) {
@@ -47,12 +47,12 @@ func (d *djangoLines) line(line string) error {
 	return nil
 }
 
-// passes handles a line that has " ... ". It returns the line that further rules look at.
+// passes handles a line that has " ... ". It returns the line for the further rules.
 func (d *djangoLines) passes(line string) string {
 	for _, suffix := range [...]string{" ... ok", " ... OK", " ...  OK"} {
 		if strings.HasSuffix(line, suffix) {
 			if strings.HasPrefix(line, "Applying sites.0002_alter_domain_unique...test_no_migrations") {
-				_, line, _ = strings.Cut(line, "...") // the test's name follows what it printed
+				_, line, _ = strings.Cut(line, "...") // the test's name follows its output
 			}
 			d.out.set(strings.TrimSuffix(line, suffix), Passed)
 			break

@@ -2,22 +2,22 @@ package logparse
 
 import "strings"
 
-// djangoInterrupted finds the tests whose line one of three long messages of Django broke
-// apart, with the "ok" on a line of its own. The expressions, with (?m), are
+// djangoInterrupted finds tests with a line that one of three long messages of Django interrupts,
+// so that the "ok" is on a line of its own. The expressions, with (?m), are
 //
 //	^(.*?)\s\.\.\.\sTesting against Django installed in ((?s:.*?)) silenced\)\.\nok$
 //	^(.*?)\s\.\.\.\sInternal Server Error: \/(.*)\/\nok$
 //	^(.*?)\s\.\.\.\sSystem check identified no issues \(0 silenced\)\nok$
 //
-// searched here by their fixed text, since the first takes quadratic time otherwise.
+// It searches for their fixed text, since the first expression would take quadratic time.
 func djangoInterrupted(log string, out *results) {
 	djangoMessage(log, "Testing against Django installed in ", silencedEnd, out)
 	djangoMessage(log, "Internal Server Error: /", serverErrorEnd, out)
 	djangoMessage(log, "System check identified no issues (0 silenced)\nok", lineEnd, out)
 }
 
-// messageEnd says where a message ends whose fixed text ends at from: where its "ok" does,
-// and ok. If it is not such a message, end is where to look for the next.
+// messageEnd returns the end of a message, including its "ok". The message's fixed text ends at
+// from. If ok is false, it is not such a message, and the search for the next one starts at end.
 type messageEnd func(log string, from int) (end int, ok bool)
 
 // djangoMessage records the test before each message that starts with text.
@@ -31,7 +31,7 @@ func djangoMessage(log, text string, ending messageEnd, out *results) {
 		end, ok := ending(log, s.pos)
 		s.pos = end
 		start := strings.LastIndexByte(before, '\n') + 1
-		if !ok || start == 0 && searched > 0 { // the line is that of the "ok" before
+		if !ok || start == 0 && searched > 0 { // the line belongs to the previous "ok"
 			continue
 		}
 		out.set(before[start:], Passed)

@@ -34,13 +34,13 @@ func doctest(log string, _ input, out *results) error {
 	return nil
 }
 
-// maxTestCases is how deep test cases may be in each other: doctest does not nest them at
-// all, and each would have all subcases of the inner ones again.
+// maxTestCases limits the nesting of test cases: doctest does not nest them at all, and each would
+// repeat all subcases of the inner ones.
 const maxTestCases = 64
 
 type doctestCase struct {
 	name     string
-	from, to int // its subcases, at any depth, among all of the report
+	from, to int // range of its subcases, at any depth, in the report's list
 }
 
 type doctestSubcase struct {
@@ -53,7 +53,7 @@ type doctestReport struct {
 	cases    []doctestCase
 	subcases []doctestSubcase
 	open     []int // the cases that are not closed yet
-	nested   []int // the subcases that are not
+	nested   []int // the subcases that are not closed yet
 }
 
 func (d *doctestReport) startElement(tag string, attr map[string]string) error {
@@ -90,7 +90,7 @@ func (d *doctestReport) endElement(tag string) {
 	}
 }
 
-// orNone is an attribute as Python formats it.
+// orNone returns an attribute as Python formats it.
 func orNone(attr map[string]string, key string) string {
 	if value, ok := attr[key]; ok {
 		return value

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// failures is a parser that looks for the failed tests only, with the reference's
-// expressions, one after the other, of which the last group is the name. All that they match
-// has word in its last line. Lines far from one are passed over: failures are few, and
-// browsers name themselves in every line.
+// failures makes a parser that looks only for failed tests, with the reference's expressions, one
+// after the other; the last group is the name. Every match has word in its last line. Lines far
+// from the word are skipped: failures are few, and browsers name themselves in every line.
 func failures(word string, rename func(string) string, exprs ...string) func(log string, out *results) {
 	compiled := make([]func() *regexp.Regexp, len(exprs))
 	for i, e := range exprs {
@@ -26,8 +25,8 @@ func failures(word string, rename func(string) string, exprs ...string) func(log
 	}
 }
 
-// partsWith yields the lines of text that have word, each with some lines before it: as many
-// as a match can have line ends where it has white space. Such parts do not overlap.
+// partsWith yields the lines of text with word, each with some lines before it: as many as the line
+// ends that a match can have in place of white space. The parts do not overlap.
 func partsWith(text, word string, before int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		from, to := 0, 0
@@ -82,8 +81,8 @@ var (
 	openLayersCase = failures("mismatch", oneLine, `(?m)^case\s(.*):\smismatch`)
 )
 
-// openLayers reads Karma's failures, mocha's, (?m)^\s{2}\d+\)([\s\S]*?)Error:, and those of
-// the rendering tests.
+// openLayers reads the failures of Karma, of mocha, (?m)^\s{2}\d+\)([\s\S]*?)Error:, and of the
+// rendering tests.
 func openLayers(log string, _ input, out *results) error {
 	openLayersBrowser(log, out)
 	for s := (search{text: log}); s.nextNumber(2); {
@@ -101,9 +100,9 @@ func openLayers(log string, _ input, out *results) error {
 	return nil
 }
 
-// eslint reads mocha's list of failures: the number, then the name on one or more lines, then
-// a line with "Error". It finds all (\s{2}\d+\))([\s\S]*?)\s+(?:(.*)Error), of which the
-// second group is the name.
+// eslint reads mocha's list of failures: the number, then the name on one or more lines, then a
+// line with "Error". It finds all (\s{2}\d+\))([\s\S]*?)\s+(?:(.*)Error); the second group is the
+// name.
 func eslint(log string, _ input, out *results) error {
 	for s := (search{text: log}); s.nextNumber(2); {
 		name, length, ok := beforeErrorLine(log[s.pos:])
@@ -116,8 +115,8 @@ func eslint(log string, _ input, out *results) error {
 	return nil
 }
 
-// beforeErrorLine returns the text before the first white space after which, on the line
-// where it ends, "Error" follows, and the length up to the last "Error" of that line.
+// beforeErrorLine returns the text before the first white space that is followed by "Error" on the
+// same line, and the length up to the last "Error" of that line.
 func beforeErrorLine(text string) (before string, length int, ok bool) {
 	const word = "Error"
 	first, _ := cutWideWord(text, 0)

@@ -2,8 +2,8 @@ package logparse
 
 import "strings"
 
-// highlightJS reads mocha's spec report, without the summary and the failures' details after
-// it. Of the suites around a test, its name has the innermost.
+// highlightJS reads mocha's spec report, without the summary and the failures' details after it. A
+// test's name includes only the innermost suite.
 func highlightJS(log string, _ input, out *results) error {
 	suite := ""
 	for line := range out.lines(beforeMochaSummary(log)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// javaScriptCases are what the reference's Python makes of odd logs: that of release 5.0.2
-// unless rules says otherwise.
+// javaScriptCases are results of the reference's Python for odd logs, from release 5.0.2 unless
+// rules says otherwise.
 var javaScriptCases = []struct {
 	name, parser, id, version string
 	rules                     Rules

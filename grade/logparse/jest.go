@@ -7,7 +7,7 @@ import (
 
 var jestMarks = []mark{{"✓", Passed}, {"✕", Failed}, {"○", Skipped}}
 
-// jest reads what jest --verbose prints: "✓ name (12 ms)". It is
+// jest reads the output of jest --verbose: "✓ name (12 ms)". It is
 // ^\s*(✓|✕|○)\s(.+?)(?:\s\((\d+\s*m?s)\))?$.
 func jest(line string, in input, out *results) {
 	name, status := cutMarked(strip(line), jestMarks)
@@ -41,12 +41,12 @@ func immutableJS(log string, in input, out *results) error {
 	case "2005":
 		return eachStripped(jestJSON)(log, in, out)
 	}
-	return fmt.Errorf("instance %q: it knows only those whose ids end in -2005 and -2006", id)
+	return fmt.Errorf("instance %q: only ids that end in -2005 or -2006 are known", id)
 }
 
 var vitestMarks = []mark{{"✓", Passed}, {"×", Failed}, {"↓", Skipped}}
 
-// vitest reads what vitest --reporter=verbose prints: "✓ file > suite > name 12ms". It is
+// vitest reads the output of vitest --reporter=verbose: "✓ file > suite > name 12ms". It is
 // ^\s*(✓|×|↓)\s(.+?)(?:\s(\d+\s*m?s?|\[skipped\]))?$.
 func vitest(line string, out *results) {
 	name, status := cutMarked(line, vitestMarks)

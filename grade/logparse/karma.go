@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// karma reads the report of Karma's mocha reporter, from the line that says that a browser
-// starts to the summary: suites by indent, tests with a mark. It is as brittle as the
-// reference's: a line that is indented less than the one before leaves one suite, however
-// many levels it goes back, and enters none.
+// karma reads the report of Karma's mocha reporter, from the line that reports the start of a
+// browser to the summary: suites by indent, tests with a mark. It is as brittle as the reference: a
+// line with a smaller indent than the previous one leaves exactly one suite, however many levels it
+// goes back, and enters none.
 func karma(log string, _ input, out *results) error {
 	k := karmaSuites{nested: nested{separator: " > "}, indent: -1}
 	started := false
@@ -34,7 +34,7 @@ type karmaSuites struct {
 
 var karmaMarks = []mark{{"✔", Passed}, {"✖", Failed}}
 
-// line is ^(\s*)?([✔✖])?\s(.*)$ and what follows from it.
+// line handles ^(\s*)?([✔✖])?\s(.*)$.
 func (k *karmaSuites) line(line string, out *results) error {
 	rest := stripLeft(line)
 	switch name, status := cutMarked(rest, karmaMarks); {

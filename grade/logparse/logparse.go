@@ -9,8 +9,8 @@ import (
 	"batch.example/batch/internal/near"
 )
 
-// The statuses that a test can have. Parsers of pytest's summary keep the first word of the
-// line as it is, so that a status can also be another text, such as "ERROR:".
+// The statuses of a test. Parsers of pytest's summary keep the first word of the line unchanged, so
+// that a status can also be another text, such as "ERROR:".
 const (
 	Passed  = "PASSED"
 	Failed  = "FAILED"
@@ -31,7 +31,7 @@ type Rules int
 const (
 	// V5 is release 5.0.2 (August 2026).
 	V5 Rules = iota
-	// V4 is release 4.1.0 (September 2025), by which results were graded until 17 August 2026.
+	// V4 is release 4.1.0 (September 2025), which graded results until 17 August 2026.
 	V4
 )
 
@@ -54,16 +54,16 @@ func ParseRules(s string) (Rules, error) {
 	return V5, fault.Newf(fault.Usage, "rules %q: want v5 or v4", s)
 }
 
-// Row is what some parsers look at beside the log.
+// Row has the columns that some parsers need beside the log.
 type Row struct {
 	InstanceID, Repo, Version string
 }
 
-// Parse runs the named parser over log. It also returns the names in the order in which the
-// log first has them: the reference's choice between several tests that a truncated id fits
-// depends on it. A log without results gives an empty map, never nil.
-// The error is a *[fault.Error]: of kind Usage for a name that no parser has, of kind
-// Instance for a log or row on which the reference's parser raises an exception.
+// Parse runs the named parser on log. It also returns the names in the order of their first
+// occurrence: the reference's choice between several tests that match a truncated id depends on it.
+// A log without results gives an empty map, never nil. The error is a *[fault.Error]: of kind Usage
+// for an unknown parser, of kind Instance for a log or row on which the reference's parser raises
+// an exception.
 func Parse(name, log string, row Row, r Rules) (Statuses, []string, error) {
 	parse, ok := parsers[name]
 	if !ok {
@@ -97,7 +97,7 @@ func run(name string, parse parser, log string, in input) (*results, error) {
 // "parse_log_pytest_pydantic".
 func Names() []string { return slices.Sorted(maps.Keys(parsers)) }
 
-// bringOne is the hint for a test runner whose output no parser reads.
+// bringOne is the hint for a test runner without a parser.
 const bringOne = "for another test runner, give `--parser EXECUTABLE`:\n" +
 	"a program that reads the log on standard input and prints {\"test name\": \"PASSED\", ...} as JSON"
 

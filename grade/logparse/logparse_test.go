@@ -22,7 +22,7 @@ func TestAnUnknownParserIsTheCallersFault(t *testing.T) {
 func TestALogWithoutResultsGivesAnEmptyMap(t *testing.T) {
 	for _, name := range logparse.Names() {
 		got, _, err := logparse.Parse(name, "", logparse.Row{InstanceID: "jekyll__jekyll-9141"}, logparse.V5)
-		if fault.KindOf(err) == fault.Instance { // those that choose by the instance, or read JSON
+		if fault.KindOf(err) == fault.Instance { // it chooses by the instance, or reads JSON
 			continue
 		}
 		if err != nil || got == nil || len(got) > 0 {
@@ -45,7 +45,7 @@ func TestAllNamesOfTheReferenceAreThere(t *testing.T) {
 func TestARepositoryHasTheParserOfV4(t *testing.T) {
 	for repo, want := range map[string]string{
 		"django/django": "parse_log_django", "BurntSushi/ripgrep": "parse_log_cargo", "chartjs/Chart.js": "parse_log_chart_js",
-		"nobody/nothing": "",
+		"own/nothing": "",
 	} {
 		if name, ok := logparse.ForRepo(repo); name != want || ok != (want != "") {
 			t.Errorf("%s has the parser %q, %v; want %q", repo, name, ok, want)

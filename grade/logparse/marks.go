@@ -2,7 +2,7 @@ package logparse
 
 import "strings"
 
-// A mark is what a line has before the name of a test, and the status that it says.
+// A mark is the text before the name of a test in a line, and its status.
 type mark struct{ text, status string }
 
 // cutMark cuts the first of marks that line begins with. The status is empty if none does.
@@ -18,8 +18,8 @@ func cutMark(line string, marks []mark) (rest, status string) {
 	return line, ""
 }
 
-// cutMarked cuts one of marks and one white space character. The status is empty if that is
-// not what line begins with.
+// cutMarked cuts one of marks and one white space character. The status is empty if line does not
+// begin with them.
 func cutMarked(line string, marks []mark) (name, status string) {
 	rest, status := cutMark(line, marks)
 	if status == "" {
@@ -32,8 +32,8 @@ func cutMarked(line string, marks []mark) (name, status string) {
 	return name, status
 }
 
-// marked is a parser of lines that begin with a mark. The rest is the test's name without
-// what cut has to cut off it, if that leaves something.
+// marked is a parser of lines that begin with a mark. The rest is the test's name after cut, unless
+// cut leaves nothing.
 func marked(cut step, marks ...mark) func(line string, out *results) {
 	return func(line string, out *results) {
 		rest, status := cutMark(line, marks)
@@ -47,7 +47,7 @@ func marked(cut step, marks ...mark) func(line string, out *results) {
 }
 
 var (
-	// gotest reads what go test -v prints, subtests too: "--- PASS: name (0.00s)".
+	// gotest reads the output of go test -v, including subtests: "--- PASS: name (0.00s)".
 	gotest = marked(cutParens, mark{"--- PASS: ", Passed}, mark{"--- FAIL: ", Failed}, mark{"--- SKIP: ", Skipped})
 
 	// jq reads automake's "PASS: name".
@@ -56,7 +56,7 @@ var (
 	// micropython reads run-tests.py: "pass  path.py".
 	micropython = marked(cutSpaces, mark{"pass", Passed}, mark{"FAIL", Failed}, mark{"skip", Skipped})
 
-	// jestJSON reads the lines that a jq program makes of jest --json: "[PASSED] name".
+	// jestJSON reads the output of a jq program over jest --json: "[PASSED] name".
 	jestJSON = marked(cutSpace, mark{"[PASSED]", Passed}, mark{"[FAILED]", Failed})
 
 	// tap reads the Test Anything Protocol: "ok 1 name", "not ok 2 name".

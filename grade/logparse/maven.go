@@ -2,12 +2,12 @@ package logparse
 
 import "strings"
 
-// maven reads runs of mvn that have one test each, "-Dtest=name" in the command that set -x
-// prints, and their "BUILD SUCCESS". A result belongs to the oldest command without one, or
-// at the end to one that was printed late. Under v4 rules, it belongs to the last command above.
+// maven reads runs of mvn with one test each, "-Dtest=name" in the command that set -x prints, and
+// their "BUILD SUCCESS". A result belongs to the oldest command without a result or, at the end, to
+// a later command. Under v4 rules, it belongs to the last command above.
 func maven(log string, in input, out *results) error {
 	var m mavenRuns
-	current := "---NO TEST NAME FOUND YET---" // what the reference's v4 calls it
+	current := "---NO TEST NAME FOUND YET---" // the reference's name in v4
 	for line := range lines(log) {
 		line = strip(line)
 		if name, ok := mavenTest(line); ok {
@@ -39,7 +39,7 @@ func (m *mavenRuns) result(status string, out *results) {
 	m.tests = m.tests[1:]
 }
 
-// settle gives the results that were kept to the tests that are left.
+// settle gives the remaining results to the remaining tests.
 func (m *mavenRuns) settle(out *results) {
 	for len(m.tests) > 0 && len(m.results) > 0 {
 		out.set(m.tests[0], m.results[0])

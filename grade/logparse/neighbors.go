@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// neighborParsers are reachable by name as the registered ones are, but [Names] leaves
-// them out: they belong to other datasets.
+// neighborParsers can be used by name like the registered ones, but [Names] leaves them out: they
+// belong to other datasets.
 var neighborParsers = map[string]parser{
 	// The value of the column log_parser in SWE-bench-Live's Python rows.
 	"pytest": livePytest,
@@ -37,8 +37,8 @@ func livePytest(log string, in input, out *results) error {
 	return nil
 }
 
-// r2eGym is parse_log_pytest of R2E-Gym/R2E-Gym, src/r2egym/repo_analysis/
-// execution_log_parser.py, with what the reward does to its names, see [NormalizeR2EGym].
+// r2eGym is parse_log_pytest of R2E-Gym/R2E-Gym, src/r2egym/repo_analysis/execution_log_parser.py,
+// followed by the reward's change of names; see [NormalizeR2EGym].
 func r2eGym(log string, _ input, out *results) error {
 	const heading = "short test summary info"
 	_, summary, _ := strings.Cut(log, heading)
@@ -66,9 +66,9 @@ func r2eGym(log string, _ input, out *results) error {
 
 var r2eColor = expression(`\x1b\[\d+m`)
 
-// NormalizeR2EGym removes colors and " - message" from names, as R2E-Gym's reward does
-// with the statuses of a run and with those of the row's expected_output_json before it
-// compares them. Of names that become the same, the last in the order of code points wins.
+// NormalizeR2EGym removes colors and " - message" from names. R2E-Gym's reward does this with the
+// statuses of a run and of the row's expected_output_json before it compares them. If names become
+// equal, the last in the order of code points wins.
 func NormalizeR2EGym(s Statuses) Statuses {
 	plain := make(Statuses, len(s))
 	for _, name := range slices.Sorted(maps.Keys(s)) {

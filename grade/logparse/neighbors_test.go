@@ -14,8 +14,8 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// The recorded logs are small odd texts and what the neighbors' own parsers make of them,
-// null where they raise an exception.
+// The recorded logs are small odd texts with the results of the neighbors' own parsers, null if
+// they raise an exception.
 func TestNeighborsLogsAreReadAsTheyDo(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("testdata", "neighbors.jsonl"))
 	if err != nil {
@@ -93,7 +93,7 @@ func TestNormalizeR2EGym(t *testing.T) {
 func TestSWEGymsRepositories(t *testing.T) {
 	for repo, want := range map[string]string{
 		"Project-MONAI/MONAI": "parse_log_pytest", "pydantic/pydantic": "parse_log_pytest_pydantic",
-		"django/django": "parse_log_django", "nobody/nothing": "",
+		"django/django": "parse_log_django", "own/nothing": "",
 	} {
 		if name, ok := logparse.ForSWEGymRepo(repo); name != want || ok != (want != "") {
 			t.Errorf("%s has the parser %q, %v; want %q", repo, name, ok, want)

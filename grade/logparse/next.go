@@ -2,7 +2,7 @@ package logparse
 
 import "strings"
 
-// next reads Karma's report, or that of Cypress for version 1.27.
+// next reads Karma's report or, for version 1.27, Cypress's.
 func next(log string, in input, out *results) error {
 	if in.row.Version == "1.27" {
 		return nextCypress(log, out)
@@ -12,8 +12,8 @@ func next(log string, in input, out *results) error {
 
 var nextAssertion = expression(`AssertionError:\s+#(?s:.*?)\n\n`)
 
-// nextKarma reads what each browser prints, up to the totals. Suites stay entered from one
-// browser to the next.
+// nextKarma reads the output of each browser, up to the totals. Entered suites carry over to the
+// next browser.
 func nextKarma(log string, out *results) error {
 	const command = " xvfb-run "
 	path := newSuites()

@@ -15,8 +15,8 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// oddLog is a small log of odd text and what the reference makes of it: names and statuses
-// in order, null where it raises an exception. V4 is there if release 4.1.0 differs.
+// oddLog is a small log of odd text and the reference's result: names and statuses in order, null
+// if it raises an exception. V4 is set if release 4.1.0 differs.
 type oddLog struct {
 	Parser, Log, ID, Version string
 	Want, V4                 json.RawMessage

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// p5JS reads the failures of a mocha report in a browser: the number, then suites and test
-// on lines of growing indent up to a colon. What looks like JSON or XML is taken out before.
+// p5JS reads the failures of a mocha report in a browser: the number, then suites and test on lines
+// of growing indent up to a colon. Text that looks like JSON or XML is removed first.
 func p5JS(log string, _ input, out *results) error {
 	log = withoutTags(withoutJSON(stripANSI(log)))
 	for pos := 0; pos < len(log); {
@@ -50,7 +50,7 @@ func nearColon(text string) (at int, ok bool) {
 	return at, at >= 0 && utf8.RuneCountInString(text[:at]) <= far
 }
 
-// withoutJSON removes lines by a rough idea of what a block of JSON looks like.
+// withoutJSON removes lines that look roughly like a block of JSON.
 func withoutJSON(log string) string {
 	var b strings.Builder
 	b.Grow(len(log))

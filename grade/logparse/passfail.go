@@ -14,8 +14,9 @@ func passFail(line string, _ input, out *results) {
 	}
 }
 
-// beforeTime returns the text before the time that it contains, all of it if there is none.
-// (12ms) anywhere goes before (5.1 s), and that before (5.1s); of several, the last counts.
+// beforeTime returns the text before the time that it contains, or all of it without a time. (12ms)
+// anywhere takes precedence over (5.1 s), which takes precedence over (5.1s). The last of several
+// counts.
 func beforeTime(text string) string {
 	best, rank := text, len(timeUnits)
 	for head, inner := range fromLast(text, "(") {
@@ -39,7 +40,7 @@ var timeUnits = []step{
 	literal("s)"),
 }
 
-// grommet reads the same lines as passFail, with the time only at their end.
+// grommet reads the same lines as passFail, but the time only at their end.
 func grommet(log string, _ input, out *results) error {
 	for name := range afterWord(log, "FAIL") {
 		out.set(beforeLastTime(strip(name)), Failed)
@@ -50,8 +51,8 @@ func grommet(log string, _ input, out *results) error {
 	return nil
 }
 
-// afterWord finds all (?m)^word\s(.*) and yields the group. A line that is the word alone is
-// followed by the next one, as a line end is white space too.
+// afterWord finds all (?m)^word\s(.*) and yields the group. After a line with only the word, the
+// group is the next line, since a line end is white space too.
 func afterWord(log, word string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for s := (search{text: log}); s.next(word); {

@@ -8,9 +8,9 @@ func phpunit(log string, _ input, out *results) error {
 	return phpunitNamed(log, func(name string) string { return name }, out)
 }
 
-// phpunitNamed is phpunit with a rule for what becomes of a test's name.
+// phpunitNamed is phpunit with a function that changes a test's name.
 func phpunitNamed(log string, rename func(string) string, out *results) error {
-	suite := "None" // as the reference writes tests before the first suite
+	suite := "None" // the reference's name before the first suite
 	for line := range lines(log) {
 		if name, ok := phpunitSuite(line); ok {
 			suite = name

@@ -58,8 +58,8 @@ func prismReport(text string, out *results) error {
 	return nil
 }
 
-// prismList is a list of tests. A problem counts at the end only: the member can come again, and
-// then that one counts.
+// prismList is a list of tests. A problem counts only at the end: if the member occurs again, the
+// later one counts.
 type prismList struct {
 	titles  []string
 	problem error

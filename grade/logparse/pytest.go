@@ -22,7 +22,7 @@ func pytestOptions(line string, in input, out *results) {
 	}
 	open, end := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']')
 	if open >= 0 && end > open {
-		name = name[:open] + "[" + lastPiece(name[open+1:end]) + "]" // what follows the bracket is lost
+		name = name[:open] + "[" + lastPiece(name[open+1:end]) + "]" // text after the bracket is lost
 	}
 	out.set(name, status)
 }
@@ -44,8 +44,8 @@ func matplotlib(line string, in input, out *results) {
 	pytest(line, in, out)
 }
 
-// summaryLine returns the first two words of a line that starts with a status, the status
-// as it is written there.
+// summaryLine returns the first two words of a line that starts with a status, with the status as
+// written.
 func summaryLine(line string, in input) (name, status string, ok bool) {
 	if !startsWithStatus(line) {
 		return "", "", false
@@ -68,8 +68,8 @@ func endsWithStatus(line string) bool {
 		slices.ContainsFunc(statusWords[:], func(s string) bool { return strings.HasSuffix(line, s) })
 }
 
-// isSkipSummary reports whether a line counts skipped tests, "SKIPPED [3] path:line: why",
-// instead of naming one. Before v5 the count became a test's name.
+// isSkipSummary reports whether a line counts skipped tests, "SKIPPED [3] path:line: why", instead
+// of naming one. Before v5, the count was taken for a test's name.
 func isSkipSummary(status, name string, in input) bool {
 	if in.rules == V4 || status != Skipped {
 		return false

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// pytestV2 reads pytest's summary, or lines that end with the status, as older versions of
-// pytest -v and tox print them. Colors are removed before.
+// pytestV2 reads pytest's summary, and lines that end with the status, as older versions of pytest
+// -v and tox print them. Colors are removed first.
 func pytestV2(line string, in input, out *results) {
 	line = stripColors(line)
 	if startsWithStatus(line) {
@@ -54,8 +54,8 @@ func singleSpaced(text string) string {
 	return text
 }
 
-// stripColors removes "[31m" and the like, then the characters 1 to 31, as the reference
-// does: in that order, so that what only the second step joins stays.
+// stripColors removes "[31m" and the like, then the characters 1 to 31, in the same order as the
+// reference, so that codes that only the second step joins remain.
 func stripColors(line string) string {
 	i := 0
 	for i < len(line) && (line[i] >= ' ' || line[i] == 0) && (line[i] != '[' || colorLen(line[i:]) == 0) {
@@ -78,7 +78,7 @@ func stripColors(line string) string {
 	return string(kept)
 }
 
-// colorLen returns how many bytes of the start of s `\[\d+m` matches.
+// colorLen returns the length of the match of `\[\d+m` at the start of s.
 func colorLen(s string) int {
 	if s[0] != '[' {
 		return 0

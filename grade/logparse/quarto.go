@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// quarto reads what Deno prints of smoke and unit tests, up to the failures' details. The
-// names of temporary files, which differ from run to run, become numbers.
+// quarto reads Deno's output of smoke and unit tests, up to the failures' details. The names of
+// temporary files, which differ between runs, become numbers.
 func quarto(log string, _ input, out *results) error {
 	files := temporaryFiles{}
 	for line := range lines(log) {
@@ -35,11 +35,11 @@ func quartoTest(line string, out *results) {
 	}
 }
 
-// temporaryFiles has the number of each path below /tmp, in the order of their appearance.
+// temporaryFiles numbers the paths below /tmp in the order of their appearance.
 type temporaryFiles map[string]int
 
-// number does what the reference does with the expressions /tmp/(\w+)\.qmd and /tmp/(\w+)/,
-// one after the other: everything that matches becomes /tmp/ and the number of the first match.
+// number applies the reference's expressions /tmp/(\w+)\.qmd and /tmp/(\w+)/, one after the other:
+// every match becomes /tmp/ and the number of the first match.
 func (t temporaryFiles) number(line string) string {
 	return t.numberBefore(t.numberBefore(line, ".qmd"), "/")
 }

@@ -12,11 +12,11 @@ import (
 	"batch.example/batch/internal/near"
 )
 
-// RebenchV2 parses a log for a row of nebius/SWE-rebench-V2, by the row's
-// install_config.log_parser (SWE-rebench/SWE-rebench-V2, lib/agent/log_parsers.py). Names
-// are those of [NormalizeRebenchV2]; expected ids need the same treatment before they are
-// compared. The parsers are those that SWE-rebench-V2 took from SWE-bench, by v4 rules and in
-// part changed, and the most used of its own; for another name the error is a usage fault.
+// RebenchV2 parses a log for a row of nebius/SWE-rebench-V2, by the row's install_config.log_parser
+// (SWE-rebench/SWE-rebench-V2, lib/agent/log_parsers.py). [NormalizeRebenchV2] was applied to the
+// names; it must be applied to expected ids before they are compared. The parsers are the ones that
+// SWE-rebench-V2 took from SWE-bench, by v4 rules and partly changed, and the most used of its own.
+// Another name is a usage fault.
 func RebenchV2(name, log string) (Statuses, error) {
 	parse, err := rebenchParser(name)
 	if err != nil {
@@ -47,10 +47,10 @@ func rebenchParser(name string) (parser, error) {
 	known := slices.Concat(rebenchShared, slices.Collect(maps.Keys(rebenchParsers)), slices.Collect(maps.Keys(rebenchOwn)), slices.Collect(maps.Keys(rebenchAliases)))
 	return nil, fault.Newf(fault.Usage, "no log parser for SWE-rebench-V2 has the name %q", name).
 		WithHint("%s", near.Hint(near.Name(name, known),
-			fmt.Sprintf("known are %d of those that SWE-rebench-V2 has; %s", len(known), bringOne)))
+			fmt.Sprintf("known are %d parsers of SWE-rebench-V2; %s", len(known), bringOne)))
 }
 
-// rebenchAliases are names of parsers that SWE-rebench-V2 has under other names, too.
+// rebenchAliases are other names of parsers in SWE-rebench-V2.
 var rebenchAliases = map[string]string{
 	"parse_log_astroid": "parse_log_pytest", "parse_log_flask": "parse_log_pytest", "parse_log_marshmallow": "parse_log_pytest",
 	"parse_log_pvlib": "parse_log_pytest", "parse_log_pyvista": "parse_log_pytest", "parse_log_sqlfluff": "parse_log_pytest",
@@ -61,7 +61,7 @@ var rebenchAliases = map[string]string{
 	"parse_log_astropy": "parse_log_pytest_v2", "parse_log_scikit": "parse_log_pytest_v2", "parse_log_sphinx": "parse_log_pytest_v2",
 }
 
-// rebenchShared are the parsers that are the same as those of v4.
+// rebenchShared are the parsers that are the same as in v4.
 var rebenchShared = []string{
 	"parse_log_django", "parse_log_seaborn", "parse_log_gotest", "parse_log_redis", "parse_log_jq", "parse_log_doctest", "parse_log_micropython_test",
 	"parse_log_googletest", "parse_log_minitest", "parse_log_cucumber", "parse_log_ruby_unit",
@@ -70,7 +70,7 @@ var rebenchShared = []string{
 	"parse_log_vitest", "parse_log_karma", "parse_log_tap",
 }
 
-// rebenchParsers are those that SWE-rebench-V2 changed.
+// rebenchParsers are the parsers that SWE-rebench-V2 changed.
 var rebenchParsers = map[string]parser{
 	"parse_log_pytest":         withoutXFail(pytest),
 	"parse_log_pytest_options": withoutXFail(pytestOptions),
@@ -91,7 +91,7 @@ func withoutXFail(line func(string, input, *results)) parser {
 	})
 }
 
-// rebenchPytestV2 is v4's without XFAIL, and a line of a status alone is an error.
+// rebenchPytestV2 is v4's parser without XFAIL; a line with only a status is an error.
 func rebenchPytestV2(log string, in input, out *results) error {
 	for line := range lines(log) {
 		line = stripColors(line)
@@ -104,7 +104,7 @@ func rebenchPytestV2(log string, in input, out *results) error {
 	return nil
 }
 
-// rebenchSympy cuts "[OK]" and "[FAIL]", which stand behind a file's last test.
+// rebenchSympy cuts "[OK]" and "[FAIL]" after a file's last test.
 func rebenchSympy(log string, _ input, out *results) error {
 	sympyHeadings(log, out)
 	for line := range lines(log) {
@@ -124,7 +124,7 @@ func rebenchPHPUnit(log string, _ input, out *results) error {
 	}, out)
 }
 
-// rebenchGradle also reads a time behind the status.
+// rebenchGradle also reads a time after the status.
 func rebenchGradle(line string, out *results) {
 	if strings.Contains(line, Passed) || strings.Contains(line, Failed) {
 		rebenchGradleLine(line, out)
@@ -147,7 +147,7 @@ var rebenchJestFile = byRules((*results).set, rule{
 	rename: stripRight,
 })
 
-// Python ignores the case of the dotless and the dotted i, too.
+// Python also ignores the case of the dotless and the dotted i.
 var rebenchInline = expression(`(?i)\s+[iıİ]n\s+\d+(?:\.\d+)?\s+(?:msec|sec)`)
 
 // NormalizeRebenchV2 removes times from a test's name, as SWE-rebench-V2 does on both sides
@@ -159,7 +159,7 @@ func NormalizeRebenchV2(name string) string {
 	return strip(cutBracketed(name, '(', ')'))
 }
 
-// cutInlineTimes removes what rebenchInline matches where a word ends.
+// cutInlineTimes removes matches of rebenchInline that end at the end of a word.
 func cutInlineTimes(name string) string {
 	var kept strings.Builder
 	from := 0

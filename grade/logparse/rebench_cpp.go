@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// cppWords are the words behind a test's name, in the order in which they are looked for.
+// cppWords are the words after a test's name, in search order.
 var cppWords = []string{Passed, Failed, Skipped, Error}
 
 var cppHeading = expression(`^_{27} (.*?) _{27}$`)
 
-// rebenchCpp reads pytest's verbose output; from the failures on, only their headings.
+// rebenchCpp reads pytest's verbose output; after the failures begin, it reads only their headings.
 func rebenchCpp(log string, _ input, out *results) error {
 	failures := false
 	const heading = "=================================== FAILURES ==================================="
@@ -31,8 +31,8 @@ func rebenchCpp(log string, _ input, out *results) error {
 	return nil
 }
 
-// cppLine records what is before the first word of a status; of an id of pytest, what is behind
-// its last "::".
+// cppLine records the text before the first word of a status. From an id of pytest, it keeps the
+// text after the last "::".
 func cppLine(line string, out *results) {
 	for _, word := range cppWords {
 		name, ok := beforeWord(line, word)
@@ -47,7 +47,7 @@ func cppLine(line string, out *results) {
 	}
 }
 
-// beforeWord returns what is before the first word that has white space before it, without that.
+// beforeWord returns the text before the first word that follows white space, without that space.
 func beforeWord(line, word string) (before string, ok bool) {
 	for from := 0; ; {
 		i := strings.Index(line[from:], word)
@@ -72,7 +72,7 @@ var (
 )
 
 // rebenchCpp3 reads lines "[1/2] NAME... OK", Botan's summaries of groups, and any line with a
-// word of a status, which is its name.
+// status word; the whole line is then the name.
 func rebenchCpp3(line string, out *results) {
 	if m := botanLine().FindStringSubmatch(line); m != nil {
 		status, tail := Passed, strip(m[3])
@@ -99,8 +99,8 @@ func rebenchCpp3(line string, out *results) {
 	}
 }
 
-// hasWord reports whether a match stands between the ends of words, as those of Python are. No
-// match may begin within another one.
+// hasWord reports whether a match is between word boundaries, as Python defines them. Matches do
+// not overlap.
 func hasWord(line string, match func() *regexp.Regexp) bool {
 	for from := 0; from < len(line); {
 		at := match().FindStringIndex(line[from:])

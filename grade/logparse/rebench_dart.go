@@ -28,7 +28,7 @@ func rebenchDart(log string, _ input, out *results) error {
 	return nil
 }
 
-// dartEvents are the objects in a line.
+// dartEvents returns the objects in a line.
 func dartEvents(line string) (events []map[string]any) {
 	var value any
 	if !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "[") || json.Unmarshal([]byte(line), &value) != nil {
@@ -46,7 +46,7 @@ func dartEvents(line string) (events []map[string]any) {
 	return events
 }
 
-// dartID is an id by which names can be looked up, or nil.
+// dartID returns an id that names can be looked up by, or nil.
 func dartID(v any) any {
 	switch v.(type) {
 	case float64, string, bool:
@@ -55,7 +55,7 @@ func dartID(v any) any {
 	return nil
 }
 
-// isTrue is Python's bool of what JSON holds.
+// isTrue is Python's bool of a JSON value.
 func isTrue(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -89,7 +89,7 @@ func dartStatus(event map[string]any) string {
 
 var dartPackageLine = expression(`^\[[` + wordChars + `]+\]:\s+\d{2}:\d{2}\s+\+\d+:\s+(/[^:]+\.dart):\s+(.+)$`)
 
-// rebenchDart2 reads melos' output, in which a test that came to its end has two lines.
+// rebenchDart2 reads melos' output, which has two lines for a finished test.
 func rebenchDart2(line string, out *results) {
 	if strings.Contains(strings.ToLower(line), "loading") {
 		return

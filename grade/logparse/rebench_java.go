@@ -10,8 +10,8 @@ var (
 	surefireCounts  = expression(`Tests run:\s*(\d+),\s*Failures:\s*(\d+),\s*Errors:\s*(\d+),\s*Skipped:\s*(\d+)`)
 )
 
-// rebenchMaven reads Surefire's output: classes by their counts, methods by Maven's errors. Then
-// test cases of JUnit's reports in the log, and what parse_log_maven finds, count where nothing
+// rebenchMaven reads Surefire's output: classes by their counts, methods by Maven's errors. Test
+// cases of JUnit's reports in the log, and the results of parse_log_maven, count only if nothing
 // else is known.
 func rebenchMaven(log string, in input, out *results) error {
 	running := ""
@@ -59,7 +59,7 @@ func rebenchMaven(log string, in input, out *results) error {
 	return nil
 }
 
-// countsStatus is the status of a class by its counts.
+// countsStatus returns the status of a class by its counts.
 func countsStatus(m []string) string {
 	switch {
 	case !isZero(m[2]) || !isZero(m[3]):
@@ -70,11 +70,11 @@ func countsStatus(m []string) string {
 	return Passed
 }
 
-// isZero reports whether a number has no digit but zeros.
+// isZero reports whether a number has only zeros as digits.
 func isZero(digits string) bool { return strings.Trim(digits, "0") == "" }
 
-// mavenError reads "[ERROR] CLASS.METHOD", at the beginning of a line, and what may follow. The
-// class is as long as it can be, and the method ends at the first end of a word.
+// mavenError reads "[ERROR] CLASS.METHOD" at the beginning of a line. The class is as long as
+// possible, and the method ends at the first end of a word.
 func mavenError(line string) (class, method string, ok bool) {
 	rest, ok := strings.CutPrefix(line, "[ERROR]")
 	name := stripLeft(rest)
@@ -102,14 +102,15 @@ func isJavaName(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '$' || c == '.'
 }
 
-// isLine reports whether text begins with the number of a line, ":12", that ends with the word.
+// isLine reports whether text begins with a line number such as ":12", followed by the end of a
+// word.
 func isLine(text string) bool {
 	digits, ok := strings.CutPrefix(text, ":")
 	rest, some := cutDigits(digits)
 	return ok && some && isWordEnd(text, len(text)-len(rest))
 }
 
-// isWordEnd is Python's \b behind the first i bytes of text, of which there are some.
+// isWordEnd reports whether Python's \b matches after the first i bytes of text; i is not 0.
 func isWordEnd(text string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, n := utf8.DecodeRuneInString(text[i:])
@@ -142,8 +143,7 @@ var reactorLine = findBy(rule{
 	words: map[string]string{"SUCCESS": Passed, "FAILURE": Failed, "SKIPPED": Skipped},
 })
 
-// rebenchReactor reads Maven's summary of modules. The first counts of tests are those of
-// "__suite__".
+// rebenchReactor reads Maven's summary of modules. The first counts of tests belong to "__suite__".
 func rebenchReactor(line string, out *results) {
 	if name, status, ok := reactorLine(line); ok {
 		out.set(name, status)

@@ -7,8 +7,8 @@ import (
 
 var juliaLine = expression(`^\s*(.+?)\s+\|(.+)$`)
 
-// rebenchJulia reads the table of test sets at the end of Julia's tests. Columns without a
-// figure are empty, so that what a figure means is known in part only.
+// rebenchJulia reads the table of test sets at the end of Julia's tests. Columns without a figure
+// are empty, so that the meaning of a figure is only partly known.
 func rebenchJulia(log string, _ input, out *results) error {
 	summary, fails, errs := false, false, false
 	for line := range splitLines(log) {
@@ -32,8 +32,8 @@ func rebenchJulia(log string, _ input, out *results) error {
 	return nil
 }
 
-// juliaStatus is the status of a test set by its columns, and by which columns of failures the
-// table has; "" if there are too few figures.
+// juliaStatus returns the status of a test set from its columns. fails and errs say which columns
+// of failures the table has. It returns "" if there are too few figures.
 func juliaStatus(columns string, fails, errs bool) string {
 	var figures []string
 	for _, word := range words(columns) {

@@ -54,7 +54,7 @@ var rebenchOwn = map[string]parser{
 	"parse_logs_r_junit":          rebenchRJUnit,
 }
 
-// splitLines are the lines of Python's text.splitlines(), which knows more line ends than "\n".
+// splitLines yields the lines of Python's text.splitlines(), which knows more line ends than "\n".
 func splitLines(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for text != "" {
@@ -75,10 +75,10 @@ func splitLines(text string) iter.Seq[string] {
 	}
 }
 
-// rebenchLines is a parser of lines without the white space at both ends.
+// rebenchLines makes a parser of lines, trimmed on both sides.
 func rebenchLines(line func(line string, out *results)) parser { return trimmedLines(strip, line) }
 
-// rebenchRawLines is a parser of lines without the white space at their ends.
+// rebenchRawLines makes a parser of lines, trimmed at their ends.
 func rebenchRawLines(line func(line string, out *results)) parser {
 	return trimmedLines(stripRight, line)
 }
@@ -104,8 +104,8 @@ var (
 	minitestRanks = map[string]int{Failed: 1, Error: 2}
 )
 
-// rebenchMinitest reads the output of minitest's reporters, in which the suite is a line above
-// its tests. The worst status of a test counts.
+// rebenchMinitest reads the output of minitest's reporters, where the suite is on a line above its
+// tests. The worst status of a test counts.
 func rebenchMinitest(log string, _ input, out *results) error {
 	suite := ""
 	for line := range splitLines(log) {

@@ -5,16 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// The names of tests in what SWE-rebench-V2 reads of JavaScript's test runners have no times:
-// " (53ms)" and "53 ms" at the end are cut.
+// SWE-rebench-V2 removes times at the end of names in the output of JavaScript's test runners: "
+// (53ms)" and "53 ms".
 var jsTime = expression(`(?i)\s*(?:\(\s*)?\d+(?:\.\d+)?\s*(?:ms|s)\s*\)?\s*$`)
 
 func withoutJSTime(name string) string {
 	return strip(jsTime().ReplaceAllLiteralString(name, ""))
 }
 
-// setJS records a status for a name without its time, if that is not empty. What passes does not
-// replace what is known.
+// setJS records a status for a name without its time, unless the name is empty. A pass does not
+// replace another status.
 func (r *results) setJS(name, status string) {
 	if name = withoutJSTime(name); name != "" {
 		r.setPass(name, status)
@@ -23,7 +23,7 @@ func (r *results) setJS(name, status string) {
 
 var tapLine = expression(`^(not ok|ok)\s+\d+\s+-\s+(.*?)(?:\s+#.*)?$`)
 
-// rebenchTAP reads TAP whose subtests stand in braces behind their suite.
+// rebenchTAP reads TAP with subtests in braces after their suite.
 func rebenchTAP(log string, _ input, out *results) error {
 	path := nested{separator: " :: "}
 	for line := range splitLines(log) {

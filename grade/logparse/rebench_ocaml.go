@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// worst is the order of statuses in which a later one of a test replaces an earlier one.
+// worst orders statuses: a later status of a test replaces one before it in this order.
 var worst = []string{Passed, Skipped, Failed, Error}
 
 // setWorst records a status unless a worse one is known.
@@ -48,7 +48,7 @@ var (
 	duneFails   = []string{"FAIL", "ERROR", "EXCEPTION", "CRASH", "FATAL"}
 )
 
-// rebenchDune reads dune's log: what the output of a program says is the status of the program.
+// rebenchDune reads dune's log: the output of a program determines the program's status.
 func rebenchDune(log string, _ input, out *results) error {
 	names := map[string]string{}
 	active := ""
@@ -84,7 +84,7 @@ func rebenchDune(log string, _ input, out *results) error {
 	return nil
 }
 
-// duneID is a number without zeros before it.
+// duneID returns a number without leading zeros.
 func duneID(digits string) string {
 	if short := strings.TrimLeft(digits, "0"); short != "" {
 		return short
@@ -92,7 +92,7 @@ func duneID(digits string) string {
 	return "0"
 }
 
-// duneName is the name of the program that a command runs last.
+// duneName returns the name of the last program that a command runs.
 func duneName(command, otherwise string) string {
 	parts := strings.Split(command, "&&")
 	command = strip(parts[len(parts)-1])

@@ -16,8 +16,8 @@ var (
 	pestTime    = expression(`\s+\d+(?:\.\d+)?s\s*$`)
 )
 
-// rebenchPest reads the output of Pest and of Laravel's test runner: a mark, a name and a time.
-// All of a line without a mark is the name if it says that it was skipped.
+// rebenchPest reads the output of Pest and of Laravel's test runner: a mark, a name and a time. A
+// line without a mark that says that a test was skipped is the name as a whole.
 func rebenchPest(line string, out *results) {
 	line = strip(line)
 	for _, other := range []string{"___", "---", "Tests:", "Duration:"} {

@@ -54,8 +54,8 @@ var (
 	errCheck = errors.New("a line behind a check has no word")
 )
 
-// rebenchCheck reads the output of `R CMD check`: a check has a word, or the first later line
-// that begins with one. Another word in its line is a pass.
+// rebenchCheck reads the output of `R CMD check`: the status of a check is a word in its line, or
+// the first later line that begins with one. Any other word in its line is a pass.
 func rebenchCheck(log string, _ input, out *results) error {
 	pending := ""
 	for line := range splitLines(log) {
@@ -109,8 +109,8 @@ func rebenchLein(log string, _ input, out *results) error {
 	return nil
 }
 
-// setNamespaces records the namespaces that begin, and returns the last; current is the one
-// before.
+// setNamespaces records the namespaces that begin, and returns the last one; current is the
+// previous one.
 func (r *results) setNamespaces(names []string, current string) string {
 	if len(names) > 0 && names[0] == ":only" {
 		name, _, _ := strings.Cut(strings.Join(names[1:], " "), "/")

@@ -1,6 +1,6 @@
 package logparse
 
-// The parsers of SWE-rebench-V2 that a table of expressions says all about.
+// These parsers of SWE-rebench-V2 are completely described by a table of expressions.
 
 // rebenchXUnit reads the output of `dotnet test`.
 var rebenchXUnit = byRules((*results).setPass,

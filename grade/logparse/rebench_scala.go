@@ -13,8 +13,8 @@ var (
 		rule{has: "[31m", expr: `^x\s+\[0m\[31m(.*?)\[0m\s+\[90m[` + digitChars + `.]+[mμn]?s\[0m$`, status: Failed})
 )
 
-// rebenchMunit reads MUnit's output, with colors whose escape is lost, too. The last status of a
-// test counts, and of one line, what failed.
+// rebenchMunit reads MUnit's output, including colors that lost their escape character. The last
+// status of a test counts, and within one line a failure.
 func rebenchMunit(line string, out *results) {
 	name, status, ok := munitBare(strip(munitColor().ReplaceAllLiteralString(line, "")))
 	if colored, word, found := munitColored(line); found && (word == Failed || status != Failed) {
@@ -36,8 +36,8 @@ var (
 	}
 )
 
-// rebenchScala3 reads ScalaTest's output with the suite, the last other line, before the name. A
-// word that is not known is the status as it is.
+// rebenchScala3 reads ScalaTest's output. A name begins with the suite, which is the last other
+// line. An unknown word is used as the status.
 func rebenchScala3(log string, _ input, out *results) error {
 	suite := ""
 	for line := range splitLines(log) {

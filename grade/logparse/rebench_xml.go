@@ -9,8 +9,8 @@ import (
 // junitCase is a test case of a JUnit report.
 type junitCase struct {
 	attr              map[string]string
-	suite             bool // it is right in a testsuite that is not the outermost element
-	failed, err, skip bool // it has these elements right in it
+	suite             bool // it is a direct child of a testsuite that is not the outermost element
+	failed, err, skip bool // it has these elements as direct children
 }
 
 // junitReport collects the test cases of a report, as an xmlHandler.
@@ -42,7 +42,7 @@ func (r *junitReport) endElement(string) {
 	r.open, r.inner = r.open[:last], r.inner[:last]
 }
 
-// status is that of a case by the first of these that it has.
+// status returns the status of a case by the first of these that applies.
 func (c junitCase) status(first bool, status string) string {
 	switch {
 	case first:
@@ -61,7 +61,7 @@ var xmlDeclaration = lazy.Regexp(`^<\?xml[ \t\n]+version[ \t\n]*=[ \t\n]*(?:"[A-
 	`(?:[ \t\n]+encoding[ \t\n]*=[ \t\n]*(?:"[A-Za-z][A-Za-z0-9._-]*"|'[A-Za-z][A-Za-z0-9._-]*'))?` +
 	`(?:[ \t\n]+standalone[ \t\n]*=[ \t\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\n]*\?>[ \t\n]*()<[^/!?]`)
 
-// junitCases reads a report that begins with an XML declaration, right before its outermost
+// junitCases reads a report that begins with an XML declaration, directly followed by its outermost
 // element. Other text has no cases.
 func junitCases(text string) []junitCase {
 	head := xmlDeclaration().FindStringSubmatchIndex(text)

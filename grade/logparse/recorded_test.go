@@ -83,7 +83,7 @@ func TestSyntheticLogs(t *testing.T) {
 		}
 	}
 	eachLine(t, "synthetic.jsonl.gz", func(l log) {
-		if !l.Expected.Found { // the verdict's rules, not the parser's
+		if !l.Expected.Found { // a rule of the verdict, not of the parser
 			return
 		}
 		t.Run(l.Parser+"/"+l.InstanceID+"/"+l.Mode, func(t *testing.T) {

@@ -3,8 +3,8 @@ package logparse
 import "strings"
 
 // ForRepo returns the name of the parser for a row without a column log_parser, by its repo
-// "owner/name". The table is that of release 4.1.0, the last that had one. Repositories are
-// compared as GitHub compares them, without regard to case.
+// "owner/name". The table is from release 4.1.0, the last release with a table. Names of
+// repositories ignore case, as on GitHub.
 func ForRepo(repo string) (name string, ok bool) {
 	name, ok = byRepo[strings.ToLower(repo)]
 	return name, ok

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// results collects what a parser finds, as a Python dict does: a later status of a name
-// replaces the earlier one, and the name keeps its first place.
+// results collects a parser's results like a Python dict: a later status of a name replaces the
+// earlier one, and the name keeps its first place.
 type results struct {
 	statuses Statuses
 	order    []string
-	room     int // how many more bytes the names may have
+	room     int // number of bytes that names may still take
 	err      error
 }
 
-// A name can be longer than its line, since some have the suite's before it. One hostile
-// suite name of megabytes before thousands of tests would take all memory; the names of
-// real logs are shorter than the log.
+// A name can be longer than its line, since some names include the suite's. One hostile suite name
+// of megabytes before thousands of tests would take all memory; the names in real logs are shorter
+// than the log.
 const (
 	nameBytesPerLogByte = 16
 	nameBytesAnyway     = 64 << 20
@@ -38,14 +38,14 @@ func (r *results) set(name, status string) {
 	}
 }
 
-// setFirst records a status for a name without one.
+// setFirst records a status for a name that has none yet.
 func (r *results) setFirst(name, status string) {
 	if _, known := r.statuses[name]; !known {
 		r.set(name, status)
 	}
 }
 
-// setPass records a status: what passes does not replace what is known.
+// setPass records a status, but a pass does not replace another status.
 func (r *results) setPass(name, status string) {
 	if status == Passed {
 		r.setFirst(name, status)
@@ -74,7 +74,7 @@ func (r *results) join(parts ...string) (name string, ok bool) {
 	return strings.Join(parts, ""), true
 }
 
-// lines are those of text for as long as r has no error.
+// lines yields the lines of text until r has an error.
 func (r *results) lines(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for r.err == nil {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// minitest reads minitest -v: "name = 0.01 s = .". It is `^(.+)\. .*=.*(\.|F|E).*$`, so that
-// the name ends at the last ". " that still has a "=" and an outcome behind it.
+// minitest reads minitest -v: "name = 0.01 s = .". It is `^(.+)\. .*=.*(\.|F|E).*$`, so that the
+// name ends at the last ". " that is followed by a "=" and an outcome.
 func minitest(line string, out *results) {
 	outcome := strings.LastIndexAny(line, ".FE")
 	if outcome < 0 {
@@ -59,7 +59,7 @@ func rubyUnit(line string, out *results) {
 	}
 }
 
-// rubyUnitStatus is the status that follows a colon, "" if none does.
+// rubyUnitStatus returns the status after a colon, or "" if there is none.
 func rubyUnitStatus(text string) string {
 	outcome := stripLeft(text)
 	if outcome == "" || len(outcome) == len(text) {
@@ -81,7 +81,7 @@ func rubyUnitStatus(text string) string {
 	}
 }
 
-// rspec reads "name - passed", which the eval script makes of RSpec's JSON.
+// rspec reads "name - passed", which the eval script derives from RSpec's JSON.
 func rspec(line string, out *results) {
 	passed, failed := strings.LastIndex(line, " - passed"), strings.LastIndex(line, " - failed")
 	switch end := max(passed, failed); {

@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// A rule is an expression for the lines of a test runner that say a test's status. Its one
-// group without a name is the test's. The status is that of the rule, or what its group
-// "word" says: by words, whose keys are in capitals, or as it is if there are none.
+// A rule is an expression for the lines of a test runner that say a test's status. Its only
+// group without a name is the test's name. The status is fixed by the rule, or comes from the
+// group "word": the status under that word, in capitals, in words or, if words is nil, the word
+// itself.
 type rule struct {
-	has          string // what is in every line that expr matches, so that other lines take no time
+	has          string // a text in every line that expr matches, so that other lines take no time
 	expr, status string
 	words        map[string]string
-	rename       func(string) string // what becomes of the name, if not nil
+	rename       func(string) string // changes the name, if not nil
 }
 
-// A finder finds what the first rule says that matches a line, and whether there is one. The
-// status is empty for a word that is not known.
+// A finder applies the first rule that matches a line; ok reports whether there is one. The
+// status is empty for an unknown word.
 type finder func(line string) (name, status string, ok bool)
 
 func findBy(rules ...rule) finder {

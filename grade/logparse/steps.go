@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A step cuts what it matches off the start of text.
+// A step cuts its match off the start of text.
 type step func(text string) (rest string, ok bool)
 
 // literal matches s itself.
@@ -14,8 +14,8 @@ func literal(s string) step {
 	return func(text string) (string, bool) { return strings.CutPrefix(text, s) }
 }
 
-// cutSteps cuts off what all steps match, one after the other. It is a regular expression
-// in which no step has a choice, so that it needs no backtracking.
+// cutSteps applies all steps, one after the other. It is a regular expression in which no step has
+// a choice, so that it needs no backtracking.
 func cutSteps(text string, steps ...step) (rest string, ok bool) {
 	rest = text
 	for _, s := range steps {
@@ -32,7 +32,7 @@ func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsN
 // cutDigits is Python's \d+.
 func cutDigits(text string) (rest string, ok bool) { return cutSome(text, unicode.IsDigit) }
 
-// cutVersion is Python's [\d\.]+, what a time or a version consists of.
+// cutVersion is Python's [\d\.]+, the characters of a time or a version.
 func cutVersion(text string) (rest string, ok bool) {
 	return cutSome(text, func(r rune) bool { return r == '.' || unicode.IsDigit(r) })
 }
@@ -71,10 +71,10 @@ func cutLastIndented(text string, n int) (rest string, ok bool) {
 	return cutLastSpaces(rest, n)
 }
 
-// mayBeDigit is false for most of what Python's \d does not match.
+// mayBeDigit is false for most bytes that Python's \d does not match.
 func mayBeDigit(c byte) bool { return '0' <= c && c <= '9' || isWide(c) }
 
-// cutNumbered is what starts a failure in most reports: "12) ".
+// cutNumbered cuts the start of a failure in most reports: "12) ".
 func cutNumbered(text string) (rest string, ok bool) {
 	if text == "" || !mayBeDigit(text[0]) {
 		return text, false
@@ -82,13 +82,13 @@ func cutNumbered(text string) (rest string, ok bool) {
 	return cutSteps(text, cutDigits, literal(")"), cutSpace)
 }
 
-// indentOf counts the white space characters before the first other one.
+// indentOf counts the leading white space characters.
 func indentOf(line string) int {
 	return utf8.RuneCountInString(line[:len(line)-len(stripLeft(line))])
 }
 
-// isLineStart says whether pos is where (?m)^ matches.
+// isLineStart reports whether (?m)^ matches at pos.
 func isLineStart(text string, pos int) bool { return pos == 0 || text[pos-1] == '\n' }
 
-// oneLine is what the reference does to a name of several lines: re.sub(r"\s+", " ", name).strip().
+// oneLine joins the lines of a name like the reference: re.sub(r"\s+", " ", name).strip().
 func oneLine(name string) string { return strings.Join(words(name), " ") }

@@ -15,14 +15,14 @@ func (n *nested) enter(name string) {
 	n.stale = true
 }
 
-// leave leaves all suites but the outermost ones, depth of them.
+// leave leaves all suites except the outermost ones; depth is how many remain.
 func (n *nested) leave(depth int) {
 	if depth < len(n.starts) {
 		n.path, n.starts, n.stale = n.path[:n.starts[depth]], n.starts[:depth], true
 	}
 }
 
-// prefix is what the name of a test has before it.
+// prefix returns the text before the name of a test.
 func (n *nested) prefix() string {
 	if n.stale {
 		n.joined, n.stale = string(n.path), false
@@ -30,8 +30,8 @@ func (n *nested) prefix() string {
 	return n.joined
 }
 
-// suites are nested as far as a report shows it by indents alone: a line belongs to the
-// nearest line above that is indented less.
+// suites tracks nesting that a report shows only by indents: a line belongs to the nearest line
+// above with a smaller indent.
 type suites struct {
 	nested
 	indents []int
@@ -41,7 +41,7 @@ const suiteSeparator = " - "
 
 func newSuites() *suites { return &suites{nested: nested{separator: suiteSeparator}} }
 
-// enterLine leaves the suites that are indented as much as this one or more, and enters it.
+// enterLine leaves the suites with the same or a larger indent, and enters the line.
 func (s *suites) enterLine(line string) {
 	indent := indentOf(line)
 	n := len(s.indents)

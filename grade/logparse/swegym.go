@@ -2,9 +2,9 @@ package logparse
 
 import "strings"
 
-// ForSWEGymRepo returns the name of the parser for a row of SWE-Gym, by its repo. The table
-// is that of SWE-Gym/SWE-Bench-Fork, swebench/harness/log_parsers.py: SWE-bench's, and
-// pytest's for the repositories that it adds. Its parsers are those of [V4] rules.
+// ForSWEGymRepo returns the name of the parser for a row of SWE-Gym, by its repo. The table is from
+// SWE-Gym/SWE-Bench-Fork, swebench/harness/log_parsers.py: SWE-bench's, and pytest for the
+// repositories that it adds. The parsers follow [V4] rules.
 func ForSWEGymRepo(repo string) (name string, ok bool) {
 	if name, ok = sweGymByRepo[strings.ToLower(repo)]; ok {
 		return name, true
@@ -30,8 +30,7 @@ var sweGymByRepo = map[string]string{
 
 var pydanticProgress = expression(`FAILED\s*\[.*?\]`)
 
-// pydantic is v4's pytestV2 for lines "FAILED [ 12%] name". A line of a status alone is an
-// error.
+// pydantic is v4's pytestV2 for lines "FAILED [ 12%] name". A line with only a status is an error.
 func pydantic(log string, in input, out *results) error {
 	in.rules = V4
 	for line := range lines(log) {
@@ -46,7 +45,7 @@ func pydantic(log string, in input, out *results) error {
 	return nil
 }
 
-// lineOfTwoWords is what forks have in place of pytestV2's check of how many words there are.
+// lineOfTwoWords replaces pytestV2's check of the number of words in the forks.
 func lineOfTwoWords(line string, starts, ends bool, in input, out *results) error {
 	switch {
 	case starts:

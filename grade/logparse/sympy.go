@@ -35,8 +35,8 @@ func sympyVerdict(line string, out *results) {
 	}
 }
 
-// sympyHeading finds `(_*) (.*)\.py:(.*) (_*)` in a line: what is between its first and its
-// last space, with the last ".py:" there.
+// sympyHeading finds `(_*) (.*)\.py:(.*) (_*)` in a line: the text between its first and its last
+// space, with the last ".py:" in it.
 func sympyHeading(line string) (name string, ok bool) {
 	if !strings.Contains(line, ".py:") {
 		return "", false

@@ -1,10 +1,10 @@
 package logparse
 
-// A parser adds what it finds in log to out. Its error says what the reference raises an
-// exception about, in words that continue "reading the test log with parse_log_x: ".
+// A parser adds its results in log to out. Its error describes the reference's exception, in words
+// that continue "reading the test log with parse_log_x: ".
 type parser func(log string, in input, out *results) error
 
-// input is what a parser may look at beside the log.
+// input has what a parser may use beside the log.
 type input struct {
 	row   Row
 	rules Rules
@@ -80,7 +80,7 @@ var parsers = map[string]parser{
 	"parse_log_vitest":       eachStripped(vitest),
 }
 
-// eachLine makes a parser of one that looks at a line at a time.
+// eachLine makes a parser from a function that handles one line.
 func eachLine(line func(line string, in input, out *results)) parser {
 	return func(log string, in input, out *results) error {
 		for l := range lines(log) {
@@ -90,8 +90,7 @@ func eachLine(line func(line string, in input, out *results)) parser {
 	}
 }
 
-// eachStripped is eachLine for a parser that looks at lines without the white space at
-// both ends.
+// eachStripped is eachLine with lines that are trimmed on both sides.
 func eachStripped(line func(line string, out *results)) parser {
 	return func(log string, _ input, out *results) error {
 		for l := range lines(log) {

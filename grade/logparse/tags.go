@@ -4,14 +4,14 @@ import (
 	"strings"
 )
 
-// withoutTags does what the reference does to a log with XML in it, in one pass. The
-// reference repeats until nothing is left to do: it looks for the first opening tag that the
-// same closing tag comes after, <(\w+)>[\s\S]*?</\1>, and replaces the text from the one to
-// the nearest other by as many opening tags as there were more of the same in between.
+// withoutTags cleans a log with XML in one pass, with the same result as the reference. The
+// reference repeats a step until it changes nothing: it finds the first opening tag that is
+// followed by the same closing tag, <(\w+)>[\s\S]*?</\1>, and replaces the text from the opening
+// tag to the nearest closing tag by as many opening tags as there were additional ones in between.
 //
-// So everything up to the tag's balance goes away; if there are too few closing tags, what
-// is too much of the opening ones stays, and is never looked at again: with one exception.
-// The texts before and after a removed block can form a new tag together, which must be found.
+// So everything up to the tag's balance disappears; if there are too few closing tags, the surplus
+// opening tags stay and are never examined again. There is one exception: the texts before and
+// after a removed block can form a new tag together, which must be found.
 func withoutTags(log string) string {
 	if !strings.Contains(log, "</") {
 		return log
@@ -23,15 +23,15 @@ func withoutTags(log string) string {
 	return string(t.out)
 }
 
-// tagRemover moves over in. No opening tag in out has its closing tag after it, in out or
-// in the rest of in.
+// tagRemover moves over in. No opening tag in out has its closing tag after it, in out or in the
+// rest of in.
 type tagRemover struct {
 	in     string
 	pos    int
 	closed map[string]int // the last position in the input of each closing tag
 	out    []byte
 
-	partial int // where the start of a tag is, with nothing but its characters after it, at the end of out; or -1
+	partial int // start of an incomplete tag at the end of out, or -1
 	opened  map[string]*openTags
 	all     []*openTags // the tag of every opening tag in out
 }
@@ -40,8 +40,8 @@ type tagRemover struct {
 type openTags struct {
 	tag     string // <name>
 	at      []int
-	partial int // what partial was before the first of them
-	row     int // how many of them, from the first on, have nothing in between
+	partial int // the value of partial before the first of them
+	row     int // number of them, from the first on, with nothing in between
 }
 
 func (t *tagRemover) step() {
@@ -71,7 +71,7 @@ func (t *tagRemover) copy(n int) {
 	t.pos += n
 }
 
-// extend copies what belongs to the partial tag, and acts on one that it completes.
+// extend copies the text of the partial tag, and handles a tag that it completes.
 func (t *tagRemover) extend() {
 	rest := t.in[t.pos:]
 	word, _ := cutWordChars(rest)
@@ -87,7 +87,7 @@ func (t *tagRemover) extend() {
 	}
 }
 
-// complete acts on the partial tag with the ">" that comes next.
+// complete handles the partial tag at the ">" that comes next.
 func (t *tagRemover) complete() {
 	name := string(t.out[t.partial+1:])
 	t.pos++
@@ -108,8 +108,8 @@ func (t *tagRemover) complete() {
 	}
 }
 
-// open acts on an opening tag before pos: it removes the text up to its balance, as far as
-// there are closing tags. What is too much remains.
+// open handles an opening tag before pos: it removes the text up to its balance, as far as there
+// are closing tags. The surplus remains.
 func (t *tagRemover) open(name string) {
 	tag, end := "<"+name+">", "</"+name+">"
 	depth := 1
@@ -123,7 +123,7 @@ func (t *tagRemover) open(name string) {
 	}
 }
 
-// keep appends an opening tag that nothing closes.
+// keep appends an opening tag without a closing tag.
 func (t *tagRemover) keep(name, tag string) {
 	o := t.opened[name]
 	if o == nil {
@@ -142,7 +142,7 @@ func (t *tagRemover) keep(name, tag string) {
 	t.partial = -1
 }
 
-// close acts on a closing tag that has just been formed at the end of out.
+// close handles a closing tag that has just been formed at the end of out.
 func (t *tagRemover) close(name string) {
 	o := t.opened[name]
 	if o == nil || len(o.at) == 0 {

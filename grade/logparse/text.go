@@ -10,11 +10,11 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// lines are the pieces of Python's text.split("\n"), so that there is at least one.
+// lines yields the pieces of Python's text.split("\n"), so that there is at least one.
 func lines(text string) iter.Seq[string] { return new(results).lines(text) }
 
-// isWide reports whether c may be part of something that only Python's rules for all of
-// Unicode can tell to be white space or not.
+// isWide reports whether c may be part of a character beyond ASCII, so that Python's Unicode rules
+// decide whether it is white space.
 func isWide(c byte) bool { return c >= utf8.RuneSelf }
 
 // isASCIISpace is str.isspace for a byte below 128.
@@ -64,7 +64,7 @@ func cutWideWord(text string, from int) (word, rest string) {
 	return text, ""
 }
 
-// words are Python's text.split().
+// words is Python's text.split().
 func words(text string) []string { return strings.FieldsFunc(text, python.IsSpace) }
 
 // cutSpace cuts exactly one white space character, which text must start with.
@@ -93,15 +93,14 @@ var pythonClasses = strings.NewReplacer(
 	`\w`, "["+wordChars+"]", `\W`, "[^"+wordChars+"]",
 )
 
-// expression compiles expr when it is first used. \s, \d and \w mean what they mean in
-// Python, all of Unicode; within brackets, spaceChars and its siblings have to be written.
-// \b still knows ASCII only, and $ without (?m) does not match before a last "\n".
+// expression compiles expr on first use. \s, \d and \w have Python's meaning, for all of Unicode;
+// inside brackets, use spaceChars and its siblings instead. \b still knows only ASCII, and $
+// without (?m) does not match before a last "\n".
 func expression(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pythonClasses.Replace(expr)) })
 }
 
-// cutParens cuts the last " (...)", with something between the parentheses, that text ends
-// with: what `(.*) \((.+)\)$` matches.
+// cutParens cuts a last, non-empty " (...)" at the end of text, as `(.*) \((.+)\)$` matches it.
 func cutParens(text string) (before string, ok bool) {
 	inner, ok := strings.CutSuffix(text, ")")
 	if !ok || inner == "" {
@@ -114,7 +113,7 @@ func cutParens(text string) (before string, ok bool) {
 	return inner[:i], true
 }
 
-// fromLast yields what is before and after each place where text has sep, from the last one.
+// fromLast yields the texts before and after each place of sep in text, from the last place on.
 func fromLast(text, sep string) iter.Seq2[string, string] {
 	return func(yield func(before, after string) bool) {
 		for i := strings.LastIndex(text, sep); i >= 0; i = strings.LastIndex(text[:i], sep) {
@@ -128,10 +127,10 @@ func fromLast(text, sep string) iter.Seq2[string, string] {
 // A search finds places in a text, one after the other.
 type search struct {
 	text       string
-	start, pos int // of the last place that was found: where it starts, and where the next may
+	start, pos int // of the last found place: its start, and where the next search starts
 }
 
-// next finds the next place where sep is.
+// next finds the next place of sep.
 func (s *search) next(sep string) bool {
 	i := strings.Index(s.text[s.pos:], sep)
 	if i < 0 {
@@ -142,7 +141,7 @@ func (s *search) next(sep string) bool {
 	return true
 }
 
-// nextNumber finds the next \s{indent}\d+\), as the number of a failure looks.
+// nextNumber finds the next \s{indent}\d+\), the form of a failure's number.
 func (s *search) nextNumber(indent int) bool {
 	for from := s.pos; s.next(")"); from = s.pos {
 		if s.start == 0 || !mayBeDigit(s.text[s.start-1]) {
@@ -156,7 +155,7 @@ func (s *search) nextNumber(indent int) bool {
 	return false
 }
 
-// cut moves the search behind what all steps match at its position, one after the other.
+// cut moves the search past the match of all steps at its position.
 func (s *search) cut(steps ...step) bool {
 	rest, ok := cutSteps(s.text[s.pos:], steps...)
 	if ok {
@@ -165,7 +164,7 @@ func (s *search) cut(steps ...step) bool {
 	return ok
 }
 
-// line cuts the rest of the line, up to its end, which it leaves.
+// line returns the rest of the line and moves to its end.
 func (s *search) line() string {
 	line, _, _ := strings.Cut(s.text[s.pos:], "\n")
 	s.pos += len(line)

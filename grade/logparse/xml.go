@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// xmlHandler gets each element that is in no namespace, with its attributes that are
-// in none. Others come with the tag "".
+// xmlHandler gets each element without a namespace, with its attributes without one. Elements in a
+// namespace have the tag "".
 type xmlHandler interface {
 	startElement(tag string, attr map[string]string) error
 	endElement(tag string)
 }
 
-// scanXML reads text, which has to be one element from its first to its last byte. What it
-// finds in a well-formed one is what Python's ElementTree finds, and what is not well formed
-// is an error to both. The exceptions are details that encoding/xml and the checks here pass
-// over, such as no space between two attributes, or a control character in a comment.
+// scanXML reads text, which must be exactly one element. In a well-formed text it finds the same as
+// Python's ElementTree, and malformed text is an error in both. The exceptions are details that
+// encoding/xml and the checks here accept, such as no space between two attributes, or a control
+// character in a comment.
 func scanXML(text string, h xmlHandler) error {
 	s := xmlScanner{text: text, d: xml.NewDecoder(strings.NewReader(text)), handler: h}
 	s.spaces = map[string]bool{"xmlns": true, "http://www.w3.org/XML/1998/namespace": true}
@@ -41,7 +41,7 @@ type xmlScanner struct {
 	d       *xml.Decoder
 	handler xmlHandler
 	depth   int
-	spaces  map[string]bool // the namespaces that were declared anywhere
+	spaces  map[string]bool // all declared namespaces
 }
 
 var errXMLMarkup = errors.New("not well formed")
@@ -80,8 +80,8 @@ func (s *xmlScanner) next() error {
 	return nil
 }
 
-// tag returns a name's local part, "" if it is in a namespace. encoding/xml leaves a prefix
-// that is not declared in the place of its namespace.
+// tag returns a name's local part, or "" if it has a namespace. For an undeclared prefix,
+// encoding/xml returns the prefix as the namespace.
 func (s *xmlScanner) tag(name xml.Name) (string, error) {
 	switch {
 	case strings.IndexByte(name.Local, ':') >= 0, name.Space != "" && !s.spaces[name.Space]:
@@ -92,12 +92,11 @@ func (s *xmlScanner) tag(name xml.Name) (string, error) {
 	return name.Local, nil
 }
 
-// xmlBlanks is what becomes of white space in the values of attributes, except where it is
-// written as a reference.
+// xmlBlanks replaces white space in the values of attributes, except in character references.
 var xmlBlanks = strings.NewReplacer("\r\n", " ", "\t", " ", "\r", " ", "\n", " ")
 
-// attributes returns those attributes of an element that are in no namespace and declare
-// none. raw is the tag as it is written.
+// attributes returns an element's attributes, except namespace declarations and attributes in a
+// namespace. raw is the text of the tag.
 func (s *xmlScanner) attributes(all []xml.Attr, raw string) (map[string]string, error) {
 	for _, a := range all {
 		switch {

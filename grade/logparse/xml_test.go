@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/grade/logparse"
 )
 
-// Python's ElementTree refuses each of these reports, and encoding/xml alone none.
+// Python's ElementTree refuses each of these reports; encoding/xml alone accepts all of them.
 func TestXMLThatIsNotWellFormedIsRefused(t *testing.T) {
 	for _, inner := range []string{
 		`<a b="" b=""/>`, `<p:a/>`, `<a p:b=""/>`, `<a xmlns:p=""/>`, `<!DOCTYPE a>`, `<?xml version="1.0"?>`, `<?a:b?>`, `<a:/>`,

@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// find lists the folders of instances in the tree, with the run ids that the reports get.
+// find lists the folders of instances in the tree, with the run ids for the reports.
 func (c Config) find() (swebench.Found, error) {
 	ids := map[string]bool{}
 	for _, in := range c.Dataset {
@@ -40,7 +40,7 @@ func (c Config) find() (swebench.Found, error) {
 	return found, sameReport(found.Folders)
 }
 
-// sameReport refuses runs whose final reports would be one file: model "a" in run "b.c" and
+// sameReport refuses two runs that would write the same final report: model "a" in run "b.c" and
 // model "a.b" in run "c".
 func sameReport(folders []swebench.Folder) error {
 	first := map[string]swebench.Folder{}
@@ -59,7 +59,7 @@ func sameReport(folders []swebench.Folder) error {
 	return nil
 }
 
-// nothing says that the tree has no folder of an instance.
+// nothing returns the fault for a tree without a folder of an instance.
 func (c Config) nothing(unknown []string) error {
 	if len(unknown) == 0 {
 		return fault.Newf(fault.Usage, "no log of an instance in %s", c.Tree).
@@ -69,7 +69,7 @@ func (c Config) nothing(unknown []string) error {
 	for i, in := range c.Dataset {
 		ids[i] = in.ID
 	}
-	err := fault.Newf(fault.Usage, "no log in %s is of an instance of the dataset: %s, the first of which is %s",
+	err := fault.Newf(fault.Usage, "no log in %s is of an instance of the dataset: %s, first %s",
 		c.Tree, printable.Count(len(unknown), "folder has logs", "folders have logs"), printable.Line(unknown[0]))
 	return err.WithHint("%s", near.Hint(near.Name(unknown[0], ids), fmt.Sprintf("the dataset's first id is %s: name the logs' dataset with --subset", ids[0])))
 }

@@ -23,15 +23,14 @@ type task struct {
 	counts bool
 }
 
-// outcome is that of one task. If present is false, the folder has nothing about an
-// evaluation.
+// outcome is the result of one task. present is false if the folder has no traces of an evaluation.
 type outcome struct {
 	Graded
 	present  bool
 	reported bool // it has a report.json
 }
 
-// one grades a folder and writes its report, or removes what an earlier grading wrote.
+// one grades a folder and writes its report, or removes an earlier report.
 func (c Config) one(ctx context.Context, t task) (outcome, error) {
 	o, err := c.grade(ctx, t)
 	if err != nil || o.reported {
@@ -102,7 +101,7 @@ func (c Config) judge(ctx context.Context, t task, files swebench.Files, o *outc
 	return swebench.Files{Report: report}.Write(dir)
 }
 
-// stopped is the verdict of an evaluation that ended before the tests.
+// stopped returns the verdict of an evaluation that ended before the tests.
 func stopped(runLog []byte) (vocab.Verdict, string) {
 	if bytes.Contains(runLog, []byte(swebench.ApplyFailed)) {
 		return vocab.VerdictNoApply, "the patch does not apply"
@@ -110,7 +109,7 @@ func stopped(runLog []byte) (vocab.Verdict, string) {
 	return vocab.VerdictInfrastructure, "the evaluation ended before the tests, see " + swebench.RunLogName
 }
 
-// logs are those that the harness looks at for the reason of a failure.
+// logs joins the logs in which the harness looks for the reason of a failure.
 func logs(f swebench.Files) string {
 	var list []string
 	for _, log := range [][]byte{f.Output, f.RunLog} {

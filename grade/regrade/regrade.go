@@ -16,19 +16,18 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Judge grades the log of an instance. The patch that was tested says what is suspicious; nil:
-// it was not saved. Its error is a *fault.Error; the prediction has no verdict then.
+// Judge grades the log of an instance. patch is the tested patch, which shows what is suspicious;
+// nil if it was not saved. The error is a *fault.Error; the prediction then has no verdict.
 type Judge func(ctx context.Context, in dataset.Instance, patch []byte, l grade.Log) (grade.Judgement, error)
 
 // Config says what to grade.
 type Config struct {
 	Tree string // the folder with logs
-	Out  string // where the reports go
-	// Dataset has all instances that a folder's name can mean; Selected are those that are
-	// graded, and that count as incomplete if they have no log.
+	Out  string // the reports' folder
+	// Dataset has all instances that folders can be named after. Selected has the instances to
+	// grade; they count as incomplete without a log.
 	Dataset, Selected []dataset.Instance
-	// RunID replaces the run ids of the tree. Where it is empty and the tree has none
-	// either, DefaultRunID is used.
+	// RunID replaces the run ids of the tree. If both are empty, DefaultRunID is used.
 	RunID       string
 	Rules       logparse.Rules
 	Judge       Judge
@@ -58,13 +57,13 @@ type Report struct {
 }
 
 // Run grades every log below c.Tree and writes the reports below c.Out: report.json of each
-// instance in [swebench.LogDir], and the final report of each model's run. The logs stay where
-// they are. Files are replaced atomically, so that an interrupted Run leaves each as it was
-// or complete. The same input gives the same files.
+// instance in [swebench.LogDir], and the final report of each model's run. The logs are not moved.
+// Files are replaced atomically, so that an interrupted Run leaves each file either old or new. The
+// same input gives the same files.
 //
-// An error is a *fault.Error: of kind Usage for a tree without logs of the dataset
-// or a c.Out that cannot be a folder, Host
-// for a failed read or write. unknown are folders of logs whose names are not ids.
+// An error is a *fault.Error: of kind Usage for a tree without logs of the dataset or a c.Out that
+// cannot be a folder, Host for a failed read or write. unknown has the names of folders with logs
+// that are not ids.
 func Run(ctx context.Context, c Config) (reports []Report, unknown []string, err error) {
 	found, err := c.find()
 	if err != nil {

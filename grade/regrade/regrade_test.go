@@ -35,7 +35,7 @@ func judge(r logparse.Rules) regrade.Judge {
 	}
 }
 
-// rows are instances whose only test is t.
+// rows returns instances with t as their only test.
 func rows(ids ...string) []dataset.Instance {
 	var list []dataset.Instance
 	for _, id := range ids {
@@ -132,7 +132,7 @@ report: ` + filepath.Join(out, "org__m.run1.json") + "\n"
 	}
 }
 
-// A report.json of an earlier grading must not stand beside a final report that denies it.
+// An earlier report.json must not remain beside a final report that contradicts it.
 func TestAReportThatDoesNotHoldAnyMoreIsRemoved(t *testing.T) {
 	tree, out := t.TempDir(), t.TempDir()
 	folder := filepath.Join(tree, "r1/m1/a__b-1")
@@ -237,7 +237,7 @@ func TestACanceledRunLeavesWholeFiles(t *testing.T) {
 	}
 }
 
-// shared is a file of the recorded material, or the test is skipped.
+// shared returns the path of a file of the recorded material, or skips the test.
 func shared(t testing.TB, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "..", "..", "shared", "data", name))
@@ -308,8 +308,8 @@ func TestRealLogsGiveTheOfficialReports(t *testing.T) {
 	}
 }
 
-// The real logs, repeated under the ids of all 500 instances of their repositories. A log is
-// graded by another row of its repository, which takes as long.
+// The real logs, repeated under the ids of all 500 instances of their repositories. A log is graded
+// with another row of its repository, which takes as long.
 func BenchmarkRegrade500(b *testing.B) {
 	tree, all := unpack(b), datasettest.Rows(b, "Verified-test")
 	found, err := swebench.Find(tree, func(id string) bool { return strings.Contains(id, "__") })

@@ -13,8 +13,8 @@ import (
 // namesShown is how many ids of one kind a table names.
 const namesShown = 10
 
-// Write prints the report for a person: predictions by verdict, the rate with its coverage,
-// and what has no verdict that counts.
+// Write prints the report for a person: predictions by verdict, the rate with its coverage, and the
+// predictions without a verdict that counts.
 func (r Report) Write(w io.Writer) error {
 	byVerdict := map[vocab.Verdict][]string{}
 	counted := 0
@@ -46,8 +46,8 @@ func (r Report) Write(w io.Writer) error {
 	return err
 }
 
-// notes names what a person should look at: predictions without a verdict that counts, why
-// others are unresolved, logs that lost tests, and logs that look suspicious.
+// notes names the predictions that need attention: no verdict that counts, unresolved and why, lost
+// tests, and suspicious logs.
 func (r Report) notes(w io.Writer) {
 	for _, g := range r.Graded {
 		if !g.Verdict.Counts() {
@@ -83,8 +83,8 @@ func (r Report) unresolved(w io.Writer) {
 	}
 }
 
-// Complete reports whether every log has a verdict that counts. Instances without a log may
-// have no prediction.
+// Complete reports whether every log has a verdict that counts. Instances without a log may have no
+// prediction.
 func (r Report) Complete() bool {
 	for _, g := range r.Graded {
 		if !g.Verdict.Counts() {
@@ -94,7 +94,7 @@ func (r Report) Complete() bool {
 	return true
 }
 
-// share is "71 of 98 (72.4%)".
+// share returns "71 of 98 (72.4%)".
 func share(n, of int) string {
 	if of == 0 {
 		return fmt.Sprintf("%d of 0", n)

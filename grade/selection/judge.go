@@ -10,16 +10,16 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// Ballot is what a judge chooses from.
+// Ballot is a judge's list of choices.
 type Ballot struct {
 	Groups []Group // candidate number i is Groups[i-1]
-	// Boundary is a text that no candidate has, since it depends on all of them: what stands
-	// between two such lines is a candidate's.
+	// Boundary is a text that no candidate contains, since it depends on all of them: a candidate's
+	// text is between two such lines.
 	Boundary string
 }
 
-// NewBallot puts the groups of an instance into an order that depends on the seed, the
-// instance and the patches alone, so that the position says nothing about the attempt.
+// NewBallot orders the groups of an instance by the seed, the instance and the patches alone, so
+// that the position reveals nothing about the attempt.
 func NewBallot(instance string, groups []Group, seed uint64) Ballot {
 	h := sha256.New()
 	h.Write(binary.BigEndian.AppendUint64(nil, seed))
@@ -39,8 +39,8 @@ func NewBallot(instance string, groups []Group, seed uint64) Ballot {
 
 var selected = lazy.Regexp(`(?im)^[\s*_#>` + "`" + `]*selected[\s*_` + "`" + `]*:[\s*_#` + "`" + `]*([0-9]{1,6})[\s*_.` + "`" + `]*$`)
 
-// Answer reads the reply of a judge: the number in its last line of the form "SELECTED: 2".
-// It returns false where there is no such line, or no candidate of that number.
+// Answer reads the reply of a judge: the number in its last line of the form "SELECTED: 2". It
+// returns false if there is no such line, or no candidate with that number.
 func (b Ballot) Answer(reply string) (Group, bool) {
 	lines := selected().FindAllStringSubmatch(reply, -1)
 	if len(lines) == 0 {

@@ -28,7 +28,7 @@ var (
 	hunkLine  = lazy.Regexp(`(?m)^(@@ -[0-9,]+ \+[0-9,]+ @@).*$`)
 )
 
-// normal is a patch without what does not change its effect: git's index lines, the text
+// normal returns a patch without parts that do not change its effect: git's index lines, the text
 // after the line numbers of a hunk, and empty lines at both ends.
 func normal(patch []byte) string {
 	patch = indexLine().ReplaceAll(patch, nil)
@@ -36,10 +36,11 @@ func normal(patch []byte) string {
 	return string(bytes.Trim(patch, "\r\n"))
 }
 
-// Groups returns the different patches that can be chosen, most attempts first, and among
-// equally many the smaller number of the first attempt: the first one is the majority's. Patches
-// are equal byte by byte, except for git's index lines, the text after the line numbers of a
-// hunk, and empty lines at both ends. Empty patches are a group only if there are no others.
+// Groups returns the different patches to choose from, the most frequent first. Equally frequent
+// ones are ordered by the number of their first attempt, so that the first group is the majority's
+// choice. Patches are compared byte by byte, except for git's index lines, the text after the line
+// numbers of a hunk, and empty lines at both ends. Empty patches are a group only if there are no
+// others.
 func Groups(list []Candidate) []Group {
 	list = slices.SortedFunc(slices.Values(list), func(a, b Candidate) int { return cmp.Compare(a.Attempt, b.Attempt) })
 	at := map[string]int{}

@@ -2,15 +2,15 @@ package selection
 
 import "slices"
 
-// Passes are the tests that the code of a candidate passed.
+// Passes counts the tests that the code of a candidate passed.
 type Passes struct {
-	Attempt int // whose code it is
-	Tests   int // of all tests that the candidates add or change
+	Attempt int // the candidate's attempt
+	Tests   int // passed, of all tests that the candidates add or change
 }
 
-// ByTests returns the group whose code passed most tests; scores are by the first attempt of
-// each group. A group without a score passed none. Among equal scores the majority decides.
-// It returns false if there is no group.
+// ByTests returns the group with the code that passed the most tests; scores have the first attempt
+// of each group. A group without a score passed none. Among equal scores the majority decides. It
+// returns false if there is no group.
 func ByTests(groups []Group, scores []Passes) (Group, bool) {
 	if len(groups) == 0 {
 		return Group{}, false

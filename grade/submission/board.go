@@ -9,17 +9,17 @@ import (
 	"batch.example/batch/internal/near"
 )
 
-// Board is one of the leaderboard's lists: a dataset and its split.
+// Board is one of the leaderboard's lists: a dataset and a split.
 type Board struct {
 	Name      string // the folder below evaluation/ in the repository of entries
 	Title     string // of the dataset
 	Split     string // of the dataset
-	Instances int    // that the split has; 0 where versions of it differ
-	Subset    string // sb-cli's name of the dataset; "" where sb-cli has none
-	Research  bool   // takes submissions of research teams with a publication only
+	Instances int    // number in the split; 0 if it differs between versions
+	Subset    string // sb-cli's name of the dataset; "" if sb-cli has none
+	Research  bool   // accepts only research teams with a publication
 }
 
-// boards are all lists, with the sizes of the published splits.
+// boards has all lists, with the sizes of the published splits.
 var boards = []Board{
 	{Name: "lite", Title: "SWE-bench Lite", Split: "test", Instances: 300, Subset: "swe-bench_lite"},
 	{Name: "verified", Title: "SWE-bench Verified", Split: "test", Instances: 500, Subset: "swe-bench_verified", Research: true},
@@ -28,7 +28,7 @@ var boards = []Board{
 	{Name: "multimodal", Title: "SWE-bench Multimodal", Split: "test", Subset: "swe-bench-m"},
 }
 
-// BoardNames are the names that [FindBoard] takes.
+// BoardNames returns the names that [FindBoard] accepts.
 func BoardNames() []string {
 	names := make([]string, len(boards))
 	for i, b := range boards {
@@ -37,7 +37,7 @@ func BoardNames() []string {
 	return names
 }
 
-// FindBoard returns the list of that name, or a Usage fault that names the nearest.
+// FindBoard returns the list with a name, or a Usage fault that names the most similar one.
 func FindBoard(name string) (Board, error) {
 	if i := slices.IndexFunc(boards, func(b Board) bool { return b.Name == name }); i >= 0 {
 		return boards[i], nil
@@ -46,8 +46,8 @@ func FindBoard(name string) (Board, error) {
 		WithHint("%s", near.Hint(near.Name(name, BoardNames()), "expected "+strings.Join(BoardNames(), ", ")))
 }
 
-// BoardOf returns the list that a dataset belongs to and the split that its name ends in, by
-// its name: an alias, that of the hub, or of a file named after it, such as
+// BoardOf returns the list of a dataset and the split at the end of its name. The name may be an
+// alias, the name on the hub, or the name of a file that is named after it, such as
 // SWE-bench_Lite-dev.parquet. ok is false for every other dataset.
 func BoardOf(dataset string) (b Board, split string, ok bool) {
 	name, _, _ := strings.Cut(strings.ToLower(path.Base(strings.TrimRight(dataset, "/"))), ".")

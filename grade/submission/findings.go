@@ -8,10 +8,10 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// Findings is what a check found.
+// Findings is the result of a check.
 type Findings struct {
-	Violations []string // rules that are broken, each with what to do about it
-	Notes      []string // what does not keep from submitting, and the submitter has to know
+	Violations []string // broken rules, each with what to do about it
+	Notes      []string // what the submitter has to know, without effect on submitting
 }
 
 func (f *Findings) violation(format string, args ...any) {
@@ -22,13 +22,14 @@ func (f *Findings) note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
 
-// Add adds what another check found, unless it is known already.
+// Add adds the findings of another check without duplicates.
 func (f *Findings) Add(more Findings) {
 	f.Violations = ordered(f.Violations, more.Violations)
 	f.Notes = ordered(f.Notes, more.Notes)
 }
 
-// Err is nil without violations, else a Usage fault whose hint lists all of them.
+// Err returns nil without violations, and otherwise a Usage fault with a hint that lists all of
+// them.
 func (f Findings) Err(what string) error {
 	if len(f.Violations) == 0 {
 		return nil
@@ -37,10 +38,10 @@ func (f Findings) Err(what string) error {
 		WithHint("- %s", strings.Join(f.Violations, "\n- "))
 }
 
-// shown is how many names a list in a finding has before the rest is counted.
+// shown is the maximum number of names in a finding's list.
 const shown = 5
 
-// some lists names for a person: how many there are, and the first ones.
+// some formats names for a person: how many there are, and the first ones.
 func some(names []string) string {
 	if len(names) <= shown {
 		return strings.Join(names, ", ")

@@ -15,16 +15,16 @@ import (
 // Trace writes the trajectory of an instance's prediction, with its secrets hidden.
 type Trace func(w io.Writer, in Instance) error
 
-// WriteLeaderboard makes the folder dir for the leaderboard. It does not check the rules:
-// [CheckLeaderboard] does. In the end dir is there complete or not at all. A dir that exists
-// is a Usage fault, unless it is an empty folder.
+// WriteLeaderboard creates the folder dir for the leaderboard. It does not check the rules:
+// [CheckLeaderboard] does. The folder is created completely or not at all. An existing dir is a
+// Usage fault, unless it is an empty folder.
 func WriteLeaderboard(r *Run, t Target, m Metadata, dir string, trace Trace) error {
 	return atomicfile.Files{}.NewFolder(dir, func(tmp string) error {
 		return folder(tmp).all(r, t, m, filepath.Base(dir), trace)
 	})
 }
 
-// folder is the path of a folder that is being made.
+// folder is the path of a folder under construction.
 type folder string
 
 func (f folder) all(r *Run, t Target, m Metadata, name string, trace Trace) error {
@@ -58,7 +58,7 @@ func (f folder) all(r *Run, t Target, m Metadata, name string, trace Trace) erro
 	return nil
 }
 
-// results are the lists of results.json, as the repository's analysis/get_results.py makes them.
+// results returns the lists of results.json, like the repository's analysis/get_results.py.
 func (r *Run) results() swebench.Results {
 	sorted := func(keep func(Instance) bool) []string {
 		ids := r.ids(keep)
@@ -107,7 +107,7 @@ func (f folder) file(name string, text []byte) error {
 	return f.create(name, atomicfile.Bytes(text))
 }
 
-// create makes one file of the folder.
+// create creates one file of the folder.
 func (f folder) create(name string, write func(io.Writer) error) error {
 	path := filepath.Join(string(f), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // to be published

@@ -8,22 +8,22 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// Metadata is what the submitter says about a submission. Its fields are those of
-// metadata.yaml, and its flags those of `batch export`.
+// Metadata is the submitter's description of a submission. Its fields are members of metadata.yaml
+// and flags of `batch export`.
 type Metadata struct {
 	Name     string   // --name, of the entry on the leaderboard
 	Site     string   // --site, a link to more about the system
 	Report   string   // --report, a link to a technical report, a paper or a post
 	Authors  []string // --authors
 	Org      []string // --org
-	Model    []string // --model; without one, that of the predictions
+	Model    []string // --model; without one, the predictions' model
 	Logo     string   // --logo, an image file; optional
 	Repo     string   // --artifacts, a public repository with predictions, logs and trajs; optional
 	OSModel  *bool    // --os-model: the model's weights are open
 	OSSystem *bool    // --os-system: the system's code is open
 }
 
-// missing lists the required values that are not there.
+// missing lists the required values that are absent.
 func (m Metadata) missing() []string {
 	var list []string
 	for _, v := range []struct {
@@ -53,10 +53,10 @@ func (m Metadata) missing() []string {
 	return list
 }
 
-// logoTypes are the images that the repository of entries takes.
+// logoTypes are the types of images that the repository of entries accepts.
 var logoTypes = []string{".png", ".jpg", ".jpeg", ".svg", ".gif", ".webp"}
 
-// logoName is the name of the logo's file in the folder, "" without one.
+// logoName returns the name of the logo's file in the folder, or "" without one.
 func (m Metadata) logoName() string {
 	if m.Logo == "" {
 		return ""
@@ -64,10 +64,10 @@ func (m Metadata) logoName() string {
 	return "logo" + strings.ToLower(filepath.Ext(m.Logo))
 }
 
-// bucket is where entries kept logs and trajs before submitters did.
+// bucket is where entries kept logs and trajs before submitters kept them.
 const bucket = "s3://swe-bench-submissions"
 
-// yaml is metadata.yaml of a submission in the folder named folder.
+// yaml returns metadata.yaml of a submission in the folder named folder.
 func (m Metadata) yaml(r *Run, t Target, folder string) ([]byte, error) {
 	var file swebench.Metadata
 	info, tags := &file.Info, &file.Tags

@@ -17,10 +17,9 @@ func (r *Run) predictions() []swebench.Prediction {
 	return list
 }
 
-// WriteSBCLI writes the predictions for sb-cli into file, replacing it: a JSON list where its
-// name ends in .json, else one object per line, which is how sb-cli tells them apart. It does
-// not check the rules: [CheckSBCLI] does. Instances without a prediction are left out; an
-// empty patch is submitted as such.
+// WriteSBCLI writes the predictions for sb-cli into file, replacing it: a JSON list if its name
+// ends in .json, and otherwise one object per line, as sb-cli expects. It does not check the rules:
+// [CheckSBCLI] does. Instances without a prediction are left out; an empty patch is submitted.
 func WriteSBCLI(r *Run, file string) error {
 	text, err := swebench.EncodePredictions(r.predictions(), filepath.Ext(file) == ".json")
 	if err != nil {

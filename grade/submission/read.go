@@ -13,9 +13,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Read reads the run directory dir, which must not be in use (else the error wraps a
-// [*results.LockedError]), and changes nothing. Instances are those that were asked for, in
-// the dataset's order.
+// Read reads the run directory dir without changing it. If the directory is in use, the error wraps
+// a [*results.LockedError]. The run's instances are the requested ones, in the dataset's order.
 func Read(dir string) (*Run, error) {
 	snap, err := results.Read(dir)
 	if err != nil {
@@ -76,12 +75,12 @@ func Read(dir string) (*Run, error) {
 	return r, nil
 }
 
-// grade adds what the run directory dir has of the prediction's grade.
+// grade adds the prediction's grade from the run directory dir.
 func (in *Instance) grade(dir string, latest map[grades.Prediction]grades.Grade) (err error) {
 	g, ok := latest[grades.Prediction{InstanceID: in.ID, Attempt: in.Attempt, Patch: grades.PatchDigest(in.Patch)}]
 	in.Verdict, in.Suspicious = g.Verdict, g.Suspicious
 	if !ok && in.Patch == "" {
-		in.Verdict = vocab.VerdictEmpty // which needs no tests
+		in.Verdict = vocab.VerdictEmpty // an empty patch needs no tests
 	}
 	if g.Log != "" {
 		in.Log, err = swebench.ReadLog(filepath.Join(dir, filepath.FromSlash(g.Log)), in.ID)
@@ -89,7 +88,7 @@ func (in *Instance) grade(dir string, latest map[grades.Prediction]grades.Grade)
 	return err
 }
 
-// ordered returns the ids of both lists, in order, each once.
+// ordered merges both lists in order, without duplicates.
 func ordered(first, more []string) []string {
 	has := map[string]bool{}
 	var all []string

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// readme is README.md: the result, who made it with what, and the checklist of the repository
-// of entries. A point is ticked where the run shows it.
+// readme returns README.md: the result, its authors and their tools, and the checklist of the
+// repository of entries. A point is ticked if the run shows it.
 func readme(r *Run, t Target, m Metadata) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n", m.Name)
@@ -65,8 +65,8 @@ type point struct {
 	why   string
 }
 
-// checklist has the points of the repository's checklist.md, in its words, which the pull
-// request has to repeat.
+// checklist returns the points of the repository's checklist.md, literally, since the pull request
+// must repeat them.
 func checklist(r *Run) []point {
 	own := r.own()
 	why := func(ok bool, yes, no string) string {

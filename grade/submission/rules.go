@@ -15,17 +15,17 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// mostFileBytes is the size of a file from which on GitHub refuses it.
+// mostFileBytes is the size from which on GitHub refuses a file.
 const mostFileBytes = 100_000_000
 
-// Target is where a run is to be submitted to.
+// Target is the destination of a submission.
 type Target struct {
-	Board Board // the zero value: a dataset that the leaderboard does not have
+	Board Board // the zero value: the leaderboard does not have the dataset
 	Split string
 }
 
-// CheckLeaderboard holds a run, its metadata and the name of the folder that is to be made
-// against the rules of the leaderboard.
+// CheckLeaderboard checks a run, its metadata and the name of the folder to create against the
+// rules of the leaderboard.
 func CheckLeaderboard(r *Run, t Target, m Metadata, dir string) Findings {
 	var f Findings
 	f.Violations = m.missing()
@@ -37,8 +37,8 @@ func CheckLeaderboard(r *Run, t Target, m Metadata, dir string) Findings {
 	f.duplicates(r)
 	r.where(func(in Instance) bool { return in.Predictions == 0 }, f.violation, "predictions: %s without one; run `batch run` again with the same flags")
 	f.oneModel(r)
-	// An instance that had a result is not tried again. An attempt that an infrastructure failure
-	// ended is none.
+	// An instance with a result must not be attempted again. An attempt that ended by an
+	// infrastructure failure does not count.
 	r.where(func(in Instance) bool { return in.Results > 1 }, f.violation, "pass@1: attempted again after a result: %s; submit a run in which each instance has one")
 	f.knowledge(r)
 	r.where(func(in Instance) bool { return predicted(in) && !in.Verdict.Counts() }, f.violation, "grades: %s without a verdict; run `batch grade %s`", printable.ShellWord(r.Dir))
@@ -49,7 +49,7 @@ func CheckLeaderboard(r *Run, t Target, m Metadata, dir string) Findings {
 	return f
 }
 
-// CheckSBCLI holds a run against the rules of sb-cli.
+// CheckSBCLI checks a run against the rules of sb-cli.
 func CheckSBCLI(r *Run, t Target) Findings {
 	var f Findings
 	if t.Board.Subset == "" {
@@ -73,7 +73,7 @@ func CheckSBCLI(r *Run, t Target) Findings {
 	return f
 }
 
-// board compares the run with the whole of the list that it is for.
+// board compares the run with its whole list.
 func (f *Findings) board(r *Run, t Target) {
 	b := t.Board
 	if b.Name == "" {
@@ -92,8 +92,8 @@ func (f *Findings) board(r *Run, t Target) {
 	}
 }
 
-// foreign wants instances that a list can have: of a repository of SWE-bench. Of a list whose
-// size differs between versions, the repositories are not known either.
+// foreign reports instances that cannot be in the list, since SWE-bench does not have their
+// repository. A list without a fixed size may have any repository.
 func (f *Findings) foreign(r *Run, t Target) {
 	if t.Board.Instances == 0 {
 		return
@@ -113,10 +113,10 @@ func (f *Findings) oneModel(r *Run) {
 	}
 }
 
-// forbidden are the columns of a row that an agent may not learn.
+// forbidden are the columns of a row that an agent must not see.
 var forbidden = []string{"hints_text", "FAIL_TO_PASS", "PASS_TO_PASS", "test_patch"}
 
-// knowledge looks for settings that show the agent what it may not know.
+// knowledge looks for settings that show the agent forbidden columns.
 func (f *Findings) knowledge(r *Run) {
 	for _, s := range settings("", r.Config) {
 		for _, column := range forbidden {
@@ -132,7 +132,7 @@ func (f *Findings) knowledge(r *Run) {
 	}
 }
 
-// logs wants the files of grading, and that they are about this prediction and this verdict.
+// logs requires the files of grading, and that they belong to this prediction and this verdict.
 func (f *Findings) logs(r *Run) {
 	missing := map[string][]string{}
 	for _, in := range r.Instances {
@@ -170,7 +170,7 @@ func (in Instance) otherVerdict() bool {
 	return in.Log.Resolved == nil || *in.Log.Resolved != (in.Verdict == vocab.VerdictResolved)
 }
 
-// remarks are the notes about a run that may be submitted.
+// remarks adds the notes about a run that may be submitted.
 func (f *Findings) remarks(r *Run, t Target, m Metadata) {
 	if network := r.network(); network != "none" {
 		f.note("network of the agent: %s; the point about look-ups stays open in README.md: say there how solutions were kept out of reach", network)
@@ -185,7 +185,7 @@ func (f *Findings) remarks(r *Run, t Target, m Metadata) {
 	}
 }
 
-// network is that of the agent's containers.
+// network returns the network of the agent's containers.
 func (r *Run) network() string {
 	if !r.own() {
 		return "not known"
@@ -200,7 +200,7 @@ func (r *Run) network() string {
 
 type setting struct{ key, value string }
 
-// settings are all texts in a configuration with their keys, sorted by these.
+// settings returns all texts in a configuration with their keys, sorted by key.
 func settings(key string, v any) []setting {
 	var all []setting
 	switch v := v.(type) {
@@ -220,7 +220,7 @@ func settings(key string, v any) []setting {
 
 var folderName = lazy.Regexp(`^\d{8}_.`)
 
-// folder says how an entry's folder is named, where that is not how dir is.
+// folder adds the naming rule for an entry's folder if dir does not follow it.
 func (f *Findings) folder(dir string) {
 	if name := filepath.Base(dir); !folderName().MatchString(name) {
 		f.note("the repository of entries names folders YYYYMMDD_NAME: rename %s for the pull request", name)

@@ -12,7 +12,7 @@ import (
 
 const patch = "diff --git a/x b/x\n"
 
-// good is a run of two instances that breaks no rule.
+// good returns a run of two instances that breaks no rule.
 func good() *submission.Run {
 	instance := func(id string, v vocab.Verdict) submission.Instance {
 		resolved := v == vocab.VerdictResolved
@@ -128,7 +128,7 @@ func TestEveryRuleOfTheLeaderboard(t *testing.T) {
 			}
 			err := f.Err("exporting run")
 			if fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), want) {
-				t.Errorf("got %v with hint %q, want a usage fault whose hint lists it", err, fault.HintOf(err))
+				t.Errorf("got %v with hint %q, want a usage fault with a hint that lists it", err, fault.HintOf(err))
 			}
 		})
 	}

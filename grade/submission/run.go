@@ -7,25 +7,25 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Run is a run as far as a submission needs it. [Read] makes one of a run directory.
+// Run has the parts of a run that a submission needs. [Read] reads one from a run directory.
 type Run struct {
 	Dir       string
-	Dataset   string // its name: an alias, an id of the hub, or a path
+	Dataset   string // an alias, an id on the hub, or a path
 	Split     string
-	Config    any    // as of the manifest: every setting, defaults filled in
+	Config    any    // from the manifest: every setting, with defaults
 	Batch     string // the version that made it
-	Prompts   string // whose they are
+	Prompts   string // origin of the prompts
 	Instances []Instance
 }
 
 // Instance is one instance of a run: its prediction, its verdict, and the files about both.
 type Instance struct {
 	ID, Repo    string
-	Predictions int    // how many there are: 1 is right
-	Attempt     int    // that made it; 0: another tool's
+	Predictions int    // how many the file has: 1 is right
+	Attempt     int    // the prediction's attempt; 0: another tool's
 	Model       string // model_name_or_path
 	Patch       string // model_patch
-	Exact       []byte // the submission byte for byte where Patch is another text of the same effect
+	Exact       []byte // the exact submission, if Patch is another text with the same effect
 
 	Results int  // attempts that ended with a result
 	Trace   bool // there is a trajectory
@@ -36,7 +36,7 @@ type Instance struct {
 	Log         swebench.Log
 }
 
-// wanted returns the log files that an instance of verdict v must have.
+// wanted returns the log files that an instance with verdict v must have.
 func wanted(v vocab.Verdict) []string {
 	switch v {
 	case vocab.VerdictResolved, vocab.VerdictUnresolved:
@@ -56,13 +56,13 @@ func (in Instance) submitted() bool { return in.Predictions > 0 && in.Patch != "
 
 func resolved(in Instance) bool { return in.Verdict == vocab.VerdictResolved }
 
-// Resolved is the number of resolved instances.
+// Resolved returns the number of resolved instances.
 func (r *Run) Resolved() int { return len(r.ids(resolved)) }
 
-// Predicted is the number of instances with a prediction.
+// Predicted returns the number of instances with a prediction.
 func (r *Run) Predicted() int { return len(r.ids(predicted)) }
 
-// ids are the ids of the instances that keep returns true for.
+// ids returns the ids of the instances that pass keep.
 func (r *Run) ids(keep func(Instance) bool) []string {
 	ids := []string{}
 	for _, in := range r.Instances {
@@ -73,19 +73,19 @@ func (r *Run) ids(keep func(Instance) bool) []string {
 	return ids
 }
 
-// where calls found if is holds for some instances. They are the first of found's args.
+// where calls found if is holds for some instances. They become the first of found's args.
 func (r *Run) where(is func(Instance) bool, found func(format string, args ...any), format string, args ...any) {
 	if ids := r.ids(is); len(ids) > 0 {
 		found(format, append([]any{these(ids)}, args...)...)
 	}
 }
 
-// own reports whether batch made all predictions, so that its settings say something about them.
+// own reports whether batch made all predictions, so that its settings describe them.
 func (r *Run) own() bool {
 	return !slices.ContainsFunc(r.Instances, func(in Instance) bool { return in.Predictions > 0 && in.Attempt == 0 })
 }
 
-// models are the names in the predictions, in order of appearance.
+// models returns the names in the predictions, in order of appearance.
 func (r *Run) models() []string {
 	var names []string
 	seen := map[string]bool{}

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// write makes files in dir, by their paths.
+// write writes files into dir; the keys are their paths.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -37,7 +37,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// tree is the content of a folder, as one text.
+// tree returns the content of a folder as one text.
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -257,7 +257,7 @@ func TestReadingARun(t *testing.T) {
 	want := []string{
 		"predictions: more than one for 1 instance (own__x-2)",
 		"predictions: 2 values of model_name_or_path",
-		"grades: 1 instance (own__x-2) without a verdict", // the other patch has none
+		"grades: 1 instance (own__x-2) without a verdict", // the other patch has no verdict
 		"logs: report.json has another verdict than grades.jsonl for 1 instance (own__x-1)",
 		"trajs: 1 instance (own__x-3) without a trajectory",
 	}
