@@ -38,7 +38,7 @@ func (r *results) set(name, status string) {
 	}
 }
 
-// setFirst records a status for a name that has none yet.
+// setFirst records a status unless the name already has one.
 func (r *results) setFirst(name, status string) {
 	if _, known := r.statuses[name]; !known {
 		r.set(name, status)
