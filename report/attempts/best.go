@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
+	"batch.example/batch/report/stats"
 	"batch.example/batch/results"
 	"batch.example/batch/results/scores"
 	"batch.example/batch/results/selections"
@@ -99,7 +100,7 @@ func NewBest(e scores.Entry, by string, list []selections.Selection, chosen scor
 	choice := func(values, costs []float64) Choice {
 		c := Choice{Resolved: newEstimate(values, repositories)}
 		if len(costs) == len(values) {
-			c.Cost = mean(costs)
+			c.Cost = stats.Mean(costs)
 		}
 		return c
 	}

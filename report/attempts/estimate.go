@@ -38,18 +38,6 @@ func known(v float64) *float64 {
 	return &v
 }
 
-// mean returns nil for no values.
-func mean(values []float64) *float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	if len(values) == 0 {
-		return nil
-	}
-	return known(sum / float64(len(values)))
-}
-
 func (e Estimate) rate() string {
 	if e.Value == nil {
 		return "-"

@@ -128,12 +128,12 @@ func newRow(all []tally, k, counted int) Row {
 		some = append(some, stats.PassAtK(in.n, in.c, k))
 		every = append(every, stats.PassHatK(in.n, in.c, k))
 		repositories = append(repositories, in.repo)
-		if one := mean(in.costs); one != nil {
+		if one := stats.Mean(in.costs); one != nil {
 			costs = append(costs, *one*float64(k))
 		}
 	}
 	return Row{
 		K: k, Instances: len(some), TooFew: counted - len(some),
-		PassAtK: newEstimate(some, repositories), PassHatK: newEstimate(every, repositories), Cost: mean(costs),
+		PassAtK: newEstimate(some, repositories), PassHatK: newEstimate(every, repositories), Cost: stats.Mean(costs),
 	}
 }

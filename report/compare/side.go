@@ -78,7 +78,7 @@ func newResult(e scores.Entry, id string) result {
 		r.left = first(reasons)
 		return r
 	}
-	r.cost, r.steps, r.seconds = mean(cost), mean(steps), mean(seconds)
+	r.cost, r.steps, r.seconds = stats.Mean(cost), stats.Mean(steps), stats.Mean(seconds)
 	return r
 }
 
@@ -98,22 +98,6 @@ func appended(list []float64, v *float64) []float64 {
 		return list
 	}
 	return append(list, *v)
-}
-
-// mean returns nil for no values, and if their sum overflows.
-func mean(list []float64) *float64 {
-	if len(list) == 0 {
-		return nil
-	}
-	sum := 0.0
-	for _, v := range list {
-		sum += v
-	}
-	if !finite(sum) {
-		return nil
-	}
-	sum /= float64(len(list))
-	return &sum
 }
 
 // entry summarizes a side over the common instances. repoOf has their repositories.
@@ -142,10 +126,10 @@ func (s side) entry(common []string, repoOf map[string]string, boot stats.Bootst
 		rates, repositories = append(rates, r.rate()), append(repositories, repoOf[id])
 		cost, steps, seconds = appended(cost, r.cost), appended(steps, r.steps), appended(seconds, r.seconds)
 	}
-	if rate := mean(rates); rate != nil {
+	if rate := stats.Mean(rates); rate != nil {
 		e.Rate = *rate
 	}
 	e.Interval, _ = boot.Rate(rates, repositories)
-	e.Cost, e.Steps, e.Seconds = mean(cost), mean(steps), mean(seconds)
+	e.Cost, e.Steps, e.Seconds = stats.Mean(cost), stats.Mean(steps), stats.Mean(seconds)
 	return e
 }

@@ -60,7 +60,7 @@ func (e entry) rateRow(s study, r rate, a axis) rateRow {
 		row.Resolved = fmt.Sprintf("%d of %d", r.resolved, r.attempts)
 	}
 	costs := s.values(e, costOf)
-	row.CostEach, row.Cost = optional(mean(costs), printable.Dollars), "–"
+	row.CostEach, row.Cost = optional(stats.Mean(costs), printable.Dollars), "–"
 	if len(costs) > 0 {
 		row.Cost = e.allCosts()
 	}

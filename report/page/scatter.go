@@ -28,7 +28,7 @@ type point struct {
 func (s study) scatter() *scatterView {
 	var list []point
 	for _, e := range s.entries {
-		r, cost := s.rateOf(e, s.ids), mean(s.values(e, costOf))
+		r, cost := s.rateOf(e, s.ids), stats.Mean(s.values(e, costOf))
 		if r.instances > 0 && cost != nil {
 			list = append(list, point{e, r, *cost, s.costInterval(e)})
 		}

@@ -102,21 +102,8 @@ func cellOf(attempts []scores.Attempt, id string) cell {
 			seconds = append(seconds, *score.Seconds)
 		}
 	}
-	c.steps, c.cost, c.seconds = mean(steps), mean(cost), mean(seconds)
+	c.steps, c.cost, c.seconds = stats.Mean(steps), stats.Mean(cost), stats.Mean(seconds)
 	return c
-}
-
-// mean returns nil for no values.
-func mean(values []float64) *float64 {
-	if len(values) == 0 {
-		return nil
-	}
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	sum /= float64(len(values))
-	return &sum
 }
 
 // several reports whether an entry has more than one attempt.

@@ -2,6 +2,19 @@ package stats
 
 import "math"
 
+// Mean returns the mean of values, or nil if there are none or their sum is not finite.
+func Mean(values []float64) *float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	mean := sum / float64(len(values))
+	if math.IsNaN(mean) || math.IsInf(mean, 0) {
+		return nil
+	}
+	return &mean
+}
+
 // ClusteredMean returns the mean of values and its standard error if the values of a cluster, such
 // as the instances of a repository, vary together: the sum of squares of the clusters' deviations,
 // with the factor G/(G-1) for G clusters. A value with an empty cluster is a cluster of its own.
