@@ -97,7 +97,7 @@ func isGraded(records []results.Record) bool {
 }
 
 // isPrediction reports whether r has an entry in preds.json. A prediction of another tool has one
-// even if it is no result because its patch is empty.
+// even if its patch is empty, so that it does not count as a result.
 func isPrediction(r results.Record) bool {
 	return r.Outcome.Final() || r.Attempt == 0 && r.Status != vocab.StatusNotRun
 }
