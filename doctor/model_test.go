@@ -8,7 +8,7 @@ import (
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/catalogue"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
@@ -33,14 +33,14 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 	usage := vocab.Usage{Input: 20, Output: 1}
 	for _, tt := range []struct {
 		model  string
-		answer llmtest.Answer
+		answer stub.Answer
 		want   []string
 	}{
-		{"openai/gpt-5", llmtest.Answer{Content: "OK", Model: "gpt-5-2025-08-07", Usage: usage}, []string{
+		{"openai/gpt-5", stub.Answer{Content: "OK", Model: "gpt-5-2025-08-07", Usage: usage}, []string{
 			"ok model openai/gpt-5 answered in ", " s as gpt-5-2025-08-07: 20 tokens in, 1 token out",
 			"ok price 1.25 USD in and 10.00 USD out per million tokens; this call cost 0.000035 USD",
 		}},
-		{"openai/gpt-4o", llmtest.Answer{Content: "OK", Usage: usage, ServiceTier: "flex"}, []string{
+		{"openai/gpt-4o", stub.Answer{Content: "OK", Usage: usage, ServiceTier: "flex"}, []string{
 			"warn price 2.50 USD in and 10.00 USD out per million tokens, but not of calls such as this one (flex): costs cannot be counted",
 			"model.litellm_model_registry",
 		}},
@@ -48,7 +48,7 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 		{"openai/own", llmtest.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown: each call costs what its answer says; this one says nothing"}},
 		{"openai/own", llmtest.Answer{Content: "OK", Cost: &cost}, []string{"ok price the provider reports what each call costs; this call cost 0.25 USD"}},
 	} {
-		server := llmtest.NewServer(t, tt.answer, tt.answer)
+		server := stub.NewServer(t, tt.answer, tt.answer)
 		got := all(Ask(t.Context(), settings(tt.model, server.URL), []llm.Tool{{Name: "bash"}}))
 		for _, want := range tt.want {
 			if !strings.Contains(got, want) {
@@ -67,23 +67,23 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 }
 
 func TestDoctorModelCallThatFailsGivesAHint(t *testing.T) {
-	limited := llmtest.Refusal(http.StatusTooManyRequests, "rate_limit_exceeded", "slow down")
+	limited := stub.Refusal(http.StatusTooManyRequests, "rate_limit_exceeded", "slow down")
 	limited.Header = map[string]string{"Retry-After": "7"}
 	for name, tt := range map[string]struct {
-		answer llmtest.Answer
+		answer stub.Answer
 		want   []string
 	}{
-		"a bad key":        {llmtest.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+plantedKey), []string{"401 unauthorized", "check OPENAI_API_KEY"}},
-		"an unknown model": {llmtest.Refusal(404, "model_not_found", "The model does not exist"), []string{"404 not found", "check the model name gpt-5"}},
+		"a bad key":        {stub.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+plantedKey), []string{"401 unauthorized", "check OPENAI_API_KEY"}},
+		"an unknown model": {stub.Refusal(404, "model_not_found", "The model does not exist"), []string{"404 not found", "check the model name gpt-5"}},
 		"a rate limit":     {limited, []string{"429 too many requests", "wait, or ask it for a higher limit"}},
-		"no credit":        {llmtest.Refusal(429, "insufficient_quota", "You exceeded your quota"), []string{"no credit left"}},
-		"an outage":        {llmtest.Refusal(503, "", "down for maintenance"), []string{"503", "try again in a minute"}},
-		"an overload":      {llmtest.Refusal(503, "", "overloaded"), []string{"503", "or is overloaded"}},
-		"a bad parameter":  {llmtest.Refusal(400, "invalid_request_error", "tools are not supported"), []string{"tools are not supported", "what "}},
-		"no model there":   {llmtest.Answer{Fault: llmtest.Garbage}, []string{"OPENAI_BASE_URL"}},
-		"a hang-up":        {llmtest.Answer{Fault: llmtest.Hangup}, []string{"is right and reachable"}},
+		"no credit":        {stub.Refusal(429, "insufficient_quota", "You exceeded your quota"), []string{"no credit left"}},
+		"an outage":        {stub.Refusal(503, "", "down for maintenance"), []string{"503", "try again in a minute"}},
+		"an overload":      {stub.Refusal(503, "", "overloaded"), []string{"503", "or is overloaded"}},
+		"a bad parameter":  {stub.Refusal(400, "invalid_request_error", "tools are not supported"), []string{"tools are not supported", "what "}},
+		"no model there":   {stub.Answer{Fault: stub.Garbage}, []string{"OPENAI_BASE_URL"}},
+		"a hang-up":        {stub.Answer{Fault: stub.Hangup}, []string{"is right and reachable"}},
 	} {
-		server := llmtest.NewServer(t, tt.answer)
+		server := stub.NewServer(t, tt.answer)
 		checks := Ask(t.Context(), settings("openai/gpt-5", server.URL), nil)
 		got := all(checks)
 		if len(checks) != 1 || checks[0].State != Bad || checks[0].Hint == "" || strings.Contains(got, plantedKey) {
@@ -124,7 +124,7 @@ func TestDoctorReportsWhyAModelCannotBeCalled(t *testing.T) {
 }
 
 func TestDoctorSaysWhichOfSeveralKeysFails(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Answer{Content: "OK", Usage: vocab.Usage{Input: 20, Output: 1}}, llmtest.Refusal(http.StatusPaymentRequired, "", "pay first"))
+	s := stub.NewServer(t, stub.Answer{Content: "OK", Usage: vocab.Usage{Input: 20, Output: 1}}, stub.Refusal(http.StatusPaymentRequired, "", "pay first"))
 	two := settings("openai/gpt-5", s.URL)
 	getenv := two.Getenv
 	two.Getenv = func(name string) string {

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // PlantedKey must be in no file that a run writes.
@@ -21,9 +21,9 @@ func RunOpenAI(t *testing.T, dir, url string, args ...string) (string, int) {
 }
 
 // WorkAndSubmit edits a file, then submits the diff.
-func WorkAndSubmit(r *llmtest.Request) llmtest.Answer {
+func WorkAndSubmit(r *stub.Request) stub.Answer {
 	if r.Replies() == 0 {
-		return llmtest.Bash("echo hello > hello.txt && git add -N hello.txt && git diff > /tmp/patch.txt")
+		return stub.Bash("echo hello > hello.txt && git add -N hello.txt && git diff > /tmp/patch.txt")
 	}
-	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
+	return stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
 }

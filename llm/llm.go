@@ -2,7 +2,9 @@
 //
 // A [Model] answers a [Request]. Each provider has its own package
 // (llm/openai, llm/scripted); retries, rate limits and recording are decorators
-// of the same interface. The package knows nothing about actions or containers.
+// of the same interface. llm/stub is a server that speaks the providers' protocols, and
+// llm/conformance tests a provider's client against it. The package knows nothing about
+// actions or containers.
 package llm
 
 import (

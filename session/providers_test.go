@@ -15,15 +15,15 @@ import (
 	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/gemini"
-	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/openai"
 	"batch.example/batch/llm/responses"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
 // provider is one whose sessions are tested.
 type provider struct {
-	protocol llmtest.Protocol
+	protocol stub.Protocol
 	model    string
 	open     func(endpoint.Config) (llm.Model, error)
 	text     bool // the agent has no tools
@@ -37,18 +37,18 @@ func providers() map[string]provider {
 	google := func(c endpoint.Config) (llm.Model, error) { return gemini.New(c) }
 	streams := map[string]any{"stream": true}
 	return map[string]provider{
-		"chat":                {protocol: llmtest.Chat, model: "m", open: chat},
-		"chat, streamed":      {protocol: llmtest.Chat, model: "m", open: chat, kwargs: streams},
-		"chat, text":          {protocol: llmtest.Chat, model: "m", open: chat, text: true},
-		"responses":           {protocol: llmtest.Responses, model: "gpt-5", open: respond},
-		"responses, streamed": {protocol: llmtest.Responses, model: "gpt-5", open: respond, kwargs: streams},
-		"responses, text":     {protocol: llmtest.Responses, model: "gpt-5", open: respond, text: true},
-		"anthropic":           {protocol: llmtest.Anthropic, model: "claude-sonnet-4-5", open: claude},
-		"anthropic, whole":    {protocol: llmtest.Anthropic, model: "claude-sonnet-4-5", open: claude, kwargs: map[string]any{"stream": false}},
-		"anthropic, text":     {protocol: llmtest.Anthropic, model: "claude-sonnet-4-5", open: claude, text: true},
-		"gemini":              {protocol: llmtest.Gemini, model: "gemini-3-pro-preview", open: google},
-		"gemini, streamed":    {protocol: llmtest.Gemini, model: "gemini-3-pro-preview", open: google, kwargs: streams},
-		"gemini, text":        {protocol: llmtest.Gemini, model: "gemini-3-pro-preview", open: google, text: true},
+		"chat":                {protocol: stub.Chat, model: "m", open: chat},
+		"chat, streamed":      {protocol: stub.Chat, model: "m", open: chat, kwargs: streams},
+		"chat, text":          {protocol: stub.Chat, model: "m", open: chat, text: true},
+		"responses":           {protocol: stub.Responses, model: "gpt-5", open: respond},
+		"responses, streamed": {protocol: stub.Responses, model: "gpt-5", open: respond, kwargs: streams},
+		"responses, text":     {protocol: stub.Responses, model: "gpt-5", open: respond, text: true},
+		"anthropic":           {protocol: stub.Anthropic, model: "claude-sonnet-4-5", open: claude},
+		"anthropic, whole":    {protocol: stub.Anthropic, model: "claude-sonnet-4-5", open: claude, kwargs: map[string]any{"stream": false}},
+		"anthropic, text":     {protocol: stub.Anthropic, model: "claude-sonnet-4-5", open: claude, text: true},
+		"gemini":              {protocol: stub.Gemini, model: "gemini-3-pro-preview", open: google},
+		"gemini, streamed":    {protocol: stub.Gemini, model: "gemini-3-pro-preview", open: google, kwargs: streams},
+		"gemini, text":        {protocol: stub.Gemini, model: "gemini-3-pro-preview", open: google, text: true},
 	}
 }
 
@@ -57,27 +57,27 @@ func providers() map[string]provider {
 var (
 	sayings = []string{"fix <it> & \u00e9\U0001f600", "now the tests", "the second", "thanks"}
 
-	withTools = []llmtest.Answer{
-		{Reasoning: "think 1", Content: "I look.", ToolCalls: []llm.ToolCall{llmtest.BashCall("", "one")}},
-		{Reasoning: "think 2", ToolCalls: []llm.ToolCall{llmtest.BashCall("", "echo \"two\""), llmtest.BashCall("", "three")}},
+	withTools = []stub.Answer{
+		{Reasoning: "think 1", Content: "I look.", ToolCalls: []llm.ToolCall{stub.BashCall("", "one")}},
+		{Reasoning: "think 2", ToolCalls: []llm.ToolCall{stub.BashCall("", "echo \"two\""), stub.BashCall("", "three")}},
 		{Reasoning: "think 3", Content: "done 1"},
 		{Reasoning: "think 4", ToolCalls: []llm.ToolCall{{Name: "ask", Arguments: `{"question":"which one?"}`}}},
-		{Parts: []llm.Part{llm.Reasoning{Text: "think 5"}, llm.Text{Text: "so the second"}, llmtest.BashCall("", "four")}},
+		{Parts: []llm.Part{llm.Reasoning{Text: "think 5"}, llm.Text{Text: "so the second"}, stub.BashCall("", "four")}},
 		{Reasoning: "think 6", Content: "done 3"},
 		{Content: "bye"},
 	}
-	inText = []llmtest.Answer{
+	inText = []stub.Answer{
 		fence("one"), fence("two"), fence("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"),
 		fence("three"), fence("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"),
 		fence("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"), fence("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"),
 	}
 )
 
-func fence(command string) llmtest.Answer {
-	return llmtest.Answer{Reasoning: "think of " + command, Content: "```mswea_bash_command\n" + command + "\n```"}
+func fence(command string) stub.Answer {
+	return stub.Answer{Reasoning: "think of " + command, Content: "```mswea_bash_command\n" + command + "\n```"}
 }
 
-func (p provider) answers() []llmtest.Answer {
+func (p provider) answers() []stub.Answer {
 	if p.text {
 		return inText
 	}
@@ -92,9 +92,9 @@ func (p provider) form() agent.ActionForm {
 }
 
 // connect starts a server of the provider's and opens its model.
-func (p provider) connect(t *testing.T) (*llmtest.Server, llm.Model) {
+func (p provider) connect(t *testing.T) (*stub.Server, llm.Model) {
 	t.Helper()
-	s := llmtest.NewServer(t, p.answers()...)
+	s := stub.NewServer(t, p.answers()...)
 	m, err := p.open(endpoint.Config{Model: p.model, BaseURL: s.Base(p.protocol), APIKey: "k", Kwargs: p.kwargs, IgnoreCost: true})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func (m inMemory) Execute(ctx context.Context, command string) (vocab.Output, er
 func (m inMemory) Vars() map[string]any { return nil }
 
 // checkLast holds that the last request has everything that was said.
-func (p provider) checkLast(t *testing.T, r *llmtest.Request) {
+func (p provider) checkLast(t *testing.T, r *stub.Request) {
 	t.Helper()
 	var said []string
 	replies := 0
@@ -185,7 +185,7 @@ func (p provider) checkLast(t *testing.T, r *llmtest.Request) {
 
 // checkReply holds that a reply went back as it came. The thoughts of turns before may be
 // left out, but not so that a signature is lost which is checked: the stub does that.
-func (p provider) checkReply(t *testing.T, n int, got llm.Message, sent llmtest.Answer) {
+func (p provider) checkReply(t *testing.T, n int, got llm.Message, sent stub.Answer) {
 	t.Helper()
 	want := llm.Message{Parts: sent.Parts}
 	if sent.Parts == nil {
@@ -201,7 +201,7 @@ func (p provider) checkReply(t *testing.T, n int, got llm.Message, sent llmtest.
 			break
 		}
 	}
-	signed := p.text && p.protocol != llmtest.Anthropic && p.protocol != llmtest.Responses || sent.Content == "bye"
+	signed := p.text && p.protocol != stub.Anthropic && p.protocol != stub.Responses || sent.Content == "bye"
 	for _, part := range got.Parts {
 		switch part := part.(type) {
 		case llm.Reasoning:
@@ -212,13 +212,13 @@ func (p provider) checkReply(t *testing.T, n int, got llm.Message, sent llmtest.
 			signed = signed || part.Opaque.Data != ""
 		}
 	}
-	if !signed && (p.protocol != llmtest.Gemini || len(calls) > 0) {
+	if !signed && (p.protocol != stub.Gemini || len(calls) > 0) {
 		t.Errorf("reply %d went back without a signature: %s", n, fmt.Sprint(got.Parts))
 	}
 }
 
 // turnsOf has the messages of a request in the provider's form.
-func turnsOf(r *llmtest.Request) (list []any) {
+func turnsOf(r *stub.Request) (list []any) {
 	for _, m := range r.Messages {
 		var v any
 		if json.Unmarshal(m.Raw, &v) == nil {

@@ -7,8 +7,8 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest/conformance"
 	"batch.example/batch/llm/openai"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"

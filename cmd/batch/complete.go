@@ -17,8 +17,8 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/catalogue"
-	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/price"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
@@ -167,7 +167,7 @@ func (a *app) flagValues() map[string]completer {
 			return paths.Files(a.home, prefix, ".yaml", ".yml", ".json")
 		},
 		"fault": func(*cobra.Command, []string, string) []string {
-			list := append([]string{"429", "500", "529"}, llmtest.Troubles()...)
+			list := append([]string{"429", "500", "529"}, stub.Troubles()...)
 			for i := range list {
 				list[i] += ":"
 			}

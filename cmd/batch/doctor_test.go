@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"batch.example/batch/internal/mask"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 func TestDoctorSaysWhichProvidersCouldBeAsked(t *testing.T) {
@@ -38,14 +38,14 @@ func TestDoctorSaysWhichProvidersCouldBeAsked(t *testing.T) {
 
 func TestDoctorCallsTheModelThatIsNamed(t *testing.T) {
 	const plantedKey = "sk-planted-0123456789abcdef"
-	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(n int, r *stub.Request) stub.Answer {
 		if len(r.Tools) != 1 {
 			t.Errorf("%d tools in the call, want bash alone", len(r.Tools))
 		}
 		if n > 1 {
-			return llmtest.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+plantedKey)
+			return stub.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+plantedKey)
 		}
-		return llmtest.Answer{Content: "OK", Model: "stub-1-0825"}
+		return stub.Answer{Content: "OK", Model: "stub-1-0825"}
 	})
 	for name, value := range map[string]string{
 		"OPENAI_API_KEY": plantedKey, "OPENAI_BASE_URL": server.URL, "DOCKER_HOST": "unix:///nowhere", "HF_HUB_OFFLINE": "1",

@@ -29,8 +29,8 @@ import (
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/llm/catalogue"
-	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/scripted"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/run"
 )
 
@@ -45,11 +45,11 @@ type stubFlags struct {
 	run.Request
 	listen, script, id string
 	latency, outage    string
-	limits             llmtest.Limits
+	limits             stub.Limits
 	faults             []string
 
 	from, to time.Duration // latency, read by check
-	odds     llmtest.Odds  // faults, read by check
+	odds     stub.Odds     // faults, read by check
 	find     *regexp.Regexp
 
 	injected atomic.Int64 // answers that --fault changed
@@ -123,7 +123,7 @@ func (f *stubFlags) check() (err error) {
 	}
 	all := 0.0
 	for _, text := range f.faults {
-		odd, err := llmtest.ParseOdds(text)
+		odd, err := stub.ParseOdds(text)
 		if err != nil {
 			return fault.New(fault.Usage, "--fault", err)
 		}
@@ -176,17 +176,17 @@ func (f *stubFlags) replies() (scripted.Script, error) {
 }
 
 // handler answers as the flags say.
-func (f *stubFlags) handler(rows []dataset.Instance, illegal func(error)) (*llmtest.Handler, error) {
+func (f *stubFlags) handler(rows []dataset.Instance, illegal func(error)) (*stub.Handler, error) {
 	replies, err := f.replies()
 	if err != nil {
 		return nil, err
 	}
-	script := &llmtest.Script{Replies: replies, ID: f.find}
+	script := &stub.Script{Replies: replies, ID: f.find}
 	for _, in := range rows {
-		script.Rows = append(script.Rows, llmtest.Row{ID: in.ID, Statement: in.ProblemStatement})
+		script.Rows = append(script.Rows, stub.Row{ID: in.ID, Statement: in.ProblemStatement})
 	}
 	next := f.odds.Wrap(script.Next, func() { f.injected.Add(1) })
-	return &llmtest.Handler{Limits: f.limits, Illegal: illegal, Next: func(n int, r *llmtest.Request) llmtest.Answer {
+	return &stub.Handler{Limits: f.limits, Illegal: illegal, Next: func(n int, r *stub.Request) stub.Answer {
 		answer := next(n, r)
 		answer.Delay += f.from + rand.N(f.to-f.from+1) //nolint:gosec // chance, not secrecy
 		return answer
@@ -225,7 +225,7 @@ func (a *app) stub(ctx context.Context, f *stubFlags) error {
 }
 
 // answer answers until ctx ends, and returns when no request is left.
-func answer(ctx context.Context, l net.Listener, h *llmtest.Handler) error {
+func answer(ctx context.Context, l net.Listener, h *stub.Handler) error {
 	h.Done = ctx.Done()
 	var running sync.WaitGroup
 	server := &http.Server{

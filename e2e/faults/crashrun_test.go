@@ -21,7 +21,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/journal"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 )
@@ -33,23 +33,23 @@ var crashIDs = []string{"one", "two", "three"}
 // crashAnswer is the reply to an instance that has received n replies. Each command
 // adds to the output of the one before: one that ran twice in a container,
 // or not at all, shows in the patch.
-func crashAnswer(name string, n int) llmtest.Answer {
+func crashAnswer(name string, n int) stub.Answer {
 	cost := 0.25
-	answer := func(a llmtest.Answer) llmtest.Answer {
+	answer := func(a stub.Answer) stub.Answer {
 		a.Cost = &cost
 		return a
 	}
 	switch n {
 	case 0:
-		return answer(llmtest.Bash("echo " + name + " >> work.txt; git add -N work.txt; wc -l work.txt"))
+		return answer(stub.Bash("echo " + name + " >> work.txt; git add -N work.txt; wc -l work.txt"))
 	case 1:
-		return answer(llmtest.Text("no command"))
+		return answer(stub.Text("no command"))
 	case 2:
-		return answer(llmtest.Bash("wc -l < work.txt >> work.txt; printf 'caf\\303\\251\\r\\n' >> work.txt; cat work.txt"))
+		return answer(stub.Bash("wc -l < work.txt >> work.txt; printf 'caf\\303\\251\\r\\n' >> work.txt; cat work.txt"))
 	case 3:
-		return answer(llmtest.Bash("git diff > /tmp/patch; sleep 0.1; echo $((0$(cat /tmp/n 2>/dev/null) + 1)) | tee /tmp/n; exit 3"))
+		return answer(stub.Bash("git diff > /tmp/patch; sleep 0.1; echo $((0$(cat /tmp/n 2>/dev/null) + 1)) | tee /tmp/n; exit 3"))
 	default:
-		return answer(llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch /tmp/n"))
+		return answer(stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch /tmp/n"))
 	}
 }
 
@@ -59,12 +59,12 @@ type crashRun struct {
 	dir     string
 	prefix  string // of its instances' ids
 	workers int
-	server  *llmtest.Server
+	server  *stub.Server
 	lives   int
 	deaths  int
-	args    []string                                        // flags of every `batch run`
-	out     string                                          // what the last process printed
-	wrong   func(name string, n int) (llmtest.Answer, bool) // what the server does instead of answering; may be nil
+	args    []string                                     // flags of every `batch run`
+	out     string                                       // what the last process printed
+	wrong   func(name string, n int) (stub.Answer, bool) // what the server does instead of answering; may be nil
 
 	mu        sync.Mutex
 	kept      map[string]int    // replies in an instance's journal when this process began
@@ -88,12 +88,12 @@ func newCrashRun(t *testing.T, workers int) *crashRun {
 	if err := os.WriteFile(filepath.Join(r.dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.server = llmtest.NewServerFunc(t, r.answer)
+	r.server = stub.NewServerFunc(t, r.answer)
 	return r
 }
 
 // answer is the model. It checks that no reply in a journal is requested again.
-func (r *crashRun) answer(_ int, req *llmtest.Request) llmtest.Answer {
+func (r *crashRun) answer(_ int, req *stub.Request) stub.Answer {
 	body := string(req.Body)
 	_, rest, _ := strings.Cut(body, `task of \u003c`)
 	if rest == "" {

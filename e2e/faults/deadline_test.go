@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
 func TestAnAttemptAtItsTimeLimitIsAResultWithASalvage(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServer(t, llmtest.Bash("echo a line >> README.md; sleep 1"))
+	server := stub.NewServer(t, stub.Bash("echo a line >> README.md; sleep 1"))
 	dir := t.TempDir()
 	e2e.OwnRows(t, dir)
 	args := []string{"--subset", "rows.jsonl", "--slice", ":1", "-c", "environment.container_timeout=5s", "--salvage"}
@@ -42,7 +42,7 @@ func TestADeadContainerIsReplacedWithoutPayingTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e2e.OwnRows(t, dir)
-	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(n int, r *stub.Request) stub.Answer {
 		if n == 2 {
 			e2e.RemoveContainers(t, dir)
 		}
@@ -70,9 +70,9 @@ func TestARefusedAttemptIsResumedWithoutPayingTwice(t *testing.T) {
 	t.Parallel()
 	var refuse atomic.Bool
 	refuse.Store(true)
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		if refuse.Load() && r.Replies() == 1 {
-			return llmtest.Refusal(422, "", "unprocessable")
+			return stub.Refusal(422, "", "unprocessable")
 		}
 		return e2e.WorkAndSubmit(r)
 	})

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
@@ -124,8 +124,8 @@ func TestAnAgentThatDamagesItsContainerGetsAResult(t *testing.T) {
 func TestADestroyedContainerIsDestroyedAgainOnResume(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
-		return llmtest.Bash([]string{"echo here", "rm -f /bin/bash /usr/bin/bash", "never"}[r.Replies()])
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
+		return stub.Bash([]string{"echo here", "rm -f /bin/bash /usr/bin/bash", "never"}[r.Replies()])
 	})
 	dir, _, args := cherryRun(t)
 	if out, code := e2e.RunOpenAI(t, dir, server.URL, append(args, "--inject", "model.call:3=kill")...); code != -1 {

@@ -11,7 +11,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // smallDisk mounts at dir an ext4 file system of size bytes that is in a file.
@@ -73,13 +73,13 @@ func TestAFullDiskStopsTheRunAndNothingIsLost(t *testing.T) {
 			smallDisk(t, filepath.Join(r.dir, "out"), 8<<20)
 			filler := filepath.Join(r.dir, "out", "filler")
 			full := false
-			r.wrong = func(name string, n int) (llmtest.Answer, bool) {
+			r.wrong = func(name string, n int) (stub.Answer, bool) {
 				if !full && name == "two" && n == when {
 					if full = true; fill(filler) != nil {
 						r.violate("the disk could not be filled")
 					}
 				}
-				return llmtest.Answer{}, false
+				return stub.Answer{}, false
 			}
 			code, died := r.liveWith(0)
 			if code != e2e.ExitFailed || died || !strings.Contains(r.out, "no space left") || !strings.Contains(r.out, "free some space") {

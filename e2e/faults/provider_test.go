@@ -7,20 +7,20 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // misbehaviours are the faults of a model server.
 var misbehaviours = []struct {
 	name   string
-	answer llmtest.Answer
+	answer stub.Answer
 }{
-	{"429", llmtest.Answer{Status: 429, Error: llmtest.ErrorBody{Message: "slow down"}, Header: map[string]string{"Retry-After": "0"}}},
-	{"500", llmtest.Refusal(500, "", "oops")},
-	{"garbage", llmtest.Answer{Fault: llmtest.Garbage}},
-	{"half an answer", llmtest.Answer{Fault: llmtest.Half}},
-	{"a hang-up", llmtest.Answer{Fault: llmtest.Hangup}},
-	{"silence", llmtest.Answer{Fault: llmtest.Silence}},
+	{"429", stub.Answer{Status: 429, Error: stub.ErrorBody{Message: "slow down"}, Header: map[string]string{"Retry-After": "0"}}},
+	{"500", stub.Refusal(500, "", "oops")},
+	{"garbage", stub.Answer{Fault: stub.Garbage}},
+	{"half an answer", stub.Answer{Fault: stub.Half}},
+	{"a hang-up", stub.Answer{Fault: stub.Hangup}},
+	{"silence", stub.Answer{Fault: stub.Silence}},
 }
 
 // impatient is how long a run waits for an answer here, in seconds. If a loaded
@@ -34,10 +34,10 @@ func TestACallIsRepeatedAfterEachServerFault(t *testing.T) {
 	r := newCrashRun(t, 2)
 	r.args = []string{"-c", impatient}
 	var requests atomic.Int64
-	r.wrong = func(string, int) (llmtest.Answer, bool) {
+	r.wrong = func(string, int) (stub.Answer, bool) {
 		n := int(requests.Add(1))
 		if n%2 == 1 || n/2 > len(misbehaviours) {
-			return llmtest.Answer{}, false
+			return stub.Answer{}, false
 		}
 		return misbehaviours[n/2-1].answer, true
 	}
@@ -52,17 +52,17 @@ func TestAServerThatKeepsFailingLosesNoPaidReply(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t)
 	// Refusals that do not say how long would be repeated for limit.Patience.
-	quota := llmtest.Refusal(429, "", "the quota of today is used up")
+	quota := stub.Refusal(429, "", "the quota of today is used up")
 	quota.Header = map[string]string{"Retry-After": "7200"}
 	for _, tc := range []struct {
 		name    string
-		answers [3]llmtest.Answer
+		answers [3]stub.Answer
 		code    int
 		status  string
 	}{
-		{"500, garbage and half an answer", [3]llmtest.Answer{llmtest.Refusal(500, "", "oops"), {Fault: llmtest.Garbage}, {Fault: llmtest.Half}}, e2e.ExitIncomplete, "TransientFault"},
-		{"a hang-up, silence and 500", [3]llmtest.Answer{{Fault: llmtest.Hangup}, {Fault: llmtest.Silence}, llmtest.Refusal(500, "", "oops")}, e2e.ExitIncomplete, "TransientFault"},
-		{"429 for two hours", [3]llmtest.Answer{quota, quota, quota}, e2e.ExitFailed, "the provider asks for a pause of 2h"},
+		{"500, garbage and half an answer", [3]stub.Answer{stub.Refusal(500, "", "oops"), {Fault: stub.Garbage}, {Fault: stub.Half}}, e2e.ExitIncomplete, "TransientFault"},
+		{"a hang-up, silence and 500", [3]stub.Answer{{Fault: stub.Hangup}, {Fault: stub.Silence}, stub.Refusal(500, "", "oops")}, e2e.ExitIncomplete, "TransientFault"},
+		{"429 for two hours", [3]stub.Answer{quota, quota, quota}, e2e.ExitFailed, "the provider asks for a pause of 2h"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,10 +70,10 @@ func TestAServerThatKeepsFailingLosesNoPaidReply(t *testing.T) {
 			settings := []string{"-c", impatient, "-c", "model.model_kwargs.num_retries=1"}
 			r.args = append(settings, "--retry", "transient=0")
 			var well atomic.Bool
-			r.wrong = func(id string, n int) (llmtest.Answer, bool) {
+			r.wrong = func(id string, n int) (stub.Answer, bool) {
 				i := slices.Index(crashIDs, id)
 				if i < 0 || n < 2 || well.Load() {
-					return llmtest.Answer{}, false
+					return stub.Answer{}, false
 				}
 				return tc.answers[i], true
 			}

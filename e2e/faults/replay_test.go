@@ -8,24 +8,24 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
 // cherryPick does correct work that depends on something only the container has: the
 // hash of a commit, which is different whenever the commit is made again.
-func cherryPick(r *llmtest.Request) llmtest.Answer {
+func cherryPick(r *stub.Request) stub.Answer {
 	switch r.Replies() {
 	case 0:
-		return llmtest.Bash("git checkout -qb work && echo 'a line' >> README.md && git -c user.name=a -c user.email=a@b commit -qam work && sleep 1 && git rev-parse HEAD")
+		return stub.Bash("git checkout -qb work && echo 'a line' >> README.md && git -c user.name=a -c user.email=a@b commit -qam work && sleep 1 && git rev-parse HEAD")
 	case 1:
-		return llmtest.Bash("git checkout -q - && git -c user.name=a -c user.email=a@b cherry-pick " + strings.TrimSpace(lastOutput(r)) + " && git diff HEAD~1 > /tmp/patch.txt")
+		return stub.Bash("git checkout -q - && git -c user.name=a -c user.email=a@b cherry-pick " + strings.TrimSpace(lastOutput(r)) + " && git diff HEAD~1 > /tmp/patch.txt")
 	}
-	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch.txt || true")
+	return stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch.txt || true")
 }
 
 // lastOutput is the observation of the last command.
-func lastOutput(r *llmtest.Request) string {
+func lastOutput(r *stub.Request) string {
 	var text string
 	_ = json.Unmarshal(r.Messages[len(r.Messages)-1].Content, &text)
 	_, text, _ = strings.Cut(text, "<output>\n")
@@ -40,7 +40,7 @@ func cherryRun(t *testing.T) (dir, prefix string, args []string) {
 }
 
 // killWithContainer kills a run and its container before the second call.
-func killWithContainer(t *testing.T, dir string, server *llmtest.Server, args []string) {
+func killWithContainer(t *testing.T, dir string, server *stub.Server, args []string) {
 	t.Helper()
 	if out, code := e2e.RunOpenAI(t, dir, server.URL, append(slices.Clone(args), "--inject", "model.call:2=kill")...); code != -1 {
 		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
@@ -64,9 +64,9 @@ func checkCherry(t *testing.T, dir string) {
 func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(n int, r *stub.Request) stub.Answer {
 		if n == 2 {
-			return llmtest.Refusal(503, "", "down for maintenance")
+			return stub.Refusal(503, "", "down for maintenance")
 		}
 		return cherryPick(r)
 	})
@@ -89,7 +89,7 @@ func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
 func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return cherryPick(r) })
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return cherryPick(r) })
 	dir, _, args := cherryRun(t)
 	killWithContainer(t, dir, server, args)
 	out, code := e2e.RunOpenAI(t, dir, server.URL, args...)
@@ -108,7 +108,7 @@ func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
 func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return cherryPick(r) })
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return cherryPick(r) })
 	dir, _, args := cherryRun(t)
 	killWithContainer(t, dir, server, args)
 	out, code := e2e.RunOpenAI(t, dir, server.URL, append(args, "--retry", "diverged=0")...)
@@ -131,9 +131,9 @@ func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
 func TestTimesInOutputsAreNotReplayDifferences(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		if r.Replies() == 0 {
-			return llmtest.Bash("date; date -Iseconds; echo \"3 passed in 0.$RANDOM s\"; time true; touch f; ls -l f; printf '<Foo at 0x7f%06x>\\n' $RANDOM")
+			return stub.Bash("date; date -Iseconds; echo \"3 passed in 0.$RANDOM s\"; time true; touch f; ls -l f; printf '<Foo at 0x7f%06x>\\n' $RANDOM")
 		}
 		return e2e.WorkAndSubmit(r)
 	})

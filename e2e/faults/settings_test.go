@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return e2e.WorkAndSubmit(r) })
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return e2e.WorkAndSubmit(r) })
 	dir := t.TempDir()
 	e2e.OwnRows(t, dir)
 	rows, err := os.ReadFile(filepath.Join(dir, "rows.jsonl"))
@@ -72,7 +72,7 @@ func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 func TestAnUnfinishedAttemptIsResumedUnderItsOwnSettings(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return e2e.WorkAndSubmit(r) })
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return e2e.WorkAndSubmit(r) })
 	dir := t.TempDir()
 	e2e.OwnRows(t, dir)
 	args := []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1"}
@@ -89,7 +89,7 @@ func TestAnUnfinishedAttemptIsResumedUnderItsOwnSettings(t *testing.T) {
 func TestAnUnfinishedAttemptStartsFreshOnRequest(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return e2e.WorkAndSubmit(r) })
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return e2e.WorkAndSubmit(r) })
 	dir := t.TempDir()
 	e2e.OwnRows(t, dir)
 	if out, code := e2e.RunOpenAI(t, dir, server.URL, "--subset", "rows.jsonl", "--slice", ":1", "--inject", "model.call:2=kill"); code != -1 {

@@ -22,7 +22,7 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
@@ -70,7 +70,7 @@ type soak struct {
 	names   []string
 	workers int
 	length  time.Duration
-	server  *llmtest.Server
+	server  *stub.Server
 	want    map[string]string
 
 	mu      sync.Mutex
@@ -115,7 +115,7 @@ func newSoak(t *testing.T) *soak {
 	if err := os.WriteFile(filepath.Join(s.dir, "prices.json"), []byte(prices), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.server = llmtest.NewServerFunc(t, s.answer)
+	s.server = stub.NewServerFunc(t, s.answer)
 	return s
 }
 
@@ -132,7 +132,7 @@ func (s *soak) chance(dice *mathrand.Rand, n int) bool { return s.wild && dice.I
 
 // answer is the model and its provider, which charges for every call except those that
 // it refuses.
-func (s *soak) answer(_ int, r *llmtest.Request) llmtest.Answer {
+func (s *soak) answer(_ int, r *stub.Request) stub.Answer {
 	body := string(r.Body)
 	_, name, _ := strings.Cut(body, "task of ")
 	name = strings.TrimPrefix(strings.TrimPrefix(name, `\u003c`), "<")
@@ -147,7 +147,7 @@ func (s *soak) answer(_ int, r *llmtest.Request) llmtest.Answer {
 	always := s.wild && s.rounds == 1 && reply == s.names[0]+" 0" && s.asked[reply] == 1 // whatever the seed
 	if s.chance(dice, 12) || always {
 		s.refused++
-		a := llmtest.Refusal([]int{429, 500, 503}[dice.IntN(3)], "", "not now")
+		a := stub.Refusal([]int{429, 500, 503}[dice.IntN(3)], "", "not now")
 		a.Header = map[string]string{"Retry-After": "0"}
 		return a
 	}
@@ -156,24 +156,24 @@ func (s *soak) answer(_ int, r *llmtest.Request) llmtest.Answer {
 	a.Usage.Input = 10_000
 	if s.chance(dice, 25) {
 		s.cut++
-		a.Fault = []llmtest.Fault{llmtest.Half, llmtest.Garbage, llmtest.Hangup, llmtest.Silence}[dice.IntN(4)]
+		a.Fault = []stub.Fault{stub.Half, stub.Garbage, stub.Hangup, stub.Silence}[dice.IntN(4)]
 	}
 	return a
 }
 
 // soakAnswer is the reply to an instance that has received n replies.
-func soakAnswer(name string, n int) llmtest.Answer {
+func soakAnswer(name string, n int) stub.Answer {
 	switch n {
 	case 0:
-		return llmtest.Bash("echo " + name + " >> work.txt; git add -N work.txt; date; (sleep 300 &)")
+		return stub.Bash("echo " + name + " >> work.txt; git add -N work.txt; date; (sleep 300 &)")
 	case 1:
-		return llmtest.Text("no command")
+		return stub.Text("no command")
 	case 2:
-		return llmtest.Bash("seq 1 30000; wc -l < work.txt >> work.txt; printf 'caf\\303\\251\\r\\n' >> work.txt")
+		return stub.Bash("seq 1 30000; wc -l < work.txt >> work.txt; printf 'caf\\303\\251\\r\\n' >> work.txt")
 	case 3:
-		return llmtest.Bash("git diff > /tmp/patch; echo $((0$(cat /tmp/n 2>/dev/null) + 1)) | tee /tmp/n; exit 3")
+		return stub.Bash("git diff > /tmp/patch; echo $((0$(cat /tmp/n 2>/dev/null) + 1)) | tee /tmp/n; exit 3")
 	default:
-		return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch /tmp/n")
+		return stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/patch /tmp/n")
 	}
 }
 

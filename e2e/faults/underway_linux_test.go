@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/journal"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
@@ -25,7 +25,7 @@ type underWay struct {
 	*testing.T
 	engine *enginetest.Daemon
 	dir    string
-	server *llmtest.Server
+	server *stub.Server
 	cmd    *exec.Cmd
 	said   bytes.Buffer
 }
@@ -36,11 +36,11 @@ func newUnderWay(t *testing.T, d *enginetest.Daemon) *underWay {
 	if err := os.WriteFile(filepath.Join(u.dir, "rows.jsonl"), []byte(row), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	u.server = llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	u.server = stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		if r.Replies() == 0 {
-			return llmtest.Bash("date +%s.%N >> /tmp/began; until [ -e /tmp/go ]; do sleep 0.05; done; cat /tmp/began; touch /tmp/ended")
+			return stub.Bash("date +%s.%N >> /tmp/began; until [ -e /tmp/go ]; do sleep 0.05; done; cat /tmp/began; touch /tmp/ended")
 		}
-		return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/began")
+		return stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/began")
 	})
 	return u
 }

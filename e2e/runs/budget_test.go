@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 )
 
@@ -36,12 +36,12 @@ func TestTheTotalCostLimitHoldsOverInterrupts(t *testing.T) {
 			var calls atomic.Int64
 			arrived := make(chan struct{}, 100)
 			cost := 0.5
-			server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
-				a := llmtest.Bash("true")
+			server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
+				a := stub.Bash("true")
 				a.Cost = &cost
 				if calls.Add(1) > 1 { // the first call shows the price
 					arrived <- struct{}{}
-					a.Fault = llmtest.Silence
+					a.Fault = stub.Silence
 				}
 				return a
 			})

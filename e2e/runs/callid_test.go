@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // badIDs are the tool calls of each reply, as id and word to print. The last
@@ -19,7 +19,7 @@ var badIDs = [][][2]string{
 }
 
 // replyWithBadIDs is the n-th reply, as a server with wrong ids sends it.
-func replyWithBadIDs(n int) llmtest.Answer {
+func replyWithBadIDs(n int) stub.Answer {
 	var calls []any
 	for _, c := range badIDs[n] {
 		calls = append(calls, map[string]any{
@@ -27,7 +27,7 @@ func replyWithBadIDs(n int) llmtest.Answer {
 			"function": map[string]any{"name": "bash", "arguments": `{"command":"echo ` + c[1] + `"}`},
 		})
 	}
-	return llmtest.Answer{Message: map[string]any{"content": nil, "tool_calls": calls, "reasoning": "hm"}}
+	return stub.Answer{Message: map[string]any{"content": nil, "tool_calls": calls, "reasoning": "hm"}}
 }
 
 func TestToolCallsWithoutAUniqueIDGetOne(t *testing.T) {
@@ -37,9 +37,9 @@ func TestToolCallsWithoutAUniqueIDGetOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var stopped atomic.Int64
-			server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+			server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 				if r.Replies() == 2 && stopped.Add(1) <= stops {
-					return llmtest.Refusal(401, "invalid_api_key", "not now")
+					return stub.Refusal(401, "invalid_api_key", "not now")
 				}
 				return replyWithBadIDs(r.Replies())
 			})
@@ -64,7 +64,7 @@ func TestToolCallsWithoutAUniqueIDGetOne(t *testing.T) {
 
 // checkAnswers checks that each call of a request has a unique id and is
 // answered by the output of its command.
-func checkAnswers(t *testing.T, r *llmtest.Request) {
+func checkAnswers(t *testing.T, r *stub.Request) {
 	t.Helper()
 	commands := map[string]string{} // by id
 	answered := 0

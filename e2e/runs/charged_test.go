@@ -12,26 +12,26 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // charging is a provider that charges for every call it receives, and counts them.
 type charging struct {
-	*llmtest.Server
+	*stub.Server
 	dir     string
 	calls   atomic.Int64
 	arrived chan struct{} // of calls that get no answer
 }
 
 // newCharging returns a provider that answers as answer says, n being the number of the call.
-func newCharging(t *testing.T, cost float64, answer func(n int64, r *llmtest.Request) llmtest.Answer) *charging {
+func newCharging(t *testing.T, cost float64, answer func(n int64, r *stub.Request) stub.Answer) *charging {
 	t.Helper()
 	e2e.NeedDocker(t)
 	c := &charging{dir: t.TempDir(), arrived: make(chan struct{}, 100)}
-	c.Server = llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	c.Server = stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		a := answer(c.calls.Add(1), r)
 		a.Cost = &cost
-		if a.Fault == llmtest.Silence {
+		if a.Fault == stub.Silence {
 			c.arrived <- struct{}{}
 		}
 		return a
@@ -80,12 +80,12 @@ func (c *charging) killed(t *testing.T, cmd *exec.Cmd, calls int) {
 
 // silentTwice is an agent that edits and submits. The second call of the first two instances gets no
 // answer, once.
-func silentTwice() func(int64, *llmtest.Request) llmtest.Answer {
+func silentTwice() func(int64, *stub.Request) stub.Answer {
 	var silent atomic.Int64
-	return func(_ int64, r *llmtest.Request) llmtest.Answer {
+	return func(_ int64, r *stub.Request) stub.Answer {
 		a := e2e.WorkAndSubmit(r)
 		if r.Replies() == 1 && silent.Add(1) <= 2 {
-			a.Fault = llmtest.Silence
+			a.Fault = stub.Silence
 		}
 		return a
 	}
@@ -122,10 +122,10 @@ func TestTriesOfACallDoNotPassTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]bool{"with a known cost": true, "with a guess": false} {
 		t.Run(name, func(t *testing.T) {
-			c := newCharging(t, 0.028, func(n int64, r *llmtest.Request) llmtest.Answer {
-				a := llmtest.Bash("true")
+			c := newCharging(t, 0.028, func(n int64, r *stub.Request) stub.Answer {
+				a := stub.Bash("true")
 				if n > 1 || !first {
-					a.Fault = llmtest.Half
+					a.Fault = stub.Half
 				}
 				return a
 			})
@@ -145,10 +145,10 @@ func TestTriesOfACallDoNotPassTheLimit(t *testing.T) {
 // Two processes that are killed with calls under way do not pass the limit together.
 func TestTwoKillsWithCallsUnderWayDoNotPassTheLimit(t *testing.T) {
 	t.Parallel()
-	c := newCharging(t, 0.5, func(n int64, r *llmtest.Request) llmtest.Answer {
-		a := llmtest.Bash("true")
+	c := newCharging(t, 0.5, func(n int64, r *stub.Request) stub.Answer {
+		a := stub.Bash("true")
 		if n > 2 {
-			a.Fault = llmtest.Silence
+			a.Fault = stub.Silence
 		}
 		return a
 	})
@@ -163,16 +163,16 @@ func TestTwoKillsWithCallsUnderWayDoNotPassTheLimit(t *testing.T) {
 // Calls of a judge are in its bill, also one that was under way when the program was killed.
 func TestJudgeCallsUnderWayAtACrashAreInTheBill(t *testing.T) {
 	t.Parallel()
-	c := newCharging(t, 0.07, func(n int64, _ *llmtest.Request) llmtest.Answer {
+	c := newCharging(t, 0.07, func(n int64, _ *stub.Request) stub.Answer {
 		switch n {
 		case 1:
-			return llmtest.Text("I like both.")
+			return stub.Text("I like both.")
 		case 2:
-			return llmtest.Answer{Fault: llmtest.Silence}
+			return stub.Answer{Fault: stub.Silence}
 		case 3:
-			return llmtest.Answer{Fault: llmtest.Half}
+			return stub.Answer{Fault: stub.Half}
 		}
-		return llmtest.Text("SELECTED: 1")
+		return stub.Text("SELECTED: 1")
 	})
 	predictions := func(patch string) string {
 		return `{"demo__slug-1": {"model_patch": "` + patch + `", "instance_id": "demo__slug-1", "model_name_or_path": "m"}}`
@@ -199,8 +199,8 @@ func TestJudgeCallsUnderWayAtACrashAreInTheBill(t *testing.T) {
 // Cells of a sweep that are resumed side by side share its limit.
 func TestCellsResumedSideBySideShareTheLimit(t *testing.T) {
 	t.Parallel()
-	c := newCharging(t, 0.25, func(int64, *llmtest.Request) llmtest.Answer {
-		a := llmtest.Bash("true")
+	c := newCharging(t, 0.25, func(int64, *stub.Request) stub.Answer {
+		a := stub.Bash("true")
 		a.Delay = 50 * time.Millisecond
 		return a
 	})

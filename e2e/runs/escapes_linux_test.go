@@ -21,7 +21,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/e2e"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/sandbox/engine"
@@ -266,18 +266,18 @@ func TestContainersThatCleanFindsCannotControlTheTerminal(t *testing.T) {
 func TestTextsOfAModelCannotControlTheTerminal(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		switch {
 		case strings.Contains(string(r.Body), "refuse"):
-			return llmtest.Refusal(400, evil, evil)
+			return stub.Refusal(400, evil, evil)
 		case r.Replies() == 0:
-			a := llmtest.Bash("printf '" + `\033[31m\233` + "'; echo $'" + `\e]0;owned\a` + "' >&2")
+			a := stub.Bash("printf '" + `\033[31m\233` + "'; echo $'" + `\e]0;owned\a` + "' >&2")
 			a.Content, a.Model = evil, evil
 			return a
 		case r.Replies() == 1:
-			return llmtest.Answer{Content: evil, Model: evil, ToolCalls: []llm.ToolCall{{ID: evil, Name: evil, Arguments: evil}}}
+			return stub.Answer{Content: evil, Model: evil, ToolCalls: []llm.ToolCall{{ID: evil, Name: evil, Arguments: evil}}}
 		}
-		return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; printf '" + `\033[31m` + "'")
+		return stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; printf '" + `\033[31m` + "'")
 	})
 	dir := t.TempDir()
 	const image = "batch-demo/demo__slug-1:latest"

@@ -14,27 +14,27 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/internal/progress/schematest"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 )
 
 // moody is a provider that answers the first call of every instance with a rate limit, and
 // the second one with an error of its own.
-func moody(t *testing.T) *llmtest.Server {
+func moody(t *testing.T) *stub.Server {
 	var mu sync.Mutex
 	calls := map[string]int{}
-	return llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	return stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		mu.Lock()
 		defer mu.Unlock()
 		task := string(r.Messages[1].Content)
 		calls[task]++
 		switch calls[task] {
 		case 1:
-			a := llmtest.Refusal(429, "rate_limit_exceeded", "slow down")
+			a := stub.Refusal(429, "rate_limit_exceeded", "slow down")
 			a.Header = map[string]string{"Retry-After-Ms": "50"}
 			return a
 		case 2:
-			return llmtest.Refusal(500, "", "oops")
+			return stub.Refusal(500, "", "oops")
 		}
 		return e2e.WorkAndSubmit(r)
 	})

@@ -8,21 +8,21 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/mask"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // exactLine is what the agent adds to a file: one word of it is masked in logs.
 const exactLine = `ENGINE = "django.db.backends.postgresql"`
 
 // postgres writes the line, shows the file, and submits the diff.
-func postgres(step int) llmtest.Answer {
+func postgres(step int) stub.Answer {
 	switch step {
 	case 0:
-		return llmtest.Bash("echo '" + exactLine + "' >> README.md")
+		return stub.Bash("echo '" + exactLine + "' >> README.md")
 	case 1:
-		return llmtest.Bash("tail -n 1 README.md; git diff > /tmp/patch.txt")
+		return stub.Bash("tail -n 1 README.md; git diff > /tmp/patch.txt")
 	}
-	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
+	return stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
 }
 
 func TestMaskedTextIsExecutedSentAndSubmittedExactly(t *testing.T) {
@@ -30,9 +30,9 @@ func TestMaskedTextIsExecutedSentAndSubmittedExactly(t *testing.T) {
 	t.Parallel()
 	masking := []string{"--subset", "rows.jsonl", "--slice", ":1", "--mask", "postgres", "-c", "model.model_kwargs.num_retries=0"}
 	t.Run("the provider fails", func(t *testing.T) {
-		server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+		server := stub.NewServerFunc(t, func(n int, r *stub.Request) stub.Answer {
 			if n == 2 {
-				return llmtest.Refusal(503, "", "down for maintenance")
+				return stub.Refusal(503, "", "down for maintenance")
 			}
 			return postgres(r.Replies())
 		})
@@ -44,7 +44,7 @@ func TestMaskedTextIsExecutedSentAndSubmittedExactly(t *testing.T) {
 		checkExact(t, dir, server)
 	})
 	t.Run("the run and its container are killed", func(t *testing.T) {
-		server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return postgres(r.Replies()) })
+		server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return postgres(r.Replies()) })
 		dir := t.TempDir()
 		e2e.OwnRows(t, dir)
 		if out, code := e2e.RunOpenAI(t, dir, server.URL, append(masking, "--inject", "model.call:3=kill")...); code != -1 {
@@ -58,7 +58,7 @@ func TestMaskedTextIsExecutedSentAndSubmittedExactly(t *testing.T) {
 	})
 }
 
-func checkExact(t *testing.T, dir string, server *llmtest.Server) {
+func checkExact(t *testing.T, dir string, server *stub.Server) {
 	t.Helper()
 	for id, text := range e2e.Predictions(t, filepath.Join(dir, "out")) {
 		file, err := os.ReadFile(filepath.Join(dir, "out", id, id+".patch"))

@@ -11,7 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
@@ -22,15 +22,15 @@ func TestARunUnderARateLimitLosesNothing(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
 	const instances, steps, wall = 6, 3, 12 // seconds: far longer than an attempt works on a busy machine
-	server := llmtest.Start(t, &llmtest.Handler{
-		Limits: llmtest.Limits{RPM: 900, Every: (wall + 3) * time.Second, Refuse: (wall + 1) * time.Second},
-		Next: func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.Start(t, &stub.Handler{
+		Limits: stub.Limits{RPM: 900, Every: (wall + 3) * time.Second, Refuse: (wall + 1) * time.Second},
+		Next: func(_ int, r *stub.Request) stub.Answer {
 			if r.Replies() < steps-2 {
-				return llmtest.Bash("sleep 3") // until the next refusals
+				return stub.Bash("sleep 3") // until the next refusals
 			}
-			a := llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
+			a := stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
 			if r.Replies() == steps-2 {
-				a = llmtest.Bash("echo hello > hello.txt && git add -N hello.txt && git diff > /tmp/patch.txt")
+				a = stub.Bash("echo hello > hello.txt && git add -N hello.txt && git diff > /tmp/patch.txt")
 			}
 			return a
 		},

@@ -8,19 +8,19 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // The display of a resumed run does not count twice what its attempts cost before.
 func TestALiveCostIsNotDoubledByAResume(t *testing.T) {
 	t.Parallel()
-	c := newCharging(t, 0.5, func(n int64, r *llmtest.Request) llmtest.Answer {
-		a := llmtest.Bash("true")
+	c := newCharging(t, 0.5, func(n int64, r *stub.Request) stub.Answer {
+		a := stub.Bash("true")
 		switch {
 		case n == 4:
-			a.Fault = llmtest.Silence
+			a.Fault = stub.Silence
 		case r.Replies() == 4:
-			a = llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
+			a = stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
 		}
 		a.Delay = 300 * time.Millisecond // the display is painted meanwhile
 		return a

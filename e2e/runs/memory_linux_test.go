@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // TestMemoryDoesNotGrowWithOutputs lets two instances print 60 times 10 MB each,
@@ -19,11 +19,11 @@ func TestMemoryDoesNotGrowWithOutputs(t *testing.T) {
 	if testing.Short() {
 		outputs = 12
 	}
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		if r.Replies() < outputs {
-			return llmtest.Bash("head -c 10000000 /dev/zero | tr '\\0' x")
+			return stub.Bash("head -c 10000000 /dev/zero | tr '\\0' x")
 		}
-		return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
+		return stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
 	})
 	dir := t.TempDir()
 	e2e.OwnRows(t, dir)

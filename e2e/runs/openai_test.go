@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 )
 
@@ -19,20 +19,20 @@ func TestARunOverAProviderThatMisbehaves(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var calls atomic.Int64
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		a := e2e.WorkAndSubmit(r)
 		cost := 0.5
 		a.Cost = &cost
 		switch calls.Add(1) {
 		case 1:
-			a = llmtest.Refusal(429, "rate_limit_exceeded", "slow down, "+e2e.PlantedKey)
+			a = stub.Refusal(429, "rate_limit_exceeded", "slow down, "+e2e.PlantedKey)
 			a.Header = map[string]string{"Retry-After": "0"}
 		case 2:
-			a = llmtest.Refusal(500, "", "oops")
+			a = stub.Refusal(500, "", "oops")
 		case 3:
-			a.Fault = llmtest.Half
+			a.Fault = stub.Half
 		case 4:
-			a.Fault = llmtest.Garbage
+			a.Fault = stub.Garbage
 		}
 		return a
 	})
@@ -83,7 +83,7 @@ func noKey(t *testing.T, dir, out string) {
 func TestARefusedKeyStopsTheRun(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServer(t, llmtest.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+e2e.PlantedKey))
+	server := stub.NewServer(t, stub.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+e2e.PlantedKey))
 	dir := t.TempDir()
 	out, code := e2e.RunOpenAI(t, dir, server.URL, "-w", "1")
 	if code != e2e.ExitFailed || !strings.Contains(out, "OPENAI_API_KEY") {
@@ -103,18 +103,18 @@ func TestWhatNoCallOfTheRunCanPassIsSaidOnce(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
-		answer llmtest.Answer
+		answer stub.Answer
 		says   string
 	}{
-		"the key is refused":  {llmtest.Refusal(401, "invalid_api_key", "no such key"), "the provider refused OPENAI_API_KEY (401 unauthorized: no such key)"},
-		"no credit is left":   {llmtest.Refusal(402, "", "pay first"), "402 payment required: pay first"},
-		"there is no model":   {llmtest.Refusal(404, "model_not_found", "no such model"), "404 not found: no such model"},
-		"no request is valid": {llmtest.Refusal(400, "", "stub-1 is not allowed"), "400 bad request: stub-1 is not allowed"},
+		"the key is refused":  {stub.Refusal(401, "invalid_api_key", "no such key"), "the provider refused OPENAI_API_KEY (401 unauthorized: no such key)"},
+		"no credit is left":   {stub.Refusal(402, "", "pay first"), "402 payment required: pay first"},
+		"there is no model":   {stub.Refusal(404, "model_not_found", "no such model"), "404 not found: no such model"},
+		"no request is valid": {stub.Refusal(400, "", "stub-1 is not allowed"), "400 bad request: stub-1 is not allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var mended atomic.Bool
-			server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+			server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 				if mended.Load() {
 					return e2e.WorkAndSubmit(r)
 				}
@@ -161,7 +161,7 @@ func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
 	cost := 0.5
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		a := e2e.WorkAndSubmit(r)
 		a.Cost = &cost
 		return a
@@ -200,11 +200,11 @@ func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
 func TestAConfigOfTextActionsAsksWithoutTools(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		if len(r.Tools) != 0 {
 			t.Error("tools are offered to a text agent")
 		}
-		return llmtest.Text("done\n\n```mswea_bash_command\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```")
+		return stub.Text("done\n\n```mswea_bash_command\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```")
 	})
 	dir := t.TempDir()
 	out, code := e2e.RunOpenAI(t, dir, server.URL, "--slice", ":1", "-c", "model.model_class=litellm_textbased")

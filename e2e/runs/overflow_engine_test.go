@@ -12,7 +12,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/journal"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/run/telemetry/otlptest"
 	"batch.example/batch/vocab"
 )
@@ -33,29 +33,29 @@ const (
 	crampedOutput = `head -c 5000 /dev/zero | tr '\0' x; echo step %d | tee -a work.txt`
 )
 
-func (m *cramped) serve() *llmtest.Server { return llmtest.NewServerFunc(m.t, m.answer) }
+func (m *cramped) serve() *stub.Server { return stub.NewServerFunc(m.t, m.answer) }
 
-func (m *cramped) answer(_ int, r *llmtest.Request) llmtest.Answer {
+func (m *cramped) answer(_ int, r *stub.Request) stub.Answer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(r.Body) > m.window {
 		m.refused++
-		return llmtest.TooLong()
+		return stub.TooLong()
 	}
 	turns := r.Turns()
 	usage := vocab.Usage{Input: int64(len(r.Body) / 4), Output: 50}
 	m.cost += float64(usage.Input)*inputRate + float64(usage.Output)*outputRate
 	if strings.Contains(turns[len(turns)-1].Text(), "Write a summary of the work so far") {
 		m.summaries++
-		return llmtest.Answer{Content: "I did the first steps.", Usage: usage}
+		return stub.Answer{Content: "I did the first steps.", Usage: usage}
 	}
 	m.steps++
-	a := llmtest.Bash(fmt.Sprintf(crampedOutput, m.steps))
+	a := stub.Bash(fmt.Sprintf(crampedOutput, m.steps))
 	switch m.steps {
 	case crampedSteps - 1:
-		a = llmtest.Bash("git add -N work.txt; git diff > /tmp/patch.txt")
+		a = stub.Bash("git add -N work.txt; git diff > /tmp/patch.txt")
 	case crampedSteps:
-		a = llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
+		a = stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat /tmp/patch.txt")
 	}
 	a.Reasoning, a.Usage = fmt.Sprintf("thought %d", m.steps), usage
 	return a

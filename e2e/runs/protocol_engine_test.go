@@ -14,15 +14,15 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/gemini"
-	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/openai"
 	"batch.example/batch/llm/responses"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
 // wire is a protocol as a run asks for it.
 type wire struct {
-	protocol  llmtest.Protocol
+	protocol  stub.Protocol
 	model     string
 	key, base string // variables
 	args      []string
@@ -30,10 +30,10 @@ type wire struct {
 
 // wires are the four protocols, streamed where that is their default.
 var wires = []wire{
-	{llmtest.Chat, "openai/stub-1", openai.Protocol.KeyVariable, openai.Protocol.AddressVariable, nil},
-	{llmtest.Responses, "openai/responses/stub-1", responses.Protocol.KeyVariable, responses.Protocol.AddressVariable, nil},
-	{llmtest.Anthropic, "anthropic/stub-1", anthropic.Protocol.KeyVariable, anthropic.Protocol.AddressVariable, []string{"-c", `model.model_kwargs.thinking={"type":"enabled","budget_tokens":1024}`}},
-	{llmtest.Gemini, "gemini/stub-1", gemini.Protocol.KeyVariable, gemini.Protocol.AddressVariable, nil},
+	{stub.Chat, "openai/stub-1", openai.Protocol.KeyVariable, openai.Protocol.AddressVariable, nil},
+	{stub.Responses, "openai/responses/stub-1", responses.Protocol.KeyVariable, responses.Protocol.AddressVariable, nil},
+	{stub.Anthropic, "anthropic/stub-1", anthropic.Protocol.KeyVariable, anthropic.Protocol.AddressVariable, []string{"-c", `model.model_kwargs.thinking={"type":"enabled","budget_tokens":1024}`}},
+	{stub.Gemini, "gemini/stub-1", gemini.Protocol.KeyVariable, gemini.Protocol.AddressVariable, nil},
 }
 
 // eachWire runs a test for all protocols at once.
@@ -48,7 +48,7 @@ func eachWire(t *testing.T, test func(*testing.T, wire)) {
 }
 
 // command runs the program against a server, with a key.
-func (w wire) command(t *testing.T, dir string, server *llmtest.Server, key string, args ...string) (string, int) {
+func (w wire) command(t *testing.T, dir string, server *stub.Server, key string, args ...string) (string, int) {
 	t.Helper()
 	cmd := e2e.Batch(t, dir, args...)
 	cmd.Env = append(cmd.Env, w.base+"="+server.Base(w.protocol), w.key+"="+key)
@@ -60,7 +60,7 @@ func (w wire) command(t *testing.T, dir string, server *llmtest.Server, key stri
 }
 
 // run runs the instances of dir, whose directory of results is out.
-func (w wire) run(t *testing.T, dir string, server *llmtest.Server, args ...string) (string, int) {
+func (w wire) run(t *testing.T, dir string, server *stub.Server, args ...string) (string, int) {
 	t.Helper()
 	return w.command(t, dir, server, e2e.PlantedKey, slices.Concat(w.runArgs(), args)...)
 }
@@ -89,7 +89,7 @@ func wireDir(t *testing.T, w wire) string {
 }
 
 // thoughtful thinks, in clear and sealed, and calls tools several at once.
-func thoughtful(_ int, r *llmtest.Request) llmtest.Answer {
+func thoughtful(_ int, r *stub.Request) stub.Answer {
 	n := r.Replies()
 	commands := [][]string{
 		{"echo one > work.txt", "wc -l work.txt", "echo 'caf\u00e9 <&>' >> work.txt"},
@@ -102,9 +102,9 @@ func thoughtful(_ int, r *llmtest.Request) llmtest.Answer {
 		parts = append(parts, llm.Text{Text: "Let me see."})
 	}
 	for i, c := range commands {
-		parts = append(parts, llmtest.BashCall(fmt.Sprintf("call_%d_%d", n, i), c))
+		parts = append(parts, stub.BashCall(fmt.Sprintf("call_%d_%d", n, i), c))
 	}
-	return llmtest.Answer{Parts: parts, Usage: vocab.Usage{Input: 1000 + 100*int64(n), Cached: 400 * int64(n), Output: 50 + int64(n), Reasoning: 20}}
+	return stub.Answer{Parts: parts, Usage: vocab.Usage{Input: 1000 + 100*int64(n), Cached: 400 * int64(n), Output: 50 + int64(n), Reasoning: 20}}
 }
 
 // A run that is killed between two calls and resumed sends byte for byte what an undisturbed
@@ -114,11 +114,11 @@ func TestAKilledRunContinuesWithItsReasoningInAllProtocols(t *testing.T) {
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
 		one := []string{"--slice", ":1", "-w", "1"}
-		calm, calmDir := llmtest.NewServerFunc(t, thoughtful), wireDir(t, w)
+		calm, calmDir := stub.NewServerFunc(t, thoughtful), wireDir(t, w)
 		if out, code := w.run(t, calmDir, calm, one...); code != e2e.ExitOK {
 			t.Fatalf("exit code %d, want %d\n%s", code, e2e.ExitOK, out)
 		}
-		server, dir := llmtest.NewServerFunc(t, thoughtful), wireDir(t, w)
+		server, dir := stub.NewServerFunc(t, thoughtful), wireDir(t, w)
 		if out, code := w.run(t, dir, server, append(one, "--inject", "model.call:3=kill")...); code != -1 {
 			t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
 		}
@@ -151,7 +151,7 @@ func TestAKilledRunContinuesWithItsReasoningInAllProtocols(t *testing.T) {
 
 // checkThoughts fails unless the last request has everything: the server refuses
 // what was changed, and in some protocols allows what was left out.
-func checkThoughts(t *testing.T, r *llmtest.Request) {
+func checkThoughts(t *testing.T, r *stub.Request) {
 	t.Helper()
 	thoughts, signatures, calls := 0, 0, 0
 	for _, m := range r.Turns() {
@@ -167,7 +167,7 @@ func checkThoughts(t *testing.T, r *llmtest.Request) {
 		}
 	}
 	want := 6
-	if r.Protocol == llmtest.Gemini { // signs calls, and has no sealed thoughts
+	if r.Protocol == stub.Gemini { // signs calls, and has no sealed thoughts
 		want = 3
 	}
 	if calls != 7 || thoughts != want || signatures != want {
@@ -197,8 +197,8 @@ func TestARefusedKeyStopsTheRunInAllProtocols(t *testing.T) {
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
 		const right = "sk-the-right-key-0123456789"
-		server := llmtest.Start(t, &llmtest.Handler{Key: right, Illegal: func(error) {}, Next: func(_ int, r *llmtest.Request) llmtest.Answer {
-			if w.protocol == llmtest.Anthropic && len(r.Tools) == 0 {
+		server := stub.Start(t, &stub.Handler{Key: right, Illegal: func(error) {}, Next: func(_ int, r *stub.Request) stub.Answer {
+			if w.protocol == stub.Anthropic && len(r.Tools) == 0 {
 				t.Error("no tools are offered")
 			}
 			a := e2e.WorkAndSubmit(r)
@@ -233,8 +233,8 @@ func TestDoctorCallsTheModelsOfAllProtocols(t *testing.T) {
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
 		const right = "sk-the-right-key-0123456789"
-		server := llmtest.Start(t, &llmtest.Handler{Key: right, Illegal: func(error) {}, Next: func(int, *llmtest.Request) llmtest.Answer {
-			return llmtest.Answer{Content: "OK", Usage: vocab.Usage{Input: 10, Output: 1}}
+		server := stub.Start(t, &stub.Handler{Key: right, Illegal: func(error) {}, Next: func(int, *stub.Request) stub.Answer {
+			return stub.Answer{Content: "OK", Usage: vocab.Usage{Input: 10, Output: 1}}
 		}})
 		dir := wireDir(t, w)
 		args := slices.Concat([]string{"doctor", "-m", w.model, "-c", "model.litellm_model_registry=prices.json"}, w.args)

@@ -12,7 +12,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/llm/cassette"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // A recorded run gives the same predictions and messages again, with neither a server nor a
@@ -21,12 +21,12 @@ func TestARecordedRunIsReplayedWithoutAServer(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var calls atomic.Int64
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		switch calls.Add(1) {
 		case 2:
-			return llmtest.Answer{Fault: llmtest.Half}
+			return stub.Answer{Fault: stub.Half}
 		case 3:
-			return llmtest.Refusal(500, "", "oops, "+e2e.PlantedKey)
+			return stub.Refusal(500, "", "oops, "+e2e.PlantedKey)
 		}
 		return e2e.WorkAndSubmit(r)
 	})

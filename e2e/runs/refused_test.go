@@ -9,16 +9,16 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
 
 // workThen edits a file in each of the first three steps, then answers with last.
-func workThen(last llmtest.Answer) func(int, *llmtest.Request) llmtest.Answer {
-	return func(_ int, r *llmtest.Request) llmtest.Answer {
+func workThen(last stub.Answer) func(int, *stub.Request) stub.Answer {
+	return func(_ int, r *stub.Request) stub.Answer {
 		if r.Replies() < 3 {
-			return llmtest.Bash("echo more >> work.txt")
+			return stub.Bash("echo more >> work.txt")
 		}
 		return last
 	}
@@ -29,7 +29,7 @@ func TestAConversationThatTheProviderRefusesIsAResult(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
-		answer  llmtest.Answer
+		answer  stub.Answer
 		status  string
 		outcome vocab.Outcome
 		steps   int
@@ -37,23 +37,23 @@ func TestAConversationThatTheProviderRefusesIsAResult(t *testing.T) {
 	}{
 		{
 			"a conversation that is too long",
-			llmtest.Refusal(400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
+			stub.Refusal(400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
 			"ContextWindowExceeded", vocab.OutcomeLimit, 3, "8192 tokens",
 		},
 		{
 			"a prompt that a filter refuses",
-			llmtest.Refusal(400, "content_filter", "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."),
+			stub.Refusal(400, "content_filter", "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."),
 			"ContentPolicyViolation", vocab.OutcomeFailed, 3, "content management policy",
 		},
 		{
 			"an answer that a filter took away",
-			llmtest.Answer{Message: map[string]any{"content": nil}, FinishReason: "content_filter", Usage: vocab.Usage{Input: 9}},
+			stub.Answer{Message: map[string]any{"content": nil}, FinishReason: "content_filter", Usage: vocab.Usage{Input: 9}},
 			"ContentPolicyViolation", vocab.OutcomeFailed, 4, `"finish_reason": "content_filter"`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			server := llmtest.NewServerFunc(t, workThen(c.answer))
+			server := stub.NewServerFunc(t, workThen(c.answer))
 			dir := t.TempDir()
 			args := []string{"--slice", ":2", "-w", "2"}
 			out, code := e2e.RunOpenAI(t, dir, server.URL, args...)
@@ -107,7 +107,7 @@ func TestAConversationThatTheProviderRefusesIsAResult(t *testing.T) {
 func TestARefusedConversationIsSalvagedOnRequest(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, workThen(llmtest.Refusal(400, "context_length_exceeded", "too long")))
+	server := stub.NewServerFunc(t, workThen(stub.Refusal(400, "context_length_exceeded", "too long")))
 	dir := t.TempDir()
 	if out, code := e2e.RunOpenAI(t, dir, server.URL, "--slice", ":1", "--salvage"); code != e2e.ExitOK {
 		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
@@ -122,7 +122,7 @@ func TestARefusedConversationIsSalvagedOnRequest(t *testing.T) {
 func TestARequestThatFailsForAllInstancesStopsTheRun(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServer(t, llmtest.Refusal(400, "unsupported_value", "Unsupported value: 'temperature' does not support 0.2 with this model."))
+	server := stub.NewServer(t, stub.Refusal(400, "unsupported_value", "Unsupported value: 'temperature' does not support 0.2 with this model."))
 	dir := t.TempDir()
 	out, code := e2e.RunOpenAI(t, dir, server.URL, "-w", "1", "-c", "model.model_kwargs.temperature=0.2")
 	if code != e2e.ExitFailed || !strings.Contains(out, "model_kwargs.temperature") {
@@ -138,13 +138,13 @@ func TestARequestThatFailsForOneInstanceDoesNotStopOthers(t *testing.T) {
 	t.Parallel()
 	var bad atomic.Value // the task of the refused instance
 	bad.Store("")
-	server := llmtest.NewServerFunc(t, func(n int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(n int, r *stub.Request) stub.Answer {
 		task := string(r.Messages[1].Content)
 		if n == 3 { // the first of the second instance
 			bad.Store(task)
 		}
 		if task == bad.Load() {
-			return llmtest.Refusal(400, "invalid_value", "messages[1].content: no surrogates please")
+			return stub.Refusal(400, "invalid_value", "messages[1].content: no surrogates please")
 		}
 		return e2e.WorkAndSubmit(r)
 	})

@@ -18,7 +18,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 )
 
@@ -75,29 +75,29 @@ func everySecret() string {
 }
 
 // indiscreet answers with every secret in every field that can hold one.
-func indiscreet(_ int, r *llmtest.Request) llmtest.Answer {
+func indiscreet(_ int, r *stub.Request) stub.Answer {
 	switch r.Replies() {
 	case 0:
-		a := llmtest.Bash("cat <<'END' >/dev/stderr\n" + everySecret() + "END\nenv; echo \"$SERVICE_TOKEN $FORWARDED_SECRET\" | base64 -w0")
+		a := stub.Bash("cat <<'END' >/dev/stderr\n" + everySecret() + "END\nenv; echo \"$SERVICE_TOKEN $FORWARDED_SECRET\" | base64 -w0")
 		a.Content = "I know " + everySecret()
 		a.Message = map[string]any{"reasoning": everySecret()}
 		return a
 	case 1:
-		return llmtest.Text("no command, but " + everySecret()) // a format error
+		return stub.Text("no command, but " + everySecret()) // a format error
 	case 2:
-		return llmtest.Answer{ToolCalls: []llm.ToolCall{{Name: everySecret(), Arguments: everySecret()}}}
+		return stub.Answer{ToolCalls: []llm.ToolCall{{Name: everySecret(), Arguments: everySecret()}}}
 	case 3:
 		if strings.Contains(string(r.Body), "slug") {
-			return llmtest.Refusal(400, "bad_request", "I refuse "+everySecret())
+			return stub.Refusal(400, "bad_request", "I refuse "+everySecret())
 		}
 	}
-	return llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo patch")
+	return stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo patch")
 }
 
 func TestARunWritesNoPlantedSecret(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, indiscreet)
+	server := stub.NewServerFunc(t, indiscreet)
 	dir := t.TempDir()
 	var printed strings.Builder
 	cmd := plantedRun(t, dir, server.URL)
@@ -216,7 +216,7 @@ func patchWithASecret(t *testing.T, spec string) {
 	t.Helper()
 	secret := planted["a variable's command"]
 	patch := "diff\n+key = " + secret + "\n"
-	server := llmtest.NewServer(t, llmtest.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat <<'END'\n"+patch+"END"))
+	server := stub.NewServer(t, stub.Bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat <<'END'\n"+patch+"END"))
 	dir := t.TempDir()
 	if spec != "" {
 		first := plantedRun(t, dir, server.URL)

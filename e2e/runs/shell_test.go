@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // What the shell prints before each output is taken off, also in the container of a run that
@@ -14,7 +14,7 @@ import (
 func TestAShellThatPrintsDoesNotHideASubmission(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return postgres(r.Replies()) })
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return postgres(r.Replies()) })
 	dir := t.TempDir()
 	e2e.OwnRows(t, dir)
 	args := []string{"--subset", "rows.jsonl", "--slice", ":1", "-c", "environment.env.LC_ALL=xx_YY.UTF-8"}
@@ -40,7 +40,7 @@ func TestAShellThatPrintsDoesNotHideASubmission(t *testing.T) {
 func TestAShellThatHidesSubmissionsIsFoundBeforeTheFirstCall(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer { return postgres(r.Replies()) })
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return postgres(r.Replies()) })
 	dir := t.TempDir()
 	e2e.OwnRows(t, dir)
 	out, code := e2e.RunOpenAI(t, dir, server.URL, "--subset", "rows.jsonl", "--slice", ":1", "-c", "environment.env.SHELLOPTS=xtrace")

@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // A reply without a known price is not free: bills are lower bounds, and limits end what could
 // pass them.
 func TestAReplyOfUnknownCostIsNotFree(t *testing.T) {
 	t.Parallel()
-	odd := func(n int64, r *llmtest.Request) llmtest.Answer {
+	odd := func(n int64, r *stub.Request) stub.Answer {
 		a := e2e.WorkAndSubmit(r)
 		if n == 2 {
-			a = llmtest.Bash("true")
+			a = stub.Bash("true")
 			a.NoUsage = true
 		}
 		return a

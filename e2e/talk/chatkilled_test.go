@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // A conversation that is killed at a record of its journal, and continued by the same
@@ -52,17 +52,17 @@ type chatted struct {
 func killedChat(t *testing.T, point int) (got chatted) {
 	t.Helper()
 	var mu sync.Mutex
-	server := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		mu.Lock()
 		defer mu.Unlock()
 		got.asked++
 		switch r.Replies() {
 		case 0:
-			return llmtest.Bash("echo one > one.txt")
+			return stub.Bash("echo one > one.txt")
 		case 1:
-			return llmtest.Bash("echo two >> one.txt")
+			return stub.Bash("echo two >> one.txt")
 		default:
-			return llmtest.Answer{Content: "Done."}
+			return stub.Answer{Content: "Done."}
 		}
 	})
 	dir := t.TempDir()

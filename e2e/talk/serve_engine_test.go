@@ -20,7 +20,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // served is a process of `batch serve`.
@@ -189,26 +189,26 @@ func TestAServedContextSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	asked := map[int]int{}
-	model := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	model := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		n := r.Replies()
 		mu.Lock()
 		asked[n]++
 		mu.Unlock()
 		switch n {
 		case 0:
-			return llmtest.Bash("echo one >> work.txt; git add -N work.txt; until test -e /tmp/go; do sleep 0.1; done")
+			return stub.Bash("echo one >> work.txt; git add -N work.txt; until test -e /tmp/go; do sleep 0.1; done")
 		case 1:
-			return llmtest.Text("the first is done")
+			return stub.Text("the first is done")
 		case 2:
-			return llmtest.Answer{ToolCalls: []llm.ToolCall{{Name: "ask", Arguments: `{"question":"Which word?"}`}}}
+			return stub.Answer{ToolCalls: []llm.ToolCall{{Name: "ask", Arguments: `{"question":"Which word?"}`}}}
 		case 3:
-			return llmtest.Bash("echo two >> work.txt")
+			return stub.Bash("echo two >> work.txt")
 		case 4:
-			return llmtest.Text("the second is done")
+			return stub.Text("the second is done")
 		case 5:
-			return llmtest.Bash("echo three >> work.txt; sleep 1000")
+			return stub.Bash("echo three >> work.txt; sleep 1000")
 		default:
-			return llmtest.Text("the third was stopped")
+			return stub.Text("the third was stopped")
 		}
 	})
 	dir := t.TempDir()
@@ -261,14 +261,14 @@ func TestAServedContextSurvivesAKill(t *testing.T) {
 func TestAPausedContextIsReplayed(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
-	model := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	model := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		switch r.Replies() {
 		case 0:
-			return llmtest.Bash("echo one >> work.txt; git add -N work.txt")
+			return stub.Bash("echo one >> work.txt; git add -N work.txt")
 		case 2:
-			return llmtest.Bash("cat work.txt; until test -e /tmp/go; do sleep 0.1; done")
+			return stub.Bash("cat work.txt; until test -e /tmp/go; do sleep 0.1; done")
 		default:
-			return llmtest.Text("done")
+			return stub.Text("done")
 		}
 	})
 	s := startServe(t, t.TempDir(), model.URL, "--idle", "10ms")
@@ -306,12 +306,12 @@ func TestARefusedCallerDoesNotStopOthers(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var key atomic.Value
-	model := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	model := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		key.Store(r.Header.Get("Authorization"))
 		if bytes.Contains(r.Body, []byte("odd words")) {
-			return llmtest.Refusal(400, "invalid_value", "messages[1].content: no surrogates please")
+			return stub.Refusal(400, "invalid_value", "messages[1].content: no surrogates please")
 		}
-		return llmtest.Text("hello")
+		return stub.Text("hello")
 	})
 	dir := t.TempDir()
 	s := startServe(t, dir, model.URL, "--model-key-header", "X-Model-Key", "--max-contexts", "3")

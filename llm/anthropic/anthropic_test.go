@@ -20,8 +20,8 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/price"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
@@ -80,7 +80,7 @@ var ways = map[string]map[string]any{"streamed": nil, "at once": {"stream": fals
 func TestAConversationGoesBackUnchanged(t *testing.T) {
 	for name, kwargs := range ways {
 		t.Run(name, func(t *testing.T) {
-			s := llmtest.NewServer(t, llmtest.Answer{
+			s := stub.NewServer(t, stub.Answer{
 				Parts: []llm.Part{
 					llm.Reasoning{Text: "thought <1>\n\"\u00e9\U0001F600\""},
 					llm.Reasoning{},
@@ -89,7 +89,7 @@ func TestAConversationGoesBackUnchanged(t *testing.T) {
 					llm.ToolCall{Name: "bash", Arguments: `{}`},
 				},
 			})
-			m := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic), Kwargs: kwargs, CacheControl: endpoint.CacheControlEnd, Retry: fast})
+			m := compose(t, endpoint.Config{BaseURL: s.Base(stub.Anthropic), Kwargs: kwargs, CacheControl: endpoint.CacheControlEnd, Retry: fast})
 			req := ask()
 			req.Memo = &llm.Memo{}
 			for range 3 {
@@ -112,7 +112,7 @@ func TestAConversationGoesBackUnchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range []*llm.Request{req, again} {
-				if _, err := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic), Kwargs: kwargs, CacheControl: endpoint.CacheControlEnd}).Generate(t.Context(), r); err != nil {
+				if _, err := compose(t, endpoint.Config{BaseURL: s.Base(stub.Anthropic), Kwargs: kwargs, CacheControl: endpoint.CacheControlEnd}).Generate(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -128,7 +128,7 @@ func TestAConversationGoesBackUnchanged(t *testing.T) {
 }
 
 func TestBothFormsOfAnAnswerAreTheSame(t *testing.T) {
-	a := llmtest.Answer{
+	a := stub.Answer{
 		Parts:  []llm.Part{llm.Reasoning{Text: "t"}, llm.Reasoning{}, llm.Text{Text: "words"}, llm.ToolCall{ID: "toolu_1", Name: "bash", Arguments: `{"command":"ls"}`}},
 		Usage:  vocab.Usage{Input: 100, Cached: 40, CacheWrite: 20, CacheHour: 5, Output: 10, Reasoning: 4},
 		Model:  "claude-sonnet-4-5-20250929",
@@ -137,8 +137,8 @@ func TestBothFormsOfAnAnswerAreTheSame(t *testing.T) {
 	prices := price.Table{"claude-sonnet-4-5": {Price: &vocab.Price{Rates: vocab.Rates{Input: 3, CachedInput: 0.3, CacheWrite: 3.75, CacheHour: 6, Output: 15}}}}
 	var raw []map[string]any
 	for name, kwargs := range ways {
-		s := llmtest.NewServer(t, a)
-		resp, err := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic), Kwargs: kwargs, Prices: prices}).Generate(t.Context(), ask())
+		s := stub.NewServer(t, a)
+		resp, err := compose(t, endpoint.Config{BaseURL: s.Base(stub.Anthropic), Kwargs: kwargs, Prices: prices}).Generate(t.Context(), ask())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -388,10 +388,10 @@ func TestFailuresAreBlamed(t *testing.T) {
 }
 
 func TestCutAndSilentServers(t *testing.T) {
-	for name, f := range map[string]llmtest.Fault{"half": llmtest.Half, "hangup": llmtest.Hangup} {
+	for name, f := range map[string]stub.Fault{"half": stub.Half, "hangup": stub.Hangup} {
 		for way, kwargs := range ways {
-			s := llmtest.NewServer(t, llmtest.Answer{Content: strings.Repeat("x", 9999), Fault: f})
-			_, err := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic), Kwargs: kwargs, Retry: llm.RetryPolicy{Tries: 1}}).Generate(t.Context(), ask())
+			s := stub.NewServer(t, stub.Answer{Content: strings.Repeat("x", 9999), Fault: f})
+			_, err := compose(t, endpoint.Config{BaseURL: s.Base(stub.Anthropic), Kwargs: kwargs, Retry: llm.RetryPolicy{Tries: 1}}).Generate(t.Context(), ask())
 			if fault.KindOf(err) != fault.Transient || llm.Lost(err) != 1 {
 				t.Errorf("%s, %s: %v, %d lost; want a Transient fault that may have been charged", name, way, err, llm.Lost(err))
 			}
@@ -463,8 +463,8 @@ func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
 		t.Setenv(name, "http://elsewhere.test: x")
 	}
 	for _, base := range []string{"", "/", "/v1", "/v1/", "/v1/messages"} {
-		s := llmtest.NewServer(t, llmtest.Text("ok"))
-		m := compose(t, endpoint.Config{BaseURL: s.Base(llmtest.Anthropic) + base, Kwargs: map[string]any{"extra_headers": map[string]any{"anthropic-beta": "b"}}})
+		s := stub.NewServer(t, stub.Text("ok"))
+		m := compose(t, endpoint.Config{BaseURL: s.Base(stub.Anthropic) + base, Kwargs: map[string]any{"extra_headers": map[string]any{"anthropic-beta": "b"}}})
 		if _, err := m.Generate(t.Context(), ask()); err != nil {
 			t.Fatalf("%s: %v", base, err)
 		}

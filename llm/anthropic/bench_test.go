@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest/conformance"
 )
 
 // A streamed answer costs more than one that came at once, in proportion to its events: here 42.

@@ -8,7 +8,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 func question() *llm.Request {
@@ -16,7 +16,7 @@ func question() *llm.Request {
 }
 
 func TestAnInstanceStaysWithOneOfSeveralKeys(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	s := stub.NewServer(t, stub.Text("ok"))
 	settings := with("openai/m", "OPENAI_API_KEYS=key-a, key-b\nkey-c", "OPENAI_API_KEY=other", "OPENAI_BASE_URL="+s.URL)
 	var gated []string
 	settings.Gate = func(provider, base, key string) llm.Gate {
@@ -67,11 +67,11 @@ func TestAnInstanceStaysWithOneOfSeveralKeys(t *testing.T) {
 }
 
 func TestTheErrorOfOneOfSeveralKeysNamesIt(t *testing.T) {
-	s := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+	s := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		if r.Header.Get("Authorization") == "Bearer key-b" {
-			return llmtest.Refusal(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided")
+			return stub.Refusal(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided")
 		}
-		return llmtest.Text("ok")
+		return stub.Text("ok")
 	})
 	m, err := Find(with("openai/m", "OPENAI_API_KEYS=key-a,key-b", "OPENAI_BASE_URL="+s.URL))
 	if err != nil {
@@ -100,7 +100,7 @@ func TestTheErrorOfOneOfSeveralKeysNamesIt(t *testing.T) {
 }
 
 func TestTheLineBreakBehindAKeyIsNoPartOfIt(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	s := stub.NewServer(t, stub.Text("ok"))
 	if err := askOnce(t, with("openai/m", "OPENAI_API_KEY=key-a\r\n", "OPENAI_BASE_URL="+s.URL)); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestTheLineBreakBehindAKeyIsNoPartOfIt(t *testing.T) {
 }
 
 func TestTheErrorOfAKeyOfTheConfigurationNamesIt(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Status(http.StatusUnauthorized))
+	s := stub.NewServer(t, stub.Status(http.StatusUnauthorized))
 	settings := with("openai/m", "OPENAI_API_KEY=other", "OPENAI_BASE_URL="+s.URL)
 	settings.Kwargs = map[string]any{"api_key": "wrong"}
 	if err := askOnce(t, settings); !strings.Contains(fault.HintOf(err), "check model_kwargs.api_key") {

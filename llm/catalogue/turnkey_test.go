@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/authority"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 func TestAModelWithoutAKeyIsFoundWhereKeysComeWithTurns(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAModelWithoutAKeyIsFoundWhereKeysComeWithTurns(t *testing.T) {
 }
 
 func TestAKeyOfATurnAtAzureIsInItsOwnHeader(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	s := stub.NewServer(t, stub.Text("ok"))
 	settings := with("azure/m", "AZURE_API_KEY=configured", "AZURE_API_BASE="+strings.TrimSuffix(s.URL, "/v1"))
 	ctx := authority.With(t.Context(), &authority.Authority{ModelKey: "sk-of-a-turn"})
 	if _, err := modelOf(t, settings, Attempt{ID: "a"}).Generate(ctx, question()); err != nil {
@@ -63,7 +63,7 @@ func (g gate) Enter(context.Context, *llm.Ticket) (llm.Pass, error) {
 func (gate) Done(*llm.Response, error) {}
 
 func TestTheLimitsOfTurnsWithKeysOfTheirOwnAreApart(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	s := stub.NewServer(t, stub.Text("ok"))
 	all := &gates{}
 	settings := with("openai/m", "OPENAI_API_KEY=configured", "OPENAI_BASE_URL="+s.URL)
 	settings.Gate = func(_, _, key string) llm.Gate {

@@ -4,15 +4,15 @@ import (
 	"testing"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/gemini"
-	"batch.example/batch/llm/llmtest"
-	"batch.example/batch/llm/llmtest/conformance"
+	"batch.example/batch/llm/stub"
 )
 
 func TestConformance(t *testing.T) {
 	conformance.Run(t, conformance.Client{
-		Protocol: llmtest.Gemini,
+		Protocol: stub.Gemini,
 		Open:     func(cfg endpoint.Config) (llm.Model, error) { return gemini.New(cfg) },
 	})
 }

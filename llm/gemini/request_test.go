@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest/conformance"
 )
 
 func model(t testing.TB, name string, kwargs map[string]any) *Model {

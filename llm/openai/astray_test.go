@@ -11,7 +11,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // patient allows more tries than a wrong address gets.
@@ -78,7 +78,7 @@ func TestAWrongAddressFailsAfterFewTries(t *testing.T) {
 }
 
 func TestAnEndpointThatHasAnsweredIsRetriedLonger(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Text("ok"), llmtest.Answer{Body: []byte("<html>")})
+	s := stub.NewServer(t, stub.Text("ok"), stub.Answer{Body: []byte("<html>")})
 	m := newModel(t, s, patient)
 	if _, err := m.Generate(t.Context(), ask()); err != nil {
 		t.Fatal(err)

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest/conformance"
 )
 
 // canned is a model that always answers with the same reply, without a network.

@@ -12,43 +12,43 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 func TestFaultKindOfAnswers(t *testing.T) {
 	const n = 3 // tries of the policy fast
 	tests := []struct {
 		name   string
-		answer llmtest.Answer
+		answer stub.Answer
 		kind   fault.Kind
 		asked  int
 		want   string // in the error's text or hint
 	}{
-		{"key refused", llmtest.Refusal(401, "invalid_api_key", "no"), fault.Host, 1, "OPENAI_API_KEY"},
-		{"model not allowed", llmtest.Refusal(403, "", "no access"), fault.Host, 1, "OPENAI_API_KEY"},
-		{"no such model", llmtest.Refusal(404, "model_not_found", "the model `m` does not exist"), fault.Host, 1, "check the model name m"},
-		{"no credit", llmtest.Refusal(402, "", "insufficient balance"), fault.Host, 1, "credit"},
-		{"quota spent", llmtest.Refusal(429, "insufficient_quota", "you exceeded your current quota"), fault.Host, 1, "billing"},
-		{"request timeout", llmtest.Refusal(408, "", "slow"), fault.Transient, n, "408"},
-		{"conflict", llmtest.Refusal(409, "", "again"), fault.Transient, n, "409"},
-		{"rate limit", llmtest.Refusal(429, "rate_limit_exceeded", "slow down"), fault.Transient, n, "slow down"},
-		{"server error", llmtest.Refusal(500, "", "oops"), fault.Transient, n, "500"},
-		{"gateway in HTML", llmtest.Answer{Status: 502, Body: []byte("<html>bad gateway</html>")}, fault.Transient, n, "bad gateway"},
-		{"overloaded", llmtest.Refusal(529, "", "overloaded"), fault.Transient, n, "overloaded"},
-		{"empty error", llmtest.Answer{Status: 500, Body: []byte{}}, fault.Transient, n, "500"},
-		{"error of a bare text", llmtest.Answer{Status: 500, Body: []byte(`{"error":"no memory"}`)}, fault.Transient, n, "no memory"},
-		{"gateway timeout", llmtest.Refusal(504, "", "upstream timed out"), fault.Transient, n, "upstream"},
-		{"garbage", llmtest.Answer{Fault: llmtest.Garbage}, fault.Host, n, "not a chat completion"},
-		{"half an answer", llmtest.Answer{Content: strings.Repeat("x", 9999), Fault: llmtest.Half}, fault.Transient, n, "unexpected EOF"},
-		{"half an error", llmtest.Answer{Status: 500, Body: make([]byte, 9999), Fault: llmtest.Half}, fault.Transient, n, "500"},
-		{"hangup", llmtest.Answer{Fault: llmtest.Hangup}, fault.Transient, n, "EOF"},
-		{"empty body", llmtest.Answer{Body: []byte{}}, fault.Host, n, "not a chat completion"},
-		{"no choices", llmtest.Answer{Body: []byte(`{"choices":[]}`)}, fault.Host, n, "no choices"},
-		{"no message", llmtest.Answer{Body: []byte(`{"choices":[{}]}`)}, fault.Transient, n, "no message"},
-		{"null message", llmtest.Answer{Body: []byte(`{"choices":[{"message":null}]}`)}, fault.Transient, n, "no message"},
-		{"error in a 200", llmtest.Answer{Body: []byte(`{"error":{"code":429,"message":"upstream"}}`)}, fault.Transient, n, "upstream"},
-		{"key refused in a 200", llmtest.Answer{Body: []byte(`{"error":{"code":401,"message":"no"}}`)}, fault.Host, 1, "OPENAI_API_KEY"},
-		{"error in a choice", llmtest.Answer{Body: []byte(`{"choices":[{"error":{"code":502,"message":"cut"},"message":{"content":"ha"}}]}`)}, fault.Transient, n, "cut"},
+		{"key refused", stub.Refusal(401, "invalid_api_key", "no"), fault.Host, 1, "OPENAI_API_KEY"},
+		{"model not allowed", stub.Refusal(403, "", "no access"), fault.Host, 1, "OPENAI_API_KEY"},
+		{"no such model", stub.Refusal(404, "model_not_found", "the model `m` does not exist"), fault.Host, 1, "check the model name m"},
+		{"no credit", stub.Refusal(402, "", "insufficient balance"), fault.Host, 1, "credit"},
+		{"quota spent", stub.Refusal(429, "insufficient_quota", "you exceeded your current quota"), fault.Host, 1, "billing"},
+		{"request timeout", stub.Refusal(408, "", "slow"), fault.Transient, n, "408"},
+		{"conflict", stub.Refusal(409, "", "again"), fault.Transient, n, "409"},
+		{"rate limit", stub.Refusal(429, "rate_limit_exceeded", "slow down"), fault.Transient, n, "slow down"},
+		{"server error", stub.Refusal(500, "", "oops"), fault.Transient, n, "500"},
+		{"gateway in HTML", stub.Answer{Status: 502, Body: []byte("<html>bad gateway</html>")}, fault.Transient, n, "bad gateway"},
+		{"overloaded", stub.Refusal(529, "", "overloaded"), fault.Transient, n, "overloaded"},
+		{"empty error", stub.Answer{Status: 500, Body: []byte{}}, fault.Transient, n, "500"},
+		{"error of a bare text", stub.Answer{Status: 500, Body: []byte(`{"error":"no memory"}`)}, fault.Transient, n, "no memory"},
+		{"gateway timeout", stub.Refusal(504, "", "upstream timed out"), fault.Transient, n, "upstream"},
+		{"garbage", stub.Answer{Fault: stub.Garbage}, fault.Host, n, "not a chat completion"},
+		{"half an answer", stub.Answer{Content: strings.Repeat("x", 9999), Fault: stub.Half}, fault.Transient, n, "unexpected EOF"},
+		{"half an error", stub.Answer{Status: 500, Body: make([]byte, 9999), Fault: stub.Half}, fault.Transient, n, "500"},
+		{"hangup", stub.Answer{Fault: stub.Hangup}, fault.Transient, n, "EOF"},
+		{"empty body", stub.Answer{Body: []byte{}}, fault.Host, n, "not a chat completion"},
+		{"no choices", stub.Answer{Body: []byte(`{"choices":[]}`)}, fault.Host, n, "no choices"},
+		{"no message", stub.Answer{Body: []byte(`{"choices":[{}]}`)}, fault.Transient, n, "no message"},
+		{"null message", stub.Answer{Body: []byte(`{"choices":[{"message":null}]}`)}, fault.Transient, n, "no message"},
+		{"error in a 200", stub.Answer{Body: []byte(`{"error":{"code":429,"message":"upstream"}}`)}, fault.Transient, n, "upstream"},
+		{"key refused in a 200", stub.Answer{Body: []byte(`{"error":{"code":401,"message":"no"}}`)}, fault.Host, 1, "OPENAI_API_KEY"},
+		{"error in a choice", stub.Answer{Body: []byte(`{"choices":[{"error":{"code":502,"message":"cut"},"message":{"content":"ha"}}]}`)}, fault.Transient, n, "cut"},
 	}
 	// A request that the provider did not refuse may have been charged.
 	unanswered := []string{
@@ -56,13 +56,13 @@ func TestFaultKindOfAnswers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := llmtest.NewServer(t, tt.answer)
+			s := stub.NewServer(t, tt.answer)
 			_, err := newModel(t, s, nil).Generate(t.Context(), ask())
 			if fault.KindOf(err) != tt.kind {
 				t.Fatalf("error %v is %v, want %v", err, fault.KindOf(err), tt.kind)
 			}
 			// net/http itself may retry a cut connection.
-			if got := len(s.Requests()); got < tt.asked || (got > tt.asked && tt.answer.Fault != llmtest.Hangup) {
+			if got := len(s.Requests()); got < tt.asked || (got > tt.asked && tt.answer.Fault != stub.Hangup) {
 				t.Errorf("asked %d times, want %d", got, tt.asked)
 			}
 			if text := err.Error() + " " + fault.HintOf(err); !strings.Contains(text, tt.want) || !strings.Contains(text, "asking model m: ") {
@@ -72,7 +72,7 @@ func TestFaultKindOfAnswers(t *testing.T) {
 			if slices.Contains(unanswered, tt.name) {
 				lost = len(s.Requests())
 			}
-			if got := llm.Lost(err); got != lost && !(tt.answer.Fault == llmtest.Hangup && got == n) {
+			if got := llm.Lost(err); got != lost && !(tt.answer.Fault == stub.Hangup && got == n) {
 				t.Errorf("%d calls may have been charged, want %d", got, lost)
 			}
 			if errors.Is(err, llm.ErrContextLength) || errors.Is(err, llm.ErrContentPolicy) {
@@ -95,9 +95,9 @@ func TestRetryAfterIsReadInAllForms(t *testing.T) {
 		{"Retry-After", "1e300", 1000 * time.Hour, 1 << 62},
 	}
 	for _, tt := range tests {
-		a := llmtest.Refusal(429, "rate_limit_exceeded", "slow down")
+		a := stub.Refusal(429, "rate_limit_exceeded", "slow down")
 		a.Header = map[string]string{tt.header: tt.value}
-		m := newModel(t, llmtest.NewServer(t, a), func(c *endpoint.Config) { c.Retry.Tries = 1 })
+		m := newModel(t, stub.NewServer(t, a), func(c *endpoint.Config) { c.Retry.Tries = 1 })
 		_, err := m.Generate(t.Context(), ask())
 		limited, ok := errors.AsType[*llm.RateLimited](err)
 		if !ok || limited.After < tt.low || limited.After > tt.high {
@@ -105,9 +105,9 @@ func TestRetryAfterIsReadInAllForms(t *testing.T) {
 				tt.header, tt.value, err, tt.low, tt.high)
 		}
 	}
-	a := llmtest.Refusal(503, "", "slow down")
+	a := stub.Refusal(503, "", "slow down")
 	a.Header = map[string]string{"Retry-After-Ms": "60"}
-	m := newModel(t, llmtest.NewServer(t, a, llmtest.Text("ok")), func(c *endpoint.Config) { c.Retry.Max = 20 * time.Millisecond })
+	m := newModel(t, stub.NewServer(t, a, stub.Text("ok")), func(c *endpoint.Config) { c.Retry.Max = 20 * time.Millisecond })
 	if resp, err := m.Generate(t.Context(), ask()); err != nil || resp.Waited < 60*time.Millisecond {
 		t.Errorf("%+v, %v: want an answer after at least 60 ms", resp, err)
 	}

@@ -19,9 +19,9 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/openai"
 	"batch.example/batch/llm/price"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
@@ -45,7 +45,7 @@ func composeLogged(t testing.TB, cfg endpoint.Config, log *slog.Logger) llm.Mode
 	return llm.Calls{Log: log}.Compose(m)
 }
 
-func newModel(t *testing.T, s *llmtest.Server, change func(*endpoint.Config)) llm.Model {
+func newModel(t *testing.T, s *stub.Server, change func(*endpoint.Config)) llm.Model {
 	t.Helper()
 	cfg := endpoint.Config{Model: "m", BaseURL: s.URL, APIKey: planted, Retry: fast}
 	if change != nil {
@@ -67,10 +67,10 @@ func bashTool() llm.Tool {
 }
 
 func TestTextReply(t *testing.T) {
-	a := llmtest.Text("hello")
+	a := stub.Text("hello")
 	a.Usage = vocab.Usage{Input: 100, Cached: 40, CacheWrite: 20, Output: 10, Reasoning: 4}
 	a.Model = "m-2025-01-02"
-	s := llmtest.NewServer(t, a)
+	s := stub.NewServer(t, a)
 	m := newModel(t, s, func(c *endpoint.Config) {
 		c.Prices = price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, CachedInput: 0.5, Output: 2}}}}
 	})
@@ -99,9 +99,9 @@ func TestTextReply(t *testing.T) {
 }
 
 func TestToolCallsGoBackVerbatim(t *testing.T) {
-	first := llmtest.Bash("ls -l && echo '<é>'")
+	first := stub.Bash("ls -l && echo '<é>'")
 	first.Message = map[string]any{"reasoning_details": []any{map[string]any{"signature": "a+/=", "n": 12345678901234567}}, "reasoning": "hm"}
-	s := llmtest.NewServer(t, first, llmtest.Text("done"))
+	s := stub.NewServer(t, first, stub.Text("done"))
 	m := newModel(t, s, func(c *endpoint.Config) {
 		c.Kwargs = map[string]any{"parallel_tool_calls": true}
 	})
@@ -139,7 +139,7 @@ func TestToolCallsGoBackVerbatim(t *testing.T) {
 }
 
 func TestAssistantMessagesFromBatchAreValid(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	s := stub.NewServer(t, stub.Text("ok"))
 	_, err := newModel(t, s, nil).Generate(t.Context(), ask(
 		llm.Message{Role: llm.RoleUser, Parts: llm.Say("")},
 		llm.Message{Role: llm.RoleAssistant},
@@ -153,7 +153,7 @@ func TestAssistantMessagesFromBatchAreValid(t *testing.T) {
 }
 
 func TestKwargsReachTheProvider(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	s := stub.NewServer(t, stub.Text("ok"))
 	m := newModel(t, s, func(c *endpoint.Config) {
 		c.BaseURL, c.APIKey = "http://127.0.0.1:1/none", "unused-key"
 		c.Kwargs = map[string]any{
@@ -188,7 +188,7 @@ func TestCacheControlMarksTheLastMessage(t *testing.T) {
 		"user": {Role: llm.RoleUser, Parts: llm.Say("x")},
 		"tool": {Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "a", Parts: llm.Say("x")}}},
 	} {
-		s := llmtest.NewServer(t, llmtest.Text("ok"))
+		s := stub.NewServer(t, stub.Text("ok"))
 		m := newModel(t, s, func(c *endpoint.Config) { c.CacheControl = endpoint.CacheControlEnd })
 		messages := []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("first")}}
 		if role == "tool" {
@@ -206,16 +206,16 @@ func TestCacheControlMarksTheLastMessage(t *testing.T) {
 
 func TestSourcesOfTheCost(t *testing.T) {
 	named := 0.25
-	withCost := func(a llmtest.Answer) llmtest.Answer { a.Cost = &named; return a }
-	withHeader := func(a llmtest.Answer) llmtest.Answer {
+	withCost := func(a stub.Answer) stub.Answer { a.Cost = &named; return a }
+	withHeader := func(a stub.Answer) stub.Answer {
 		a.Header = map[string]string{"x-litellm-response-cost": "0.125"}
 		return a
 	}
-	used := llmtest.Text("ok")
+	used := stub.Text("ok")
 	used.Usage = vocab.Usage{Input: 10, Output: 1}
 	tests := []struct {
 		name   string
-		answer llmtest.Answer
+		answer stub.Answer
 		ignore bool
 		prices price.Table
 		cost   float64
@@ -226,11 +226,11 @@ func TestSourcesOfTheCost(t *testing.T) {
 		{"the table", used, false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, Output: 2}}}}, 12, true},
 		{"nobody", used, false, nil, 0, false},
 		{"nobody, and nobody cares", used, true, nil, 0, true},
-		{"a table without token counts", llmtest.Text("ok"), false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1}}}}, 0, false},
+		{"a table without token counts", stub.Text("ok"), false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1}}}}, 0, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newModel(t, llmtest.NewServer(t, tt.answer), func(c *endpoint.Config) {
+			m := newModel(t, stub.NewServer(t, tt.answer), func(c *endpoint.Config) {
 				c.Prices, c.IgnoreCost = tt.prices, tt.ignore
 			})
 			resp, err := m.Generate(t.Context(), ask())
@@ -248,11 +248,11 @@ func TestSourcesOfTheCost(t *testing.T) {
 // It needs connections inside the bubble: real HTTP over pipes.
 func TestASilentServerIsATransientFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := serve(t, func(n int, _ *llmtest.Request) llmtest.Answer {
+		client := serve(t, func(n int, _ *stub.Request) stub.Answer {
 			if n == 1 {
-				return llmtest.Answer{Fault: llmtest.Silence}
+				return stub.Answer{Fault: stub.Silence}
 			}
-			return llmtest.Text("ok")
+			return stub.Text("ok")
 		})
 		m := compose(t, endpoint.Config{
 			Model: "m", BaseURL: "http://pipe/v1", APIKey: planted, Retry: fast,
@@ -269,11 +269,11 @@ func TestASilentServerIsATransientFault(t *testing.T) {
 }
 
 // serve answers the client's requests over pipes until the test ends.
-func serve(t *testing.T, next func(n int, r *llmtest.Request) llmtest.Answer) *http.Client {
+func serve(t *testing.T, next func(n int, r *stub.Request) stub.Answer) *http.Client {
 	t.Helper()
 	done := make(chan struct{})
 	conns := make(pipes)
-	server := &http.Server{Handler: &llmtest.Handler{Next: next, Done: done, Illegal: func(err error) { t.Error(err) }}}
+	server := &http.Server{Handler: &stub.Handler{Next: next, Done: done, Illegal: func(err error) { t.Error(err) }}}
 	transport := &http.Transport{DialContext: conns.dial}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(conns) }) // until it is closed
@@ -313,7 +313,7 @@ func (p pipes) Close() error { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
 func TestCancelEndsTheCallAtOnce(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Answer{Fault: llmtest.Silence})
+	s := stub.NewServer(t, stub.Answer{Fault: stub.Silence})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer time.AfterFunc(20*time.Millisecond, cancel).Stop()
 	_, err := newModel(t, s, nil).Generate(ctx, ask())
@@ -323,7 +323,7 @@ func TestCancelEndsTheCallAtOnce(t *testing.T) {
 }
 
 func TestNoKeySendsNoAuthorization(t *testing.T) {
-	s := llmtest.NewServer(t, llmtest.Text("ok"))
+	s := stub.NewServer(t, stub.Text("ok"))
 	t.Setenv("OPENAI_API_KEY", "from-the-environment")
 	m := newModel(t, s, func(c *endpoint.Config) { c.APIKey = "" })
 	if _, err := m.Generate(t.Context(), ask()); err != nil {
@@ -370,18 +370,18 @@ func TestErrorsAndLogsContainNoSecrets(t *testing.T) {
 	echo := "Incorrect API key provided: " + planted + " (Authorization: Bearer " + planted + "), user tok-in-url-1, header hdr-secret-1"
 	long := strings.Repeat("x", 575) + " " + planted // would be truncated in the middle of the key
 	quoted, _ := json.Marshal(echo)
-	for name, a := range map[string]llmtest.Answer{
-		"401":              llmtest.Refusal(401, "invalid_api_key", echo),
-		"400":              llmtest.Refusal(400, "bad", echo),
-		"500, at the clip": llmtest.Refusal(500, "oops", long),
+	for name, a := range map[string]stub.Answer{
+		"401":              stub.Refusal(401, "invalid_api_key", echo),
+		"400":              stub.Refusal(400, "bad", echo),
+		"500, at the clip": stub.Refusal(500, "oops", long),
 		"plain text":       {Status: 503, Body: []byte(echo)},
 		"in a 200":         {Body: []byte(`{"error":{"code":502,"message":` + string(quoted) + `}}`)},
 		"in the cause":     {Body: []byte(`{"choices":"` + planted + `"}`)},
-		"hangup":           {Fault: llmtest.Hangup},
+		"hangup":           {Fault: stub.Hangup},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			s := llmtest.NewServer(t, a)
+			s := stub.NewServer(t, a)
 			m := composeLogged(t, endpoint.Config{
 				Model: "m", APIKey: planted, Retry: fast,
 				BaseURL: strings.Replace(s.URL, "http://", "http://tok-in-url-1:pass-in-url@", 1),
@@ -402,11 +402,11 @@ func TestErrorsAndLogsContainNoSecrets(t *testing.T) {
 }
 
 func TestManyCallsAtOnce(t *testing.T) {
-	s := llmtest.NewServerFunc(t, func(n int, _ *llmtest.Request) llmtest.Answer {
+	s := stub.NewServerFunc(t, func(n int, _ *stub.Request) stub.Answer {
 		if n%3 == 0 {
-			return llmtest.Refusal(http.StatusTooManyRequests, "rate_limit_exceeded", "slow down")
+			return stub.Refusal(http.StatusTooManyRequests, "rate_limit_exceeded", "slow down")
 		}
-		return llmtest.Text("ok")
+		return stub.Text("ok")
 	})
 	m := newModel(t, s, func(c *endpoint.Config) { c.Retry.Tries = 50 })
 	errs := make(chan error, 64)

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // again is a request in the middle of a conversation.
@@ -86,7 +86,7 @@ var bodies = []struct {
 func TestRefusalsOfTheConversationAreDistinguished(t *testing.T) {
 	for _, c := range bodies {
 		t.Run(c.name, func(t *testing.T) {
-			s := llmtest.NewServer(t, llmtest.Answer{Status: c.status, Body: []byte(c.body)})
+			s := stub.NewServer(t, stub.Answer{Status: c.status, Body: []byte(c.body)})
 			_, err := newModel(t, s, nil).Generate(t.Context(), again())
 			if fault.KindOf(err) != fault.Instance || len(s.Requests()) != 1 {
 				t.Fatalf("error %v (%v) after %d requests; want an Instance fault, 1 request",
@@ -112,7 +112,7 @@ func TestRefusalsOfTheAccountAreHostFaults(t *testing.T) {
 		"Your access was terminated due to violation of our usage policy.",
 		"You do not have access to the model: content policy of your organization.",
 	} {
-		_, err := newModel(t, llmtest.NewServer(t, llmtest.Refusal(403, "", text)), nil).Generate(t.Context(), again())
+		_, err := newModel(t, stub.NewServer(t, stub.Refusal(403, "", text)), nil).Generate(t.Context(), again())
 		if fault.KindOf(err) != fault.Host || errors.Is(err, llm.ErrContentPolicy) {
 			t.Errorf("%v is %v; want a Host fault, an error other than %v", err, fault.KindOf(err), llm.ErrContentPolicy)
 		}
@@ -120,13 +120,13 @@ func TestRefusalsOfTheAccountAreHostFaults(t *testing.T) {
 }
 
 func TestARefusedFirstRequestIsAFaultOfTheSettings(t *testing.T) {
-	bad := llmtest.Refusal(400, "unsupported_value", "temperature does not support 0.2 with this model")
-	full := llmtest.Refusal(400, "", "This endpoint's maximum context length is 262000 tokens. However, you requested about 263390 tokens (658 of text input, 262000 in the output)")
+	bad := stub.Refusal(400, "unsupported_value", "temperature does not support 0.2 with this model")
+	full := stub.Refusal(400, "", "This endpoint's maximum context length is 262000 tokens. However, you requested about 263390 tokens (658 of text input, 262000 in the output)")
 	kwargs := func(kw map[string]any) func(*endpoint.Config) { return func(c *endpoint.Config) { c.Kwargs = kw } }
 	both := map[string]any{"temperature": 0.2, "max_tokens": 262000}
 	for _, c := range []struct {
 		name   string
-		answer llmtest.Answer
+		answer stub.Answer
 		change func(*endpoint.Config)
 		req    *llm.Request
 		kind   fault.Kind
@@ -134,17 +134,17 @@ func TestARefusedFirstRequestIsAFaultOfTheSettings(t *testing.T) {
 		typed  bool
 	}{
 		{"a bad value is named", bad, kwargs(both), ask(), fault.Host, "check model_kwargs.temperature\n", false},
-		{"all are named where none is", llmtest.Refusal(400, "", "no"), kwargs(both), ask(), fault.Host, "model_kwargs.max_tokens, model_kwargs.temperature", false},
-		{"none there", llmtest.Refusal(422, "", "no"), nil, ask(), fault.Host, "model's name m", false},
+		{"all are named where none is", stub.Refusal(400, "", "no"), kwargs(both), ask(), fault.Host, "model_kwargs.max_tokens, model_kwargs.temperature", false},
+		{"none there", stub.Refusal(422, "", "no"), nil, ask(), fault.Host, "model's name m", false},
 		{"in the middle of a conversation", bad, kwargs(both), again(), fault.Instance, "", false},
 		{"answered in an earlier process", bad, func(c *endpoint.Config) { c.Proven = true }, ask(), fault.Instance, "", false},
 		{"no room beside the answer", full, kwargs(both), ask(), fault.Host, "check model_kwargs.max_tokens\n", true},
 		{"no room at all", full, nil, ask(), fault.Instance, "step limit", true},
-		{"refused for what it says", llmtest.Refusal(400, "content_filter", "no"), kwargs(both), ask(), fault.Instance, "", false},
-		{"what may pass", llmtest.Refusal(500, "", "no"), kwargs(both), ask(), fault.Transient, "", false},
+		{"refused for what it says", stub.Refusal(400, "content_filter", "no"), kwargs(both), ask(), fault.Instance, "", false},
+		{"what may pass", stub.Refusal(500, "", "no"), kwargs(both), ask(), fault.Transient, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := llmtest.NewServer(t, c.answer)
+			s := stub.NewServer(t, c.answer)
 			_, err := newModel(t, s, c.change).Generate(t.Context(), c.req)
 			if hint := fault.HintOf(err); fault.KindOf(err) != c.kind || !strings.Contains(hint, c.hint) || c.hint == "" && hint != "" {
 				t.Errorf("%v has kind %v, hint %q; want the case's kind and hint", err, fault.KindOf(err), hint)
@@ -155,7 +155,7 @@ func TestARefusedFirstRequestIsAFaultOfTheSettings(t *testing.T) {
 		})
 	}
 	t.Run("after an answer it is the conversation's", func(t *testing.T) {
-		m := newModel(t, llmtest.NewServer(t, llmtest.Text("ok"), bad), kwargs(both))
+		m := newModel(t, stub.NewServer(t, stub.Text("ok"), bad), kwargs(both))
 		if _, err := m.Generate(t.Context(), ask()); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestAFilteredAnswerIsReturnedAsAnAnswer(t *testing.T) {
 		`{"choices":[{"index":0,"finish_reason":"content_filter: PROHIBITED_CONTENT"}],"usage":{"prompt_tokens":10,"cost":0.5}}`,
 		`{"choices":[{"finish_reason":"content_filter","message":{"role":"assistant","content":null}}],"usage":{"prompt_tokens":10,"cost":0.5}}`,
 	} {
-		s := llmtest.NewServer(t, llmtest.Answer{Body: []byte(body)})
+		s := stub.NewServer(t, stub.Answer{Body: []byte(body)})
 		resp, err := newModel(t, s, nil).Generate(t.Context(), ask())
 		if err != nil || !resp.Filtered() || resp.Usage.Input != 10 || resp.Cost != 0.5 || string(resp.Raw) != body || len(s.Requests()) != 1 {
 			t.Errorf("%s: got %+v, %v; want filtered true, input 10, cost 0.5, raw %v, 1 request, no error",

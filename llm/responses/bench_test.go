@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest/conformance"
 	"batch.example/batch/llm/responses"
 )
 

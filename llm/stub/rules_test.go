@@ -1,4 +1,4 @@
-package llmtest_test
+package stub_test
 
 import (
 	"net/http"
@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // TestEveryProviderRefusesWhatBreaksItsRules holds that a client cannot pass over a rule in
@@ -50,8 +50,8 @@ func TestEveryProviderRefusesWhatBreaksItsRules(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var illegal error
-			h := &llmtest.Handler{Illegal: func(err error) { illegal = err }, Next: func(int, *llmtest.Request) llmtest.Answer {
-				return llmtest.Text("answered")
+			h := &stub.Handler{Illegal: func(err error) { illegal = err }, Next: func(int, *stub.Request) stub.Answer {
+				return stub.Text("answered")
 			}}
 			r := httptest.NewRequest(http.MethodPost, tt.path, strings.NewReader(tt.body))
 			r.Header.Set("X-Api-Key", "k")
@@ -68,9 +68,9 @@ func TestEveryProviderRefusesWhatBreaksItsRules(t *testing.T) {
 
 func TestLimitsAdmitAsManyAsTheySay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &llmtest.Handler{
-			Limits: llmtest.Limits{RPM: 600, Burst: 5, Every: time.Minute, Refuse: time.Second},
-			Next:   func(int, *llmtest.Request) llmtest.Answer { return llmtest.Text("ok") },
+		h := &stub.Handler{
+			Limits: stub.Limits{RPM: 600, Burst: 5, Every: time.Minute, Refuse: time.Second},
+			Next:   func(int, *stub.Request) stub.Answer { return stub.Text("ok") },
 		}
 		ask := func(key string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"x"}]}`))
@@ -99,7 +99,7 @@ func TestLimitsAdmitAsManyAsTheySay(t *testing.T) {
 		if w := ask("a"); w.Code != 200 || w.Header().Get("X-Ratelimit-Limit-Requests") != "600" || w.Header().Get("X-Ratelimit-Remaining-Requests") != "0" {
 			t.Errorf("a tenth of a second later: %d %v, want 200 and the limits", w.Code, w.Header())
 		}
-		if got, want := h.Counts(), (llmtest.Counts{Accepted: 7, Refused: 3}); got != want {
+		if got, want := h.Counts(), (stub.Counts{Accepted: 7, Refused: 3}); got != want {
 			t.Errorf("counted %+v, want %+v", got, want)
 		}
 	})

@@ -1,16 +1,16 @@
-// Package conformance checks a provider's client against the stub provider of
-// package llmtest: what it sends, what it keeps of an answer, and how it fails. One suite
-// serves all protocols:
+// Package conformance checks a provider's client against the server of package stub: what
+// the client sends, what it keeps of an answer, and how it fails. One suite serves all
+// protocols:
 //
 //	func TestConformance(t *testing.T) {
 //		conformance.Run(t, conformance.Client{
-//			Protocol: llmtest.Anthropic, Streams: []bool{true, false},
+//			Protocol: stub.Anthropic, Streams: []bool{true, false},
 //			Open: func(cfg endpoint.Config) (llm.Model, error) { return anthropic.New(cfg) },
 //		})
 //	}
 //
-// The stub holds the rules of the real provider: a request that it would refuse fails the
-// test, in whichever part of the suite it is made.
+// The stub enforces the rules of the real provider: a request that breaks one fails the
+// test, in every part of the suite.
 package conformance
 
 import (
@@ -24,12 +24,12 @@ import (
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // Client is a client under test.
 type Client struct {
-	Protocol llmtest.Protocol
+	Protocol stub.Protocol
 
 	// Open makes a model, one call of which is one request.
 	Open func(endpoint.Config) (llm.Model, error)
@@ -50,8 +50,8 @@ type Client struct {
 }
 
 // models are asked for unless a Client says otherwise.
-var models = map[llmtest.Protocol]string{
-	llmtest.Chat: "m", llmtest.Responses: "gpt-5", llmtest.Anthropic: "claude-sonnet-4-5", llmtest.Gemini: "gemini-3-pro-preview",
+var models = map[stub.Protocol]string{
+	stub.Chat: "m", stub.Responses: "gpt-5", stub.Anthropic: "claude-sonnet-4-5", stub.Gemini: "gemini-3-pro-preview",
 }
 
 // parts of the suite, each a subtest.
@@ -128,7 +128,7 @@ type suite struct {
 const key = "sk-planted-0123456789abcdef"
 
 // config is the usual configuration for a server.
-func (s *suite) config(at *llmtest.Server) endpoint.Config {
+func (s *suite) config(at *stub.Server) endpoint.Config {
 	return endpoint.Config{
 		Model: s.Model, BaseURL: at.Base(s.Protocol), APIKey: key, Kwargs: maps.Clone(s.Kwargs), IgnoreCost: true,
 	}
@@ -136,9 +136,9 @@ func (s *suite) config(at *llmtest.Server) endpoint.Config {
 
 // serve starts a server of the answers, and opens a model for it. Every body that the
 // model gets must be closed when the test ends.
-func (s *suite) serve(answers ...llmtest.Answer) (*llmtest.Server, llm.Model) {
+func (s *suite) serve(answers ...stub.Answer) (*stub.Server, llm.Model) {
 	s.Helper()
-	at := llmtest.NewServer(s, answers...)
+	at := stub.NewServer(s, answers...)
 	return at, s.open(s.config(at))
 }
 
@@ -204,7 +204,7 @@ func said(req *llm.Request, text string) {
 }
 
 // last returns the latest request that the server accepted or refused by its rules.
-func last(at *llmtest.Server) *llmtest.Request {
+func last(at *stub.Server) *stub.Request {
 	all := at.Requests()
 	return all[len(all)-1]
 }

@@ -1,4 +1,4 @@
-package llmtest
+package stub
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package llmtest
+package stub
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // signature is what a provider puts beside a thought so that nobody can change it. It
 // depends on the thought alone: a server that has been started again knows it.
 func signature(kind, thought string) string {
-	mac := hmac.New(sha256.New, []byte("llmtest "+kind))
+	mac := hmac.New(sha256.New, []byte("stub "+kind))
 	mac.Write([]byte(thought))
 	return base64.StdEncoding.EncodeToString(append([]byte(kind+" "), mac.Sum(nil)...))
 }

@@ -1,4 +1,4 @@
-package llmtest
+package stub
 
 import (
 	"encoding/json"
@@ -91,7 +91,7 @@ func (anthropic) block(part llm.Part, c call, i int) object {
 	case llm.Text:
 		return object{"type": "text", "text": part.Text}
 	}
-	panic(fmt.Sprintf("llmtest: an answer cannot have a part of type %T", part))
+	panic(fmt.Sprintf("stub: an answer cannot have a part of type %T", part))
 }
 
 // redacted returns the data of reasoning without text.

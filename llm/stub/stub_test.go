@@ -1,4 +1,4 @@
-package llmtest_test
+package stub_test
 
 import (
 	"io"
@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // post sends a body to a new handler and returns the status, the body and the illegal request, if any.
 func post(t *testing.T, path, body string) (status int, text string, illegal error) {
 	t.Helper()
-	h := &llmtest.Handler{
-		Next:    func(int, *llmtest.Request) llmtest.Answer { return llmtest.Bash("ls") },
+	h := &stub.Handler{
+		Next:    func(int, *stub.Request) stub.Answer { return stub.Bash("ls") },
 		Illegal: func(err error) { illegal = err },
 	}
 	w := httptest.NewRecorder()

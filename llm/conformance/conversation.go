@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // textReply holds what a plain question sends, and what is read of a plain answer.
 func (s *suite) textReply() {
 	long := strings.Repeat("An answer with é, <b> & 😀. ", 40)
-	at, m := s.serve(llmtest.Answer{Content: long, Model: s.Model + "-2026"})
+	at, m := s.serve(stub.Answer{Content: long, Model: s.Model + "-2026"})
 	resp := s.generate(m, ask())
 	if got := resp.Message.Text(); got != long {
 		s.Errorf("read %q, want %q", got, long)
@@ -47,7 +47,7 @@ func (s *suite) textReply() {
 }
 
 // checkTurns compares who speaks in a request.
-func checkTurns(s *suite, r *llmtest.Request, want []string) {
+func checkTurns(s *suite, r *stub.Request, want []string) {
 	s.Helper()
 	var got []string
 	for _, t := range r.Turns() {
@@ -61,14 +61,14 @@ func checkTurns(s *suite, r *llmtest.Request, want []string) {
 // toolCalls holds that calls are read, and go back with all their results.
 func (s *suite) toolCalls() {
 	for _, n := range []int{1, 3} {
-		a := llmtest.Answer{Content: "Let me look."}
+		a := stub.Answer{Content: "Let me look."}
 		for i := range n {
-			a.ToolCalls = append(a.ToolCalls, llmtest.BashCall("", fmt.Sprintf("cat 'file %d' > \"é\" && x", i)))
+			a.ToolCalls = append(a.ToolCalls, stub.BashCall("", fmt.Sprintf("cat 'file %d' > \"é\" && x", i)))
 		}
 		if n == 3 {
 			a.ToolCalls[1].ID, a.ToolCalls[0].ID, a.ToolCalls[2].ID = "call_b", "call_a", "call_c"
 		}
-		at, m := s.serve(a, llmtest.Text("Done."))
+		at, m := s.serve(a, stub.Text("Done."))
 		req := ask()
 		resp := s.generate(m, req)
 		calls := resp.Message.ToolCalls()
@@ -79,7 +79,7 @@ func (s *suite) toolCalls() {
 			if c.Name != "bash" || !sameJSON(c.Arguments, a.ToolCalls[i].Arguments) {
 				s.Errorf("call %d is %s(%s), want %s(%s)", i, c.Name, c.Arguments, "bash", a.ToolCalls[i].Arguments)
 			}
-			if c.ID == "" && s.Protocol != llmtest.Gemini {
+			if c.ID == "" && s.Protocol != stub.Gemini {
 				s.Errorf("call %d has no id, want the provider's", i)
 			}
 		}
@@ -91,7 +91,7 @@ func (s *suite) toolCalls() {
 }
 
 // checkResults holds that a request has the results of n calls in order.
-func (s *suite) checkResults(r *llmtest.Request, n int) {
+func (s *suite) checkResults(r *stub.Request, n int) {
 	s.Helper()
 	var calls, answered []string
 	var texts string
@@ -122,31 +122,31 @@ func sameJSON(a, b string) bool {
 }
 
 // thinking are three turns of a model that thinks.
-func (s *suite) thinking() []llmtest.Answer {
-	first := llmtest.Answer{Reasoning: "I should look at the files first. 😀", ToolCalls: []llm.ToolCall{llmtest.BashCall("", "ls")}}
-	second := llmtest.Answer{Reasoning: "There are two of them.", Content: "I read both.", ToolCalls: []llm.ToolCall{
-		llmtest.BashCall("", "cat a"), llmtest.BashCall("", "cat b"),
+func (s *suite) thinking() []stub.Answer {
+	first := stub.Answer{Reasoning: "I should look at the files first. 😀", ToolCalls: []llm.ToolCall{stub.BashCall("", "ls")}}
+	second := stub.Answer{Reasoning: "There are two of them.", Content: "I read both.", ToolCalls: []llm.ToolCall{
+		stub.BashCall("", "cat a"), stub.BashCall("", "cat b"),
 	}}
-	if s.Protocol != llmtest.Gemini {
+	if s.Protocol != stub.Gemini {
 		second.Parts = []llm.Part{
 			llm.Reasoning{}, llm.Reasoning{Text: "There are two of them."}, llm.Text{Text: "I read both."}, second.ToolCalls[0], second.ToolCalls[1],
 		}
 	}
-	third := llmtest.Answer{Reasoning: "That is all.", Content: "It is fixed."}
-	if s.Protocol == llmtest.Chat { // where no call may have the id of another one
+	third := stub.Answer{Reasoning: "That is all.", Content: "It is fixed."}
+	if s.Protocol == stub.Chat { // where no call may have the id of another one
 		first.ToolCalls[0].ID, second.ToolCalls[0].ID, second.ToolCalls[1].ID = "call_a", "call_b", "call_c"
 		if second.Parts != nil {
 			second.Parts[3], second.Parts[4] = second.ToolCalls[0], second.ToolCalls[1]
 		}
 	}
-	return []llmtest.Answer{first, second, third}
+	return []stub.Answer{first, second, third}
 }
 
 // thoughtful makes a whole conversation with a model that thinks, and returns its server,
 // its last request and the answers with thoughts.
-func (s *suite) thoughtful() (*llmtest.Server, *llm.Request, []llmtest.Answer) {
+func (s *suite) thoughtful() (*stub.Server, *llm.Request, []stub.Answer) {
 	answers := s.thinking()
-	at, m := s.serve(append(answers, llmtest.Text("You are welcome."))...)
+	at, m := s.serve(append(answers, stub.Text("You are welcome."))...)
 	req := ask()
 	for range answers {
 		observed(req, s.generate(m, req))
@@ -162,7 +162,7 @@ func (s *suite) reasoning() {
 	at, req, answers := s.thoughtful()
 	s.checkThoughts(last(at), answers)
 	for i, msg := range assistants(req) {
-		if got, want := thoughtsOf(msg), answers[i].Reasoning; !strings.Contains(got, want) && s.Protocol != llmtest.Chat {
+		if got, want := thoughtsOf(msg), answers[i].Reasoning; !strings.Contains(got, want) && s.Protocol != stub.Chat {
 			s.Errorf("read of answer %d the thoughts %q, want %q", i+1, got, want)
 		}
 	}
@@ -170,7 +170,7 @@ func (s *suite) reasoning() {
 
 // checkThoughts holds that the request has the thoughts of all answers but of the last,
 // whose turn is over, each with a signature.
-func (s *suite) checkThoughts(r *llmtest.Request, answers []llmtest.Answer) {
+func (s *suite) checkThoughts(r *stub.Request, answers []stub.Answer) {
 	s.Helper()
 	var got []llm.Message
 	for _, t := range r.Turns() {
@@ -182,7 +182,7 @@ func (s *suite) checkThoughts(r *llmtest.Request, answers []llmtest.Answer) {
 		s.Fatalf("the request has %d answers, want %d", len(got), len(answers))
 	}
 	for i, a := range answers[:2] {
-		if thoughts := thoughtsOf(got[i]); s.Protocol != llmtest.Gemini && !strings.Contains(thoughts, a.Reasoning) {
+		if thoughts := thoughtsOf(got[i]); s.Protocol != stub.Gemini && !strings.Contains(thoughts, a.Reasoning) {
 			s.Errorf("answer %d went back with the thoughts %q, want %q", i+1, thoughts, a.Reasoning)
 		}
 		if !isSigned(got[i]) {
@@ -227,17 +227,17 @@ func thoughtsOf(m llm.Message) (all string) {
 
 // interleaved holds the order of thoughts, texts and calls within an answer.
 func (s *suite) interleaved() {
-	if s.Protocol == llmtest.Chat {
+	if s.Protocol == stub.Chat {
 		s.Skip("a chat completion has no order of parts")
 	}
-	a := llmtest.Answer{Parts: []llm.Part{
+	a := stub.Answer{Parts: []llm.Part{
 		llm.Reasoning{Text: "First this."},
 		llm.Text{Text: "I look at a."},
-		llmtest.BashCall("", "cat a"),
+		stub.BashCall("", "cat a"),
 		llm.Reasoning{Text: "Then that."},
-		llmtest.BashCall("", "cat b"),
+		stub.BashCall("", "cat b"),
 	}}
-	at, m := s.serve(a, llmtest.Text("Done."))
+	at, m := s.serve(a, stub.Text("Done."))
 	req := ask()
 	resp := s.generate(m, req)
 	want := outline(a.Parts)
@@ -296,7 +296,7 @@ func compact(text string) string {
 // new process, continues with the same bytes.
 func (s *suite) resumed() {
 	answers := s.thinking()
-	at, m := s.serve(append(answers, llmtest.Text("End."), llmtest.Text("End."), llmtest.Text("End."))...)
+	at, m := s.serve(append(answers, stub.Text("End."), stub.Text("End."), stub.Text("End."))...)
 	req := ask()
 	for range answers {
 		observed(req, s.generate(m, req))

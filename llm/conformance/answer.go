@@ -5,18 +5,18 @@ import (
 	"time"
 
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
 	"batch.example/batch/llm/price"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
 // stops holds why an answer ended.
 func (s *suite) stops() {
 	_, m := s.serve(
-		llmtest.Answer{FinishReason: llmtest.FinishRefused},
-		llmtest.Answer{Content: "It is too", FinishReason: llmtest.FinishLength},
-		llmtest.Text("Fine."),
-		llmtest.Answer{ToolCalls: []llm.ToolCall{{ID: "cut", Name: "bash", Arguments: `{"command":"rm -rf /a"}`}}, FinishReason: llmtest.FinishLength},
+		stub.Answer{FinishReason: stub.FinishRefused},
+		stub.Answer{Content: "It is too", FinishReason: stub.FinishLength},
+		stub.Text("Fine."),
+		stub.Answer{ToolCalls: []llm.ToolCall{{ID: "cut", Name: "bash", Arguments: `{"command":"rm -rf /a"}`}}, FinishReason: stub.FinishLength},
 	)
 	refused := s.generate(m, ask())
 	if !refused.Filtered() {
@@ -41,12 +41,12 @@ func (s *suite) stops() {
 
 // paused holds that a turn that the provider pauses is continued.
 func (s *suite) paused() {
-	if s.Protocol != llmtest.Anthropic {
+	if s.Protocol != stub.Anthropic {
 		s.Skip("only Anthropic pauses turns")
 	}
 	at, m := s.serve(
-		llmtest.Answer{Content: "Wait.", FinishReason: llmtest.FinishPaused, Usage: vocab.Usage{Input: 10, Output: 1}},
-		llmtest.Answer{Content: "Here it is.", Usage: vocab.Usage{Input: 12, Output: 2}},
+		stub.Answer{Content: "Wait.", FinishReason: stub.FinishPaused, Usage: vocab.Usage{Input: 10, Output: 1}},
+		stub.Answer{Content: "Here it is.", Usage: vocab.Usage{Input: 12, Output: 2}},
 	)
 	resp := s.generate(m, ask())
 	if got := resp.Message.Text(); got != "Wait.Here it is." || resp.FinishReason == "pause_turn" {
@@ -64,8 +64,8 @@ func (s *suite) paused() {
 func (s *suite) counted() vocab.Usage {
 	u := vocab.Usage{Input: 1000, Cached: 400, CacheWrite: 300, CacheHour: 100, Output: 90, Reasoning: 60}
 	switch s.Protocol {
-	case llmtest.Anthropic:
-	case llmtest.Gemini:
+	case stub.Anthropic:
+	case stub.Gemini:
 		u.CacheWrite, u.CacheHour = 0, 0
 	default:
 		u.CacheHour = 0
@@ -76,7 +76,7 @@ func (s *suite) counted() vocab.Usage {
 // usage holds that all kinds of tokens are counted as vocab.Usage has them.
 func (s *suite) usage() {
 	want := s.counted()
-	_, m := s.serve(llmtest.Answer{Content: "x", Usage: want})
+	_, m := s.serve(stub.Answer{Content: "x", Usage: want})
 	if got := s.generate(m, ask()).Usage; got != want {
 		s.Errorf("counted %+v, want %+v", got, want)
 	}
@@ -84,7 +84,7 @@ func (s *suite) usage() {
 
 // missingUsage holds that an answer without usage is not lost, and that its price is not known.
 func (s *suite) missingUsage() {
-	at, _ := s.serve(llmtest.Answer{Content: "x", NoUsage: true})
+	at, _ := s.serve(stub.Answer{Content: "x", NoUsage: true})
 	cfg := s.config(at)
 	cfg.IgnoreCost, cfg.Prices = false, s.prices()
 	resp := s.generate(s.open(cfg), ask())
@@ -102,7 +102,7 @@ func (s *suite) price() {
 	u := s.counted()
 	u.CacheHour = 0
 	cost := 12.5
-	at, _ := s.serve(llmtest.Answer{Content: "x", Usage: u}, llmtest.Answer{Content: "x", Usage: u, Cost: &cost})
+	at, _ := s.serve(stub.Answer{Content: "x", Usage: u}, stub.Answer{Content: "x", Usage: u, Cost: &cost})
 	cfg := s.config(at)
 	cfg.IgnoreCost, cfg.Prices = false, s.prices()
 	m := s.open(cfg)
@@ -110,7 +110,7 @@ func (s *suite) price() {
 	if resp := s.generate(m, ask()); resp.Cost != want || !resp.Priced {
 		s.Errorf("cost %v, priced %v; want %v, true", resp.Cost, resp.Priced, want)
 	}
-	if s.Protocol != llmtest.Chat {
+	if s.Protocol != stub.Chat {
 		return // only routers of that protocol say it
 	}
 	if resp := s.generate(m, ask()); resp.Cost != cost || !resp.Priced {
@@ -123,20 +123,20 @@ func (s *suite) oddAnswers() {
 	huge := strings.Repeat("0123456789abcdef", 17<<12) // more than a buffer of 64 KiB or 1 MiB
 	for _, tt := range []struct {
 		name  string
-		a     llmtest.Answer
+		a     stub.Answer
 		calls int
 	}{
-		{"a huge answer", llmtest.Text(huge), 0},
-		{"a huge call", llmtest.Bash(huge), 1},
-		{"an empty answer", llmtest.Answer{}, 0},
-		{"white space", llmtest.Text(" \n"), 0},
-		{"an unknown tool", llmtest.Answer{ToolCalls: []llm.ToolCall{{Name: "shell", Arguments: `{"a":[1,2.50,{"b":null}]}`}}}, 1},
-		{"no arguments", llmtest.Answer{ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: `{}`}}}, 1},
-		{"malformed arguments", llmtest.Answer{ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: `{"command": "ls`}}}, s.malformed()},
-		{"byte by byte", llmtest.Answer{Content: "x", Fault: llmtest.Drip, Pace: time.Microsecond}, 0},
-		{"a wrong clock", llmtest.Answer{Content: "x", Skew: -30 * time.Hour}, 0},
+		{"a huge answer", stub.Text(huge), 0},
+		{"a huge call", stub.Bash(huge), 1},
+		{"an empty answer", stub.Answer{}, 0},
+		{"white space", stub.Text(" \n"), 0},
+		{"an unknown tool", stub.Answer{ToolCalls: []llm.ToolCall{{Name: "shell", Arguments: `{"a":[1,2.50,{"b":null}]}`}}}, 1},
+		{"no arguments", stub.Answer{ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: `{}`}}}, 1},
+		{"malformed arguments", stub.Answer{ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: `{"command": "ls`}}}, s.malformed()},
+		{"byte by byte", stub.Answer{Content: "x", Fault: stub.Drip, Pace: time.Microsecond}, 0},
+		{"a wrong clock", stub.Answer{Content: "x", Skew: -30 * time.Hour}, 0},
 	} {
-		_, m := s.serve(tt.a, llmtest.Text("Fine."))
+		_, m := s.serve(tt.a, stub.Text("Fine."))
 		req := ask()
 		resp := s.generate(m, req)
 		if calls := resp.Message.ToolCalls(); len(calls) != tt.calls {
@@ -155,7 +155,7 @@ func (s *suite) oddAnswers() {
 // malformed is how many calls are read of one with malformed arguments: Gemini does not pass
 // such on.
 func (s *suite) malformed() int {
-	if s.Protocol == llmtest.Gemini {
+	if s.Protocol == stub.Gemini {
 		return 0
 	}
 	return 1

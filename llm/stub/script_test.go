@@ -1,10 +1,10 @@
-package llmtest_test
+package stub_test
 
 import (
 	"regexp"
 	"testing"
 
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 func TestAnInstanceIsFoundByTheFirstGroup(t *testing.T) {
@@ -17,10 +17,10 @@ func TestAnInstanceIsFoundByTheFirstGroup(t *testing.T) {
 		`nothing (\S+)`:           "",
 	} {
 		got := "none asked"
-		script := llmtest.Script{ID: regexp.MustCompile(expr)}
-		s := llmtest.NewServerFunc(t, func(_ int, r *llmtest.Request) llmtest.Answer {
+		script := stub.Script{ID: regexp.MustCompile(expr)}
+		s := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 			got = script.Instance(r)
-			return llmtest.Text("ok")
+			return stub.Text("ok")
 		})
 		ask(t, s, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"fix instance a__b-17 of lite"}]}`)
 		if got != want {

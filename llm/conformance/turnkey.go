@@ -10,16 +10,16 @@ import (
 	"batch.example/batch/authority"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // keyHeaders has the header of a key in each protocol.
-var keyHeaders = map[llmtest.Protocol]string{
-	llmtest.Chat: "Authorization", llmtest.Responses: "Authorization", llmtest.Anthropic: "X-Api-Key", llmtest.Gemini: "X-Goog-Api-Key",
+var keyHeaders = map[stub.Protocol]string{
+	stub.Chat: "Authorization", stub.Responses: "Authorization", stub.Anthropic: "X-Api-Key", stub.Gemini: "X-Goog-Api-Key",
 }
 
 // keysOf returns what a request has in all headers that may have a key.
-func keysOf(p llmtest.Protocol, r *llmtest.Request) (own string, others []string) {
+func keysOf(p stub.Protocol, r *stub.Request) (own string, others []string) {
 	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
 		if name == keyHeaders[p] {
 			own = strings.TrimPrefix(r.Header.Get(name), "Bearer ")
@@ -36,7 +36,7 @@ func (s *suite) turnKeys() {
 	const turns = 8
 	var met sync.WaitGroup // all requests are there at once
 	met.Add(turns)
-	at := llmtest.NewServerFunc(s, func(_ int, r *llmtest.Request) llmtest.Answer {
+	at := stub.NewServerFunc(s, func(_ int, r *stub.Request) stub.Answer {
 		turn := r.Turns()[len(r.Turns())-1].Text()
 		own, others := keysOf(s.Protocol, r)
 		if want := "sk-" + strings.ReplaceAll(turn, " ", "-of-a-person-"); own != want || others != nil {
@@ -44,7 +44,7 @@ func (s *suite) turnKeys() {
 		}
 		met.Done()
 		met.Wait()
-		return llmtest.Text("ok")
+		return stub.Text("ok")
 	})
 	m := s.open(s.config(at))
 	var done sync.WaitGroup
@@ -64,7 +64,7 @@ func (s *suite) turnKeys() {
 // withoutKey holds that a model without a key works with those of turns, and with nothing
 // else; and that a turn without one uses the configured key.
 func (s *suite) withoutKey() {
-	at := llmtest.NewServer(s, llmtest.Text("ok"))
+	at := stub.NewServer(s, stub.Text("ok"))
 	cfg := s.config(at)
 	turn := authority.With(s.Context(), &authority.Authority{ModelKey: turnKey})
 	nobody := authority.With(s.Context(), &authority.Authority{Actor: "nobody"})
@@ -103,29 +103,29 @@ func (s *suite) turnRefused() {
 	const shown = "sk-of-a-turn-0123456789fedcba"
 	spelled := `sk-of-a-turn-\u0030123456789fedcba` // in JSON, the same
 	ctx := authority.With(s.Context(), &authority.Authority{ModelKey: shown})
-	broken := llmtest.Answer{Content: "half of it", Fault: llmtest.Broken, Status: 503, Error: llmtest.ErrorBody{Message: "broke with " + shown}}
+	broken := stub.Answer{Content: "half of it", Fault: stub.Broken, Status: 503, Error: stub.ErrorBody{Message: "broke with " + shown}}
 	for _, c := range []struct {
 		name   string
-		answer llmtest.Answer
+		answer stub.Answer
 		kind   fault.Kind
 	}{
-		{"401", llmtest.Refusal(401, "invalid_api_key", "Incorrect API key: "+shown), fault.Expired},
-		{"403", llmtest.Refusal(403, "denied", shown+" may not"), fault.Expired},
-		{"no credit", llmtest.Refusal(402, "insufficient_quota", shown+" has no money"), fault.Expired},
-		{"400", llmtest.Refusal(400, "bad", "a request of "+shown), fault.Instance},
-		{"429", llmtest.Refusal(429, "rate_limit_exceeded", "too many for "+shown), fault.Transient},
-		{"500", llmtest.Refusal(500, "server_error", "dump: Authorization: Bearer "+shown), fault.Transient},
-		{"a spelling of JSON", llmtest.Answer{Status: 401, Body: []byte(`{"error":{"message":"key ` + spelled + `"}}`)}, fault.Expired},
-		{"a page", llmtest.Answer{Status: 502, Body: []byte("<html>\n<p>" + shown + "\n")}, fault.Transient},
-		{"no answer of the protocol", llmtest.Answer{Body: []byte(shown)}, fault.Transient},
+		{"401", stub.Refusal(401, "invalid_api_key", "Incorrect API key: "+shown), fault.Expired},
+		{"403", stub.Refusal(403, "denied", shown+" may not"), fault.Expired},
+		{"no credit", stub.Refusal(402, "insufficient_quota", shown+" has no money"), fault.Expired},
+		{"400", stub.Refusal(400, "bad", "a request of "+shown), fault.Instance},
+		{"429", stub.Refusal(429, "rate_limit_exceeded", "too many for "+shown), fault.Transient},
+		{"500", stub.Refusal(500, "server_error", "dump: Authorization: Bearer "+shown), fault.Transient},
+		{"a spelling of JSON", stub.Answer{Status: 401, Body: []byte(`{"error":{"message":"key ` + spelled + `"}}`)}, fault.Expired},
+		{"a page", stub.Answer{Status: 502, Body: []byte("<html>\n<p>" + shown + "\n")}, fault.Transient},
+		{"no answer of the protocol", stub.Answer{Body: []byte(shown)}, fault.Transient},
 		{"an error in the middle", broken, fault.Transient},
 	} {
-		at := llmtest.NewServer(s, c.answer)
+		at := stub.NewServer(s, c.answer)
 		cfg := s.config(at)
 		cfg.Proven = true
 		resp, err := s.open(cfg).Generate(ctx, ask())
 		if err == nil {
-			if c.answer.Fault != llmtest.Broken || s.stream {
+			if c.answer.Fault != stub.Broken || s.stream {
 				s.Errorf("%s: answered %+v, want an error", c.name, resp)
 			}
 			continue
@@ -140,7 +140,7 @@ func (s *suite) turnRefused() {
 			s.Errorf("%s: the error has the key: %s", c.name, text)
 		}
 	}
-	_, m := s.serve(llmtest.Text("your key is "+shown), llmtest.Status(http.StatusNotFound))
+	_, m := s.serve(stub.Text("your key is "+shown), stub.Status(http.StatusNotFound))
 	resp, err := m.Generate(ctx, ask())
 	if err != nil {
 		s.Fatal(err)

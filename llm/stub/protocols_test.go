@@ -1,4 +1,4 @@
-package llmtest_test
+package stub_test
 
 import (
 	"bufio"
@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
 // ask posts a body to a server's path with the headers of every protocol.
-func ask(t *testing.T, s *llmtest.Server, path, body string) (int, string) {
+func ask(t *testing.T, s *stub.Server, path, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Base(llmtest.Anthropic)+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Base(stub.Anthropic)+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,38 +38,38 @@ func ask(t *testing.T, s *llmtest.Server, path, body string) (int, string) {
 }
 
 // requests asks each protocol the same question, whole and streamed.
-var requests = map[llmtest.Protocol][2]struct{ path, body string }{
-	llmtest.Chat: {
+var requests = map[stub.Protocol][2]struct{ path, body string }{
+	stub.Chat: {
 		{"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`},
 		{"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}`},
 	},
-	llmtest.Responses: {
+	stub.Responses: {
 		{"/v1/responses", `{"model":"m","input":"hi","store":false,"include":["reasoning.encrypted_content"]}`},
 		{"/v1/responses", `{"model":"m","input":[{"role":"user","content":"hi"}],"stream":true,"store":false,"include":["reasoning.encrypted_content"]}`},
 	},
-	llmtest.Anthropic: {
+	stub.Anthropic: {
 		{"/v1/messages", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`},
 		{"/v1/messages", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}],"stream":true}`},
 	},
-	llmtest.Gemini: {
+	stub.Gemini: {
 		{"/v1beta/models/gemini-3-pro:generateContent", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`},
 		{"/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`},
 	},
 }
 
 func TestEveryProtocolAnswersWholeAndStreamed(t *testing.T) {
-	answer := llmtest.Answer{
+	answer := stub.Answer{
 		Parts: []llm.Part{
 			llm.Reasoning{Text: "let me think about this for a moment"},
 			llm.Reasoning{},
 			llm.Text{Text: "I will look, if that is fine with you: é"},
-			llmtest.BashCall("", "ls -la /testbed && echo done"),
+			stub.BashCall("", "ls -la /testbed && echo done"),
 		},
 		Usage: vocab.Usage{Input: 100, Cached: 40, CacheWrite: 20, CacheHour: 5, Output: 30, Reasoning: 10},
 	}
 	for p, asked := range requests {
 		t.Run(string(p), func(t *testing.T) {
-			s := llmtest.NewServer(t, answer)
+			s := stub.NewServer(t, answer)
 			status, whole := ask(t, s, asked[0].path, asked[0].body)
 			if status != http.StatusOK || !json.Valid([]byte(whole)) {
 				t.Errorf("answered %d %s, want 200 and JSON", status, whole)
@@ -101,7 +101,7 @@ func TestEveryProtocolAnswersWholeAndStreamed(t *testing.T) {
 }
 
 func TestARequestThatIsTooLargeIsRefused(t *testing.T) {
-	s := llmtest.NewServer(t)
+	s := stub.NewServer(t)
 	body := strings.Repeat("x", 64<<20+1)
 	for _, path := range []string{"/chat/completions", "/responses"} {
 		answer, err := http.Post(s.URL+path, "application/json", strings.NewReader(body))

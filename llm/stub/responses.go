@@ -1,4 +1,4 @@
-package llmtest
+package stub
 
 import (
 	"fmt"
@@ -119,7 +119,7 @@ func (p responses) item(part llm.Part, a Answer, c call, i int) object {
 			"type": "message", "id": itemID("msg", c, i), "role": "assistant", "status": status, "content": []any{content},
 		}
 	}
-	panic(fmt.Sprintf("llmtest: an answer cannot have a part of type %T", part))
+	panic(fmt.Sprintf("stub: an answer cannot have a part of type %T", part))
 }
 
 func itemID(prefix string, c call, i int) string { return fmt.Sprintf("%s_%06d_%d", prefix, c.n, i+1) }

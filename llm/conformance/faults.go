@@ -14,54 +14,54 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // failure is how a call must fail.
 type failure struct {
 	name    string
-	answer  llmtest.Answer
+	answer  stub.Answer
 	kind    fault.Kind
 	unpaid  bool  // it was not charged for sure
 	limited bool  // it is the key's rate limit, or an overload
 	either  bool  // limited does not matter
 	is      error // in the chain
-	not     []llmtest.Protocol
+	not     []stub.Protocol
 }
 
 // failures are the refusals that a provider makes before it works.
 func failures() []failure {
 	const other = fault.Instance
 	return []failure{
-		{name: "400", answer: llmtest.Status(400), kind: other, unpaid: true},
-		{name: "401", answer: llmtest.Status(401), kind: fault.Host, unpaid: true},
-		{name: "403", answer: llmtest.Status(403), kind: fault.Host, unpaid: true},
-		{name: "404", answer: llmtest.Status(404), kind: fault.Host, unpaid: true},
-		{name: "408", answer: llmtest.Status(408), kind: fault.Transient, unpaid: true},
-		{name: "413", answer: llmtest.Status(413), kind: other, unpaid: true},
-		{name: "429", answer: llmtest.Status(429), kind: fault.Transient, unpaid: true, limited: true},
-		{name: "500", answer: llmtest.Status(500), kind: fault.Transient, unpaid: true},
-		{name: "502 page", answer: llmtest.Status(502), kind: fault.Transient, unpaid: true},
-		{name: "503", answer: llmtest.Refusal(503, "", "no upstream"), kind: fault.Transient, unpaid: true},
-		{name: "503 of an overload", answer: llmtest.Status(503), kind: fault.Transient, unpaid: true, either: true},
-		{name: "504", answer: llmtest.Status(504), kind: fault.Transient},
-		{name: "529", answer: llmtest.Status(529), kind: fault.Transient, unpaid: true, limited: true},
-		{name: "529 with retry-after", answer: llmtest.Answer{Status: 529, RetryAfter: time.Second}, kind: fault.Transient, unpaid: true, limited: true},
-		{name: "too long", answer: llmtest.TooLong(), kind: other, unpaid: true, is: llm.ErrContextLength},
-		{name: "flagged", answer: llmtest.Flagged(), kind: other, is: llm.ErrContentPolicy, unpaid: true, not: []llmtest.Protocol{llmtest.Gemini}},
-		{name: "no credit", answer: llmtest.NoQuota(), kind: fault.Host, unpaid: true, not: []llmtest.Protocol{llmtest.Gemini}},
+		{name: "400", answer: stub.Status(400), kind: other, unpaid: true},
+		{name: "401", answer: stub.Status(401), kind: fault.Host, unpaid: true},
+		{name: "403", answer: stub.Status(403), kind: fault.Host, unpaid: true},
+		{name: "404", answer: stub.Status(404), kind: fault.Host, unpaid: true},
+		{name: "408", answer: stub.Status(408), kind: fault.Transient, unpaid: true},
+		{name: "413", answer: stub.Status(413), kind: other, unpaid: true},
+		{name: "429", answer: stub.Status(429), kind: fault.Transient, unpaid: true, limited: true},
+		{name: "500", answer: stub.Status(500), kind: fault.Transient, unpaid: true},
+		{name: "502 page", answer: stub.Status(502), kind: fault.Transient, unpaid: true},
+		{name: "503", answer: stub.Refusal(503, "", "no upstream"), kind: fault.Transient, unpaid: true},
+		{name: "503 of an overload", answer: stub.Status(503), kind: fault.Transient, unpaid: true, either: true},
+		{name: "504", answer: stub.Status(504), kind: fault.Transient},
+		{name: "529", answer: stub.Status(529), kind: fault.Transient, unpaid: true, limited: true},
+		{name: "529 with retry-after", answer: stub.Answer{Status: 529, RetryAfter: time.Second}, kind: fault.Transient, unpaid: true, limited: true},
+		{name: "too long", answer: stub.TooLong(), kind: other, unpaid: true, is: llm.ErrContextLength},
+		{name: "flagged", answer: stub.Flagged(), kind: other, is: llm.ErrContentPolicy, unpaid: true, not: []stub.Protocol{stub.Gemini}},
+		{name: "no credit", answer: stub.NoQuota(), kind: fault.Host, unpaid: true, not: []stub.Protocol{stub.Gemini}},
 	}
 }
 
 // fails makes a call that must fail as f says, on an endpoint that is known to work.
 func (s *suite) fails(f failure) {
 	s.Helper()
-	at := llmtest.NewServer(s, f.answer)
+	at := stub.NewServer(s, f.answer)
 	cfg := s.config(at)
 	cfg.Proven = true
 	cfg.RequestTimeout, cfg.IdleTimeout = 20*time.Second, 20*time.Second
 	switch f.answer.Fault {
-	case llmtest.Stall, llmtest.Silence:
+	case stub.Stall, stub.Silence:
 		cfg.RequestTimeout, cfg.IdleTimeout = 300*time.Millisecond, 100*time.Millisecond
 	}
 	resp, err := s.open(cfg).Generate(s.Context(), ask())
@@ -101,8 +101,8 @@ func (s *suite) refusals() {
 			s.fails(f)
 		}
 	}
-	if s.Protocol == llmtest.Gemini { // which answers 200 without an answer
-		_, m := s.serve(llmtest.Flagged())
+	if s.Protocol == stub.Gemini { // which answers 200 without an answer
+		_, m := s.serve(stub.Flagged())
 		resp, err := m.Generate(s.Context(), ask())
 		if err == nil && !resp.Filtered() || err != nil && !errors.Is(err, llm.ErrContentPolicy) {
 			s.Errorf("a blocked prompt gives %+v, %v; want a filtered answer, or ErrContentPolicy", resp, err)
@@ -114,14 +114,14 @@ func (s *suite) refusals() {
 // send a similar one.
 func (s *suite) firstRefused() {
 	for _, status := range []int{400, 401, 403, 404} {
-		_, m := s.serve(llmtest.Status(status))
+		_, m := s.serve(stub.Status(status))
 		_, err := m.Generate(s.Context(), ask())
 		if fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
 			s.Errorf("the first request is refused by %d: %v is %v with hint %q, want %v with a hint",
 				status, err, fault.KindOf(err), fault.HintOf(err), fault.Host)
 		}
 	}
-	_, m := s.serve(llmtest.Text("ok"), llmtest.Status(400))
+	_, m := s.serve(stub.Text("ok"), stub.Status(400))
 	s.generate(m, ask())
 	if _, err := m.Generate(s.Context(), ask()); fault.KindOf(err) != fault.Instance {
 		s.Errorf("a later request is refused by 400: %v is %v, want %v", err, fault.KindOf(err), fault.Instance)
@@ -131,19 +131,19 @@ func (s *suite) firstRefused() {
 // broken holds that an answer that breaks on its way is a Transient fault, and may have been
 // charged; what has arrived is never taken for an answer.
 func (s *suite) broken() {
-	text := llmtest.Answer{Reasoning: "hm", Content: strings.Repeat("half of this is lost ", 20)}
-	call := llmtest.Answer{ToolCalls: []llm.ToolCall{llmtest.BashCall("", strings.Repeat("rm x; ", 50))}}
-	for name, kind := range map[string]llmtest.Fault{
-		"garbage": llmtest.Garbage, "half": llmtest.Half, "without an end": llmtest.Cut, "stalled": llmtest.Stall,
-		"hang-up": llmtest.Hangup, "silence": llmtest.Silence, "garbage in the middle": llmtest.GarbageEvent,
+	text := stub.Answer{Reasoning: "hm", Content: strings.Repeat("half of this is lost ", 20)}
+	call := stub.Answer{ToolCalls: []llm.ToolCall{stub.BashCall("", strings.Repeat("rm x; ", 50))}}
+	for name, kind := range map[string]stub.Fault{
+		"garbage": stub.Garbage, "half": stub.Half, "without an end": stub.Cut, "stalled": stub.Stall,
+		"hang-up": stub.Hangup, "silence": stub.Silence, "garbage in the middle": stub.GarbageEvent,
 	} {
-		for _, a := range []llmtest.Answer{text, call} {
+		for _, a := range []stub.Answer{text, call} {
 			a.Fault = kind
 			s.fails(failure{name: name, answer: a, kind: fault.Transient})
 		}
 	}
 	if s.stream {
-		text.Fault = llmtest.Broken
+		text.Fault = stub.Broken
 		s.fails(failure{name: "an error in the middle", answer: text, kind: fault.Transient, either: true})
 		text.Status = 503
 		s.fails(failure{name: "a 503 in the middle", answer: text, kind: fault.Transient, either: true})
@@ -152,16 +152,16 @@ func (s *suite) broken() {
 
 // retryAfter holds that a provider's wait is read in all its forms.
 func (s *suite) retryAfter() {
-	forms := map[llmtest.RetryForm]string{llmtest.InSeconds: "seconds", llmtest.AsDate: "a date"}
+	forms := map[stub.RetryForm]string{stub.InSeconds: "seconds", stub.AsDate: "a date"}
 	switch s.Protocol {
-	case llmtest.Gemini:
-		forms[llmtest.InBody] = "the body"
-	case llmtest.Chat, llmtest.Responses:
-		forms[llmtest.InMillis] = "milliseconds"
+	case stub.Gemini:
+		forms[stub.InBody] = "the body"
+	case stub.Chat, stub.Responses:
+		forms[stub.InMillis] = "milliseconds"
 	}
 	for form, name := range forms {
 		for _, status := range []int{429, 503} {
-			a := llmtest.Answer{Status: status, RetryAfter: 40 * time.Second, RetryForm: form}
+			a := stub.Answer{Status: status, RetryAfter: 40 * time.Second, RetryForm: form}
 			_, m := s.serve(a)
 			_, err := m.Generate(s.Context(), ask())
 			limited, ok := errors.AsType[*llm.RateLimited](err)
@@ -175,7 +175,7 @@ func (s *suite) retryAfter() {
 // wrongClock holds that a wait until a date goes by the provider's own clock.
 func (s *suite) wrongClock() {
 	for _, skew := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
-		_, m := s.serve(llmtest.Answer{Status: 429, RetryAfter: 40 * time.Second, RetryForm: llmtest.AsDate, Skew: skew})
+		_, m := s.serve(stub.Answer{Status: 429, RetryAfter: 40 * time.Second, RetryForm: stub.AsDate, Skew: skew})
 		_, err := m.Generate(s.Context(), ask())
 		limited, ok := errors.AsType[*llm.RateLimited](err)
 		if !ok || limited.After < 38*time.Second || limited.After > 41*time.Second {
@@ -187,14 +187,14 @@ func (s *suite) wrongClock() {
 // rateHeaders holds that the limits in a provider's headers are read, of answers and of
 // refusals.
 func (s *suite) rateHeaders() {
-	if s.Protocol == llmtest.Gemini {
+	if s.Protocol == stub.Gemini {
 		s.Skip("Gemini has no such headers")
 	}
 	rate := llm.Rate{
 		Requests: llm.Window{Limit: 600, Remaining: 599, Reset: 2 * time.Second},
 		Tokens:   llm.Window{Limit: 90000, Remaining: 40000, Reset: 33 * time.Second},
 	}
-	_, m := s.serve(llmtest.Answer{Content: "x", Rate: rate}, llmtest.Answer{Status: 429, Rate: rate})
+	_, m := s.serve(stub.Answer{Content: "x", Rate: rate}, stub.Answer{Status: 429, Rate: rate})
 	check := func(what string, got *llm.Rate) {
 		if got == nil || got.Requests.Limit != 600 || got.Requests.Remaining != 599 || got.Tokens.Limit != 90000 ||
 			got.Tokens.Remaining != 40000 || got.Tokens.Reset < 30*time.Second || got.Tokens.Reset > 34*time.Second {
@@ -214,15 +214,15 @@ func (s *suite) rateHeaders() {
 func (s *suite) secrets() {
 	const header = "planted-in-a-header-42"
 	echo := fmt.Sprintf("the key %s is refused, and so is %s", key, header)
-	answers := []llmtest.Answer{
-		llmtest.Refusal(400, "x", echo), llmtest.Refusal(401, "x", echo), llmtest.Refusal(429, "x", echo), llmtest.Refusal(500, "x", echo),
+	answers := []stub.Answer{
+		stub.Refusal(400, "x", echo), stub.Refusal(401, "x", echo), stub.Refusal(429, "x", echo), stub.Refusal(500, "x", echo),
 		{Status: 502, Body: []byte(echo)},
 		{Body: []byte(echo)},
-		{Fault: llmtest.Hangup},
-		{Content: "x", Fault: llmtest.Broken, Error: llmtest.ErrorBody{Message: echo}},
+		{Fault: stub.Hangup},
+		{Content: "x", Fault: stub.Broken, Error: stub.ErrorBody{Message: echo}},
 	}
 	for i, a := range answers {
-		at := llmtest.NewServer(s, a)
+		at := stub.NewServer(s, a)
 		cfg := s.config(at)
 		if cfg.Kwargs == nil {
 			cfg.Kwargs = map[string]any{}
@@ -249,7 +249,7 @@ func (s *suite) redirects() {
 	var asked atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer other.Close()
-	_, m := s.serve(llmtest.Answer{Status: http.StatusTemporaryRedirect, Header: map[string]string{"Location": other.URL}, Body: []byte("{}")})
+	_, m := s.serve(stub.Answer{Status: http.StatusTemporaryRedirect, Header: map[string]string{"Location": other.URL}, Body: []byte("{}")})
 	_, err := m.Generate(s.Context(), ask())
 	if fault.KindOf(err) != fault.Host || llm.Lost(err) != 0 || asked.Load() != 0 {
 		s.Errorf("redirected to another server: %v (%v), %d lost, which was asked %d times; want a Host fault, none lost, not asked",
@@ -259,7 +259,7 @@ func (s *suite) redirects() {
 
 // connections holds that calls made one after the other share a connection.
 func (s *suite) connections() {
-	_, m := s.serve(llmtest.Answer{Content: strings.Repeat("some words ", 20), Pace: time.Microsecond})
+	_, m := s.serve(stub.Answer{Content: strings.Repeat("some words ", 20), Pace: time.Microsecond})
 	var opened atomic.Int64
 	ctx := httptrace.WithClientTrace(s.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 		if !c.Reused {
@@ -279,12 +279,12 @@ func (s *suite) connections() {
 
 // cancel holds that a canceled call returns at once with the cancellation, wherever it is.
 func (s *suite) cancel() {
-	for name, a := range map[string]llmtest.Answer{
-		"before the answer": {Fault: llmtest.Silence},
-		"in the middle":     {Content: strings.Repeat("half of it ", 20), Fault: llmtest.Stall},
+	for name, a := range map[string]stub.Answer{
+		"before the answer": {Fault: stub.Silence},
+		"in the middle":     {Content: strings.Repeat("half of it ", 20), Fault: stub.Stall},
 	} {
 		ctx, cancel := context.WithCancel(s.Context())
-		at := llmtest.NewServerFunc(s, func(int, *llmtest.Request) llmtest.Answer {
+		at := stub.NewServerFunc(s, func(int, *stub.Request) stub.Answer {
 			time.AfterFunc(50*time.Millisecond, cancel)
 			return a
 		})

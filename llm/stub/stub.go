@@ -1,11 +1,13 @@
-// Package llmtest is a fake provider: an HTTP server for OpenAI's chat completions and
-// Responses, Anthropic's Messages and Google's Gemini, streamed or not. It enforces the
-// rules of the real ones (roles, answered tool calls, thoughts that come back unchanged, no
-// unknown members), refuses what breaks them with their status and error, and fails on
-// demand. [NewServer] is for tests; [Handler] serves the same from a program.
+// Package stub is an HTTP server that speaks the providers' protocols: OpenAI's chat
+// completions and Responses, Anthropic's Messages and Google's Gemini, streamed or not. It
+// enforces the rules of the real servers (roles, answered tool calls, thoughts that come back
+// unchanged, no unknown members), refuses a request that breaks one with the provider's status
+// and error, and fails on demand.
 //
-// One [Answer] serves all protocols, and [Request.Turns] reads a request of any of them.
-package llmtest
+// [Handler] is the server: `batch stub` serves one whose answers come from a [Script].
+// [NewServer] starts one for a test. One [Answer] serves all protocols, and [Request.Turns]
+// reads a request of any of them.
+package stub
 
 import (
 	"io"
@@ -124,8 +126,8 @@ func (h *Handler) wait(r *http.Request, c <-chan time.Time) bool {
 	return false
 }
 
-// Server is a running stand-in. All protocols have one address, each with the base
-// that its clients want.
+// Server is a running Handler. All protocols share its address; [Server.Base] returns the base
+// URL for the clients of one.
 type Server struct {
 	URL     string // base URL for OpenAI's protocols, ends in /v1
 	handler *Handler
