@@ -103,7 +103,7 @@ func open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Translate = translate(cfg.Model, p.Provider != Protocol.Provider || isAnthropic(base))
+	p.Translate = keywords(cfg.Model, p.Provider != Protocol.Provider || isAnthropic(base)).Translate
 	at, err := endpoint.Open(cfg, p)
 	if err != nil {
 		return nil, err

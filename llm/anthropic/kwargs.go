@@ -10,116 +10,76 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// taken are the members of a request that Anthropic's servers take, besides those that the
-// run sets: those of the SDK's MessageNewParams and BetaMessageNewParams.
-var taken = []string{
+// same are the members of a request that Anthropic's servers take, besides those that the
+// run sets: the SDK's MessageNewParams and BetaMessageNewParams.
+var same = []string{
 	"cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "inference_geo",
-	"max_tokens", "mcp_servers", "metadata", "output_config", "output_format", "service_tier", "speed", "stop_sequences", "temperature",
-	"thinking", "tool_choice", "top_k", "top_p",
+	"max_tokens", "mcp_servers", "metadata", "output_config", "output_format", "speed",
 }
 
-// untaken are members of OpenAI's requests that have no counterpart here.
-var untaken = []string{
-	"audio", "frequency_penalty", "function_call", "logit_bias", "logprobs", "modalities", "prediction", "presence_penalty",
-	"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "seed", "store", "top_logprobs", "verbosity", "web_search_options",
+// keywords returns how a model takes model_kwargs. Anthropic's servers and the clouds (strict)
+// refuse members that they do not know; other servers get them.
+func keywords(model string, strict bool) endpoint.Keywords {
+	f := familyOf(model)
+	rows := []endpoint.Keyword{
+		{Names: "max_completion_tokens", Take: endpoint.As("max_tokens")},
+		{Names: "user", Take: user},
+		{Names: "service_tier", Take: serviceTier},
+		{Names: "tool_choice", Take: toolChoice},
+		{Names: "parallel_tool_calls", Take: parallelCalls},
+		{Names: "stop", Take: stop},
+		{Names: "stop_sequences", Take: endpoint.As("stop_sequences")},
+		{Names: "thinking", Take: f.thinking},
+		{Names: "reasoning_effort", Take: f.effort},
+		{Names: "response_format", Take: responseFormat},
+		{Names: "temperature", Take: f.temperature},
+		{Names: "top_p", Take: f.sampling("top_p")},
+		{Names: "top_k", Take: f.sampling("top_k")},
+		{Names: "n", Take: endpoint.Ignore}, // it is 1
+		{Names: "audio frequency_penalty function_call logit_bias logprobs modalities prediction presence_penalty prompt_cache_key " +
+			"prompt_cache_retention safety_identifier seed store top_logprobs verbosity web_search_options", Take: endpoint.Refuse},
+	}
+	return endpoint.Keywords{Rows: rows, Same: same, Open: !strict}
 }
 
-// sampling are the members that newer models refuse.
-var sampling = []string{"temperature", "top_p", "top_k"}
-
-// budgets are the budgets of thinking that LiteLLM gives to an effort, for models that
-// have no effort of their own.
-var budgets = map[string]int{"minimal": minBudget, "low": minBudget, "medium": 2048, "high": 4096, "xhigh": 16384, "max": 32768}
-
-// minBudget is the smallest budget of thinking that the API takes.
-const minBudget = 1024
-
-// translation is a change of members to those of the Messages API.
-type translation struct {
-	members map[string]any
-	family  family
-	refused []string
+// sampling takes a member that newer models refuse.
+func (f family) sampling(name string) func(map[string]any, any) error {
+	if f.samples() {
+		return endpoint.As(name)
+	}
+	return endpoint.Refuse
 }
 
-// translate returns what turns members as LiteLLM takes them into those of a request to
-// model. Anthropic's servers and the clouds refuse members that they do not know; other
-// servers get them.
-func translate(model string, strict bool) func(map[string]any) ([]string, error) {
-	return func(members map[string]any) ([]string, error) {
-		t := &translation{members: members, family: familyOf(model)}
-		t.leaveOut()
-		t.rename()
-		for _, step := range []func() error{t.toolChoice, t.stopSequences, t.thinking, t.effort, t.format} {
-			if err := step(); err != nil {
-				return nil, err
-			}
-		}
-		if strict {
-			for _, name := range endpoint.Others(members, slices.Concat(taken, t.refused)) {
-				t.refuse(name)
-			}
-		}
-		return t.refused, nil
+// temperature takes 1 for newer models too: they have no other one, and it is left out.
+func (f family) temperature(members map[string]any, value any) error {
+	if !f.samples() && (value == 1 || value == 1.0 || value == int64(1)) {
+		return nil
 	}
+	return f.sampling("temperature")(members, value)
 }
 
-func (t *translation) refuse(name string) { t.refused = append(t.refused, name) }
-
-// take removes a member and returns its value; nil if there is none.
-func (t *translation) take(name string) any {
-	value := t.members[name]
-	delete(t.members, name)
-	return value
+func user(members map[string]any, value any) error {
+	return endpoint.Fill(members, map[string]any{"user_id": value}, "metadata")
 }
 
-// leaveOut refuses what the API or the model does not take, and removes what says nothing.
-func (t *translation) leaveOut() {
-	maps.DeleteFunc(t.members, func(_ string, value any) bool { return value == nil })
-	delete(t.members, "n") // it is 1
-	for _, name := range untaken {
-		if _, ok := t.members[name]; ok {
-			t.refuse(name)
-		}
-	}
-	if t.family.samples() {
-		return
-	}
-	for _, name := range sampling {
-		if value, ok := t.members[name]; ok && name == "temperature" && isOne(value) {
-			delete(t.members, name) // that is the only temperature they have
-		} else if ok {
-			t.refuse(name)
-		}
-	}
-}
-
-func isOne(value any) bool { return value == 1 || value == 1.0 || value == int64(1) }
-
-// rename moves values that stay the same under another name.
-func (t *translation) rename() {
-	if tokens := t.take("max_completion_tokens"); tokens != nil && t.members["max_tokens"] == nil {
-		t.members["max_tokens"] = tokens
-	}
-	if user := t.take("user"); user != nil && t.members["metadata"] == nil {
-		t.members["metadata"] = map[string]any{"user_id": user}
-	}
-	switch t.members["service_tier"] {
+func serviceTier(members map[string]any, value any) error {
+	switch value {
 	case "default":
-		t.members["service_tier"] = "standard_only"
+		value = "standard_only"
 	case "flex", "priority":
-		t.refuse("service_tier")
+		return endpoint.Refuse(members, value)
 	}
+	return endpoint.Fill(members, value, "service_tier")
 }
 
-// toolChoice writes OpenAI's forms of tool_choice and parallel_tool_calls as one object.
-func (t *translation) toolChoice() error {
+// toolChoice takes OpenAI's forms and the API's own.
+func toolChoice(members map[string]any, value any) error {
 	var choice map[string]any
-	switch given := t.take("tool_choice").(type) {
-	case nil:
+	switch given := value.(type) {
 	case string:
 		kind, ok := map[string]string{"auto": "auto", "required": "any", "any": "any", "none": "none"}[given]
 		if !ok {
-			return fmt.Errorf("tool_choice: expected auto, required, none or the name of a tool in an object")
+			return fmt.Errorf("expected auto, required, none or the name of a tool in an object")
 		}
 		choice = map[string]any{"type": kind}
 	case map[string]any:
@@ -128,128 +88,114 @@ func (t *translation) toolChoice() error {
 			choice = map[string]any{"type": "tool", "name": function["name"]}
 		}
 	default:
-		return fmt.Errorf("tool_choice: expected a string or an object")
+		return fmt.Errorf("expected a string or an object")
 	}
-	switch parallel := t.take("parallel_tool_calls").(type) {
-	case nil:
-	case bool:
-		if !parallel && choice == nil {
-			choice = map[string]any{"type": "auto"}
-		}
-		if !parallel && choice["type"] != "none" {
-			choice["disable_parallel_tool_use"] = true
-		}
-	default:
-		return fmt.Errorf("parallel_tool_calls: expected true or false")
+	return endpoint.Fill(members, choice, "tool_choice")
+}
+
+// parallelCalls writes false as a member of tool_choice.
+func parallelCalls(members map[string]any, value any) error {
+	parallel, ok := value.(bool)
+	if !ok {
+		return fmt.Errorf("expected true or false")
 	}
-	if choice != nil {
-		t.members["tool_choice"] = choice
+	choice, _ := members["tool_choice"].(map[string]any) // a copy, see toolChoice
+	if choice == nil {
+		choice = map[string]any{"type": "auto"}
+	}
+	if !parallel && choice["type"] != "none" {
+		choice["disable_parallel_tool_use"] = true
+		members["tool_choice"] = choice
 	}
 	return nil
 }
 
-func (t *translation) stopSequences() error {
-	switch stop := t.take("stop").(type) {
-	case nil:
+func stop(members map[string]any, value any) error {
+	switch text := value.(type) {
 	case string:
-		t.members["stop_sequences"] = []any{stop}
+		value = []any{text}
 	case []any, []string:
-		t.members["stop_sequences"] = stop
 	default:
-		return fmt.Errorf("stop: expected a string or a list of strings")
+		return fmt.Errorf("expected a string or a list of strings")
 	}
-	return nil
+	return endpoint.Fill(members, value, "stop_sequences")
 }
 
 // thinking checks the form of thinking that the model takes.
-func (t *translation) thinking() error {
-	thinking, ok := t.members["thinking"].(map[string]any)
-	if t.members["thinking"] != nil && !ok {
-		return fmt.Errorf("thinking: expected an object with a type")
+func (f family) thinking(members map[string]any, value any) error {
+	thinking, ok := value.(map[string]any)
+	if !ok {
+		return fmt.Errorf("expected an object with a type")
 	}
-	if thinking["type"] == "enabled" && t.family.version > 406 {
-		return fmt.Errorf("thinking: this model decides itself how long it thinks: write {type: adaptive}, " +
+	if thinking["type"] == "enabled" && f.version > 406 {
+		return fmt.Errorf("this model decides itself how long it thinks: write {type: adaptive}, " +
 			"and model_kwargs.reasoning_effort for how much; extra_body.thinking is sent unchanged")
 	}
-	return nil
+	return endpoint.Fill(members, value, "thinking")
 }
 
-// effort writes reasoning_effort as the model has it: as an effort, or as a budget. What
-// is said of thinking and output_config themselves wins.
-func (t *translation) effort() error {
-	given := t.take("reasoning_effort")
-	if object, ok := given.(map[string]any); ok { // OpenAI's Responses
-		given = object["effort"]
+// budgets are the budgets of thinking that LiteLLM gives to an effort, for models that
+// have no effort of their own.
+var budgets = map[string]int{"minimal": minBudget, "low": minBudget, "medium": 2048, "high": 4096, "xhigh": 16384, "max": 32768}
+
+// minBudget is the smallest budget of thinking that the API takes.
+const minBudget = 1024
+
+// effort writes reasoning_effort as the model has it: as an effort, or as a budget.
+func (f family) effort(members map[string]any, value any) error {
+	if object, ok := value.(map[string]any); ok { // OpenAI's Responses
+		value = object["effort"]
 	}
-	if given == nil {
+	if value == nil {
 		return nil
 	}
-	effort, ok := given.(string)
+	effort, ok := value.(string)
 	budget, known := budgets[effort]
+	thinking := map[string]any{"type": "adaptive"}
 	switch {
 	case !ok:
-		return fmt.Errorf("reasoning_effort: expected a string")
+		return fmt.Errorf("expected a string")
 	case effort == "none" || effort == "disable":
-		t.unless("thinking", map[string]any{"type": "disabled"})
+		thinking["type"] = "disabled"
+		return endpoint.Fill(members, thinking, "thinking")
 	case !known:
-		return fmt.Errorf("reasoning_effort: expected one of none, minimal, low, medium, high, xhigh, max")
-	case t.family.budgets() && !t.family.adapts():
-		t.unless("thinking", map[string]any{"type": "enabled", "budget_tokens": budget})
-	case !t.family.adapts():
-		t.refuse("reasoning_effort")
-	default:
-		if effort == "minimal" {
-			effort = "low"
-		}
-		t.unless("thinking", map[string]any{"type": "adaptive"})
-		return t.output("effort", effort)
+		return fmt.Errorf("expected one of none, minimal, low, medium, high, xhigh, max")
+	case !f.adapts() && !f.budgets():
+		return endpoint.Refuse(members, value)
+	case !f.adapts():
+		thinking["type"], thinking["budget_tokens"] = "enabled", budget
+		return endpoint.Fill(members, thinking, "thinking")
+	case effort == "minimal":
+		effort = "low"
 	}
-	return nil
+	if err := endpoint.Fill(members, thinking, "thinking"); err != nil {
+		return err
+	}
+	return output(members, "effort", effort)
 }
 
-// format writes response_format as the format of the output.
-func (t *translation) format() error {
-	given, ok := t.members["response_format"].(map[string]any)
-	if !ok {
-		if t.members["response_format"] != nil {
-			return fmt.Errorf("response_format: expected an object with a type")
-		}
-		return nil
-	}
-	schema, _ := given["json_schema"].(map[string]any)
+func responseFormat(members map[string]any, value any) error {
+	format, ok := value.(map[string]any)
+	schema, _ := format["json_schema"].(map[string]any)
 	switch {
-	case given["type"] == "text":
-		delete(t.members, "response_format")
-	case given["type"] == "json_schema" && schema["schema"] != nil:
-		delete(t.members, "response_format")
-		return t.output("format", map[string]any{"type": "json_schema", "schema": schema["schema"]})
-	default:
-		t.refuse("response_format")
+	case !ok:
+		return fmt.Errorf("expected an object with a type")
+	case format["type"] == "text":
+		return nil
+	case format["type"] == "json_schema" && schema["schema"] != nil:
+		return output(members, "format", map[string]any{"type": "json_schema", "schema": schema["schema"]})
 	}
-	return nil
+	return endpoint.Refuse(members, value)
 }
 
-func (t *translation) unless(name string, value any) {
-	if t.members[name] == nil {
-		t.members[name] = value
+// output sets a member of output_config that is not set, or null.
+func output(members map[string]any, name string, value any) error {
+	if config, ok := members["output_config"].(map[string]any); ok && config[name] == nil {
+		config = maps.Clone(config)
+		delete(config, name)
+		members["output_config"] = config
 	}
-}
-
-// output sets a member of output_config that is not set yet.
-func (t *translation) output(name string, value any) error {
-	config, ok := t.members["output_config"].(map[string]any)
-	if t.members["output_config"] != nil && !ok {
-		return fmt.Errorf("output_config: expected an object")
-	}
-	config = maps.Clone(config)
-	if config == nil {
-		config = map[string]any{}
-	}
-	if config[name] == nil {
-		config[name] = value
-	}
-	t.members["output_config"] = config
-	return nil
+	return endpoint.Fill(members, value, "output_config", name)
 }
 
 // settings are what a client makes of its endpoint's members, once.

@@ -231,13 +231,3 @@ func number(value any) (float64, bool) {
 	}
 	return 0, false
 }
-
-// Others returns the names of members that are not in known.
-func Others(members map[string]any, known []string) (names []string) {
-	for name := range members {
-		if !slices.Contains(known, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}

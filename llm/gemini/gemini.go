@@ -31,7 +31,7 @@ var Protocol = endpoint.Protocol{
 	KeyVariable: "GEMINI_API_KEY", AddressVariable: "GEMINI_API_BASE",
 	Streaming: endpoint.StreamsOnRequest,
 	KeyHeader: "X-Goog-Api-Key",
-	Translate: translate,
+	Translate: keywords.Translate,
 }
 
 // provider is the name under which parts of a message are kept.

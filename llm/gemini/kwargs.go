@@ -1,155 +1,143 @@
 package gemini
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/llm/endpoint"
 )
 
-// inGeneration are the members as LiteLLM takes them that have the same values in the
-// protocol's generationConfig.
-var inGeneration = map[string]string{
-	"temperature": "temperature", "top_p": "topP", "top_k": "topK", "seed": "seed",
-	"max_tokens": "maxOutputTokens", "max_completion_tokens": "maxOutputTokens", "max_output_tokens": "maxOutputTokens",
-	"presence_penalty": "presencePenalty", "frequency_penalty": "frequencyPenalty",
-	"logprobs": "responseLogprobs", "top_logprobs": "logprobs",
-	"thinking_config": "thinkingConfig", "thinkingConfig": "thinkingConfig",
-	"media_resolution": "mediaResolution",
+// keywords is how the protocol takes model_kwargs. How much a model is to think stays an
+// [effort] until the model is known.
+var keywords = endpoint.Keywords{Rows: []endpoint.Keyword{
+	{Names: "temperature", Take: generation("temperature")},
+	{Names: "top_p", Take: generation("topP")},
+	{Names: "top_k", Take: generation("topK")},
+	{Names: "seed", Take: generation("seed")},
+	{Names: "max_tokens max_output_tokens max_completion_tokens", Take: generation("maxOutputTokens")},
+	{Names: "presence_penalty", Take: generation("presencePenalty")},
+	{Names: "frequency_penalty", Take: generation("frequencyPenalty")},
+	{Names: "logprobs", Take: generation("responseLogprobs")},
+	{Names: "top_logprobs", Take: generation("logprobs")},
+	{Names: "media_resolution", Take: generation("mediaResolution")},
+	{Names: "stop_sequences stop", Take: stops},
+	{Names: "response_format", Take: responseFormat},
+	{Names: "thinking_config thinkingConfig", Take: generation("thinkingConfig")},
+	{Names: "thinking", Take: thinking},
+	{Names: "reasoning_effort", Take: reasoningEffort},
+	{Names: "generationConfig generation_config", Take: generationConfig},
+	{Names: "tool_config", Take: endpoint.As("toolConfig")},
+	{Names: "tool_choice", Take: toolChoice},
+	{Names: "toolConfig", Take: endpoint.As("toolConfig")},
+	{Names: "n", Take: endpoint.Ignore}, // it is 1
+	{Names: "parallel_tool_calls", Take: parallelCalls},
+	{Names: "safety_settings safetySettings", Take: endpoint.As("safetySettings")},
+	{Names: "cached_content cachedContent", Take: endpoint.As("cachedContent")},
+	{Names: "service_tier serviceTier", Take: endpoint.As("serviceTier")},
+	{Names: "labels", Take: endpoint.As("labels")},
+}}
+
+// generation sends a value as a member of generationConfig.
+func generation(name string) func(map[string]any, any) error {
+	return endpoint.As("generationConfig", name)
 }
 
-// asNamed are members that the protocol has, under either spelling.
-var asNamed = map[string]string{
-	"safety_settings": "safetySettings", "safetySettings": "safetySettings",
-	"tool_config": "toolConfig", "toolConfig": "toolConfig",
-	"cached_content": "cachedContent", "cachedContent": "cachedContent",
-	"service_tier": "serviceTier", "serviceTier": "serviceTier",
-	"labels": "labels",
+// generationConfig takes the members that no other keyword has set.
+func generationConfig(members map[string]any, value any) error {
+	own, ok := value.(map[string]any)
+	if !ok {
+		return endpoint.Refuse(members, value)
+	}
+	for name, value := range own {
+		if err := generation(name)(members, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// translate makes members as LiteLLM takes them those of a generateContent request. How
-// much a model is to think stays an [effort] until the model is known.
-func translate(members map[string]any) (refused []string, err error) {
-	given := maps.Clone(members)
-	maps.DeleteFunc(given, func(_ string, value any) bool { return value == nil }) // it says nothing
-	clear(members)
-	generation := map[string]any{}
-	for _, name := range []string{"generation_config", "generationConfig"} {
-		if own, ok := given[name].(map[string]any); ok {
-			maps.Copy(generation, own)
-			delete(given, name)
-		}
+// parallelCalls takes true, since an answer may always have several calls.
+func parallelCalls(members map[string]any, value any) error {
+	if value == true {
+		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		value := given[name]
-		switch to := inGeneration[name]; {
-		case to != "":
-			generation[to] = value
-			continue
-		case asNamed[name] != "":
-			members[asNamed[name]] = value
-			continue
-		}
-		ok := true
-		switch name {
-		case "n", "parallel_tool_calls": // one answer with any number of calls is what there is
-			ok = name == "n" || value == true
-		case "stop", "stop_sequences":
-			generation["stopSequences"], err = stops(value)
-		case "response_format":
-			ok = responseFormat(value, generation)
-		case "reasoning_effort":
-			text, isText := value.(string)
-			if generation["thinkingConfig"] = effort(text); !isText {
-				err = fmt.Errorf("expected a word such as low")
-			}
-		case "thinking":
-			generation["thinkingConfig"], err = thinking(value)
-		case "tool_choice":
-			members["toolConfig"], err = toolChoice(value)
-		default:
-			ok = false
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if !ok {
-			refused = append(refused, name)
-		}
-	}
-	if len(generation) > 0 {
-		members["generationConfig"] = generation
-	}
-	return refused, nil
+	return endpoint.Refuse(members, value)
 }
 
-func stops(value any) (any, error) {
-	switch v := value.(type) {
+func stops(members map[string]any, value any) error {
+	switch text := value.(type) {
 	case string:
-		return []string{v}, nil
+		value = []string{text}
 	case []any, []string:
-		return v, nil
+	default:
+		return fmt.Errorf("expected a text or a list of them")
 	}
-	return nil, fmt.Errorf("expected a text or a list of them")
+	return generation("stopSequences")(members, value)
 }
 
-// responseFormat reads OpenAI's response_format; it reports whether the protocol has it.
-func responseFormat(value any, generation map[string]any) bool {
+func responseFormat(members map[string]any, value any) error {
 	format, _ := value.(map[string]any)
+	named, _ := format["json_schema"].(map[string]any)
 	switch format["type"] {
 	case "text":
-		return true
+		return nil
 	case "json_object":
-		generation["responseMimeType"] = "application/json"
-		return true
+		return generation("responseMimeType")(members, "application/json")
 	case "json_schema":
-		named, _ := format["json_schema"].(map[string]any)
-		generation["responseMimeType"], generation["responseJsonSchema"] = "application/json", named["schema"]
-		return named["schema"] != nil
+		err := cmp.Or(generation("responseMimeType")(members, "application/json"), generation("responseJsonSchema")(members, named["schema"]))
+		if err != nil || named["schema"] != nil {
+			return err
+		}
 	}
-	return false
+	return endpoint.Refuse(members, value)
 }
 
-// toolChoice reads OpenAI's tool_choice.
-func toolChoice(value any) (any, error) {
+func toolChoice(members map[string]any, value any) error {
 	calling := map[string]any{}
 	switch v := value.(type) {
 	case string:
-		mode, ok := map[string]string{"auto": "AUTO", "none": "NONE", "required": "ANY", "any": "ANY"}[v]
-		if !ok {
-			return nil, fmt.Errorf("expected auto, required, none or the name of a function")
+		if mode := map[string]string{"auto": "AUTO", "none": "NONE", "required": "ANY", "any": "ANY"}[v]; mode != "" {
+			calling["mode"] = mode
 		}
-		calling["mode"] = mode
 	case map[string]any:
 		function, _ := v["function"].(map[string]any)
-		name, ok := function["name"].(string)
-		if !ok {
-			return nil, fmt.Errorf("expected auto, required, none or the name of a function")
+		if name, ok := function["name"].(string); ok {
+			calling["mode"], calling["allowedFunctionNames"] = "ANY", []string{name}
 		}
-		calling["mode"], calling["allowedFunctionNames"] = "ANY", []string{name}
-	default:
-		return nil, fmt.Errorf("expected auto, required, none or the name of a function")
 	}
-	return map[string]any{"functionCallingConfig": calling}, nil
+	if len(calling) == 0 {
+		return fmt.Errorf("expected auto, required, none or the name of a function")
+	}
+	return endpoint.Fill(members, map[string]any{"functionCallingConfig": calling}, "toolConfig")
 }
 
-// thinking reads Anthropic's member of this name.
-func thinking(value any) (any, error) {
+// thinking takes Anthropic's member of this name.
+func thinking(members map[string]any, value any) error {
 	v, _ := value.(map[string]any)
+	config := map[string]any{"includeThoughts": true}
 	switch v["type"] {
 	case "enabled":
-		config := map[string]any{"includeThoughts": true}
 		if budget, ok := v["budget_tokens"]; ok {
 			config["thinkingBudget"] = budget
 		}
-		return config, nil
 	case "disabled":
-		return map[string]any{"thinkingBudget": 0, "includeThoughts": false}, nil
+		config["thinkingBudget"], config["includeThoughts"] = 0, false
+	default:
+		return fmt.Errorf("expected a type that is enabled or disabled")
 	}
-	return nil, fmt.Errorf("expected a type that is enabled or disabled")
+	return generation("thinkingConfig")(members, config)
+}
+
+func reasoningEffort(members map[string]any, value any) error {
+	word, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("expected a word such as low")
+	}
+	return generation("thinkingConfig")(members, effort(word))
 }
 
 // effort is a word for how much a model is to think.

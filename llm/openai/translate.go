@@ -1,7 +1,9 @@
 package openai
 
 import (
-	"batch.example/batch/llm/endpoint"
+	"fmt"
+	"slices"
+
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
@@ -29,11 +31,17 @@ func translate(members map[string]any, model string, openAI bool) (refused []str
 	}
 	effort, err := openaiapi.Effort(members["reasoning_effort"])
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reasoning_effort: %w", err)
 	}
 	asked, _ := effort["effort"].(string)
 	if _, isWord := members["reasoning_effort"].(string); !isWord && asked != "" {
 		members["reasoning_effort"] = asked // chat completions take no more than the word
 	}
-	return append(endpoint.Others(members, taken), openaiapi.Refused(model, asked, members)...), nil
+	refused = openaiapi.Refused(model, asked, members)
+	for name := range members {
+		if !slices.Contains(taken, name) {
+			refused = append(refused, name)
+		}
+	}
+	return refused, nil
 }

@@ -8,111 +8,83 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// taken are the members of a request that OpenAI's servers take, besides those that the
-// run sets: those of the SDK's ResponseNewParams.
-var taken = []string{
+// same are the members of a request that OpenAI's servers take, besides those that the
+// run sets: the SDK's ResponseNewParams.
+var same = []string{
 	"access_programs", "context_management", "include", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
 	"moderation", "parallel_tool_calls", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-	"reasoning", "safety_identifier", "service_tier", "store", "temperature", "text", "tool_choice", "top_logprobs", "top_p",
-	"truncation", "user",
+	"safety_identifier", "service_tier", "store", "temperature", "top_logprobs", "top_p", "truncation", "user",
+}
+
+// rows translate keywords, mostly of chat completions.
+var rows = []endpoint.Keyword{
+	{Names: "background conversation previous_response_id", Take: stateless},
+	{Names: "n", Take: endpoint.Ignore}, // it is 1
+	{Names: "max_tokens max_completion_tokens", Take: endpoint.As("max_output_tokens")},
+	{Names: "reasoning", Take: object("reasoning")},
+	{Names: "reasoning_effort", Take: effort},
+	{Names: "text", Take: object("text")},
+	{Names: "response_format", Take: flat("json_schema", "text", "format")},
+	{Names: "verbosity", Take: endpoint.As("text", "verbosity")},
+	{Names: "tool_choice", Take: flat("function", "tool_choice")},
 }
 
 // translate turns members as chat completions and LiteLLM name them into those of the
 // Responses API. OpenAI's servers take only those; other servers get all members.
 func translate(members map[string]any, model string, openAI bool) (refused []string, err error) {
-	for _, name := range []string{"background", "conversation", "previous_response_id"} {
-		if value := members[name]; value != nil && value != false {
-			return nil, fmt.Errorf("%s: the run sends the whole conversation and waits for each answer; remove it", name)
-		}
-		delete(members, name)
-	}
-	maps.DeleteFunc(members, func(name string, value any) bool {
-		return value == nil || name == "n" // which is 1
-	})
-	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
-		move(members, name, members, "max_output_tokens")
-	}
-	effort, err := openaiapi.Effort(members["reasoning_effort"])
-	if err != nil {
+	refused, err = endpoint.Keywords{Rows: rows, Same: same, Open: !openAI}.Translate(members)
+	if err != nil || !openAI {
 		return nil, err
 	}
-	delete(members, "reasoning_effort")
-	reasoning, err := object(members, "reasoning", effort != nil)
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range effort {
-		if _, set := reasoning[name]; !set {
-			reasoning[name] = value
-		}
-	}
-	if err := translateText(members); err != nil {
-		return nil, err
-	}
-	if choice, ok := members["tool_choice"].(map[string]any); ok {
-		members["tool_choice"] = flat(choice, "function")
-	}
-	if !openAI {
-		return nil, nil
-	}
+	reasoning, _ := members["reasoning"].(map[string]any)
 	asked, _ := reasoning["effort"].(string)
-	return append(endpoint.Others(members, taken), openaiapi.Refused(model, asked, members)...), nil
+	return append(refused, openaiapi.Refused(model, asked, members)...), nil
 }
 
-// translateText moves what a request says of the answer's form into text.
-func translateText(members map[string]any) error {
-	_, verbose := members["verbosity"]
-	_, formed := members["response_format"]
-	text, err := object(members, "text", verbose || formed)
-	if err != nil {
-		return err
+// stateless takes only false.
+func stateless(_ map[string]any, value any) error {
+	if value != false {
+		return fmt.Errorf("the run sends the whole conversation and waits for each answer; remove it")
 	}
-	if format, ok := members["response_format"].(map[string]any); ok {
-		members["response_format"] = flat(format, "json_schema")
-	}
-	move(members, "response_format", text, "format")
-	move(members, "verbosity", text, "verbosity")
 	return nil
 }
 
-// object returns a copy of the member that is an object, which takes its place; an empty
-// one if there is none and it is needed.
-func object(members map[string]any, name string, needed bool) (map[string]any, error) {
-	own := map[string]any{}
-	switch value := members[name].(type) {
-	case nil:
-		if !needed {
-			return nil, nil
+// object takes an object under the same name.
+func object(name string) func(map[string]any, any) error {
+	return func(members map[string]any, value any) error {
+		if _, ok := value.(map[string]any); !ok {
+			return fmt.Errorf("expected a mapping")
 		}
-	case map[string]any:
-		maps.Copy(own, value)
-	default:
-		return nil, fmt.Errorf("%s: expected a mapping", name)
-	}
-	members[name] = own
-	return own, nil
-}
-
-// move renames a member, unless the new one is there.
-func move(from map[string]any, name string, to map[string]any, as string) {
-	value, ok := from[name]
-	if !ok {
-		return
-	}
-	delete(from, name)
-	if _, set := to[as]; !set && value != nil {
-		to[as] = value
+		return endpoint.Fill(members, value, name)
 	}
 }
 
-// flat returns {"type": t, t: {...}}, as chat completions have it, with the inner members
+func effort(members map[string]any, value any) error {
+	given, err := openaiapi.Effort(value)
+	if err != nil {
+		return err
+	}
+	if err := endpoint.Fill(members, map[string]any{}, "reasoning"); err != nil {
+		return err
+	}
+	for name, value := range given {
+		if err := endpoint.Fill(members, value, "reasoning", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flat takes {"type": t, t: {...}}, as chat completions have it, with the inner members
 // beside the type.
-func flat(value map[string]any, t string) map[string]any {
-	inner, ok := value[t].(map[string]any)
-	if !ok || value["type"] != t {
-		return value
+func flat(t string, path ...string) func(map[string]any, any) error {
+	return func(members map[string]any, value any) error {
+		given, _ := value.(map[string]any)
+		if inner, ok := given[t].(map[string]any); ok && given["type"] == t {
+			out := map[string]any{"type": t}
+			maps.Copy(out, inner)
+			value = out
+		}
+		return endpoint.Fill(members, value, path...)
 	}
-	out := map[string]any{"type": t}
-	maps.Copy(out, inner)
-	return out
 }

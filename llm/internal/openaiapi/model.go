@@ -98,17 +98,7 @@ func Refused(model, asked string, members map[string]any) (names []string) {
 	return names
 }
 
-func isOne(value any) bool {
-	switch n := value.(type) {
-	case int:
-		return n == 1
-	case int64:
-		return n == 1
-	case float64:
-		return n == 1
-	}
-	return false
-}
+func isOne(value any) bool { return value == 1 || value == 1.0 || value == int64(1) }
 
 // Effort reads reasoning_effort: a word, or an object as the Responses API has it.
 func Effort(value any) (map[string]any, error) {
@@ -120,5 +110,5 @@ func Effort(value any) (map[string]any, error) {
 	case map[string]any:
 		return v, nil
 	}
-	return nil, fmt.Errorf("reasoning_effort: expected a word, such as high")
+	return nil, fmt.Errorf("expected a word, such as high")
 }
