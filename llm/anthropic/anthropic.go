@@ -33,7 +33,6 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/internal/history"
 )
 
 // provider names this package's part of an [llm.Opaque].
@@ -48,8 +47,8 @@ var Protocol = endpoint.Protocol{
 
 // Model implements [llm.Model]. It is safe for concurrent use.
 type Model struct {
-	send     func(ctx context.Context, ask history.Body) (*http.Response, error) // see [endpoint.Endpoint.Send]
 	at       *endpoint.Endpoint
+	call     endpoint.Exchange // without Send until the model is connected
 	settings settings
 	regional bool // it is asked at a cloud's region, not at its global endpoint
 }
@@ -89,11 +88,7 @@ func (m *Model) connect() error {
 	for name, value := range m.at.Headers {
 		blank.Header.Set(name, value)
 	}
-	m.send = func(ctx context.Context, ask history.Body) (*http.Response, error) {
-		r := blank.WithContext(ctx) // nobody changes the header that they share
-		ask.Attach(r)
-		return m.at.Send(r)
-	}
+	m.call.Send = m.at.Sender(blank)
 	return nil
 }
 
@@ -112,7 +107,9 @@ func open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading model_kwargs.cache_control", err)
 	}
-	return &Model{at: at, settings: s}, nil
+	m := &Model{at: at, settings: s}
+	m.call = endpoint.Exchange{Streams: endpoint.HasEvents, Streamed: m.readStream, Whole: m.response}
+	return m, nil
 }
 
 // root is the address without the path of the API, which people write or leave out.
@@ -189,12 +186,5 @@ func (m *Model) ask(ctx context.Context, req *llm.Request) (*llm.Response, error
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
-	return m.at.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		answer, err := m.send(try, ask)
-		if err != nil {
-			return answer, nil, err
-		}
-		resp, err := m.read(answer)
-		return answer, resp, err
-	})
+	return m.call.Make(ctx, m.at, req, ask)
 }

@@ -73,7 +73,7 @@ func (m *Model) connectCloud(options ...option.RequestOption) {
 		client.Options = append(client.Options, option.WithHeader(name, value))
 	}
 	client.Options = append(client.Options, options...)
-	m.send = func(ctx context.Context, ask history.Body) (answer *http.Response, err error) {
+	m.call.Send = func(ctx context.Context, ask history.Body) (answer *http.Response, err error) {
 		err = client.Post(ctx, "v1/messages", slices.Concat(ask...), &answer)
 		return answer, err
 	}

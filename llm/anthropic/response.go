@@ -3,8 +3,6 @@ package anthropic
 import (
 	"cmp"
 	"encoding/json"
-	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,23 +21,6 @@ type message struct {
 	StopReason json.RawMessage `json:"stop_reason"`
 	Usage      json.RawMessage `json:"usage"`
 	Error      json.RawMessage `json:"error"`
-}
-
-// read reads an answer in the form in which it came, which may not be the one asked for.
-func (m *Model) read(answer *http.Response) (*llm.Response, error) {
-	defer func() { _ = answer.Body.Close() }()
-	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind == "text/event-stream" {
-		raw, err := m.readStream(answer)
-		if err != nil {
-			return nil, err
-		}
-		return m.response(raw, answer.Header)
-	}
-	raw, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, err
-	}
-	return m.response(raw, answer.Header)
 }
 
 func (m *Model) response(raw []byte, header http.Header) (*llm.Response, error) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/sse"
 )
@@ -36,9 +37,8 @@ type event struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// readStream returns the message that a stream tells, as the API would have
-// written it at once.
-func (m *Model) readStream(answer *http.Response) ([]byte, error) {
+// readStream reads a streamed answer as if the API had written it at once.
+func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
 	events := sse.NewReader(answer.Body)
 	var s stream
 	for {
@@ -67,7 +67,7 @@ func (m *Model) readStream(answer *http.Response) ([]byte, error) {
 			return nil, m.garbled("the stream is not one of the API", err)
 		}
 		if s.stopped {
-			return s.whole(), nil
+			return m.response(s.whole(), answer.Header)
 		}
 	}
 }

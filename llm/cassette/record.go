@@ -3,7 +3,6 @@ package cassette
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"batch.example/batch/authority"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm/internal/history"
 )
 
 // maxKept bounds the request bodies that a recorder remembers, in bytes.
@@ -109,11 +109,11 @@ func (r *Recorder) write(instance string, x *recorded) error {
 		same++
 	}
 	x.Request = newMessage(x.Request.Headers, same, x.body[same:])
-	line, err := encode(x.exchange)
+	line, err := history.Encode(x.exchange)
 	if err != nil {
 		return err
 	}
-	if err := appendLine(r.Path(instance), line); err != nil {
+	if err := appendLine(r.Path(instance), append(line, '\n')); err != nil {
 		delete(r.last, instance)
 		r.size -= len(last)
 		return err
@@ -124,14 +124,6 @@ func (r *Recorder) write(instance string, x *recorded) error {
 	}
 	r.last[instance] = x.body
 	return nil
-}
-
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
 }
 
 // appendLine writes a line to the end of a file, over a line there that was not finished.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm/internal/history"
 )
 
 // scrub hides the secrets of an answer. In JSON, which the events of a stream are too, it
@@ -61,8 +62,8 @@ func scrubAcross(pieces [][]byte, events []int, hide *mask.Masker) {
 			all.Reset()
 			return hidden
 		})
-		if line, err := encode(event); err == nil {
-			pieces[i] = slices.Concat([]byte("data: "), line)
+		if line, err := history.Encode(event); err == nil {
+			pieces[i] = slices.Concat([]byte("data: "), line, []byte("\n"))
 		}
 	}
 }

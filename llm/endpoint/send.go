@@ -3,9 +3,14 @@ package endpoint
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/internal/history"
 )
 
 // maxRefusal bounds how much of an error answer is read, in bytes.
@@ -25,4 +30,49 @@ func (e *Endpoint) Send(r *http.Request) (*http.Response, error) {
 	said, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
 	answer.Body = io.NopCloser(bytes.NewReader(said))
 	return answer, cmp.Or(err, errRefused)
+}
+
+// Sender returns a function that sends a body in requests like blank, which has none.
+func (e *Endpoint) Sender(blank *http.Request) func(ctx context.Context, body history.Body) (*http.Response, error) {
+	return func(ctx context.Context, body history.Body) (*http.Response, error) {
+		r := blank.WithContext(ctx) // transports do not change the header, which all requests share
+		body.Attach(r)
+		return e.Send(r)
+	}
+}
+
+// Exchange is how a call is made: how its body is sent, see [Endpoint.Send], and how the
+// answer is read.
+type Exchange struct {
+	Send     func(ctx context.Context, body history.Body) (*http.Response, error)
+	Streams  func(answer *http.Response) bool // reports whether the answer is a stream of events
+	Streamed func(answer *http.Response) (*llm.Response, error)
+	Whole    func(body []byte, header http.Header) (*llm.Response, error)
+}
+
+// Make makes the one request of a call, see [Endpoint.Ask].
+func (x Exchange) Make(ctx context.Context, e *Endpoint, req *llm.Request, body history.Body) (*llm.Response, error) {
+	return e.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
+		answer, err := x.Send(try, body)
+		if err != nil {
+			return answer, nil, err
+		}
+		defer answer.Body.Close()
+		if x.Streams(answer) {
+			resp, err := x.Streamed(answer)
+			return answer, resp, err
+		}
+		whole, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return answer, nil, err
+		}
+		resp, err := x.Whole(whole, answer.Header)
+		return answer, resp, err
+	})
+}
+
+// HasEvents reports whether an answer says that it is a stream of events.
+func HasEvents(answer *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	return kind == "text/event-stream"
 }

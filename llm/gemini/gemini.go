@@ -14,9 +14,7 @@
 package gemini
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"net/http"
 	"strings"
 
@@ -37,13 +35,11 @@ var Protocol = endpoint.Protocol{
 // provider is the name under which parts of a message are kept.
 const provider = "gemini"
 
-// maxRefusal bounds how much of an error answer is read, in bytes.
-const maxRefusal = 1 << 20
-
 // Model implements [llm.Model]. It is safe for concurrent use.
 type Model struct {
 	at      *endpoint.Endpoint
 	ask     *http.Request // without a body
+	call    endpoint.Exchange
 	members map[string]any
 	levels  bool // the model's thinking has levels, and its calls need signatures: Gemini 3 and later
 }
@@ -63,6 +59,10 @@ func New(cfg endpoint.Config) (*Model, error) {
 	if m.ask, err = newRequest(at); err != nil {
 		return nil, fault.Newf(fault.Usage, "configuring the model: %s", at.Mask.Text(err.Error()))
 	}
+	m.call = endpoint.Exchange{
+		Send: at.Sender(m.ask), Streamed: m.readStream, Whole: m.response,
+		Streams: func(answer *http.Response) bool { return at.Stream && endpoint.HasEvents(answer) },
+	}
 	return m, nil
 }
 
@@ -78,41 +78,5 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
-	return m.at.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		ask := m.ask.Clone(try)
-		content.Attach(ask)
-		answer, err := m.at.HTTP.Do(ask)
-		if err != nil {
-			return answer, nil, err
-		}
-		defer answer.Body.Close()
-		if answer.StatusCode >= http.StatusMultipleChoices {
-			said, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
-			answer.Body = io.NopCloser(bytes.NewReader(said))
-			return answer, nil, errRefused{err}
-		}
-		resp, err := m.read(answer)
-		return answer, resp, err
-	})
-}
-
-// errRefused stands for an answer with an error status, whose body may have been cut.
-type errRefused struct{ cut error }
-
-// Error implements error.
-func (e errRefused) Error() string { return "the request was refused" }
-
-// Unwrap returns why the answer's body ended early; nil if it did not.
-func (e errRefused) Unwrap() error { return e.cut }
-
-// read reads an answer in the form that was asked for.
-func (m *Model) read(answer *http.Response) (*llm.Response, error) {
-	if m.at.Stream {
-		return m.readStream(answer)
-	}
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, err
-	}
-	return m.response(body, answer.Header)
+	return m.call.Make(ctx, m.at, req, content)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -18,13 +17,6 @@ import (
 
 // readStream reads a streamed answer into the one that would have come at once.
 func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
-	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind != "text/event-stream" {
-		body, err := io.ReadAll(answer.Body) // a server that does not stream, or not the Gemini API
-		if err != nil {
-			return nil, err
-		}
-		return m.response(body, answer.Header)
-	}
 	var all collected
 	events := sse.NewReader(answer.Body)
 	for {

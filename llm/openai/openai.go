@@ -26,9 +26,9 @@ var Protocol = endpoint.Protocol{
 
 // Model implements [llm.Model]. It is safe for concurrent use.
 type Model struct {
-	at     *endpoint.Endpoint
-	client *openaiapi.Client
-	form   history.Form
+	at   *endpoint.Endpoint
+	call endpoint.Exchange
+	form history.Form
 }
 
 // New checks the config and returns the model; nothing is sent. See [endpoint.Open] for
@@ -55,11 +55,12 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := openaiapi.NewClient(at, p, "chat/completions")
+	call, err := openaiapi.NewExchange(at, p, "chat/completions")
 	if err != nil {
 		return nil, fault.Newf(fault.Usage, "configuring the model: %s", at.Mask.Text(err.Error()))
 	}
-	m := &Model{at: at, client: client}
+	m := &Model{at: at, call: call}
+	m.call.Streamed, m.call.Whole = m.stream, m.response
 	m.form = history.Form{Head: m.head, Items: items}
 	return m, nil
 }
@@ -76,5 +77,5 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
-	return m.client.Ask(ctx, req, body, openaiapi.Readers{Whole: m.response, Streamed: m.stream})
+	return m.call.Make(ctx, m.at, req, body)
 }

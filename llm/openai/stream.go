@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"net/http"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
@@ -10,8 +11,8 @@ import (
 )
 
 // stream reads an answer piece by piece, and then as if it had come at once.
-func (m *Model) stream(a openaiapi.Answer) (*llm.Response, error) {
-	events, all := a.Stream(), &assembly{}
+func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
+	events, all := openaiapi.Events(answer.Body), &assembly{}
 	some := false
 	for e := range events.All() {
 		var c chunk
@@ -20,9 +21,9 @@ func (m *Model) stream(a openaiapi.Answer) (*llm.Response, error) {
 		}
 		if c.read(); endpoint.IsError(c.err) {
 			if !some {
-				return nil, m.at.RefusedInside(a.Header, wrap(c.err))
+				return nil, m.at.RefusedInside(answer.Header, wrap(c.err))
 			}
-			return nil, m.at.Broke(a.Header, wrap(c.err))
+			return nil, m.at.Broke(answer.Header, wrap(c.err))
 		}
 		some = true
 		all.add(&c)
@@ -39,7 +40,7 @@ func (m *Model) stream(a openaiapi.Answer) (*llm.Response, error) {
 	if err != nil {
 		return nil, m.garbled("the answer cannot be put together", err)
 	}
-	return m.response(whole, a.Header)
+	return m.response(whole, answer.Header)
 }
 
 // soiled is the fault of a piece that is not an object; some have come before it.

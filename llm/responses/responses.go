@@ -31,7 +31,7 @@ var Protocol = endpoint.Protocol{
 // Model implements [llm.Model]. It is safe for concurrent use.
 type Model struct {
 	at     *endpoint.Endpoint
-	client *openaiapi.Client
+	call   endpoint.Exchange
 	form   history.Form
 	stored bool // answers are kept by the server, so that an item's id is enough
 }
@@ -54,11 +54,12 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := openaiapi.NewClient(at, p, "responses")
+	call, err := openaiapi.NewExchange(at, p, "responses")
 	if err != nil {
 		return nil, fault.Newf(fault.Usage, "configuring the model: %s", at.Mask.Text(err.Error()))
 	}
-	m := &Model{at: at, client: client, stored: at.Body["store"] == true}
+	m := &Model{at: at, call: call, stored: at.Body["store"] == true}
+	m.call.Streamed, m.call.Whole = m.stream, m.response
 	m.form = history.Form{Head: m.head, Items: m.items}
 	return m, nil
 }
@@ -76,7 +77,7 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
 	body := history.Body{text, []byte("]}")}
-	return m.client.Ask(ctx, req, body, openaiapi.Readers{Whole: m.response, Streamed: m.stream})
+	return m.call.Make(ctx, m.at, req, body)
 }
 
 // garbled is the fault of an answer that the Responses API would not give.

@@ -3,6 +3,7 @@ package responses
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -24,8 +25,8 @@ type event struct {
 }
 
 // stream reads an answer event by event. The last one has all of it.
-func (m *Model) stream(a openaiapi.Answer) (*llm.Response, error) {
-	events, items := a.Stream(), map[int]json.RawMessage{}
+func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
+	events, items := openaiapi.Events(answer.Body), map[int]json.RawMessage{}
 	some, began := false, false // began: the model has written something, which is paid for
 	for e := range events.All() {
 		var ev event
@@ -40,15 +41,15 @@ func (m *Model) stream(a openaiapi.Answer) (*llm.Response, error) {
 		case "response.output_item.done":
 			items[int(endpoint.Tokens(ev.Index))] = ev.Item
 		case "response.completed", "response.incomplete", "response.failed":
-			return m.read(complete(ev.Response, items), a.Header, began)
+			return m.read(complete(ev.Response, items), answer.Header, began)
 		case "error":
 			if !endpoint.IsSet(ev.Error) {
 				ev.Error = e.Data // OpenAI's own has its members at the top
 			}
-			return nil, m.failed(a.Header, ev.Error, began)
+			return nil, m.failed(answer.Header, ev.Error, began)
 		case "":
 			if endpoint.IsSet(ev.Error) {
-				return nil, m.failed(a.Header, ev.Error, began)
+				return nil, m.failed(answer.Header, ev.Error, began)
 			}
 		}
 	}

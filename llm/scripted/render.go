@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/internal/history"
 )
 
 // bashTool is the tool that every agent with tools offers.
@@ -92,13 +92,7 @@ func named(msg llm.Message, n int) llm.Message {
 // arguments encodes a command as the bash tool's arguments, and leaves <, >
 // and & readable.
 func arguments(command string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(struct {
+	return string(history.MustEncode(struct {
 		Command string `json:"command"`
-	}{command}); err != nil {
-		panic(err) // a struct of text can always be written
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	}{command}))
 }

@@ -7,31 +7,22 @@ package openaiapi
 
 import (
 	"cmp"
-	"context"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/internal/history"
 )
 
 // Azure is the provider whose protocol needs another address and header.
 const Azure = "Azure"
 
-// Client sends requests to one endpoint. It is safe for concurrent use.
-type Client struct {
-	at  *endpoint.Endpoint
-	ask *http.Request // without a body
-}
-
-// NewClient returns the client of an endpoint for the requests at one path below it.
-func NewClient(at *endpoint.Endpoint, p endpoint.Protocol, path string) (*Client, error) {
+// NewExchange returns how the requests at one path below an endpoint are made. The caller
+// sets how their answers are read.
+func NewExchange(at *endpoint.Endpoint, p endpoint.Protocol, path string) (endpoint.Exchange, error) {
 	u, err := url.Parse(at.Address)
 	if err != nil {
-		return nil, err
+		return endpoint.Exchange{}, err
 	}
 	u.RawQuery = ""
 	if p.Provider == Azure {
@@ -39,7 +30,7 @@ func NewClient(at *endpoint.Endpoint, p endpoint.Protocol, path string) (*Client
 	}
 	ask, err := http.NewRequest(http.MethodPost, u.JoinPath(path).String(), nil)
 	if err != nil {
-		return nil, err
+		return endpoint.Exchange{}, err
 	}
 	ask.Header.Set("Content-Type", "application/json")
 	ask.Header.Set("Accept", "application/json")
@@ -53,7 +44,7 @@ func NewClient(at *endpoint.Endpoint, p endpoint.Protocol, path string) (*Client
 	for name, value := range at.Headers {
 		ask.Header.Set(name, value)
 	}
-	return &Client{at, ask}, nil
+	return endpoint.Exchange{Send: at.Sender(ask), Streams: func(answer *http.Response) bool { return at.Stream && streamed(answer) }}, nil
 }
 
 // azure returns the address of a request at Azure. A resource has its models below
@@ -73,38 +64,6 @@ func azure(at *endpoint.Endpoint, base *url.URL, path string) (*url.URL, string)
 		path = "deployments/" + url.PathEscape(cmp.Or(deployment, at.Model)) + "/" + path
 	}
 	return &u, path
-}
-
-// Answer is a 2xx answer, whose body is open.
-type Answer struct{ *http.Response }
-
-// Readers turn an answer into a reply: one that is whole, or one that is streamed.
-type Readers struct {
-	Whole    func(body []byte, header http.Header) (*llm.Response, error)
-	Streamed func(a Answer) (*llm.Response, error)
-}
-
-// Ask makes the one request of a call and has its answer read, see [endpoint.Endpoint.Ask].
-func (c *Client) Ask(ctx context.Context, req *llm.Request, body history.Body, read Readers) (*llm.Response, error) {
-	return c.at.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		ask := c.ask.WithContext(try) // nobody changes the header that they share
-		body.Attach(ask)
-		answer, err := c.at.Send(ask)
-		if err != nil {
-			return answer, nil, err
-		}
-		defer answer.Body.Close()
-		if c.at.Stream && streamed(answer) {
-			resp, err := read.Streamed(Answer{answer})
-			return answer, resp, err
-		}
-		whole, err := io.ReadAll(answer.Body)
-		if err != nil {
-			return answer, nil, err
-		}
-		resp, err := read.Whole(whole, answer.Header)
-		return answer, resp, err
-	})
 }
 
 // streamed reports whether the answer is a stream of events. A server may answer a

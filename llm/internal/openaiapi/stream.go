@@ -25,8 +25,8 @@ type Stream struct {
 	err    error
 }
 
-// Stream returns the answer's events.
-func (a Answer) Stream() *Stream { return &Stream{events: sse.NewReader(a.Body)} }
+// Events returns the events of an answer's body.
+func Events(body io.Reader) *Stream { return &Stream{events: sse.NewReader(body)} }
 
 // All returns the events up to the mark of the end, or the end of the body.
 func (s *Stream) All() iter.Seq[Event] {
