@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// patient is a model whose errors are worth a retry.
+// patient is a model with errors that are worth a retry.
 type patient struct {
 	llm.Model
 	policy llm.RetryPolicy
@@ -63,7 +63,7 @@ func TestComposeOrder(t *testing.T) {
 	}
 }
 
-// script is a model whose calls end with the given errors, in order.
+// script is a model. Its calls end with the given errors, in order.
 type script []error
 
 func (s *script) Generate(context.Context, *llm.Request) (*llm.Response, error) {
@@ -89,7 +89,7 @@ func TestThreeWrongAddressesInARowAreAHostFault(t *testing.T) {
 	} {
 		_, err := llm.Calls{}.Compose(patient{&c.errs, llm.RetryPolicy{Tries: c.tries, Base: time.Microsecond}}).Generate(t.Context(), &llm.Request{})
 		if (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind || len(c.errs) != c.left {
-			t.Errorf("%s: got %v (%v) with %d answers left; want no error: %v, else kind %v, and %d left",
+			t.Errorf("%s: got %v (%v) with %d answers left; want no error: %v, otherwise kind %v, and %d left",
 				name, err, fault.KindOf(err), len(c.errs), c.kind < 0, c.kind, c.left)
 		}
 		if err != nil && (fault.HintOf(err) != "is it 100% right?" || !errors.Is(err, io.EOF) || llm.Lost(err) != 0) {

@@ -30,7 +30,7 @@ type Pass interface {
 	Done(resp *Response, err error)
 }
 
-// Rate is what a provider reports of the limits of a key.
+// Rate holds the limits of a key, as a provider reports them.
 type Rate struct {
 	Requests, Tokens Window
 }

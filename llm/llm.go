@@ -92,7 +92,7 @@ var cutReasons = []string{
 }
 
 // filterReasons are the finish reasons of an answer that a filter stopped, in
-// lower case: OpenAI's, and those of other providers that some servers pass on
+// lower case: OpenAI's, and other providers' that some servers pass on
 // unchanged (Anthropic, Gemini, Bedrock, Zhipu).
 var filterReasons = []string{
 	"content_filter", "content_filtered", "refusal",

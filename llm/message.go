@@ -39,7 +39,7 @@ type Text struct {
 	Opaque Opaque
 }
 
-// Reasoning is what a model thought before its answer, or anything else in its
+// Reasoning holds a model's thoughts before its answer, or anything else in its
 // answer that only its provider understands.
 type Reasoning struct {
 	Text   string // empty if it is hidden
@@ -90,7 +90,7 @@ func Say(text string, calls ...ToolCall) (parts []Part) {
 	return parts
 }
 
-// Text returns all the readable text in m, including that of tool results.
+// Text returns all the readable text in m, including the text of tool results.
 func (m Message) Text() string { return textOf(m.Parts) }
 
 func textOf(parts []Part) (all string) {

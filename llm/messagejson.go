@@ -14,7 +14,7 @@ import (
 )
 
 // MarshalJSON writes the message in the form of journals and trajectories,
-// which is that of OpenAI's chat completions: the provider's own members
+// which OpenAI's chat completions have too: the provider's own members
 // if the message has that form already, otherwise role, content, tool_calls and
 // tool_call_id; and "extra" if it is not empty. What those members cannot express
 // (the order of parts, reasoning, opaque data, images) is in extra.parts.

@@ -44,7 +44,7 @@ func (e *RateLimited) Error() string {
 func (e *RateLimited) Unwrap() error { return e.Err }
 
 // WrongAddress is in the chain of a Transient fault that a wrong address would explain:
-// there is no server, or its answer is not that of a model. After three in a row a call
+// there is no server, or its answer is not a model's. After three in a row a call
 // ends with a Host fault.
 type WrongAddress struct {
 	Err  error
@@ -303,5 +303,5 @@ func short(d time.Duration) time.Duration {
 // maxLogged is how many bytes of an error a log line has at most.
 const maxLogged = 300
 
-// oneLine hides secrets before it shortens: nobody later recognizes a part of one.
+// oneLine hides secrets before it shortens: a part of one would not be recognized.
 func (r *retrier) oneLine(err error) string { return mask.Clip(r.mask.Text(err.Error()), maxLogged) }

@@ -238,7 +238,7 @@ func TestARetryReasonContainsNoPartOfASecret(t *testing.T) {
 type gate struct {
 	tries   []llm.Ticket
 	results []error
-	err     error // of the try after those of results
+	err     error // of the try after results
 	after   int
 }
 

@@ -16,8 +16,8 @@
 // none), at the end of the conversation, and where the conversation ended in the request
 // before. The last one is for turns of more than 20 blocks, beyond which the API does not
 // look for an earlier breakpoint. Entries live for 5 minutes, or as
-// model_kwargs.cache_control says ({type: ephemeral, ttl: 1h}): it is what each breakpoint
-// is marked with. Without set_cache_control, that member is sent as it is, and the API
+// model_kwargs.cache_control says ({type: ephemeral, ttl: 1h}): each breakpoint is marked
+// with it. Without set_cache_control, that member is sent as it is, and the API
 // sets one breakpoint itself.
 package anthropic
 

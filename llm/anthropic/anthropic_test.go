@@ -225,7 +225,7 @@ func TestAStreamIsReadAsTheMessageThatItTells(t *testing.T) {
 			`[{"type":"tool_use","id":"1","name":"bash","input":{"INVALID_JSON":"{\"a\":"}}]`,
 			[]llm.Part{llm.ToolCall{ID: "1", Name: "bash", Arguments: `{"a":`}},
 		},
-		"a block that nobody knows": {
+		"an unknown block": {
 			"end_turn", block("0", `{"type":"compaction","content":null,"x":1}`, `{"type":"compaction_delta","content":"a"}`, `{"type":"compaction_delta","content":"b","x":{"y":2},"z":null}`),
 			`[{"type":"compaction","content":"ab","x":{"y":2}}]`,
 			[]llm.Part{llm.Reasoning{Opaque: sealed(`{"content":"ab","type":"compaction","x":{"y":2}}`)}},
@@ -428,7 +428,7 @@ func TestPingsKeepAStreamAliveAndSilenceEndsIt(t *testing.T) {
 			})
 			_, err := m.Generate(t.Context(), ask())
 			if (err == nil) != tc.ok || !tc.ok && !strings.Contains(err.Error(), "stalled") {
-				t.Errorf("%s: %v; want no error: %v, else that it stalled", name, err, tc.ok)
+				t.Errorf("%s: %v; want no error: %v, otherwise that it stalled", name, err, tc.ok)
 			}
 			_ = read.Close()
 		}

@@ -112,7 +112,8 @@ func array(list [][]byte) []byte {
 // not an object.
 const invalid = "INVALID_JSON"
 
-// input is what the model wrote, or an object around it if that is not an object.
+// input returns the arguments as the model wrote them, or an object around them if they are
+// not one.
 func input(arguments string) []byte {
 	text := bytes.TrimSpace([]byte(arguments))
 	switch {

@@ -33,8 +33,8 @@ import (
 // requests are signed with what the AWS SDK finds (environment, profile, role of the
 // machine), or with LiteLLM's model_kwargs aws_access_key_id, aws_secret_access_key,
 // aws_session_token and aws_profile_name. The region is model_kwargs.aws_region_name, or
-// the one of the profile. BaseURL is the runtime endpoint, if it is not that of the region.
-// Errors are those of [New], or a Host fault if there are no credentials.
+// the one of the profile. BaseURL is the runtime endpoint, if it is not the region's.
+// Errors are as of [New], or a Host fault if there are no credentials.
 func NewBedrock(ctx context.Context, cfg endpoint.Config) (*Model, error) {
 	cfg.Model = strings.TrimPrefix(cfg.Model, Bedrock.Prefix)
 	given, err := takeStrings(&cfg, "aws_region_name", "aws_profile_name", "aws_access_key_id", "aws_secret_access_key", "aws_session_token")
@@ -112,15 +112,15 @@ func awsAccount(ctx context.Context, given map[string]string, key string) (aws.C
 	return account, nil
 }
 
-// googleScope is what Vertex wants of credentials.
+// googleScope is the scope of credentials that Vertex requires.
 const googleScope = "https://www.googleapis.com/auth/cloud-platform"
 
 // NewVertex returns Claude at Google's Vertex AI. APIKey is an access token. Without one,
 // Google's default credentials are used, or the JSON in LiteLLM's
 // model_kwargs.vertex_credentials. The project and the region are
-// model_kwargs.vertex_project (or that of the credentials) and vertex_location
-// ("global" without it). BaseURL is the endpoint, if it is not that of the region.
-// Errors are those of [New], or a Host fault if there are no credentials.
+// model_kwargs.vertex_project (or the project of the credentials) and vertex_location
+// ("global" without it). BaseURL is the endpoint, if it is not the region's.
+// Errors are as of [New], or a Host fault if there are no credentials.
 func NewVertex(ctx context.Context, cfg endpoint.Config) (*Model, error) {
 	cfg.Model = strings.TrimPrefix(cfg.Model, Vertex.Prefix)
 	given, err := takeStrings(&cfg, "vertex_project", "vertex_location", "vertex_credentials", "vertex_ai_project", "vertex_ai_location")
@@ -177,7 +177,7 @@ func noLogin(err error) error {
 		WithHint("run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS")
 }
 
-// login is a source of tokens whose refusals end the run: they stay until a person logs in.
+// login is a source of tokens. Its refusals end the run: they last until a person logs in.
 type login struct{ tokens oauth2.TokenSource }
 
 // Token implements [oauth2.TokenSource].

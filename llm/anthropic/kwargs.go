@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// same are the members of a request that Anthropic's servers take, besides those that the
-// run sets: the SDK's MessageNewParams and BetaMessageNewParams.
+// same has the members of a request that Anthropic's servers take and the run does not set,
+// except sampling's and the translated ones: the SDK's MessageNewParams and BetaMessageNewParams.
 var same = []string{
 	"cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "inference_geo",
 	"max_tokens", "mcp_servers", "metadata", "output_config", "output_format", "speed",
@@ -198,10 +198,10 @@ func output(members map[string]any, name string, value any) error {
 	return endpoint.Fill(members, value, "output_config", name)
 }
 
-// settings are what a client makes of its endpoint's members, once.
+// settings are derived once from an endpoint's members.
 type settings struct {
 	body  map[string]any // members of each request
-	tools []string       // those of them that need tools
+	tools []string       // names of members that need tools
 	mark  []byte         // of a cache breakpoint, as the last member of a block; nil sets none
 }
 
@@ -230,7 +230,7 @@ func newSettings(at *endpoint.Endpoint) (settings, error) {
 }
 
 // maxTokens is the family's default, beside which a budget of thinking finds room. Most
-// is what the model can write, 0 if that is not known.
+// is the number of tokens that the model can write, 0 if it is not known.
 func maxTokens(f family, thinking any, most int) int {
 	tokens := f.defaultTokens()
 	if object, ok := thinking.(map[string]any); ok {

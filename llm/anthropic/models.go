@@ -6,7 +6,7 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// family is what a model's name says of its rules. Those of versions up to 5 are from
+// family holds the rules that follow from a model's name. The rules up to version 5 are from
 // LiteLLM's registry (July 2026), models.dev and Anthropic's documentation; later ones
 // are assumed to follow the last.
 type family struct {
@@ -44,7 +44,7 @@ func (f family) budgets() bool { return f.version >= 307 && f.version <= 406 }
 // samples reports whether temperature, top_p and top_k may be set.
 func (f family) samples() bool { return f.version < 407 }
 
-// defaultTokens is max_tokens where nobody sets it, since the API needs one. It is as
+// defaultTokens is max_tokens where it is not set, since the API needs one. It is as
 // much as a step can use, so that an answer without end is cut; and less for models
 // that refuse a conversation that, together with max_tokens, exceeds their context.
 // Those from 4.5 on end the answer there instead.

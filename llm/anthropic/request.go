@@ -60,7 +60,7 @@ type draft struct {
 	model    *Model
 	tools    []llm.Tool
 	messages []llm.Message
-	lead     int // of messages, those of the system prompt, which are in the head
+	lead     int // how many messages are the system prompt, which is in the head
 	groups   []group
 	text     []byte
 }
@@ -157,7 +157,7 @@ type wireTool struct {
 	Schema      json.RawMessage `json:"input_schema"`
 }
 
-// hold makes messages those of the draft.
+// hold makes the draft end with messages.
 func (d *draft) hold(messages []llm.Message) error {
 	known := history.Shared(d.messages, messages) // the lead at least, see Model.draft
 	for len(d.messages) > known {

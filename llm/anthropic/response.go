@@ -149,8 +149,8 @@ func readPart(raw json.RawMessage) llm.Part {
 // hold, half a surrogate pair.
 func exact(text string) bool { return !strings.ContainsRune(text, utf8.RuneError) }
 
-// seal returns members without those of the given names, and without those that say
-// nothing; the zero value if none are left.
+// seal returns members without the given names and without empty ones; the zero value if
+// none are left.
 func seal(members map[string]json.RawMessage, without ...string) llm.Opaque {
 	rest := map[string]json.RawMessage{}
 	for name, value := range members {

@@ -115,8 +115,8 @@ func (s *stream) add(e event, data []byte) error {
 }
 
 // change takes over what the end of a message says of all of it: members of delta and,
-// outside of it, of the message. Counts in usage are those of the whole message, and those
-// of the start stay where some servers repeat them as 0. Null says nothing.
+// outside of it, of the message. Counts in usage are totals of the message. A count of the
+// start stays where a server repeats it as 0. Null says nothing.
 func (s *stream) change(data []byte) {
 	members := endpoint.Members(data)
 	if s.usage == nil {
@@ -166,7 +166,7 @@ type growing struct {
 // a string.
 const partialInput = "partial_json"
 
-// add takes over a delta: its strings are appended to those of the same name, and its
+// add takes over a delta: its strings are appended to the strings of the same name, and its
 // other members replace what was there. Citations have a form of their own.
 func (g *growing) add(delta json.RawMessage) error {
 	members := endpoint.Members(delta)

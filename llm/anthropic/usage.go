@@ -54,13 +54,13 @@ func service(raw json.RawMessage) string {
 	return tier
 }
 
-// inPlace is what tokens cost of a request that is answered in a place of the user's choice,
-// in units of the price: platform.claude.com/docs, data residency, and
+// inPlace is the factor on the price of tokens for a request that is answered in a place of
+// the user's choice: platform.claude.com/docs, data residency, and
 // cloud.google.com/vertex-ai/generative-ai/pricing, of 2026.
 const inPlace = 1.1
 
-// surcharge is what a call cost in units of the price of its tokens. Older models cost the
-// same everywhere.
+// surcharge is the factor on the price of a call's tokens. Older models cost the same
+// everywhere.
 func (m *Model) surcharge(usage json.RawMessage) float64 {
 	f := familyOf(m.at.Model)
 	where, _ := word(endpoint.Members(usage)["inference_geo"])

@@ -37,12 +37,12 @@ import (
 // FileName is the usual name of a recording in an instance's directory.
 const FileName = "http.jsonl"
 
-// version is that of the form of an [exchange].
+// version is the version of an [exchange]'s form.
 const version = 1
 
 type instanceKey struct{}
 
-// With returns a context whose requests belong to an instance.
+// With returns a context for the requests of an instance.
 func With(ctx context.Context, instance string) context.Context {
 	return context.WithValue(ctx, instanceKey{}, instance)
 }
@@ -70,7 +70,7 @@ type exchange struct {
 // message is the headers and the body of a request or an answer.
 type message struct {
 	Headers map[string][]string `json:"headers,omitempty"`
-	Same    int                 `json:"same,omitempty"`  // bytes that the body shares with that of the request before
+	Same    int                 `json:"same,omitempty"`  // bytes that the body shares with the body before it
 	Body    string              `json:"body"`            // the rest
 	Bytes   []byte              `json:"bytes,omitempty"` // in place of Body if that is not UTF-8
 }

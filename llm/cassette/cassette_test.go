@@ -22,7 +22,7 @@ import (
 
 const secret = "sk-0123456789abcdef"
 
-// got is what a client sees of an exchange.
+// got has the parts of an exchange that a client sees.
 type got struct {
 	status  int
 	headers http.Header

@@ -59,7 +59,7 @@ func around(recorded, sent []byte) string {
 	return shown(sent[from:]) + ", recorded is " + shown(recorded[from:])
 }
 
-// shown is the beginning of a text whose secrets are hidden.
+// shown is the beginning of a text. Its secrets are hidden already.
 func shown(text []byte) string {
 	more := ""
 	switch {

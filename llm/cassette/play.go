@@ -25,8 +25,8 @@ import (
 type Player struct {
 	// Path names the recording of an instance.
 	Path func(instance string) string
-	// Mask is that of the recording: what it hides is hidden in requests before they are
-	// compared; nil hides nothing.
+	// Mask is the recording's: secrets are hidden in requests too before they are compared;
+	// nil hides nothing.
 	Mask *mask.Masker
 
 	// Changed is called for the first request of an instance that differs from the
@@ -85,7 +85,7 @@ func (p *Player) of(instance string) *conversation {
 }
 
 // answer returns the exchange that answers a request with this path and body. Changed is
-// that of the player.
+// the player's.
 func (c *conversation) answer(instance, path string, sent []byte, changed func(instance, difference string)) (*exchange, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,7 +163,7 @@ func (c *conversation) difference(i int, path string, sent []byte) (what string,
 	return what, err
 }
 
-// response is what a client got.
+// response is the answer that a client got.
 func (x *exchange) response(req *http.Request) (*http.Response, error) {
 	if x.Answer == nil {
 		if x.Failure != nil {

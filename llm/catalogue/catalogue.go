@@ -1,6 +1,5 @@
-// Package catalogue is the table of the providers whose models batch can run: one row
-// each. What a provider's name, variables, prices and client are stands there and
-// nowhere else; the command's flags, help, completion, checks and masking read it.
+// Package catalogue is the table of the providers of models that batch can run: one row
+// each. A provider's name, variables, prices and client are there and nowhere else; the command's flags, help, completion, checks and masking read it.
 //
 // It promises that a model is refused before anything is asked of it when its provider
 // or name is unknown, its key is missing, or its settings cannot be kept.
@@ -40,7 +39,7 @@ type Provider struct {
 	protocol endpoint.Protocol
 	prices   func() price.Table
 	tells    func(base string) bool    // the server says what each call cost
-	caching  func(model string) string // set_cache_control where nobody says
+	caching  func(model string) string // set_cache_control where it is not set
 	connect  func(endpoint.Config) (llm.Model, error)
 	answers  func(endpoint.Config) (llm.Model, error) // by the Responses API; nil if it does not have it
 
@@ -50,7 +49,7 @@ type Provider struct {
 
 // Settings say which model is asked, and how. Only Model is needed.
 type Settings struct {
-	Model    string // PROVIDER/NAME, or NAME where Provider says whose it is
+	Model    string // PROVIDER/NAME, or NAME with a Provider
 	Provider string
 
 	Responses    bool           // by the Responses API, where the provider has it
@@ -77,13 +76,13 @@ type Settings struct {
 
 // Model is a model that was checked as far as can be without a paid call.
 type Model struct {
-	Provider string       // whose it is
+	Provider string       // its row's name
 	Name     string       // as its provider has it
-	Price    *vocab.Price // nil when calls are free, their provider tells what they cost, or nobody does
+	Price    *vocab.Price // nil when calls are free, the provider reports their cost, or it is unknown
 	Refused  string       // why the price in the user's registry is not used; empty if it is, or there is none
 	Cost     Cost
 	Window   int64                       // tokens of input that it takes; 0 if that is not known
-	Played   bool                        // by batch itself: nobody is asked, nothing is paid
+	Played   bool                        // by batch itself: no request is made, nothing is paid
 	Each     func() ([]llm.Model, error) // one for each key; nil if Played
 	Dropped  []string                    // model_kwargs that are left out, since the provider does not take them
 	Open     func(proven bool) (Models, error)
@@ -95,8 +94,8 @@ type Cost int
 // Unknown costs cannot be limited.
 const (
 	Known     Cost = iota // or there are none
-	Unknown               // they cost money, and nobody says how much
-	Uncounted             // and nobody needs to
+	Unknown               // they cost money, and the price is unknown
+	Uncounted             // the price is unknown and not needed
 )
 
 // Attempt is for whom a model is opened.

@@ -76,7 +76,7 @@ func TestAModelThatCannotBeUsedIsRefused(t *testing.T) {
 		want string // in the error's text and hint
 	}{
 		"none":                {with(""), "no model is named"},
-		"nobody's":            {with("/x"), "no model is named"},
+		"without a provider":  {with("/x"), "no model is named"},
 		"an unknown provider": {with("acme/large"), `model "acme/large": unknown provider "acme"`},
 		"and the known ones":  {with("acme/large"), "models are openai/NAME, anthropic/NAME, gemini/NAME, oracle, noop, scripted/demo, scripted/demo-hasty and scripted/PATH"},
 		"and the way to it":   {with("acme/large"), "`export OPENAI_BASE_URL=URL` and `-m openai/acme/large`"},

@@ -37,7 +37,7 @@ func (c *client) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 // RetryPolicy is the one of the settings, for [llm.Calls].
 func (c *client) RetryPolicy() llm.RetryPolicy { return c.policy }
 
-// Gate is that of the key, for [llm.Calls]; nil if there is none.
+// Gate is the key's, for [llm.Calls]; nil without one.
 func (c *client) Gate() llm.Gate {
 	if c.gate == nil {
 		return nil
@@ -95,7 +95,7 @@ func (p Provider) configs(s Settings, cfg endpoint.Config) ([]endpoint.Config, e
 	return configs, nil
 }
 
-// clients are those of a provider's keys.
+// clients has one client for each of a provider's keys.
 type clients []keyed
 
 // open makes the clients of all keys.

@@ -41,7 +41,7 @@ func own(name, title, prefix, base string) Provider {
 }
 
 // ollama is the row of a name of Ollama's. Its variable has the address of its own
-// protocol, below which that of OpenAI is.
+// protocol; OpenAI's is at /v1 below it.
 func ollama(name string) Provider {
 	const title, prefix = "Ollama", "OLLAMA"
 	row := compatible(name, endpoint.Protocol{
@@ -59,7 +59,7 @@ func ollama(name string) Provider {
 	return row
 }
 
-// azureVersion is the version of Azure's API if nobody names one: the newest that is not a
+// azureVersion is the version of Azure's API if none is set: the newest that is not a
 // preview.
 const azureVersion = "2024-10-21"
 

@@ -95,7 +95,7 @@ func TestTheErrorOfOneOfSeveralKeysNamesIt(t *testing.T) {
 		}
 	}
 	if failed == 0 || failed == 20 {
-		t.Errorf("%d of 20 instances failed, want those of one key", failed)
+		t.Errorf("%d of 20 instances failed, want one key's", failed)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// asked is what a server sees of a request.
+// asked has the parts of a request that a server sees.
 type asked struct{ url, key, model, body string }
 
 // recorder refuses all requests and keeps the last one.

@@ -62,7 +62,7 @@ func served(name string, p endpoint.Protocol, connect func(endpoint.Config) (llm
 	}
 }
 
-// cloud is the row of Claude at a cloud, whose SDK finds the account.
+// cloud is the row of Claude at a cloud. The cloud's SDK finds the account.
 func cloud(name string, p endpoint.Protocol, connect func(context.Context, endpoint.Config) (*anthropic.Model, error)) Provider {
 	row := served(name, p, func(c endpoint.Config) (llm.Model, error) { return connect(context.Background(), c) })
 	row.Further, row.Account, row.Host = true, true, "its region"

@@ -20,8 +20,8 @@ type turnGate struct {
 	last llm.Gate // of that key
 }
 
-// Enter implements [llm.Gate]. A turn whose key is not admitted at all must not stop
-// the run.
+// Enter implements [llm.Gate]. A turn with a key that is not admitted at all must not
+// stop the run.
 func (g *turnGate) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 	turn := authority.From(ctx)
 	if turn == nil || turn.ModelKey == "" {

@@ -62,8 +62,8 @@ var aliases = map[string]string{
 	"x-ai": "xai", "grok": "xai", "deepseek-ai": "deepseek",
 }
 
-// unknownProvider refuses a model whose provider is not in the table, and says what was
-// probably meant.
+// unknownProvider refuses a model of a provider that is not in the table, and suggests one
+// that is.
 func unknownProvider(s Settings, provider, name string) error {
 	first := providers[0]
 	err := fault.Newf(fault.Usage, "model %q: unknown provider %q", s.Model, provider)

@@ -31,7 +31,7 @@ import (
 type Client struct {
 	Protocol stub.Protocol
 
-	// Open makes a model, one call of which is one request.
+	// Open makes a model. One call of it must be one request.
 	Open func(endpoint.Config) (llm.Model, error)
 
 	// Streams are the values of model_kwargs.stream with which the suite is run; nil runs it

@@ -26,7 +26,7 @@ func (s *suite) textReply() {
 	}
 	r := last(at)
 	if r.Model != s.Model || r.System() != "You are a helpful assistant." || r.Task() != ask().Messages[1].Text() {
-		s.Errorf("asked model %q with system %q and task %q, want those of the request", r.Model, r.System(), r.Task())
+		s.Errorf("asked model %q with system %q and task %q, want the request's", r.Model, r.System(), r.Task())
 	}
 	if len(r.Tools) != 1 || r.Tools[0].Function.Name != "bash" || !strings.Contains(string(r.Tools[0].Function.Parameters), "command") {
 		s.Errorf("offered %+v, want the tool bash with its parameters", r.Tools)
@@ -168,8 +168,8 @@ func (s *suite) reasoning() {
 	}
 }
 
-// checkThoughts holds that the request has the thoughts of all answers but of the last,
-// whose turn is over, each with a signature.
+// checkThoughts checks that the request has the thoughts of all answers, each with a
+// signature, except the last answer: its turn is over.
 func (s *suite) checkThoughts(r *stub.Request, answers []stub.Answer) {
 	s.Helper()
 	var got []llm.Message
@@ -334,7 +334,7 @@ func (s *suite) growing() {
 				continue
 			}
 			if len(after.Messages) <= j || !bytes.Equal(withoutMarks(m.Raw), withoutMarks(after.Messages[j].Raw)) {
-				s.Errorf("message %d of request %d is not that of the request before: want\n%s", j, i+1, m.Raw)
+				s.Errorf("message %d of request %d differs from the request before: want\n%s", j, i+1, m.Raw)
 			}
 		}
 		for name, value := range before.Members {

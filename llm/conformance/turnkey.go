@@ -61,14 +61,14 @@ func (s *suite) turnKeys() {
 	done.Wait()
 }
 
-// withoutKey holds that a model without a key works with those of turns, and with nothing
-// else; and that a turn without one uses the configured key.
+// withoutKey checks that a model without a key works with the keys of turns only, and that
+// a turn without a key uses the configured one.
 func (s *suite) withoutKey() {
 	at := stub.NewServer(s, stub.Text("ok"))
 	cfg := s.config(at)
 	turn := authority.With(s.Context(), &authority.Authority{ModelKey: turnKey})
-	nobody := authority.With(s.Context(), &authority.Authority{Actor: "nobody"})
-	if _, err := s.open(cfg).Generate(nobody, ask()); err != nil {
+	keyless := authority.With(s.Context(), &authority.Authority{Actor: "nobody"})
+	if _, err := s.open(cfg).Generate(keyless, ask()); err != nil {
 		s.Error(err)
 	}
 	if own, _ := keysOf(s.Protocol, last(at)); own != key {
@@ -80,7 +80,7 @@ func (s *suite) withoutKey() {
 		s.Error(err)
 	}
 	before := len(at.Requests())
-	_, err := m.Generate(nobody, ask())
+	_, err := m.Generate(keyless, ask())
 	if fault.KindOf(err) != fault.Usage || llm.Lost(err) != 0 || len(at.Requests()) != before {
 		s.Errorf("without any key: %v (%v), %d requests; want a Usage fault and none", err, fault.KindOf(err), len(at.Requests())-before)
 	}
@@ -97,8 +97,8 @@ func (s *suite) withoutKey() {
 // turnKey is a key that no configuration has.
 const turnKey = "sk-of-a-turn-9876543210fedcba"
 
-// turnRefused holds that the refusal of a turn's key is a failure of the turn, not of the
-// run, and that whatever the server says, nobody sees the key.
+// turnRefused checks that the refusal of a turn's key is a failure of the turn, not of the
+// run, and that the key is hidden, whatever the server says.
 func (s *suite) turnRefused() {
 	const shown = "sk-of-a-turn-0123456789fedcba"
 	spelled := `sk-of-a-turn-\u0030123456789fedcba` // in JSON, the same

@@ -57,7 +57,7 @@ func (e *Endpoint) cause(err error) string {
 }
 
 // elsewhere reports whether the endpoint redirected the request. net/http repeats
-// the request unchanged if it can, else it sends one without a body.
+// the request unchanged if it can; otherwise it sends one without a body.
 func elsewhere(answer *http.Response, err error) bool {
 	if answer != nil && answer.StatusCode >= 300 && answer.StatusCode < 400 {
 		return true

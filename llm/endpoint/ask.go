@@ -25,8 +25,8 @@ type Send func(try context.Context) (*http.Response, *llm.Response, error)
 // the request.
 //
 // If the context has an [authority.Authority] with a key, the request is made with that
-// one. A refusal of it is a fault of the kind [fault.Expired] then, which concerns nobody
-// else, and whatever the server says, the key is hidden in it.
+// key. Its refusal is a fault of the kind [fault.Expired], which concerns this call alone.
+// The key is hidden in it, whatever the server says.
 func (e *Endpoint) Ask(ctx context.Context, req *llm.Request, send Send) (*llm.Response, error) {
 	if err := e.checkKey(ctx); err != nil {
 		return nil, &llm.Unpaid{Err: err}

@@ -24,7 +24,7 @@ func (e *Endpoint) Refused(answer *http.Response) error {
 	return e.blame(answer.StatusCode, answer.Header, readErrorBody(body))
 }
 
-// RefusedInside is Refused for an answer whose error is only in the body, not in the status.
+// RefusedInside is Refused for an answer with the error only in the body, not in the status.
 func (e *Endpoint) RefusedInside(header http.Header, body []byte) error {
 	s := readErrorBody(body)
 	return e.blame(s.status(), header, s)

@@ -69,7 +69,7 @@ const (
 	StreamsByDefault
 )
 
-// Protocol is what differs between providers in making a request.
+// Protocol holds the differences between providers in making a request.
 type Protocol struct {
 	Provider        string // for a person: "OpenAI"
 	Prefix          string // of its models' names, for a person: "openai/"
@@ -88,14 +88,14 @@ type Protocol struct {
 	// that it is the same.
 	Adapt func(base string) string
 
-	// Translate turns members as LiteLLM takes them into those of the protocol, in place.
-	// It returns the names of those that the provider does not take. The errors of a
-	// value must not contain it. Nil takes all of them unchanged.
+	// Translate turns LiteLLM's keywords into members of the protocol's request, in place,
+	// mostly by [Keywords]. It returns the names that the provider does not take. An error
+	// must not contain a value. Nil takes all members unchanged.
 	Translate func(members map[string]any) (refused []string, err error)
 }
 
-// Target returns the base URL and the key of requests: those of Kwargs, otherwise
-// BaseURL and APIKey, otherwise the provider's own address.
+// Target returns the base URL and the key of requests: from Kwargs, otherwise BaseURL and
+// APIKey, otherwise the provider's own address.
 func (cfg Config) Target(p Protocol) (baseURL, apiKey string, err error) {
 	kw, err := readKwargs(cfg.Kwargs, p)
 	if err != nil {

@@ -2,8 +2,8 @@ package endpoint
 
 import "batch.example/batch/llm"
 
-// Price fills in what resp cost: what the provider says in US dollars (named, nil if it does
-// not), else what the table says.
+// Price fills in resp's cost: the provider's own figure in US dollars (named, nil without
+// one), otherwise the price of the table.
 func (e *Endpoint) Price(resp *llm.Response, named *float64) {
 	if named != nil && *named > mostPerCall { // it is not dollars
 		named = nil

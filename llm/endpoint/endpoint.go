@@ -22,7 +22,7 @@ import (
 type Endpoint struct {
 	Config                    // with what the kwargs overrule
 	Address string            // the base URL
-	Body    map[string]any    // members of each request, beside those of the protocol
+	Body    map[string]any    // members of each request, beside the protocol's own
 	Headers map[string]string // of each request
 	Stream  bool              // whether answers are to be streamed
 	Dropped []string          // model_kwargs that the provider does not take

@@ -46,8 +46,8 @@ var noCredit = lazy.Regexp(`insufficient_quota|billing_hard_limit_reached|billin
 // lowCredit matches how Anthropic says so, with the code of any other bad request.
 var lowCredit = lazy.Regexp(`(?i)credit balance is too low`)
 
-// statuses are those that go with types of errors, for an error inside of a 200:
-// Anthropic's, and Bedrock's in a stream.
+// statuses maps types of errors, inside of a 200, to the HTTP status that fits: Anthropic's
+// types, and Bedrock's in a stream.
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -73,7 +73,7 @@ type errorBody struct {
 	after time.Duration // that Google asks to wait; 0 if it does not
 }
 
-// status is the HTTP status that the body of a 200 names or implies, else 200.
+// status is the HTTP status that the body of a 200 names or implies; 200 without one.
 func (s errorBody) status() int {
 	if s.http >= 400 && s.http < 600 {
 		return s.http

@@ -11,7 +11,7 @@ import (
 var ofKey = lazy.Regexp(`\bAPI_KEY_[A-Z_]+\b`)
 
 // ofPlace matches how it says so of a key that cannot be used from here, or only by those who
-// pay. The code is that of other refusals too.
+// pay. Other refusals have the same code.
 var ofPlace = lazy.Regexp(`(?i)location is not supported|free tier|billing`)
 
 // refusesKey reports whether a 400 is about the key.

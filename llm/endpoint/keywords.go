@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Keywords says how a protocol takes model_kwargs: LiteLLM's keywords, which are OpenAI's for
-// the most part, and members of the protocol itself. A null says nothing and is left out.
+// Keywords says how a protocol takes model_kwargs: LiteLLM's keywords, mostly OpenAI's, and
+// members of the protocol itself. A null says nothing and is left out.
 type Keywords struct {
 	// Rows translate keywords, in this order, after Same is done. No row replaces a member
 	// that is set.
@@ -22,7 +22,7 @@ type Keywords struct {
 // Keyword is one row: how the value of a keyword is written into the members of a request.
 // Take must not change the value. Its errors must not contain it.
 type Keyword struct {
-	Names string // words for the same thing, separated by spaces; each before those behind it
+	Names string // synonyms, separated by spaces; the first one given counts
 	Take  func(members map[string]any, value any) error
 }
 

@@ -15,7 +15,7 @@ import (
 // kwargs are model_kwargs, sorted by what is done with them.
 type kwargs struct {
 	body    map[string]any // members of the request
-	raw     map[string]any // those of extra_body, which are not translated
+	raw     map[string]any // members of extra_body, which are not translated
 	headers map[string]string
 	baseURL string
 	apiKey  string
@@ -144,7 +144,7 @@ func (kw *kwargs) overrule(cfg *Config) {
 // inExtraBody is in front of the names of extra_body's members.
 const inExtraBody = "extra_body."
 
-// names returns those of the members of the request, before they are translated.
+// names returns the names of the request's members, before they are translated.
 func (kw *kwargs) names() []string {
 	names := slices.Sorted(maps.Keys(kw.body))
 	for _, name := range slices.Sorted(maps.Keys(kw.raw)) {
@@ -179,7 +179,8 @@ func (kw *kwargs) translate(p Protocol) (dropped []string, err error) {
 	return dropped, nil
 }
 
-// beside returns a member of extra_body, with those of the same object that were translated.
+// beside returns a member of extra_body. If it is an object, it has the translated object's
+// members too.
 func beside(translated, raw any) any {
 	object, ok := translated.(map[string]any)
 	own, isObject := raw.(map[string]any)

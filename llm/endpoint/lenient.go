@@ -14,8 +14,8 @@ import (
 // A reply is paid for: one odd type in it must not have it thrown away and asked for again. These
 // functions read what an answer means, whatever type it has.
 
-// Word returns a member as text: that of a string, nothing for null, false and what is absent, and
-// the JSON of any other value.
+// Word returns a member as text: a string's content, nothing for null, false or an absent member,
+// and the JSON of any other value.
 func Word(raw json.RawMessage) string {
 	var text string
 	switch {

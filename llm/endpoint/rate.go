@@ -57,8 +57,8 @@ var requestWindows = []windowNames{
 	{"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
 }
 
-// Of Anthropic's limits the input's is read: that of all tokens includes those that are read
-// from the cache, which are not limited.
+// Anthropic's input limit is read and not its limit of all tokens, which counts tokens read
+// from the cache although they are not limited.
 var tokenWindows = []windowNames{
 	{"Anthropic-Ratelimit-Input-Tokens-Limit", "Anthropic-Ratelimit-Input-Tokens-Remaining", "Anthropic-Ratelimit-Input-Tokens-Reset"},
 	{"Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
@@ -83,8 +83,8 @@ func (n windowNames) read(h http.Header, now time.Time) llm.Window {
 // and for windows that begin late.
 const longestReset = 90 * time.Second
 
-// perMinute returns w, and no window if its limit is that of an hour or a day: it is reset
-// only later, or at a pace that fills it in that time.
+// perMinute returns w, or no window if its limit is per hour or per day: it is reset later, or
+// at a pace that fills it in that time.
 func perMinute(w llm.Window) llm.Window {
 	if w.Reset > longestReset {
 		return llm.Window{}
@@ -237,7 +237,7 @@ func retryInfo(details json.RawMessage) time.Duration {
 	return 0
 }
 
-// statusOverloaded is what Anthropic answers when it has more requests than it can serve.
+// statusOverloaded is Anthropic's status when it has more requests than it can serve.
 const statusOverloaded = 529
 
 // busy matches how providers say that there are too many requests, in a code, or in the text

@@ -76,7 +76,7 @@ func TestTheRateIsReadInEveryForm(t *testing.T) {
 			X-RateLimit-Remaining: 0
 			X-RateLimit-Reset: 1772366430000`, &llm.Rate{Requests: llm.Window{Limit: 20, Reset: 30 * time.Second}}},
 		"seconds since 1970":              {"X-RateLimit-Limit: 20\nX-RateLimit-Remaining: 1\nX-RateLimit-Reset: 1772366430", &llm.Rate{Requests: llm.Window{Limit: 20, Remaining: 1, Reset: 30 * time.Second}}},
-		"a window that nobody describes":  {"X-RateLimit-Limit: 20\nX-RateLimit-Remaining: 5", nil},
+		"a window without a length":       {"X-RateLimit-Limit: 20\nX-RateLimit-Remaining: 5", nil},
 		"it may be one of a second":       {"X-RateLimit-Limit: 20\nX-RateLimit-Remaining: 5\nX-RateLimit-Reset: 1", nil},
 		"a draft's fields":                {"RateLimit-Limit: 100, 100;w=60\nRateLimit-Remaining: 50\nRateLimit-Reset: 30", &llm.Rate{Requests: llm.Window{Limit: 100, Remaining: 50, Reset: 30 * time.Second}}},
 		"a draft's limit with its policy": {"RateLimit-Limit: 100\nRateLimit-Policy: 100;w=60\nRateLimit-Remaining: 50\nRateLimit-Reset: 30", &llm.Rate{Requests: llm.Window{Limit: 100, Remaining: 50, Reset: 30 * time.Second}}},

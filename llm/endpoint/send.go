@@ -32,7 +32,7 @@ func (e *Endpoint) Send(r *http.Request) (*http.Response, error) {
 	return answer, cmp.Or(err, errRefused)
 }
 
-// Sender returns a function that sends a body in requests like blank, which has none.
+// Sender returns a function that sends bodies in requests like blank, a request without one.
 func (e *Endpoint) Sender(blank *http.Request) func(ctx context.Context, body history.Body) (*http.Response, error) {
 	return func(ctx context.Context, body history.Body) (*http.Response, error) {
 		r := blank.WithContext(ctx) // transports do not change the header, which all requests share
@@ -41,8 +41,8 @@ func (e *Endpoint) Sender(blank *http.Request) func(ctx context.Context, body hi
 	}
 }
 
-// Exchange is how a call is made: how its body is sent, see [Endpoint.Send], and how the
-// answer is read.
+// Exchange makes calls: Send sends a body, see [Endpoint.Send], and the other functions read
+// the answer.
 type Exchange struct {
 	Send     func(ctx context.Context, body history.Body) (*http.Response, error)
 	Streams  func(answer *http.Response) bool // reports whether the answer is a stream of events

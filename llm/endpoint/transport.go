@@ -114,8 +114,8 @@ func (c conn) ReadFrom(r io.Reader) (int64, error) {
 // errStalled is the cause of a stream that was cut because nothing came for too long.
 var errStalled = errors.New("the stream stalled")
 
-// watchful cuts an answer that pauses for longer than idle, or whose beginning takes longer
-// than that and than DefaultRequestTimeout.
+// watchful cuts an answer that pauses for longer than idle, or that does not begin within
+// the longer of idle and DefaultRequestTimeout.
 type watchful struct {
 	next http.RoundTripper
 	idle time.Duration

@@ -44,8 +44,8 @@ type refusedKey struct{ error }
 // Unwrap returns the cause.
 func (r *refusedKey) Unwrap() error { return r.error }
 
-// refusedTurn is err, the failure of a call with a turn's key: it is the turn's, not the
-// run's, if the key is what was refused.
+// refusedTurn returns err, the failure of a call with a turn's key. If the key was refused,
+// it is a failure of the turn, not of the run.
 func (e *Endpoint) refusedTurn(err error) error {
 	refused, ok := errors.AsType[*refusedKey](err)
 	if !ok {

@@ -164,8 +164,8 @@ func arguments(text string) json.RawMessage {
 }
 
 // results are the answers to a turn's calls: one part for each, in the order of the calls,
-// which is how the protocol matches those without an id. What answers no call is what the
-// user says.
+// by which the protocol matches calls without an id. A part that answers no call is sent as
+// the user's text.
 func (m *Model) results(calls []llm.ToolCall, messages []llm.Message) []content {
 	answers := make([]json.RawMessage, len(calls))
 	var images, said []json.RawMessage
@@ -199,8 +199,8 @@ func (m *Model) results(calls []llm.ToolCall, messages []llm.Message) []content 
 	return []content{list, {roleUser, images}, {roleUser, said}}
 }
 
-// unanswered returns the first call with this id that is not answered yet, else the first
-// of any id, else -1.
+// unanswered returns the first call with this id that is not answered yet, otherwise the
+// first with any id, and -1 without one.
 func unanswered(calls []llm.ToolCall, answers []json.RawMessage, id string) int {
 	first := -1
 	for i, c := range calls {

@@ -1,10 +1,10 @@
 // Package gemini is a model of Google's Gemini API (generateContent).
 //
-// What a model wrote is sent back as it came: each part whose meaning is more than its text,
-// such as one with a thought signature, is kept as JSON in [llm.Opaque] and goes back byte
+// A model's answer is sent back as it came: each part that means more than its text, such as
+// one with a thought signature, is kept as JSON in [llm.Opaque] and goes back byte
 // for byte, in its place. Parts that this package does not know are kept in the same way.
 //
-// The requests are this package's own, and not those of Google's SDK (genai 1.77.0), because
+// The requests are this package's own, and not made by Google's SDK (genai 1.77.0), because
 // its client reads the environment and writes to the standard log, and its types lose
 // unknown members and the spelling of numbers, and encode the whole conversation again for
 // every call. The words of the API are the SDK's.

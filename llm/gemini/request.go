@@ -99,7 +99,7 @@ type function struct {
 	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
 }
 
-// hold makes messages those of the draft.
+// hold makes the draft end with the contents of messages.
 func (d *draft) hold(messages []llm.Message) error {
 	known := history.Shared(d.messages, messages)
 	for answersOn(d.messages, known) || answersOn(messages, known) {

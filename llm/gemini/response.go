@@ -28,7 +28,7 @@ type candidate struct {
 	FinishMessage json.RawMessage `json:"finishMessage"`
 }
 
-// parts are those of the content, which some servers write as it is, without an object around it.
+// parts returns the content's parts. Some servers write the list without an object around it.
 func (c candidate) parts() []json.RawMessage {
 	if members := endpoint.Members(c.Content); members != nil {
 		return endpoint.List(members["parts"])

@@ -72,7 +72,7 @@ func TestRepliesKeepWhatCameWithEachPart(t *testing.T) {
 	}
 }
 
-// What goes back is what came, also after the message was written to a journal and read.
+// A message goes back as it came, also after it was written to a journal and read.
 func TestPartsComeBackByteForByteAfterAJournal(t *testing.T) {
 	parts := strings.Join([]string{thought, signedText, unknown, callA, callB, `{"text":"plain"}`}, ",")
 	resp, err := asked(t, nil, 200, reply(parts, "STOP"))

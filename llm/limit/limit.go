@@ -3,13 +3,13 @@
 // A [Limiter] is an [llm.Gate]. It promises:
 //
 //   - Calls are admitted in the order in which they were made. One that the provider refuses
-//     keeps its place, and so does one whose estimate is larger than the limit, so that no
+//     keeps its place, and so does one with an estimate above the limit, so that no
 //     instance starves. A call that is canceled frees its place.
 //   - Where the limit is known, from the configuration or from the provider's headers, tries are
 //     spread evenly over the minute, one percent below the limit, so that it does not matter
 //     whether the provider counts in windows or in buckets of any size.
 //   - Where it is not, it is learned: the number of calls at once grows until the first
-//     refusal, then the rate is what was accepted in a minute, and grows slowly until the next
+//     refusal, then the rate is the number accepted in a minute, and grows slowly until the next
 //     one. Fewer than eight calls at once learn it when many of their tries are refused. A
 //     known limit that turns out to be shared with somebody else is learned in the same way,
 //     below it. Refusals by chance, which a lower rate does not end, slow a run down to a
@@ -45,7 +45,7 @@ import (
 // Patience is how long a call waits while its key gets nothing but refusals.
 const Patience = 15 * time.Minute
 
-// Limits are what a key may use in a minute. Zero is not known.
+// Limits bound the use of a key in a minute. Zero is not known.
 type Limits struct{ Requests, Tokens int64 }
 
 // Limiter implements [llm.Gate] for one key. It is safe for concurrent use.
@@ -62,7 +62,7 @@ type Limiter struct {
 	refusals refusals
 }
 
-// New returns the limiter of a key of which l is known.
+// New returns the limiter of a key with the known limits l.
 func New(l Limits) *Limiter {
 	g := &Limiter{width: firstWidth}
 	g.Restrict(l)
@@ -85,7 +85,7 @@ func (l *Limiter) Restrict(known Limits) {
 	l.queue.wake()
 }
 
-// least returns the lower of two limits, of which 0 is none.
+// least returns the lower of two limits; 0 means no limit.
 func least(a, b int64) int64 {
 	if a <= 0 || b > 0 && b < a {
 		return max(0, b)

@@ -40,8 +40,8 @@ func (p *Pool) For(provider, address, key string) *Limiter {
 	return l
 }
 
-// mostKept is how many limiters are kept before those that nobody uses are forgotten: the
-// keys that come with turns have no end.
+// mostKept is how many limiters are kept before unused ones are forgotten: turns may bring
+// any number of keys.
 const mostKept = 4096
 
 // idle reports whether no call is under way or waits.

@@ -33,7 +33,7 @@ type refusals struct {
 }
 
 // add reports whether a refusal of a request sent at sent says something new of the rate:
-// those of requests that were on their way, and those in pauses, do not.
+// a refusal of a request that was on its way, or in a pause, does not.
 //
 // A refusal alone pauses only as long as the provider asks. After the second one in a row,
 // one request goes alone after each pause.

@@ -43,7 +43,7 @@ func (s *size) sent(now time.Time, estimated int64) float64 {
 	return tokens
 }
 
-// owe adds tokens to the debt, which is never more than that of a minute.
+// owe adds tokens to the debt, which is never more than a minute's tokens.
 func (s *size) owe(tokens float64) {
 	if rate := s.rate(); rate > 0 {
 		s.debt = time.Duration(max(0, min(float64(time.Minute), float64(s.debt)+tokens/rate*float64(time.Second))))

@@ -237,7 +237,7 @@ func newModel(client *http.Client, key string) *model {
 	return &model{client, key, &endpoint.Endpoint{Mask: mask.New()}}
 }
 
-// RetryPolicy is that of a client with the usual settings.
+// RetryPolicy is a client's with the usual settings.
 func (m *model) RetryPolicy() llm.RetryPolicy { return llm.RetryPolicy{} }
 
 func (m *model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {

@@ -161,8 +161,8 @@ func TestFewCallsBeforeASweepDoNotSlowItDown(t *testing.T) {
 	}
 }
 
-// The last conversations of a run, and those of a run with one worker, come out of frequent
-// outages although nobody waits behind them.
+// The last conversations of a run, and the only one of a run with one worker, come out of
+// frequent outages although no other conversation waits.
 func TestALoneConversationGetsThroughFrequentOutages(t *testing.T) {
 	var outages []time.Duration
 	for at := time.Duration(0); at < 3*time.Hour; at += 8 * time.Second {

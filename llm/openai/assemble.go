@@ -134,8 +134,8 @@ type object struct {
 	values  map[string]json.RawMessage
 }
 
-// whole are members whose text never comes in pieces. In objects within a message that is
-// so of all but growing.
+// whole has the members with text that never comes in pieces. In objects within a message
+// only the text of growing does.
 var (
 	whole   = map[string]bool{"role": true, "id": true, "type": true, "name": true}
 	growing = map[string]bool{"arguments": true, "text": true, "summary": true, "data": true, "transcript": true, "content": true, "thinking": true}

@@ -35,8 +35,8 @@ type Model struct {
 // its errors, and [Protocol] for the address that is asked if cfg has none.
 func New(cfg endpoint.Config) (*Model, error) { return Open(cfg, Protocol) }
 
-// Open is New for another provider of the protocol. If p has no Translate, members are
-// those of OpenAI at its own servers, and at others all are taken.
+// Open is New for another provider of the protocol. If p has no Translate, OpenAI's own
+// servers get its members only, and other servers get all.
 func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	cfg.Model = strings.TrimPrefix(cfg.Model, p.Prefix)
 	base, _, err := cfg.Target(p)

@@ -224,8 +224,8 @@ func TestSourcesOfTheCost(t *testing.T) {
 		{"the provider's usage", withHeader(withCost(used)), false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 9}}}}, 0.25, true},
 		{"the proxy's header", withHeader(used), false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 9}}}}, 0.125, true},
 		{"the table", used, false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, Output: 2}}}}, 12, true},
-		{"nobody", used, false, nil, 0, false},
-		{"nobody, and nobody cares", used, true, nil, 0, true},
+		{"none", used, false, nil, 0, false},
+		{"none, and it is not needed", used, true, nil, 0, true},
 		{"a table without token counts", stub.Text("ok"), false, price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1}}}}, 0, false},
 	}
 	for _, tt := range tests {

@@ -14,8 +14,8 @@ import (
 // ephemeral is the mark of a cache breakpoint.
 var ephemeral = map[string]string{"type": "ephemeral"}
 
-// request writes req as JSON, in two pieces of which the first is kept from one
-// request of a conversation to the next: only what is new in it is encoded.
+// request writes req as JSON, in two pieces. The first is kept from one request of a
+// conversation to the next: only its new end is encoded.
 func (m *Model) request(req *llm.Request) (history.Body, error) {
 	messages := req.Messages
 	last := len(messages) - 1

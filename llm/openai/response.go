@@ -80,7 +80,7 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 	return msg, err
 }
 
-// repaired is a message whose members have the types of the protocol. What says nothing, or cannot
+// repaired is a message with members of the protocol's types. What says nothing, or cannot
 // be read, is left out.
 func repaired(raw json.RawMessage) map[string]any {
 	members := endpoint.Members(raw)
@@ -137,7 +137,7 @@ func said(raw json.RawMessage) any {
 	return list
 }
 
-// toolCall is a call whose id and name are text.
+// toolCall is a call with an id and a name that are text.
 func toolCall(members map[string]json.RawMessage) map[string]any {
 	call := map[string]any{"type": "function"}
 	for name, value := range members {

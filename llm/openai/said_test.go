@@ -19,7 +19,7 @@ func again() *llm.Request {
 	return r
 }
 
-// openRouter is an error in which OpenRouter quotes that of the provider behind it.
+// openRouter is an error that quotes the error of the provider behind OpenRouter.
 func openRouter(code int, raw string) string {
 	return fmt.Sprintf(`{"error":{"message":"Provider returned error","code":%d,"metadata":{"raw":%q,"provider_name":"Google"}},"user_id":"u"}`, code, raw)
 }

@@ -7,8 +7,8 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// taken are the members of a request that OpenAI's servers take, besides those that the
-// run sets: those of the SDK's ChatCompletionNewParams.
+// taken has the members of a request that OpenAI's servers take and the run does not set:
+// the SDK's ChatCompletionNewParams.
 var taken = []string{
 	"audio", "frequency_penalty", "function_call", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "metadata", "modalities",
 	"moderation", "n", "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key", "prompt_cache_options",

@@ -18,19 +18,19 @@ type Difference struct {
 	There   float64
 }
 
-// Against is what a comparison of two tables found.
+// Against is the result of comparing two tables.
 type Against struct {
 	Differences []Difference      // by model, service, length and member
 	Compared    []string          // models with a price in both
 	Missing     []string          // models with a price only in the first
 	Unpriced    []string          // models with a price only in the other, which the first has without one
-	Refused     map[string]string // models whose price in the other is not understood, and why
+	Refused     map[string]string // models with a price in the other that is not understood, and why
 }
 
-// Against compares the prices of t's models with those that another table has for the same
-// models, each under its own name or one that stands for it. Rates are what a call costs by
-// them: a length for which only one side has rates of its own is compared with what the other
-// side takes for such calls, and a cache without a price of its own costs what other input does,
+// Against compares the prices of t's models with another table's prices of the same
+// models, each under its own name or one that stands for it. The rates of whole calls
+// are compared: a length that only one side has rates for is compared with the other side's
+// rates for such calls, and a cache without a price of its own costs what other input does,
 // as bills count it. Services, and caches kept for an hour, that one side says nothing about are
 // not compared.
 func (t Table) Against(other Table) Against {
@@ -84,8 +84,8 @@ type rate struct {
 	known bool
 }
 
-// members are what tokens of each kind cost. What is not said of a cache that is written to is
-// the price of other input, and for one that is kept for an hour it is not known.
+// members has the price of each kind of token. Without a price of its own, writing to a cache
+// costs what other input does; for a cache that is kept for an hour the price is not known.
 func members(r vocab.Rates) []rate {
 	write := r.CacheWrite
 	if write == 0 && !r.FreeWrite {

@@ -19,8 +19,8 @@ import (
 var known string
 
 // Known returns the models of the built-in table, with the prices that are valid now, all
-// by names with their provider before a slash. Prices change: those of the user's own
-// registry belong on top, see [Table.With]. The table is the caller's.
+// by names with their provider before a slash. Prices change: the user's own
+// registry belongs on top, see [Table.With]. The table is the caller's.
 func Known() Table { return KnownAt(time.Now()) }
 
 // KnownAt is [Known] at another time. Only the day in UTC matters.
@@ -75,7 +75,7 @@ func parse(text string) (Table, error) {
 	return t, nil
 }
 
-// parseLine returns a model of the block that m begins. Fields are those after its name.
+// parseLine returns a model of the block that m begins. Fields follow its name.
 func (m Model) parseLine(fields []string) (Model, error) {
 	if len(fields) < 3 {
 		return m, fmt.Errorf("want WINDOW OUTPUT RATES")

@@ -11,8 +11,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// day is one on which every price of the table is valid, except those of models that
-// were retired.
+// day is one on which every price of the table is valid, except for retired models.
 var day = time.Date(2026, time.November, 18, 12, 0, 0, 0, time.UTC)
 
 // Computed by hand, in millionths of a dollar: tokens times dollars per million.

@@ -7,13 +7,13 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// makers offer models of their own under their own names, which nobody else's models have.
+// makers offer models of their own. No other maker's models have the same names.
 var makers = []string{
 	"openai", "anthropic", "gemini", "deepseek", "mistral", "xai", "moonshot", "dashscope", "zai", "minimax",
 }
 
-// resold are the makers whose models cost elsewhere what they cost at the maker's, by
-// the names that OpenRouter and LiteLLM have for them.
+// resold has the makers of models that cost the same elsewhere, by OpenRouter's and
+// LiteLLM's names for them.
 var resold = map[string]string{
 	"openai": "openai", "anthropic": "anthropic", "google": "gemini", "gemini": "gemini", "x-ai": "xai", "xai": "xai",
 }

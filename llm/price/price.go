@@ -1,4 +1,4 @@
-// Package price computes the cost of model calls, with built-in prices and those of a
+// Package price computes the cost of model calls, with built-in prices and prices of a
 // registry in LiteLLM's form, and says how long the contexts of these models are. It
 // promises that a model without a known price is treated neither as another model nor
 // as free.
@@ -15,7 +15,7 @@ import (
 // or without. Reading it from several goroutines is safe.
 type Table map[string]Model
 
-// Model is what is known of one.
+// Model holds what the table has on a model.
 type Model struct {
 	Price    *vocab.Price // nil if that is not known
 	Provider string       // as a model's name begins; "" if that is not known
@@ -30,7 +30,7 @@ type Model struct {
 	Until   string // last day on which the price is valid; "" if that is not known
 }
 
-// Find returns what is known of a model. Names are those by which it may be known,
+// Find returns the entry of a model. Names are the names by which it may be listed,
 // the best first; each is looked up as [Table.Lookup] says. An entry of the user's own
 // for any of the names comes first.
 func (t Table) Find(names ...string) (Model, bool) {
@@ -58,7 +58,7 @@ func (t Table) Find(names ...string) (Model, bool) {
 //   - without the provider, if the entry does not name another provider. The same
 //     holds behind openrouter/, azure/, litellm_proxy/ and openai/ (which may be any
 //     server of that protocol) for the models of OpenAI, Anthropic, Google and xAI,
-//     whose price is the same there;
+//     which cost the same there;
 //   - with its maker before it, if it has no provider and only one maker has it;
 //   - without the date of its snapshot ("x-2025-08-07", "x-20250807", "x@20250807",
 //     "x@default").
@@ -110,7 +110,7 @@ func (t Table) With(more Table) Table {
 }
 
 // with returns own by this name, and of m what it does not say. A price without a provider
-// in it or in its name is that of any provider.
+// in it or in its name is valid for any provider.
 func (m Model) with(name string, own Model) Model {
 	if own.Provider == "" && (own.Price == nil || strings.HasPrefix(name, m.Provider+"/")) {
 		own.Provider = m.Provider

@@ -227,8 +227,8 @@ func (e registryEntry) charges() (why string, err error) {
 	return "", nil
 }
 
-// standard returns the price of the standard service: by ranges where the entry has them, else by
-// lengths.
+// standard returns the price of the standard service: by ranges where the entry has them, otherwise
+// by lengths.
 func (e registryEntry) standard() (p vocab.Price, ok bool, why string, err error) {
 	if set(e[tieredPricing]) {
 		return e.ranges()
@@ -237,7 +237,7 @@ func (e registryEntry) standard() (p vocab.Price, ok bool, why string, err error
 	return p, ok, "", err
 }
 
-// ranges reads tiered_pricing: what every token costs in a call whose input is in a range. What a
+// ranges reads tiered_pricing: the price of every token of a call, by the range that its input is in. What a
 // range does not say is as in the entry itself.
 func (e registryEntry) ranges() (p vocab.Price, ok bool, why string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(e)) {
@@ -335,8 +335,8 @@ func (e registryEntry) lengths(service string) []int64 {
 	return list
 }
 
-// modified reads what follows the name of a cost in that of a member: the length of the calls, in
-// tokens, and the ending of the service. Hour says that an hour's cache is meant too.
+// modified reads the end of a member's name, after the name of a cost: the length of the calls,
+// in tokens, and the service. Hour says that an hour's cache is meant too.
 func modified(member, cost string, hour bool) (above int64, service string, ok bool) {
 	rest, ok := strings.CutPrefix(member, cost)
 	m := modifier().FindStringSubmatch(rest)
@@ -388,8 +388,8 @@ func (e registryEntry) rates(above int64, service string) (r vocab.Rates, ok boo
 }
 
 // rate reads the price of one kind of token: the one of the greatest length that is at most
-// above. Of another service than the standard one, and of an hour's cache, it is that of this
-// length alone.
+// above. Other services than the standard one, and an hour's cache, have the price of
+// exactly this length only.
 func (e registryEntry) rate(cost string, above int64, service string) (*float64, error) {
 	best := int64(-1)
 	var found *float64

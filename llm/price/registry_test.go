@@ -86,7 +86,7 @@ func TestLoadReadsServicesAndRanges(t *testing.T) {
 		"writes that are free":          {"free writes", "", vocab.Usage{Input: 1_000, CacheWrite: 900, CacheHour: 100, Output: 10}, 100*1 + 10*2},
 		"numbers in quotes":             {"in quotes", "", vocab.Usage{Input: 1_000, Output: 10}, 1_000*1 + 10*2},
 		"half a tier of a service":      {"half a tier", "flex", vocab.Usage{Input: 70_000, Output: 10}, -1},
-		"a member nobody knows":         {"another member", "", short, -1},
+		"an unknown member":             {"another member", "", short, -1},
 		"lengths and ranges":            {"two ways", "", short, -1},
 		"one length in two spellings":   {"two spellings", "", vocab.Usage{Input: 200_001, Output: 10}, 200_001*3 + 10*2},
 		"a length beside ranges":        {"output beside ranges", "", short, -1},

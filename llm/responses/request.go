@@ -16,7 +16,7 @@ import (
 // that the part is, as the server wrote it.
 const opaque = "openai"
 
-// encrypted is what an answer must include so that its reasoning can be sent back.
+// encrypted names the part of an answer without which its reasoning cannot be sent back.
 const encrypted = "reasoning.encrypted_content"
 
 // toolsOnly are members that a request without tools must not have.
@@ -53,9 +53,9 @@ func (m *Model) head(tools []llm.Tool) ([]byte, error) {
 	return append(text[:len(text)-len("}")], `,"input":[`...), nil
 }
 
-// include is what an answer includes beside its usual content: what the configuration
-// says, and encrypted reasoning unless it says nothing at all (an empty list), or the
-// server keeps it, or the model has none.
+// include lists the additions to an answer's usual content: the configured ones, and
+// encrypted reasoning unless the configured list is empty, or the server keeps answers, or
+// the model does not reason.
 func (m *Model) include() any {
 	given, set := m.at.Body["include"]
 	list, ok := given.([]any)

@@ -30,7 +30,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	return m.read(body, header, false)
 }
 
-// read is response of an answer of which the model may have begun to write something.
+// read is response for an answer that the model may have begun to write.
 func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response, error) {
 	body = endpoint.Text(body)
 	var a answer

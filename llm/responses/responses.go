@@ -2,7 +2,7 @@
 //
 // It keeps no state on the server: each request has the whole conversation, the answer is
 // not stored, and the model's reasoning comes back encrypted. It promises that
-// every item of an answer (reasoning, messages, calls, and those of kinds that it does not
+// every item of an answer (reasoning, messages, calls, and items of a kind that it does not
 // know) is sent back as the server wrote it and in the same order, that failures are
 // classified faults, and that they contain no secret of its configuration. One call is
 // one request: [llm.Calls] adds retries.
@@ -85,8 +85,7 @@ func (m *Model) garbled(what string, err error) error {
 	return m.at.NoReply(what, err, "has the Responses API; it usually ends in /v1")
 }
 
-// failed is the fault of an answer whose status says that it failed, or of an error in
-// a stream. Began says that the model had written something.
+// failed is the fault of an answer with the status failed, or of an error in a stream. Began says that the model had written something.
 func (m *Model) failed(header http.Header, raw []byte, began bool) error {
 	status, body := verdict(raw)
 	if began || status == http.StatusInternalServerError { // some of the answer may be paid for

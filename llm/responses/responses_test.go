@@ -78,7 +78,7 @@ func bashTool() llm.Tool {
 	return llm.Tool{Name: "bash", Description: "run", Parameters: json.RawMessage(`{"type":"object"}`)}
 }
 
-// items are those of an answer with everything that must go back as it came.
+// items has an answer's items with everything that must go back as it came.
 var items = []string{
 	`{"id":"rs_1", "type":"reasoning","summary":[{"type":"summary_text","text":"I look."},{"type":"summary_text","text":"I see <x>."}],"encrypted_content":"gAAA+/=","status":null}`,
 	`{"id":"ws_1","type":"web_search_call","status":"completed","n":12345678901234567890}`,
@@ -333,7 +333,7 @@ func TestWhyAnAnswerEnded(t *testing.T) {
 		"cut off":          {`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[` + items[0] + `]}`, "length", "", false},
 		"filtered":         {`{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`, "content_filter", "", true},
 		"a call was cut":   {`{"status":"completed","output":[{"type":"function_call","call_id":"c","name":"bash","arguments":"{}","status":"incomplete"}]}`, "incomplete", "", false},
-		"nobody says why":  {`{"status":"incomplete","output":[]}`, "incomplete", "", false},
+		"without a reason": {`{"status":"incomplete","output":[]}`, "incomplete", "", false},
 		"without a status": {`{"output":[` + text + `]}`, "stop", "I will not.", false},
 		"an odd item":      {whole(`{"type":"message","content":"x"}`), "stop", "x", false},
 		"a plain text":     {whole(`"x"`), "stop", "x", false},
@@ -459,7 +459,7 @@ func events(list ...string) reply {
 func TestAStreamedAnswerIsAsTheWholeOne(t *testing.T) {
 	var done []string
 	for i := range items {
-		j := len(items) - 1 - i // their order is that of their index
+		j := len(items) - 1 - i // they are ordered by their index
 		done = append(done, `{"type":"response.output_item.done","output_index":`+string(rune('0'+j))+`,"item":`+items[j]+`}`)
 	}
 	delta := `{"type":"response.output_text.delta","delta":"x"}`

@@ -71,8 +71,8 @@ func (m *Model) soiled(some bool, err error) error {
 	return fault.Newf(fault.Transient, "%s: %s: %s", m.at.Op(), what, m.at.Mask.Text(err.Error()))
 }
 
-// complete returns the response of the last event. Some servers leave out its output,
-// which is then that of the events before.
+// complete returns the response of the last event. Some servers leave out its output:
+// the items of the events before take its place.
 func complete(response json.RawMessage, items map[int]json.RawMessage) json.RawMessage {
 	members := endpoint.Members(response)
 	var output []json.RawMessage

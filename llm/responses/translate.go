@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// same are the members of a request that OpenAI's servers take, besides those that the
-// run sets: the SDK's ResponseNewParams.
+// same has the members of a request that OpenAI's servers take and the run does not set,
+// except the translated ones: the SDK's ResponseNewParams.
 var same = []string{
 	"access_programs", "context_management", "include", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
 	"moderation", "parallel_tool_calls", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
@@ -29,8 +29,8 @@ var rows = []endpoint.Keyword{
 	{Names: "tool_choice", Take: flat("function", "tool_choice")},
 }
 
-// translate turns members as chat completions and LiteLLM name them into those of the
-// Responses API. OpenAI's servers take only those; other servers get all members.
+// translate turns keywords of chat completions and LiteLLM into members of the Responses
+// API. OpenAI's servers refuse any others; other servers get all members.
 func translate(members map[string]any, model string, openAI bool) (refused []string, err error) {
 	refused, err = endpoint.Keywords{Rows: rows, Same: same, Open: !openAI}.Translate(members)
 	if err != nil || !openAI {

@@ -171,7 +171,7 @@ func TestOracleWritesAnyBytesExactly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := scripted.Oracle(data, scripted.Config{})
 			tmp := t.TempDir()
-			for m.Left() > 2 { // all commands except those that apply and submit
+			for m.Left() > 2 { // all commands except the two that apply and submit
 				resp, err := m.Generate(t.Context(), &llm.Request{})
 				if err != nil {
 					t.Fatal(err)

@@ -74,7 +74,7 @@ func (r *Reply) read(data json.RawMessage) error {
 	return r.set(f)
 }
 
-// fieldNames are the fields of a reply, and those of a tool call.
+// fieldNames has the fields of a reply and of a tool call.
 var fieldNames = []string{"content", "bash", "tool_calls", "cost", "finish_reason", "input_tokens", "output_tokens", "delay", "id", "name", "arguments"}
 
 // fieldError returns an error of the JSON decoder in the words of the file.

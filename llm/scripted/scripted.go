@@ -4,14 +4,14 @@
 //
 // # Scripts
 //
-// A script is what -m scripted/FILE plays and batch stub --script serves. It is one of
+// -m scripted/FILE plays a script, and batch stub --script serves one. It is one of
 //
 //   - a YAML or JSON file: from instance ids, or * for all others, to a list of replies;
 //   - a recorded trajectory: an object with messages, or a bare list of them; its
-//     instance_id, else *, is the key;
+//     instance_id is the key, or * without one;
 //   - a folder of trajectories, ID/ID.traj.json or ID.traj.json.
 //
-// A reply is a text, or an object with these members, each of which may be left out:
+// A reply is a text, or an object with these members, all optional:
 //
 //	content                      what the model says
 //	bash                         a command: short for one call of the tool bash,
@@ -19,10 +19,10 @@
 //	tool_calls                   a list of id, name and arguments (a text or an
 //	                             object)
 //	cost                         US dollars; batch stub sends it by OpenAI's two
-//	                             APIs, as those of Anthropic and Gemini have no
+//	                             APIs; Anthropic's and Gemini's have no
 //	                             member for it
 //	input_tokens, output_tokens  as the provider would report them
-//	finish_reason                default: tool_calls with calls, else stop
+//	finish_reason                default: tool_calls with calls, otherwise stop
 //	delay                        before the reply: seconds, or a text such as
 //	                             250ms
 //
@@ -58,7 +58,7 @@ const Anyone = "*"
 const ModelName = "scripted"
 
 // Script maps instance ids to what the model says, in order. It may be shared
-// by any number of players while nobody changes it.
+// by any number of players as long as it is not changed.
 type Script map[string][]Reply
 
 // Reply is one answer. Bash is the short form of a single call of the tool
@@ -67,7 +67,7 @@ type Reply struct {
 	Content      string
 	Bash         string
 	ToolCalls    []llm.ToolCall // missing ids are "call_<reply>_<call>", counted from 1
-	FinishReason string         // "" = "tool_calls" with tool calls, else "stop"
+	FinishReason string         // "" = "tool_calls" with tool calls, otherwise "stop"
 	Cost         float64        // US dollars
 	Usage        vocab.Usage
 	Delay        time.Duration // on top of Config.Delay

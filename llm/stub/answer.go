@@ -17,23 +17,22 @@ const (
 	FinishLength   = "length"
 	FinishRefused  = "content_filter" // Anthropic's refusal, Gemini's SAFETY
 	FinishPaused   = "pause_turn"     // only Anthropic knows it
-	finishContinue = ""               // FinishTools when there are calls, else FinishStop
+	finishContinue = ""               // FinishTools with calls, otherwise FinishStop
 )
 
-// Answer is what the server does with one request, in whatever protocol the request
-// came. The zero value is an assistant message with empty content.
+// Answer describes how the server answers one request, in the request's protocol. The zero value is an assistant message with empty content.
 type Answer struct {
 	Content   string
 	Reasoning string         // thought before Content, signed by the server
 	ToolCalls []llm.ToolCall // missing ids are named after their place
-	Message   map[string]any // members set over those of a chat completion's message
+	Message   map[string]any // members that replace a chat completion's in its message
 
 	// Parts, when not nil, replaces Reasoning, Content and ToolCalls: texts, reasoning
 	// and tool calls in this order. Reasoning without text is redacted or encrypted;
 	// Opaque.Data is its signature, which the server makes if there is none.
 	Parts []llm.Part
 
-	FinishReason string // "" = FinishTools when there are any, else FinishStop
+	FinishReason string // "" = FinishTools with calls, otherwise FinishStop
 	Usage        vocab.Usage
 	ServiceTier  string   // "" = the protocol's usual one
 	Cost         *float64 // usage.cost, as OpenRouter sends it
@@ -58,7 +57,7 @@ type Answer struct {
 	Body []byte
 }
 
-// ErrorBody is what an error answer says. Its JSON is the object in the "error" member
+// ErrorBody is the content of an error answer. Its JSON is the object in the "error" member
 // of an OpenAI answer; the other protocols take Message, and Code or Type where it
 // is one of their own names.
 type ErrorBody struct {

@@ -204,7 +204,7 @@ func (p anthropic) blockEvents(part llm.Part, c call, i int) []event {
 
 func anthropicEvent(o object) event { return event{o["type"].(string), encode(o)} }
 
-// anthropicMembers are those that a request may have.
+// anthropicMembers has the members that a request may have.
 var anthropicMembers = names(`model max_tokens messages system metadata stop_sequences stream temperature top_k top_p
 	tools tool_choice thinking service_tier container context_management mcp_servers output_config output_format
 	inference_geo speed cache_control diagnostics`)

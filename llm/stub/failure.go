@@ -29,13 +29,13 @@ func TooLong() Answer { return Answer{Status: 400, Error: ErrorBody{Code: CodeTo
 // Flagged returns the refusal of a conversation by the provider's content policy.
 func Flagged() Answer { return Answer{Status: 400, Error: ErrorBody{Code: CodeFlagged}} }
 
-// NoQuota returns the refusal of a key whose account has no money left.
+// NoQuota returns the refusal of a key that belongs to an account without money.
 func NoQuota() Answer { return Answer{Status: 429, Error: ErrorBody{Code: CodeNoQuota}} }
 
 // RetryForm is how an answer says when to try again.
 type RetryForm int
 
-// The forms. InMillis is OpenAI's and Azure's, InBody that of Gemini (RetryInfo).
+// The forms. InMillis is OpenAI's and Azure's, InBody is Gemini's (RetryInfo).
 const (
 	InSeconds RetryForm = iota
 	InMillis
@@ -78,7 +78,7 @@ func setRate(h http.Header, p Protocol, rate llm.Rate, now time.Time) {
 	}
 }
 
-// page is what a proxy says when it cannot reach the provider.
+// page is a proxy's answer when it cannot reach the provider.
 const page = `<html>
 <head><title>502 Bad Gateway</title></head>
 <body>

@@ -119,7 +119,7 @@ func geminiUsage(a Answer) object {
 }
 
 // parts are the parts of an answer. A signature stands on the first function call after a
-// thought, else on the last text.
+// thought, or on the last text without a call.
 func (p gemini) parts(a Answer, c call) []any {
 	parts := []any{}
 	thought, pending := "", isGemini3(c.model)
@@ -195,7 +195,7 @@ func (p gemini) events(a Answer, c call) []event {
 	return list
 }
 
-// geminiMembers are those that a request may have, in both spellings.
+// geminiMembers has the members that a request may have, in both spellings.
 var geminiMembers = names(`contents systemInstruction system_instruction tools toolConfig tool_config safetySettings
 	safety_settings generationConfig generation_config cachedContent cached_content labels serviceTier service_tier store`)
 

@@ -9,12 +9,12 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Limits are what a key may use. The zero value has none. Time is that of package time, so
-// that it may be a synctest bubble's.
+// Limits bound the use of a key. The zero value has no limit. The clock is package time's,
+// so it may be a synctest bubble's.
 type Limits struct {
 	RPM   int // requests a minute
 	TPM   int // tokens a minute, counted as a quarter of the request's bytes
-	Burst int // requests that may come at once after a pause; 0 = those of a second, at least 1
+	Burst int // requests that may come at once after a pause; 0 = RPM/60, at least 1
 
 	// For Refuse at the beginning of every Every, all requests are refused, as when others
 	// use the same limits.

@@ -41,7 +41,7 @@ var dialects = map[Protocol]dialect{
 	Chat: chat{}, Responses: responses{}, Anthropic: anthropic{}, Gemini: gemini{},
 }
 
-// call is what an answer takes from its request.
+// call holds the parts of a request that its answer depends on.
 type call struct {
 	n       int // of the request, from 1
 	model   string
@@ -50,7 +50,7 @@ type call struct {
 
 // event is one of a stream of server-sent events.
 type event struct {
-	name string // "" for protocols whose events have none
+	name string // "" for protocols that do not name events
 	data []byte
 }
 

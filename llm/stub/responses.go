@@ -226,7 +226,7 @@ func (responses) stream(part llm.Part, item object, at int, add func(string, obj
 	add("response.output_item.done", object{"output_index": at, "item": item})
 }
 
-// responsesMembers are those that a request may have.
+// responsesMembers has the members that a request may have.
 var responsesMembers = names(`background instructions max_output_tokens max_tool_calls parallel_tool_calls previous_response_id
 	prompt_cache_key safety_identifier store temperature top_logprobs top_p user context_management conversation include
 	metadata moderation prompt prompt_cache_retention prompt_cache_options service_tier stream stream_options truncation

@@ -41,7 +41,7 @@ type responsesItem struct {
 	} `json:"summary"`
 }
 
-// itemMembers are those that an item of a type may have.
+// itemMembers has the members that an item may have, by its type.
 var itemMembers = map[string]map[string]bool{
 	"message":              names(`type id role content status phase`),
 	"reasoning":            names(`type id summary content encrypted_content status`),

@@ -23,8 +23,8 @@ type Script struct {
 	Replies scripted.Script
 	Config  scripted.Config
 
-	// Rows say which instance a conversation is of: the one whose Statement is in the
-	// user's first message.
+	// Rows identify the instance of a conversation: its Statement is in the user's first
+	// message.
 	Rows []Row
 
 	// ID, when not nil, finds the id of the instance in the user's first message instead,

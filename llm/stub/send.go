@@ -14,7 +14,7 @@ type Fault int
 const (
 	// None sends the answer as it is.
 	None Fault = iota
-	// Garbage sends a 200 whose body is not JSON.
+	// Garbage sends a 200 with a body that is not JSON.
 	Garbage
 	// GarbageEvent sends an event in the middle of a stream that is not JSON. It is Garbage
 	// where nothing streams.

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// sent is what a provider knows of its own answers when they come back in a request.
+// sent remembers the provider's own answers, to check them when a request sends them back.
 // Signatures that the server made itself need no memory.
 type sent struct {
 	mu     sync.Mutex

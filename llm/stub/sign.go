@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// signature is what a provider puts beside a thought so that nobody can change it. It
-// depends on the thought alone: a server that has been started again knows it.
+// signature is sent beside a thought, so that a change of it is noticed. It depends on the
+// thought alone: a server that has been started again accepts it.
 func signature(kind, thought string) string {
 	mac := hmac.New(sha256.New, []byte("stub "+kind))
 	mac.Write([]byte(thought))

@@ -4,7 +4,7 @@
 // unchanged, no unknown members), refuses a request that breaks one with the provider's status
 // and error, and fails on demand.
 //
-// [Handler] is the server: `batch stub` serves one whose answers come from a [Script].
+// [Handler] is the server: `batch stub` serves one that answers from a [Script].
 // [NewServer] starts one for a test. One [Answer] serves all protocols, and [Request.Turns]
 // reads a request of any of them.
 package stub
@@ -142,8 +142,8 @@ func (s *Server) Base(p Protocol) string {
 	return s.URL
 }
 
-// TB is what a server needs of a test. A *testing.T has it, and so programs that use a
-// [Handler] do not contain package testing.
+// TB has the methods of a test that a server uses. *testing.T implements it; programs that
+// use a [Handler] do not contain package testing.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)

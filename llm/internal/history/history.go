@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Form says how a model writes a request, whose last member is the list of messages.
+// Form says how a model writes a request. Its last member is the list of messages.
 // It is safe for concurrent use; its fields must not be changed.
 type Form struct {
 	// Head returns a request up to and including the bracket that opens the list.
@@ -83,7 +83,7 @@ type draft struct {
 	text     []byte
 }
 
-// hold makes messages those of the draft.
+// hold makes the draft end with messages.
 func (d *draft) hold(messages []llm.Message) error {
 	known := Shared(d.messages, messages)
 	if known < len(d.messages) {
@@ -109,7 +109,7 @@ func Shared(before, now []llm.Message) int {
 	return n
 }
 
-// Unchanged reports whether b is a, by where their parts are: nobody changes those.
+// Unchanged reports whether b is a, by the addresses of their parts, which never change.
 func Unchanged(a, b llm.Message) bool {
 	return a.Role == b.Role && Same(a.Parts, b.Parts) && Same(a.Chat, b.Chat)
 }

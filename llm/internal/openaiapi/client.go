@@ -1,5 +1,5 @@
-// Package openaiapi is what the clients of OpenAI's protocols share: how a request is
-// sent, how a stream of events is read, and what OpenAI's own servers take.
+// Package openaiapi is shared by the clients of OpenAI's protocols: where a request is sent,
+// how a stream of events is read, and what OpenAI's own servers take.
 //
 // The requests are this package's own: OpenAI's SDK (openai-go 3.95.0) builds each from
 // nothing, which takes longer than to read its answer.
@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/llm/endpoint"
 )
 
-// Azure is the provider whose protocol needs another address and header.
+// Azure is the provider of the same protocols with another address and header.
 const Azure = "Azure"
 
 // NewExchange returns how the requests at one path below an endpoint are made. The caller

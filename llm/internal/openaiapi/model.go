@@ -34,7 +34,7 @@ func OnlyResponds(model string) bool {
 		strings.HasSuffix(model, "-pro") || strings.Contains(model, "-pro-20"))
 }
 
-// effort is what a family of OpenAI's models says of reasoning.
+// effort says whether a family of OpenAI's models reasons.
 type effort int
 
 const (
@@ -75,7 +75,7 @@ func Answers(model string) bool {
 // sampling are members that a reasoning model does not take while it reasons.
 var sampling = []string{"temperature", "top_p", "logprobs", "top_logprobs"}
 
-// Refused returns those of members that a model of OpenAI does not take because it
+// Refused returns the names of members that a model of OpenAI does not take because it
 // reasons; asked is the effort in the request, or empty.
 func Refused(model, asked string, members map[string]any) (names []string) {
 	how := reasoning(model)

@@ -10,8 +10,8 @@ import (
 // litellmCost is the header in which a LiteLLM proxy names the cost of a call.
 const litellmCost = "X-Litellm-Response-Cost"
 
-// Output returns the tokens of an answer with those of its reasoning. As the total says,
-// xAI and gateways to Gemini count the latter apart.
+// Output returns the tokens of an answer, reasoning included. xAI and gateways to Gemini
+// count reasoning apart, as the total shows.
 func Output(total, input, output, reasoning int64) int64 {
 	if total == input+output+reasoning {
 		return output + reasoning
@@ -19,7 +19,7 @@ func Output(total, input, output, reasoning int64) int64 {
 	return output
 }
 
-// Cost is what an answer says that the call cost; nil if it does not. OpenRouter says it
+// Cost is the call's cost, if the answer has it; otherwise nil. OpenRouter says it
 // in the usage, a LiteLLM proxy in a header. With a key of the user's own at the
 // provider behind OpenRouter, the provider's price comes on top of OpenRouter's fee.
 func Cost(usage map[string]json.RawMessage, header http.Header) *float64 {

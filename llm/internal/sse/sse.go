@@ -26,7 +26,7 @@ type Reader struct {
 // NewReader returns a reader of the events in r.
 func NewReader(r io.Reader) *Reader { return &Reader{lines: bufio.NewReaderSize(r, 32<<10)} }
 
-// done is what some protocols end a stream with, as the only event that is not JSON.
+// done ends a stream in some protocols, as the only event that is not JSON.
 var done = []byte("[DONE]")
 
 // Next returns the next event that has data, which is the caller's. At the end of the
