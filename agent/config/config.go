@@ -9,68 +9,68 @@ import (
 	"batch.example/batch/agent/template"
 )
 
-// Config is a whole configuration. Keys are mini-swe-agent's.
+// Config is a whole configuration. The tables in keys.go say what each value is for.
 type Config struct {
-	Agent       AgentConfig       `yaml:"agent"`
-	Environment EnvironmentConfig `yaml:"environment"`
-	Model       ModelConfig       `yaml:"model"`
-	Run         RunConfig         `yaml:"run"`
+	Agent       AgentConfig
+	Environment EnvironmentConfig
+	Model       ModelConfig
+	Run         RunConfig
 
 	Warnings []string // what was accepted and has no effect, for a person to read
 
 	places   map[string]place
-	mappings map[string]*value // by path; keys of them are in order
+	mappings map[string]*value // by path, with their keys in order
 	shown    []keyText         // by templates, of keys that have no effect
 	v1       bool
 }
 
 // AgentConfig is the loop's part. A limit of zero means no limit.
 type AgentConfig struct {
-	SystemTemplate             string  `yaml:"system_template"`
-	InstanceTemplate           string  `yaml:"instance_template"`
-	StepLimit                  int     `yaml:"step_limit"`
-	CostLimit                  float64 `yaml:"cost_limit"` // US dollars
-	WallTimeLimitSeconds       int     `yaml:"wall_time_limit_seconds"`
-	MaxConsecutiveFormatErrors int     `yaml:"max_consecutive_format_errors"`
+	SystemTemplate             string
+	InstanceTemplate           string
+	StepLimit                  int
+	CostLimit                  float64 // US dollars
+	WallTimeLimitSeconds       int
+	MaxConsecutiveFormatErrors int
 
 	// batch's own: see [agent.Config] and agent.AskTool.
-	FinishWithoutCalls bool `yaml:"finish_without_calls"`
-	Ask                bool `yaml:"ask"`
-	ModelErrors        int  `yaml:"model_errors"`
+	FinishWithoutCalls bool
+	Ask                bool
+	ModelErrors        int
 
 	// batch's own: see package compaction.
-	ContextPolicy   string `yaml:"context_policy"`   // none, shorten, drop or summarize; empty: none
-	ContextLimit    int    `yaml:"context_limit"`    // tokens; 0 is 90 % of the model's context
-	ContextMessages int    `yaml:"context_messages"` // 0: any number
-	ContextKeep     int    `yaml:"context_keep"`     // messages; 0 is compaction.DefaultKeep
-	SummaryTemplate string `yaml:"summary_template"` // empty is compaction.DefaultSummaryTemplate
+	ContextPolicy   string // "" is none
+	ContextLimit    int    // 0: see [Config.ContextLimit]
+	ContextMessages int
+	ContextKeep     int    // 0 is compaction.DefaultKeep
+	SummaryTemplate string // "" is compaction.DefaultSummaryTemplate
 
-	MCPServers map[string]MCPServer `yaml:"mcp_servers"` // batch's own: see package mcp; empty: none
+	MCPServers map[string]MCPServer // batch's own: see package mcp
 }
 
 // EnvironmentConfig is the container's part.
 type EnvironmentConfig struct {
-	EnvironmentClass string            `yaml:"environment_class"` // docker or podman: containers on the engine that is reached
-	Image            string            `yaml:"image"`             // refused: each instance has its own
-	Cwd              string            `yaml:"cwd"`
-	Env              map[string]string `yaml:"env"`
-	ForwardEnv       []string          `yaml:"forward_env"`       // names taken from batch's own environment where set; Env wins
-	Timeout          float64           `yaml:"timeout"`           // seconds for a command
-	Executable       string            `yaml:"executable"`        // accepted, not used: batch talks to the engine itself
-	RunArgs          []string          `yaml:"run_args"`          // as for docker run; read by Flags
-	ContainerTimeout string            `yaml:"container_timeout"` // that the agent may work, as sleep takes it; mini-swe-agent's containers live so long
-	PullTimeout      float64           `yaml:"pull_timeout"`      // seconds
-	Interpreter      []string          `yaml:"interpreter"`
-	Shell            string            `yaml:"shell"` // batch's own: warm (default) or fresh, the interpreter started for each command
+	EnvironmentClass string
+	Image            string
+	Cwd              string
+	Env              map[string]string // wins over ForwardEnv
+	ForwardEnv       []string
+	Timeout          float64 // see CommandTimeout
+	Executable       string
+	RunArgs          []string // see Flags
+	ContainerTimeout string   // see Lifetime; mini-swe-agent's containers live so long
+	PullTimeout      float64  // see PullLimit
+	Interpreter      []string
+	Shell            string // batch's own: see FreshShell
 
-	// batch's own. The first three hold where run_args say nothing; 0 is no limit.
-	Network        string  `yaml:"network"` // none, bridge (one for all of batch's containers), or the name of one that exists
-	Memory         string  `yaml:"memory"`  // of a container, such as 8g
-	CPUs           float64 `yaml:"cpus"`    // at most, of a container
-	Disk           string  `yaml:"disk"`    // that a container's own files may take, such as 20GiB; empty means no limit
-	KeepGitHistory bool    `yaml:"keep_git_history"`
+	// batch's own: see Flags. RunArgs win over the first three.
+	Network string
+	Memory  string
+	CPUs    float64
+	Disk    string
 
-	AllowCommitMismatch bool `yaml:"allow_commit_mismatch"` // run in an image that is not at its row's base_commit
+	KeepGitHistory      bool // batch's own, as is the next
+	AllowCommitMismatch bool
 
 	flags    RunFlags
 	lifetime time.Duration
@@ -78,26 +78,26 @@ type EnvironmentConfig struct {
 
 // ModelConfig is the model's part and the form of what it reads and writes.
 type ModelConfig struct {
-	ModelName            string         `yaml:"model_name"`  // PROVIDER/NAME, or what Provider calls it
-	ModelClass           string         `yaml:"model_class"` // one that is textbased asks for commands in text, one of responses by that API
-	Provider             string         `yaml:"provider"`    // who is asked; empty: the name's prefix
-	ModelKwargs          map[string]any `yaml:"model_kwargs"`
-	LitellmModelRegistry string         `yaml:"litellm_model_registry"`
-	SetCacheControl      string         `yaml:"set_cache_control"`   // empty or default_end
-	CostTracking         string         `yaml:"cost_tracking"`       // default or ignore_errors
-	RequestsPerMinute    int            `yaml:"requests_per_minute"` // batch's own: that each key may make; 0 is not known
-	TokensPerMinute      int            `yaml:"tokens_per_minute"`   // batch's own: of input and output, for each key; 0 is not known
-	FormatErrorTemplate  string         `yaml:"format_error_template"`
-	ObservationTemplate  string         `yaml:"observation_template"`
-	MultimodalRegex      string         `yaml:"multimodal_regex"`
-	ActionRegex          string         `yaml:"action_regex"`
-	ActionForm           string         `yaml:"action_form"` // batch's own: auto, toolcall, tools or text
+	ModelName            string
+	ModelClass           string
+	Provider             string // "": the prefix of ModelName
+	ModelKwargs          map[string]any
+	LitellmModelRegistry string
+	SetCacheControl      string
+	CostTracking         string
+	RequestsPerMinute    int // batch's own, as is the next; 0 is unknown
+	TokensPerMinute      int // input and output
+	FormatErrorTemplate  string
+	ObservationTemplate  string
+	MultimodalRegex      string
+	ActionRegex          string
+	ActionForm           string // batch's own: see [Config.ActionForm]
 }
 
 // RunConfig is what happens around the agent.
 type RunConfig struct {
-	EnvStartupCommand string   `yaml:"env_startup_command"` // Jinja over the instance's fields; must exit with 0
-	MaskPatterns      []string `yaml:"mask_patterns"`       // batch's own: regular expressions of what is hidden in all files except patches
+	EnvStartupCommand string   // Jinja over the instance's fields
+	MaskPatterns      []string // batch's own
 }
 
 // CommandTimeout limits one command; zero means no limit.

@@ -209,7 +209,7 @@ func TestMergeKeys(t *testing.T) {
 			}
 			got := &Config{}
 			d := decoder{places: map[string]place{}, mappings: map[string]*value{}}
-			d.section("", merge(base, v), got)
+			d.section("", merge(base, v), got.keys())
 			a := got.Agent
 			if text := fmt.Sprint(a.StepLimit, a.CostLimit, a.WallTimeLimitSeconds, a.MaxConsecutiveFormatErrors); text != c.want || len(d.found) > 0 {
 				t.Errorf("%s, want %s; %d problems", text, c.want, len(d.found))
@@ -555,7 +555,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		c := &Config{places: map[string]place{}}
 		if c.adopt(v) == nil {
-			(&decoder{places: c.places, mappings: map[string]*value{}}).section("", v, c)
+			(&decoder{places: c.places, mappings: map[string]*value{}}).section("", v, c.keys())
 			if _, err := json.Marshal(c.Resolved()); err != nil {
 				t.Error(err)
 			}

@@ -58,15 +58,16 @@ func (c *Config) checkContext() (problems []string) {
 		}
 		return problems
 	}
-	for _, path := range []string{"agent.context_limit", "agent.context_messages", "agent.context_keep", "agent.summary_template"} {
-		if c.field(path).IsZero() {
-			continue
+	effects := map[string]string{
+		"agent.context_limit":    "only warns, and in a chat only,",
+		"agent.context_messages": "only warns, and in a chat only,",
+		"agent.context_keep":     "has no effect",
+		"agent.summary_template": "has no effect",
+	}
+	for _, k := range c.keys() {
+		if effect := effects[k.path]; effect != "" && !isEmpty(k.field.plain()) {
+			c.Warnings = append(c.Warnings, c.Origin(k.path)+": "+k.path+" "+effect+" without agent.context_policy")
 		}
-		effect := "has no effect"
-		if path == "agent.context_limit" || path == "agent.context_messages" {
-			effect = "only warns, and in a chat only,"
-		}
-		c.Warnings = append(c.Warnings, c.Origin(path)+": "+path+" "+effect+" without agent.context_policy")
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// decoder fills structs by their yaml tags and collects what is wrong.
+// decoder sets the fields of keys and collects what is wrong.
 type decoder struct {
 	places   map[string]place
 	mappings map[string]*value
@@ -55,8 +55,8 @@ func (d *decoder) problem(v *value, path, format string, args ...any) {
 	d.found = append(d.found, found{v.at, fmt.Sprintf("%s: %s %s", v.at, path, fmt.Sprintf(format, args...))})
 }
 
-// section fills the struct that target points to from a mapping.
-func (d *decoder) section(path string, v *value, target any) {
+// section sets the fields of keys from the mapping at path.
+func (d *decoder) section(path string, v *value, keys []key) {
 	if v.v == nil {
 		return
 	}
@@ -65,104 +65,79 @@ func (d *decoder) section(path string, v *value, target any) {
 		d.problem(v, path, "is %s, expected keys and values", kindOf(v))
 		return
 	}
-	fields := fieldsOf(target)
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		full := strings.TrimPrefix(path+"."+key, ".")
-		field, ok := fields[key]
-		if !ok {
-			d.unknownKey(full, m[key])
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		at := strings.TrimPrefix(path+"."+name, ".")
+		i := slices.IndexFunc(keys, func(k key) bool { return k.path == at || strings.HasPrefix(k.path, at+".") })
+		if i < 0 || strings.Contains(name, ".") {
+			d.unknownKey(at, m[name])
 			continue
 		}
-		d.places[full] = m[key].at
-		if field.Kind() == reflect.Struct {
-			d.section(full, m[key], field.Addr().Interface())
-			continue
+		d.places[at] = m[name].at
+		if keys[i].path == at {
+			d.set(at, m[name], keys[i].field)
+		} else {
+			d.section(at, m[name], keys)
 		}
-		if field.Kind() == reflect.Map {
-			d.mappings[full] = m[key]
-		}
-		d.leaf(full, m[key], field)
 	}
 }
 
-// fieldsOf maps yaml keys to the settable fields of the struct target points to.
-func fieldsOf(target any) map[string]reflect.Value {
-	fields := map[string]reflect.Value{}
-	v := reflect.ValueOf(target).Elem()
-	for i := range v.NumField() {
-		if key := v.Type().Field(i).Tag.Get("yaml"); key != "" {
-			fields[key] = v.Field(i)
-		}
-	}
-	return fields
-}
-
-// field is the value at the path of a described key: section.key.
-func (c *Config) field(path string) reflect.Value {
-	section, key, _ := strings.Cut(path, ".")
-	return fieldsOf(fieldsOf(c)[section].Addr().Interface())[key]
-}
-
-func (d *decoder) leaf(path string, v *value, field reflect.Value) {
+// set sets a field from the value at path; null is the zero value.
+func (d *decoder) set(path string, v *value, f field) {
 	if v.v == nil {
-		field.SetZero()
+		reflect.ValueOf(f.to).Elem().SetZero()
 		return
 	}
-	switch to := field.Addr().Interface().(type) {
+	members, _ := v.v.(map[string]*value)
+	for name, item := range members {
+		d.places[path+"."+name] = item.at
+	}
+	d.mappings[path] = v
+	ok, expected := true, ""
+	switch to := f.to.(type) {
 	case *string:
-		d.text(path, v, to)
+		expected = "text"
+		*to, ok = f.text(v)
 	case *bool:
-		b, ok := v.v.(bool)
-		if !ok {
-			d.problem(v, path, "is %s, expected true or false", kindOf(v))
-			return
-		}
-		*to = b
+		expected = "true or false"
+		*to, ok = v.v.(bool)
 	case *int:
-		f, ok := number(v)
-		if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-			d.problem(v, path, "is %s, expected a whole number", kindOf(v))
-			return
-		}
-		*to = int(f)
+		expected = "a whole number"
+		*to, ok = whole(v)
 	case *float64:
-		f, ok := number(v)
-		if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
-			d.problem(v, path, "is %s, expected a number", kindOf(v))
-			return
-		}
-		*to = f
+		expected = "a number"
+		*to, ok = finite(v)
+	case *map[string]any:
+		expected = "keys and values"
+		*to, ok = v.plain().(map[string]any)
 	case *[]string:
 		d.list(path, v, to)
 	case *map[string]string:
 		d.texts(path, v, to)
 	case *map[string]MCPServer:
 		d.servers(path, v, to)
-	case *map[string]any:
-		m, ok := v.plain().(map[string]any)
-		if !ok {
-			d.problem(v, path, "is %s, expected keys and values", kindOf(v))
-			return
-		}
-		*to = m
-		members, _ := v.v.(map[string]*value)
-		for key, item := range members {
-			d.places[path+"."+key] = item.at
-		}
+	}
+	if !ok {
+		d.problem(v, path, "is %s, expected %s", kindOf(v), expected)
 	}
 }
 
-// text takes a string. Where a number is natural, its digits are taken too.
-func (d *decoder) text(path string, v *value, to *string) {
+// text is a string. Where a number is natural, its digits are one too.
+func (f field) text(v *value) (string, bool) {
+	if _, isNumber := number(v); isNumber && f.digits {
+		return v.text, true
+	}
 	s, ok := v.v.(string)
-	if _, isNumber := number(v); isNumber && (path == "environment.container_timeout" || path == "environment.memory" || path == "environment.disk") {
-		s, ok = v.text, true
-	}
-	if !ok {
-		d.problem(v, path, "is %s, expected text", kindOf(v))
-		return
-	}
-	*to = s
+	return s, ok
+}
+
+func whole(v *value) (int, bool) {
+	f, ok := number(v)
+	return int(f), ok && f == math.Trunc(f) && math.Abs(f) <= 1<<53
+}
+
+func finite(v *value) (float64, bool) {
+	f, ok := number(v)
+	return f, ok && !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
 func (d *decoder) list(path string, v *value, to *[]string) {
@@ -192,7 +167,6 @@ func (d *decoder) texts(path string, v *value, to *map[string]string) {
 	}
 	texts := map[string]string{}
 	for key, item := range m {
-		d.places[path+"."+key] = item.at
 		switch {
 		case item.v == nil:
 		case isScalar(item):

@@ -32,7 +32,7 @@ func (f *RunFlags) parse(args []string) error {
 	fs := f.set()
 	err := fs.Parse(args)
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return fmt.Errorf("holds %s %q: %w", flagName(bad.GetFlag()), MaskSpec(bad.GetValue()), errors.Unwrap(err))
+		return fmt.Errorf("holds %s %q: %w", dashed(bad.GetFlag().Name), MaskSpec(bad.GetValue()), errors.Unwrap(err))
 	}
 	if none, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return fmt.Errorf("ends with %s, which needs a value", dashed(none.GetSpecifiedName()))
@@ -50,8 +50,6 @@ func (f *RunFlags) parse(args []string) error {
 	return fmt.Errorf("holds %s, which batch does not know: expected --memory, --memory-swap, --cpus, --pids-limit, "+
 		"--shm-size, --network, --platform, --user, --env, --cap-add, --cap-drop, --security-opt or --add-host", what)
 }
-
-func flagName(f *pflag.Flag) string { return "--" + f.Name }
 
 func dashed(name string) string {
 	if len(name) == 1 {

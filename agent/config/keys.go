@@ -2,90 +2,104 @@ package config
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/agent/compaction"
-	"batch.example/batch/internal/near"
 )
 
-// Key is a key of a configuration.
+// key is a key of a configuration. The code that reads, checks, lists and writes a
+// configuration goes through the table of keys: nothing else lists them all.
+type key struct {
+	path  string // section.name
+	field field
+	empty string // what an unset or empty value means; "" if the built-in default always sets one
+	doc   string // one sentence
+}
+
+func (k key) name() string { return k.path[strings.LastIndexByte(k.path, '.')+1:] }
+
+// keys is the table of keys, section by section, over the fields of c.
+func (c *Config) keys() []key {
+	a, e, m, r := &c.Agent, &c.Environment, &c.Model, &c.Run
+	return []key{
+		{"agent.system_template", jinja(&a.SystemTemplate), "", "The first message: how the model is to work."},
+		{"agent.instance_template", jinja(&a.InstanceTemplate), "", "The second message: the issue and what to do about it."},
+		{"agent.step_limit", limit(&a.StepLimit), "no limit", "Model calls that an attempt, or a turn of a conversation, may make; 0 means no limit."},
+		{"agent.cost_limit", limit(&a.CostLimit), "no limit", "US dollars that the answered calls of an attempt, or of a turn of a conversation, may cost; 0 means no limit."},
+		{"agent.wall_time_limit_seconds", limit(&a.WallTimeLimitSeconds), "no limit", "Seconds that an attempt, or a turn of a conversation, may work, without waits for rate limits; 0 means no limit."},
+		{"agent.max_consecutive_format_errors", field{to: &a.MaxConsecutiveFormatErrors}, "no limit", "Replies in a row without a usable command that end an attempt, or a turn of a conversation; 0 means no limit."},
+		{"agent.finish_without_calls", c.withTools(&a.FinishWithoutCalls), "false", "End an attempt with the first reply that calls no tool, with the status Answered; not for the action form text."},
+		{"agent.ask", c.withTools(&a.Ask), "false", "Offer the tool ask, with which the model asks a person and waits for the answer; for sessions, not for the action form text."},
+		{"agent.model_errors", limit(&a.ModelErrors), "0", "Calls in a row that may fail after their retries and be shown to the model, which is then called again."},
+		{"agent.context_policy", word(&a.ContextPolicy, slices.Concat([]string{noPolicy}, compaction.Names)...), noPolicy, "What to do when the conversation is too long: shorten or drop the oldest outputs, or let the model summarize."},
+		{"agent.context_limit", limit(&a.ContextLimit), "90 % of the window", "Estimated tokens of a request over which agent.context_policy acts; a refusal by the provider counts too."},
+		{"agent.context_messages", limit(&a.ContextMessages), "no limit", "Messages of a conversation over which agent.context_policy acts, too; for drop and summarize."},
+		{"agent.context_keep", limit(&a.ContextKeep), strconv.Itoa(compaction.DefaultKeep), "Messages at the end of the conversation that agent.context_policy does not touch; 0 means 8."},
+		{"agent.summary_template", jinja(&a.SummaryTemplate), "batch's own", "How agent.context_policy=summarize asks for a summary."},
+		{mcpServers, field{to: &a.MCPServers}, "none", "Servers whose tools the agent may use, by name: see `batch help mcp`."},
+
+		{"environment.environment_class", word(&e.EnvironmentClass, "docker", "podman"), "docker", "The kind of environment; batch runs containers on the engine that it reaches."},
+		{"environment.image", field{to: &e.Image, check: e.checkImage}, "the instance's image", "Refused: every instance runs in its own image."},
+		{"environment.cwd", field{to: &e.Cwd, check: e.checkCwd}, "", "The directory in the container in which commands start; an absolute path."},
+		{"environment.env", field{to: &e.Env}, "none", "Environment variables of the commands; null removes one of the default."},
+		{"environment.forward_env", field{to: &e.ForwardEnv}, "none", "Names of variables to take from batch's own environment where they are set."},
+		{"environment.timeout", limit(&e.Timeout), "no limit", "Seconds that one command may take; 0 means no limit."},
+		{"environment.executable", field{to: &e.Executable}, "no effect", "Accepted for mini-swe-agent's files; batch talks to the engine itself."},
+		{"environment.run_args", field{to: &e.RunArgs, check: e.readFlags}, "none", "Arguments of docker run, such as [--cpus, \"2\"]; they win over network, memory and cpus."},
+		{"environment.container_timeout", field{to: &e.ContainerTimeout, digits: true, check: e.readLifetime}, "no limit", "Time that an attempt may work, such as 90m or 2h; empty means no limit."},
+		{"environment.pull_timeout", limit(&e.PullTimeout), "no limit", "Seconds that the pull of one image may take; 0 means no limit."},
+		{"environment.interpreter", field{to: &e.Interpreter}, "", "The program that runs a command, which is its last argument."},
+		{"environment.shell", word(&e.Shell, "warm", "fresh"), "warm", "warm starts the next interpreter while the model thinks; fresh starts it with the command."},
+		{"environment.network", field{to: &e.Network}, "none", "Network of the containers: none, bridge (one for all of them), or the name of an existing one."},
+		{"environment.memory", size(&e.Memory, "512m or 8g", leastMemory), "no limit", "Memory limit of a container, such as 8g; 0 means no limit."},
+		{"environment.cpus", limit(&e.CPUs), "all", "CPUs that a container may use; 0 is all of them."},
+		{"environment.disk", size(&e.Disk, "20GiB", 0), "no limit", "Disk that a container's own files may take, such as 20GiB; 0 means no limit."},
+		{"environment.keep_git_history", field{to: &e.KeepGitHistory}, "", "Leave commits after the checked-out one in the images' repositories."},
+		{"environment.allow_commit_mismatch", field{to: &e.AllowCommitMismatch}, "", "Run an instance also in an image that is not at its row's base_commit."},
+
+		{"model.model_name", field{to: &m.ModelName}, "none; -m sets it", "The model, as PROVIDER/NAME, or as model.provider calls it."},
+		{"model.model_class", field{to: &m.ModelClass}, "none", "mini-swe-agent's class of the model; one with textbased in its name asks for commands in text, one with response asks by the Responses API."},
+		{"model.provider", field{to: &m.Provider}, "the model name's prefix", "The provider that is asked."},
+		{"model.model_kwargs", field{to: &m.ModelKwargs}, "none", "Parameters of each model call, such as temperature; also api_key and api_base."},
+		{"model.litellm_model_registry", field{to: &m.LitellmModelRegistry}, "none", "A JSON file with the prices of further models, in LiteLLM's form."},
+		{"model.set_cache_control", word(&m.SetCacheControl, "default_end"), "by the provider", "Mark the end of the conversation for the provider's prompt cache."},
+		{"model.cost_tracking", word(&m.CostTracking, "default", "ignore_errors"), "default", "ignore_errors runs models also where their price is not known."},
+		{"model.requests_per_minute", limit(&m.RequestsPerMinute), "learned", "Requests a minute that the provider accepts with one key; 0 learns it from its answers."},
+		{"model.tokens_per_minute", limit(&m.TokensPerMinute), "learned", "Tokens a minute that the provider accepts with one key; 0 learns it from its answers."},
+		{"model.format_error_template", jinja(&m.FormatErrorTemplate), "the error alone", "The answer to a reply without a usable command."},
+		{"model.observation_template", jinja(&m.ObservationTemplate), "exit code and output", "What the model sees of a command that has run."},
+		{"model.multimodal_regex", field{to: &m.MultimodalRegex}, "no effect", "Accepted for mini-swe-agent's files; outputs are sent as text."},
+		{"model.action_regex", field{to: &m.ActionRegex}, "by the action form", "The regular expression that finds the command in a reply; its group is the command."},
+		{"model.action_form", word(&m.ActionForm, "auto", "toolcall", "tools", "text"), "auto", "How replies give commands: the tool bash, tools bash and editor, or text; auto chooses by the prompts."},
+
+		{"run.env_startup_command", jinja(&r.EnvStartupCommand), "none", "A command that prepares each container; it must exit with 0."},
+		{"run.mask_patterns", patterns(&r.MaskPatterns), "none", "Regular expressions whose matches are hidden in all files except patches."},
+	}
+}
+
+// keys is the table of the server at a path of a configuration.
+func (s *MCPServer) keys(path string) []key {
+	return []key{
+		{path: path + ".command", field: field{to: &s.Command}},
+		{path: path + ".url", field: field{to: &s.URL}},
+		{path: path + ".env", field: field{to: &s.Env}},
+		{path: path + ".headers", field: field{to: &s.Headers}},
+		{path: path + ".inside", field: field{to: &s.Inside}},
+		{path: path + ".tools", field: field{to: &s.Tools}},
+		{path: path + ".timeout", field: field{to: &s.Timeout}},
+	}
+}
+
+// Key describes a key of a configuration.
 type Key struct {
 	Path    string   // section.key
 	Type    string   // text, template, whole number, number, true or false, list, names and values
-	Default string   // what holds where nobody sets it
+	Default string   // the value of a key that is not set
 	Allowed []string // the only values it may have; empty where there is no such list
 	Doc     string   // one sentence
 }
-
-// describedKey is what a person reads about a key; its type comes from [Config]
-// and its default, where empty is "", from batch's built-in default.
-type describedKey struct {
-	path    string
-	empty   string // what an unset or empty value means
-	allowed []string
-	doc     string
-}
-
-var describedKeys = []describedKey{
-	{"agent.system_template", "", nil, "The first message: how the model is to work."},
-	{"agent.instance_template", "", nil, "The second message: the issue and what to do about it."},
-	{"agent.step_limit", "no limit", nil, "Model calls that an attempt, or a turn of a conversation, may make; 0 means no limit."},
-	{"agent.cost_limit", "no limit", nil, "US dollars that the answered calls of an attempt, or of a turn of a conversation, may cost; 0 means no limit."},
-	{"agent.wall_time_limit_seconds", "no limit", nil, "Seconds that an attempt, or a turn of a conversation, may work, without waits for rate limits; 0 means no limit."},
-	{"agent.max_consecutive_format_errors", "no limit", nil, "Replies in a row without a usable command that end an attempt, or a turn of a conversation; 0 means no limit."},
-	{"agent.finish_without_calls", "false", nil, "End an attempt with the first reply that calls no tool, with the status Answered; not for the action form text."},
-	{"agent.ask", "false", nil, "Offer the tool ask, with which the model asks a person and waits for the answer; for sessions, not for the action form text."},
-	{"agent.model_errors", "0", nil, "Calls in a row that may fail after their retries and be shown to the model, which is then called again."},
-	{"agent.context_policy", noPolicy, append([]string{noPolicy}, compaction.Names...), "What to do when the conversation is too long: shorten or drop the oldest outputs, or let the model summarize."},
-	{"agent.context_limit", "90 % of the window", nil, "Estimated tokens of a request over which agent.context_policy acts; a refusal by the provider counts too."},
-	{"agent.context_messages", "no limit", nil, "Messages of a conversation over which agent.context_policy acts, too; for drop and summarize."},
-	{"agent.context_keep", strconv.Itoa(compaction.DefaultKeep), nil, "Messages at the end of the conversation that agent.context_policy does not touch; 0 means 8."},
-	{"agent.summary_template", "batch's own", nil, "How agent.context_policy=summarize asks for a summary."},
-	{mcpServers, "none", nil, "Servers whose tools the agent may use, by name: see `batch help mcp`."},
-
-	{"environment.environment_class", "docker", []string{"docker", "podman"}, "The kind of environment; batch runs containers on the engine that it reaches."},
-	{"environment.image", "the instance's image", nil, "Refused: every instance runs in its own image."},
-	{"environment.cwd", "", nil, "The directory in the container in which commands start; an absolute path."},
-	{"environment.env", "none", nil, "Environment variables of the commands; null removes one of the default."},
-	{"environment.forward_env", "none", nil, "Names of variables to take from batch's own environment where they are set."},
-	{"environment.timeout", "no limit", nil, "Seconds that one command may take; 0 means no limit."},
-	{"environment.executable", "no effect", nil, "Accepted for mini-swe-agent's files; batch talks to the engine itself."},
-	{"environment.run_args", "none", nil, "Arguments of docker run, such as [--cpus, \"2\"]; they win over network, memory and cpus."},
-	{"environment.container_timeout", "no limit", nil, "Time that an attempt may work, such as 90m or 2h; empty means no limit."},
-	{"environment.pull_timeout", "no limit", nil, "Seconds that the pull of one image may take; 0 means no limit."},
-	{"environment.interpreter", "", nil, "The program that runs a command, which is its last argument."},
-	{"environment.shell", "warm", []string{"warm", "fresh"}, "warm starts the next interpreter while the model thinks; fresh starts it with the command."},
-	{"environment.network", "none", nil, "Network of the containers: none, bridge (one for all of them), or the name of an existing one."},
-	{"environment.memory", "no limit", nil, "Memory limit of a container, such as 8g; 0 means no limit."},
-	{"environment.cpus", "all", nil, "CPUs that a container may use; 0 is all of them."},
-	{"environment.disk", "no limit", nil, "Disk that a container's own files may take, such as 20GiB; 0 means no limit."},
-	{"environment.keep_git_history", "", nil, "Leave commits after the checked-out one in the images' repositories."},
-	{"environment.allow_commit_mismatch", "", nil, "Run an instance also in an image that is not at its row's base_commit."},
-
-	{"model.model_name", "none; -m sets it", nil, "The model, as PROVIDER/NAME, or as model.provider calls it."},
-	{"model.model_class", "none", nil, "mini-swe-agent's class of the model; one with textbased in its name asks for commands in text, one with response asks by the Responses API."},
-	{"model.provider", "the model name's prefix", nil, "The provider that is asked."},
-	{"model.model_kwargs", "none", nil, "Parameters of each model call, such as temperature; also api_key and api_base."},
-	{"model.litellm_model_registry", "none", nil, "A JSON file with the prices of further models, in LiteLLM's form."},
-	{"model.set_cache_control", "by the provider", []string{"default_end"}, "Mark the end of the conversation for the provider's prompt cache."},
-	{"model.cost_tracking", "default", []string{"default", "ignore_errors"}, "ignore_errors runs models also where their price is not known."},
-	{"model.requests_per_minute", "learned", nil, "Requests a minute that the provider accepts with one key; 0 learns it from its answers."},
-	{"model.tokens_per_minute", "learned", nil, "Tokens a minute that the provider accepts with one key; 0 learns it from its answers."},
-	{"model.format_error_template", "the error alone", nil, "The answer to a reply without a usable command."},
-	{"model.observation_template", "exit code and output", nil, "What the model sees of a command that has run."},
-	{"model.multimodal_regex", "no effect", nil, "Accepted for mini-swe-agent's files; outputs are sent as text."},
-	{"model.action_regex", "by the action form", nil, "The regular expression that finds the command in a reply; its group is the command."},
-	{"model.action_form", "auto", []string{"auto", "toolcall", "tools", "text"}, "How replies give commands: the tool bash, tools bash and editor, or text; auto chooses by the prompts."},
-
-	{"run.env_startup_command", "none", nil, "A command that prepares each container; it must exit with 0."},
-	{"run.mask_patterns", "none", nil, "Regular expressions whose matches are hidden in all files except patches."},
-}
-
-// isTemplate are the keys whose text is a Jinja template.
-var isTemplate = append(slices.Clone(prompts), "agent.summary_template", "run.env_startup_command")
 
 // Keys lists every key that a configuration may have, section by section.
 func Keys() []Key {
@@ -93,102 +107,25 @@ func Keys() []Key {
 	if err != nil {
 		panic(err) // batch's own configuration is a part of the program
 	}
-	defaults := map[string]string{"model.action_form": "auto"}
-	for _, v := range initial.Values() {
-		mapping, isMember := memberOf(v.Path)
-		switch _, more := defaults[mapping]; {
-		case isMember && more:
-			defaults[mapping] += ", " + v.Path[len(mapping)+1:]
-		case isMember:
-			defaults[mapping] = v.Path[len(mapping)+1:]
-		case !v.Unset && defaults[v.Path] == "":
-			defaults[v.Path] = v.Text()
-		}
-	}
-	list := make([]Key, 0, len(describedKeys))
-	for _, d := range describedKeys {
-		k := Key{Path: d.path, Type: typeOf(d.path), Default: d.empty, Allowed: d.allowed, Doc: d.doc}
-		if set, ok := defaults[d.path]; ok {
-			k.Default = set
-		}
-		if strings.Contains(k.Default, "\n") {
-			k.Default = "see `batch config builtin default`"
-		}
-		list = append(list, k)
+	var list []Key
+	for _, k := range initial.keys() {
+		list = append(list, Key{Path: k.path, Type: k.field.typeName(), Default: k.listed(), Allowed: k.field.allowed, Doc: k.doc})
 	}
 	return list
 }
 
-// typeOf is the type of the value at a path, in a person's words.
-func typeOf(path string) string {
-	if slices.Contains(isTemplate, path) {
-		return "template"
+// listed is the value for a list of keys; a mapping is its names.
+func (k key) listed() string {
+	plain := k.field.plain()
+	if k.empty != "" && isEmpty(plain) {
+		return k.empty
 	}
-	switch new(Config).field(path).Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int:
-		return "whole number"
-	case reflect.Float64:
-		return "number"
-	case reflect.Slice:
-		return "list"
-	case reflect.Map:
-		return "names and values"
-	default:
-		return "text"
+	if members, ok := plain.(map[string]any); ok {
+		return strings.Join(slices.Sorted(maps.Keys(members)), ", ")
 	}
-}
-
-// unknownKey refuses a key, with the one that was probably meant.
-func (d *decoder) unknownKey(path string, v *value) {
-	d.unknown = true
-	if m, ok := v.v.(map[string]*value); ok && len(m) == 1 && !strings.Contains(path, ".") { // agnet.step_limit=5
-		for key, item := range m {
-			path, v = path+"."+key, item
-		}
+	text := Value{Value: plain}.Text()
+	if strings.Contains(text, "\n") {
+		return "see `batch config builtin default`"
 	}
-	meant := near.Hint(nearest(path), "")
-	if meant != "" {
-		meant = "; " + meant
-	}
-	d.problem(v, path, "is not a known key%s", meant)
-}
-
-// nearest returns the known key that somebody meant by path: of the same name in
-// another section, or written nearly so.
-func nearest(path string) string {
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	if strings.HasPrefix(path, mcpServers+".") {
-		meant := near.Name(name, slices.Collect(maps.Keys(fieldsOf(&MCPServer{}))))
-		if meant == "" {
-			return ""
-		}
-		return strings.TrimSuffix(path, name) + meant
-	}
-	var paths, names []string
-	byName := map[string]string{}
-	for _, d := range describedKeys {
-		_, key, _ := strings.Cut(d.path, ".")
-		if key == name {
-			return d.path
-		}
-		paths, names = append(paths, d.path), append(names, key)
-		byName[key] = d.path
-	}
-	section, _, inSection := strings.Cut(path, ".")
-	if !inSection {
-		if best := near.Name(path, []string{"agent", "environment", "model", "run"}); best != "" {
-			return best
-		}
-		return byName[near.Name(path, names)]
-	}
-	same := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !strings.HasPrefix(p, section+".") })
-	if best := near.Name(path, same); best != "" {
-		return best
-	}
-	if best := near.Name(path, paths); best != "" {
-		return best
-	}
-	return byName[near.Name(name, names)]
+	return text
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -45,13 +44,13 @@ func Load(specs []string, opts Options) (*Config, error) {
 		}
 	}
 	d := decoder{places: c.places, mappings: c.mappings}
-	d.section("", merged, c)
+	d.section("", merged, c.keys())
 	if c.v1 && c.Model.ActionRegex == "" { // which that version asked for
 		c.Model.ActionRegex = agent.OldRegex
 		c.places["model.action_regex"] = c.places["model.observation_template"]
 	}
 	if len(d.found) == 0 {
-		d.problems = c.check(opts)
+		d.problems = c.check()
 	}
 	return c, d.refuse()
 }
@@ -68,11 +67,12 @@ var shown = []string{"agent.output_path", "environment.executable"}
 // keyText is the value of a key that has no effect.
 type keyText struct{ key, text string }
 
-// moved are keys of mini-swe-agent's first version that stand elsewhere now.
-var moved = [][2]string{
-	{"action_observation_template", "observation_template"},
-	{"format_error_template", "format_error_template"},
-	{"action_regex", "action_regex"},
+// moved are keys of the section agent in mini-swe-agent's first version, by their names in
+// the section model now.
+var moved = map[string]string{
+	"action_observation_template": "observation_template",
+	"format_error_template":       "format_error_template",
+	"action_regex":                "action_regex",
 }
 
 // adopt maps a source's older keys and takes out those without effect. It
@@ -100,22 +100,15 @@ func (c *Config) adopt(v *value) error {
 				WithHint("batch runs containers: use docker or podman, or leave the key out")
 		}
 	}
-	for _, m := range moved {
-		old, ok := child(v, "agent")[m[0]]
+	for old, now := range moved {
+		item, ok := child(v, "agent")[old]
 		if !ok {
 			continue
 		}
-		delete(child(v, "agent"), m[0])
-		if m[0] == "action_observation_template" {
-			c.v1 = true
-		}
-		top := v.v.(map[string]*value)
-		if child(v, "model") == nil {
-			top["model"] = &value{v: map[string]*value{}, at: old.at}
-		}
-		if _, given := child(v, "model")[m[1]]; !given {
-			child(v, "model")[m[1]] = old
-		}
+		delete(child(v, "agent"), old)
+		c.v1 = c.v1 || old == "action_observation_template"
+		model := &value{v: map[string]*value{now: item}, at: item.at}
+		*v = *merge(&value{v: map[string]*value{"model": model}}, v)
 	}
 	return nil
 }
@@ -131,74 +124,31 @@ func child(v *value, key string) map[string]*value {
 }
 
 // check looks at values that have the right type and may still be wrong.
-func (c *Config) check(opts Options) (problems []string) {
-	say := func(path, format string, args ...any) {
-		problems = append(problems, fmt.Sprintf("%s: %s %s", c.places[path], path, fmt.Sprintf(format, args...)))
-	}
-	c.checkWords(say)
-	if c.Environment.Image != "" { // which mini-swe-agent's batch runs overwrite, too
-		say("environment.image", "is %q, but every instance runs in its own image: give the rows an image_name instead", c.Environment.Image)
-	}
-	if !strings.HasPrefix(c.Environment.Cwd, "/") {
-		say("environment.cwd", "is %q, expected an absolute path", c.Environment.Cwd)
-	}
-	for path, n := range map[string]float64{
-		"environment.timeout": c.Environment.Timeout, "environment.pull_timeout": c.Environment.PullTimeout,
-		"environment.cpus": c.Environment.CPUs,
-		"agent.step_limit": float64(c.Agent.StepLimit), "agent.cost_limit": c.Agent.CostLimit,
-		"agent.wall_time_limit_seconds": float64(c.Agent.WallTimeLimitSeconds),
-		"model.requests_per_minute":     float64(c.Model.RequestsPerMinute), "model.tokens_per_minute": float64(c.Model.TokensPerMinute),
-		"agent.context_limit": float64(c.Agent.ContextLimit), "agent.context_keep": float64(c.Agent.ContextKeep),
-		"agent.context_messages": float64(c.Agent.ContextMessages),
-		"agent.model_errors":     float64(c.Agent.ModelErrors),
-	} {
-		if n < 0 {
-			say(path, "is negative, expected 0 (no limit) or more")
+func (c *Config) check() (problems []string) {
+	for _, k := range c.keys() {
+		if k.field.check == nil {
+			continue
 		}
+		k.field.check(func(format string, args ...any) {
+			problems = append(problems, fmt.Sprintf("%s: %s %s", c.places[k.path], k.path, fmt.Sprintf(format, args...)))
+		})
 	}
-	for path, set := range map[string]bool{"agent.finish_without_calls": c.Agent.FinishWithoutCalls, "agent.ask": c.Agent.Ask} {
-		if set && c.ActionForm().Kind == agent.Text {
-			say(path, "needs an action form with tools: in the form text, no reply calls one")
-		}
+	c.warnOfNoEffect()
+	if slices.Sort(problems); len(problems) == 0 {
+		problems = c.checkLoop()
 	}
-	for _, p := range c.Run.MaskPatterns {
-		if _, err := regexp.Compile(p); err != nil {
-			say("run.mask_patterns", "has %q, which is not a regular expression: %v", p, err)
-		}
-	}
-	var err error
-	if c.Environment.lifetime, err = parseSleep(c.Environment.ContainerTimeout); err != nil {
-		say("environment.container_timeout", "%v", err)
-	}
-	flags := RunFlags{Network: c.Environment.Network, CPUs: c.Environment.CPUs}
-	if c.Environment.Memory != "" {
-		if flags.Memory, err = parseBytes(c.Environment.Memory); err != nil || flags.Memory < 0 {
-			say("environment.memory", "is %q, expected a size such as 512m or 8g, or 0 for no limit", c.Environment.Memory)
-		} else if flags.Memory > 0 && flags.Memory < leastMemory {
-			say("environment.memory", "is %q, but Docker needs at least 6m for a container", c.Environment.Memory)
-		}
-	}
-	if c.Environment.Disk != "" {
-		if flags.Disk, err = parseBytes(c.Environment.Disk); err != nil || flags.Disk < 0 {
-			say("environment.disk", "is %q, expected a size such as 20GiB, or 0 for no limit", c.Environment.Disk)
-		}
-	}
-	if err = flags.parse(c.Environment.RunArgs); err != nil {
-		say("environment.run_args", "%v", err)
-	}
-	c.Environment.flags = flags
+	c.warnOfNoTask()
+	return problems
+}
+
+// warnOfNoEffect warns of values of mini-swe-agent that mean nothing here.
+func (c *Config) warnOfNoEffect() {
 	if c.Model.MultimodalRegex != "" {
 		c.Warnings = append(c.Warnings, c.Origin("model.multimodal_regex")+": model.multimodal_regex has no effect: outputs are sent as text")
 	}
 	if class := strings.ToLower(c.Model.ModelClass); class != "" && !strings.Contains(class, "litellm") && !strings.Contains(class, "textbased") && !strings.Contains(class, "response") {
 		c.Warnings = append(c.Warnings, c.Origin("model.model_class")+": model.model_class has no effect: the model's name, or model.provider, says who is asked")
 	}
-	slices.Sort(problems)
-	if len(problems) == 0 {
-		problems = c.checkLoop()
-	}
-	c.warnOfNoTask()
-	return problems
 }
 
 // usesTask matches a template that uses the variable task.
@@ -221,37 +171,16 @@ func problemOf(err error) string {
 	return problem
 }
 
-// leastMemory is the smallest limit in bytes that Docker accepts.
-const leastMemory = 6 << 20
-
-// checkWords looks at values of which there is a list.
-func (c *Config) checkWords(say func(path, format string, args ...any)) {
-	for _, k := range describedKeys {
-		got, _ := c.field(k.path).Interface().(string)
-		if k.allowed != nil && got != "" && !slices.Contains(k.allowed, got) {
-			say(k.path, "is %q, expected %s", got, oneOf(k.allowed))
-		}
-	}
-}
-
-// oneOf lists words of which one is expected.
-func oneOf(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return words[last]
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
 // checkLoop parses the templates and the regular expression once, so that a
 // typing error stops the run before anything has started.
 func (c *Config) checkLoop() (problems []string) {
-	for _, path := range isTemplate {
-		_, err := template.Parse(path, c.field(path).String(), c.placeWithin(path))
-		if err == nil {
+	for _, k := range c.keys() {
+		if !k.field.template {
 			continue
 		}
-		problems = append(problems, problemOf(err))
+		if _, err := template.Parse(k.path, *k.field.to.(*string), c.placeWithin(k.path)); err != nil {
+			problems = append(problems, problemOf(err))
+		}
 	}
 	if len(problems) == 0 {
 		problems = append(c.checkContext(), c.checkMCP()...)

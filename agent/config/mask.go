@@ -74,17 +74,15 @@ func hideIn(key string, v any, in within) any {
 // servers and looks like a key (see [mask.PassedOn]).
 func (c *Config) Secrets() []mask.Secret {
 	var found []mask.Secret
-	for _, section := range fieldsOf(c) {
-		for key, field := range fieldsOf(section.Addr().Interface()) {
-			mapTexts(key, copyOf(field), func(t textAt) string {
-				if t.handedOn {
-					found = append(found, mask.PassedOn(t.name, t.text)...)
-				} else {
-					found = append(found, mask.Of(t.name, t.text)...)
-				}
-				return ""
-			})
-		}
+	for _, k := range c.keys() {
+		mapUnder(k.name(), k.field.plain(), within{}, func(t textAt) string {
+			if t.handedOn {
+				found = append(found, mask.PassedOn(t.name, t.text)...)
+			} else {
+				found = append(found, mask.Of(t.name, t.text)...)
+			}
+			return ""
+		})
 	}
 	return found
 }
@@ -115,11 +113,7 @@ func (w within) below(key string) within {
 // handsOn are the keys whose members are handed on: variables and headers.
 var handsOn = []string{"env", "extra_headers", "headers"}
 
-// mapTexts copies v, which stands under key, with its texts changed.
-func mapTexts(key string, v any, change func(textAt) string) any {
-	return mapUnder(key, v, within{}, change)
-}
-
+// mapUnder copies v, which stands under key, with its texts changed.
 func mapUnder(key string, v any, in within, change func(textAt) string) any {
 	switch x := v.(type) {
 	case map[string]any:

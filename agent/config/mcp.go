@@ -15,13 +15,13 @@ import (
 // MCPServer is one of agent.mcp_servers. In the values of Env and Headers, ${NAME} is the
 // variable NAME of batch's own environment, so that a secret need not be in a file.
 type MCPServer struct {
-	Command []string          `yaml:"command"` // of a program that speaks over stdin and stdout; or
-	URL     string            `yaml:"url"`     // of streamable HTTP
-	Env     map[string]string `yaml:"env"`     // of the program; outside, it gets few other variables
-	Headers map[string]string `yaml:"headers"` // of requests to the url
-	Inside  bool              `yaml:"inside"`  // run the program in the instance's container
-	Tools   []string          `yaml:"tools"`   // names or patterns of the tools that may be used
-	Timeout float64           `yaml:"timeout"` // seconds, of connecting and of a call; 0 is 60
+	Command []string          // of a program that speaks over stdin and stdout; or
+	URL     string            // of streamable HTTP
+	Env     map[string]string // of the program; outside, it gets few other variables
+	Headers map[string]string // of requests to the url
+	Inside  bool              // run the program in the instance's container
+	Tools   []string          // names or patterns of the tools that may be used
+	Timeout float64           // seconds, of connecting and of a call; 0 is 60
 }
 
 // mcpServers is the key of the servers.
@@ -147,12 +147,11 @@ func (d *decoder) servers(path string, v *value, to *map[string]MCPServer) {
 	}
 	servers := map[string]MCPServer{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		d.places[path+"."+name] = m[name].at
 		if m[name].v == nil {
 			continue
 		}
 		var s MCPServer
-		d.section(path+"."+name, m[name], &s)
+		d.section(path+"."+name, m[name], s.keys(path+"."+name))
 		servers[name] = s
 	}
 	*to = servers
@@ -163,9 +162,9 @@ func plainServers(servers map[string]MCPServer) map[string]any {
 	all := map[string]any{}
 	for name, s := range servers {
 		m := map[string]any{}
-		for key, field := range fieldsOf(&s) {
-			if !isEmpty(field.Interface()) {
-				m[key] = copyOf(field)
+		for _, k := range s.keys(name) {
+			if plain := k.field.plain(); !isEmpty(plain) {
+				m[k.name()] = plain
 			}
 		}
 		all[name] = m

@@ -2,22 +2,23 @@ package config
 
 import (
 	"cmp"
-	"reflect"
+	"strings"
 )
 
 // Resolved is the configuration as it took effect, section by section, for
 // manifests and trajectories: JSON-safe, secrets masked, owned by the caller.
 func (c *Config) Resolved() map[string]any {
 	all := map[string]any{}
-	for name, section := range fieldsOf(c) {
-		m := map[string]any{}
-		for key, field := range fieldsOf(section.Addr().Interface()) {
-			if servers, ok := field.Interface().(map[string]MCPServer); ok && len(servers) == 0 {
-				continue // the same as in a directory that was begun without this key
-			}
-			m[key] = hide(key, copyOf(field))
+	for _, k := range c.keys() {
+		section, name, _ := strings.Cut(k.path, ".")
+		if all[section] == nil {
+			all[section] = map[string]any{}
 		}
-		all[name] = m
+		plain := k.field.plain()
+		if k.path == mcpServers && isEmpty(plain) {
+			continue // the same as in a directory that was begun without this key
+		}
+		all[section].(map[string]any)[name] = hide(name, plain)
 	}
 	all["model"].(map[string]any)["action_form"] = c.ActionForm().Kind.String()
 	return all
@@ -50,30 +51,4 @@ func (c *Config) Vars() map[string]any {
 	}
 	vars["network"] = cmp.Or(c.Environment.Flags().Network, "none")
 	return vars
-}
-
-func copyOf(field reflect.Value) any {
-	switch v := field.Interface().(type) {
-	case []string:
-		list := []any{}
-		for _, s := range v {
-			list = append(list, s)
-		}
-		return list
-	case map[string]string:
-		m := map[string]any{}
-		for k, s := range v {
-			m[k] = s
-		}
-		return m
-	case map[string]MCPServer:
-		return plainServers(v)
-	case map[string]any:
-		if v == nil {
-			return map[string]any{}
-		}
-		return v
-	default:
-		return v
-	}
 }

@@ -40,18 +40,19 @@ func (v Value) Text() string {
 // [Keys], and each name in a mapping.
 func (c *Config) Values() []Value {
 	var list []Value
-	for _, d := range describedKeys {
-		_, key, _ := strings.Cut(d.path, ".")
-		plain := copyOf(c.field(d.path))
-		if d.path == "model.action_form" {
+	for _, k := range c.keys() {
+		plain := k.field.plain()
+		if k.path == "model.action_form" {
 			plain = c.ActionForm().Kind.String()
 		}
-		if members, ok := plain.(map[string]any); ok && (len(members) > 0 || len(c.removed(d.path, members)) > 0) {
-			list = append(list, c.members(d.path, key, members)...)
+		if members, ok := plain.(map[string]any); ok && (len(members) > 0 || len(c.removed(k.path, members)) > 0) {
+			list = append(list, c.members(k, members)...)
 			continue
 		}
-		v := c.valueAt(d, key, plain)
-		if form := c.Model.ActionForm; d.path == "model.action_form" && (form == "" || form == "auto") {
+		v := Value{Path: k.path, Value: hide(k.name(), plain), Source: c.sourceOf(k.path), Empty: k.empty}
+		v.Unset = k.empty != "" && isEmpty(plain)
+		v.Hidden = !reflect.DeepEqual(v.Value, plain)
+		if form := c.Model.ActionForm; k.path == "model.action_form" && (form == "" || form == "auto") {
 			v.Source += ", chosen by auto"
 		}
 		list = append(list, v)
@@ -59,20 +60,14 @@ func (c *Config) Values() []Value {
 	return list
 }
 
-func (c *Config) valueAt(d describedKey, key string, plain any) Value {
-	v := Value{Path: d.path, Value: hide(key, plain), Source: c.sourceOf(d.path), Empty: d.empty}
-	v.Unset = d.empty != "" && isEmpty(plain)
-	v.Hidden = !reflect.DeepEqual(v.Value, plain)
-	return v
-}
-
 // members lists what stands in a mapping, and what of the default was removed.
-func (c *Config) members(path, key string, members map[string]any) (list []Value) {
-	hidden, _ := hide(key, members).(map[string]any)
-	names := append(slices.Collect(maps.Keys(members)), c.removed(path, members)...)
+func (c *Config) members(k key, members map[string]any) (list []Value) {
+	hidden, _ := hide(k.name(), members).(map[string]any)
+	names := append(slices.Collect(maps.Keys(members)), c.removed(k.path, members)...)
 	slices.Sort(names)
 	for _, name := range names {
-		v := Value{Path: path + "." + name, Value: hidden[name], Source: c.sourceOf(path + "." + name)}
+		path := k.path + "." + name
+		v := Value{Path: path, Value: hidden[name], Source: c.sourceOf(path)}
 		_, there := members[name]
 		if v.Unset = !there; v.Unset {
 			v.Empty = "removed"
@@ -86,41 +81,30 @@ func (c *Config) members(path, key string, members map[string]any) (list []Value
 // removed are the names that were set in a mapping and are not in it.
 func (c *Config) removed(path string, members map[string]any) (names []string) {
 	for at := range c.places {
-		if mapping, ok := memberOf(at); ok && mapping == path {
-			name := at[len(path)+1:]
-			if path == mcpServers {
-				name, _, _ = strings.Cut(name, ".")
-			}
-			if _, there := members[name]; !there && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+		name, ok := strings.CutPrefix(at, path+".")
+		if !ok {
+			continue
+		}
+		if path == mcpServers {
+			name, _, _ = strings.Cut(name, ".")
+		}
+		if _, there := members[name]; !there && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// memberOf returns the key of the mapping in which a path's value stands, where
-// it stands in one.
-func memberOf(path string) (mapping string, ok bool) {
-	for _, key := range []string{"environment.env", "model.model_kwargs", mcpServers} {
-		if strings.HasPrefix(path, key+".") {
-			return key, true
-		}
-	}
-	return "", false
-}
-
 // sourceOf names who set the value at a path. What stands in a mapping may have
 // been set with all of it.
 func (c *Config) sourceOf(path string) string {
-	at, ok := c.places[path]
-	if !ok {
-		if mapping, ok := memberOf(path); ok {
-			return c.sourceOf(mapping)
-		}
-		return NotSet
+	if at, ok := c.places[path]; ok {
+		return at.who()
 	}
-	return at.who()
+	if parts := strings.SplitN(path, ".", 3); len(parts) == 3 {
+		return c.sourceOf(parts[0] + "." + parts[1])
+	}
+	return NotSet
 }
 
 func isEmpty(v any) bool {
