@@ -218,7 +218,7 @@ func TestReadsAreApprovedBeforeTheyStart(t *testing.T) {
 	if d := cmp.Diff([]string{"tool look x false", "tool look y false", "tool look no true", "tool look z true", "user  false"}, saw); d != "" {
 		t.Errorf("the model saw (-want +got):\n%s", d)
 	}
-	away := errors.New("nobody is there")
+	away := errors.New("the person is away")
 	for _, at := range []string{"look x", "look y"} {
 		e, j := &reader{}, &journal{}
 		_, err = looking(t).Run(t.Context(), Turn{
@@ -278,14 +278,14 @@ func TestAReadThatFailsEndsTheRunInItsTurn(t *testing.T) {
 func TestAPanicOfAReadIsOneOfTheRun(t *testing.T) {
 	defer func() {
 		if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "a bug of the environment") || !strings.Contains(p, "ahead_test.go") {
-			t.Errorf("panic %s, want that of the environment and its stack", p)
+			t.Errorf("panic %s, want the panic of the environment with its stack", p)
 		}
 	}()
 	e := &reader{panics: "look y"}
 	_, _ = looking(t).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{say("", look("x"), look("y"))}}, Env: e})
 }
 
-// crashing is a recorder whose process dies at one event.
+// crashing is a recorder that simulates a crash of the process at one event.
 type crashing struct {
 	journal
 	left int // events until then

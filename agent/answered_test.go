@@ -345,8 +345,8 @@ func TestAToolsOwnErrorIsShownToTheModel(t *testing.T) {
 	}
 }
 
-// Temperature is a parameter of the calls and not of the loop; the step limit is that of
-// every form.
+// Temperature is a parameter of the calls and not of the loop. The step limit holds for every
+// form.
 func TestTheStepLimitHoldsForTools(t *testing.T) {
 	m := &script{replies: []*llm.Response{ask("1", "ls"), ask("2", "ls"), ask("3", "ls")}}
 	end, err := newLoop(t, func(c *Config) { c.Actions.Kind, c.StepLimit = Tools, 2 }).Run(t.Context(), Turn{Model: m, Env: &env{}})

@@ -119,8 +119,8 @@ func answered(t *testing.T, messages []llm.Message) {
 	}
 }
 
-// resumeAt resumes a conversation in its n-th step, whose reply is known, and
-// returns that reply as it is in the conversation afterwards.
+// resumeAt resumes a conversation in its n-th step, which has a known reply, and returns the
+// reply as it is in the conversation afterwards.
 func resumeAt(t *testing.T, messages []llm.Message, n int, reply *llm.Response) llm.Message {
 	t.Helper()
 	var replies []int

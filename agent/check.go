@@ -22,8 +22,8 @@ func (l *Loop) CheckTask(t Turn) error {
 	return l.instance.Check(vars...)
 }
 
-// Check is CheckTask for all templates. It also renders those that a run of t may need
-// later, with sample outputs and replies of each kind, at the first and at the last step.
+// Check is CheckTask for all templates. It also renders the templates that a run of t may
+// need later, with sample outputs and replies of each kind, at the first and the last step.
 // A template can still fail with values that no sample has.
 func (l *Loop) Check(t Turn) error {
 	if err := l.CheckTask(t); err != nil {

@@ -48,7 +48,7 @@ type ActionForm struct {
 	Ask   bool   // also offers AskTool; not for Text
 }
 
-// Config is what all runs of a Loop share. Templates are Jinja; a limit of
+// Config has the settings that all runs of a Loop share. Templates are Jinja; a limit of
 // zero means no limit.
 type Config struct {
 	SystemTemplate      string

@@ -57,7 +57,7 @@ func chatOf(m llm.Message) string {
 	return string(canonical)
 }
 
-// mayBePlain reports whether there are no members beside those that parts can express.
+// mayBePlain reports whether parts can express all members.
 func mayBePlain(own map[string]any) bool {
 	for name := range own {
 		switch name {

@@ -139,8 +139,8 @@ cat -n -- "$path" | head -n "$last" | tail -n "+$first"
 // container, because recorded commands run again in a new one, and outside of every
 // repository, so that it is in no patch. The earlier contents of one file are a directory
 // that is named after the file's real path; each level is a copy, or empty and called .new
-// if there was no file. A change whose copy cannot be kept takes place, and forgets the
-// levels before it, which undo would otherwise take for the last one.
+// if there was no file. A change takes place even if its copy cannot be kept. Then the
+// levels before it are removed, so that undo does not take them for the last one.
 const historyScript = `LC_ALL=C
 edits=/tmp/.batch-editor-$EUID
 find_levels() {
@@ -190,8 +190,8 @@ write "$text"
 say "$path was $how.$lasting"
 `
 
-// readScript reads a text file to change, as bytes (LC_ALL=C). In a file whose lines all
-// end in "\r\n", the model's "\n" means "\r\n", so that the file keeps its line ends.
+// readScript reads a text file to change, as bytes (LC_ALL=C). If all lines of
+// the file end in "\r\n", the model's "\n" means "\r\n", so that the file keeps its line ends.
 const readScript = `[ -e "$path" ] || refuse "$path does not exist."
 [ -d "$path" ] && refuse "$path is a directory."
 [ -r "$path" ] || refuse "$path cannot be read."

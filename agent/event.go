@@ -31,8 +31,8 @@ type Recorder interface {
 // were sent and received, with the secrets in them.
 type Listener func(Event)
 
-// Recorders returns a Recorder that passes events to first, which may be nil, and then to
-// the listeners, of which nil ones are left out. Only first can fail.
+// Recorders returns a Recorder that passes events to first and then to the listeners. It
+// leaves out those that are nil. Only first can fail.
 func Recorders(first Recorder, listeners ...Listener) Recorder {
 	listeners = slices.DeleteFunc(slices.Clone(listeners), func(l Listener) bool { return l == nil })
 	if len(listeners) == 0 {
@@ -93,7 +93,7 @@ const (
 	EventInterrupt EventType = "interrupt" // Interrupt names what broke the flow; its messages follow
 	EventEnd       EventType = "end"       // the run ended: Ending, Err
 
-	// A call for a summary, which is not a step. Step is that of the next request.
+	// A call for a summary, which is not a step. Step is the number of the next request.
 	EventSummaryRequest EventType = "summary_request" // as EventRequest
 	EventSummary        EventType = "summary"         // as EventReply; Digest is the request's
 )
@@ -111,12 +111,12 @@ type Event struct {
 	Tokens    int64 // of a request: how long it is by an estimate
 	Window    int64 // the model's context, in tokens; 0 if it is not known
 	Response  *llm.Response
-	Answer    json.RawMessage // of a reply: the provider's answer as it came, else what is known of it
+	Answer    json.RawMessage // of a reply: the provider's answer as it came, or the part of it that is known
 	Latency   time.Duration   // of a reply, waits included
 	Tool      string          // of an action: the tool's name
 	CallID    string          // of an action: the tool call's; empty for actions in text
 	Command   string
-	Arguments map[string]any // of an action without a command: those of the tool call
+	Arguments map[string]any // of a tool call without a command
 	Output    *vocab.Output
 	Shown     string // of an output: what the model is shown of it; empty where it submits
 	Interrupt vocab.Status

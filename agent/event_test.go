@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// repeating is a model whose calls each fail once before they are answered.
+// repeating is a model that fails once before each answer.
 type repeating struct{ llm.Model }
 
 func (m repeating) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {

@@ -118,7 +118,7 @@ func TestAnActionRunsOnlyWhenItIsApproved(t *testing.T) {
 }
 
 func TestAnErrorOfApprovalEndsTheRun(t *testing.T) {
-	away := errors.New("nobody is there")
+	away := errors.New("the person is away")
 	e := &env{}
 	_, err := newLoop(t, nil).Run(t.Context(), Turn{
 		Model: &script{replies: []*llm.Response{ask("1", "ls")}}, Env: e,

@@ -68,7 +68,7 @@ func (b *badForm) Error() string { return b.problem }
 // form reads the actions of replies. It is safe for concurrent use.
 type form struct {
 	kind  FormKind
-	table []Tool     // those that can be called; the first also reads the text form
+	table []Tool     // the tools that can be called; the first also reads the text form
 	tools []llm.Tool // the table as it is offered to the model
 	regex *regexp2.Regexp
 	group int

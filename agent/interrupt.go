@@ -49,8 +49,8 @@ func exitMessage(status vocab.Status, content string, submitted []byte) llm.Mess
 	return llm.Message{Role: llm.RoleExit, Parts: llm.Say(content), Extra: extra}
 }
 
-// Submission is what was submitted with the message that ended a run; ok is false if nothing
-// was.
+// Submission returns the patch that was submitted with the message that ended a run; ok is
+// false if there was no submission.
 func Submission(m llm.Message) (patch []byte, ok bool) {
 	if m.Role != llm.RoleExit || m.Extra["exit_status"] != string(vocab.StatusSubmitted) {
 		return nil, false
@@ -87,7 +87,7 @@ func (r *run) asks(observations []llm.Message, actions []action) error {
 	return &Interrupt{vocab.StatusInputRequired, append(observations, exitMessage(vocab.StatusInputRequired, r.end.Question, nil))}
 }
 
-// answerOf is what a person answers to a call that asked.
+// answerOf returns a person's answer to a call that asked.
 func answerOf(callID, words string) llm.Message {
 	return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: callID, Parts: llm.Say(words)}}}
 }

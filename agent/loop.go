@@ -33,7 +33,7 @@ type Turn struct {
 	Calls    int           // made so far; counts towards the step limit
 	Cost     float64       // spent so far, US dollars; counts towards the cost limit
 	Elapsed  time.Duration // worked so far; counts towards the wall time limit
-	Unpriced int           // replies so far whose cost is not known; with one that counts, a cost limit is reached
+	Unpriced int           // replies so far with an unknown cost; one that counts reaches a cost limit
 	Earlier  Spent         // the parts of Calls, Cost and Unpriced that do not count, since earlier turns made them
 
 	// Say is a person's message after the history, and the answer to the question that the
@@ -48,7 +48,7 @@ type Turn struct {
 	// and the Recorder do not see the parts that it holds.
 	Unfinished *Unfinished
 
-	// Tools can be called in addition to those of the [ActionForm], which must not be Text.
+	// Tools can be called in addition to the tools of the [ActionForm], which must not be Text.
 	// Their names differ from all others. A resumed run needs the same.
 	Tools []Tool
 
@@ -87,7 +87,7 @@ type Turn struct {
 	Ready func(context.Context) error
 }
 
-// Spent is what model calls have used.
+// Spent counts model calls and their cost.
 type Spent struct {
 	Calls int
 	Cost  float64 // US dollars
@@ -95,7 +95,7 @@ type Spent struct {
 	Unpriced int
 }
 
-// Unfinished is a step whose reply, and perhaps the outputs of its first actions, are known.
+// Unfinished is a step with a known reply and perhaps the outputs of its first actions.
 type Unfinished struct {
 	Reply   *llm.Response  // not counted yet in the Turn's Calls and Cost
 	Outputs []vocab.Output // of actions that must not run again, in order
@@ -111,8 +111,8 @@ type Ending struct {
 	Reason     string        // the error of the provider or the environment, if that ended the run
 	Messages   []llm.Message // the whole conversation, the history first; nothing of it is rewritten
 	Calls      int           // answered and paid steps, including the Turn's
-	Cost       float64       // US dollars, including the Turn's and that of summaries
-	Unpriced   int           // replies whose cost is not known and not in Cost, including the Turn's and summaries
+	Cost       float64       // US dollars, including the Turn's and summaries
+	Unpriced   int           // replies with an unknown cost, not in Cost, including the Turn's and summaries
 	Usage      vocab.Usage   // of this run, summaries included
 	ModelID    string        // the provider's name of the model that answered last
 

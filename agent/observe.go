@@ -12,10 +12,10 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// notRun marks the Output of an action that was never started, or whose result is not known.
+// notRun marks the Output of an action that was never started or has no known result.
 const notRun = -1
 
-// cutOff is what the model reads of an action whose result is not known.
+// cutOff is shown to the model in place of an unknown result of an action.
 const cutOff = "The action was begun and then cut off. What it did is not known."
 
 func notExecuted() vocab.Output { return vocab.Output{ExitCode: notRun, Total: notRun} }

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Conversation is what a [Turn]'s Rewrite reads. Messages must not be changed.
+// Conversation is the input of a [Turn]'s Rewrite. Messages must not be changed.
 type Conversation struct {
 	Task     string
 	Messages []llm.Message // that the next request has
@@ -88,7 +88,7 @@ func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 		return false, err
 	}
 	r.sent = nil
-	clear(r.callIDs) // a run that is resumed has those of the conversation only
+	clear(r.callIDs) // a resumed run knows only the ids in the conversation
 	r.digest, r.gauge = newDigest(r.form.tools), newGauge(r.form.tools)
 	for _, m := range sent {
 		r.send(m)
@@ -159,7 +159,7 @@ func paired(messages []llm.Message) bool {
 	return len(open) == 0
 }
 
-// Summary is a call for a summary whose answer is known. Digest is that of its messages.
+// Summary is an answered call for a summary. Digest is the digest of its messages.
 type Summary struct {
 	Digest string
 	Reply  *llm.Response

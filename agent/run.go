@@ -172,7 +172,7 @@ func (r *run) keep(messages ...llm.Message) {
 	}
 }
 
-// send adds a message to those that are sent to the provider.
+// send adds a message to the conversation that is sent to the provider.
 func (r *run) send(m llm.Message) {
 	r.sent = append(r.sent, m)
 	r.digest.add(m)

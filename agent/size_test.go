@@ -227,7 +227,7 @@ func TestASummaryIsPaidAndKnownAfterAnInterruption(t *testing.T) {
 			t.Errorf("got %v, want %v", err, away)
 		}
 	})
-	t.Run("its failure ends the run even if nobody cares", func(t *testing.T) {
+	t.Run("its failure ends the run even if it is ignored", func(t *testing.T) {
 		away := errors.New("away")
 		m := &script{replies: []*llm.Response{ask("1", "a")}, err: away}
 		again := turn(m, &journal{})

@@ -24,7 +24,7 @@ func Submitting(begin []byte) bool {
 }
 
 // submission returns what out submits: everything after the marker's line,
-// byte for byte, not nil when ok. White space and line ends are those of Python.
+// byte for byte, not nil when ok. White space and line ends are as in Python.
 func submission(out vocab.Output) (patch []byte, ok bool) {
 	if out.ExitCode != 0 || out.TimedOut {
 		return nil, false

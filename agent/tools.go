@@ -64,8 +64,8 @@ type Call struct {
 	Arguments map[string]any
 }
 
-// BashTool runs a command. Its description is that of mini-swe-agent, so that the model
-// sees the same tool.
+// BashTool runs a command. It has mini-swe-agent's description, so that the model sees the
+// same tool.
 func BashTool() Tool {
 	return Tool{
 		Tool: llm.Tool{
@@ -193,8 +193,8 @@ func stringArgument(args map[string]any, name, tool string, required bool) (valu
 
 // identified returns the reply of a step with a unique id for each tool call. If an id is
 // missing, or is already in the conversation, a provider cannot know which call an answer
-// belongs to. The same conversation and reply always give the same ids, and a reply whose
-// ids are unique is not changed.
+// belongs to. The same conversation and reply always give the same ids, and unique ids
+// are not changed.
 func (r *run) identified(resp *llm.Response, step int) *llm.Response {
 	calls := resp.Message.ToolCalls()
 	given := map[string]int{} // id to the first call that has it

@@ -235,8 +235,8 @@ func TestEditorKeepsABoundedNumberOfLevels(t *testing.T) {
 	e.refusesUndo("f")
 }
 
-// A change whose earlier content cannot be kept takes place, and no older content is taken
-// for it.
+// A change takes place even if the earlier content cannot be kept. Undo then does not
+// restore an older one.
 func TestEditorChangesWithoutHistory(t *testing.T) {
 	e := edits{t, t.TempDir()}
 	e.create("f", "one")

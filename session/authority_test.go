@@ -111,7 +111,7 @@ func TestATurnWhoseCredentialsExpireIsTriedAgain(t *testing.T) {
 	}
 }
 
-// seen is a model that remembers whose call it was.
+// seen is a model that remembers the owner of each call.
 type seen struct {
 	llm.Model
 	keys []string

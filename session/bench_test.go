@@ -115,7 +115,7 @@ func BenchmarkBeginAfterTurns(b *testing.B) {
 	}
 }
 
-// prints is an environment whose commands print a text.
+// prints is an environment in which each command prints the text.
 type prints string
 
 // Execute implements [session.Environment].

@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/session"
 )
 
-// unreliable is a model whose calls fail in all ways, or are answered at any cost.
+// unreliable is a model that fails in all ways, or answers at any cost.
 type unreliable struct {
 	*rand.Rand
 	base llm.Model
@@ -49,7 +49,7 @@ func (m unreliable) Generate(ctx context.Context, req *llm.Request) (*llm.Respon
 	}
 }
 
-// A journal is what a later run has of the money that this one has spent.
+// A later run learns only from the journal how much money this one has spent.
 func TestTheBudgetAndTheJournalAgree(t *testing.T) {
 	for seed := range uint64(40) {
 		k := newScene(t, tools(), runs("1"), runs("2"), runs("3"), says("a"), runs("4"), runs("5"), says("b"), says("c"), says("d"), says("e"))

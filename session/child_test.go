@@ -20,7 +20,7 @@ import (
 // process: see child.
 const childVariable = "BATCH_SESSION_TEST"
 
-// task is what another process does.
+// task is the work of another process.
 type task struct {
 	Place  string
 	ID     string
@@ -119,9 +119,8 @@ func (c *task) input(words string, p *points) session.Input {
 	return session.Input{Words: words, Model: remoteModel{c.URL, p.at}, Env: folderEnv{c.Dir, p.at}}
 }
 
-// words are what the person says in the conversation of three turns, and script is what the
-// model does: a turn that ends with an answer, one with a question, and one with a
-// submission.
+// words are the person's in a conversation of three turns, and script has the model's
+// replies: a turn ends with an answer, one with a question, and one with a submission.
 var (
 	words  = []string{"the first words", "the second words", "the answer"}
 	script = []answer{

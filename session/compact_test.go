@@ -24,7 +24,7 @@ func policy(t *testing.T, c compaction.Config) *compaction.Policy {
 	return p
 }
 
-// notes are what events say of the conversation's length.
+// notes lists the events about the conversation's length.
 func notes(events []session.Event) (list []string) {
 	for _, e := range events {
 		if strings.Contains(e.Note, "the conversation is long") {
@@ -94,7 +94,7 @@ func TestACompactedSessionSendsTheSameAfterItWasOpenedAgain(t *testing.T) {
 		name string
 		of   compaction.Config
 	}
-	var summaries, others []one // a summary is paid for, and is always among those that run
+	var summaries, others []one // a summary is paid for, so it always runs
 	for _, name := range slices.Sorted(maps.Keys(conversations())) {
 		for _, of := range []compaction.Config{
 			{Policy: compaction.Drop, Messages: 16, Keep: 4},
@@ -170,8 +170,8 @@ func TestACompactedSessionSendsTheSameAfterItWasOpenedAgain(t *testing.T) {
 	}
 }
 
-// interrupted has a turn each of whose calls fails so many times before it is answered, each
-// time in a session that was opened for it.
+// interrupted has a turn in which each call fails so many times before it is answered. Each
+// time, the session is opened again.
 func (k *scene) interrupted(in session.Input, times int) {
 	k.Helper()
 	for ended := false; !ended; in.Words = "" {

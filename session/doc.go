@@ -12,16 +12,16 @@
 //
 // # Turns
 //
-// A turn is what the agent does with a person's words until it ends in one of four ways:
+// A turn is the agent's work on a person's words. It ends in one of four ways:
 // finished (it submitted, or answered without calling a tool where the configuration says
 // that this ends a turn), at a limit, with a question for the person, or by a failure. A turn
 // that failed, or was interrupted by the end of its process, stays open: what it did is
 // kept, and a turn without words tries it again, from its last journalled event. No answer
 // is paid for twice, and no action that has ended runs twice. If it failed by a reply, such
 // as one that a filter has emptied, or one format error too many, that reply is done with,
-// and the model is asked again. Words instead begin the next turn: the model sees what is
-// known of the open one, and then the words, with those of turns that failed before their
-// first request.
+// and the model is asked again. Words instead begin the next turn: the model sees the
+// known part of the open one, and then the words, after the words of turns that failed before
+// their first request.
 //
 // Limits of steps, cost and time, and format errors in a row, count for each turn by itself:
 // in a turn that begins after one that reached a limit, the agent may do as much again. All

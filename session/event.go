@@ -25,9 +25,9 @@ const (
 	KindUsage      Kind = "usage"       // a call was paid: Usage, Cost
 )
 
-// Event is something that happened in a turn, for those who watch it. Only the fields of
-// its Kind are set, and those that all have. Texts are as they were sent and received, with
-// the secrets in them.
+// Event is something that happened in a turn, for those who watch it. Only the common fields
+// and the fields of its Kind are set. Texts are as they were sent and received, with the
+// secrets in them.
 type Event struct {
 	Kind Kind      `json:"event"`
 	Time time.Time `json:"time"`
@@ -46,7 +46,7 @@ type Event struct {
 	Tool    string `json:"tool,omitempty"`
 	CallID  string `json:"call_id,omitempty"`
 	Command string `json:"command,omitempty"`
-	// Arguments are those of a call without a command. They must not be changed.
+	// Arguments belong to a call without a command. They must not be changed.
 	Arguments map[string]any `json:"arguments,omitempty"`
 
 	Output   string `json:"output,omitempty"` // at most outputShown bytes, with U+FFFD for what is not UTF-8
@@ -62,8 +62,7 @@ type Event struct {
 // outputShown is how many bytes of an output an event has.
 const outputShown = 64 << 10
 
-// seen returns what a listener sees of the agent's event; ok is false for those that stay
-// inside.
+// seen returns the events that a listener sees for the agent's event; some stay inside.
 func seen(e agent.Event) (events []Event) {
 	base := Event{Time: e.Time, Step: e.Step, Cost: e.Cost}
 	switch e.Type {
@@ -103,7 +102,7 @@ type stream struct {
 
 func newStream() *stream { return &stream{more: make(chan struct{})} }
 
-// send adds events; to a nil stream, which nobody reads, none.
+// send adds events. A nil stream has no readers and ignores them.
 func (s *stream) send(events ...Event) {
 	if s == nil {
 		return

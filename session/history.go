@@ -53,7 +53,8 @@ func continueFrom(h *journal.History, turn *agent.Turn) error {
 	return nil
 }
 
-// spent is what a turn begins with, and what its run has yet to count of an unfinished step.
+// spent is the spending that a turn begins with, and the part of an unfinished step that its
+// run has yet to count.
 func spent(turn *agent.Turn) agent.Spent {
 	all := agent.Spent{Calls: turn.Calls, Cost: turn.Cost}
 	if u := turn.Unfinished; u != nil {
@@ -67,7 +68,7 @@ func spent(turn *agent.Turn) agent.Spent {
 }
 
 // summaries adds the summaries that were written before the interruption. The agent has yet
-// to use those that are open.
+// to use the open ones.
 func summaries(h *journal.History, turn *agent.Turn) error {
 	for i := range h.Summaries {
 		s := &h.Summaries[i]

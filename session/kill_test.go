@@ -47,12 +47,12 @@ func killed(t *testing.T, s stores, choose func(points []int) []int) {
 	}
 }
 
-// wantParts checks what was done before and after a kill, of which known was in the journal
-// then: one more may have been, and the second process does the rest.
+// wantParts checks the parts that were done before and after a kill. The journal had known
+// parts then: one more may have been done, and the second process does the rest.
 func wantParts(t *testing.T, what string, before, after, want []string, known int) {
 	t.Helper()
 	if n := len(before); n < known || n > known+1 || !slices.Equal(before, want[:n]) {
-		t.Errorf("before the kill, %s %d times, of which %d are known:\n%s", what, n, known, strings.Join(before, "\n"))
+		t.Errorf("before the kill, %s %d times, %d of them known:\n%s", what, n, known, strings.Join(before, "\n"))
 	}
 	if diff := cmp.Diff(want[known:], after, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("after the kill, %s (-unknown +done):\n%s", what, diff)
@@ -72,7 +72,7 @@ func (s stores) survives(t *testing.T) {
 	}
 }
 
-// conversation is what is known of a conversation.
+// conversation has the measures of a conversation that ran without a kill.
 type conversation struct {
 	points   int
 	result   result
@@ -84,7 +84,7 @@ type conversation struct {
 
 type done struct{ asked, called, ran []string }
 
-// result is what a session has become, without times.
+// result is the content of a session, without times.
 type result struct {
 	Messages  []string
 	Artifacts []string

@@ -21,7 +21,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// provider is one whose sessions are tested.
+// provider is a provider to test sessions with.
 type provider struct {
 	protocol stub.Protocol
 	model    string

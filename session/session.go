@@ -39,7 +39,7 @@ type Config struct {
 	MaxTokens   int64
 
 	Window int64 // the model's context in tokens; 0 if it is not known
-	// Uncounted is that of [agent.Turn].
+	// Uncounted is passed to [agent.Turn].
 	Uncounted bool
 	Model     string           // its name, for people
 	Log       *slog.Logger     // nil discards
@@ -265,7 +265,7 @@ func busy(what string) error { return usage(what, ErrBusy).WithHint("wait for it
 
 func usage(what string, err error) *fault.Error { return fault.New(fault.Usage, what, err) }
 
-// endOf is how a turn ends whose run ended like this.
+// endOf returns how a turn ends after a run with this ending or error.
 func endOf(end *agent.Ending, err error) journal.TurnEnd {
 	if err != nil {
 		return journal.TurnFailed
@@ -273,7 +273,7 @@ func endOf(end *agent.Ending, err error) journal.TurnEnd {
 	return journal.EndOf(end.Status)
 }
 
-// answer is what the model said last.
+// answer is the text of the model's last reply.
 func answer(messages []llm.Message) string {
 	for _, m := range slices.Backward(messages) {
 		if m.Role == llm.RoleAssistant {

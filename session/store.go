@@ -30,7 +30,7 @@ type Store interface {
 // Query chooses messages. The zero value chooses all.
 type Query struct {
 	Last  int       // at most so many, the last ones; 0: all
-	Since time.Time // those of turns that began then or later; zero: all
+	Since time.Time // only turns that began then or later; zero: all
 }
 
 // Message is a message of a session's conversation, the system message included.
@@ -65,7 +65,7 @@ type State struct {
 // Status is where a session is in its life.
 type Status string
 
-// The statuses of a session. One whose last turn failed is ready, and State.Retry is true.
+// The statuses of a session. If the last turn failed, it is ready, and State.Retry is true.
 const (
 	Created  Status = "created"
 	Starting Status = "starting"

@@ -352,7 +352,7 @@ func ownReply(t *testing.T, s stores) {
 	}
 }
 
-// freshCount has a turn that fails after two format errors: those of the next are counted from the first.
+// freshCount has a turn that fails after two format errors: the next turn counts its own from zero.
 func freshCount(t *testing.T, s stores) {
 	for _, reopen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopened %v", reopen), func(t *testing.T) {
@@ -635,7 +635,7 @@ func outOfTime(t *testing.T, s stores) {
 	}
 }
 
-// panics has a turn whose action panics, two times.
+// panics has a turn with an action that panics, two times.
 func panics(t *testing.T, s stores) {
 	c := s.begin(t, bash("a"), bash("b"), say("done"))
 	actions := 0

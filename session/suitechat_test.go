@@ -28,7 +28,7 @@ type chat struct {
 
 var notInID = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// begin starts a new session, whose model gives these replies.
+// begin starts a new session with a model that gives these replies.
 func (s stores) begin(t *testing.T, replies ...answer) *chat {
 	t.Helper()
 	c := &chat{t: t, s: s, id: notInID.ReplaceAllString(t.Name(), "-"), model: &model{replies: replies}, env: &env{ran: map[string]int{}}}

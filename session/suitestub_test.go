@@ -35,7 +35,7 @@ func newLoop() (*agent.Loop, error) {
 
 const wrongForm = "WRONG FORM:"
 
-// answer is what the model says next.
+// answer is the model's next reply.
 type answer struct {
 	Text     string
 	Calls    []llm.ToolCall
@@ -196,8 +196,8 @@ func (m remoteModel) Generate(ctx context.Context, req *llm.Request) (*llm.Respo
 	return answer, json.Unmarshal(body, &answer.Message)
 }
 
-// folderEnv is an environment whose actions are files in a folder, so that other processes
-// know what has run.
+// folderEnv is an environment that writes a file in a folder for each action, so that other
+// processes know what has run.
 type folderEnv struct {
 	dir string
 	at  func() // called before and after each action
@@ -253,7 +253,7 @@ func linesOf(t *testing.T, path string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")[:bytes.Count(text, []byte("\n"))]
 }
 
-// outputOf is what a command prints. One that begins with "submit" submits the rest.
+// outputOf returns the output of a command. One that begins with "submit" submits the rest.
 func outputOf(command string) vocab.Output {
 	text := "did " + command
 	if patch, ok := strings.CutPrefix(command, "submit "); ok {

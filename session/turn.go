@@ -25,17 +25,17 @@ type Environment interface {
 	Vars() map[string]any
 }
 
-// Input is what a turn begins with. Model and Env are required.
+// Input is the input of a turn. Model and Env are required.
 type Input struct {
-	// Words are what the person says: the task in the first turn. Without words, a turn that
-	// is open is tried again; else the agent continues where the last turn ended.
+	// Words are the person's: the task in the first turn. Without words, an open turn is tried
+	// again; if there is none, the agent continues where the last turn ended.
 	Words    string
 	Metadata map[string]string // recorded with the turn
 
 	// Vars are template variables. Another one is the task: the words of the first turn.
 	Vars map[string]any
 
-	// Authority is what this turn may act with; nil: what the process may. The turn's
+	// Authority is the authority of this turn; nil: the authority of the process. The turn's
 	// context carries it, and nothing stores it.
 	Authority *authority.Authority
 
@@ -46,7 +46,7 @@ type Input struct {
 	Reserve func(context.Context) (Reservation, error) // reserves money for each call; nil: there is no limit
 	Listen  agent.Listener                             // sees everything the agent does; nil: none
 	// Watch is called with each event of the turn, on the goroutine that runs it. It must not
-	// use the session. Nil: nobody is. See also Turn.Events.
+	// use the session. It may be nil. See also Turn.Events.
 	Watch func(Event)
 	// Before is called with each event before it is recorded; nil: nothing is.
 	Before agent.Listener
@@ -78,7 +78,7 @@ type Turn struct {
 	in     Input
 	number int
 	run    agent.Turn
-	stream *stream // nil: nobody can read it
+	stream *stream // nil: there are no readers
 
 	known    agent.Spent // that is in the store, of the session so far
 	asked    bool        // a call was made in this turn before it was tried again
@@ -94,7 +94,7 @@ func (s *Session) Begin(_ context.Context, in Input) (*Turn, error) {
 	return s.begin(in, newStream())
 }
 
-// begin prepares a turn whose events go to a stream.
+// begin prepares a turn that sends its events to a stream.
 func (s *Session) begin(in Input, events *stream) (*Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,21 +182,20 @@ func (s *Session) Turn(ctx context.Context, in Input) (*Result, error) {
 	return t.Run(ctx)
 }
 
-// Number is the turn's number, from 1; that of the turn that is tried again, if it is.
+// Number is the turn's number, from 1. A turn that is tried again keeps its number.
 func (t *Turn) Number() int { return t.number }
 
 // Events yields what the turn does, from its beginning to its end, or until ctx ends. It may
 // be called by many listeners, also after the end. Each reads at its own speed: a slow one
-// delays nobody, since the events stay in memory until nobody holds the turn any more. They
-// take about as much as the texts and the outputs of the turn, of which each has 64 KiB at
-// most.
+// delays no other, since the events stay in memory as long as the turn is referenced. They
+// take about as much as the texts and the outputs of the turn, each at most 64 KiB.
 func (t *Turn) Events(ctx context.Context) iter.Seq[Event] { return t.stream.all(ctx) }
 
 // errPanic stands for a run that did not return.
 var errPanic = errors.New("a panic")
 
-// Run runs the turn on the caller's goroutine. The Result is never nil. The error is that of
-// [agent.Loop.Run], or of the store; then the turn has failed and can be tried again. After
+// Run runs the turn on the caller's goroutine. The Result is never nil. An error comes from
+// [agent.Loop.Run] or the store; then the turn has failed and can be tried again. After
 // a panic the session is no longer busy.
 func (t *Turn) Run(ctx context.Context) (res *Result, err error) {
 	s, rec := t.s, &t.s.records
@@ -233,7 +232,8 @@ func (t *Turn) admit(ctx context.Context) error {
 	return err
 }
 
-// may is ask, called where the turn may still act. The result is nil if nobody wants to know.
+// may returns ask, preceded by a check that the turn may still act; nil if there is nothing to
+// ask or check.
 func (t *Turn) may(ask func(context.Context, string, agent.Call) error) func(context.Context, string, agent.Call) error {
 	if t.in.Authority == nil {
 		return ask

@@ -112,8 +112,8 @@ func (k *scene) stored() (list []session.Message) {
 	return list
 }
 
-// replies is a model whose next reply follows from how many there were: a conversation that
-// is sent again gets the same.
+// replies is a model that chooses its reply by the number of replies so far: a conversation
+// that is sent again gets the same one.
 type replies struct {
 	answers []llm.Message
 	before  func(n int) error // called before each; nil: nothing
@@ -146,7 +146,7 @@ func (m *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, 
 	return m.priced(reply(m.answers[m.number-1])), nil
 }
 
-// priced is a response whose cost may not be known.
+// priced returns the response with its cost, or without one.
 func (m *replies) priced(res *llm.Response) *llm.Response {
 	if m.unknown {
 		res.Cost, res.Priced = 0, false

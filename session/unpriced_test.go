@@ -58,7 +58,7 @@ func TestACostThatIsNotKnownEndsItsTurnOnly(t *testing.T) {
 	}
 }
 
-// panicking is a model whose first try may have been charged, and whose second one panics.
+// panicking is a model: its first try may have been charged, and its second one panics.
 type panicking struct{}
 
 func (panicking) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {

@@ -23,7 +23,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// slowly is a sandbox whose scrub takes time and ends as a test sets.
+// slowly is a sandbox with a slow scrub, which ends as a test sets.
 type slowly struct {
 	*world
 	scrub  time.Duration

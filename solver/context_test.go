@@ -125,8 +125,8 @@ func trajectoryIn(t *testing.T, dir string) (tr results.Trajectory) {
 	return tr
 }
 
-// sentWith is what the trajectory says that the model was sent with the request of each
-// step, as [results.Rewrite] describes.
+// sentWith returns the messages of each step's request according to the trajectory, as
+// [results.Rewrite] describes.
 func sentWith(t *testing.T, tr results.Trajectory) (requests [][]llm.Message) {
 	t.Helper()
 	var list []llm.Message
@@ -228,7 +228,7 @@ func tokensOf(messages []llm.Message) (tokens int64) {
 	return tokens
 }
 
-// An attempt whose conversation is rewritten is killed after some of its records, mostly those
+// An attempt with rewrites of its conversation is killed after some of its records, mostly
 // around a rewrite, and once more while it is resumed.
 func TestARewrittenAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 	t.Parallel()
@@ -264,7 +264,7 @@ func TestARewrittenAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 					t.Errorf("%s: %d answers were paid for, want %d", when, paid, replies(lines))
 				}
 			}
-			var near, far []int                 // records around those of the policy, and others
+			var near, far []int                 // records around the records of the policy, and others
 			for k := 1; k < len(lines)-1; k++ { // the last two close the attempt
 				if slices.ContainsFunc(lines[max(0, k-2):min(len(lines), k+2)], func(l []byte) bool {
 					return strings.Contains(string(l), `"type":"summary`) || strings.Contains(string(l), `"type":"rewrite"`)

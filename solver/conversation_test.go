@@ -155,7 +155,7 @@ func sent(t *testing.T, list []llm.Message) (all []string) {
 	return all
 }
 
-// A journal whose messages cannot be read is not resumed with a part of them.
+// A journal with unreadable messages is not resumed with a part of them.
 func TestAnUnreadableMessageIsAFaultBeforeAPaidCall(t *testing.T) {
 	p := newPlaying(t, plays["submits"])
 	p.provider = func(m *llm.Message) { m.Chat = json.RawMessage(`{"role":"assistant","content":5}`) }

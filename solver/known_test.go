@@ -98,7 +98,7 @@ func TestAnAgentThatReplacedGitDoesNotHoldItsWorker(t *testing.T) {
 	}
 }
 
-// loud is a sandbox whose shell prints too much.
+// loud is a sandbox with a shell that prints too much.
 type loud struct{ *world }
 
 func (loud) CheckShell(context.Context) ([]byte, error) {

@@ -6,8 +6,8 @@ import (
 )
 
 // oneTurn is the journal of a batch run's attempt, as the store of a session. Its only turn
-// begins and ends with the attempt, whose own records say both: the records of a session are
-// left out.
+// begins and ends with the attempt. The attempt's own records say both, so the records of a
+// session are left out.
 type oneTurn struct {
 	session.Store
 	history *journal.History

@@ -379,7 +379,7 @@ func tries(t *testing.T, s *solver.Solver, store *results.Store) func() (*result
 	}
 }
 
-// lossy is a sandbox whose engine loses the outputs of "do 2", and may then stop it.
+// lossy is a sandbox on an engine that loses the outputs of "do 2", and may then stop it.
 type lossy struct {
 	*named
 	losses int
@@ -402,7 +402,7 @@ func (l *lossy) Alive(context.Context) error {
 	return nil
 }
 
-// An action whose output was lost is requested again where it ran; a sandbox that
+// An action with a lost output is requested again where it ran; a sandbox that
 // is gone, or fails again, is closed, and another one replays the records.
 func TestARetryReconnectsToTheActionUnderWay(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -87,7 +87,7 @@ func TestAllFilesCanBeRebuiltFromTheJournals(t *testing.T) {
 			Loop: newLoop(t, 5), ModelName: "test/é", Sandboxes: hosts{box: c.box}, Store: solver.In(store), Salvage: c.salvage,
 			Models: func(dataset.Instance, int) (llm.Model, error) { return c.model, nil },
 			Settings: func(dataset.Instance) manifest.Settings {
-				return manifest.Settings{Version: "1.2", Prompts: "whose", Config: map[string]any{"agent": map[string]any{"step_limit": 5, "cost_limit": 3.0}}}
+				return manifest.Settings{Version: "1.2", Prompts: "their source", Config: map[string]any{"agent": map[string]any{"step_limit": 5, "cost_limit": 3.0}}}
 			},
 		})
 		result, err := s.Do(c.ctx, solver.Attempt{
@@ -129,7 +129,7 @@ func TestAllFilesCanBeRebuiltFromTheJournals(t *testing.T) {
 	for name, part := range map[string]string{
 		"latin__1/latin__1.traj.json": `GIT binary patch`, "salvaged__1/salvaged__1.traj.json": `"salvaged": true`,
 		"failed__1/failed__1.traj.json": "HostFault", "interrupted__1/interrupted__1.traj.json": `"exit_status": "Interrupted"`,
-		"crashed__1/crashed__1.traj.json": `"prompts": "whose"`, "salvaged__1/salvaged__1.salvaged.patch": "th\xe9",
+		"crashed__1/crashed__1.traj.json": `"prompts": "their source"`, "salvaged__1/salvaged__1.salvaged.patch": "th\xe9",
 		"empty__1/empty__1.traj.json": `"outcome": "empty"`, "broken__1/broken__1.traj.json": "InstanceFault",
 	} {
 		if !strings.Contains(want[name], part) {

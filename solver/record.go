@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/session"
 )
 
-// Records of the attempt itself; package session writes those of its turns.
+// Records of the attempt itself; package session writes the records of its turns.
 
 func (t *attempt) append(typ string, data any) error {
 	defer t.watch.during(&t.watch.spent.Save)()

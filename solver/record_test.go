@@ -102,7 +102,7 @@ func TestATrajectoryRecordsItsSettings(t *testing.T) {
 	result, store, err := solveWith(t, solver.Config{
 		Loop: newLoop(t, 20), Sandboxes: opens(func(sandbox.Opening) (solver.Sandbox, error) { return box, nil }),
 		Settings: func(dataset.Instance) manifest.Settings {
-			return manifest.Settings{Config: config, Prompts: "whose", Version: "test"}
+			return manifest.Settings{Config: config, Prompts: "their source", Version: "test"}
 		},
 	}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}), runner.NewBudget(0, 0, 0))
 	if err != nil {
@@ -110,7 +110,7 @@ func TestATrajectoryRecordsItsSettings(t *testing.T) {
 	}
 	info := saved(t, store, result).Info
 	want := map[string]any{
-		"agent": map[string]any{"step_limit": 7.0}, "prompts": "whose",
+		"agent": map[string]any{"step_limit": 7.0}, "prompts": "their source",
 		"environment": map[string]any{"cwd": "/x", "network_mode": "none", "image": "img:1"},
 		"agent_type":  "batch.agent.Loop", "model_type": "batch.llm", "environment_type": "batch.docker",
 	}

@@ -94,7 +94,7 @@ func (t *attempt) before() []journal.Step {
 	return t.past.Before()
 }
 
-// replied returns the past steps whose reply is known.
+// replied returns the past steps with a known reply.
 func (t *attempt) replied() []journal.Step {
 	steps := t.before()
 	if t.past != nil && t.past.Last() != nil {

@@ -166,7 +166,7 @@ func looks(commands ...string) scripted.Reply {
 	return r
 }
 
-// looking sets a tool table whose tool look changes nothing.
+// looking sets a tool table in which the tool look changes nothing.
 func looking(c *agent.Config) {
 	c.Actions = agent.ActionForm{Kind: agent.Tools, Tools: lookingTools()}
 }
@@ -356,7 +356,7 @@ func (p *playing) crashed(lines [][]byte, lives bool) (dir string) {
 	return dir
 }
 
-// messages are those of the trajectory in dir, their members in a fixed order.
+// messages returns the messages of the trajectory in dir, with their members in a fixed order.
 func messages(t *testing.T, dir string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "a", "a.traj.json"))
@@ -435,8 +435,8 @@ type crash struct {
 
 func (c crash) lives() bool { return c.box != "gone" }
 
-// crashes are those of an attempt with so many records. The last two close it. With a new
-// container a resume takes longer, so only some are made.
+// crashes returns the crashes of an attempt with so many records. The last two close it. A
+// resume in a new container takes longer, so only some are made.
 func crashes(records int) (list []crash) {
 	for k := 1; k < records-1; k++ {
 		if k%2 != 0 {
@@ -601,7 +601,7 @@ func TestADifferentOutputInAReplayIsReported(t *testing.T) {
 	p.boxes.forgets = true
 	r := p.solve(dir)
 	if r.Record.Differences != 3 {
-		t.Errorf("%d differences, want those of three commands", r.Record.Differences)
+		t.Errorf("%d differences, want the differences of three commands", r.Record.Differences)
 	}
 	if now := messages(t, dir)[3]; now != want {
 		t.Errorf("the conversation changed: %s, was %s", now, want)

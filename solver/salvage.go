@@ -18,7 +18,7 @@ func withinLastScripts(ctx context.Context) (context.Context, context.CancelFunc
 		fault.Newf(fault.Instance, "git in the container did not end within %v: the agent may have replaced it", lastScripts))
 }
 
-// commits are those that a patch of this attempt may be against, the most likely first.
+// commits returns the possible base commits of a patch of this attempt, the most likely first.
 func (t *attempt) commits() []string {
 	var list []string
 	for _, c := range []string{t.base, "HEAD", t.in.BaseCommit} {

@@ -46,7 +46,7 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 	return nil
 }
 
-// mode is what the script does with the history before the first call.
+// mode tells the script how to treat the history before the first call.
 func (t *attempt) mode() string {
 	if t.ScrubGitHistory && t.box.Known {
 		return boxgit.Known

@@ -126,8 +126,8 @@ func TestAnAttemptWithoutItsServerIsAFaultBeforeAPaidCall(t *testing.T) {
 	}
 }
 
-// Calls whose results are in the journal are not made again. What they did in a container
-// that is gone cannot be done again either.
+// Calls with a result in the journal are not made again, so that their effects in a lost
+// container stay lost.
 func TestAResumeAfterACallToAServer(t *testing.T) {
 	for _, inside := range []bool{false, true} {
 		p := newPlaying(t, noting)

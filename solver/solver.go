@@ -25,7 +25,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Config is what all attempts of a run share. Loop, Models, ModelName, Sandboxes and Store
+// Config has the settings that all attempts of a run share. Loop, Models, ModelName, Sandboxes and Store
 // are required.
 type Config struct {
 	Loop      *agent.Loop
@@ -48,7 +48,7 @@ type Config struct {
 	Servers []mcp.Server // to which each attempt connects, for their tools
 
 	Window int64 // the model's context in tokens; 0 if it is not known
-	// Uncounted is that of [agent.Turn].
+	// Uncounted is passed to [agent.Turn].
 	Uncounted bool
 
 	// MaxMessages and MaxTokens are how long the conversation of a Talk may be without a
@@ -85,7 +85,7 @@ type Config struct {
 // same time.
 type Models func(in dataset.Instance, heard int) (llm.Model, error)
 
-// Solver is the runner.Worker whose jobs are instances. It is safe for concurrent use.
+// Solver is the runner.Worker for instances. It is safe for concurrent use.
 type Solver struct {
 	c     Config
 	turns chan struct{} // limits concurrent scrubs
@@ -173,7 +173,7 @@ type attempt struct {
 	differences []journal.DifferenceData // of this process
 	destroyed   bool                     // the sandbox also cannot run commands any more
 	long        bool                     // it was warned of the conversation's length
-	free        bool                     // it was warned of replies whose cost is not known
+	free        bool                     // it was warned of replies with an unknown cost
 	limited     bool                     // there is a limit on the cost of calls
 }
 
@@ -262,7 +262,7 @@ func Task(in dataset.Instance) agent.Turn {
 	return agent.Turn{Task: in.ProblemStatement, Vars: map[string]any{"instance_id": in.ID}}
 }
 
-// timed is a model whose calls are measured by a stopwatch.
+// timed is a model that measures its calls with a stopwatch.
 type timed struct {
 	llm.Model
 	watch *stopwatch

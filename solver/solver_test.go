@@ -130,7 +130,7 @@ func TestOnlyFilesThatAreNotUTF8BecomeBinaryPatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := result.Record; r.License != "mit" || r.Repo != "a/b" {
-		t.Errorf("license %q of %q, want those of the row", r.License, r.Repo)
+		t.Errorf("license %q of %q, want the row's", r.License, r.Repo)
 	}
 	if p := result.Prediction; !strings.Contains(p, "+b\n") || strings.Count(p, "GIT binary patch") != 1 {
 		t.Errorf("want one text and one binary part:\n%s", p)

@@ -8,8 +8,8 @@ import (
 )
 
 // stopwatch measures how an attempt's time is spent. It starts in the phase Start and
-// counts for one phase at a time, so that the phases add up to the total. Only the
-// attempt's goroutine uses it, and those that it waits for, with together.
+// counts for one phase at a time, so that the phases add up to the total. It is used by
+// the attempt's goroutine and, with together, by goroutines that it waits for.
 type stopwatch struct {
 	now   func() time.Time
 	begun time.Time

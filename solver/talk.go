@@ -20,9 +20,9 @@ import (
 // or before a turn has ended, a later run resumes it.
 type Talk func(ctx context.Context, c *Conversation) error
 
-// Conversation is an attempt whose sandbox is ready, for its [Talk]. Its methods are not
-// safe for concurrent use, except those of its Session, and are not to be used after the
-// Talk has returned.
+// Conversation is an attempt with a ready sandbox, for its [Talk]. Its methods are not safe
+// for concurrent use, except the methods of its Session, and must not be called after the Talk
+// has returned.
 type Conversation struct {
 	Session  *session.Session // ready
 	Instance dataset.Instance
@@ -45,7 +45,7 @@ type Conversation struct {
 	tools []agent.Tool // of MCP servers
 }
 
-// Cut is an action whose end the process that had begun it did not see.
+// Cut is an action that was cut off: its process did not record its end.
 type Cut struct {
 	Command string
 	Tool    string // if there is no command
@@ -108,8 +108,7 @@ func (t *attempt) leads(ctx context.Context, c *Conversation) error {
 	return t.Talk(ctx, c)
 }
 
-// end makes the ending of the last turn that of the attempt, also if that turn ran before a
-// resume.
+// end ends the attempt as the last turn ended, also if that turn ran before a resume.
 func (c *Conversation) end() error {
 	t := c.t
 	if t.ending == nil {
@@ -155,8 +154,8 @@ func (c *Conversation) earlier() (*agent.Ending, error) {
 // Model is the attempt's model.
 func (c *Conversation) Model() llm.Model { return c.model }
 
-// Messages is what the Session's Messages returns, also while a turn waits for its Approve
-// or its model.
+// Messages returns the Session's Messages, also while a turn waits for its Approve or its
+// model.
 func (c *Conversation) Messages(_ context.Context, q session.Query) ([]session.Message, error) {
 	h, err := c.t.journal.HistoryHere()
 	if err != nil {
@@ -185,7 +184,7 @@ func (c *Conversation) Begin(ctx context.Context, in session.Input) (turn *sessi
 	}, nil
 }
 
-// ran runs a turn, and makes its ending that of the attempt if it has begun.
+// ran runs a turn. If the turn has begun, the attempt ends as it does.
 func (c *Conversation) ran(run func() (*session.Result, error)) (*session.Result, error) {
 	t := c.t
 	defer t.watch.to(t.watch.to(&t.watch.spent.Agent))
@@ -229,7 +228,7 @@ func (c *Conversation) input(in session.Input) session.Input {
 	return in
 }
 
-// asked is ask, whose time is the person's.
+// asked is ask; the stopwatch counts its time as the person's.
 func (t *attempt) asked(ask func(context.Context, string, agent.Call) error) func(context.Context, string, agent.Call) error {
 	if ask == nil {
 		return nil
@@ -266,7 +265,7 @@ func after(first, second *agent.Ending) *agent.Ending {
 	return &both
 }
 
-// measured is a sandbox whose agent's commands are measured by a stopwatch.
+// measured is a sandbox that measures the agent's commands with a stopwatch.
 type measured struct {
 	Sandbox
 	watch *stopwatch

@@ -29,8 +29,8 @@
 // sends the conversation as it was, with a question at its end, and so reads nearly all of
 // its input from the cache.
 //
-// A conversation whose replies alone reach the limit cannot be brought to half of it by
-// shorten or drop. Then there is less room, and rewrites come more often. A summary that
+// If the replies alone reach the limit, shorten and drop cannot bring a conversation to half
+// of it. Then there is less room, and rewrites come more often. A summary that
 // does not help, since it is empty or too long, is not asked for again: from then on,
 // observations are dropped.
 //
@@ -57,7 +57,7 @@ const (
 	Summarize = "summarize" // replace all but the last messages by a summary that the model writes
 )
 
-// Names are those that [Config] takes.
+// Names lists the policies.
 var Names = []string{Shorten, Drop, Summarize}
 
 // DefaultKeep is how many messages at the end are kept as they are: about four steps.

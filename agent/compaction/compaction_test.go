@@ -175,7 +175,7 @@ func TestPoliciesRewriteTheOldestFirst(t *testing.T) {
 	}
 }
 
-// long2 are two more steps, of which the first has two calls.
+// long2 returns two more steps; the first has two calls.
 func long2() []llm.Message {
 	return []llm.Message{asks("4", "5"), result("4", text(8000)), result("5", text(8000))}
 }
@@ -271,7 +271,7 @@ func TestASummaryIsAskedForWithTheConversationItself(t *testing.T) {
 			}
 			last := a.got[len(a.got)-1]
 			if legal(last) != "" || last[len(last)-1].Text() != "4 messages about the task" || len(last) != 7 || !reflect.DeepEqual(last[2], messages[2]) {
-				t.Errorf("asked with %+v: %s; want the messages up to those that are kept and the question", last, legal(last))
+				t.Errorf("asked with %+v: %s; want the messages before the kept ones and the question", last, legal(last))
 			}
 			cut := len(last[3].Text()) < len(messages[3].Text())
 			if cut != (c.refused || c.requests > 1) {

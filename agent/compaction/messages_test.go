@@ -41,7 +41,7 @@ func TestALimitOfMessagesIsChecked(t *testing.T) {
 	}
 }
 
-// answered is what a person answered to a question.
+// answered is a person's answer to a question.
 func answered(id, words string) llm.Message {
 	return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: id, Parts: llm.Say(words)}}}
 }

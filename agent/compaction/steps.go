@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// leftOut is what the model reads in place of the steps that are left out.
+// leftOut is shown to the model in place of the steps that are left out.
 const leftOut = "To keep the conversation short, %d messages were left out: what you wrote, and the output of your commands."
 
 // remove returns the edits that leave whole steps out, the oldest first, until there are

@@ -24,7 +24,7 @@ repeating the task:
 Quote names, paths, commands and short pieces of code exactly. Do not call a tool and do not give a command now: answer
 only with the summary.`
 
-// summaryMessage is what the model reads in place of what is summarized.
+// summaryMessage is shown to the model in place of the summarized messages.
 const summaryMessage = "To keep the conversation short, %d messages were replaced by this summary, which you wrote:\n\n%s"
 
 // leastSummary is how long a summary is at least assumed to be, in tokens, before it is

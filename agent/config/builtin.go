@@ -11,8 +11,8 @@ import (
 //go:embed builtin/*.yaml
 var builtinFiles embed.FS
 
-// builtins are the names of batch's own configurations. They are not files
-// names: those of mini-swe-agent, which has a default.yaml too, mean its files.
+// builtins are the names of batch's own configurations. They are not names of files:
+// default.yaml means a file, such as mini-swe-agent's.
 var builtins = []string{"default", "text", "tools", Chat}
 
 // Chat is the built-in configuration for conversations with a person.

@@ -94,7 +94,7 @@ type ModelConfig struct {
 	ActionForm           string // batch's own: see [Config.ActionForm]
 }
 
-// RunConfig is what happens around the agent.
+// RunConfig has the settings that are not the agent's, the container's or the model's.
 type RunConfig struct {
 	EnvStartupCommand string   // Jinja over the instance's fields
 	MaskPatterns      []string // batch's own
@@ -124,15 +124,16 @@ func (e *EnvironmentConfig) Flags() RunFlags { return e.flags }
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // Origin says where the value at a dotted path was set: "file:line", "-c" and the
-// key=value with its secrets hidden, or a flag; empty for a path that nobody set.
+// key=value with its secrets hidden, or a flag; empty for a path that is not set.
 func (c *Config) Origin(path string) string { return c.places[path].String() }
 
 // Given reports whether the value at a dotted path was set by a key=value or a flag, and
 // so by somebody who meant just this value, rather than by a file or the default.
 func (c *Config) Given(path string) bool { return c.places[path].byHand() }
 
-// ActionForm is how replies ask for commands: as action_form says, else text
-// where the model class, a regular expression or a prompt asks for it, else tool calls.
+// ActionForm is how replies ask for commands: action_form if it is set and not auto;
+// otherwise text if the model class, a regular expression or a prompt asks for it; otherwise
+// tool calls.
 func (c *Config) ActionForm() agent.ActionForm {
 	f := c.actionForm()
 	f.Ask = c.Agent.Ask

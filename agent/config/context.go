@@ -29,8 +29,8 @@ func (c *Config) ContextPolicy(window int64) (*compaction.Policy, error) {
 	return compaction.New(c.compaction(limit))
 }
 
-// ContextLimit returns over how many tokens a conversation is long for a model whose context
-// has window tokens; 0 is not known.
+// ContextLimit returns the number of tokens above which a conversation is long for a model
+// with a context of window tokens; 0 is unknown.
 func (c *Config) ContextLimit(window int64) int64 {
 	if limit := c.Agent.ContextLimit; limit != 0 {
 		return int64(limit)

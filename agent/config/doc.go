@@ -4,9 +4,8 @@
 //
 // A file is read from where its name says, or an error says how to get it.
 // The built-in configurations (default, text, tools) are batch's own and have
-// these names alone: no file name means them, and they are not mini-swe-agent's,
-// which are files of that program. [Config.Prompts] says
-// whose prompts run.
+// these names alone: no file name means them. The configurations of mini-swe-agent are
+// files of that program. [Config.Prompts] says where the prompts come from.
 //
 // Reading is strict where mini-swe-agent's is not: an unknown key, a
 // value of the wrong type and a container flag that would have no effect are

@@ -34,7 +34,7 @@ func word(to *string, allowed ...string) field {
 	}}
 }
 
-// oneOf lists words of which one is expected.
+// oneOf lists the expected words.
 func oneOf(words []string) string {
 	last := len(words) - 1
 	if last < 1 {

@@ -138,8 +138,8 @@ func positive(v string) (float64, error) {
 	return f, err
 }
 
-// parseSleep reads a duration as the program sleep does: a number and s, m, h
-// or d, several of which add up; infinity, and nothing at all, is no limit.
+// parseSleep reads a duration as the program sleep does: numbers with s, m, h or d, which
+// are added. Infinity and an empty text mean no limit.
 func parseSleep(text string) (time.Duration, error) {
 	var sum float64
 	for _, part := range strings.Fields(text) {

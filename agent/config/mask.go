@@ -110,7 +110,7 @@ func (w within) below(key string) within {
 	return w
 }
 
-// handsOn are the keys whose members are handed on: variables and headers.
+// handsOn are the keys of variables and headers: their members are handed on.
 var handsOn = []string{"env", "extra_headers", "headers"}
 
 // mapUnder copies v, which stands under key, with its texts changed.

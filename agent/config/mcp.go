@@ -85,9 +85,8 @@ func (s MCPServer) server(name string) mcp.Server {
 	return out
 }
 
-// MCPSecrets returns the secrets that are sent to MCP servers: all headers, and of the
-// variables those that refer to batch's own environment, or are secrets by their name or
-// their look.
+// MCPSecrets returns the secrets that are sent to MCP servers: all headers, and variables
+// that refer to batch's own environment or look like secrets by name or value.
 func (c *Config) MCPSecrets(getenv func(string) string) []mask.Secret {
 	var found []mask.Secret
 	for _, s := range c.Agent.MCPServers {

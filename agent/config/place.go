@@ -70,7 +70,7 @@ func (p place) within(offset int) string {
 	}
 }
 
-// key is what set a value, without the value, which may be long.
+// key names the place without the value, which may be long.
 func (p place) key() string {
 	if p.kind != inKeyValue {
 		return p.source

@@ -10,8 +10,8 @@ var prompts = []string{
 	"agent.system_template", "agent.instance_template", "model.observation_template", "model.format_error_template",
 }
 
-// Prompts says whose prompts run: "batch's built-in default", the name of a
-// file, or several of them with the templates that each one gives.
+// Prompts names the source of the prompts: "batch's built-in default", the name of a
+// file, or several sources, each with the templates that it sets.
 func (c *Config) Prompts() string {
 	var sources []string
 	templates := map[string][]string{}

@@ -140,7 +140,7 @@ func TestAMissingConfigurationOfMiniSWEAgentGetsAHint(t *testing.T) {
 		"swebench_xml.yaml": "src/minisweagent/config/benchmarks/swebench_xml.yaml\n",
 		"mini":              "src/minisweagent/config/mini.yaml\n",
 		"text.yaml":         "leave out the ending: `-c text`",
-		"nobody.yaml":       "give a file, KEY=VALUE",
+		"missing.yaml":      "give a file, KEY=VALUE",
 	} {
 		_, err := Load([]string{spec}, Options{Dirs: []string{t.TempDir()}})
 		if all := fmt.Sprint(err) + fault.HintOf(err) + "\n"; fault.KindOf(err) != fault.Usage || !strings.Contains(all, want) {

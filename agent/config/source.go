@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Dir  string    // where relative names start; empty: the current directory
 	Dirs []string  // looked into after Dir
-	Set  []Setting // values over those of all files
+	Set  []Setting // win over all files
 }
 
 // Setting is a value that a flag or an environment variable sets.
@@ -95,7 +95,7 @@ func shadowed(name string, opts Options) string {
 	return fmt.Sprintf("-c %s: this is batch's built-in %s, not the file %s; for the file give -c %s.yaml", name, name, file, name)
 }
 
-// keyValue reads a.b.c=value: JSON where it is JSON, else the text.
+// keyValue reads a.b.c=value. A value that is not JSON is text.
 func keyValue(spec, key, text string) (*value, error) {
 	if !utf8.ValidString(spec) {
 		return nil, fault.Newf(fault.Usage, "reading the configuration: -c %q: this is not valid UTF-8", MaskSpec(spec))

@@ -102,8 +102,8 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int, to *value) error {
 	return nil
 }
 
-// mergeInto adds what a merge key gives: a mapping, or a list of them of which
-// the first wins. It reports whether v is one of these.
+// mergeInto adds the value of a merge key: a mapping, or a list of mappings, in which
+// earlier ones win. It reports whether v is one of these.
 func mergeInto(merged map[string]*value, v *value, keys *[]string) bool {
 	list, ok := v.v.([]*value)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// NotSet is the source of a value that nobody set.
+// NotSet is the source of a value that is not set.
 const NotSet = "default"
 
 // Value is one value of a configuration, and who set it.
@@ -16,7 +16,7 @@ type Value struct {
 	Path   string // section.key, or section.key.name of what stands in a mapping
 	Value  any    // with its secrets hidden; nil of a name that was removed
 	Source string // default, built-in NAME, FILE:LINE, -c, a flag or a variable
-	Unset  bool   // nobody set it, or it is empty: Empty says what that means
+	Unset  bool   // it is not set or empty: Empty says what that means
 	Empty  string
 	Hidden bool // a secret in it is hidden
 }

@@ -31,7 +31,7 @@ type client struct {
 	current *connection // nil: none
 	closed  bool
 
-	list []*sdk.Tool // those that may be used, sorted by name
+	list []*sdk.Tool // the tools that may be used, sorted by name
 }
 
 func newClient(s Server, c Config) *client {
@@ -65,7 +65,7 @@ const (
 	maxPages  = 500  // in which it lists them
 )
 
-// listTools asks for the tools and keeps those that may be used.
+// listTools asks for the tools and keeps the allowed ones.
 func (c *client) listTools(ctx context.Context, conn *connection) error {
 	op := "asking the MCP server " + c.Name + " for its tools"
 	known := map[string]*sdk.Tool{}
@@ -108,7 +108,7 @@ func (c *client) listTools(ctx context.Context, conn *connection) error {
 	return nil
 }
 
-// lacks reports the first of the tools that may be used which the server does not have.
+// lacks reports the first pattern in Tools that no tool of the server matches.
 func (c *client) lacks(known map[string]*sdk.Tool) error {
 	for _, pattern := range c.Tools {
 		found := false
@@ -250,7 +250,7 @@ func (c *client) late(err error) error {
 	return err
 }
 
-// repeatable reports whether a call whose outcome is not known may be made again.
+// repeatable reports whether a call may be made again if its outcome is unknown.
 func repeatable(t *sdk.Tool) bool {
 	return isReadOnly(t) || t.Annotations != nil && t.Annotations.IdempotentHint
 }

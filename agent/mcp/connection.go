@@ -41,8 +41,8 @@ type blame struct {
 }
 
 // handshakes are the protocol's versions to begin with. All servers of 2025 know the first;
-// a server that only knows a later version refuses it. The other order would be that of the
-// protocol, but a server that leaves unknown methods without an answer would hang then.
+// a server that only knows a later version refuses it. The protocol
+// asks for the other order, but then a server that does not answer unknown methods would hang.
 var handshakes = []string{"2025-11-25", "2026-07-28"}
 
 // connect connects to the server.

@@ -32,8 +32,8 @@
 // A tool is called together with others of the same reply if it declares itself read-only.
 // That, too, is only the server's word.
 //
-// The list of tools is that of the beginning, also if a server changes it later, so that
-// each request of an attempt offers the same.
+// The list of tools is read once, at the beginning: later changes of a server are ignored, so
+// that each request of an attempt offers the same tools.
 //
 // # When a connection breaks
 //
@@ -44,7 +44,7 @@
 //
 // # When an attempt is resumed
 //
-// Calls whose results are in the journal are not made again; one that was under way is. In
+// Calls with a result in the journal are not made again; a call that was under way is. In
 // a new container the effects of calls to inside servers are missing, since they cannot be
 // repeated, so the attempt counts as diverged.
 package mcp

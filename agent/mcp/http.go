@@ -63,7 +63,7 @@ func (c *caller) why() (status int, failed error) {
 	return c.status, c.failed
 }
 
-// body is the body of an answer, whose end frees its request.
+// body is the body of an answer; its end frees the request.
 type body struct {
 	limited
 	free func()

@@ -11,13 +11,13 @@ const (
 	// maxReceived is how many bytes a server may send between two calls, or in one answer
 	// over HTTP.
 	maxReceived = 32 << 20
-	// maxLines bounds the messages in them, each of which is a line.
+	// maxLines bounds the messages in them; each message is a line.
 	maxLines = 20_000
 )
 
 var errTooMuch = errors.New("the server sent too much")
 
-// allowance is what a server may still send.
+// allowance counts the bytes and lines that a server may still send.
 type allowance struct{ bytes, lines atomic.Int64 }
 
 func (a *allowance) renew() {

@@ -58,7 +58,7 @@ func serve(kind string) {
 	}
 }
 
-// hold has a stubborn server, whose process id it prints, until it is killed.
+// hold runs a stubborn server and prints its process id, until it is killed.
 func hold() {
 	self, _ := os.Executable()
 	s, err := mcp.Connect(context.Background(), mcp.Config{Servers: []mcp.Server{

@@ -23,12 +23,12 @@ type Server struct {
 	Headers map[string]string // of each request to the URL
 	Dir     string            // where the program starts outside; empty: the working directory
 	Inside  bool              // in the attempt's container
-	Tools   []string          // of the tools that may be used: names, or patterns as those of [path.Match], whose * also matches a /
+	Tools   []string          // the tools that may be used: names, or patterns of [path.Match] in which * also matches a /
 	Timeout time.Duration     // of connecting, and of each call; 0 is DefaultTimeout
 }
 
-// serverName has no __ and no _ at its end, so that the name of a tool begins with that of
-// one server only.
+// serverName has no __ and no _ at its end, so that the name of a tool begins with the name
+// of one server only.
 var serverName = lazy.Regexp(`^[a-zA-Z0-9]+([_-][a-zA-Z0-9]+)*$`)
 
 // maxServerName leaves half of a tool's name to the tool.
@@ -37,7 +37,7 @@ const maxServerName = 32
 // ownHeaders are the headers that the protocol sets.
 var ownHeaders = []string{"accept", "connection", "content-length", "content-type", "host", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "transfer-encoding"}
 
-// Problem is what is wrong with one setting of a Server.
+// Problem is a mistake in one setting of a Server.
 type Problem struct {
 	Key  string // as a configuration has it: command, url, headers...; empty: the server itself
 	Text string // continues a sentence that the key begins

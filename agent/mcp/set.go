@@ -35,9 +35,9 @@ type Stream interface {
 // Dial starts a program in the attempt's container. The end of ctx ends only the start.
 type Dial func(ctx context.Context, p Program) (Stream, error)
 
-// Config is what the connections of one attempt need.
+// Config has the settings of the connections of one attempt.
 type Config struct {
-	Servers []Server     // each of which passes Check; their names differ
+	Servers []Server     // each passes Check; their names differ
 	Dial    Dial         // for servers inside; nil if the attempt's sandbox cannot start programs
 	Log     *slog.Logger // nil discards
 	Mask    *mask.Masker // hides secrets in the log
@@ -85,7 +85,7 @@ func Connect(ctx context.Context, c Config) (*Set, error) {
 	if len(s.tools) > maxTools {
 		s.Close()
 		return nil, fault.Newf(fault.Usage, "the MCP servers have %d tools that may be used, expected at most %d", len(s.tools), maxTools).
-			WithHint("name only those that the task needs in agent.mcp_servers.NAME.tools")
+			WithHint("name only the tools that the task needs in agent.mcp_servers.NAME.tools")
 	}
 	return s, nil
 }

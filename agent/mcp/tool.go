@@ -72,8 +72,8 @@ func toolName(server, tool string, taken map[string]bool) string {
 	}
 }
 
-// isReadOnly is what the tool says of itself. If that is wrong, calls of one reply run in
-// another order than the model has written them in, or twice.
+// isReadOnly reports whether the tool declares itself read-only. If it is not, calls of one
+// reply run in another order than the model has written them in, or twice.
 func isReadOnly(t *sdk.Tool) bool { return t.Annotations != nil && t.Annotations.ReadOnlyHint }
 
 func description(t *sdk.Tool) string {

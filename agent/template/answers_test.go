@@ -37,7 +37,7 @@ func ordered(t *testing.T, d *json.Decoder) any {
 	return fromGo(tok)
 }
 
-// The answers are those of Jinja2, see testdata/answers.py.
+// The answers come from Jinja2: see testdata/answers.py.
 func TestJinja2Answers(t *testing.T) {
 	data, err := os.ReadFile("testdata/answers.json")
 	if err != nil {

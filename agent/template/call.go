@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// builtin is a filter, a test, a method or a function that templates can use. The value of
-// a filter, and that of a method, is its first argument.
+// builtin is a filter, a test, a method or a function that templates can use. The value that
+// a filter or a method is applied to is its first argument.
 type builtin struct {
 	params     []parameter
 	required   int

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Letters whose other case has several letters.
+// Letters that are several letters in the other case.
 var (
 	upperSpecial = strings.NewReplacer("ß", "SS", "ŉ", "ʼN", "ǰ", "J̌", "ﬀ", "FF", "ﬁ", "FI", "ﬂ", "FL", "ﬃ", "FFI", "ﬄ", "FFL", "ﬅ", "ST", "ﬆ", "ST", "և", "ԵՒ")
 	lowerSpecial = strings.NewReplacer("İ", "i̇")

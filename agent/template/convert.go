@@ -73,7 +73,7 @@ func reflected(v any) any {
 	return fmt.Sprint(v)
 }
 
-// kind is what an error calls a value.
+// kind names the type of a value in an error.
 func kind(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -221,7 +221,7 @@ func (e *item) eval(r *renderer) any {
 	return r.missing(of, e.of, key, e.at)
 }
 
-// missing is what an item or an attribute that does not exist evaluates to.
+// missing is the value of an item or an attribute that does not exist.
 func (r *renderer) missing(of any, from expr, key any, at int) *undefined {
 	if u, ok := of.(*undefined); ok {
 		u.use()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// allFilters are those of Jinja2.
+// allFilters are Jinja2's filters.
 func allFilters() map[string]*builtin {
 	all := map[string]*builtin{}
 	maps.Copy(all, textFilters())

@@ -36,7 +36,7 @@ type token struct {
 	start, end int
 }
 
-// String is what an error calls the token.
+// String names the token in an error.
 func (t token) String() string {
 	if t.kind == tokenEnd {
 		return "the end of the template"

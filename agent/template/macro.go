@@ -4,7 +4,7 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// macro is what {% macro %} defines.
+// macro is the value that {% macro %} defines.
 type macro struct {
 	*macroTag
 	scope *scope
@@ -31,7 +31,7 @@ func (m *macro) call(r *renderer, g given) any {
 		return v, ok
 	}
 	inner := &scope{parent: m.scope}
-	var late []int // whose defaults may use the others
+	var late []int // their defaults may use the others
 	for i, name := range m.params {
 		v, ok := any(nil), i < len(g.list)
 		if ok {

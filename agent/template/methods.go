@@ -219,7 +219,7 @@ var cyclerMethods = sync.OnceValue(func() map[string]*builtin {
 	}
 })
 
-// functions are those of Jinja2 that templates can call, except lipsum.
+// functions are Jinja2's functions, except lipsum.
 var functions = sync.OnceValue(func() map[string]any {
 	return map[string]any{
 		"range": def("/ self start stop=None step=1", func(_ *renderer, a []any) any {

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// prettyWidth is that of Python's pprint.
+// prettyWidth is the width of Python's pprint.
 const prettyWidth = 80
 
 // pretty is pprint.pformat: a value in lines, with the keys of dicts sorted.

@@ -108,7 +108,7 @@ func writeOther(b *strings.Builder, v any, depth int) {
 	}
 }
 
-// address stands for that of an object: Python's differs in each run.
+// address stands for the address of an object, which differs in each run of Python.
 const address = "0x7f0000000000"
 
 func typeName(v any) string {

@@ -129,7 +129,7 @@ func mapped(r *renderer, a []any) any {
 	return out
 }
 
-// known returns a builtin whose name is a value.
+// known returns the builtin of a name that is a value.
 func known(r *renderer, all map[string]*builtin, name, what string) *builtin {
 	b, ok := all[name]
 	if !ok {

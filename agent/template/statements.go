@@ -55,11 +55,11 @@ type (
 		call   *call
 		caller *macroTag
 	}
-	// target is what a value is assigned to.
+	// target is the left side of an assignment.
 	target struct {
 		at    int
 		name  string
-		of    *variable // a namespace whose member is set
+		of    *variable // a namespace: name is its member
 		parts []target  // or several
 	}
 )

@@ -166,7 +166,7 @@ func joinMethod(_ *renderer, a []any) any {
 	return like(a[0], b.String())
 }
 
-// allStringMethods are those of Python's str.
+// allStringMethods are the methods of Python's str.
 func allStringMethods() map[string]*builtin {
 	stripped := func(left, right bool) *builtin {
 		return def("/ self chars=None", func(_ *renderer, a []any) any { return like(a[0], strip(asText(a[0]), a[1], left, right)) })

@@ -10,8 +10,8 @@ import (
 
 var tagNames = strings.Fields("autoescape block call elif else endautoescape endblock endcall endfilter endfor endif endmacro endset endwith filter for if macro print raw set with")
 
-// body parses text, expressions and tags up to one of the tags ends, whose name it reads,
-// or up to the end of the template.
+// body parses text, expressions and tags up to one of the tags ends or the end of the
+// template. It reads the name of the end tag.
 func (p *parser) body(ends ...string) (list []statement, end string) {
 	p.deeper()
 	defer func() { p.depth-- }()

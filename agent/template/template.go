@@ -1,6 +1,6 @@
 // Package template renders Jinja templates as mini-swe-agent does, with Jinja2's
 // Template(text, undefined=StrictUndefined), and reports mistakes with their place in the
-// template. Values are those of Python: lengths and slices count code points, dicts have an
+// template. Values behave as in Python: lengths and slices count code points, dicts have an
 // order, floats are printed as Python prints them.
 //
 // It refuses include, import, extends and from, which need other templates, autoescape except
@@ -49,7 +49,7 @@ func Parse(name, source string, place func(offset int) string) (t *Template, err
 	return t, nil
 }
 
-// Vars are the variables of a template, in several maps of which later ones win.
+// Vars are the variables of a template in several maps; later ones win.
 type Vars []map[string]any
 
 func (v Vars) get(name string) (value any, ok bool) {
@@ -101,7 +101,7 @@ type Cut struct {
 // CutVar is the variable that holds a [Cut]. No template can name it.
 const CutVar = "\x00cut"
 
-// mistake is what is wrong with a template.
+// mistake is an error in a template.
 type mistake struct {
 	offset int // -1: at the current operation
 	text   string
@@ -121,7 +121,7 @@ func LacksItem(err error) bool {
 	return ok && m.item
 }
 
-// NameOf returns the name of the template whose failure is err; "" for another error.
+// NameOf returns the name of the template that failed with err; "" for another error.
 func NameOf(err error) string {
 	m, ok := errors.AsType[*mistake](err)
 	if !ok {
@@ -150,7 +150,7 @@ func (t *Template) fault(m *mistake) error {
 // hintWidth keeps a hint, which is shown indented, within 80 columns.
 const hintWidth = 76
 
-// available returns a hint with the variable that was probably meant, or else with those
+// available returns a hint with the variable that was probably meant, or with all variables
 // that a template may use.
 func available(name string, vars map[string]any) string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(vars)), func(name string) bool { return name == "none" || name == CutVar })

@@ -1,6 +1,6 @@
 package template
 
-// allTests are those of Jinja2.
+// allTests are Jinja2's tests.
 func allTests() map[string]*builtin {
 	is := func(f func(v any) bool) *builtin {
 		return def("value", func(_ *renderer, a []any) any { return f(a[0]) })

@@ -130,7 +130,7 @@ func truncate(_ *renderer, a []any) any {
 	case !ok:
 		failf("%s has no length", kind(a[0]))
 	case most < endLength:
-		failf("the length %d is less than that of the end %q", most, end)
+		failf("the length %d is less than the length of the end %q", most, end)
 	case leeway < 0:
 		failf("the leeway is less than 0")
 	case size <= most+leeway:

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// The expressions are those of Jinja2.
+// The expressions are Jinja2's.
 var (
 	urlPattern = lazy.Regexp(`(?i)^((https?://|www\.)(([\w%-]+\.)+)?([a-z]{2,63}|xn--[\w%]{2,59})|([\w%-]{2,63}\.)+(com|net|int|edu|gov|org|info|mil)|` +
 		`(https?://)((([\d]{1,3})(\.[\d]{1,3}){3})|(\[([\da-f]{0,4}:){2}([\da-f]{0,4}:?){1,6}])))(?::[\d]{1,5})?(?:[/?#]\S*)?$`)

@@ -17,12 +17,12 @@ type (
 	}
 	interval struct{ start, stop, step int } // range
 	window   struct{ parts [3]any }          // slice
-	// stream is what Python returns in place of a list: it can be read once.
+	// stream is a Python iterator: it can be read once.
 	stream struct {
 		of    string
 		items []any
 	}
-	// view is what a dict returns for keys, values and items.
+	// view is the result of keys, values or items of a dict.
 	view struct {
 		of   *Dict
 		what string
@@ -73,7 +73,7 @@ func bounded(n int) int {
 
 func boundedItems(n int) int { return bounded(min(n, most)*itemSize) / itemSize }
 
-// failf ends a rendering. The place of the mistake is that of the operation.
+// failf ends a rendering with a mistake at the place of the current operation.
 func failf(format string, args ...any) { panic(mistakeAt(-1, format, args...)) }
 
 func truth(v any) bool {

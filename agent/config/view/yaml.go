@@ -151,7 +151,7 @@ func encoded(v any) *yaml.Node {
 	}
 }
 
-// text is a block where that is what it reads as again, else it is quoted.
+// text is a block if YAML reads the same text from it; otherwise it is quoted.
 func text(s string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if strings.Contains(s, "\n") {

@@ -16,9 +16,9 @@ const effort = 4 << 20
 // Mistake returns where in source the parser fails with err, and in plain words what is
 // wrong there. Line and column count from 1; 0 is unknown.
 //
-// The parser itself gives no column, and often the line of what stands around the
-// mistake. But what it says of the source up to a mistake is what it says of all of it,
-// and of less than that it says something else.
+// The parser itself gives no column, and often a line before or after the mistake. But it
+// fails with the same message for the source up to the mistake as for the whole source, and
+// with another message, or none, for less.
 func Mistake(source string, err error) (line, column int, text string) {
 	s := search{source: source, said: said(err), left: effort}
 	begin, end, found := s.back(len(source), func(end int) int { return strings.LastIndexByte(source[:end-1], '\n') + 1 })
@@ -71,7 +71,7 @@ var (
 	expected = lazy.Regexp(`^(did|could) not find (the )?expected `)
 )
 
-// said is what an error of the parser says, without its place and without names.
+// said returns the text of a parser error without its place and without names.
 func said(err error) string {
 	if err == nil {
 		return ""
