@@ -18,14 +18,14 @@ type Reader interface {
 	Read(ctx context.Context, command string) (vocab.Output, error)
 }
 
-// maxReads is how many actions of a run are executed at the same time.
+// maxReads is the number of actions of a run that are executed at the same time.
 const maxReads = 8
 
-// early is a read-only action that is executed before its turn: together with those after
-// it, and before it is recorded. Other actions are recorded before they run, so that none
-// runs twice after a crash; a read-only one may. So the journal still has one action after
-// the other, each with its output, as if they had run in order. After one that fails or runs
-// too long, the results of those after it are dropped.
+// early is a read-only action that is executed before its turn: together with the read-only
+// actions after it, and before it is recorded. Other actions are recorded before they run, so
+// that none runs twice after a crash; a read-only action may. The journal has the actions one
+// after the other, each with its output, as if they had run in order. If one fails or runs too
+// long, the results of later ones are dropped.
 type early struct {
 	out     vocab.Output
 	err     error // of the execution
@@ -33,9 +33,9 @@ type early struct {
 	panic   any   // what its execution panicked with
 }
 
-// readAhead executes the read-only actions that a rest of a reply begins with at the same
-// time, if there are several. They are approved before, one after the other; a refusal ends
-// the group, and is kept for the action's turn.
+// readAhead executes the read-only actions at the beginning of the rest of a reply at the same
+// time, if there are several. They are approved before, one after the other. A refusal ends
+// the group and is kept for the action's turn.
 func (r *run) readAhead(ctx context.Context, rest []action) {
 	env, ok := r.turn.Env.(Reader)
 	n := 0

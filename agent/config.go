@@ -13,7 +13,7 @@ const DefaultRegex = "```mswea_bash_command\\s*\\n(.*?)\\n```"
 // OldRegex finds the action in the older text form, a plain bash fence.
 const OldRegex = "```bash\\s*\\n(.*?)\\n```"
 
-// defaultMaxFormatErrors is after how many format errors in a row a run ends.
+// defaultMaxFormatErrors is the number of format errors in a row that end a run.
 const defaultMaxFormatErrors = 3
 
 // FormKind says how a reply names the commands to run.
@@ -68,11 +68,11 @@ type Config struct {
 	MaxFormatErrors int           // in a row; zero is 3, negative means no limit
 
 	// FinishWithoutCalls ends a run with the first reply that says something and calls no
-	// tool, with the status Answered. Otherwise, such a reply is a format error, as those
-	// that are empty or were cut off always are. Not for Text.
+	// tool, with the status Answered. Otherwise, such a reply is a format error. Empty
+	// replies and replies that were cut off always are. Not for Text.
 	FinishWithoutCalls bool
 
-	// ModelErrors is how many calls in a row may fail with a Transient fault, after their
+	// ModelErrors is the number of calls in a row that may fail with a Transient fault, after their
 	// retries, and be shown to the model, which is then called again. One more ends the run.
 	ModelErrors int
 

@@ -52,7 +52,7 @@ func chatOf(m llm.Message) string {
 	}
 	canonical, err := json.Marshal(own)
 	if err != nil {
-		return string(m.Chat) // cannot be: it was read from JSON
+		return string(m.Chat) // cannot happen: it was read from JSON
 	}
 	return string(canonical)
 }

@@ -11,8 +11,8 @@
 //
 // What a [Config] or a [Turn] may allow in addition: a reply without tool calls ends the run
 // (FinishWithoutCalls), the model asks a person and gets the answer as the result of its call
-// ([AskTool]), and it is shown that a call of it failed and is called again (ModelErrors).
-// What a tool of a table finds wrong is always shown to the model as the tool's output.
+// ([AskTool]), and it is shown a failure of its last call and called again (ModelErrors).
+// Errors of a table's tools are always shown to the model as the tool's output.
 //
 // Differences from mini-swe-agent, all on purpose:
 //   - When an action submits, the outputs of earlier actions of the same reply are kept.

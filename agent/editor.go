@@ -135,7 +135,7 @@ lines=$(cat -n -- "$path" | tail -n 1 | { read -r n _; printf %s "${n:-0}"; })
 cat -n -- "$path" | head -n "$last" | tail -n "+$first"
 `
 
-// historyScript keeps what a file was before each change, for undo. That is in the
+// historyScript keeps the content of a file before each change, for undo. It is in the
 // container, because recorded commands run again in a new one, and outside of every
 // repository, so that it is in no patch. The earlier contents of one file are a directory
 // that is named after the file's real path; each level is a copy, or empty and called .new
@@ -220,8 +220,8 @@ write "$content"
 say "$path was changed: one occurrence of old_str replaced.$lasting"
 `
 
-// insertScript inserts whole lines: an end of line that the text lacks is added, and one
-// that the line before it lacks.
+// insertScript inserts whole lines: it adds a missing end of line to the text and to the line
+// before it.
 const insertScript = `lines=$(wc -l < "$path")
 unended=
 case $content in ''|*$'\n') ;; *) lines=$((lines + 1)) unended=x;; esac

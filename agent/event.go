@@ -23,7 +23,7 @@ type Recorder interface {
 }
 
 // Listener observes a run. It receives the same events as the [Recorder], after it and in
-// the same order, and nothing that the Recorder failed to record except the end. It is
+// the same order. It receives no event that the Recorder failed to record, except the end. It is
 // called on the run's goroutine, which it delays for as long as it takes.
 //
 // An event and everything that it refers to belongs to the run, which may change it later:
@@ -72,13 +72,13 @@ type ReplyRef struct {
 	Step int `json:"step"`
 }
 
-// EventType says what happened.
+// EventType is the type of an [Event].
 type EventType string
 
 // The events of a run, in the order in which a step raises them. A call that fails raises
-// no reply: a refusal, a failure, an interrupt or the end follows. When a run completes an [Unfinished] step, the
-// parts of it that were known before the run raise no events again. A run that panics
-// raises no end.
+// no reply: a refusal, a failure, an interrupt or the end follows. When a run completes an
+// [Unfinished] step, the parts of it that were known before the run raise no events again. A
+// run that panics raises no end.
 const (
 	EventMessages  EventType = "messages"  // Messages were appended to the conversation
 	EventRewrite   EventType = "rewrite"   // a part of what is sent was replaced: Rewritten
@@ -108,8 +108,8 @@ type Event struct {
 	Rewritten *Rewritten
 	Digest    string
 	Repeat    *llm.Repeat
-	Tokens    int64 // of a request: how long it is by an estimate
-	Window    int64 // the model's context, in tokens; 0 if it is not known
+	Tokens    int64 // of a request: its estimated length
+	Window    int64 // the model's context, in tokens; 0 if it is unknown
 	Response  *llm.Response
 	Answer    json.RawMessage // of a reply: the provider's answer as it came, or the part of it that is known
 	Latency   time.Duration   // of a reply, waits included
@@ -118,9 +118,9 @@ type Event struct {
 	Command   string
 	Arguments map[string]any // of a tool call without a command
 	Output    *vocab.Output
-	Shown     string // of an output: what the model is shown of it; empty where it submits
+	Shown     string // of an output: as the model is shown it; empty for a submission
 	Interrupt vocab.Status
 	Ending    *Ending
-	Err       error   // of the end: what [Loop.Run] returns; of a call that was refused or failed: why
+	Err       error   // of the end: the error of [Loop.Run]; of a refused or failed call: its error
 	Cost      float64 // US dollars spent by this run so far
 }

@@ -107,7 +107,7 @@ func (r *run) shown(ctx context.Context, step int, err error) error {
 	}}}
 }
 
-// modelErrors is how many of the last calls failed and were shown to the model. The
+// modelErrors is the number of last calls that failed and were shown to the model. The
 // messages say so, also in a run that is resumed.
 func (r *run) modelErrors() (n int) {
 	for _, m := range slices.Backward(r.sent) {
@@ -119,7 +119,7 @@ func (r *run) modelErrors() (n int) {
 	return n
 }
 
-// maxReason is how many bytes of a failure the model is shown.
+// maxReason is the number of bytes of a failure that the model is shown.
 const maxReason = 300
 
 // reason is why a call failed, in short: without what was tried, and how often.

@@ -40,7 +40,7 @@ type Turn struct {
 	// history may end with; empty for none. If a step is unfinished,
 	// it comes after what is known of that step, and the rest of the step does not run.
 	Say    string
-	Tokens int64 // estimated length of the request that Messages were sent with; 0 if it is not known
+	Tokens int64 // estimated length of the request that Messages were sent with; 0 if it is unknown
 
 	FormatErrors int // in a row at the end of Messages
 	// Unfinished is the step after Messages if a run was interrupted in the middle
@@ -53,7 +53,7 @@ type Turn struct {
 	Tools []Tool
 
 	Model  llm.Model
-	Window int64 // the model's context in tokens, for the Recorder; 0 if it is not known
+	Window int64 // the model's context in tokens, for the Recorder; 0 if it is unknown
 	// Uncounted says that costs need not be known: the cost limit has no effect on replies
 	// without a known cost.
 	Uncounted bool
@@ -68,7 +68,7 @@ type Turn struct {
 
 	// Begun is called, in place of Approve, for the Unfinished action that had begun. Nil says
 	// that the environment knows it: Execute waits for its result, which the model reads before
-	// Say. If an [Interrupt] is returned, the model is shown that its result is not known. May be
+	// Say. If an [Interrupt] is returned, the model is shown that its result is unknown. May be
 	// nil: then the action is one that has not begun.
 	Begun func(ctx context.Context, tool string, c Call) error
 
@@ -91,7 +91,7 @@ type Turn struct {
 type Spent struct {
 	Calls int
 	Cost  float64 // US dollars
-	// Unpriced is how many replies have no known cost; they are not in Cost.
+	// Unpriced is the number of replies without a known cost; they are not in Cost.
 	Unpriced int
 }
 
@@ -102,7 +102,7 @@ type Unfinished struct {
 	Begun   bool           // the action after them had begun
 }
 
-// Ending is how a run ended.
+// Ending is the result of a run.
 type Ending struct {
 	Status     vocab.Status // an interrupt's name, or a fault kind's Status
 	Submission []byte       // exact; not nil when Submitted

@@ -23,7 +23,7 @@ func notExecuted() vocab.Output { return vocab.Output{ExitCode: notRun, Total: n
 // timeoutException is the name of Python's exception for a command that took too long.
 const timeoutException = "TimeoutExpired"
 
-// exception returns what went wrong with a command, for the model to read.
+// exception describes the failure of a command for the model.
 func exception(out vocab.Output) string {
 	switch _, submits := submission(out); {
 	case out.TimedOut:

@@ -13,7 +13,7 @@ import (
 // Conversation is the input of a [Turn]'s Rewrite. Messages must not be changed.
 type Conversation struct {
 	Task     string
-	Messages []llm.Message // that the next request has
+	Messages []llm.Message // of the next request
 	Tokens   int64         // estimated, of the next request, the tools included
 
 	// Size estimates a message's part of Tokens. It also takes messages that are not in
@@ -21,7 +21,7 @@ type Conversation struct {
 	Size func(llm.Message) int64
 
 	// Refused says that the provider has refused exactly these Messages because they are
-	// too long. If they are rewritten, the call is made once more; else the run ends.
+	// too long. If they are rewritten, the call is made once more; otherwise the run ends.
 	Refused bool
 
 	// Ask sends other messages to the model, with the same tools, for a summary. The call
@@ -37,7 +37,7 @@ type Conversation struct {
 // something must be left to send. A reply must be replaced as a whole or not at all:
 // providers check the signatures in it.
 type Rewriting struct {
-	Policy string // what decided this, for people
+	Policy string // the name of the policy, for people
 	Edits  []Edit // in order, without overlaps
 }
 
@@ -136,8 +136,8 @@ func (w *Rewriting) apply(messages []llm.Message) (sent, removed, added []llm.Me
 	return sent, removed, added, nil
 }
 
-// paired reports whether every tool call is answered, before anybody else speaks, and
-// every tool result answers one.
+// paired reports whether every tool call is answered before any other message, and every tool
+// result answers a call.
 func paired(messages []llm.Message) bool {
 	open := map[string]bool{}
 	for _, m := range messages {
@@ -208,8 +208,8 @@ func (r *run) spendRest() {
 	r.turn.Summaries = nil
 }
 
-// failed counts the waits of a failed call. If the provider refused it because of its
-// length, and that may be helped, this is recorded.
+// failed counts the waits of a failed call. It records a refusal because of the length if a
+// shorter conversation can be sent.
 func (r *run) failed(ctx context.Context, step int, err error) error {
 	r.waitedFor(llm.Waited(err))
 	if !r.mayFit(err) {

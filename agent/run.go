@@ -18,9 +18,9 @@ type run struct {
 	unusable error // of the turn's tools
 	started  time.Time
 	messages []llm.Message   // all of them
-	sent     []llm.Message   // those a provider sees
-	memo     llm.Memo        // what the model keeps of them
-	fresh    int             // how many of messages were there before the run
+	sent     []llm.Message   // the messages that a provider sees
+	memo     llm.Memo        // the model's own state about them
+	fresh    int             // the number of messages before the run
 	callIDs  map[string]bool // of the tool calls in sent
 	digest   digest
 	gauge    gauge  // of sent
@@ -210,7 +210,7 @@ func (r *run) elapsed() time.Duration {
 	return r.loop.config.Now().Sub(r.started) - r.end.RateWait - r.end.Backoff - r.waited
 }
 
-// vars are the template variables, and own in addition.
+// vars are the template variables, with own added.
 func (r *run) vars(own map[string]any) template.Vars {
 	var env map[string]any
 	if r.turn.Env != nil {

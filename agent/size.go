@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// What an estimate counts, in tokens. Text and code of most models have 3 to 4.5 bytes per
+// The parts of an estimate, in tokens. Text and code of most models have 3 to 4.5 bytes per
 // token; the first answer of the provider corrects the estimate.
 const (
 	bytesPerToken = 4
@@ -42,13 +42,13 @@ func sizeOf(parts []llm.Part) (bytes int, images int64) {
 	return bytes, images
 }
 
-// gauge estimates how long the next request is: what the provider counted for the last one
-// and for its answer, and an estimate of everything that was added since. Without such a
-// count, all of it is estimated. The same records give the same estimate.
+// gauge estimates the length of the next request: the provider's count for the last request
+// and its answer, and an estimate of everything that was added since. Without a count, all of
+// it is estimated. The same records give the same estimate.
 type gauge struct {
 	tokens   int64 // of the next request
 	estimate int64 // of the next request, from sizes alone
-	said     int64 // tokens of the last answer, until it is added; 0 if they are not known
+	said     int64 // tokens of the last answer, until it is added; 0 if unknown
 }
 
 func newGauge(tools []llm.Tool) (g gauge) {
@@ -69,8 +69,8 @@ func (g *gauge) add(m llm.Message) {
 	g.tokens += n
 }
 
-// answered takes over what the provider counted. Its message may be added next, or, if it
-// has not the required form, never.
+// answered takes over the provider's count. The answer's message may be added next, or never
+// if it does not have the required form.
 func (g *gauge) answered(resp *llm.Response) {
 	if g.said = 0; resp.Usage.Input <= 0 {
 		return
@@ -110,8 +110,8 @@ func reasoningIn(chat json.RawMessage) (size int) {
 	return size
 }
 
-// size estimates a message's share of the tokens: what its size says, corrected by how far
-// that is off for the whole request.
+// size estimates a message's share of the tokens from its size, corrected by the error of such
+// an estimate for the whole request.
 func (g *gauge) size(m llm.Message) int64 {
 	n := EstimateTokens(m)
 	if g.estimate <= 0 {

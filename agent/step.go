@@ -57,7 +57,7 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 func (r *run) finishes(resp *llm.Response) bool {
 	m := &resp.Message
 	return r.loop.config.FinishWithoutCalls && len(m.ToolCalls()) == 0 && strings.TrimSpace(m.Text()) != "" &&
-		!resp.Cut() && resp.FinishReason != "tool_calls" // else a call is missing
+		!resp.Cut() && resp.FinishReason != "tool_calls" // otherwise a call is missing
 }
 
 // answer makes one call, or takes the reply of an unfinished step. The reply is counted
@@ -172,7 +172,7 @@ func (r *run) pay(resp *llm.Response) {
 	}
 }
 
-// spend counts what an answer has cost.
+// spend counts the cost of an answer.
 func (r *run) spend(resp *llm.Response) {
 	r.end.Cost += resp.Cost
 	if !resp.Priced {
@@ -229,7 +229,7 @@ type answerUsage struct {
 	Reasoning  int64 `json:"reasoning_tokens,omitempty"`
 }
 
-// rawAnswer returns the provider's answer unchanged, or else the known parts of it.
+// rawAnswer returns the provider's answer unchanged if it is there; otherwise its known parts.
 func rawAnswer(resp *llm.Response) json.RawMessage {
 	if fits(resp.Raw) {
 		return resp.Raw
@@ -354,7 +354,7 @@ type unapproved struct {
 
 func (u *unapproved) Error() string { return u.stop.Error() }
 
-// interjection returns the interrupt with the words that wait, which do so no longer.
+// interjection takes the words that wait and returns an interrupt with them.
 func (r *run) interjection() *Interrupt {
 	words := r.say
 	r.say = ""

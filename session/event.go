@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Kind says what an [Event] is about.
+// Kind is the kind of an [Event].
 type Kind string
 
 // The kinds of events.
@@ -25,7 +25,7 @@ const (
 	KindUsage      Kind = "usage"       // a call was paid: Usage, Cost
 )
 
-// Event is something that happened in a turn, for those who watch it. Only the common fields
+// Event is something that happened in a turn, for listeners. Only the common fields
 // and the fields of its Kind are set. Texts are as they were sent and received, with the
 // secrets in them.
 type Event struct {
@@ -49,7 +49,7 @@ type Event struct {
 	// Arguments belong to a call without a command. They must not be changed.
 	Arguments map[string]any `json:"arguments,omitempty"`
 
-	Output   string `json:"output,omitempty"` // at most outputShown bytes, with U+FFFD for what is not UTF-8
+	Output   string `json:"output,omitempty"` // at most outputShown bytes, with U+FFFD for bytes that are not UTF-8
 	ExitCode *int   `json:"exit_code,omitempty"`
 	TimedOut bool   `json:"timed_out,omitempty"`
 
@@ -59,7 +59,7 @@ type Event struct {
 	Cost  float64      `json:"cost,omitempty"` // US dollars, of the session so far
 }
 
-// outputShown is how many bytes of an output an event has.
+// outputShown is the number of bytes of an output that an event has.
 const outputShown = 64 << 10
 
 // seen returns the events that a listener sees for the agent's event; some stay inside.
@@ -92,7 +92,7 @@ func seen(e agent.Event) (events []Event) {
 
 // stream is the events of one turn. Listeners read at their own speed, each from the first
 // event: a slow one delays neither the agent nor the others. The events stay in memory for
-// as long as somebody holds the turn.
+// as long as the turn is referenced.
 type stream struct {
 	mu     sync.Mutex
 	events []Event
@@ -125,8 +125,7 @@ func (s *stream) from(i int) (events []Event, ended bool, more <-chan struct{}) 
 	return s.events[i:len(s.events):len(s.events)], s.ended, s.more
 }
 
-// all yields the events from the first to the last. It waits for those to come, until ctx
-// ends.
+// all yields the events from the first to the last. It waits for further ones until ctx ends.
 func (s *stream) all(ctx context.Context) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for i := 0; ; {

@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// continueFrom adds to a turn what happened before it, in this attempt, and releases the
+// continueFrom adds the earlier events of this attempt to a turn, and releases the
 // history's conversation.
 func continueFrom(h *journal.History, turn *agent.Turn) error {
 	for _, raw := range h.Conversation() {

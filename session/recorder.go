@@ -17,10 +17,10 @@ import (
 
 // Reservation is the money reserved for one call. [*runner.Reservation] implements it.
 type Reservation interface {
-	Reserved() float64      // US dollars that the call may cost; 0 if that is not known
+	Reserved() float64      // US dollars that the call may cost; 0 if unknown
 	Limited() bool          // whether there is a limit
 	Settle(dollars float64) // the call was answered, and cost so much
-	Lose(calls int) float64 // calls were not answered and may have been charged; returns what they count as
+	Lose(calls int) float64 // calls were not answered and may have been charged; returns the dollars that are counted for them
 	Release()               // the call was not made, or cost nothing; after Settle it does nothing
 }
 
@@ -33,7 +33,7 @@ func (unlimited) Settle(float64)    {}
 func (unlimited) Lose(int) float64  { return 0 }
 func (unlimited) Release()          {}
 
-// recorder writes what the agent does to the store, and settles the cost of calls. It
+// recorder writes the agent's events to the store, and settles the cost of calls. It
 // implements [agent.Recorder].
 type recorder struct {
 	store  Store
@@ -140,7 +140,7 @@ func (r *recorder) answered(e agent.Event, typ string, data any) error {
 	}
 	if res.Priced {
 		r.call.Settle(res.Cost)
-	} else { // what was reserved for it counts
+	} else { // the reserved money counts
 		r.call.Lose(1)
 		r.call.Release()
 	}
@@ -151,8 +151,8 @@ func (r *recorder) answered(e agent.Event, typ string, data any) error {
 	return fault.Newf(fault.Host, "%s: the total cost limit cannot be enforced", why).WithHint("%sleave out --cost-limit-total", hint)
 }
 
-// Unpriced says why the cost of a model's reply is not known, and the beginning of what a
-// person can do.
+// Unpriced says why the cost of a model's reply is unknown. The hint is the beginning of
+// advice for a person.
 func Unpriced(model string, resp *llm.Response) (why, hint string) {
 	why, hint = "no price is known", "give its price with -c model.litellm_model_registry=prices.json, or "
 	if u := resp.Usage; u.Input+u.Output == 0 {
@@ -187,8 +187,8 @@ func (r *recorder) unanswered(err error) error {
 	return r.settle(r.asked, lost)
 }
 
-// settle settles a try that was not answered. Lost is how many tries of the call so far may
-// have been charged.
+// settle settles a try that was not answered. Lost is the number of tries of the call so far
+// that may have been charged.
 func (r *recorder) settle(step, lost int) error {
 	defer r.call.Release()
 	open := r.asked != 0
@@ -220,7 +220,7 @@ func (r *recorder) lost(step, calls int) error {
 }
 
 const (
-	// keptOutputs is how many bytes of outputs the journal keeps of an attempt. After
+	// keptOutputs is the number of bytes of outputs that the journal keeps of an attempt. After
 	// that, only the first and the last keptEnds bytes of each output are kept. The
 	// model still sees the whole output, and a submission is kept whole.
 	keptOutputs = 64 << 20

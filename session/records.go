@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/journal"
 )
 
-// MessagesOf returns the messages that q chooses of the conversation that records say.
+// MessagesOf returns the messages that q chooses from the conversation in records.
 func MessagesOf(h *journal.History, q Query) (list []Message, err error) {
 	for i, raw := range slices.Concat(h.Messages, h.Later) {
 		n := h.TurnOf(i)
@@ -26,8 +26,7 @@ func MessagesOf(h *journal.History, q Query) (list []Message, err error) {
 	return list, nil
 }
 
-// artifactsOf returns the artifacts that records say, in the order in which they were last
-// saved.
+// artifactsOf returns the artifacts in records, in the order in which they were last saved.
 func artifactsOf(h *journal.History) (list []Artifact) {
 	for _, a := range h.Artifacts {
 		list = slices.DeleteFunc(list, func(old Artifact) bool { return old.Name == a.Name })
@@ -36,8 +35,8 @@ func artifactsOf(h *journal.History) (list []Artifact) {
 	return list
 }
 
-// StateOf returns the state that the records of the session with a context id say; ok is
-// false for a new one. Of a turn that runs they say the same as of one that was interrupted.
+// StateOf returns the state of the session with a context id from its records; ok is false
+// for a new one. A running turn looks the same as an interrupted one.
 func StateOf(id string, h *journal.History) (st State, ok bool) {
 	if h.Session == nil && len(h.Turns) == 0 {
 		return State{}, false

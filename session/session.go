@@ -33,12 +33,12 @@ type Config struct {
 	// Rewrite does; nil leaves it as it is. The store keeps all messages in any case.
 	Compact func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
 
-	// MaxMessages and MaxTokens are how long the conversation may be without a warning, which
-	// is an [Event] with a Note, once in a turn; 0: any length. The tokens are estimated.
+	// A longer conversation causes a warning, an [Event] with a Note, once in a turn; 0: any
+	// length. The tokens are estimated.
 	MaxMessages int
 	MaxTokens   int64
 
-	Window int64 // the model's context in tokens; 0 if it is not known
+	Window int64 // the model's context in tokens; 0 if it is unknown
 	// Uncounted is passed to [agent.Turn].
 	Uncounted bool
 	Model     string           // its name, for people
@@ -58,9 +58,9 @@ type Session struct {
 	mu      sync.Mutex
 	state   State
 	loaded  bool
-	saved   *journal.SessionData // the last in the store; nil: not known
+	saved   *journal.SessionData // the last in the store; nil: unknown
 	turn    *Turn                // the running one
-	unsure  bool                 // a turn could not be begun: the store knows whether it has
+	unsure  bool                 // a turn failed to begin: only the store knows whether it did
 	records recorder
 }
 
@@ -107,7 +107,7 @@ func (s *Session) Start(context.Context) error {
 	return s.become(Ready)
 }
 
-// become stores the state with a status, which the session does not have if that fails.
+// become sets the status and stores the state. If that fails, the session keeps its status.
 // s.mu is held.
 func (s *Session) become(as Status) error {
 	was := s.state.Status
@@ -133,7 +133,7 @@ func (s *Session) load() error {
 	return nil
 }
 
-// saveState makes the state durable. What follows from other records is not repeated. s.mu is
+// saveState makes the state durable, without the parts that follow from other records. s.mu is
 // held.
 func (s *Session) saveState() error {
 	d := journal.SessionData{Context: s.c.ContextID, Status: string(s.state.Status), Metadata: s.state.Metadata}
@@ -178,7 +178,7 @@ func (s *Session) SetMetadata(_ context.Context, metadata map[string]string) err
 	})
 }
 
-// Messages returns the conversation, or the part that q chooses.
+// Messages returns the messages of the conversation that q chooses.
 func (s *Session) Messages(_ context.Context, q Query) (list []Message, err error) {
 	err = s.idle("reading the messages", func() error {
 		h, err := s.c.Store.HistoryHere()
@@ -190,7 +190,7 @@ func (s *Session) Messages(_ context.Context, q Query) (list []Message, err erro
 	return list, err
 }
 
-// Artifacts returns what the session has made, in the order in which it was last saved.
+// Artifacts returns the session's artifacts, in the order in which they were last saved.
 func (s *Session) Artifacts(context.Context) (list []Artifact, err error) {
 	err = s.idle("reading the artifacts", func() error {
 		h, err := s.c.Store.HistoryHere()
@@ -202,8 +202,8 @@ func (s *Session) Artifacts(context.Context) (list []Artifact, err error) {
 	return list, err
 }
 
-// SaveArtifact keeps something that the session has made, durably. It replaces what has the
-// same name. Those who watch a running turn see it.
+// SaveArtifact keeps something that the session has made, durably. It replaces an artifact
+// of the same name. Listeners of a running turn see it.
 func (s *Session) SaveArtifact(_ context.Context, name, mediaType string, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,8 +252,8 @@ func (s *Session) idle(what string, do func() error) error {
 // started reports whether the store can be used. s.mu is held.
 func (s *Session) started() bool { return s.loaded && s.state.Status != Shutdown }
 
-// notStarted is the error of what is not possible before Start, in a pause or after
-// Shutdown. s.mu is held.
+// notStarted is the error of a method that needs a started session, before Start, in a pause
+// or after Shutdown. s.mu is held.
 func (s *Session) notStarted(what string) error {
 	if s.state.Status == Shutdown {
 		return usage(what+": the session was shut down", ErrNotStarted).WithHint("open its store again")

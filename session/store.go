@@ -7,9 +7,8 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Store is where one session is kept: records of what happens in it, in order. All that a
-// session has, its messages, artifacts and state, follows from them, so that a turn that was
-// interrupted is resumed from its last record. [journal.Writer] implements it; a program that
+// Store keeps the records of one session, in order. Its messages, artifacts and state follow
+// from them, so that an interrupted turn is resumed from its last record. [journal.Writer] implements it; a program that
 // needs another store implements it too.
 //
 // A store is open in one process at a time. The program that opens it ensures this, appends
@@ -20,10 +19,9 @@ type Store interface {
 	// Append adds a record, with data of the type that package journal has for it.
 	Append(typ string, data any) error
 	Flush() error // everything so far survives this process
-	Sync() error  // everything so far survives what the store promises
+	Sync() error  // everything so far is as durable as the store promises
 
-	// HistoryHere returns what the records say, with everything so far. The caller may change
-	// it.
+	// HistoryHere returns the history in the records so far. The caller may change it.
 	HistoryHere() (*journal.History, error)
 }
 
@@ -62,7 +60,7 @@ type State struct {
 	Metadata     map[string]string
 }
 
-// Status is where a session is in its life.
+// Status is the status of a session.
 type Status string
 
 // The statuses of a session. If the last turn failed, it is ready, and State.Retry is true.

@@ -51,23 +51,23 @@ type Input struct {
 	// Before is called with each event before it is recorded; nil: nothing is.
 	Before agent.Listener
 
-	// Those of [agent.Turn].
+	// As in [agent.Turn].
 	Approve func(ctx context.Context, tool string, c agent.Call) error
 	Begun   func(ctx context.Context, tool string, c agent.Call) error
 	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) // nil: Config.Compact
 
 	// Compact makes the conversation shorter before the first call of this turn, however
-	// short it is; nil: only Rewrite and the session's Compact do. A turn that is tried again
-	// after its first call has done so already.
+	// short it is; nil: only Rewrite and the session's Compact do. If a turn is tried again
+	// after its first call, Compact is not called again.
 	Compact func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
 	Ready   func(context.Context) error
 }
 
-// Result is how a turn ended.
+// Result is the result of a turn.
 type Result struct {
 	Turn     int
 	End      journal.TurnEnd
-	Answer   string // what the model said last; partial at a limit
+	Answer   string // the model's last words; partial at a limit
 	Question string // that the agent has asked, if input is required
 	Ending   *agent.Ending
 }
@@ -86,8 +86,8 @@ type Turn struct {
 	warned   bool        // that it is long
 }
 
-// Begin prepares a turn and records its beginning. The caller must [Turn.Run] it. Where
-// nothing can be said now, the error is a Usage fault around [ErrBusy], [ErrNotStarted] or
+// Begin prepares a turn and records its beginning. The caller must [Turn.Run] it. If
+// no turn can begin now, the error is a Usage fault around [ErrBusy], [ErrNotStarted] or
 // [ErrNothing]; for credentials that have expired it is one of the kind [fault.Expired]. In
 // these cases nothing is recorded.
 func (s *Session) Begin(_ context.Context, in Input) (*Turn, error) {
@@ -185,13 +185,13 @@ func (s *Session) Turn(ctx context.Context, in Input) (*Result, error) {
 // Number is the turn's number, from 1. A turn that is tried again keeps its number.
 func (t *Turn) Number() int { return t.number }
 
-// Events yields what the turn does, from its beginning to its end, or until ctx ends. It may
+// Events yields the events of the turn, from its beginning to its end, or until ctx ends. It may
 // be called by many listeners, also after the end. Each reads at its own speed: a slow one
 // delays no other, since the events stay in memory as long as the turn is referenced. They
 // take about as much as the texts and the outputs of the turn, each at most 64 KiB.
 func (t *Turn) Events(ctx context.Context) iter.Seq[Event] { return t.stream.all(ctx) }
 
-// errPanic stands for a run that did not return.
+// errPanic is the error of a run that panicked.
 var errPanic = errors.New("a panic")
 
 // Run runs the turn on the caller's goroutine. The Result is never nil. An error comes from
@@ -246,7 +246,7 @@ func (t *Turn) may(ask func(context.Context, string, agent.Call) error) func(con
 	}
 }
 
-// rewrite returns what keeps the conversation short; nil if nothing does.
+// rewrite returns the function that keeps the conversation short; nil without one.
 func (t *Turn) rewrite() func(context.Context, agent.Conversation) (*agent.Rewriting, error) {
 	always := t.in.Rewrite
 	if always == nil {
@@ -289,7 +289,7 @@ func (t *Turn) listen(e agent.Event) {
 	t.publish(events...)
 }
 
-// publish shows events to those who watch.
+// publish sends events to the stream and to Watch.
 func (t *Turn) publish(events ...Event) {
 	t.stream.send(events...)
 	if t.in.Watch == nil {
@@ -337,7 +337,7 @@ func (t *Turn) end(ending *agent.Ending, err, lost error) (*Result, error) {
 // ended records the end of a session's turn. s.mu is held.
 func (t *Turn) ended(res *Result, reason string) error {
 	s := t.s
-	// The run may have failed before it counted what is known of its last step.
+	// The run may have failed before it counted the known part of its last step.
 	s.state.LastActivity, s.state.Calls, s.state.Cost = s.c.Now(), max(res.Ending.Calls, t.known.Calls), max(res.Ending.Cost, t.known.Cost)
 	s.state.Retry, s.state.Error = res.End == journal.TurnFailed, ""
 	if s.state.Retry {
@@ -350,7 +350,7 @@ func (t *Turn) ended(res *Result, reason string) error {
 	return s.saveState()
 }
 
-// warn tells those who listen, once, that the conversation is long.
+// warn tells listeners once that the conversation is long.
 func (t *Turn) warn(e agent.Event) {
 	switch e.Type {
 	case agent.EventMessages:

@@ -62,8 +62,8 @@ func failed(id string, known *results.Result, err error) *results.Result {
 	return known
 }
 
-// refused reports whether a provider answers no call of the run, such as for its key, and charged
-// nothing for this one.
+// refused reports whether the provider refuses all calls of the run, for example because of
+// the key, and charged nothing for this one.
 func refused(err error) bool {
 	_, unpaid := errors.AsType[*llm.Unpaid](err)
 	return unpaid && llm.Lost(err) == 0 && fault.KindOf(err) == fault.Host

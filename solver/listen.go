@@ -15,11 +15,11 @@ import (
 // and the attempt waits for each, so they must be fast: they must not wait for a network or
 // a person. It cannot fail the attempt: after a panic it is not called again.
 type Listener interface {
-	// Event is called with what the agent does, once the journal has it. What may be done
-	// with an event is said at [agent.Listener].
+	// Event is called with each event of the agent, once the journal has it: see
+	// [agent.Listener].
 	Event(agent.Event)
 
-	// End is called last, once, however the attempt ended: when its result is stored, or
+	// End is called last, once, however the attempt ended: after its result was stored or
 	// could not be stored. An attempt that was interrupted has the outcome pending.
 	End(results.Record)
 }
@@ -40,7 +40,7 @@ func (s *Solver) listen(in dataset.Instance, attempt int, log *slog.Logger) agen
 	return g.Event
 }
 
-// ended says to an attempt's listener how it ended. An instance has one attempt at a time.
+// ended calls End of an attempt's listener. An instance has one attempt at a time.
 func (s *Solver) ended(r results.Record) {
 	if g, ok := s.listeners.LoadAndDelete(r.InstanceID); ok {
 		g.(*guarded).End(r)
@@ -77,7 +77,7 @@ func (g *guarded) End(r results.Record) {
 	}
 }
 
-// progress reports what the agent does to the pool.
+// progress reports the agent's progress to the pool.
 func (t *attempt) progress(e agent.Event) {
 	switch e.Type {
 	case agent.EventRequest, agent.EventSummaryRequest:

@@ -38,7 +38,7 @@ func (o *oneTurn) Append(typ string, data any) error {
 }
 
 // Sync implements [session.Store]. After a record that was left out, it does not wait for the
-// disk: the next record that is kept is synced with all before it.
+// disk: the next kept record is synced with all before it.
 func (o *oneTurn) Sync() error {
 	if o.left {
 		return nil

@@ -62,7 +62,7 @@ func (t *attempt) logEvent(e agent.Event) {
 	}
 }
 
-// warnOfPrice warns once that the cost of replies is not known. Under a total cost limit
+// warnOfPrice warns once that the cost of replies is unknown. Under a total cost limit
 // such a reply ends the attempt instead.
 func (t *attempt) warnOfPrice(e agent.Event) {
 	if e.Response.Priced || t.limited || t.free {
@@ -77,7 +77,7 @@ func (t *attempt) warnOfPrice(e agent.Event) {
 	t.warn(why+": "+counts, "step", e.Step)
 }
 
-// warnedAt is how full the model's context is, in percent, when the attempt warns of it.
+// warnedAt is the used part of the model's context, in percent, at which the attempt warns.
 const warnedAt = 80
 
 // warnOfLength warns once, before a conversation is too long.
@@ -98,7 +98,7 @@ func (t *attempt) warn(text string, args ...any) {
 	}
 }
 
-// percentOf is how full the model's context is after a reply; 0 if that is not known.
+// percentOf is the used part of the model's context after a reply, in percent; 0 if unknown.
 func percentOf(e agent.Event) int64 {
 	u := e.Response.Usage
 	if e.Window <= 0 || u.Input <= 0 {

@@ -15,11 +15,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// maxDifference is how much of an output a difference record keeps, in bytes.
+// maxDifference is the number of bytes of an output that a difference record keeps.
 const maxDifference = 64 << 10
 
-// recall fills in the record with what the attempt did before it was interrupted, so
-// that nothing is lost if it gets no further.
+// recall fills in the record of the attempt up to its interruption, so that nothing is lost if
+// it gets no further.
 func (t *attempt) recall() {
 	h := t.past
 	if h == nil {
@@ -103,7 +103,7 @@ func (t *attempt) replied() []journal.Step {
 	return steps
 }
 
-// answers is how many replies are known, summaries included.
+// answers is the number of known replies, summaries included.
 func (t *attempt) answers() int {
 	if t.past == nil {
 		return 0
@@ -230,7 +230,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, data *journal.Contain
 	return nil
 }
 
-// cutOff says what becomes of an action that was running in a container that no longer exists.
+// cutOff warns of an action that was running in a container that no longer exists.
 func (t *attempt) cutOff(step int, a journal.Action) {
 	text := "it runs again in a new one" // the agent runs it next
 	if t.Talk != nil || step != t.past.Last().Number {

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/internal/boxgit"
 )
 
-// lastScripts is how long batch's own scripts may take after the agent's last action, all
+// lastScripts is the time that batch's own scripts may take after the agent's last action, all
 // together: the agent may have replaced git by a program that does not end.
 const lastScripts = 5 * time.Minute
 

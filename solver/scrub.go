@@ -147,7 +147,7 @@ func (s *scrub) end() {
 	}
 }
 
-// seconds is how long a scrub that has ended took.
+// seconds is the duration of a scrub that has ended.
 func (s *scrub) seconds() float64 {
 	if s == nil {
 		return 0

@@ -25,8 +25,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Config has the settings that all attempts of a run share. Loop, Models, ModelName, Sandboxes and Store
-// are required.
+// Config has the settings that all attempts of a run share. Loop, Models, ModelName, Sandboxes
+// and Store are required.
 type Config struct {
 	Loop      *agent.Loop
 	Models    Models
@@ -47,21 +47,20 @@ type Config struct {
 
 	Servers []mcp.Server // to which each attempt connects, for their tools
 
-	Window int64 // the model's context in tokens; 0 if it is not known
+	Window int64 // the model's context in tokens; 0 if it is unknown
 	// Uncounted is passed to [agent.Turn].
 	Uncounted bool
 
-	// MaxMessages and MaxTokens are how long the conversation of a Talk may be without a
-	// warning; 0: any length.
+	// A longer conversation of a Talk causes a warning; 0: any length.
 	MaxMessages int
 	MaxTokens   int64
 
-	Log *slog.Logger // the run's log, for what matters beyond one instance; nil discards
+	Log *slog.Logger // the run's log, for messages about more than one instance; nil discards
 
 	Listen Listen // of the caller's listeners; nil for none
 
-	// Saved is called at the end of each Save, with the prediction that was stored; nil: the
-	// attempt made none. No function: nothing is called.
+	// Saved is called at the end of each Save with the stored prediction, or with nil if there
+	// is none. Saved may be nil.
 	Saved func(dataset.Instance, *results.Prediction)
 
 	Talk Talk // leads the conversation of each attempt; nil: it has one turn
@@ -159,7 +158,7 @@ type attempt struct {
 	logged  stepLog // writes to the same file as log
 	watch   *stopwatch
 	box     sandbox.Facts
-	base    string              // commit that the agent began at; "" when it is not known
+	base    string              // commit that the agent began at; "" if unknown
 	commit  *journal.CommitData // the image's, if it is not the row's
 	scrub   *scrub              // nil if there is none
 
@@ -335,7 +334,7 @@ func (t *attempt) steps() int {
 	return t.ending.Calls
 }
 
-// phases returns how the time of the attempt was spent, including before a resume.
+// phases returns the time of the attempt in each phase, including before a resume.
 func (t *attempt) phases() results.Phases {
 	p, was := t.watch.read(), t.carried.time
 	p.Pull += was.Pull

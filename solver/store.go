@@ -10,12 +10,11 @@ import (
 	"batch.example/batch/session"
 )
 
-// Store is where attempts are kept. It is safe for concurrent use.
+// Store keeps attempts. It is safe for concurrent use.
 type Store interface {
 	// Open opens the instance's last attempt if it can be resumed, otherwise a new one.
 	Open(id string, settings manifest.Settings) (Opened, error)
-	// Put stores an attempt's result, durably, and returns the prediction that it makes; nil
-	// if it makes none.
+	// Put stores an attempt's result durably and returns its prediction; nil without one.
 	Put(ctx context.Context, r *results.Result) (*results.Prediction, error)
 }
 

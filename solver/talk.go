@@ -15,8 +15,8 @@ import (
 )
 
 // Talk leads an attempt's conversation, in place of the one turn of a batch run. When it
-// returns nil, the attempt ends with the result of the last turn: what the agent submitted,
-// or else the working tree's diff. An error ends the attempt too; after context.Canceled,
+// returns nil, the attempt ends with the result of the last turn: the agent's submission or,
+// without one, the working tree's diff. An error ends the attempt too; after context.Canceled,
 // or before a turn has ended, a later run resumes it.
 type Talk func(ctx context.Context, c *Conversation) error
 
@@ -50,7 +50,7 @@ type Cut struct {
 	Command string
 	Tool    string // if there is no command
 
-	// Lost says that its result is not known: its sandbox is gone, or it was not a command.
+	// Lost says that its result is unknown: its sandbox is gone, or it was not a command.
 	// Otherwise the sandbox knows it by its id.
 	Lost bool
 }
@@ -102,7 +102,7 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 	return c.end()
 }
 
-// leads calls the Talk. What passes between its turns is the person's time.
+// leads calls the Talk. The time between its turns is the person's.
 func (t *attempt) leads(ctx context.Context, c *Conversation) error {
 	defer t.watch.during(&t.watch.person)()
 	return t.Talk(ctx, c)
@@ -196,7 +196,7 @@ func (c *Conversation) ran(run func() (*session.Result, error)) (*session.Result
 	return res, err
 }
 
-// input is in with what the attempt gives to each turn.
+// input returns in with the attempt's settings for each turn.
 func (c *Conversation) input(in session.Input) session.Input {
 	t := c.t
 	if in.Vars == nil {
@@ -248,7 +248,7 @@ func (c *Conversation) Diff(ctx context.Context) ([]byte, error) {
 	return boxgit.WorktreeDiff(ctx, ownScripts{c.box}, c.t.commits()...)
 }
 
-// after is the ending of two runs, one after the other.
+// after returns the common ending of two runs, one after the other.
 func after(first, second *agent.Ending) *agent.Ending {
 	if first == nil {
 		return second

@@ -1,19 +1,19 @@
 // Package compaction keeps a conversation within the model's context: it shortens the
 // oldest observations, drops them, or lets the model write a summary of what is past.
 //
-// A [Policy] acts in two cases: before a call, if the request has more messages, or is
-// longer by an estimate, than the limits say; and once more, harder, if the provider refuses the request because of its
-// length. Otherwise, and if it cannot help, the conversation stays as it is, and a provider
-// that refuses it ends the run as ContextWindowExceeded.
+// A [Policy] acts in two cases: before a call, if the request has more messages or a longer
+// estimated length than the limits allow; and once more, harder, if the provider refuses the
+// request because of its length. Otherwise, and if it cannot help, the conversation stays as it
+// is, and a refusal by the provider ends the run as ContextWindowExceeded.
 //
 // # What is kept
 //
 // The system message, the first message of the user (the task) and the last messages, as
 // many as Keep says, are never touched; if a tool call and its result are on both sides of
 // that boundary, both are kept. Between them, only observations are shortened or dropped: a
-// dropped one leaves a line in its place, so that its call is still answered. Where there
-// are too many messages, whole steps are dropped, each reply with all its results, and one
-// line says how many. What a person has said, or answered to a question, is kept word for
+// dropped one leaves a line in its place, so that its call is still answered. If there are
+// too many messages, whole steps are dropped, each reply with all its results, and one
+// line says how many. A person's words, and answers to questions, are kept word for
 // word, except in a summary, which is followed by the last of these words. Replies of
 // the model are never changed. Providers check what they have signed in them: Anthropic the
 // thinking blocks, Gemini the thought signatures of calls, OpenAI that a reasoning item is
@@ -60,7 +60,7 @@ const (
 // Names lists the policies.
 var Names = []string{Shorten, Drop, Summarize}
 
-// DefaultKeep is how many messages at the end are kept as they are: about four steps.
+// DefaultKeep is the number of messages at the end that are kept as they are: about four steps.
 const DefaultKeep = 8
 
 // Config is a policy. Policy is required.
@@ -68,13 +68,14 @@ type Config struct {
 	Policy string
 	Limit  int64 // estimated tokens over which the policy acts; 0: only if the provider refuses
 
-	// Messages is how many messages the conversation may have. Drop and Summarize can keep
-	// to it; the limit must leave room for as many again as are kept. 0: any number.
+	// Messages is the number of messages that the conversation may have, for Drop and
+	// Summarize. It must be at least twice the kept number and room for the beginning. 0: any
+	// number.
 	Messages int
 
 	Keep int // last messages that are not touched; 0 is DefaultKeep, negative keeps only the last step's
 
-	SummaryTemplate string                  // Jinja, see [DefaultSummaryTemplate]; empty is that
+	SummaryTemplate string                  // Jinja; empty is [DefaultSummaryTemplate]
 	Place           func(offset int) string // describes a place in it for error messages; nil: line and column
 }
 
@@ -131,8 +132,8 @@ func (p *Policy) Now(ctx context.Context, c agent.Conversation) (*agent.Rewritin
 	return p.shorter(ctx, c)
 }
 
-// many reports whether there are too many messages. What the provider refuses has too many
-// tokens.
+// many reports whether there are too many messages. A refused conversation has too many
+// tokens instead.
 func (p *Policy) many(c agent.Conversation) bool {
 	return !c.Refused && p.most > 0 && len(c.Messages) > p.most
 }
@@ -151,7 +152,7 @@ func (p *Policy) checkMessages() error {
 	return nil
 }
 
-// beginning is how many messages are about the beginning: the system message, the task, and
+// beginning is the number of messages at the beginning: the system message, the task, and
 // what stands for the messages that were dropped or summarized.
 const beginning = 4
 
@@ -187,8 +188,8 @@ func (p *Policy) shorter(ctx context.Context, c agent.Conversation) (*agent.Rewr
 	return d.rewriting(Drop), nil
 }
 
-// goal returns how long the request may be after a rewrite, and how long it should be, in
-// estimated tokens. What a provider has refused is too long, whatever the estimate says.
+// goal returns the longest and the wanted length of the request after a rewrite, in estimated
+// tokens. A refused request is too long, whatever the estimate says.
 func (p *Policy) goal(c agent.Conversation) (most, aim int64) {
 	most = p.limit
 	switch {

@@ -17,7 +17,7 @@ type draft struct {
 	refused   bool
 	replaced  map[int]llm.Message // by index
 
-	unanswered bool // the model was asked for a summary and wrote none that helps
+	unanswered bool // the model was asked for a summary, and it did not help
 }
 
 func (p *Policy) draft(c agent.Conversation) *draft {
@@ -65,7 +65,7 @@ func (d *draft) rewriting(policy string) *agent.Rewriting {
 	return d.edits(policy)
 }
 
-// edits returns what is replaced; nil if nothing is.
+// edits returns the replacements; nil if there are none.
 func (d *draft) edits(policy string) *agent.Rewriting {
 	if len(d.replaced) == 0 {
 		return nil
@@ -79,9 +79,8 @@ func (d *draft) edits(policy string) *agent.Rewriting {
 	return w
 }
 
-// fruitless reports whether a summary that was asked for did not help: with Summarize, only
-// that leaves dropped observations behind. The model is not paid for another one then, which
-// would be asked for before every call.
+// fruitless reports whether a summary did not help: with Summarize, observations are dropped
+// only then. No other summary is asked for, since it would be paid for before every call.
 func (d *draft) fruitless() bool {
 	return slices.ContainsFunc(d.messages[d.from:d.to], func(m llm.Message) bool { return m.Extra[rewrittenMember] == Drop })
 }
@@ -100,8 +99,8 @@ func (d *draft) shorten() {
 	}
 }
 
-// edges are how many characters of an observation's beginning and of its end are left, of
-// one attempt to shorten after the other.
+// edges has, for each further attempt to shorten, the number of characters that are left of an
+// observation's beginning and of its end.
 var edges = []int{500, 100, 0}
 
 // cut cuts observations until the request is as short as it should be.

@@ -13,20 +13,20 @@ import (
 // the agent made it.
 const (
 	rewrittenMember  = "rewritten"      // the policy
-	charactersMember = "characters"     // length of the text that an observation had at first
+	charactersMember = "characters"     // original length of the text of an observation
 	messagesMember   = "messages"       // how many messages were left out
 	exitMember       = "returncode"     // the agent's mark of an observation
 	interruptMember  = "interrupt_type" // and of a message that broke the flow
 )
 
-// isObservation reports whether a message shows what an action did.
+// isObservation reports whether a message shows the output of an action.
 func isObservation(m llm.Message) bool {
 	_, shows := m.Extra[exitMember]
 	return shows && (m.Role == llm.RoleTool || m.Role == llm.RoleUser)
 }
 
-// isSaid reports whether a message has the words of a person: what they asked for, said in
-// between, or answered to a question, which is the result of a call.
+// isSaid reports whether a message has a person's words: a task, words in between, or the
+// answer to a question, which is the result of a call.
 func isSaid(m llm.Message) bool {
 	if m.Role != llm.RoleTool && m.Role != llm.RoleUser || isObservation(m) || m.Extra[rewrittenMember] != nil {
 		return false
@@ -76,7 +76,7 @@ func number(v any) (int, bool) {
 	}
 }
 
-// cutParts returns a text in place of parts. Total is how long it was at first.
+// cutParts returns a text in place of parts. Total is its original length.
 func cutParts(parts []llm.Part, edge, total int) []llm.Part {
 	var text strings.Builder
 	images := 0

@@ -45,8 +45,8 @@ func (d *draft) remove(most int) *agent.Rewriting {
 	return w
 }
 
-// stepEnd returns where the step ends that begins with a message: a reply has all that
-// shows what its actions did.
+// stepEnd returns the end of the step that begins with a message. The observations of a
+// reply's actions belong to its step.
 func (d *draft) stepEnd(from int) int {
 	to := from + 1
 	if d.messages[from].Role != llm.RoleAssistant {
@@ -61,8 +61,8 @@ func (d *draft) stepEnd(from int) int {
 // isLine reports whether a message stands for steps that were left out.
 func isLine(m llm.Message) bool { return m.Role == llm.RoleUser && m.Extra[messagesMember] != nil }
 
-// lastSaid returns what a person said last, if it is in the part that may be rewritten: a
-// summary replaces what was asked for before.
+// lastSaid returns a person's last words, if they are in the part that may be rewritten. A
+// summary replaces earlier words.
 func (d *draft) lastSaid() []llm.Message {
 	said := func(m llm.Message) bool { return m.Role == llm.RoleUser && isSaid(m) }
 	if slices.ContainsFunc(d.messages[d.to:], said) {

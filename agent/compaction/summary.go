@@ -11,7 +11,7 @@ import (
 )
 
 // DefaultSummaryTemplate asks for a summary. Its variables are task, the text of the issue,
-// and n_messages, how many messages the summary replaces.
+// and n_messages, the number of messages that the summary replaces.
 const DefaultSummaryTemplate = `The conversation is about to exceed the length that you can read. Write a summary of the work so far. It will replace
 all messages after the task; only the most recent ones stay. Whatever is not in it is lost, so write down, without
 repeating the task:
@@ -27,8 +27,8 @@ only with the summary.`
 // summaryMessage is shown to the model in place of the summarized messages.
 const summaryMessage = "To keep the conversation short, %d messages were replaced by this summary, which you wrote:\n\n%s"
 
-// leastSummary is how long a summary is at least assumed to be, in tokens, before it is
-// asked for.
+// leastSummary is the smallest length of a summary that is assumed before it is asked for, in
+// tokens.
 const leastSummary = 100
 
 func summaryVars(task string, messages int) map[string]any {
@@ -81,9 +81,9 @@ func (p *Policy) summarize(ctx context.Context, c agent.Conversation, d *draft) 
 	return &agent.Edit{From: d.from, To: d.to, Messages: append([]llm.Message{m}, said...)}, nil
 }
 
-// ask sends everything up to the messages that are kept, and the question. What the
-// provider refuses because of its length, or has refused before, is sent with its
-// observations cut; if it refuses that too, there is no answer.
+// ask sends everything up to the messages that are kept, and the question. If the provider
+// refuses this because of its length, or has refused it before, the observations are cut; if
+// it refuses that too, there is no answer.
 func ask(ctx context.Context, c agent.Conversation, d *draft, question llm.Message) (*llm.Response, error) {
 	if !c.Refused {
 		resp, err := c.Ask(ctx, with(d.messages[:d.to], question))

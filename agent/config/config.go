@@ -109,16 +109,16 @@ func (e *EnvironmentConfig) FreshShell() bool { return e.Shell == "fresh" }
 // PullLimit limits the pull of one image; zero means no limit.
 func (e *EnvironmentConfig) PullLimit() time.Duration { return seconds(e.PullTimeout) }
 
-// Lifetime is container_timeout; zero is without end.
+// Lifetime is container_timeout; zero means no limit.
 func (e *EnvironmentConfig) Lifetime() time.Duration { return e.lifetime }
 
-// Forwarded are the variables of batch's own environment that containers get where
-// they are set.
+// Forwarded returns the names of the variables of batch's own environment that containers
+// get if they are set.
 func (e *EnvironmentConfig) Forwarded() []string {
 	return slices.Concat(e.flags.ForwardEnv, e.ForwardEnv)
 }
 
-// Flags are the run_args, read, over network, memory and cpus.
+// Flags are the run_args over network, memory, cpus and disk.
 func (e *EnvironmentConfig) Flags() RunFlags { return e.flags }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -127,8 +127,8 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // key=value with its secrets hidden, or a flag; empty for a path that is not set.
 func (c *Config) Origin(path string) string { return c.places[path].String() }
 
-// Given reports whether the value at a dotted path was set by a key=value or a flag, and
-// so by somebody who meant just this value, rather than by a file or the default.
+// Given reports whether a key=value or a flag set the value at a dotted path, rather than a
+// file, an environment variable or the default.
 func (c *Config) Given(path string) bool { return c.places[path].byHand() }
 
 // ActionForm is how replies ask for commands: action_form if it is set and not auto;
@@ -191,7 +191,7 @@ func (c *Config) placeWithin(path string) func(offset int) string {
 	return at.within
 }
 
-// StartupCommand is run.env_startup_command; nil where there is none.
+// StartupCommand is run.env_startup_command; nil without one.
 func (c *Config) StartupCommand() (*template.Template, error) {
 	const path = "run.env_startup_command"
 	if c.Run.EnvStartupCommand == "" {
@@ -200,9 +200,8 @@ func (c *Config) StartupCommand() (*template.Template, error) {
 	return template.Parse(path, c.Run.EnvStartupCommand, c.placeWithin(path))
 }
 
-// timeLimit is how long an agent may work. Where mini-swe-agent lets the container
-// die under the agent, which then works on nothing, the agent's time is up here: it
-// ends with a result, and what it did is salvaged.
+// timeLimit is the time that an agent may work. In mini-swe-agent, the container ends and the
+// agent continues without it; here the agent ends with a result, and its changes are salvaged.
 func (c *Config) timeLimit() time.Duration {
 	limit := time.Duration(c.Agent.WallTimeLimitSeconds) * time.Second
 	if life := c.Environment.lifetime; limit == 0 || life > 0 && life < limit {

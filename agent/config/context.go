@@ -5,7 +5,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// noPolicy is agent.context_policy where there is none.
+// noPolicy is the name in agent.context_policy for no policy.
 const noPolicy = "none"
 
 // contextShare is the part of a model's context, in percent, that is the limit of a context
@@ -13,8 +13,8 @@ const noPolicy = "none"
 // request leaves out.
 const contextShare = 90
 
-// ContextPolicy returns what keeps conversations within the model's context, which has
-// window tokens; 0 is not known. It is nil where agent.context_policy is none. Without a
+// ContextPolicy returns the policy that keeps conversations within the model's context of
+// window tokens; 0 is unknown. It is nil if agent.context_policy is none. Without a
 // limit of tokens or messages, a policy needs the window. Errors are Usage faults.
 func (c *Config) ContextPolicy(window int64) (*compaction.Policy, error) {
 	a := &c.Agent

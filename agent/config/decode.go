@@ -19,10 +19,10 @@ type decoder struct {
 	mappings map[string]*value
 	found    []found
 	problems []string
-	unknown  bool // a key of them is not known
+	unknown  bool // found has an unknown key
 }
 
-// found is a problem and its place.
+// found is a problem with its place.
 type found struct {
 	at   place
 	text string

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/agent"
 )
 
-// field is where a value goes and what it may be.
+// field points to a value and says which values are right.
 type field struct {
 	// to points to a string, bool, int, float64, []string, map[string]string, map[string]any
 	// or map[string]MCPServer of a [Config].
@@ -82,7 +82,7 @@ func patterns(to *[]string) field {
 	}}
 }
 
-// withTools is a setting that needs replies that call tools.
+// withTools is a setting that needs an action form with tools.
 func (c *Config) withTools(to *bool) field {
 	return field{to: to, check: func(say reporter) {
 		if *to && c.ActionForm().Kind == agent.Text {

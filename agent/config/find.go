@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/internal/near"
 )
 
-// readFile reads the file that a name means, and returns its name.
+// readFile reads the file for a name, and returns the name of the file.
 func readFile(spec string, opts Options) (name string, data []byte, err error) {
 	if name, err = opts.find(spec); err != nil {
 		return "", nil, err
@@ -26,8 +26,8 @@ func readFile(spec string, opts Options) (name string, data []byte, err error) {
 	return name, data, nil
 }
 
-// find returns the name of the file that a name means. It does not read the file: a pipe can
-// be read only once.
+// find returns the name of the file for a name. It does not read the file: a pipe can be read
+// only once.
 func (o Options) find(spec string) (string, error) {
 	missing, beside := "no such file", false
 	for _, name := range o.candidates(spec) {
@@ -73,8 +73,8 @@ func (o Options) candidates(spec string) []string {
 	return all
 }
 
-// shipped are the configurations that mini-swe-agent comes with, by their path
-// in its package, without the ending.
+// shipped has the path of each of mini-swe-agent's configurations in its package, without the
+// ending.
 var shipped = map[string]string{
 	"default": "config/default", "mini": "config/mini", "mini_textbased": "config/mini_textbased",
 	"programbench":       "config/benchmarks/programbench",
@@ -87,7 +87,7 @@ var shipped = map[string]string{
 // shippedVersion is the version of mini-swe-agent that has these files.
 const shippedVersion = "v2.4.6"
 
-// advice says what to do about a name that no file has.
+// advice returns a hint for a name without a file.
 func advice(spec string) string {
 	stem := strings.TrimSuffix(spec, filepath.Ext(spec))
 	path, ofMini := shipped[stem]

@@ -61,7 +61,7 @@ func dashed(name string) string {
 // set has every flag that means something.
 func (f *RunFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("run_args", pflag.ContinueOnError)
-	fs.Usage = func() {} // --help is one that means nothing here
+	fs.Usage = func() {} // --help is an unknown flag here
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "net" {
 			name = "network"

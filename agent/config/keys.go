@@ -97,7 +97,7 @@ type Key struct {
 	Path    string   // section.key
 	Type    string   // text, template, whole number, number, true or false, list, names and values
 	Default string   // the value of a key that is not set
-	Allowed []string // the only values it may have; empty where there is no such list
+	Allowed []string // the only values; empty: any value of the type
 	Doc     string   // one sentence
 }
 

@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// Load reads specs, each a file, one of batch's own names or key=value, and merges them
-// from left to right over the default: mappings key by key, lists and scalars
+// Load reads specs and merges them from left to right over the default. A spec is a file, one
+// of batch's own names or key=value. Mappings are merged key by key; lists and scalars
 // replace. An error is a Usage fault that lists all mistakes.
 func Load(specs []string, opts Options) (*Config, error) {
 	merged, err := readBuiltin("default")
@@ -45,7 +45,7 @@ func Load(specs []string, opts Options) (*Config, error) {
 	}
 	d := decoder{places: c.places, mappings: c.mappings}
 	d.section("", merged, c.keys())
-	if c.v1 && c.Model.ActionRegex == "" { // which that version asked for
+	if c.v1 && c.Model.ActionRegex == "" { // that version's default
 		c.Model.ActionRegex = agent.OldRegex
 		c.places["model.action_regex"] = c.places["model.observation_template"]
 	}
@@ -75,9 +75,9 @@ var moved = map[string]string{
 	"action_regex":                "action_regex",
 }
 
-// adopt maps a source's older keys and takes out those without effect. It
-// refuses an environment that is not a container here, before the keys that
-// only such an environment knows are called unknown.
+// adopt renames a source's older keys and removes keys without effect. It refuses an
+// environment that is not a container here, since the decoder would report the keys of such
+// an environment as unknown.
 func (c *Config) adopt(v *value) error {
 	for _, path := range unused {
 		section, key, _ := strings.Cut(path, ".")

@@ -9,8 +9,8 @@ import (
 	"batch.example/batch/internal/mask"
 )
 
-// MaskSpec returns what was given to [Load], or a command line argument that
-// holds it, with the secrets in a key=value hidden; all else stays as it is.
+// MaskSpec returns a spec of [Load], or a command line argument with one, with the secrets in
+// a key=value hidden. Other text is not changed.
 func MaskSpec(spec string) string {
 	path, value, ok := strings.Cut(spec, "=")
 	if !ok {
@@ -43,7 +43,7 @@ func MaskSpecs(specs []string) []string {
 	return masked
 }
 
-// maskJSON writes v again only where something is hidden; text is v as it was given.
+// maskJSON returns text, the JSON of v, unless something in v is hidden.
 func maskJSON(key string, v any, text string, in within) string {
 	hidden := hideIn(key, v, in)
 	if reflect.DeepEqual(hidden, v) {
@@ -56,8 +56,8 @@ func maskJSON(key string, v any, text string, in within) string {
 	return string(data)
 }
 
-// hide copies v with everything hidden that stands under a secret's name or is sent to an
-// MCP server, and the passwords in addresses.
+// hide returns a copy of v without the texts under a secret's name, the texts that are sent to
+// an MCP server and the passwords in addresses.
 func hide(key string, v any) any { return hideIn(key, v, within{}) }
 
 func hideIn(key string, v any, in within) any {
@@ -69,9 +69,9 @@ func hideIn(key string, v any, in within) any {
 	})
 }
 
-// Secrets returns the values in the configuration that are secret: by the name
-// under which they stand, in addresses, and what is handed on to containers and
-// servers and looks like a key (see [mask.PassedOn]).
+// Secrets returns the secret values of the configuration: values under a secret's name,
+// passwords in addresses, and values that look like keys and are handed on to containers and
+// servers (see [mask.PassedOn]).
 func (c *Config) Secrets() []mask.Secret {
 	var found []mask.Secret
 	for _, k := range c.keys() {
@@ -95,14 +95,14 @@ type textAt struct {
 	within
 }
 
-// within says in which mappings a text is.
+// within describes the mappings around a text.
 type within struct {
 	handedOn bool // to a container or a server
 	servers  bool // of MCP servers
 	login    bool // the variables or headers of an MCP server
 }
 
-// below returns what is true in the mapping at key.
+// below returns the state for the members of the mapping at key.
 func (w within) below(key string) within {
 	w.handedOn = slices.Contains(handsOn, key)
 	w.login = w.login || w.servers && w.handedOn
@@ -141,8 +141,8 @@ func mapUnder(key string, v any, in within, change func(textAt) string) any {
 	return v
 }
 
-// argument is one of docker run's. In any spelling, and behind a flag of its
-// own, NAME=VALUE sets a variable.
+// argument reads an argument of docker run. NAME=VALUE sets a variable, in the argument of a
+// flag or after it.
 func argument(arg string) textAt {
 	value := arg
 	switch {

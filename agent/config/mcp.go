@@ -28,7 +28,7 @@ type MCPServer struct {
 const mcpServers = "agent.mcp_servers"
 
 // handedDown are the variables that a program outside the container gets from batch's own
-// environment: none of them is a secret.
+// environment. They are not secret.
 var handedDown = []string{"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"}
 
 // reference matches a reference to a variable of batch's own environment.
@@ -126,8 +126,8 @@ func (c *Config) checkMCP() (problems []string) {
 	return problems
 }
 
-// nearestPlace names the place of the value at a path, or else of the mapping that it
-// would be in.
+// nearestPlace names the place of the value at a path, or of the innermost mapping on the
+// path that is set.
 func (c *Config) nearestPlace(path string) string {
 	for {
 		if at, ok := c.places[path]; ok {
@@ -156,7 +156,7 @@ func (d *decoder) servers(path string, v *value, to *map[string]MCPServer) {
 	*to = servers
 }
 
-// plainServers are the servers for a list of values, without what is not set.
+// plainServers are the servers as plain values, without empty ones.
 func plainServers(servers map[string]MCPServer) map[string]any {
 	all := map[string]any{}
 	for name, s := range servers {

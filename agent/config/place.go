@@ -9,7 +9,7 @@ import (
 
 // place is where a value was set.
 type place struct {
-	source string // a file, a key=value with its secrets hidden, a flag, or which of batch's own
+	source string // a file, a key=value with its secrets hidden, a flag, or one of batch's own
 	line   int    // of a file, from 1; 0 elsewhere
 	kind   placeKind
 	text   *yamlpos.Text // of a text, the source that it was read from
@@ -21,14 +21,14 @@ const (
 	inFile placeKind = iota
 	inBuiltin
 	inKeyValue // of -c
-	inFlag     // of a value's own
+	inFlag     // of a single value
 	inVariable // of the environment
 )
 
-// builtinSource is how batch's own configuration of a name is called.
+// builtinSource is the source of one of batch's own configurations.
 func builtinSource(name string) string { return "batch's built-in " + name }
 
-// String is how a message names the place.
+// String names the place in a message.
 func (p place) String() string {
 	switch {
 	case p.kind == inKeyValue:

@@ -24,11 +24,10 @@ func (c *Config) Resolved() map[string]any {
 	return all
 }
 
-// Vars are the values that templates may show, all sections in one as in
-// mini-swe-agent: agent, then environment, then model. Where a configuration says nothing
-// about executable, output_path and run_args, which batch does not need, they are
-// mini-swe-agent's defaults. The network is the one
-// that containers get, with run_args heeded: none when they get none.
+// Vars are the values that templates may show. As in mini-swe-agent, all sections are in one
+// map: agent, then environment, then model. Batch does not need executable, output_path and
+// run_args: if they are not set, they are mini-swe-agent's defaults. The network is the one
+// that containers get, from run_args or environment.network.
 func (c *Config) Vars() map[string]any {
 	vars, all := map[string]any{}, c.Resolved()
 	for _, section := range []string{"agent", "environment", "model"} {

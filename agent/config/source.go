@@ -53,7 +53,7 @@ func OnlyKeys(specs []string) bool {
 	return !slices.ContainsFunc(specs, func(spec string) bool { return !IsKeyValue(spec) })
 }
 
-// File returns the name of the file that a -c argument means; "" if it means none.
+// File returns the name of the file of a -c argument; "" for other arguments.
 func File(spec string, opts Options) (string, error) {
 	switch {
 	case spec == "":
@@ -86,7 +86,7 @@ func readSpec(spec string, opts Options) (v *value, warning string, err error) {
 	return v, "", err
 }
 
-// shadowed warns of a file that a built-in name could be thought to mean.
+// shadowed warns of a file with the name of a built-in configuration.
 func shadowed(name string, opts Options) string {
 	file, err := opts.find(name + ".yaml")
 	if err != nil {

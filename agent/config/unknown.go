@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/internal/near"
 )
 
-// unknownKey refuses a key, with the one that was probably meant.
+// unknownKey reports an unknown key, with the known one that was probably meant.
 func (d *decoder) unknownKey(path string, v *value) {
 	d.unknown = true
 	if m, ok := v.v.(map[string]*value); ok && len(m) == 1 && !strings.Contains(path, ".") { // agnet.step_limit=5
@@ -24,8 +24,8 @@ func (d *decoder) unknownKey(path string, v *value) {
 	d.problem(v, path, "is not a known key%s", meant)
 }
 
-// nearest returns the known key that somebody meant by path: of the same name in
-// another section, or written nearly so.
+// nearest returns the known key that was probably meant by path: a key of the same name in
+// another section, or one with a similar name.
 func nearest(path string) string {
 	dot := strings.LastIndexByte(path, '.')
 	name, keys := path[dot+1:], new(Config).keys()

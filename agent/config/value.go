@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/agent/template"
 )
 
-// value is a part of a configuration that knows where it was set.
+// value is a part of a configuration with its place.
 type value struct {
 	v    any      // map[string]*value, []*value, string, int, float64, bool or nil
 	keys []string // of a mapping, as they came; one may occur twice
@@ -145,7 +145,7 @@ func scalar(n *yaml.Node, v *value) error {
 	return nil
 }
 
-// jsonSafe keeps what JSON cannot say as text.
+// jsonSafe keeps a number that JSON does not have as text.
 func jsonSafe(v any, text string) any {
 	switch n := v.(type) {
 	case float64:

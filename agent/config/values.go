@@ -11,17 +11,17 @@ import (
 // NotSet is the source of a value that is not set.
 const NotSet = "default"
 
-// Value is one value of a configuration, and who set it.
+// Value is one value of a configuration with its source.
 type Value struct {
-	Path   string // section.key, or section.key.name of what stands in a mapping
-	Value  any    // with its secrets hidden; nil of a name that was removed
+	Path   string // section.key, or section.key.name for a member of a mapping
+	Value  any    // with its secrets hidden; nil for a removed member
 	Source string // default, built-in NAME, FILE:LINE, -c, a flag or a variable
 	Unset  bool   // it is not set or empty: Empty says what that means
 	Empty  string
 	Hidden bool // a secret in it is hidden
 }
 
-// Text is the value in one line, unless it is a text of several.
+// Text is the value as text: in one line, unless it is a text with several.
 func (v Value) Text() string {
 	switch x := v.Value.(type) {
 	case nil:
@@ -60,7 +60,7 @@ func (c *Config) Values() []Value {
 	return list
 }
 
-// members lists what stands in a mapping, and what of the default was removed.
+// members lists the members of a mapping and the removed members of the default.
 func (c *Config) members(k key, members map[string]any) (list []Value) {
 	hidden, _ := hide(k.name(), members).(map[string]any)
 	names := append(slices.Collect(maps.Keys(members)), c.removed(k.path, members)...)
@@ -95,8 +95,8 @@ func (c *Config) removed(path string, members map[string]any) (names []string) {
 	return names
 }
 
-// sourceOf names who set the value at a path. What stands in a mapping may have
-// been set with all of it.
+// sourceOf names the source of the value at a path. A member without a source of its own has
+// the source of its mapping.
 func (c *Config) sourceOf(path string) string {
 	if at, ok := c.places[path]; ok {
 		return at.who()

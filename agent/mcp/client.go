@@ -25,7 +25,7 @@ type client struct {
 	said   *diary
 
 	turn     chan struct{} // taken while a connection is made or closed
-	connects int           // so far; used by who has the turn
+	connects int           // so far; used by the holder of the turn
 
 	mu      sync.Mutex
 	current *connection // nil: none
@@ -242,7 +242,7 @@ func (c *client) try(ctx context.Context, t *sdk.Tool, args map[string]any) (voc
 	}
 }
 
-// late gives the end of a call's time, while it waited for a connection, a kind.
+// late returns a Transient fault if a call's time ended while it waited for a connection.
 func (c *client) late(err error) error {
 	if fault.KindOf(err) == fault.Unknown && errors.Is(err, context.DeadlineExceeded) {
 		return fault.Newf(fault.Transient, "connecting to the MCP server %s: it did not answer in time", c.Name)

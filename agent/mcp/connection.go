@@ -18,7 +18,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// grace is how long the SDK may take to return once its context has ended. After that, it
+// grace is the time that the SDK may take to return once its context has ended. After that, it
 // hangs on a server that does not read, and the connection is cut.
 const grace = 2 * time.Second
 
@@ -27,13 +27,13 @@ type connection struct {
 	session *sdk.ClientSession
 	left    *allowance // of a program
 	tooMuch atomic.Bool
-	cut     func() // ends what the connection runs over, without asking the server
+	cut     func() // ends the program or the requests, without asking the server
 	blame   func(error) blame
 	dead    chan struct{} // closed when the session has ended
 	wait    sync.WaitGroup
 }
 
-// blame says why a connection failed.
+// blame is the reason of a failed connection.
 type blame struct {
 	kind fault.Kind
 	why  error
@@ -41,8 +41,8 @@ type blame struct {
 }
 
 // handshakes are the protocol's versions to begin with. All servers of 2025 know the first;
-// a server that only knows a later version refuses it. The protocol
-// asks for the other order, but then a server that does not answer unknown methods would hang.
+// a server that only knows a later version refuses it. The protocol asks for the other order,
+// but then a server that does not answer unknown methods would hang.
 var handshakes = []string{"2025-11-25", "2026-07-28"}
 
 // connect connects to the server.
@@ -209,7 +209,7 @@ func (c *connection) within(ctx context.Context, f func(context.Context) error) 
 	return err
 }
 
-// ended reports whether the connection is of no use any more.
+// ended reports whether the session has ended.
 func (c *connection) ended() bool {
 	select {
 	case <-c.dead:
@@ -219,7 +219,7 @@ func (c *connection) ended() bool {
 	}
 }
 
-// close ends the connection and what it runs over.
+// close ends the connection and its program or requests.
 func (c *connection) close() {
 	ctx, stop := context.WithTimeout(context.Background(), grace)
 	defer stop()
@@ -228,7 +228,7 @@ func (c *connection) close() {
 	c.wait.Wait()
 }
 
-// broke says to the model why a call has no result.
+// broke is the reason that the model is shown for a call without a result.
 func (c *connection) broke() string {
 	if c.tooMuch.Load() {
 		return fmt.Sprintf("The tool's result has more than %d MB, or its server sent more than %d messages. It was not kept.", maxReceived>>20, maxLines)

@@ -10,7 +10,7 @@
 //
 // A server with a command is a program that batch starts for each attempt: outside, on the
 // machine where batch runs, or inside, in the attempt's container. One outside gets only
-// the environment that its Server has, and none of batch's own. It runs with the rights of
+// the environment in its Server, without batch's own. It runs with the rights of
 // batch, so it is as trusted as batch itself, while the model chooses its arguments. One
 // inside has the rights and limits of the agent's commands, and the agent can change it. A
 // server with a URL is reached from the machine where batch runs; inside, none can be.
@@ -24,7 +24,7 @@
 // # What a model sees
 //
 // A result is the texts of its content, one after the other; images, audio and links are
-// named in a line each, and structured content stands where there is no other. A result
+// named in a line each, and structured content is shown if there is no other. A result
 // that reports an error has exit code 1, and so does a call that the server refuses or does
 // not answer in time. Descriptions and results are the server's words: a server can try to
 // instruct the model with them.
@@ -39,7 +39,7 @@
 //
 // The next call connects again, once. A call that was under way may have had effects: it
 // is repeated only if the tool declares itself read-only or idempotent, and otherwise the
-// model reads that the outcome is not known. If the second connection fails too, the call
+// model reads that the outcome is unknown. If the second connection fails too, the call
 // is a fault. A program that is started again has lost what it kept in memory.
 //
 // # When an attempt is resumed

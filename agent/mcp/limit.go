@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxReceived is how many bytes a server may send between two calls, or in one answer
+	// maxReceived is the number of bytes that a server may send between two calls, or in one answer
 	// over HTTP.
 	maxReceived = 32 << 20
 	// maxLines bounds the messages in them; each message is a line.

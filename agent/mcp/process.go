@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// politeness is how long a program may take to end after its stdin has ended, and
+	// politeness is the time that a program may take to end after its stdin has ended, and
 	// then again after SIGTERM.
 	politeness = time.Second
-	// pipeDelay is how long a program's stderr is read after its end.
+	// pipeDelay is the time that a program's stderr is read after its end.
 	pipeDelay = time.Second
 )
 

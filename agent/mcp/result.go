@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// outputLimit is how many bytes of a result are kept: the beginning and the end.
+// outputLimit is the number of bytes of a result that are kept: the beginning and the end.
 const outputLimit = 1 << 20
 
 // output is a result as the output of a command.

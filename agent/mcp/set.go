@@ -90,7 +90,7 @@ func Connect(ctx context.Context, c Config) (*Set, error) {
 	return s, nil
 }
 
-// maxTools is how many tools the servers may have together: providers take 128 in a
+// maxTools is the number of tools that the servers may have together: providers take 128 in a
 // request.
 const maxTools = 100
 

@@ -21,8 +21,8 @@ const (
 	maxSchema      = 64 << 10 // bytes
 )
 
-// tools are the server's tools as an agent has them. The names are not among taken, to
-// which they are added.
+// tools returns the server's tools as an agent has them. Their names differ from taken and are
+// added to it.
 func (c *client) tools(taken map[string]bool) []agent.Tool {
 	var tools []agent.Tool
 	for _, t := range c.list {

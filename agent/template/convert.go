@@ -10,7 +10,7 @@ import (
 )
 
 // Mapping is keys and values, in turn: a value of Go that a template sees as a new dict with
-// that order. Of a key that occurs twice, the place is the first and the value is the last.
+// that order. A key that occurs twice has the first place and the last value.
 type Mapping []any
 
 // fromGo returns a value of Go as a template sees it. Maps of Go have no order: their keys

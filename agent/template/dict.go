@@ -22,7 +22,7 @@ func NewDict(members ...any) *Dict {
 // fewMembers are found without an index.
 const fewMembers = 8
 
-// hashed is how a key is compared: 1, 1.0 and True are the same one.
+// hashed is the form in which keys are compared: 1, 1.0 and True are the same.
 func hashed(key any) any {
 	switch k := key.(type) {
 	case bool:

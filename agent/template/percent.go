@@ -57,7 +57,7 @@ func percent(text string, values any, escape bool) string {
 	return b.String()
 }
 
-// place writes one value by the rest of its place, and returns what follows.
+// place writes one value by the rest of its place, and returns the rest of the text.
 func place(b *strings.Builder, rest string, next, get func() any, escape bool) string {
 	l := layout{fill: " ", precision: -1}
 	left, zero := false, false

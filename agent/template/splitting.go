@@ -21,7 +21,7 @@ func splitLines(s string, keep bool) (lines []string) {
 	return lines
 }
 
-// split is str.split; n is how often, -1 for any number of times.
+// split is str.split with at most n splits; -1 means any number.
 func split(s string, sep any, n int) []string {
 	if sep != nil {
 		by := stringArg(sep)

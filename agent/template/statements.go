@@ -47,7 +47,7 @@ type (
 	macroTag struct {
 		name                    string
 		params                  []string
-		defaults                []expr // nil where there is not one
+		defaults                []expr // nil without one
 		body                    []statement
 		caller, varargs, kwargs bool // whether the body reads them
 	}

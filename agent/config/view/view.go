@@ -11,11 +11,11 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// longest is how many characters a value may have in a line of its own.
+// longest is the number of characters that a value may have in the table.
 const longest = 80
 
-// Text writes each value of a configuration with its source: short ones in a
-// table, texts of several lines behind it.
+// Text writes each value of a configuration with its source: short ones in a table, long
+// texts below it.
 func Text(w io.Writer, c *config.Config, values []config.Value) error {
 	fmt.Fprintf(w, "prompts: %s\n\n", c.Prompts())
 	t := printable.NewTable(w)
@@ -49,7 +49,7 @@ func Text(w io.Writer, c *config.Config, values []config.Value) error {
 // escapes shows the blanks of a value, which would be spaces in a table.
 var escapes = strings.NewReplacer("\t", `\t`, "\r", `\r`, "\v", `\v`, "\f", `\f`)
 
-// short is a value as it stands in the table.
+// short is the text of a value in the table.
 func short(v config.Value) string {
 	switch text := v.Text(); {
 	case v.Unset:
@@ -61,8 +61,8 @@ func short(v config.Value) string {
 	}
 }
 
-// source says where a value was set. That a default is in the code, not in the built-in
-// file, is nothing to a reader.
+// source says where a value was set. A reader need not know whether a default is in the code
+// or in the built-in file.
 func source(v config.Value) string {
 	if v.Source == config.NotSet {
 		return "built-in default"
@@ -76,7 +76,7 @@ func lines(text string) string {
 	return "(" + printable.Count(n, "line", "lines") + ", below)"
 }
 
-// Keys writes what each key is for.
+// Keys writes each key with its type, default and description.
 func Keys(w io.Writer, keys []config.Key) error {
 	section := ""
 	for _, k := range keys {

@@ -24,7 +24,7 @@ func YAML(w io.Writer, values []config.Value) error {
 	return e.Close()
 }
 
-// JSON writes what [YAML] writes, as JSON and without the sources.
+// JSON writes the same file as [YAML] in JSON, without the sources.
 func JSON(w io.Writer, values []config.Value) error {
 	var line, b bytes.Buffer
 	if err := writeJSON(&line, tree(values)); err != nil {
@@ -56,8 +56,8 @@ func writeJSON(b *bytes.Buffer, n *yaml.Node) error {
 	return e.Encode(n.Value)
 }
 
-// writeItems writes nodes between brackets; marks are these and what stands behind
-// every other node of a mapping.
+// writeItems writes nodes between brackets. Marks are the opening bracket, the separator (: for
+// a mapping, after each key) and the closing bracket.
 func writeItems(b *bytes.Buffer, items []*yaml.Node, marks string) error {
 	b.WriteByte(marks[0])
 	for i, item := range items {
@@ -88,7 +88,7 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// tree puts the values that somebody set under their sections and keys.
+// tree puts the values that are set under their sections and keys.
 func tree(values []config.Value) *yaml.Node {
 	root := mapping()
 	for _, v := range values {
@@ -116,7 +116,7 @@ func tree(values []config.Value) *yaml.Node {
 
 func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
 
-// child returns the mapping at key, which it adds where there is none.
+// child returns the mapping at key; it adds a missing one.
 func child(at *yaml.Node, key string) *yaml.Node {
 	for i := 0; i < len(at.Content); i += 2 {
 		if at.Content[i].Value == key {

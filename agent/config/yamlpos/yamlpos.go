@@ -56,7 +56,7 @@ func (t *Text) Position(offset int) (line, column int) {
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
-// Lines is how many lines the source has.
+// Lines is the number of lines of the source.
 func (t *Text) Lines() int { return 1 + strings.Count(strings.TrimSuffix(t.source, "\n"), "\n") }
 
 func (t *Text) find(begin, offset int) (int, bool) {
@@ -90,7 +90,7 @@ func (t *Text) inBlock(begin, offset int) (int, bool) {
 		}
 		return len(t.source)
 	}
-	indent, read := -1, 0 // read is how much of the text is behind
+	indent, read := -1, 0 // read is the length of the text that was found
 	for line := next(begin); line < len(t.source); line = next(line) {
 		content := strings.TrimRight(t.source[line:next(line)], "\r\n")
 		if strings.Trim(content, " ") == "" && (indent < 0 || len(content) <= indent) {
@@ -160,7 +160,7 @@ func (t *Text) inFlow(at, offset int) (int, bool) {
 // command line is not.
 func (t *Text) inFile() bool { return t.line > 0 }
 
-// folded is the length of a break with the blanks around it, 0 where there is none.
+// folded is the length of a break with the blanks around it, 0 without one.
 func folded(s string) int {
 	n := len(s) - len(strings.TrimLeft(s, " \t\r\n"))
 	if !strings.Contains(s[:n], "\n") {
