@@ -31,8 +31,8 @@ type Recorder interface {
 // were sent and received, with the secrets in them.
 type Listener func(Event)
 
-// Recorders returns a Recorder that passes events to first and then to the listeners. It
-// leaves out those that are nil. Only first can fail.
+// Recorders returns a Recorder that passes events to first and then to the listeners. Nil
+// ones are left out. Only first can fail.
 func Recorders(first Recorder, listeners ...Listener) Recorder {
 	listeners = slices.DeleteFunc(slices.Clone(listeners), func(l Listener) bool { return l == nil })
 	if len(listeners) == 0 {

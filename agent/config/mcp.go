@@ -34,7 +34,7 @@ var handedDown = []string{"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "T
 // reference matches a reference to a variable of batch's own environment.
 var reference = lazy.Regexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// MCPServers returns the servers whose tools the agent gets, sorted by name, with the
+// MCPServers returns the servers that offer tools to the agent, sorted by name, with the
 // variables of batch's own environment that they refer to. A variable that is not set is a
 // Usage fault.
 func (c *Config) MCPServers(getenv func(string) string) ([]mcp.Server, error) {
