@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cpuguy83/go-md2man/v2/md2man"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -69,19 +71,18 @@ func section(c *cobra.Command) string {
 	return "1"
 }
 
+// manPage returns the page of c. It does not use cobra's generator, which shows a flag's
+// default instead of the name of its value, has no help topics among its references, and
+// takes the texts to be Markdown.
 func manPage(c *cobra.Command, date string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, ".TH %q %q %q %q %q\n", strings.ToUpper(pageName(c)), section(c), date, "batch "+run.Version(), "batch manual")
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(pageName(c)), roff(c.Short))
+	name := pageName(c)
+	fmt.Fprintf(&b, "%% %q %q %q %q %q\n", strings.ToUpper(name), section(c), date, "batch "+run.Version(), "batch manual")
+	fmt.Fprintf(&b, "# NAME\n%s - %s\n", escaped(name), escaped(c.Short))
 	if section(c) == "1" {
-		fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))
+		fmt.Fprintf(&b, "# SYNOPSIS\n**%s**\n", escaped(c.UseLine()))
 	}
-	b.WriteString(".SH DESCRIPTION\n")
-	text := withText(c).Long
-	if text == "" {
-		text = c.Short + "."
-	}
-	prose(&b, text)
+	fmt.Fprintf(&b, "# DESCRIPTION\n%s\n", markdown(cmp.Or(withText(c).Long, c.Short+".")))
 	options(&b, "OPTIONS", c.NonInheritedFlags())
 	options(&b, "OPTIONS OF ALL COMMANDS", c.InheritedFlags())
 	var also []string
@@ -94,49 +95,44 @@ func manPage(c *cobra.Command, date string) []byte {
 		}
 	}
 	if len(also) > 0 {
-		fmt.Fprintf(&b, ".SH SEE ALSO\n%s\n", strings.Join(also, ",\n"))
+		fmt.Fprintf(&b, "# SEE ALSO\n%s\n", strings.Join(also, ",\n"))
 	}
-	return b.Bytes()
+	return md2man.Render(b.Bytes())
 }
 
 func reference(c *cobra.Command) string {
-	return fmt.Sprintf(`\fB%s\fR(%s)`, roff(pageName(c)), section(c))
+	return fmt.Sprintf("**%s**(%s)", escaped(pageName(c)), section(c))
 }
 
-// prose writes paragraphs. Lines that begin with a blank are set as they are; an underlined
-// one is a heading.
-func prose(b *bytes.Buffer, text string) {
-	const none, plain, literal = 0, 1, 2
-	last := none
+var special = lazy.Regexp("[\\\\`*_{}\\[\\]()#+.!:|&<>~-]")
+
+// escaped returns s as Markdown that shows s.
+func escaped(s string) string { return special().ReplaceAllString(s, `\$0`) }
+
+// markdown converts a help text. Indented lines are shown as they are; an underlined line
+// is a heading.
+func markdown(text string) string {
+	var b strings.Builder
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {
-		kind := plain
 		switch {
-		case line == "" || isUnderline(line):
-			kind = none
+		case isUnderline(line):
 		case i+1 < len(lines) && isUnderline(lines[i+1]):
-			b.WriteString(".SS " + roff(line) + "\n")
-			kind = none
-		case line[0] == ' ':
-			kind = literal
+			b.WriteString("### " + escaped(line) + "\n")
+		case isIndented(line):
+			if i > 0 && !isIndented(lines[i-1]) {
+				b.WriteString("\n") // Markdown needs it
+			}
+			b.WriteString("    " + line + "\n")
+		default:
+			b.WriteString(escaped(line) + "\n")
 		}
-		if kind != last && last == literal {
-			b.WriteString(".fi\n")
-		}
-		if kind != last && kind != none {
-			b.WriteString(".PP\n")
-		}
-		if kind != last && kind == literal {
-			b.WriteString(".nf\n")
-		}
-		if kind != none {
-			b.WriteString(roff(line) + "\n")
-		}
-		last = kind
 	}
-	if last == literal {
-		b.WriteString(".fi\n")
-	}
+	return b.String()
+}
+
+func isIndented(line string) bool {
+	return strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
 }
 
 func isUnderline(line string) bool { return line != "" && strings.Trim(line, "-") == "" }
@@ -145,30 +141,29 @@ func options(b *bytes.Buffer, title string, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return
 	}
-	fmt.Fprintf(b, ".SH %s\n", title)
+	fmt.Fprintf(b, "# %s\n", title)
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
 		}
-		name := `\fB` + roff("--"+f.Name) + `\fR`
+		name := "**" + escaped("--"+f.Name) + "**"
 		if f.Shorthand != "" {
-			name = `\fB` + roff("-"+f.Shorthand) + `\fR, ` + name
+			name = "**" + escaped("-"+f.Shorthand) + "**, " + name
 		}
 		value, usage := pflag.UnquoteUsage(f)
 		switch {
 		case value != "" && f.NoOptDefVal != "": // it may be left out, and otherwise needs the sign
 			name += `[=\fI` + roff(value) + `\fR]`
 		case value != "":
-			name += ` \fI` + roff(value) + `\fR`
+			name += " *" + escaped(value) + "*"
 		}
 		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "[]" {
 			usage += " (default " + d + ")"
 		}
-		fmt.Fprintf(b, ".TP\n%s\n%s\n", name, roff(strings.ReplaceAll(usage, "\n", " ")))
+		fmt.Fprintf(b, "%s\n: %s\n\n", name, escaped(strings.ReplaceAll(usage, "\n", " ")))
 	})
 }
 
-// roff escapes text that troff would read as its own.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`, "'", `\(aq`).Replace(s)
 	if strings.HasPrefix(s, ".") {
@@ -177,5 +172,4 @@ func roff(s string) string {
 	return foreign().ReplaceAllStringFunc(s, func(c string) string { return fmt.Sprintf(`\[u%04X]`, []rune(c)[0]) })
 }
 
-// foreign matches characters that troff reads only by their names.
 var foreign = lazy.Regexp(`[^\x00-\x7f]`)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cpuguy83/go-md2man/v2/md2man"
 )
 
 func TestManPagesOfEveryCommandAndTopic(t *testing.T) {
@@ -44,12 +46,22 @@ func TestManPagesOfEveryCommandAndTopic(t *testing.T) {
 func TestManPagesWriteFlagsAsTheyCanBeGiven(t *testing.T) {
 	var b bytes.Buffer
 	options(&b, "OPTIONS", (&app{}).runCommand().Flags())
+	page := string(md2man.Render(b.Bytes()))
 	for _, want := range []string{
-		`\fB\-\-accept\-changes\fR[=\fINAMES\fR]`, `\fB\-\-retry\fR \fIKIND=N\fR`, `\fB\-q\fR, \fB\-\-quiet\fR`,
+		`\fB--accept-changes\fP[=\fINAMES\fP]`, `\fB--retry\fP \fIKIND=N\fP`, `\fB-q\fP, \fB--quiet\fP`,
 	} {
-		if !strings.Contains(b.String(), ".TP\n"+want+"\n") {
-			t.Errorf("no %s in:\n%s", want, b.String())
+		if !strings.Contains(page, ".TP\n"+want+"\n") {
+			t.Errorf("no %s in:\n%s", want, page)
 		}
+	}
+}
+
+func TestManPagesShowTextsAsTheyAre(t *testing.T) {
+	text := "A <dir> of *all* my_own_files:\n  a  `b` <c>\n# [d](e) 1. f\n\nWhy\n---\n.g \\h"
+	got := string(md2man.Render([]byte(markdown(text))))
+	want := "\n.PP\nA <dir> of *all* my_own_files:\n\n.EX\n  a  `b` <c>\n.EE\n\n.PP\n# [d](e) 1\\&. f\n\n.SS Why\n\\&.g \\\\h\n"
+	if _, body, _ := strings.Cut(got, ".nh\n"); body != want {
+		t.Errorf("got %q, want %q", body, want)
 	}
 }
 
