@@ -98,7 +98,7 @@ func (d Diff) writeChanges(b *bufio.Writer) {
 	order := slices.SortedFunc(maps.Keys(d.changes), func(x, y [2]string) int {
 		return cmp.Or(d.changes[y]-d.changes[x], cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]))
 	})
-	t := &Table{Left: map[int]bool{1: true}}
+	t := printable.Numbers(1)
 	t.Add("outcome in A", "outcome in B", "instances")
 	for _, c := range order {
 		t.Add(OneLine(c[0], 40), OneLine(c[1], 40), fmt.Sprint(d.changes[c]))
@@ -108,8 +108,8 @@ func (d Diff) writeChanges(b *bufio.Writer) {
 }
 
 // instanceTable has a row for A and one for B, so that numbers are aligned.
-func (d Diff) instanceTable() *Table {
-	t := &Table{Left: map[int]bool{1: true, 2: true, 6: true}}
+func (d Diff) instanceTable() *printable.Table {
+	t := printable.Numbers(1, 2, 6)
 	t.Add("instance", "run", "outcome", "steps", "cost", "time", "patch")
 	for _, in := range d.Instances {
 		compared := ""
@@ -137,8 +137,8 @@ func recordCells(r results.Record, compared string) []string {
 	return cells
 }
 
-func (d Diff) totalTable() *Table {
-	t := &Table{}
+func (d Diff) totalTable() *printable.Table {
+	t := printable.Numbers()
 	t.Add("of instances with a result", "A", "B", "B - A")
 	a, b := d.TotalA, d.TotalB
 	number := func(name string, a, b int) {

@@ -208,8 +208,8 @@ func joinVerdicts(list []vocab.Verdict) string {
 	return strings.Join(words, ", ")
 }
 
-func (g *Grading) table() *Table {
-	t := &Table{}
+func (g *Grading) table() *printable.Table {
+	t := printable.Numbers()
 	t.Add("verdict", "predictions")
 	for _, v := range g.Verdicts {
 		t.Add(v.Verdict.String(), fmt.Sprint(v.Predictions))
@@ -217,7 +217,7 @@ func (g *Grading) table() *Table {
 	if g.NotGraded > 0 {
 		t.Add("not graded", fmt.Sprint(g.NotGraded))
 	}
-	t.Rule = len(t.rows)
+	t.Rule()
 	t.Add("total", fmt.Sprint(g.Predictions))
 	return t
 }

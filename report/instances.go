@@ -6,14 +6,19 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 )
 
 // attemptTable has one row per record, by instance id, then attempt. It has the verdict if any
 // record is graded.
-func attemptTable(records []results.Record) *Table {
+func attemptTable(records []results.Record) *printable.Table {
 	graded := isGraded(records)
-	t := &Table{Left: map[int]bool{2: true, 3: graded}}
+	left := []int{2}
+	if graded {
+		left = append(left, 3)
+	}
+	t := printable.Numbers(left...)
 	add := func(instance, attempt, status, verdict string, rest ...string) {
 		cells := []string{instance, attempt, status}
 		if graded {

@@ -63,32 +63,12 @@ func (p *page) wrap(text string, width int, hard bool) []string {
 	if p.width == 0 {
 		return []string{text}
 	}
-	text = strings.TrimRight(withoutTabs(text), " ") // trailing spaces could otherwise need a line of their own
+	text = strings.TrimRight(withoutTabs(text), " ") // otherwise they could need a line of their own
 	width = max(width, leastWidth)
-	var parts []string
-	for text != "" {
-		cut, space, used := 0, 0, 0
-		for g := uniseg.NewGraphemes(text); g.Next(); {
-			if used += g.Width(); used > width && cut > 0 {
-				break
-			}
-			from, to := g.Positions()
-			if cut = to; g.Str() == " " && strings.TrimSpace(text[:from]) != "" {
-				space = from
-			}
-		}
-		if cut == len(text) {
-			break
-		}
-		if next := text[cut:]; !hard && space > 0 && !strings.HasPrefix(next, " ") {
-			cut = space
-		}
-		parts = append(parts, text[:cut])
-		if text = text[cut:]; !hard {
-			text = strings.TrimLeft(text, " ")
-		}
+	if hard {
+		return printable.Cut(text, width)
 	}
-	return append(parts, text)
+	return printable.Wrap(text, width)
 }
 
 // withoutTabs replaces tabs by spaces up to the next multiple of eight columns.

@@ -87,7 +87,7 @@ func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
 			outside = append(outside, r)
 		}
 	}
-	t := &Table{Left: map[int]bool{1: true}, Plain: true}
+	var t printable.Table
 	add := func(command, why string) { t.Add("  "+command, why) }
 	if s.Owner == "" && s.next.resumable {
 		if n := len(inside); n > 0 {
@@ -106,7 +106,7 @@ func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
 	if i := slices.IndexFunc(records, func(r results.Record) bool { return !r.Outcome.Final() && r.Attempt > 0 }); i >= 0 {
 		add("batch show "+word(s.Dir)+" "+word(records[i].InstanceID), "read what the agent did")
 	}
-	if len(t.rows) == 0 {
+	if t.Empty() {
 		return
 	}
 	fmt.Fprintln(b, "\nnext:")

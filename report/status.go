@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
@@ -240,7 +241,7 @@ func (s Status) records() []results.Record {
 
 // outcomeTable leaves out columns without information: attempts if each instance has one, salvaged
 // if no patch is.
-func (s Status) outcomeTable() *Table {
+func (s Status) outcomeTable() *printable.Table {
 	total := OutcomeStatus{Status: "total"}
 	for _, o := range s.Outcomes {
 		total.Instances += o.Instances
@@ -262,20 +263,25 @@ func (s Status) outcomeTable() *Table {
 		}
 		return append(cells, steps, cost)
 	}
-	t := &Table{Rule: len(s.Outcomes) + 1, Left: map[int]bool{1: true}}
+	t := printable.Numbers(1)
 	t.Add(append([]string{"exit status", "outcome"}, pick("instances", "attempts", "patches", "salvaged", "steps", "cost")...)...)
-	for _, o := range append(slices.Clone(s.Outcomes), total) {
+	row := func(o OutcomeStatus) {
 		t.Add(append([]string{OneLine(o.Status, 30), OneLine(string(o.Outcome), 20)}, pick(fmt.Sprint(o.Instances), fmt.Sprint(o.Attempts),
 			fmt.Sprint(o.Patches), fmt.Sprint(o.Salvaged), fmt.Sprint(o.Steps), Dollars(o.Cost))...)...)
 	}
+	for _, o := range s.Outcomes {
+		row(o)
+	}
+	t.Rule()
+	row(total)
 	return t
 }
 
 // phaseTable shows the time of all attempts by phase. The wait for a worker comes before an attempt
 // and is not in its total.
-func (s Status) phaseTable() *Table {
+func (s Status) phaseTable() *printable.Table {
 	p := s.Seconds
-	t := &Table{}
+	t := printable.Numbers()
 	t.Add("phase", "time", "per attempt", "share")
 	line := func(name string, v float64, share string) {
 		t.Add(name, Seconds(v), Seconds(v/float64(max(1, s.Attempts))), share)
@@ -286,7 +292,7 @@ func (s Status) phaseTable() *Table {
 			line(ph.Name, ph.Seconds, percent(ph.Seconds, p.Total))
 		}
 	}
-	t.Rule = len(t.rows)
+	t.Rule()
 	line("total", p.Total, percent(p.Total, p.Total))
 	return t
 }

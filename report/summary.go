@@ -77,7 +77,7 @@ func (g *group) add(r results.Record) {
 
 // statusTable lists results first, then unfinished instances; in both, the most frequent exit
 // status comes first.
-func statusTable(records []results.Record) *Table {
+func statusTable(records []results.Record) *printable.Table {
 	groups := map[string]*group{}
 	total := group{status: "total"}
 	for _, r := range records {
@@ -91,11 +91,14 @@ func statusTable(records []results.Record) *Table {
 	order := slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
 		return cmp.Or(finalFirst(a.outcome, b.outcome), b.count-a.count, cmp.Compare(a.status, b.status))
 	})
-	t := &Table{Rule: len(order) + 1}
+	t := printable.Numbers()
 	t.Add("exit status", "instances", "patches", "steps", "cost")
-	for _, g := range append(order, &total) {
-		t.Add(OneLine(g.status, 40), fmt.Sprint(g.count), fmt.Sprint(g.patches), fmt.Sprint(g.steps), Dollars(g.cost))
+	row := func(g *group) { t.Row(OneLine(g.status, 40), g.count, g.patches, g.steps, Dollars(g.cost)) }
+	for _, g := range order {
+		row(g)
 	}
+	t.Rule()
+	row(&total)
 	return t
 }
 

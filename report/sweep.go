@@ -61,7 +61,7 @@ func (s Sweep) Write(w io.Writer) error {
 			fmt.Fprintf(b, "cost %s with all attempts ever made%s\n", Dollars(s.Spent-s.Held), upTo(s.Spent-s.Held, s.Unanswered))
 		}
 		fmt.Fprintln(b)
-		t := &Table{}
+		t := printable.Numbers()
 		t.Add("cell", "with result", "resolved", "steps", "cost", "state")
 		for _, c := range s.Cells {
 			t.Add(c.row()...)

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -75,4 +76,11 @@ func writeParagraph(b *bufio.Writer, text string, lines int) {
 // may be an image's name.
 func writeWords(b *bufio.Writer, text, indent string) {
 	fmt.Fprintln(b, printable.Words(text, indent, width))
+}
+
+// buffered runs f over a buffer of w and returns the first error of writing.
+func buffered(w io.Writer, f func(*bufio.Writer)) error {
+	b := bufio.NewWriter(w)
+	f(b)
+	return b.Flush()
 }

@@ -128,13 +128,13 @@ func (a *app) cleanJSON(strays []engine.Owned, removed bool) error {
 
 func (a *app) cleanTable(found *sandbox.Cleaned, some, dryRun bool) error {
 	if strays := found.Abandoned; len(strays) > 0 {
-		t := printable.NewTable(a.stdout)
+		var t printable.Table
 		t.Row("CONTAINER", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
 		for _, s := range strays {
 			t.Row(fmt.Sprintf("%.12s", s.ID), cmp.Or(s.Instance, "-"), cmp.Or(s.Attempt, "-"), cmp.Or(s.Host, "-"),
 				s.State, strings.ToLower(units.HumanDuration(time.Since(s.Created)))+" ago")
 		}
-		if err := t.Flush(); err != nil {
+		if err := t.Write(a.stdout); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.stdout)

@@ -178,12 +178,12 @@ next, as its README.md says:
 }
 
 func (a *app) listInstances(ds *dataset.Dataset, selected []dataset.Instance) error {
-	t := printable.NewTable(a.stdout)
+	var t printable.Table
 	t.Row("INSTANCE", "REPO", "VERSION", "FAIL_TO_PASS", "PASS_TO_PASS", "PATCH")
 	for _, in := range selected {
 		t.Row(in.ID, in.Repo, in.Version, len(in.FailToPass), len(in.PassToPass), fmt.Sprintf("%d B", len(in.Patch)))
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(a.stdout); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%d of %s of %s, digest %.12s\n",

@@ -139,7 +139,7 @@ func (s *gradeSession) showFilled(rows []*filling) error {
 
 // writeFilling writes a table of the rows, and below it the rows that need attention.
 func writeFilling(out io.Writer, rows []*filling) error {
-	t := printable.NewTable(out)
+	var t printable.Table
 	t.Row("INSTANCE", "FAIL_TO_PASS", "PASS_TO_PASS", "FLAKY", "NOTE")
 	for _, row := range rows {
 		if row.err != nil {
@@ -148,7 +148,7 @@ func writeFilling(out io.Writer, rows []*filling) error {
 		}
 		t.Row(row.in.ID, len(row.lists.FailToPass), len(row.lists.PassToPass), len(row.lists.Flaky), note(row))
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(out); err != nil {
 		return err
 	}
 	for _, row := range rows {

@@ -46,12 +46,12 @@ func (s *invocation) dryRun(ctx context.Context, c run.Config) error {
 
 func (s *invocation) writePlan(plan *run.Plan, found *sandbox.Found) error {
 	w, prefix := s.stdout, s.ImagePrefix
-	t := printable.NewTable(w)
+	var t printable.Table
 	t.Row("INSTANCE", "ACTION", "WHY", "IMAGE")
 	for _, p := range plan.Instances {
 		t.Row(p.ID, string(p.Action), oneLine(why(p, found)), p.ImageName(prefix))
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\n%s\n", headline(plan))

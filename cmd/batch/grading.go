@@ -395,7 +395,7 @@ func (s *gradeSession) dryRun(ctx context.Context, r grading.Request) error {
 	if len(plan) == 0 {
 		return noneSelected(r.Output)
 	}
-	t := printable.NewTable(s.stdout)
+	var t printable.Table
 	t.Row("INSTANCE", "ACTION", "WHY", "IMAGE")
 	todo := 0
 	var refused error
@@ -409,7 +409,7 @@ func (s *gradeSession) dryRun(ctx context.Context, r grading.Request) error {
 		}
 		t.Row(p.Instance.ID, action, oneLine(why), p.Instance.ImageName(s.flags.ImagePrefix))
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(s.stdout); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.stdout, "\nwould grade %d of %s\n  dataset  %s\n  workers  %d\n  output   %s\n",

@@ -111,7 +111,7 @@ func (a *app) openStock(ctx context.Context, o engine.Options) (*sandbox.Stock, 
 func (a *app) engine() engine.Connect { return engines.FromEnv("", a.getenv, a.home) }
 
 func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
-	t := printable.NewTable(a.stdout)
+	var t printable.Table
 	t.Row("IMAGE", "INSTANCES", "PRESENT", "SIZE")
 	present, bytes := 0, int64(0)
 	for _, l := range list {
@@ -126,7 +126,7 @@ func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
 		}
 		t.Row(l.Ref, l.Instances, state, size)
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(a.stdout); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%s needed, %d present (%s, shared layers counted each time), %d to pull\n",
@@ -240,14 +240,14 @@ func (a *app) evictImages(ctx context.Context, keep int64, dry bool) error {
 	if dry {
 		verb = "would evict"
 	}
-	t := printable.NewTable(a.stdout)
+	var t printable.Table
 	for _, e := range gone {
 		t.Row(verb, e.Ref, units.HumanSize(float64(e.Size)))
 	}
 	for _, k := range kept {
 		t.Row("kept", k.Ref, k.Why)
 	}
-	if flushErr := t.Flush(); flushErr != nil {
+	if flushErr := t.Write(a.stdout); flushErr != nil {
 		return flushErr
 	}
 	if err != nil {

@@ -200,7 +200,7 @@ func (a *app) printModels(list []listedModel) error {
 }
 
 func (a *app) listModels(list []listedModel, details bool) error {
-	t := printable.NewTable(a.stdout)
+	var t printable.Table
 	t.Row("MODEL", "CONTEXT", "INPUT", "CACHED", "WRITE", "OUTPUT", "FROM", "READY")
 	for _, l := range list {
 		ready := "-"
@@ -217,10 +217,10 @@ func (a *app) listModels(list []listedModel, details bool) error {
 		}
 		t.Row(printable.Line(l.Model), cmp.Or(tokenCount(l.Context), "unknown"), rates[0], rates[1], rates[2], rates[3], from, ready)
 		if details && l.Price != nil {
-			rateRows(t, "", *l.Price)
+			rateRows(&t, "", *l.Price)
 		}
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(a.stdout); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "\n%s; US dollars per million tokens\n", printable.Count(len(list), "model", "models"))
@@ -231,7 +231,7 @@ func (a *app) listModels(list []listedModel, details bool) error {
 }
 
 // rateRows adds a row for each length and service with rates of its own.
-func rateRows(t printable.Table, service string, p vocab.Price) {
+func rateRows(t *printable.Table, service string, p vocab.Price) {
 	for _, tier := range p.Tiers {
 		r := ratesOf(tier.Rates)
 		t.Row(strings.TrimRight("  "+service, " ")+"  above "+tokenCount(tier.Above), "", r[0], r[1], r[2], r[3], "", "")

@@ -73,7 +73,7 @@ func (a *app) printDifferent(list []differentPrice) error {
 func (a *app) listDifferent(list []differentPrice, found price.Against, file string) error {
 	models := map[string]bool{}
 	if len(list) > 0 {
-		t := printable.NewTable(a.stdout)
+		var t printable.Table
 		t.Row("MODEL", "PRICE", "HERE", "THERE")
 		for _, d := range list {
 			models[d.Model] = true
@@ -83,7 +83,7 @@ func (a *app) listDifferent(list []differentPrice, found price.Against, file str
 			}
 			t.Row(printable.Line(d.Model), what, number(d.Here), number(d.There))
 		}
-		if err := t.Flush(); err != nil {
+		if err := t.Write(a.stdout); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.stdout)

@@ -135,7 +135,7 @@ func (s *sweeping) summarize(out io.Writer) error {
 
 // showPlan prints what the sweep would run.
 func (s *sweeping) showPlan(ctx context.Context, configs []run.Config) error {
-	t := printable.NewTable(s.stdout)
+	var t printable.Table
 	t.Row("CELL", "MODEL", "FRESH", "RESUME", "RETRY", "KEEP", "GRADE")
 	for i, c := range configs {
 		plan, err := s.Plan(ctx, i, c)
@@ -145,5 +145,5 @@ func (s *sweeping) showPlan(ctx context.Context, configs []run.Config) error {
 		t.Row(s.Cells[i].Folder, s.Cells[i].Model, fmt.Sprint(plan.Count(run.Fresh)), fmt.Sprint(plan.Count(run.Resume)),
 			fmt.Sprint(plan.Count(run.Retry)), fmt.Sprint(plan.Count(run.Keep)), fmt.Sprint(plan.Ungraded))
 	}
-	return t.Flush()
+	return t.Write(s.stdout)
 }

@@ -25,7 +25,7 @@ func (r Report) Write(w io.Writer) error {
 		}
 	}
 	words(w, r.Model+", run "+r.RunID)
-	t := printable.NewTable(w)
+	var t printable.Table
 	for _, v := range vocab.Verdicts() {
 		if n := len(byVerdict[v]); n > 0 {
 			t.Row("  "+v.String(), n)
@@ -34,7 +34,7 @@ func (r Report) Write(w io.Writer) error {
 	if n := len(r.Quarantined); n > 0 {
 		t.Row("  in quarantine, not counted", n)
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
 	asked := len(r.Graded) + len(r.Missing)

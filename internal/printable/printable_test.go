@@ -150,6 +150,27 @@ func TestWords(t *testing.T) {
 	}
 }
 
+func TestWrapAndCut(t *testing.T) {
+	for _, c := range []struct{ line, wrapped, cut string }{
+		{"", "|", "|"},
+		{"abc de", "abc|de", "abc d|e"},
+		{"  a  b c", "  a|b c", "  a  |b c"},
+		{"a b", "a b", "a b"},
+		{"ab 表表表d e", "ab|表表|表d e", "ab 表|表表d| e"},
+		{"👩‍👩‍👦👩‍👩‍👦👩‍👩‍👦", "👩‍👩‍👦👩‍👩‍👦|👩‍👩‍👦", "👩‍👩‍👦👩‍👩‍👦|👩‍👩‍👦"},
+	} {
+		if got := strings.Join(printable.Wrap(c.line, 5), "|"); got != strings.TrimSuffix(c.wrapped, "|") {
+			t.Errorf("Wrap(%q): %q, want %q", c.line, got, c.wrapped)
+		}
+		if got := strings.Join(printable.Cut(c.line, 5), "|"); got != strings.TrimSuffix(c.cut, "|") {
+			t.Errorf("Cut(%q): %q, want %q", c.line, got, c.cut)
+		}
+	}
+	if got := printable.Cut("表a", 1); len(got) != 2 {
+		t.Errorf("a character that is wider than the line: %q", got)
+	}
+}
+
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0 files differ", 1: "1 file differs", 2: "2 files differ"} {
 		if got := printable.Count(n, "file differs", "files differ"); got != want {

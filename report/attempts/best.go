@@ -154,7 +154,7 @@ func (b Best) Write(w io.Writer) error {
 }
 
 func (b Best) writeRates(out *bytes.Buffer) {
-	var t report.Table
+	t := printable.Numbers()
 	t.Add(fmt.Sprintf("of %s", printable.Count(b.Graded, "instance", "instances")), "resolved", "95% interval", "SE", "cost of each")
 	for _, row := range []struct {
 		name string

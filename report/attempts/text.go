@@ -36,7 +36,7 @@ func (t Table) writeRows(b *bytes.Buffer) {
 		fmt.Fprintln(b, "\nno attempt has a verdict: `batch grade DIR` grades one")
 		return
 	}
-	var table report.Table
+	table := printable.Numbers()
 	table.Add("k", "instances", "pass@k", "95% interval", "SE", "pass^k", "95% interval", "SE", "cost of k")
 	for _, r := range t.Rows {
 		cost := "-"

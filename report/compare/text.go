@@ -84,7 +84,7 @@ func (e Entry) about() string {
 // pair writes the only pair.
 func (t text) pair(p Pair) {
 	fmt.Fprintln(t)
-	table := &report.Table{}
+	table := printable.Numbers()
 	table.Add("", "A", "B", "B - A", t.c.level()+" interval")
 	for _, row := range p.rows() {
 		table.Add(row...)
@@ -239,7 +239,7 @@ func (t text) ranking() {
 		return
 	}
 	fmt.Fprintln(t)
-	table := &report.Table{Left: map[int]bool{1: true, 7: true}}
+	table := printable.Numbers(1, 7)
 	table.Add("", "entry", "resolved", t.c.level()+" interval", "cost", "steps", "time", "")
 	for _, e := range t.c.ranked() {
 		table.Add(t.c.letter(e.Name), report.OneLine(e.Name, longestName), rate(e.Rate), rate(e.Interval.Low)+" to "+rate(e.Interval.High),
@@ -288,7 +288,7 @@ func (c Comparison) tiedWords() string {
 // pairs writes the table of several pairs.
 func (t text) pairs() {
 	fmt.Fprintln(t)
-	table := &report.Table{Left: map[int]bool{9: true}}
+	table := printable.Numbers(9)
 	table.Add(t.c.pairHead()...)
 	for _, p := range t.c.Pairs {
 		table.Add(t.c.pairRow(p)...)
@@ -407,7 +407,7 @@ func (t text) discordant(p Pair, list bool) {
 		t.words("", "%s and %s differ on %s: --list names them", a, b, printable.Count(len(p.Discordant), "instance", "instances"))
 		return
 	}
-	table := &report.Table{}
+	table := printable.Numbers()
 	table.Add("resolved", a, b)
 	for _, d := range p.Discordant {
 		table.Add(report.OneLine(d.ID, longestID), share(d.A), share(d.B))

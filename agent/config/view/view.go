@@ -18,7 +18,7 @@ const longest = 80
 // texts below it.
 func Text(w io.Writer, c *config.Config, values []config.Value) error {
 	fmt.Fprintf(w, "prompts: %s\n\n", c.Prompts())
-	t := printable.NewTable(w)
+	var t printable.Table
 	t.Row("KEY", "VALUE", "SOURCE")
 	var blocks []config.Value
 	for _, v := range values {
@@ -29,7 +29,7 @@ func Text(w io.Writer, c *config.Config, values []config.Value) error {
 		}
 		t.Row(v.Path, escapes.Replace(text), source(v))
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
 	for _, v := range blocks {
