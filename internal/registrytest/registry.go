@@ -22,8 +22,8 @@ const (
 	Password = "s3cret:x"
 )
 
-// Registry is a registry in this process, from which images can be pulled and whose
-// requests can be made to fail.
+// Registry is a registry in this process. Engines can pull images from it, and tests can
+// make requests to it fail.
 type Registry struct {
 	fault  atomic.Pointer[Fault]
 	login  bool
