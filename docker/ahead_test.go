@@ -172,7 +172,7 @@ func TestAStalePrestartedBashIsReplaced(t *testing.T) {
 			}
 		}
 		if got := do("echo next; ls"); got != "next\n" && got != "next\nnew\n" {
-			t.Errorf("after %s: got output %q, want that of a command that ran once", meanwhile, got)
+			t.Errorf("after %s: got output %q, want the output of one run", meanwhile, got)
 		}
 	}
 	if got := do("mapfile -t n </count; echo ${#n[@]}"); got != "8\n" {

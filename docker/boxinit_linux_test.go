@@ -36,7 +36,7 @@ func TestTheBoxinitVolumeSurvivesInterference(t *testing.T) {
 		"killed in the middle":        killedInTheMiddle,
 		"canceled in the middle":      cancelledInTheMiddle,
 		"filled under what runs":      filledWhileRunning,
-		"removed when nobody uses it": removedUnused,
+		"removed when it is not used": removedUnused,
 		"repaired by Create":          mendedByCreate,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, api, image) })
@@ -80,7 +80,7 @@ func severalFill(t *testing.T, api *client.Client, image string) {
 		var ids [3]string
 		var wg sync.WaitGroup
 		for i := range ids {
-			other, _ := at(t, e.Host()) // a connection like that of another process
+			other, _ := at(t, e.Host()) // a connection as another process has
 			wg.Go(func() { ids[i], _ = boxed(t, other, api, image, nil) })
 		}
 		wg.Wait()

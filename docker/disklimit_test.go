@@ -59,7 +59,7 @@ func TestDiskLimitSupportIsProbed(t *testing.T) {
 					able, known, err, c.able, c.known, c.failed)
 			}
 			if c.failed && fault.KindOf(err) == fault.Unknown {
-				t.Errorf("nobody is blamed: %v, want an error with a kind when c.failed", err)
+				t.Errorf("got an error without a kind: %v, want a kind when c.failed", err)
 			}
 			if n := s.count("DELETE /containers/*"); n != c.removed {
 				t.Errorf("%d containers are removed, want %d", n, c.removed)

@@ -80,7 +80,7 @@ func (f *frames) attach(t *testing.T, program string, w http.ResponseWriter) {
 		t.Error(err)
 		return
 	}
-	var key wire.Key // that of the stub
+	var key wire.Key // the stub's
 	_, _ = stdin.Write(key[:])
 	ended := make(chan struct{})
 	go func() {

@@ -133,7 +133,7 @@ func importImage() (string, error) {
 	return name, err
 }
 
-// removeImages removes the image of this process, and those of processes
+// removeImages removes the image of this process, and the images of processes
 // that were killed long ago.
 func removeImages() error {
 	if imported == "" {

@@ -48,8 +48,8 @@ func imageDir(in system.Info) string {
 }
 
 // DiskFree returns the bytes that are free where the engine keeps its images.
-// The engine's API does not report it, so it is known only for an engine on this
-// machine whose directory this process may read. It is cheap: only the
+// The engine's API does not report it, so it is known only if the engine is on this
+// machine and this process may read its directory. It is cheap: only the
 // first call asks the engine.
 func (e *Engine) DiskFree(ctx context.Context) (free int64, known bool, err error) {
 	network, _, _ := daemon.PlainAddress(e.conn.Host, false)

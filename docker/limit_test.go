@@ -155,7 +155,7 @@ func TestACanceledCallIsNotAFaultOfTheEngine(t *testing.T) {
 }
 
 // A create without an answer may still make its container, which is looked for
-// until it exists. One whose create was refused is looked for once.
+// until it exists. After a refused create the container is looked for once.
 func TestAContainerCreatedAfterTheTimeLimitIsRemoved(t *testing.T) {
 	for call, looks := range map[string]int{"POST /containers/create": 4, "POST /containers/*/start": 1} {
 		t.Run(call, func(t *testing.T) {

@@ -52,7 +52,7 @@ func TestAnImageWithoutBashCanRun(t *testing.T) {
 	e := connect(t)
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
-		enginetest.Lacks(t, "no busybox is installed, whose ash alpine has")
+		enginetest.Lacks(t, "no busybox is installed; alpine's shell is its ash")
 	}
 	ash, err := os.ReadFile(busybox)
 	if err != nil {

@@ -104,7 +104,7 @@ func TestAnImageForAnotherPlatformIsNotSaidToBeMissing(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	for _, ref := range []string{stubImage, "calc"} { // the second without an owner, which gets a hint of its own
-		for said, want := range map[string]fault.Kind{"no space left on device": fault.Host, "nobody has seen this": fault.Transient} {
+		for said, want := range map[string]fault.Kind{"no space left on device": fault.Host, "never seen before": fault.Transient} {
 			s.say("POST /images/create", answer(http.StatusInternalServerError, map[string]string{"message": said}))
 			_, err := e.Ensure(soon(t), ref, "linux/arm64", nil)
 			text := "image " + ref + " exists for linux/amd64, not for linux/arm64, and could not be pulled: Error response from daemon: " + said

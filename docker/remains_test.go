@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// Volumes that an image declares are anonymous: if left, nobody would find them again.
+// Volumes that an image declares are anonymous: what is left could not be found again.
 func TestAnonymousVolumesAreRemovedWithTheirContainer(t *testing.T) {
 	t.Parallel()
 	e := connect(t)

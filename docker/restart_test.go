@@ -241,7 +241,7 @@ func TestAMissingInterpreterIsAFaultOfTheImage(t *testing.T) {
 func TestAContainerWithoutRoomForAProcessIsRestarted(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{PidsLimit: 60})
-	// Bash tries a failed fork again for 15 seconds, which nobody waits for.
+	// Bash tries a failed fork again for 15 seconds; the test does not wait for it.
 	run(t, c, "echo kept >/tmp/file; (for i in {1..90}; do sleep 100 & done) >/dev/null 2>/tmp/full & until [ -s /tmp/full ]; do :; done; kill -9 $$")
 	if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" || !r.Restarted {
 		t.Errorf("got %+v, %q; want output %q, restarted true", r, r.Bytes, "kept\n")

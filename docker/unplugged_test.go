@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// surroundings is what a process finds of the network: the same in a container with and
-// without a network sandbox, except for the name server, of which none can be reached.
+// surroundings prints what a process sees of the network: the same in a container with and
+// without a network sandbox, except for the name server, which cannot be reached.
 const surroundings = `hostname; cat /etc/hosts /proc/net/if_inet6 /proc/net/route; ls /sys/class/net; stat -c '%a %U %n' /etc/hosts /etc/resolv.conf
 grep -r . /proc/sys/net 2>/dev/null | grep -v nf_conntrack_count | sort
 getent hosts localhost; getent hosts "$(hostname)"; getent hosts example.com; echo "$?"

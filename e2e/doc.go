@@ -1,4 +1,4 @@
-// Package e2e is what tests of the whole program share. The tests themselves are in the folders
+// Package e2e has what tests of the whole program share. The tests themselves are in the folders
 // below, by theme: runs, grading, talk (chat, attach, serve, MCP) and faults (kills, outages, full
 // disks). They run the program batch as its users do, in a process of its own, on a real Docker
 // engine with the demo's images, against stand-ins of model providers over HTTP.

@@ -26,7 +26,7 @@ func Keep(dir string) (stop func()) {
 			}
 			text, err := os.ReadFile(lease)
 			if err != nil || len(text) == 0 || strings.Contains(string(text), line) {
-				continue // nobody has had it, it was given up, or this process is in it
+				continue // it was never held, it was given up, or this process is in it
 			}
 			f, err := os.OpenFile(lease, os.O_APPEND|os.O_WRONLY, 0)
 			if err != nil {

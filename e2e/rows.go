@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// OwnRows writes a dataset of four instances on a demo image, whose ids no
+// OwnRows writes a dataset of four instances on a demo image, with ids that no
 // other test has: tests of other packages use the engine at the same time.
 func OwnRows(t *testing.T, dir string) (prefix string) {
 	t.Helper()

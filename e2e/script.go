@@ -14,7 +14,7 @@ import (
 // Scripts runs the scripts of a package: see [scripttest.Run]. They also have
 //
 //	keep DIR       [Keep] until the script ends
-//	registry FILE  starts a registry with one image, whose address is in REGISTRY, and writes a
+//	registry FILE  starts a registry with one image, sets REGISTRY to its address, and writes a
 //	               dataset of one instance that needs the image
 //	demo DIR       makes DIR the demo's sweep: see [DemoRun]
 func Scripts(t *testing.T) {

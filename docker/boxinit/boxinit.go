@@ -148,8 +148,8 @@ func NeedsRefill(err error) bool {
 	return false
 }
 
-// Remove removes the volumes with the helper that no container uses, including those of
-// other versions of batch. It reports whether it removed one. The next container gets a
+// Remove removes the volumes with the helper that no container uses, also if another version
+// of batch made them. It reports whether it removed one. The next container gets a
 // new one.
 func (v *Volume) Remove(ctx context.Context) (bool, error) {
 	return v.engine.RemoveVolumes(ctx, volumePrefix, func(*volume.Volume) bool { return true })

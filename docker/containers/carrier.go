@@ -19,7 +19,7 @@ type (
 	Stream  = box.Stream
 )
 
-// carrier is what the engine does for a container: a [box.Carrier].
+// carrier implements [box.Carrier] for a container.
 type carrier struct{ c *Container }
 
 func (k carrier) Name() string                               { return k.c.short() }
@@ -52,7 +52,7 @@ func (k carrier) Connect(ctx context.Context) error {
 		}
 		f := c.gone(ctx, doing)
 		switch {
-		case (daemon.IsLost(f) || daemon.Unanswered(f)) && !errors.Is(f, errDiedWithEngine): // nobody knows yet
+		case (daemon.IsLost(f) || daemon.Unanswered(f)) && !errors.Is(f, errDiedWithEngine): // not known yet
 			last = f
 			continue
 		case f != nil && c.endedItself(ctx):

@@ -1,5 +1,5 @@
 // Package containers creates the containers of one Docker engine, runs commands in them
-// and removes them, including those of killed processes. Package docker documents
+// and removes them, also after a batch process was killed. Package docker documents
 // what a caller may rely on.
 package containers
 

@@ -20,7 +20,7 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// The labels that [Fleet.Create] adds to those of the caller.
+// The labels that [Fleet.Create] adds to the caller's labels.
 const (
 	LabelOwner   = "batch.owner"   // the process that created it: see package owner
 	LabelImage   = "batch.image"   // the name of the image in the Spec: the engine may report only the image's id
@@ -45,7 +45,7 @@ const (
 // defaultPids stops a fork bomb and is enough for any test suite.
 const defaultPids = 4096
 
-// spec is what a container is created from, and how Docker is asked for it.
+// spec describes a container and converts the description to requests to Docker.
 type spec struct{ engine.Spec }
 
 func (s spec) check() error {
@@ -166,15 +166,15 @@ func (s spec) hostConfig() *container.HostConfig {
 	return h
 }
 
-// capabilities are what root may do in a container; the comment of package docker says why.
+// capabilities list what root may do in a container; the comment of package docker says why.
 var capabilities = []string{
 	"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID", "SYS_CHROOT",
 }
 
 const allCapabilities = "ALL"
 
-// grants returns the capabilities to add and to drop so that a container has those of
-// capabilities without those in drop, plus those in add. Docker run does the same with the
+// grants returns the capabilities to add and to drop so that a container has the list
+// capabilities, without the ones in drop, plus the ones in add. Docker run does the same with the
 // engine's own list. The names in add and drop stay as they were given, for the engine to
 // check.
 func grants(add, drop []string) (adds, drops []string) {

@@ -45,7 +45,7 @@ func TestAContainerIsAbandonedWhenItsOwnerIsDeadOrItExpired(t *testing.T) {
 		{"another machine of the same name's", func(o *owner.Owner) { o.Machine, o.Boot = "other", "b" }, false, left, false},
 		{"the same, just expired", func(o *owner.Owner) { o.Machine, o.Boot = "other", "b" }, false, just, false},
 		{"the same, long expired, with another name", func(o *owner.Owner) { o.Machine, o.Boot = "other", "b" }, false, long, true},
-		{"another container's, with a number that is nobody's here", func(o *owner.Owner) { o.Space, o.Pid = "s", 1<<30 }, false, left, false},
+		{"another container's, with a number that no process has here", func(o *owner.Owner) { o.Space, o.Pid = "s", 1<<30 }, false, left, false},
 		{"the same, long expired, with another start", func(o *owner.Owner) { o.Space, o.Start = "s", "1" }, false, long, true},
 		{"a system's that tells no boot", func(o *owner.Owner) { o.Boot, o.Pid = "", 1<<30 }, false, left, false},
 	} {

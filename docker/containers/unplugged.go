@@ -105,7 +105,7 @@ func asPlugError(err error, everywhere bool) error {
 	return plugError{err, everywhere || e.Errno == 16} // EBUSY: the engine has mounted the file in any case
 }
 
-// hosts is what engines write for a container without a network.
+// hosts is /etc/hosts as engines write it for a container without a network.
 const hosts = `127.0.0.1	localhost
 ::1	localhost ip6-localhost ip6-loopback
 fe00::0	ip6-localnet

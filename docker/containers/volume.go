@@ -72,7 +72,7 @@ func (f *Fleet) HasVolume(ctx context.Context, name string) (bool, error) {
 	return err == nil && v.Labels[LabelOwner] != "", f.engine.Blame(err, fault.Transient, "looking for volume "+name)
 }
 
-// ReapVolumes removes the volumes of dead processes that no container uses, and those of
+// ReapVolumes removes the volumes of dead processes that no container uses, and the volumes of
 // unknown processes after a day, but none in keep. It reports whether it removed one, and
 // joins the errors.
 func (f *Fleet) ReapVolumes(ctx context.Context, keep []string) (bool, error) {

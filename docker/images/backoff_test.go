@@ -17,7 +17,7 @@ import (
 
 var errLimit = errors.New("toomanyrequests: slow down")
 
-// puller is an engine of which only the pace of its pulls works.
+// puller returns a store that can only pace its pulls.
 func puller(slots int64) *Store {
 	return &Store{
 		slots: semaphore.NewWeighted(slots), gates: map[string]*gate{}, pace: defaultPace,

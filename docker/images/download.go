@@ -95,7 +95,7 @@ func follow(r io.Reader, p PullProgress, report func(PullProgress), news func())
 	}
 }
 
-// layerState is what a message says about the progress of its layer.
+// layerState is the progress of a layer, as a message reports it.
 type layerState struct {
 	status  string
 	current int64

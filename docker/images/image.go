@@ -80,7 +80,7 @@ func (s *Store) Image(ctx context.Context, ref, platform string) (Image, bool, e
 }
 
 // Present reports which of refs [Store.Image] finds; a ref that is not a name is not here.
-// It asks one by one only for those whose last part, such as name:tag, a listed image has:
+// It asks one by one only for refs whose last part, such as name:tag, a listed image has:
 // where an engine completes a short name, it adds to the beginning.
 func (s *Store) Present(ctx context.Context, refs []string, platform string) (map[string]bool, error) {
 	if err := CheckPlatform(platform); err != nil {
@@ -116,7 +116,7 @@ func (s *Store) Present(ctx context.Context, refs []string, platform string) (ma
 }
 
 // inspectImage asks the engine for the image of a platform. Under one name an engine has
-// either one image, whose platform inspectImage checks, or one per platform, of which the
+// either one image, and inspectImage checks its platform, or one image per platform, and the
 // engine chooses the right one.
 func (s *Store) inspectImage(ctx context.Context, name string, want *ocispec.Platform) (image.InspectResponse, error) {
 	in, err := s.engine.API.ImageInspect(ctx, name)

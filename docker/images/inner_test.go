@@ -26,7 +26,7 @@ func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
 		"Get \"https://registry-1.docker.io/v2/\": dial tcp: lookup registry-1: no such host":    fault.Transient,
 		"error from registry: denied\ndenied":                                                    fault.Instance,
 		"docker.io/library/x:1: no match for platform in manifest: not found":                    fault.Instance,
-		"something nobody has seen before":                                                       fault.Transient,
+		"something that was never seen before":                                                   fault.Transient,
 		"Head \"https://r/v2/x/manifests/1\": unauthorized: incorrect username or password":      fault.Instance,
 		"net/http: request canceled while waiting for connection (Client.Timeout exceeded)":      fault.Transient,
 		"image with reference x was found but does not match the specified platform: wanted arm": fault.Instance,

@@ -38,7 +38,7 @@ var ruinousAgents = map[string]ruinous{
 	"all":     {[]string{"rm -rf /bin /lib64 /usr/bin /usr/lib64; kill -9 -1", "never"}, "EnvironmentDestroyed", vocab.OutcomeFailed, 3, "exec bash"},
 }
 
-// runRuinous runs the agents, each of which first writes a file and pays $0.25 a reply.
+// runRuinous runs the agents. Each first writes a file, and pays $0.25 a reply.
 func runRuinous(t *testing.T, dir string, agents map[string]ruinous, args ...string) (out string, code int, byName map[string]results.Record) {
 	t.Helper()
 	prefix := "ruin-" + strings.ToLower(rand.Text()[:8]) + "__"

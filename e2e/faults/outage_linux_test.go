@@ -179,8 +179,8 @@ func (o *outage) unblock() {
 	}
 }
 
-// awaitEnd waits for the run, which must give every instance its result: want is that of
-// the instances whose command was under way, which must have run once.
+// awaitEnd waits for the run, which must give every instance its result: want for the
+// instances with a command under way. That command must have run once.
 func (o *outage) awaitEnd(want string) {
 	o.Helper()
 	select {

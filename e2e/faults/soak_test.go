@@ -44,7 +44,7 @@ func TestSoak(t *testing.T) {
 	for began := time.Now(); !t.Failed() && (s.rounds < 2 || time.Since(began) < s.length); {
 		s.round()
 	}
-	t.Logf("%d rounds: %d instances, %d calls of which %d were refused, %d cut or silent; %d processes killed, %d interrupted; "+
+	t.Logf("%d rounds: %d instances, %d calls, %d refused, %d cut or silent; %d processes killed, %d interrupted; "+
 		"%d containers removed; %d attempts resumed, %d replayed, %d diverged",
 		s.rounds, s.instances, s.calls, s.refused, s.cut, s.killed, s.stopped, s.removed, s.resumed, s.replayed, s.diverged)
 	if s.refused+s.cut+s.killed+s.stopped+s.removed == 0 {
@@ -59,7 +59,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakCost is what the provider charges for a call, in US dollars: a power of two, so
+// soakCost is the provider's charge for a call, in US dollars: a power of two, so
 // that sums are exact.
 const soakCost = 0.25
 
@@ -130,8 +130,8 @@ func (s *soak) dice(about ...any) *mathrand.Rand {
 // chance is true in one of n calls while faults are on.
 func (s *soak) chance(dice *mathrand.Rand, n int) bool { return s.wild && dice.IntN(n) == 0 }
 
-// answer is the model and its provider, which charges for every call except those that
-// it refuses.
+// answer is the model and its provider, which charges for every call that it
+// does not refuse.
 func (s *soak) answer(_ int, r *stub.Request) stub.Answer {
 	body := string(r.Body)
 	_, name, _ := strings.Cut(body, "task of ")

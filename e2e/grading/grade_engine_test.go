@@ -195,7 +195,7 @@ func TestARunStopsWhenItsGradingFails(t *testing.T) {
 		t.Errorf("exit code %d, want %d\n%s", code, e2e.ExitFailed, out)
 	}
 	if n := len(e2e.Predictions(t, filepath.Join(dir, "out"))); n == 0 || n == 10 {
-		t.Errorf("%d of 10 instances have a result, want those that ran when grading failed", n)
+		t.Errorf("%d of 10 instances have a result, want only the ones that ran when grading failed", n)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestACheckNamesTheInstancesThatAreBroken(t *testing.T) {
 	write := func(name string, changes ...func(map[string]any)) {
 		var rows strings.Builder
 		for i, change := range changes {
-			row := maps.Clone(e2e.DemoInstances(t)[[]int{0, 1, 3}[i]].Fields) // JSON cannot hold that of 2
+			row := maps.Clone(e2e.DemoInstances(t)[[]int{0, 1, 3}[i]].Fields) // JSON cannot hold instance 2's
 			change(row)
 			line, err := json.Marshal(row)
 			if err != nil {
@@ -302,7 +302,7 @@ func TestAnInterruptedGradingContinues(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, &said)
 	}
 	if n := len(e2e.Verdicts(t, filepath.Join(dir, "out"))); n == 0 || n > 4 {
-		t.Errorf("%d were graded, want those that were under way", n)
+		t.Errorf("%d were graded, want only the ones under way", n)
 	}
 	if code, out := e2e.ExitCode(t, e2e.Batch(t, dir, args...)); code != 0 {
 		t.Errorf("exit code %d\n%s", code, out)
@@ -310,7 +310,7 @@ func TestAnInterruptedGradingContinues(t *testing.T) {
 	e2e.GradedOnce(t, filepath.Join(dir, "out"), 6)
 }
 
-// The tests of a killed grading do not run on beside those of the next one.
+// The tests of a killed grading do not run on beside the next grading's.
 func TestTheNextGradingRemovesTheContainersOfAKilledOne(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()

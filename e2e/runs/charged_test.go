@@ -116,7 +116,7 @@ func TestCallsUnderWayAtACrashAreInEveryBill(t *testing.T) {
 	bill("after the resume")
 }
 
-// Each try of a call is reserved: a provider that charges, and answers what nobody can read,
+// Each try of a call is reserved: a provider that charges, and sends an answer that cannot be read,
 // does not pass the limit.
 func TestTriesOfACallDoNotPassTheLimit(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ const (
 // evilName is evil as a file name, with bytes that are not UTF-8.
 const evilName = evil + "\x9b31m"
 
-// ownEscapes are what batch's display writes: see internal/progress.
+// ownEscapes matches the escapes that batch's display writes: see internal/progress.
 var ownEscapes = regexp.MustCompile(`\x1b\[([0-9]+A|K|J|\?7[lh])|\r`)
 
 // harmless reports what in out a terminal would act on, except newlines and tabs.

@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/llm/stub"
 )
 
-// exactLine is what the agent adds to a file: one word of it is masked in logs.
+// exactLine is the line that the agent adds to a file: one word of it is masked in logs.
 const exactLine = `ENGINE = "django.db.backends.postgresql"`
 
 // postgres writes the line, shows the file, and submits the diff.

@@ -66,7 +66,7 @@ func matches(t *testing.T, dir, pattern string) []string {
 	return list
 }
 
-// below are members whose own members the user or the provider named.
+// below lists members that have members named by the user or the provider.
 var below = []string{"config", "response", "images", "metadata"}
 
 // members adds the names of all members of v that batch named.

@@ -79,7 +79,7 @@ func makeHistory(b *testing.B) string {
 // takes 1 s, on one image of 60,000 commits: with the history kept; scrubbed, on a
 // new image; and scrubbed, on an image that was used before. It reports how much longer the
 // last two take than the first, as medians of all rounds, which alternate. It does the same
-// with 4 instances that have an image each, whose scrub no other instance can use.
+// with 4 instances that have an image each, so that none can use the scrub of another.
 func BenchmarkHistorySweep(b *testing.B) {
 	e2e.NeedDocker(b)
 	dir, path, base := b.TempDir(), e2e.Build(b), makeHistory(b)

@@ -146,7 +146,7 @@ func TestASummaryIsPaidOnceOverAKill(t *testing.T) {
 	}
 	for i, want := range calmServer.Requests() {
 		if got := server.Requests(); i >= len(got) || string(got[i].Body) != string(want.Body) {
-			t.Errorf("request %d of %d is not that of a run that was not killed", i+1, len(got))
+			t.Errorf("request %d of %d differs from the run that was not killed", i+1, len(got))
 		}
 	}
 	if r := e2e.Record(t, dir); r.Status != vocab.StatusSubmitted || r.Resumed != 1 || math.Abs(r.Cost-calm.cost) > 1e-9 {

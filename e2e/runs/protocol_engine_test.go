@@ -59,7 +59,7 @@ func (w wire) command(t *testing.T, dir string, server *stub.Server, key string,
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// run runs the instances of dir, whose directory of results is out.
+// run runs the instances of dir, with out as the run directory.
 func (w wire) run(t *testing.T, dir string, server *stub.Server, args ...string) (string, int) {
 	t.Helper()
 	return w.command(t, dir, server, e2e.PlantedKey, slices.Concat(w.runArgs(), args)...)

@@ -75,7 +75,7 @@ func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 	}
 	saved, _ := filepath.Glob(filepath.Join(dir, "out", "*", "*.traj.json"))
 	if len(saved) != 2 {
-		t.Errorf("%d trajectories saved, want those of the two that ran", len(saved))
+		t.Errorf("%d trajectories saved, want two: two instances ran", len(saved))
 	}
 	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
 		t.Errorf("interrupted instances have predictions: %v, want none", p)
@@ -115,7 +115,7 @@ func TestTheFirstInterruptDrains(t *testing.T) {
 		t.Errorf("exit code %d, want %d", code, e2e.ExitInterrupted)
 	}
 	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 1 {
-		t.Errorf("%d predictions, want that of the one that was running", len(p))
+		t.Errorf("%d predictions, want one: one instance was running", len(p))
 	}
 }
 

@@ -37,7 +37,7 @@ var (
 	listed      = regexp.MustCompile(`(?m)^  ([a-z-]+) +[A-Z]`)
 )
 
-// helpLines are the lines of a page of help, and of those that it lists.
+// helpLines returns the lines of a page of help, and of the pages that it lists.
 func helpLines(t *testing.T, page []string) (lines []string) {
 	t.Helper()
 	code, text := e2e.ExitCode(t, e2e.Batch(t, t.TempDir(), append([]string{"help"}, page...)...))

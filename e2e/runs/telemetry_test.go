@@ -85,7 +85,7 @@ func TestAnInterruptedRunSendsItsAttempts(t *testing.T) {
 	}
 }
 
-// Nobody who does not look into batch.log notices that there is no collector.
+// A missing collector is noticed only in batch.log.
 func TestADeadCollectorChangesNothing(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()

@@ -22,7 +22,7 @@ const patience = 5 * time.Minute
 // Command is a command of a script.
 type Command = func(*testscript.TestScript, bool, []string)
 
-// Params is what a package adds to its scripts.
+// Params has the commands and settings that a package adds to its scripts.
 type Params struct {
 	Commands map[string]Command
 	Docker   func() bool // the condition [docker]; nil is no such condition

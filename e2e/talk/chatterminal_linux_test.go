@@ -141,7 +141,7 @@ const (
 	ctrlC      = "\x03"
 )
 
-// talkScript is what the model does in [TestAChatOnATerminal].
+// talkScript is the script of the model in [TestAChatOnATerminal].
 const talkScript = `"*":
   - content: "I write one."
     bash: "echo one > one.txt"

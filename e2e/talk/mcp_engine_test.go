@@ -18,8 +18,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// inBash is an MCP server in bash. It runs the first script for a call, whose output is the
-// result, and has the tools of the second.
+// inBash is an MCP server in bash. For a call it runs the first script and returns
+// its output; its tools are the second script's.
 func inBash(call, tools string) string {
 	return `while IFS= read -r line; do
   [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}

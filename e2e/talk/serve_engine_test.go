@@ -81,7 +81,7 @@ func (s *served) interrupt() {
 	}
 }
 
-// client is the SDK's client, whose requests have a header if its name is not empty.
+// client returns the SDK's client. Its requests have a header if name is not empty.
 func (s *served) client(name, value string) *a2aclient.Client {
 	s.t.Helper()
 	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -294,7 +294,7 @@ func TestAPausedContextIsReplayed(t *testing.T) {
 		t.Errorf("the new container has not what the old one had: %s", shown.String())
 	}
 	if n := len(model.Requests()); n != 4 {
-		t.Errorf("%d calls were made, want 4: a replay asks nobody", n)
+		t.Errorf("%d calls were made, want 4: a replay makes no calls", n)
 	}
 	s.interrupt()
 	if n := seatsOf(t, task.ContextID); n != 0 {

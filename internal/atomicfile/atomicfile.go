@@ -3,8 +3,8 @@
 //
 // When a function returns nil, the new content is also durable: the file and
 // its directory entry have been synced. The package does not promise an order between
-// two files that are written one after the other, or anything on a file system whose
-// rename is not atomic.
+// two files that are written one after the other, or anything on a file system
+// without atomic renames.
 package atomicfile
 
 import (

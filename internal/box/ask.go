@@ -150,7 +150,7 @@ func (b *Box) current() *link {
 	return b.link
 }
 
-// restart ends all processes of the container, including those that the init cannot kill,
+// restart ends all processes of the container, even if the init cannot kill them,
 // and starts it again with its files.
 func (b *Box) restart(ctx context.Context, doing string) error {
 	if err := b.connecting.Acquire(context.WithoutCancel(ctx), 1); err != nil {

@@ -28,7 +28,7 @@ type Pipe interface {
 	Said() string
 }
 
-// Carrier is what an engine does for one container. A Box calls Connect, Stop and Start one
+// Carrier has the operations of an engine for one container. A Box calls Connect, Stop and Start one
 // at a time, and the others at any time.
 type Carrier interface {
 	// Name is the container's name in errors, and Dir the directory of commands that name none.

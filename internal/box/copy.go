@@ -54,7 +54,7 @@ func (b *Box) transfer(ctx context.Context, op string, f wire.Frame) ([]byte, er
 	return out, err
 }
 
-// Error is what went wrong in the container, as the helper reports it.
+// Error is an error in the container that the helper reports.
 type Error struct {
 	Errno syscall.Errno // Linux's, on any system
 	text  string

@@ -32,7 +32,7 @@ var ErrEnded = errors.New("the connection to the container's init process ended"
 // errTaken is the error of a link that another link replaced.
 var errTaken = errors.New("another process connected to the container's init process")
 
-// State is what a helper knows of the commands so far.
+// State says whether a helper knows the commands so far.
 type State int
 
 // The states of a helper.

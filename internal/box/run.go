@@ -14,7 +14,7 @@ import (
 // MaxOutput is how much of a command's output is kept at most, in bytes.
 const MaxOutput = 10 << 20
 
-// Command is what [Box.Run] runs.
+// Command describes a command for [Box.Run].
 type Command struct {
 	// ID names the command in its container. A second Run with the same ID, even by
 	// another process after a kill, returns the first result and does not run the command
@@ -140,7 +140,7 @@ func loads(args []string) bool {
 	return false
 }
 
-// output is what the question's result says about a command.
+// output returns the output of a command from the question's result.
 func (q *question) output() vocab.Output {
 	m := q.result
 	return vocab.Output{Bytes: q.out, Total: int64(m.Total), ExitCode: int(m.Code), Duration: time.Duration(m.Nanos)}
@@ -177,7 +177,7 @@ func (b *Box) missing(interpreter, said string) error {
 // cancelLimit is how long ending a canceled command may take.
 const cancelLimit = 10 * time.Second
 
-// cancel ends a command whose caller's ctx was canceled, and returns its output so
+// cancel ends a command after its caller's ctx was canceled, and returns its output so
 // far, if that is known.
 func (b *Box) cancel(ctx context.Context, id string) (r vocab.Output) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)

@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// Program is what [Box.Stream] starts.
+// Program describes a program for [Box.Stream].
 type Program struct {
 	// Name distinguishes the programs of a container. Stream first ends the processes of
 	// an earlier program with the same name, even one that a killed process of batch

@@ -1,7 +1,7 @@
 package boxgit_test
 
-// onlyPacks fails if the store has other files than packs that git uses. They would be files
-// whose objects git does not list.
+// onlyPacks fails if the store has other files than packs that git uses. Git would not list
+// the objects in them.
 const onlyPacks = `cd .git/objects; [ -z "$(find . -type f ! -path './pack/pack-*.pack' ! -path './pack/pack-*.idx' ! -path ./info/alternates)" ] &&
 	for p in pack/*.pack; do [ ! -e "$p" ] || [ -e "${p%.pack}.idx" ] || exit 1; done`
 

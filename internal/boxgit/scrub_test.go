@@ -28,7 +28,7 @@ plant() { printf '%s\n' "$@" >> "$top/secrets"; }
 commit() { # name: a commit with a change to a file, and a file of its own
 	echo "$1" >> a && mkdir -p dir && echo "$1" > "dir/$1" && git add -A && git commit -qm "$1"
 }
-future() { # name: such a commit, nothing of which may be found later
+future() { # name: such a commit, which must not be found later
 	commit "$1"
 	plant $(git rev-parse HEAD HEAD: HEAD:a HEAD:dir "HEAD:dir/$1")
 }
@@ -277,8 +277,8 @@ func TestAHelperThatFailsLosesNothing(t *testing.T) {
 	}
 }
 
-// A repository whose history another container was to share, but did not, or not as it says, is
-// scrubbed on its own.
+// Another container was to share the history of a repository, but did not, or not as it says:
+// the repository is scrubbed on its own.
 func TestAnIncompleteSharedHistoryIsNotBorrowed(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]string{ // of the shared folder of the objects

@@ -9,7 +9,7 @@ import (
 )
 
 // setUpFiles are the names of files, in any folder, that a commit on top of base_commit
-// may change: those that define an environment and how it is built. The official images
+// may change: they define an environment and how it is built. The official images
 // of Python repositories have such a commit, "SWE-bench", with the changes of their set-up
 // commands: none in most, pyproject.toml in astropy, setup.py and tox.ini in sphinx,
 // and setup.cfg in pytest if its command finds the text to edit; requirements*.txt are

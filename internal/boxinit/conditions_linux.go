@@ -17,7 +17,7 @@ type condition struct {
 	oom      string
 }
 
-// conditions returns those of this thread.
+// conditions returns the conditions of this thread.
 func conditions() (c condition) {
 	for i := range c.limits {
 		_ = unix.Getrlimit(i, &c.limits[i])

@@ -21,8 +21,8 @@
 // several supervisors were killed, the time limit of one of their commands ends the
 // descendants of all.
 //
-// Each command has its own pipe for output. Its output is what is in the pipe by the time
-// its interpreter has ended; what a remaining process writes later is read and discarded.
+// Each command has its own pipe for output. Its output is everything in the pipe when its
+// interpreter has ended; what a remaining process writes later is read and discarded.
 // A result is kept until batch says that it may be dropped, and a command with a known id
 // is not run again. So when a connection breaks, or batch is killed and started again, no
 // command is lost and none runs twice.

@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/internal/boxinit/wire"
 )
 
-// family is what process 1 knows about its children. A child's process id is not
+// family has what process 1 knows about its children. A child's process id is not
 // reused before the child is reaped, which happens under the lock: code that holds
 // the lock can trust the ids.
 type family struct {
@@ -61,7 +61,7 @@ type process struct {
 	failure syscall.Errno      // after ended: why it was never started; 0 otherwise
 }
 
-// pipes are what connects this process to an interpreter.
+// pipes connect this process to an interpreter.
 type pipes int
 
 const (

@@ -104,7 +104,7 @@ var (
 // setActions sets what the kernel does with the signals. Process 1 ignores what it does not
 // catch. The default action is not enough there: the kernel discards a signal with that
 // action unless the main thread has blocked it, as it has while a handler runs or a thread
-// is started. Then, since Linux 4.15, one whose default action does not dump core goes to
+// is started. Then, since Linux 4.15, a signal that dumps no core by default goes to
 // another thread and ends the process.
 func setActions(handler uintptr, signals ...syscall.Signal) {
 	action := struct {

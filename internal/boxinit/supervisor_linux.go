@@ -28,7 +28,7 @@ type supervisor struct {
 // maxIdle is how many supervisors are kept for the next commands.
 const maxIdle = 2
 
-// orderHead is what comes before an order: its size.
+// orderHead is the length of the head of an order, which has its size.
 const orderHead = 4
 
 // orderLimit is how long a supervisor may take to read an order.

@@ -22,7 +22,7 @@ func Path() string {
 	return ""
 }
 
-// Open starts a browser with an empty tab, which is what the context is for. Its profile is
+// Open starts a browser with an empty tab, which the returned context controls. Its profile is
 // temporary. It cannot reach any network: a host name has no address, and a proxy that does
 // not exist is between it and all addresses. Stop ends all its processes before it returns.
 func Open(parent context.Context) (tab context.Context, stop func() error, err error) {

@@ -97,8 +97,8 @@ func ownMachine(t *testing.T) {
 	}
 }
 
-// machine is what an engine may change on the machine, as seen by the thread
-// of the test.
+// machine returns what an engine may change on the machine, as the thread of the
+// test sees it.
 func machine(t *testing.T) map[string]string {
 	t.Helper()
 	seen := map[string]string{}

@@ -96,8 +96,8 @@ func (r *room) enter() error {
 	return nil
 }
 
-// close ends all processes in the room. The caller must have waited for those that it
-// started with start.
+// close ends all processes in the room. The caller must have waited for the
+// processes that it started with start.
 func (r *room) close() error {
 	return errors.Join(r.stdin.Close(), r.keeper.Wait())
 }

@@ -54,7 +54,7 @@ func Keep(from, to string, list io.Reader, out io.Writer) error {
 
 var errNoID = errors.New("a line of the list is not an id")
 
-// openAll opens the packs in dir. On an error it returns those that are open.
+// openAll opens the packs in dir. On an error it returns the packs opened so far.
 func openAll(dir string) ([]*pack, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -61,7 +61,7 @@ import (
 	"syscall"
 )
 
-// Plan says at which passes of which points a failure is injected. A nil Plan injects none.
+// Plan lists the passes of points at which a failure is injected. A nil Plan injects none.
 // It is safe for concurrent use; its counts begin when it is created.
 type Plan struct {
 	rules   []*rule

@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/internal/enginetest"
 )
 
-// stage makes an isolated machine for the check, which no other test changes and
-// of which nothing remains: links, processes, mounts and the folders that
+// stage makes an isolated machine for the check, which no other test changes and which
+// leaves nothing behind: links, processes, mounts and the folders that
 // the check reads. Mounts of the machine's engine and of other tests, which could vanish meanwhile,
 // are unmounted. $1 is the check, $2 the folder of an engine's socket.
 const stage = `set -e

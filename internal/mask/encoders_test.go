@@ -18,7 +18,7 @@ import (
 // alphanumeric are the letters and digits that nothing escapes.
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// encoders are what people write a secret with.
+// encoders are functions with which people write a secret.
 var encoders = map[string]func(secret string) string{
 	"Go's url.QueryEscape":                url.QueryEscape,
 	"Go's url.PathEscape":                 url.PathEscape,
@@ -172,7 +172,7 @@ func ansiC(s string) string {
 	return eachByte(func(b byte) bool { return b < 0x80 }, `\%03o`)(s)
 }
 
-// randomSecret has about n characters, some of which encoders change.
+// randomSecret returns about n characters; encoders change some of them.
 func randomSecret(rng *rand.Rand, n int) string {
 	special := []rune(`/+=&'"<>%\~ !$*()#?:@;,._-é😀` + "\u007f\n\t")
 	s := []rune("Aa1")

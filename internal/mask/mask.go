@@ -13,9 +13,9 @@
 //     OPENAI_API_KEY, passwords in URLs, and settings with the name of a key. These are
 //     always secrets. See [Of].
 //   - Passed on: variables that are set in a container, and headers that are sent to a
-//     server. They are secrets if the name is that of a key, or if the value looks
+//     server. They are secrets if the name names a key, or if the value looks
 //     like a generated key. See [PassedOn].
-//   - Other variables of the process: they are secrets if the name is that of a key and
+//   - Other variables of the process: they are secrets if the name names a key and
 //     the value looks like a generated key, because the password "postgres" and the
 //     token "development" are ordinary words. These variables are not passed on, so
 //     they appear in a text only by accident. See [InEnvironment].
@@ -88,7 +88,7 @@ type Masker struct {
 	known atomic.Pointer[table]
 }
 
-// New returns a Masker for secrets; those that are too short are ignored.
+// New returns a Masker for secrets; it ignores secrets that are too short.
 func New(secrets ...Secret) *Masker {
 	m := &Masker{}
 	m.known.Store(&table{})

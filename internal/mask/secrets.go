@@ -54,8 +54,8 @@ func Of(name, value string) []Secret {
 }
 
 // PassedOn returns the secrets in a variable that is set in a container, or in a header
-// that is sent to a server: those of [Of], and the value under any other name if it
-// [LooksSecret].
+// that is sent to a server: the secrets that [Of] finds, and the value under any other name
+// if it [LooksSecret].
 func PassedOn(name, value string) []Secret {
 	found := Of(name, value)
 	if LooksSecret(value) {
@@ -66,8 +66,8 @@ func PassedOn(name, value string) []Secret {
 
 // InEnvironment returns the secrets among the variables of a process, written
 // NAME=VALUE. Those for which used returns true are settings, see [Of]. The others are
-// not passed on: of the values that [Of] finds in them, only those that [LooksSecret]
-// accepts are secrets.
+// not passed on: a value that [Of] finds in them is a secret only if [LooksSecret]
+// accepts it.
 func InEnvironment(environ []string, used func(name string) bool) []Secret {
 	var found []Secret
 	for _, variable := range environ {
@@ -85,7 +85,7 @@ func InEnvironment(environ []string, used func(name string) bool) []Secret {
 }
 
 // InURL returns the password in a URL, or the user's name if there is no password, and
-// the query's values whose name is that of a key. For a value that is not a URL it
+// the query's values under the name of a key. For a value that is not a URL it
 // returns nil.
 func InURL(name, value string) []Secret {
 	if !strings.Contains(value, "://") {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// spellings returns the texts that stand for a value, each of which may be escaped; none for
-// a value that is not hidden.
+// spellings returns the texts that stand for a value. Each may be escaped. A value that is not
+// hidden has none.
 func spellings(value string) []string {
 	value = strings.TrimSpace(value)
 	if len(value) < MinLength || shortNumber(value) {
@@ -78,7 +78,7 @@ func escapes(c string) []string {
 	return append(ways, ownEscapes[c]...)
 }
 
-// ownEscapes are those that only one character has.
+// ownEscapes has the escapes that only one character has.
 var ownEscapes = map[string][]string{
 	" ": {"+"},
 	`"`: {"&quot;", `""`},

@@ -51,8 +51,8 @@ func JoinLease(machine, path string) string {
 // maxLease is how many bytes of a lease are read.
 const maxLease = 4 << 10
 
-// HolderOf is what the process me knows about the process that holds a lease; Dead: none does. A
-// process that may hold it counts as alive. About a lease of another machine me knows nothing.
+// HolderOf returns what the process me knows about the holder of a lease; Dead means that no process
+// holds it. A process that may hold it counts as alive. About a lease of another machine me knows nothing.
 func HolderOf(lease string, me Owner, local bool) Liveness {
 	if lease == "" {
 		return Dead

@@ -51,7 +51,7 @@ func Parse(s string) (Owner, bool) {
 	return Owner{Host: p[0], Machine: p[1], Boot: p[2], Space: p[3], Pid: pid, Start: p[5]}, err == nil && pid > 0
 }
 
-// Liveness is what one process knows about another.
+// Liveness says what one process knows about another: alive, dead or unknown.
 type Liveness int
 
 // What is known.

@@ -3,8 +3,8 @@
 // the title or reverse the order of the letters are shown as escapes: nothing is dropped,
 // and nothing controls the terminal.
 //
-// The escapes are those of JSON, such as \u001b, so that JSON that is made printable is
-// still the same JSON. Bytes that are not UTF-8, which valid JSON cannot have, become \x9b
+// The escapes have the form of JSON, such as \u001b, so that printable JSON is still the
+// same JSON. Bytes that are not UTF-8, which valid JSON cannot have, become \x9b
 // and similar.
 package printable
 

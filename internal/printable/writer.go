@@ -50,7 +50,7 @@ func (w *Writer) write(n int) error {
 	return err
 }
 
-// begun is the number of bytes at the end of p whose meaning depends on what follows.
+// begun returns the number of bytes at the end of p that only the next bytes can complete.
 func begun(p []byte) int {
 	for n := 1; n <= min(len(p), utf8.UTFMax); n++ {
 		last := p[len(p)-n:]

@@ -152,7 +152,7 @@ func TestAWriteErrorComesOutOfClose(t *testing.T) {
 	})
 }
 
-// A provider that refuses the run's calls refuses those of all instances, for the same reason.
+// A provider that refuses the run's calls refuses them for all instances, for the same reason.
 func TestTheReasonForWhatWasNotRunIsSaidOnce(t *testing.T) {
 	var b bytes.Buffer
 	l := NewLines(&b)

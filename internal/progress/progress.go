@@ -1,6 +1,6 @@
-// Package progress is what a person or a program sees of a run while it works: a bar
-// and a line for each running instance on a terminal, plain lines elsewhere, one JSON
-// object per event for programs, or nothing.
+// Package progress shows a run to a person or a program while it works: a bar and a line
+// for each running instance on a terminal, plain lines elsewhere, one JSON object per event
+// for programs, or nothing.
 //
 // A run describes itself by [Event] values; a [Display] shows them. No display delays
 // an agent because its reader is slow: events are taken into memory and written by a
@@ -64,7 +64,7 @@ type Event struct {
 	Directory, Model, Dataset, Version string
 	PID, Workers                       int
 	Total                              int // instances asked for
-	Done                               int // of them, those that have a result
+	Done                               int // instances that have a result
 	Outcomes                           map[string]int
 	Elapsed                            time.Duration // of this run
 	Grading                            bool          // predictions are graded, no agent runs

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// state is what is known of a run from its events. It has no lock of its own.
+// state collects the events of a run. It has no lock of its own.
 type state struct {
 	total, kept, workers int
 	begun                bool      // something other than a message has happened

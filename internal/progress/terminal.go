@@ -18,8 +18,8 @@ const (
 
 // Terminal paints a run in place at the bottom of a terminal: the bar, counts
 // by exit status and a line per running instance, never higher than the
-// screen. Messages, retries and the errors of instances scroll by above. Nobody else may write to the terminal until
-// Close, which leaves the last state on the screen.
+// screen. Messages, retries and the errors of instances scroll by above. Nothing else may
+// write to the terminal until Close, which leaves the last state on the screen.
 type Terminal struct {
 	w    io.Writer
 	size func() (cols, rows int)
@@ -149,9 +149,9 @@ func rowsOn(lines []string, was, cols int) int {
 	return n
 }
 
-// picture is what moves the cursor to the top of a block of up rows and
+// picture returns the text that moves the cursor to the top of a block of up rows and
 // replaces it by logs and a new block. Wrapping is off while the block is
-// written: a line whose width the terminal sees otherwise is cut, not broken.
+// written: a line that is wider on the terminal than expected is cut, not broken.
 // Rows are erased one by one: some terminals take an erased screen for one
 // worth keeping, and the block would stand in their history at each painting.
 func picture(up int, logs, lines []string) string {

@@ -16,7 +16,7 @@ type vt struct {
 	cols, rows int
 
 	mu     sync.Mutex
-	lines  [][]string // all rows so far, of which the screen is the last; a cell is a grapheme, "" right of a wide one
+	lines  [][]string // all rows so far, the screen last; a cell is a grapheme, "" right of a wide one
 	x, y   int        // y counts from the first row
 	top    int        // the line that is the screen's first row
 	nowrap bool
@@ -147,7 +147,7 @@ func (v *vt) resize(cols, rows int) {
 // text is everything on the screen and above it.
 func (v *vt) text() string { return v.from(0) }
 
-// visible is what is on the screen.
+// visible returns the text on the screen.
 func (v *vt) visible() string { return v.from(v.top) }
 
 func (v *vt) from(first int) string {

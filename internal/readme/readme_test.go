@@ -190,7 +190,7 @@ func TestTheDemoRunsWhatTheReadmeShows(t *testing.T) {
 	}
 }
 
-// words returns a command's words in alphabetical order: the order of flags does not matter.
+// words sorts the words of a command, since the order of its flags does not matter.
 func words(command string) string {
 	return strings.Join(slices.Sorted(strings.FieldsSeq(strings.ReplaceAll(command, "\\\n", " "))), " ")
 }

@@ -22,7 +22,7 @@ import (
 // All reports whether everything runs.
 func All() bool { return os.Getenv("BATCH_TESTS") == "all" || os.Getenv("BATCH_SEED") == "all" }
 
-// Seed is BATCH_SEED, else random and the same for the whole process. It is logged.
+// Seed returns BATCH_SEED, or a random seed, the same for the whole process. It is logged.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed, err := seedOf(os.Getenv("BATCH_SEED"))

@@ -3,7 +3,7 @@
 //
 //	go run ./scripts/failed FILE...
 //
-// The files are those of gotestsum --jsonfile, the events of `go test -json`; the tests in
+// The files come from gotestsum --jsonfile: the events of `go test -json`. The tests in
 // measured.json are built without the race detector. A test that failed and passed when it was run
 // again has not failed. One that did not end has, if its package failed.
 package main
@@ -67,8 +67,8 @@ const kept = 15
 
 type run map[id]*result
 
-// read adds the events of one file. Lines that are not events, such as those of a program that wrote
-// into the middle of one, are left out.
+// read adds the events of one file. Lines that are not events are left out: a program may have
+// written into the middle of one.
 func (r run) read(in io.Reader, measured bool) error {
 	lines := bufio.NewReader(in)
 	for {
@@ -109,7 +109,7 @@ func (r run) add(e event, measured bool) {
 }
 
 // failed returns the tests that failed and have no failed test below them, and the packages
-// that failed without one: those that did not compile, or ended by a panic or in a time limit.
+// that failed without one, because they did not compile, panicked or reached a time limit.
 func (r run) failed() []id {
 	var list []id
 	for of, t := range r {
@@ -178,7 +178,7 @@ func (r run) print(out io.Writer) {
 	}
 }
 
-// variables are those that the command that runs a test alone needs, beside the seed.
+// variables returns the variables, beside the seed, that the command to run a test alone needs.
 func variables(t *result) string {
 	text := ""
 	if os.Getenv("BATCH_TESTS") == "all" {

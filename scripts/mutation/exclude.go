@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// exclusion names mutants whose change nobody can notice.
+// exclusion names mutants that no test can notice.
 type exclusion struct {
 	file, kind, after string // file "*" means any file; after is a part of the changed line
 }

@@ -6,12 +6,12 @@
 // constant one larger, true made false. It is compiled with go test -overlay,
 // so the tree is never changed. It must fail its package's own tests or, if it passes
 // them, the tests of the packages in holders.go. The choice of mutants depends only on
-// -seed and -n. Mutants that do not compile are not counted. Mutants whose change nobody
-// can notice are left out by equivalent.txt, each with its reason.
+// -seed and -n. Mutants that do not compile are not counted. Mutants whose change no
+// test can notice are left out by equivalent.txt, each with its reason.
 //
-// No mutant can reach the machine's Docker engine, whose containers it might
-// remove: DOCKER_HOST points nowhere. With -engine, the address of an engine that
-// nobody else uses, mutants that pass without an engine must also pass the
+// No mutant can reach the machine's Docker engine, since it might remove containers:
+// DOCKER_HOST points nowhere. With -engine, the address of an engine that
+// nothing else uses, mutants that pass without an engine must also pass the
 // package's tests that skip without one. scripts/engine starts such an engine:
 //
 //	scripts/engine sh -c 'scripts/mutate -engine $DOCKER_HOST ./docker/containers'

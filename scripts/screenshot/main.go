@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/internal/chromium"
 )
 
-// look is what the picture is to be of.
+// look describes the picture.
 type look struct {
 	width, height int64
 	scale         float64

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// smaller is the picture with its 256 most frequent colors, to which the others are changed:
-// those between the color of a letter and that of the ground.
+// smaller returns the picture with its 256 most frequent colors. The other colors, which lie
+// between the color of a letter and the background, are changed to them.
 func smaller(picture []byte) ([]byte, error) {
 	decoded, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {

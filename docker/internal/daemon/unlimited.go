@@ -14,8 +14,8 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// resource is what an engine may be unable to limit: a rootless one can limit
-// only what was delegated to its user.
+// resource is a resource that an engine may be unable to limit: a rootless engine can
+// limit only what was delegated to its user.
 type resource int
 
 const (
@@ -26,7 +26,7 @@ const (
 	resources // how many there are
 )
 
-// String is what people call the resource.
+// String returns the name of the resource in messages.
 func (r resource) String() string {
 	return [...]string{"CPUs", "memory", "swap", "processes"}[r]
 }

@@ -31,8 +31,8 @@ const KeySize = 32
 // Kind says what a frame's data is.
 type Kind byte
 
-// The kinds of frames, in the order in which versions added them. In version 1, those that
-// batch sends come first.
+// The kinds of frames, in the order in which versions added them. In version 1, the frames
+// that batch sends come first.
 const (
 	KindHello Kind = 1 + iota // [Hello]
 	KindRun                   // [Run]
@@ -58,8 +58,8 @@ const (
 )
 
 const (
-	// Window is how many frames of a program may be under way in one direction: Input, whose
-	// end does not count, or Output and Stderr. Each side keeps them for a slow reader, and
+	// Window is how many frames of a program may be under way in one direction: Input, without
+	// counting its end, or Output and Stderr. Each side keeps them for a slow reader, and
 	// answers one that it has passed on by Taken or More. So no program delays other frames.
 	Window = 8
 	// Part is how many bytes such a frame has at most.

@@ -74,7 +74,7 @@ type Done struct {
 	Message string // empty when it went well
 }
 
-// Order is what a supervisor starts for process 1. It is sent only within the container.
+// Order is a program that a supervisor starts for process 1. It is sent only within the container.
 type Order struct {
 	Args []string // the program, looked up in PATH of Env, and its arguments
 	Env  []string

@@ -168,7 +168,7 @@ func FuzzReader(f *testing.F) {
 		cut := min(int(at), len(whole))
 		stream := slices.Concat(whole[:cut], noise, written(t, 8, some...))
 		if got, _ := read(t, bytes.NewReader(stream), Init); !same(got, some) {
-			t.Errorf("got %d frames, want those of the second connection", len(got))
+			t.Errorf("got %d frames, want the frames of the second connection", len(got))
 		}
 	})
 }
