@@ -44,9 +44,9 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 			"warn price 2.50 USD in and 10.00 USD out per million tokens, but not of calls such as this one (flex): costs cannot be counted",
 			"model.litellm_model_registry",
 		}},
-		{"openai/gpt-5", llmtest.Answer{Content: "OK", NoUsage: true}, []string{"but not of calls such as this one: costs cannot"}},
-		{"openai/own", llmtest.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown: each call costs what its answer says; this one says nothing"}},
-		{"openai/own", llmtest.Answer{Content: "OK", Cost: &cost}, []string{"ok price the provider reports what each call costs; this call cost 0.25 USD"}},
+		{"openai/gpt-5", stub.Answer{Content: "OK", NoUsage: true}, []string{"but not of calls such as this one: costs cannot"}},
+		{"openai/own", stub.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown: each call costs what its answer says; this one says nothing"}},
+		{"openai/own", stub.Answer{Content: "OK", Cost: &cost}, []string{"ok price the provider reports what each call costs; this call cost 0.25 USD"}},
 	} {
 		server := stub.NewServer(t, tt.answer, tt.answer)
 		got := all(Ask(t.Context(), settings(tt.model, server.URL), []llm.Tool{{Name: "bash"}}))

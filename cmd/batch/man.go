@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cpuguy83/go-md2man/v2/md2man"
 	"github.com/spf13/cobra"
@@ -97,7 +98,10 @@ func manPage(c *cobra.Command, date string) []byte {
 	if len(also) > 0 {
 		fmt.Fprintf(&b, "# SEE ALSO\n%s\n", strings.Join(also, ",\n"))
 	}
-	return md2man.Render(b.Bytes())
+	return foreign().ReplaceAllFunc(md2man.Render(b.Bytes()), func(c []byte) []byte {
+		r, _ := utf8.DecodeRune(c)
+		return fmt.Appendf(nil, `\[u%04X]`, r)
+	})
 }
 
 func reference(c *cobra.Command) string {
@@ -152,8 +156,8 @@ func options(b *bytes.Buffer, title string, flags *pflag.FlagSet) {
 		}
 		value, usage := pflag.UnquoteUsage(f)
 		switch {
-		case value != "" && f.NoOptDefVal != "": // it may be left out, and otherwise needs the sign
-			name += `[=\fI` + roff(value) + `\fR]`
+		case value != "" && f.NoOptDefVal != "": // it is optional, and needs the sign
+			name += `\[=*` + escaped(value) + `*\]`
 		case value != "":
 			name += " *" + escaped(value) + "*"
 		}
@@ -164,12 +168,5 @@ func options(b *bytes.Buffer, title string, flags *pflag.FlagSet) {
 	})
 }
 
-func roff(s string) string {
-	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`, "'", `\(aq`).Replace(s)
-	if strings.HasPrefix(s, ".") {
-		s = `\&` + s
-	}
-	return foreign().ReplaceAllStringFunc(s, func(c string) string { return fmt.Sprintf(`\[u%04X]`, []rune(c)[0]) })
-}
-
+// foreign matches characters that troff reads only by their names.
 var foreign = lazy.Regexp(`[^\x00-\x7f]`)

@@ -16,7 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"batch.example/batch/docs"
-	"batch.example/batch/llm/llmtest"
+	"batch.example/batch/llm/stub"
 )
 
 // demoBase is the image on which all of the demo's images are built.
@@ -80,7 +80,7 @@ func (b block) run(t *testing.T, name, dir string, env []string) {
 		needDocker(t)
 	}
 	if b.provider {
-		model := llmtest.NewServer(t, llmtest.Text("OK"))
+		model := stub.NewServer(t, stub.Text("OK"))
 		env = append(slices.Clone(env), "OPENAI_API_KEY=sk-only-for-this-test", "OPENAI_BASE_URL="+model.URL)
 	}
 	for _, c := range b.commands {
