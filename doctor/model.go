@@ -19,7 +19,7 @@ const patience = time.Minute
 // Ask makes one small call to a model with each of its keys, as a run would, and checks the
 // results. tools are the tools that the run offers the model; nil means that commands are in text.
 // A model that batch plays itself is not called.
-func Ask(ctx context.Context, s catalogue.Settings, tools []llm.Tool) []Check {
+func Ask(ctx context.Context, s catalogue.Config, tools []llm.Tool) []Check {
 	found, err := catalogue.Find(s)
 	if err != nil {
 		return []Check{failed(err)}

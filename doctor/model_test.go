@@ -14,8 +14,8 @@ import (
 
 const plantedKey = "sk-planted-0123456789abcdef"
 
-func settings(model, url string) catalogue.Settings {
-	return catalogue.Settings{Model: model, Getenv: func(name string) string {
+func settings(model, url string) catalogue.Config {
+	return catalogue.Config{Model: model, Getenv: func(name string) string {
 		return map[string]string{"OPENAI_API_KEY": plantedKey, "OPENAI_BASE_URL": url}[name]
 	}}
 }
@@ -106,7 +106,7 @@ func TestDoctorReportsWhyAModelCannotBeCalled(t *testing.T) {
 	closed.Close()
 	keyless := settings("openai/gpt-5", "")
 	keyless.Getenv = func(string) string { return "" }
-	for want, s := range map[string]catalogue.Settings{
+	for want, s := range map[string]catalogue.Config{
 		"check OPENAI_BASE_URL, now " + url: settings("openai/gpt-5", url),
 		"OPENAI_API_KEY is not set":         keyless,
 		"did you mean `-m openai/gpt-5`?":   settings("opnai/gpt-5", url),

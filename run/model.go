@@ -152,9 +152,9 @@ func contextPolicy(cfg *config.Config, m catalogue.Model) (func(context.Context,
 }
 
 // ModelSettings returns which model a configuration names, and how it is called.
-func ModelSettings(cfg *config.Config, getenv func(string) string) catalogue.Settings {
+func ModelSettings(cfg *config.Config, getenv func(string) string) catalogue.Config {
 	c := cfg.Model
-	s := catalogue.Settings{
+	s := catalogue.Config{
 		Model: c.ModelName, Provider: c.Provider, Kwargs: c.ModelKwargs,
 		Responses:   strings.Contains(strings.ToLower(c.ModelClass), "response"),
 		Registry:    cmp.Or(c.LitellmModelRegistry, getenv("LITELLM_MODEL_REGISTRY_PATH")),

@@ -24,7 +24,7 @@ func Prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, erro
 	if err := dataset.CheckTasks(selected); err != nil {
 		return nil, err
 	}
-	if (catalogue.Settings{Model: cfg.Model.ModelName, Provider: cfg.Model.Provider}).NeedsGold() {
+	if (catalogue.Config{Model: cfg.Model.ModelName, Provider: cfg.Model.Provider}).NeedsGold() {
 		if err := dataset.CheckGold(selected); err != nil {
 			return nil, err
 		}

@@ -128,18 +128,18 @@ func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) 
 	return rundir.Job{
 		Dir: s.Dir, Mask: s.Cells[0].Store.Mask, Boxes: s.runs[0].Sandboxes,
 		Connect: func(ctx context.Context, c sandbox.Config) (_ rundir.Engine, err error) {
-			boxes, err = sandbox.Share(ctx, c, s.sandboxTurns(order))
+			boxes, err = sandbox.Share(ctx, c, s.hostInstances(order))
 			return boxes, err
 		},
 		Pool: func(ctx context.Context, pool runner.Config, v rundir.View) error {
-			return s.work(ctx, pool.Drain, v, boxes, newTurns(order))
+			return s.work(ctx, pool.Drain, v, boxes, newSlots(order))
 		},
 		Progress: s.progress,
 	}.Work(ctx, drain, v)
 }
 
 // work works in all cells.
-func (s *Sweep) work(ctx context.Context, drain <-chan struct{}, v rundir.View, boxes *sandbox.Shared, jobs *turns) (err error) {
+func (s *Sweep) work(ctx context.Context, drain <-chan struct{}, v rundir.View, boxes *sandbox.Shared, jobs *slots) (err error) {
 	limit := rundir.Limit{USD: s.CostLimit, Sweep: s.Dir}
 	for _, c := range s.Cells {
 		limit.Cells = append(limit.Cells, c.Name)
@@ -157,7 +157,7 @@ func (s *Sweep) work(ctx context.Context, drain <-chan struct{}, v rundir.View, 
 			defer jobs.leave(i)
 			defer boxes.Skip(name, r.todo)
 			errs[i] = r.work(ctx, drain, v.Cell(name), &shared{
-				name: name, boxes: boxes, budget: budget, jobs: &turnsOf{turns: jobs, run: i},
+				name: name, boxes: boxes, budget: budget, jobs: &slotsOf{slots: jobs, run: i},
 			})
 		})
 	}
@@ -196,12 +196,12 @@ type shared struct {
 	name   string // of the cell
 	boxes  *sandbox.Shared
 	budget *runner.Budget
-	jobs   *turnsOf
+	jobs   *slotsOf
 }
 
 // order returns the instances that are left, in the order of one run over all of them, each
 // with its turns.
-func (s *Sweep) order() []turn {
+func (s *Sweep) order() []slot {
 	var all []Planned
 	seen := map[string]bool{}
 	todo := make([]map[string]bool, len(s.runs))
@@ -220,21 +220,21 @@ func (s *Sweep) order() []turn {
 	if first := s.runs[0]; first.ByImage {
 		all = byImage(all, first.Sandboxes.Prefix)
 	}
-	var order []turn
+	var order []slot
 	for _, in := range all {
 		for i := range s.runs {
 			if todo[i][in.ID] {
-				order = append(order, turn{i, in.Instance})
+				order = append(order, slot{i, in.Instance})
 			}
 		}
 	}
 	return order
 }
 
-func (s *Sweep) sandboxTurns(order []turn) []sandbox.Turn {
-	list := make([]sandbox.Turn, len(order))
+func (s *Sweep) hostInstances(order []slot) []sandbox.HostInstance {
+	list := make([]sandbox.HostInstance, len(order))
 	for i, t := range order {
-		list[i] = sandbox.Turn{Host: s.Cells[t.run].Name, Instance: t.Instance}
+		list[i] = sandbox.HostInstance{Host: s.Cells[t.run].Name, Instance: t.Instance}
 	}
 	return list
 }

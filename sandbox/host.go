@@ -100,11 +100,11 @@ func Start(ctx context.Context, c Config) (*Host, error) {
 		return nil, err
 	}
 	h.alone = true
-	turns := make([]Turn, len(c.Instances))
+	list := make([]HostInstance, len(c.Instances))
 	for i, in := range c.Instances {
-		turns[i] = Turn{Host: c.Name, Instance: in}
+		list[i] = HostInstance{Host: c.Name, Instance: in}
 	}
-	s.begin(ctx, c, turns)
+	s.begin(ctx, c, list)
 	return h, nil
 }
 

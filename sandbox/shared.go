@@ -32,24 +32,24 @@ type common struct {
 	histories *histories
 }
 
-// Turn is an instance for which the named host will open a sandbox.
-type Turn struct {
+// HostInstance is an instance for which the named host will open a sandbox.
+type HostInstance struct {
 	Host string
 	dataset.Instance
 }
 
 // Share connects to an engine for several hosts, which [Shared.Start] starts, and removes the
-// containers that crashed runs left on it. The turns replace Instances: images are pulled
+// containers that crashed runs left on it. The list replaces Instances: images are pulled
 // in their order, and an image is kept for the hosts that still need it. Share uses only
 // Engine, Options, State, Images, Prefix, Container.Platform, Drain, Notify and Log of c. The
 // caller must Close the Shared. An error is a *fault.Error; then there is nothing to close.
-func Share(ctx context.Context, c Config, turns []Turn) (*Shared, error) {
+func Share(ctx context.Context, c Config, list []HostInstance) (*Shared, error) {
 	c = c.withDefaults()
 	s, err := connect(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	s.begin(ctx, c, turns)
+	s.begin(ctx, c, list)
 	return &Shared{s}, nil
 }
 
@@ -67,9 +67,9 @@ func connect(ctx context.Context, c Config) (*common, error) {
 }
 
 // begin removes the containers of crashed runs and begins to pull images ahead.
-func (s *common) begin(ctx context.Context, c Config, turns []Turn) {
+func (s *common) begin(ctx context.Context, c Config, list []HostInstance) {
 	s.reap(ctx)
-	s.end = s.pullAhead(ctx, c, turns)
+	s.end = s.pullAhead(ctx, c, list)
 }
 
 // Skip says that the named host opens no more sandboxes for the instances: their images are
@@ -112,10 +112,10 @@ func (s *common) reap(ctx context.Context) {
 	}
 }
 
-// pullAhead pulls the images of the turns until end is called or c.Drain is closed.
-func (s *common) pullAhead(ctx context.Context, c Config, turns []Turn) (end func()) {
-	needs := make([]imagecache.Need, len(turns))
-	for i, t := range turns {
+// pullAhead pulls the images of the list until end is called or c.Drain is closed.
+func (s *common) pullAhead(ctx context.Context, c Config, list []HostInstance) (end func()) {
+	needs := make([]imagecache.Need, len(list))
+	for i, t := range list {
 		needs[i] = imagecache.Need{
 			ID: needID(t.Host, t.ID), Ref: imagecache.Ref(t.ImageName(c.Prefix), c.Container.Platform), Commit: boxgit.ID(t.BaseCommit),
 		}

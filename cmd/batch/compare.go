@@ -154,7 +154,7 @@ func (f compareFlags) options() (compare.Options, error) {
 }
 
 // read reads the entries: at least two, or with a gate at least one.
-func (f compareFlags) read(args []string) ([]scores.Entry, error) {
+func (f compareFlags) read(args []string) ([]scores.Side, error) {
 	var o scores.Options
 	if f.instances != "" {
 		text, err := os.ReadFile(f.instances)

@@ -29,7 +29,7 @@ func (s *portion) Set(text string) error {
 }
 
 // compareOne applies gates to a single entry.
-func (a *app) compareOne(f compareFlags, e scores.Entry, o compare.Options) error {
+func (a *app) compareOne(f compareFlags, e scores.Side, o compare.Options) error {
 	if gate, found := compare.OnDifference(o.Gates); found {
 		return fault.Newf(fault.Usage, "--gate %q is on a difference, and there is nothing to compare %s with", gate, e.Name).
 			WithHint("name another run directory, or write 'resolved >= 60%%' for the rate of one")

@@ -27,7 +27,7 @@ type invocation struct {
 	*run.Setup
 	flags     runFlags // of this command alone; the Setup has the request
 	inject    *inject.Plan
-	telemetry *telemetry.Settings // nil: none is sent
+	telemetry *telemetry.Config // nil: none is sent
 	started   time.Time
 }
 

@@ -71,7 +71,7 @@ func (a *app) report(dirs []string, file string) error {
 	}
 	instances := map[string]bool{}
 	for _, e := range entries {
-		for _, attempt := range e.Attempts {
+		for _, attempt := range e.Runs {
 			for id := range attempt.Scores {
 				instances[id] = true
 			}

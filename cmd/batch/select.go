@@ -147,7 +147,7 @@ func (f *selectFlags) check() error {
 type selectSession struct {
 	gradeSession
 	flags  selectFlags
-	entry  scores.Entry
+	entry  scores.Side
 	limits limit.Pool // of the judge's keys
 }
 
@@ -182,7 +182,7 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 	if err := run.RefuseSweep(f.Output); err != nil {
 		return c, err
 	}
-	for _, a := range s.entry.Attempts {
+	for _, a := range s.entry.Runs {
 		if same(a.Path, f.Output) {
 			return c, fault.Newf(fault.Usage, "-o %s: it is one of the attempts", f.Output).WithHint("name another directory")
 		}
@@ -192,7 +192,7 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 		return c, err
 	}
 	c = selecting.Config{
-		Output: f.Output, Attempts: s.entry.Attempts, By: f.by, Retries: retries, Tell: s.tell,
+		Output: f.Output, Attempts: s.entry.Runs, By: f.by, Retries: retries, Tell: s.tell,
 		Width: runner.NewWidth(4),
 	}
 	if f.by == selecting.ByJudge {
@@ -271,7 +271,7 @@ func (s *selectSession) openDataset(ctx context.Context) error {
 	g.flags = s.flags.gradeFlags
 	dir := s.firstRun()
 	if dir == "" && !g.flags.given("subset") {
-		return fault.Newf(fault.Usage, "%s has no manifest.json that names its dataset", s.entry.Attempts[0].Path).
+		return fault.Newf(fault.Usage, "%s has no manifest.json that names its dataset", s.entry.Runs[0].Path).
 			WithHint("name it with --subset, such as --subset verified")
 	}
 	if err := g.configure(dir); err != nil {
@@ -283,7 +283,7 @@ func (s *selectSession) openDataset(ctx context.Context) error {
 
 // firstRun returns the first attempt's directory that has a manifest, or "".
 func (s *selectSession) firstRun() string {
-	for _, a := range s.entry.Attempts {
+	for _, a := range s.entry.Runs {
 		if a.Snapshot != nil && a.Snapshot.Manifest != nil {
 			return a.Path
 		}
@@ -296,7 +296,7 @@ func (s *selectSession) about() (*manifest.Manifest, error) {
 	m := s.manifest("select")
 	known := s.ds != nil
 	var ids []string
-	for _, a := range s.entry.Attempts {
+	for _, a := range s.entry.Runs {
 		for id := range a.Scores {
 			ids = append(ids, id)
 		}

@@ -136,7 +136,7 @@ func TestTheStubDoesNotRepeatAReplyWithoutACommand(t *testing.T) {
 	}
 	s := startStub(t, dir, "--script", "replies.yaml")
 	for _, name := range []string{"openai/stub", "openai/responses/stub", "anthropic/claude-stub", "gemini/gemini-stub"} {
-		found, err := catalogue.Find(catalogue.Settings{Model: name, Getenv: func(name string) string { return s.exports[name] }})
+		found, err := catalogue.Find(catalogue.Config{Model: name, Getenv: func(name string) string { return s.exports[name] }})
 		if err != nil {
 			t.Fatal(err)
 		}

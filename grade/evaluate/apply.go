@@ -66,8 +66,8 @@ func (r *runner) apply(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	var unpatched map[string]entry // the tree before patch(1); nil: it has not run
-	var said []byte                // output of the last command that the image has
+	var unpatched map[string]treeFile // the tree before patch(1); nil: it has not run
+	var said []byte                   // output of the last command that the image has
 	for i, command := range chain(r.job.Rules) {
 		if i == 1 { // a failure is the patch's if there is a repository
 			if err := r.checkRepository(ctx); err != nil {
@@ -121,7 +121,7 @@ func (r *runner) apply(ctx context.Context, file string) error {
 
 // applied stores the changes of the tree by the command that applied the patch, and reverts the
 // files that the job leaves out.
-func (r *runner) applied(ctx context.Context, command string, before, unpatched map[string]entry) error {
+func (r *runner) applied(ctx context.Context, command string, before, unpatched map[string]treeFile) error {
 	after, err := r.readTree(ctx)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (r *runner) applied(ctx context.Context, command string, before, unpatched 
 // removes the image's own changes: the first call records them as lost and removes them from
 // before, the tree before the patch. All other leftovers of the failed command count as the
 // patch's: git apply may fail after it has written some files, and ignored files stay.
-func (r *runner) cleanUp(ctx context.Context, before map[string]entry, first bool) error {
+func (r *runner) cleanUp(ctx context.Context, before map[string]treeFile, first bool) error {
 	if first {
 		if err := r.noteLost(ctx, before); err != nil {
 			return err
@@ -176,7 +176,7 @@ func (r *runner) cleanUp(ctx context.Context, before map[string]entry, first boo
 
 // noteLost records the files that the image itself has changed, except files that a failed command
 // has written.
-func (r *runner) noteLost(ctx context.Context, before map[string]entry) error {
+func (r *runner) noteLost(ctx context.Context, before map[string]treeFile) error {
 	own, err := r.ownChanges(ctx)
 	if err != nil || len(own) == 0 {
 		return err

@@ -60,15 +60,15 @@ else
     printf '\0'; xargs -0 -r stat -c '%%f %%i %%s %%Z' < %[1]s/paths && printf '\0' && cat %[1]s/paths
 fi`
 
-// entry has the compared properties of an entry of the tree.
-type entry struct {
+// treeFile has the compared properties of a file in the tree.
+type treeFile struct {
 	stat   string
 	link   bool
 	target string
 }
 
 // readTree returns the entries of the working tree by path.
-func (r *runner) readTree(ctx context.Context) (map[string]entry, error) {
+func (r *runner) readTree(ctx context.Context) (map[string]treeFile, error) {
 	out, err := r.setupWith(ctx, fmt.Sprintf(listTree, r.folder), treeLimit)
 	if err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (r *runner) readTree(ctx context.Context) (map[string]entry, error) {
 }
 
 // parseTree reads the output of listTree.
-func parseTree(out []byte) (map[string]entry, bool) {
-	tree := map[string]entry{}
+func parseTree(out []byte) (map[string]treeFile, bool) {
+	tree := map[string]treeFile{}
 	if bytes.HasPrefix(out, []byte{0}) {
 		stats, paths, ok := bytes.Cut(out[1:], []byte{0})
 		lines := strings.Split(strings.TrimSuffix(string(stats), "\n"), "\n")
@@ -93,7 +93,7 @@ func parseTree(out []byte) (map[string]entry, bool) {
 		}
 		for i, name := range names {
 			const link, kind = "a", 4 // the mode's first of four hexadecimal digits
-			tree[path.Clean(name)] = entry{stat: lines[i], link: strings.IndexByte(lines[i], ' ') == kind && strings.HasPrefix(lines[i], link)}
+			tree[path.Clean(name)] = treeFile{stat: lines[i], link: strings.IndexByte(lines[i], ' ') == kind && strings.HasPrefix(lines[i], link)}
 		}
 		return tree, ok
 	}
@@ -102,13 +102,13 @@ func parseTree(out []byte) (map[string]entry, bool) {
 		return nil, false
 	}
 	for i := 0; i+2 < len(texts); i += 3 {
-		tree[path.Clean(texts[i+1])] = entry{stat: texts[i], link: strings.HasPrefix(texts[i], "l "), target: texts[i+2]}
+		tree[path.Clean(texts[i+1])] = treeFile{stat: texts[i], link: strings.HasPrefix(texts[i], "l "), target: texts[i+2]}
 	}
 	return tree, true
 }
 
 // changes returns the differences between two trees, sorted by path.
-func changes(before, after map[string]entry) []Change {
+func changes(before, after map[string]treeFile) []Change {
 	var list []Change
 	for name, now := range after {
 		if was, there := before[name]; !there || was != now {
@@ -127,7 +127,7 @@ func changes(before, after map[string]entry) []Change {
 // ofPatch returns the changes of the tree by a patch. It leaves out git's own files: git writes
 // nothing there for a patch. refused says why the patch must not count as applied: if patch(1) has
 // run, on the tree unpatched, it may have written to a path that git refuses.
-func ofPatch(before, unpatched, after map[string]entry) (list []Change, refused string) {
+func ofPatch(before, unpatched, after map[string]treeFile) (list []Change, refused string) {
 	if unpatched != nil {
 		for _, c := range changes(unpatched, after) {
 			if why := forbidden(c.Path); why != "" {
@@ -165,7 +165,7 @@ done`
 var module = lazy.Regexp(`^[A-Za-z_]\w*$`)
 
 // markShadows finds the new files that Python may import in place of an installed module.
-func (r *runner) markShadows(ctx context.Context, before map[string]entry, list []Change) error {
+func (r *runner) markShadows(ctx context.Context, before map[string]treeFile, list []Change) error {
 	folders := map[string]bool{}
 	for name := range before {
 		for dir := path.Dir(name); dir != "." && !folders[dir]; dir = path.Dir(dir) {

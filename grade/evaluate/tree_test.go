@@ -119,7 +119,7 @@ func TestTreesOfBothFormsOfFind(t *testing.T) {
 	if err := os.Symlink("d", filepath.Join(dir, "l")); err != nil {
 		t.Fatal(err)
 	}
-	list := func(script string) map[string]entry {
+	list := func(script string) map[string]treeFile {
 		t.Helper()
 		cmd := exec.Command("bash", "-c", script)
 		cmd.Dir = dir

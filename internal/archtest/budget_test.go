@@ -17,22 +17,22 @@ var budget = []struct {
 	bad, good              []string
 }{
 	{
-		"chain of pronouns", `\b(?:(?:those|that) of|of (?:which|whom)|those that)\b`, "repeat the noun", 423,
+		"chain of pronouns", `\b(?:(?:those|that) of|of (?:which|whom)|those that)\b`, "repeat the noun", 15,
 		[]string{"ids are those of the instances", "the cost, that\n\t// of retries too", "files, of which one is new", "men of whom", "Those that run"},
 		[]string{"ids has the instances' ids", "those offers", "that often", "runs that end", "of whichever"},
 	},
 	{
-		"nobody", `\bnobody\b`, "name who does it, or state the fact: unknown, unused", 97,
+		"nobody", `\bnobody\b`, "name who does it, or state the fact: unknown, unused", 27,
 		[]string{"nobody says how much", "Nobody's file"},
 		[]string{"the price is unknown"},
 	},
 	{
-		"definition by relation", `\b(?:(?:is|are) what|is that of|are those of)\b`, "say what it does or contains", 384,
+		"definition by relation", `\b(?:(?:is|are) what|is that of|are those of)\b`, "say what it does or contains", 14,
 		[]string{"unended is what is known", "rows are what a file has", "its error is that of the mean", "ids are those\n// of rows"},
 		[]string{"unended describes an attempt without an end record", "it is whatever was found", "it is that offer"},
 	},
 	{
-		"tail with else", `, else\b`, "otherwise, or a sentence of its own", 51,
+		"tail with else", `, else\b`, "otherwise, or a sentence of its own", 0,
 		[]string{"the image's id, else its name", "nil,\n// else the error"},
 		[]string{"the image's id, otherwise its name", "nobody else", "anything, elsewhere"},
 	},
@@ -43,10 +43,10 @@ func anywhere(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + strings.ReplaceAll(pattern, " ", blank.String()))
 }
 
-// handWritten reports whether a file is Markdown that a person wrote, except CONTRIBUTING.md,
-// which has bad examples. Pages of docs are generated.
-func handWritten(file string) bool {
-	return path.Ext(file) == ".md" && file != "CONTRIBUTING.md" && !within(file, "docs") && !strings.Contains(file, "testdata/")
+// isMarkdown reports whether a file is Markdown, except CONTRIBUTING.md, which has bad examples. A
+// page of docs that is generated counts like the comment that it comes from.
+func isMarkdown(file string) bool {
+	return path.Ext(file) == ".md" && file != "CONTRIBUTING.md" && !strings.Contains(file, "testdata/")
 }
 
 func TestHardSentencesOnlyGetFewer(t *testing.T) {
@@ -66,7 +66,7 @@ func TestHardSentencesOnlyGetFewer(t *testing.T) {
 			for line, text := range f.texts() {
 				look(file, line, text)
 			}
-		} else if handWritten(file) {
+		} else if isMarkdown(file) {
 			look(file, 1, f.text)
 		}
 	})

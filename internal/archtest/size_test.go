@@ -15,7 +15,37 @@ import (
 // most is how many lines of Go each first-level folder may have, tests apart. A commit that needs
 // more removes something first. If that cannot be, it raises the figure, and says on the figure's
 // line what went in return, or why nothing did.
-var most = map[string]int{}
+var most = map[string]int{
+	"":           71,
+	"agent":      14090,
+	"authority":  73,
+	"chat":       1383,
+	"cmd":        9251,
+	"dataset":    4303,
+	"designs":    214,
+	"docker":     4765,
+	"docs":       149,
+	"doctor":     374,
+	"e2e":        945,
+	"engines":    49,
+	"fault":      174,
+	"grade":      12877,
+	"imagecache": 1549,
+	"internal":   11430,
+	"journal":    2689,
+	"llm":        17072,
+	"report":     7993,
+	"results":    9113,
+	"run":        9121,
+	"runner":     1092,
+	"sandbox":    4307,
+	"scripts":    1344,
+	"serve":      2862,
+	"session":    1478,
+	"solver":     2069,
+	"swebench":   2184,
+	"vocab":      488,
+}
 
 // slack is how far below its figure a room may be, so that not every commit changes the table.
 const slack = 100

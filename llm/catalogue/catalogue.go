@@ -44,11 +44,11 @@ type Provider struct {
 	answers  func(endpoint.Config) (llm.Model, error) // by the Responses API; nil if it does not have it
 
 	// Of one that is played here.
-	play func(s Settings, name string) (func(Attempt) *scripted.Model, error)
+	play func(s Config, name string) (func(Attempt) *scripted.Model, error)
 }
 
-// Settings say which model is asked, and how. Only Model is needed.
-type Settings struct {
+// Config says which model is asked, and how. Only Model is needed.
+type Config struct {
 	Model    string // PROVIDER/NAME, or NAME with a Provider
 	Provider string
 
@@ -148,14 +148,14 @@ func Free() string {
 
 // NeedsGold reports whether the model that s names submits gold patches, so that
 // every row must have one.
-func (s Settings) NeedsGold() bool {
+func (s Config) NeedsGold() bool {
 	name, _ := s.split()
 	i := slices.IndexFunc(providers, func(p Provider) bool { return p.Name == name })
 	return i >= 0 && providers[i].Gold
 }
 
 // split returns the provider and its name of the model.
-func (s Settings) split() (provider, name string) {
+func (s Config) split() (provider, name string) {
 	given := s.Provider
 	if own, ok := s.Kwargs["custom_llm_provider"].(string); ok && given == "" { // as LiteLLM names it
 		given = own
@@ -174,14 +174,14 @@ func (s Settings) split() (provider, name string) {
 }
 
 // asksOpenAI reports whether requests go to OpenAI's own servers.
-func (s Settings) asksOpenAI(p Provider) bool {
+func (s Config) asksOpenAI(p Provider) bool {
 	base, _, err := endpoint.Config{BaseURL: s.Getenv(p.Base), Kwargs: s.Kwargs}.Target(p.protocol)
 	return err == nil && openaiapi.IsOpenAI(base)
 }
 
 // Find checks a model without asking anything of it. Errors are Usage faults, or a Host
 // fault where a provider's own endpoint has no key.
-func Find(s Settings) (Model, error) {
+func Find(s Config) (Model, error) {
 	provider, name := s.split()
 	if provider == "" {
 		return Model{}, fault.Newf(fault.Usage, "no model is named").

@@ -17,8 +17,8 @@ import (
 )
 
 // with returns the settings of a model with environment variables.
-func with(model string, env ...string) Settings {
-	return Settings{Model: model, Getenv: func(name string) string {
+func with(model string, env ...string) Config {
+	return Config{Model: model, Getenv: func(name string) string {
 		for _, e := range env {
 			if key, value, _ := strings.Cut(e, "="); key == name {
 				return value
@@ -72,7 +72,7 @@ func TestAModelThatCannotBeUsedIsRefused(t *testing.T) {
 	versioned := with("openai/gpt-5", key)
 	versioned.Kwargs = map[string]any{"api_version": "2024-10-21"}
 	for name, tc := range map[string]struct {
-		s    Settings
+		s    Config
 		want string // in the error's text and hint
 	}{
 		"none":                {with(""), "no model is named"},
@@ -132,7 +132,7 @@ func TestCostInformationOfAModel(t *testing.T) {
 	priced := with("openai/nobody-knows", key)
 	priced.Registry = prices
 	for name, tc := range map[string]struct {
-		s      Settings
+		s      Config
 		cost   Cost
 		priced bool
 	}{

@@ -62,7 +62,7 @@ func (p Provider) Keys(getenv func(string) string) (keys []string, variable stri
 }
 
 // configs returns one configuration for each key. A key among the kwargs is the only one.
-func (p Provider) configs(s Settings, cfg endpoint.Config) ([]endpoint.Config, error) {
+func (p Provider) configs(s Config, cfg endpoint.Config) ([]endpoint.Config, error) {
 	keys, variable := p.Keys(s.Getenv)
 	base, named, err := cfg.Target(p.protocol)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p Provider) configs(s Settings, cfg endpoint.Config) ([]endpoint.Config, e
 type clients []keyed
 
 // open makes the clients of all keys.
-func (p Provider) open(s Settings, configs []endpoint.Config, proven bool) (clients, error) {
+func (p Provider) open(s Config, configs []endpoint.Config, proven bool) (clients, error) {
 	list := make(clients, len(configs))
 	for i, cfg := range configs {
 		cfg.Proven = proven

@@ -119,14 +119,14 @@ func TestTheErrorOfAKeyOfTheConfigurationNamesIt(t *testing.T) {
 }
 
 // askOnce makes a call of an instance.
-func askOnce(t *testing.T, s Settings) error {
+func askOnce(t *testing.T, s Config) error {
 	t.Helper()
 	_, err := modelOf(t, s, Attempt{ID: "a"}).Generate(t.Context(), question())
 	return err
 }
 
 // modelOf is the model of an attempt.
-func modelOf(t *testing.T, s Settings, a Attempt) llm.Model {
+func modelOf(t *testing.T, s Config, a Attempt) llm.Model {
 	t.Helper()
 	m, err := Find(s)
 	if err != nil {

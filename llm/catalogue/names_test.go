@@ -74,7 +74,7 @@ func TestWhereANameIsAsked(t *testing.T) {
 }
 
 // askedBy returns what a server sees of a question to a model.
-func askedBy(t *testing.T, s Settings) asked {
+func askedBy(t *testing.T, s Config) asked {
 	t.Helper()
 	seen := &recorder{}
 	s.HTTP, s.IgnoreCost = &http.Client{Transport: seen}, true

@@ -20,7 +20,7 @@ import (
 )
 
 // served is a model of a provider that is asked over the network.
-func (p Provider) served(s Settings, name string) (Model, error) {
+func (p Provider) served(s Config, name string) (Model, error) {
 	prices, err := s.prices(p.prices())
 	if err != nil {
 		return Model{}, err
@@ -74,7 +74,7 @@ func (p Provider) served(s Settings, name string) (Model, error) {
 
 // service returns the service that the kwargs ask for, where they are not dropped; "" is the
 // standard one.
-func (s Settings) service(dropped []string) string {
+func (s Config) service(dropped []string) string {
 	if s.Kwargs["speed"] == "fast" && !slices.Contains(dropped, "speed") { // Anthropic's word
 		return "fast"
 	}
@@ -87,7 +87,7 @@ func (s Settings) service(dropped []string) string {
 
 // played is a model that is played here. It continues after the replies that an
 // attempt has had.
-func (p Provider) played(s Settings, name string) (Model, error) {
+func (p Provider) played(s Config, name string) (Model, error) {
 	play, err := p.play(s, name)
 	if err != nil {
 		return Model{}, err
@@ -101,11 +101,11 @@ func (p Provider) played(s Settings, name string) (Model, error) {
 }
 
 // Fence returns how a reply of an agent without tools has a command.
-func (s Settings) Fence() func(command string) string { return s.script().Fenced }
+func (s Config) Fence() func(command string) string { return s.script().Fenced }
 
 // script returns how played models write their commands: in the form that a text
 // agent asks for, where that is literal text around the command, line breaks included.
-func (s Settings) script() scripted.Config {
+func (s Config) script() scripted.Config {
 	literal := strings.NewReplacer(`\s*`, "", `\n`, "\n").Replace(s.ActionRegex)
 	before, after, found := strings.Cut(literal, "(.*?)")
 	if !found || regexp.QuoteMeta(before) != before || regexp.QuoteMeta(after) != after {
@@ -115,10 +115,10 @@ func (s Settings) script() scripted.Config {
 }
 
 // Prices returns what is known of models, with the user's own registry over it.
-func (s Settings) Prices() (price.Table, error) { return s.prices(price.Known()) }
+func (s Config) Prices() (price.Table, error) { return s.prices(price.Known()) }
 
 // path returns where a file is that settings name.
-func (s Settings) path(name string) string {
+func (s Config) path(name string) string {
 	if s.Dir == "" {
 		return name
 	}
@@ -126,7 +126,7 @@ func (s Settings) path(name string) string {
 }
 
 // prices are the known ones with the user's own over them.
-func (s Settings) prices(known price.Table) (price.Table, error) {
+func (s Config) prices(known price.Table) (price.Table, error) {
 	if s.Registry == "" {
 		return known, nil
 	}

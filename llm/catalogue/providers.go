@@ -90,15 +90,15 @@ const (
 
 var demoFiles = map[string]string{demoScript: "replies.yaml", hastyScript: "hasty.yaml"}
 
-func playOracle(s Settings, _ string) (func(Attempt) *scripted.Model, error) {
+func playOracle(s Config, _ string) (func(Attempt) *scripted.Model, error) {
 	return func(a Attempt) *scripted.Model { return scripted.Oracle([]byte(a.Patch), s.script()) }, nil
 }
 
-func playNoop(s Settings, _ string) (func(Attempt) *scripted.Model, error) {
+func playNoop(s Config, _ string) (func(Attempt) *scripted.Model, error) {
 	return func(Attempt) *scripted.Model { return scripted.Noop(s.script()) }, nil
 }
 
-func playScript(s Settings, path string) (func(Attempt) *scripted.Model, error) {
+func playScript(s Config, path string) (func(Attempt) *scripted.Model, error) {
 	load := func() (scripted.Script, error) { return scripted.Load(s.path(path)) }
 	if file := demoFiles[path]; file != "" && s.Demo != nil {
 		load = func() (scripted.Script, error) { return scripted.LoadFS(s.Demo, file) }

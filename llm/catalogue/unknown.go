@@ -64,7 +64,7 @@ var aliases = map[string]string{
 
 // unknownProvider refuses a model of a provider that is not in the table, and suggests one
 // that is.
-func unknownProvider(s Settings, provider, name string) error {
+func unknownProvider(s Config, provider, name string) error {
 	first := providers[0]
 	err := fault.Newf(fault.Usage, "model %q: unknown provider %q", s.Model, provider)
 	if s.Provider == "" && !strings.Contains(s.Model, "/") {
@@ -85,7 +85,7 @@ func unknownProvider(s Settings, provider, name string) error {
 }
 
 // noScript refuses the name of a script that is neither built in nor a file.
-func noScript(s Settings, path string) error {
+func noScript(s Config, path string) error {
 	names, dir := []string{demoScript, hastyScript}, filepath.Dir(path)
 	entries, _ := os.ReadDir(s.path(dir)) // the hint is only poorer without
 	for _, e := range entries {

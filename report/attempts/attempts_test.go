@@ -20,13 +20,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // entry makes an entry from one line per instance: its repository, then one letter per attempt: +
 // (resolved), - (not), i (infrastructure), g (not graded) or . (not asked for). Each attempt costs
 // a dollar.
-func entry(lines ...string) scores.Entry {
-	e := scores.Entry{Name: "model", Model: "m/one"}
+func entry(lines ...string) scores.Side {
+	e := scores.Side{Name: "model", Model: "m/one"}
 	for n, line := range lines {
 		repo, marks, _ := strings.Cut(line, " ")
 		for i, mark := range marks {
-			if i == len(e.Attempts) {
-				e.Attempts = append(e.Attempts, scores.Attempt{Path: fmt.Sprintf("runs/%d", i+1), Scores: map[string]scores.Score{}})
+			if i == len(e.Runs) {
+				e.Runs = append(e.Runs, scores.Run{Path: fmt.Sprintf("runs/%d", i+1), Scores: map[string]scores.Score{}})
 			}
 			cost := 1.0
 			s := scores.Score{ID: fmt.Sprintf("%s__%d", repo, n+1), Repo: repo, Cost: &cost}
@@ -41,7 +41,7 @@ func entry(lines ...string) scores.Entry {
 			case '.':
 				continue
 			}
-			e.Attempts[i].Scores[s.ID] = s
+			e.Runs[i].Scores[s.ID] = s
 		}
 	}
 	return e
@@ -97,9 +97,9 @@ func TestByHand(t *testing.T) {
 }
 
 func TestOddEntries(t *testing.T) {
-	for name, e := range map[string]scores.Entry{
+	for name, e := range map[string]scores.Side{
 		"no attempts":    {Name: "x"},
-		"no instances":   {Name: "x", Attempts: []scores.Attempt{{Path: "a"}, {Path: "b"}}},
+		"no instances":   {Name: "x", Runs: []scores.Run{{Path: "a"}, {Path: "b"}}},
 		"nothing graded": entry("a gg", "b ig"),
 		"one instance":   entry("a +-"),
 		"one attempt":    entry("a +"),
@@ -148,7 +148,7 @@ func best() Best {
 		selection("b__4", "majority", 1, 1, 4), selection("b__5", "judge", 2, 1, 2),
 	}
 	list[2].Unreadable = 2
-	return NewBest(e, "judge", list, chosen.Attempts[0])
+	return NewBest(e, "judge", list, chosen.Runs[0])
 }
 
 func TestBestOfN(t *testing.T) {
@@ -166,7 +166,7 @@ func TestBestOfN(t *testing.T) {
 	if len(b.Fallbacks) != 1 || b.Fallbacks[0].ID != "b__3" || b.Unreadable != 2 {
 		t.Errorf("fallbacks %v, %d unreadable", b.Fallbacks, b.Unreadable)
 	}
-	if b := NewBest(scores.Entry{}, "majority", nil, scores.Attempt{}); b.Graded != 0 || b.One.Resolved.Value != nil {
+	if b := NewBest(scores.Side{}, "majority", nil, scores.Run{}); b.Graded != 0 || b.One.Resolved.Value != nil {
 		t.Errorf("of nothing: %+v", b)
 	}
 }
@@ -174,7 +174,7 @@ func TestBestOfN(t *testing.T) {
 func TestTexts(t *testing.T) {
 	hostile := entry("a/b ++--", "a/b ++++", "c/d ----", "c/d +-i.", "e/f +---", "g/h igig")
 	hostile.Name = "model\x1b[2J"
-	hostile.Attempts[0].Notes = []string{"a line\nis damaged"}
+	hostile.Runs[0].Notes = []string{"a line\nis damaged"}
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"table":   func(b *bytes.Buffer) error { return New(hostile).Write(b) },
 		"nothing": func(b *bytes.Buffer) error { return New(entry("a gg")).Write(b) },

@@ -57,10 +57,10 @@ type Fallback struct {
 }
 
 // NewBest compares a selection with its entry. chosen has the scores of the chosen patches.
-func NewBest(e scores.Entry, by string, list []selections.Selection, chosen scores.Attempt) Best {
-	all, _ := tallies(e.Attempts)
+func NewBest(e scores.Side, by string, list []selections.Selection, chosen scores.Run) Best {
+	all, _ := tallies(e.Runs)
 	b := Best{
-		Entry: e.Name, By: by, Attempts: len(e.Attempts), Instances: len(all), Selected: len(list),
+		Entry: e.Name, By: by, Attempts: len(e.Runs), Instances: len(all), Selected: len(list),
 		Unselected: []string{}, Decided: map[string]int{}, Fallbacks: []Fallback{},
 	}
 	selected := map[string]selections.Selection{}

@@ -56,7 +56,7 @@ type tally struct {
 
 // tallies returns the instances for which any attempt was requested, sorted, and counts the
 // attempts that do not count.
-func tallies(list []scores.Attempt) ([]tally, map[scores.Reason]int) {
+func tallies(list []scores.Run) ([]tally, map[scores.Reason]int) {
 	ids, left := map[string]bool{}, map[scores.Reason]int{}
 	for _, a := range list {
 		for id := range a.Scores {
@@ -89,13 +89,13 @@ func tallies(list []scores.Attempt) ([]tally, map[scores.Reason]int) {
 }
 
 // New returns the table of an entry.
-func New(e scores.Entry) Table {
-	all, left := tallies(e.Attempts)
+func New(e scores.Side) Table {
+	all, left := tallies(e.Runs)
 	t := Table{
-		Entry: e.Name, Model: e.Model, Attempts: len(e.Attempts), Instances: len(all), LeftOut: left,
+		Entry: e.Name, Model: e.Model, Attempts: len(e.Runs), Instances: len(all), LeftOut: left,
 		Paths: []string{}, Rows: []Row{}, Flaky: []Flaky{},
 	}
-	for _, a := range e.Attempts {
+	for _, a := range e.Runs {
 		t.Paths = append(t.Paths, a.Path)
 		for _, note := range a.Notes {
 			t.Notes = append(t.Notes, a.Path+": "+note)
@@ -109,7 +109,7 @@ func New(e scores.Entry) Table {
 			t.Flaky = append(t.Flaky, Flaky{in.id, in.c, in.n})
 		}
 	}
-	for k := 1; k <= len(e.Attempts); k++ {
+	for k := 1; k <= len(e.Runs); k++ {
 		t.Rows = append(t.Rows, newRow(all, k, t.Counted))
 	}
 	if len(t.Rows) > 0 {

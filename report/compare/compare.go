@@ -20,11 +20,11 @@ type Options struct {
 }
 
 // New compares at least two entries with different names.
-func New(entries []scores.Entry, o Options) Comparison {
+func New(entries []scores.Side, o Options) Comparison {
 	o.Bootstrap = complete(o.Bootstrap)
 	c := Comparison{
 		Level: o.Bootstrap.Level, Draws: o.Bootstrap.Draws, Seed: o.Bootstrap.Seed,
-		Entries: []Entry{}, TiedSet: []string{}, Pairs: []Pair{},
+		Entries: []Side{}, TiedSet: []string{}, Pairs: []Pair{},
 	}
 	sides := make([]side, len(entries))
 	for i, e := range entries {
@@ -179,9 +179,9 @@ func (c Comparison) Passed() bool {
 }
 
 // notes returns what a reader should know about the entries.
-func notes(entries []scores.Entry, c Comparison) []string {
+func notes(entries []scores.Side, c Comparison) []string {
 	var list []string
-	several := slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.Attempts > 1 })
+	several := slices.ContainsFunc(c.Entries, func(e Side) bool { return e.Attempts > 1 })
 	if several {
 		list = append(list, "with several attempts, an instance counts by the mean of its attempts, so that counts are sums of fractions")
 	}

@@ -20,10 +20,10 @@ import (
 // entry makes an entry with one attempt per text. A text has a letter for each instance: y
 // resolved, n not, i infrastructure, g not graded, q quarantined, . not asked for. The instances
 // are r0__p-0, r1__p-1 and so on, of four repositories.
-func entry(name string, attempts ...string) scores.Entry {
-	e := scores.Entry{Name: name, Model: "model-" + name}
+func entry(name string, attempts ...string) scores.Side {
+	e := scores.Side{Name: name, Model: "model-" + name}
 	for n, text := range attempts {
-		a := scores.Attempt{Path: fmt.Sprintf("runs/%s-%d", name, n+1), Scores: map[string]scores.Score{}}
+		a := scores.Run{Path: fmt.Sprintf("runs/%s-%d", name, n+1), Scores: map[string]scores.Score{}}
 		for i, c := range text {
 			id := fmt.Sprintf("r%d__p-%02d", i%4, i)
 			s := scores.Score{ID: id, Repo: scores.RepoOf(id)}
@@ -38,14 +38,14 @@ func entry(name string, attempts ...string) scores.Entry {
 			}
 			a.Scores[id] = s
 		}
-		e.Attempts = append(e.Attempts, a)
+		e.Runs = append(e.Runs, a)
 	}
 	return e
 }
 
 // measured gives the scores of an entry a cost, steps and seconds that grow with the instance.
-func measured(e scores.Entry, factor float64) scores.Entry {
-	for _, a := range e.Attempts {
+func measured(e scores.Side, factor float64) scores.Side {
+	for _, a := range e.Runs {
 		for id, s := range a.Scores {
 			n := float64(len(a.Scores)) + float64(id[len(id)-1]-'0')
 			cost, steps, seconds := factor*n/10, int(n), 10*factor*n
@@ -61,7 +61,7 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 func TestCountsByHand(t *testing.T) {
 	//                                         0123456789
 	a, b := entry("a", "yyynnnyiqg"), entry("b", "yynynyyyyi")
-	p := *compare.New([]scores.Entry{a, b}, compare.Options{}).Pair
+	p := *compare.New([]scores.Side{a, b}, compare.Options{}).Pair
 	if p.N != 7 || p.Both != 3 || p.OnlyA != 1 || p.OnlyB != 2 || p.Neither != 1 {
 		t.Errorf("counts: %+v", p)
 	}
@@ -92,7 +92,7 @@ func TestCountsByHand(t *testing.T) {
 
 // With two attempts, A's mean on the four instances is 1, 1/2, 1/2 and 0, B's 1, 1, 0 and 1.
 func TestSeveralAttemptsByHand(t *testing.T) {
-	c := compare.New([]scores.Entry{entry("a", "yynni", "ynyni"), entry("b", "yyniq", "yynyy")}, compare.Options{})
+	c := compare.New([]scores.Side{entry("a", "yynni", "ynyni"), entry("b", "yyniq", "yynyy")}, compare.Options{})
 	p := *c.Pair
 	if p.N != 4 || !near(p.Both, 1.5) || !near(p.OnlyA, 0.5) || !near(p.OnlyB, 1.5) || !near(p.Neither, 0.5) {
 		t.Errorf("counts: %+v", p)
@@ -116,15 +116,15 @@ func TestMeasuresByHand(t *testing.T) {
 	a, b := entry("a", strings.Repeat("yn", 10)), entry("b", strings.Repeat("y", 19)+"i")
 	for i := range 20 { // instances that only one side knows are not compared
 		id := fmt.Sprintf("r%d__p-%02d", i%4, i)
-		x, y := a.Attempts[0].Scores[id], b.Attempts[0].Scores[id]
+		x, y := a.Runs[0].Scores[id], b.Runs[0].Scores[id]
 		ca, cb, sa, sb := float64(i), float64(2*i), 10, 12
 		x.Cost, x.Steps = &ca, &sa
 		if y.Cost, y.Steps = &cb, &sb; i == 0 {
 			y.Cost = nil
 		}
-		a.Attempts[0].Scores[id], b.Attempts[0].Scores[id] = x, y
+		a.Runs[0].Scores[id], b.Runs[0].Scores[id] = x, y
 	}
-	p := compare.New([]scores.Entry{a, b}, compare.Options{}).Pair
+	p := compare.New([]scores.Side{a, b}, compare.Options{}).Pair
 	m := p.Cost // 1 to 18 against 2 to 36
 	if m.N != 18 || !near(m.MeanA, 9.5) || !near(m.MeanB, 19) || !near(m.Difference, 9.5) || !near(m.Median, 9.5) || !near(*m.Relative, 1) {
 		t.Errorf("cost: %+v", m)
@@ -141,7 +141,7 @@ func TestMeasuresByHand(t *testing.T) {
 }
 
 // random makes an entry with n instances that it resolves with a probability.
-func random(r *rand.Rand, name string, n, attempts int, probability float64) scores.Entry {
+func random(r *rand.Rand, name string, n, attempts int, probability float64) scores.Side {
 	var texts []string
 	for range attempts {
 		text := make([]byte, n)
@@ -166,7 +166,7 @@ func TestExchangingTheSidesNegatesTheDifference(t *testing.T) {
 		n, attempts := 1+r.IntN(90), 1+r.IntN(3)
 		a, b := random(r, "a", n, attempts, r.Float64()), random(r, "b", n, 1+r.IntN(3), r.Float64())
 		o := compare.Options{Bootstrap: stats.Bootstrap{Draws: 1000, Level: []float64{0, 0.5, 0.9, 0.999}[r.IntN(4)]}}
-		p, q := compare.New([]scores.Entry{a, b}, o).Pair, compare.New([]scores.Entry{b, a}, o).Pair
+		p, q := compare.New([]scores.Side{a, b}, o).Pair, compare.New([]scores.Side{b, a}, o).Pair
 		if _, err := json.Marshal(p); err != nil {
 			t.Fatalf("n %d: %v", n, err)
 		}
@@ -193,7 +193,7 @@ func TestTheSameEntriesGiveTheSameBytes(t *testing.T) {
 	a, b := random(r, "a", 80, 2, 0.4), random(r, "b", 80, 2, 0.6)
 	var first string
 	for range 5 {
-		text, err := json.Marshal(compare.New([]scores.Entry{a, b}, compare.Options{Bootstrap: stats.Bootstrap{Draws: 1000, Seed: 7}}))
+		text, err := json.Marshal(compare.New([]scores.Side{a, b}, compare.Options{Bootstrap: stats.Bootstrap{Draws: 1000, Seed: 7}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestTheSameEntriesGiveTheSameBytes(t *testing.T) {
 
 func TestSeveralEntries(t *testing.T) {
 	good, same, bad := strings.Repeat("y", 40), "n"+strings.Repeat("y", 39), strings.Repeat("n", 36)+"yyyy"
-	entries := []scores.Entry{entry("bad", bad), entry("good", good), entry("same", same)}
+	entries := []scores.Side{entry("bad", bad), entry("good", good), entry("same", same)}
 	c := compare.New(entries, compare.Options{})
 	if c.Pair != nil || len(c.Pairs) != 2 || c.Best != "good" || !slices.Equal(c.TiedSet, []string{"good", "same"}) || c.Common != 40 {
 		t.Errorf("%+v", c)
@@ -232,7 +232,7 @@ func TestSeveralEntries(t *testing.T) {
 }
 
 func TestTwoThatDiffer(t *testing.T) {
-	c := compare.New([]scores.Entry{entry("a", strings.Repeat("n", 40)), entry("b", strings.Repeat("y", 40))}, compare.Options{})
+	c := compare.New([]scores.Side{entry("a", strings.Repeat("n", 40)), entry("b", strings.Repeat("y", 40))}, compare.Options{})
 	if c.Tied || c.Difference != 1 || !slices.Equal(c.TiedSet, []string{"b"}) || c.Power.Needed == nil || *c.Power.Needed > 10 {
 		t.Errorf("%+v, %+v", c.Pair, c.TiedSet)
 	}
@@ -240,7 +240,7 @@ func TestTwoThatDiffer(t *testing.T) {
 
 func TestNothingInCommon(t *testing.T) {
 	for _, texts := range [][2]string{{"yy..", "..nn"}, {"ii", "yy"}, {"", ""}, {"q", "q"}} {
-		c := compare.New([]scores.Entry{entry("a", texts[0]), entry("b", texts[1])}, compare.Options{})
+		c := compare.New([]scores.Side{entry("a", texts[0]), entry("b", texts[1])}, compare.Options{})
 		if p, nothing := c.Nothing(); !nothing || p.A != "a" || p.B != "b" {
 			t.Errorf("%q: %+v", texts, c.Pairs)
 		}
@@ -248,7 +248,7 @@ func TestNothingInCommon(t *testing.T) {
 			t.Errorf("%q: %v", texts, err)
 		}
 	}
-	c := compare.New([]scores.Entry{entry("a", "y"), entry("b", "y")}, compare.Options{})
+	c := compare.New([]scores.Side{entry("a", "y"), entry("b", "y")}, compare.Options{})
 	if p, nothing := c.Nothing(); nothing {
 		t.Errorf("%+v", p)
 	}
@@ -258,13 +258,13 @@ func TestNothingInCommon(t *testing.T) {
 }
 
 func TestSettingsThatDifferAreNoted(t *testing.T) {
-	with := func(e scores.Entry, m *manifest.Manifest) scores.Entry {
-		e.Attempts[0].Snapshot = &results.Snapshot{Manifest: m}
+	with := func(e scores.Side, m *manifest.Manifest) scores.Side {
+		e.Runs[0].Snapshot = &results.Snapshot{Manifest: m}
 		return e
 	}
 	one := manifest.Manifest{Model: "a", Config: map[string]any{"agent": map[string]any{"step_limit": 10}}, Dataset: manifest.Dataset{Name: "d", Digest: "1"}}
 	other := manifest.Manifest{Model: "b", Config: map[string]any{"agent": map[string]any{"step_limit": 20}}, Dataset: manifest.Dataset{Name: "d", Digest: "2"}}
-	c := compare.New([]scores.Entry{with(entry("a", "y"), &one), with(entry("b", "y"), &other)}, compare.Options{})
+	c := compare.New([]scores.Side{with(entry("a", "y"), &one), with(entry("b", "y"), &other)}, compare.Options{})
 	text := strings.Join(c.Notes, "\n")
 	for _, want := range []string{"a and b ran different datasets", "1 setting that affects results: agent.step_limit"} {
 		if !strings.Contains(text, want) {
@@ -276,14 +276,14 @@ func TestSettingsThatDifferAreNoted(t *testing.T) {
 	}
 	same := one
 	same.Model = "b"
-	if c := compare.New([]scores.Entry{with(entry("a", "y"), &one), with(entry("b", "y"), &same)}, compare.Options{}); strings.Contains(strings.Join(c.Notes, "\n"), "differ") {
+	if c := compare.New([]scores.Side{with(entry("a", "y"), &one), with(entry("b", "y"), &same)}, compare.Options{}); strings.Contains(strings.Join(c.Notes, "\n"), "differ") {
 		t.Errorf("a difference of models is expected, want no note about it: %q", c.Notes)
 	}
 }
 
 // in spreads the scores of an entry over another number of repositories.
-func in(repositories int, e scores.Entry) scores.Entry {
-	for _, a := range e.Attempts {
+func in(repositories int, e scores.Side) scores.Side {
+	for _, a := range e.Runs {
 		for id, s := range a.Scores {
 			n, _ := strconv.Atoi(id[len(id)-2:])
 			s.Repo = fmt.Sprintf("r%d", n%repositories)
@@ -298,16 +298,16 @@ func TestFewRepositoriesAreNoted(t *testing.T) {
 	good, bad := strings.Repeat("y", 42), strings.Repeat("n", 42)
 	few, instances, pairs := "instances of fewer than 6 repositories", "fewer than 6 instances, p is above 0.05", "so few repositories cannot show a difference among 3 entries"
 	for name, c := range map[string]struct {
-		entries []scores.Entry
+		entries []scores.Side
 		want    []string
 		better  bool
 	}{
-		"five repositories":         {[]scores.Entry{in(5, entry("a", bad)), in(5, entry("b", good))}, []string{few}, true},
-		"five instances":            {[]scores.Entry{entry("a", bad[:5]), entry("b", good[:5])}, []string{few, instances}, false},
-		"six repositories":          {[]scores.Entry{in(6, entry("a", bad)), in(6, entry("b", good))}, nil, true},
-		"six, of three entries":     {[]scores.Entry{in(6, entry("a", bad)), in(6, entry("b", good)), in(6, entry("c", bad))}, []string{pairs}, false},
-		"seven, of three entries":   {[]scores.Entry{in(7, entry("a", bad)), in(7, entry("b", good)), in(7, entry("c", bad))}, nil, true},
-		"nothing for one of a pair": {[]scores.Entry{in(7, entry("a", bad)), in(7, entry("b", good)), in(7, entry("c", "i"))}, nil, true},
+		"five repositories":         {[]scores.Side{in(5, entry("a", bad)), in(5, entry("b", good))}, []string{few}, true},
+		"five instances":            {[]scores.Side{entry("a", bad[:5]), entry("b", good[:5])}, []string{few, instances}, false},
+		"six repositories":          {[]scores.Side{in(6, entry("a", bad)), in(6, entry("b", good))}, nil, true},
+		"six, of three entries":     {[]scores.Side{in(6, entry("a", bad)), in(6, entry("b", good)), in(6, entry("c", bad))}, []string{pairs}, false},
+		"seven, of three entries":   {[]scores.Side{in(7, entry("a", bad)), in(7, entry("b", good)), in(7, entry("c", bad))}, nil, true},
+		"nothing for one of a pair": {[]scores.Side{in(7, entry("a", bad)), in(7, entry("b", good)), in(7, entry("c", "i"))}, nil, true},
 	} {
 		compared := compare.New(c.entries, compare.Options{})
 		text := strings.Join(compared.Notes, "\n")
@@ -326,7 +326,7 @@ func TestFewRepositoriesAreNoted(t *testing.T) {
 // says so.
 func TestNoNumberOfInstancesIsSaid(t *testing.T) {
 	a, b := in(6, entry("a", strings.Repeat("yynnnn", 10))), in(6, entry("b", strings.Repeat("nnyyyy", 10)))
-	c := compare.New([]scores.Entry{a, b}, compare.Options{})
+	c := compare.New([]scores.Side{a, b}, compare.Options{})
 	var text strings.Builder
 	if err := c.Write(&text, false); err != nil {
 		t.Fatal(err)

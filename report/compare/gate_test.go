@@ -9,7 +9,7 @@ import (
 )
 
 func TestGates(t *testing.T) {
-	better := []scores.Entry{measured(entry("a", strings.Repeat("n", 40)), 1), measured(entry("b", strings.Repeat("y", 30)+strings.Repeat("n", 10)), 1.05)}
+	better := []scores.Side{measured(entry("a", strings.Repeat("n", 40)), 1), measured(entry("b", strings.Repeat("y", 30)+strings.Repeat("n", 10)), 1.05)}
 	for text, want := range map[string]string{
 		"resolved >= -1pt":     "gate passed: resolved >= -1pt: the interval is +5",
 		"resolved>0pt":         "gate passed: resolved > 0pt: the interval is +5",
@@ -45,7 +45,7 @@ func TestAGateIsForAllEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries := []scores.Entry{entry("a", strings.Repeat("n", 40)), entry("b", strings.Repeat("y", 40)), entry("c", strings.Repeat("n", 40))}
+	entries := []scores.Side{entry("a", strings.Repeat("n", 40)), entry("b", strings.Repeat("y", 40)), entry("c", strings.Repeat("n", 40))}
 	c := compare.New(entries, compare.Options{AllPairs: true, Gates: []compare.Gate{g, cost}})
 	if len(c.Gates) != 4 || c.Passed() || !c.Gates[0].Passed || c.Gates[1].Passed {
 		t.Fatalf("%+v", c.Gates)
@@ -89,7 +89,7 @@ func FuzzParseGate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := compare.New([]scores.Entry{entry("a", "yn"), entry("b", "yy")}, compare.Options{Gates: []compare.Gate{g}})
+		c := compare.New([]scores.Side{entry("a", "yn"), entry("b", "yy")}, compare.Options{Gates: []compare.Gate{g}})
 		if len(c.Gates) != 1 || c.Gates[0].Text == "" {
 			t.Fatalf("%+v", c.Gates)
 		}

@@ -25,27 +25,27 @@ func cases(t *testing.T) map[string]compare.Comparison {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("ynnyy", 16)
-	two := []scores.Entry{measured(entry("base", long+"iqg"), 1), measured(entry("new", strings.Repeat("yynyy", 16)+"nnn"), 0.8)}
-	attempts := []scores.Entry{measured(entry("base", "ynnyynny", "ynyyynni"), 1), entry("new", "yynyyyny")}
-	three := append([]scores.Entry{measured(entry("third", strings.Repeat("nnnnn", 16)), 2)}, two...)
+	two := []scores.Side{measured(entry("base", long+"iqg"), 1), measured(entry("new", strings.Repeat("yynyy", 16)+"nnn"), 0.8)}
+	attempts := []scores.Side{measured(entry("base", "ynnyynny", "ynyyynni"), 1), entry("new", "yynyyyny")}
+	three := append([]scores.Side{measured(entry("third", strings.Repeat("nnnnn", 16)), 2)}, two...)
 	hostileA, hostileB := entry("a|b`c*\n<script>@me", "yn"), entry("\x1b[31mred", "ny")
 	hostileB.Model = "[x](javascript:alert(1)) www.evil.example https://evil.example"
-	for id, s := range hostileA.Attempts[0].Scores {
+	for id, s := range hostileA.Runs[0].Scores {
 		bad := s
 		bad.ID = id + "|`</code><img src=x onerror=alert(1)>\x1b]0;title\a\u202e"
-		for _, e := range []scores.Entry{hostileA, hostileB} {
-			one := e.Attempts[0].Scores[id]
+		for _, e := range []scores.Side{hostileA, hostileB} {
+			one := e.Runs[0].Scores[id]
 			one.ID = bad.ID
-			delete(e.Attempts[0].Scores, id)
-			e.Attempts[0].Scores[bad.ID] = one
+			delete(e.Runs[0].Scores, id)
+			e.Runs[0].Scores[bad.ID] = one
 		}
 	}
-	hostileB.Attempts[0].Notes = []string{"damaged: <b>|\x1b[2J"}
+	hostileB.Runs[0].Notes = []string{"damaged: <b>|\x1b[2J"}
 	return map[string]compare.Comparison{
 		"two":      compare.New(two, compare.Options{Gates: []compare.Gate{gate}}),
 		"attempts": compare.New(attempts, compare.Options{Gates: []compare.Gate{gate}}),
 		"three":    compare.New(three, compare.Options{AllPairs: true, Gates: []compare.Gate{gate}}),
-		"hostile":  compare.New([]scores.Entry{hostileA, hostileB}, compare.Options{}),
+		"hostile":  compare.New([]scores.Side{hostileA, hostileB}, compare.Options{}),
 	}
 }
 

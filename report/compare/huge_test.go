@@ -12,11 +12,11 @@ import (
 // A file of another tool may have any cost. Sums that overflow are unknown; JSON cannot hold them,
 // and the rest of the comparison is still needed.
 func TestHugeCostsAreNotKnown(t *testing.T) {
-	priced := func(e scores.Entry, cost ...float64) scores.Entry {
+	priced := func(e scores.Side, cost ...float64) scores.Side {
 		n := 0
-		for id, s := range e.Attempts[0].Scores {
+		for id, s := range e.Runs[0].Scores {
 			s.Cost, s.Seconds = &cost[n%len(cost)], &cost[n%len(cost)]
-			e.Attempts[0].Scores[id] = s
+			e.Runs[0].Scores[id] = s
 			n++
 		}
 		return e
@@ -32,7 +32,7 @@ func TestHugeCostsAreNotKnown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := compare.New([]scores.Entry{a, b}, compare.Options{Gates: []compare.Gate{g}})
+		c := compare.New([]scores.Side{a, b}, compare.Options{Gates: []compare.Gate{g}})
 		if _, err := json.Marshal(c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -128,7 +128,7 @@ func differentImage(x, y *grades.Grade) bool {
 // predictions are left out, since nothing was run for them.
 func gradesOf(s side) map[string][]*grades.Grade {
 	all := map[string][]*grades.Grade{}
-	for _, a := range s.scores.Attempts {
+	for _, a := range s.scores.Runs {
 		if a.Snapshot == nil {
 			continue
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 // judgedBy gives an entry a grade for each score, modified by change.
-func judgedBy(e scores.Entry, change func(i int, g *grades.Grade)) scores.Entry {
-	a := &e.Attempts[0]
+func judgedBy(e scores.Side, change func(i int, g *grades.Grade)) scores.Side {
+	a := &e.Runs[0]
 	a.Snapshot = &results.Snapshot{}
 	i := 0
 	for _, id := range []string{"r0__p-00", "r1__p-01", "r2__p-02", "r3__p-03"} {
@@ -45,7 +45,7 @@ func TestWhatWasJudgedByOtherThingsIsNamed(t *testing.T) {
 		"other expected tests (4 instances); another eval script (4 instances); an":          func(_ int, g *grades.Grade) { g.Basis.Tests, g.Script, g.ImageID = "z", "z", "z" },
 	} {
 		same := func(int, *grades.Grade) {}
-		c := compare.New([]scores.Entry{judgedBy(entry("a", "ynyn"), same), judgedBy(entry("b", "nyny"), change)}, compare.Options{RatesOnly: true})
+		c := compare.New([]scores.Side{judgedBy(entry("a", "ynyn"), same), judgedBy(entry("b", "nyny"), change)}, compare.Options{RatesOnly: true})
 		notes := strings.Join(c.Notes, "\n")
 		if want == "" && (strings.Contains(notes, "not made in the same way") || len(c.Pairs[0].Judged) > 0) || !strings.Contains(notes, want) {
 			t.Errorf("%s: got %s", want, notes)
@@ -57,7 +57,7 @@ func TestWhatWasJudgedByOtherThingsIsNamed(t *testing.T) {
 func TestAVerdictThatIsNotComparedIsNotNamed(t *testing.T) {
 	same := func(int, *grades.Grade) {}
 	other := func(i int, g *grades.Grade) { g.Rules = "v4" }
-	c := compare.New([]scores.Entry{judgedBy(entry("a", "yyyi"), same), judgedBy(entry("b", "ngyy"), other)}, compare.Options{RatesOnly: true})
+	c := compare.New([]scores.Side{judgedBy(entry("a", "yyyi"), same), judgedBy(entry("b", "ngyy"), other)}, compare.Options{RatesOnly: true})
 	if list := c.Pairs[0].Judged; len(list) != 1 || list[0].Instances != 2 {
 		t.Errorf("%+v, want 2 instances", list)
 	}

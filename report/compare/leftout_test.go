@@ -29,7 +29,7 @@ func TestAGateDoesNotPassWhileMostOfASideHasNoScore(t *testing.T) {
 	most := entry("new", strings.Repeat("yy", 125)+strings.Repeat("i", 250))
 	quarantined := entry("new", strings.Repeat("yy", 60)+strings.Repeat("q", 380))
 	for _, c := range []struct {
-		a, b   scores.Entry
+		a, b   scores.Side
 		share  float64
 		passed bool
 		want   string
@@ -42,10 +42,10 @@ func TestAGateDoesNotPassWhileMostOfASideHasNoScore(t *testing.T) {
 		{base, quarantined, 0, true, "gate passed"},
 	} {
 		o := compare.Options{Gates: gates(t, "resolved >= -1pt", "resolved >= 0%"), MaxLeftOut: c.share, RatesOnly: true}
-		got := compare.New([]scores.Entry{c.a, c.b}, o)
+		got := compare.New([]scores.Side{c.a, c.b}, o)
 		if c.a.Name == "new" { // the new entry is worse
 			o.Gates = gates(t, "resolved >= -100pt")
-			got = compare.New([]scores.Entry{c.a, c.b}, o)
+			got = compare.New([]scores.Side{c.a, c.b}, o)
 			c.want = strings.Replace(c.want, "-1pt", "-100pt", 1)
 		}
 		if got.Passed() != c.passed || !strings.Contains(got.Gates[0].Text, c.want) {
@@ -59,12 +59,12 @@ func TestAGateDoesNotPassWhileMostOfASideHasNoScore(t *testing.T) {
 func TestAGateDoesNotPassWhileMostOfAPairHasNoScore(t *testing.T) {
 	a, b := entry("base", strings.Repeat("n", 260)+strings.Repeat("i", 240)), entry("new", strings.Repeat("i", 240)+strings.Repeat("y", 260))
 	o := compare.Options{Gates: gates(t, "resolved >= -1pt", "resolved >= 50%"), RatesOnly: true}
-	got := compare.New([]scores.Entry{a, b}, o)
+	got := compare.New([]scores.Side{a, b}, o)
 	want := "gate failed: resolved >= -1pt: 480 of the 500 instances of base and new have no score on one side, and more than 50.0% may not be without one"
 	if got.Gates[0].Text != want || got.Gates[0].Passed || !got.Gates[1].Passed {
 		t.Errorf("%+v, want %q, and that the rate of one passes", got.Gates, want)
 	}
-	if o.MaxLeftOut = 0.96; !compare.New([]scores.Entry{a, b}, o).Passed() {
+	if o.MaxLeftOut = 0.96; !compare.New([]scores.Side{a, b}, o).Passed() {
 		t.Error("what is allowed does not pass")
 	}
 }
@@ -82,7 +82,7 @@ func TestGatesOfOneEntry(t *testing.T) {
 		if r := one.Gates[0]; !strings.HasPrefix(r.Text, want) || one.Passed() != strings.HasPrefix(want, "gate passed") {
 			t.Errorf("%s: %+v, want %q", text, r, want)
 		}
-		pair := compare.New([]scores.Entry{entry("base", strings.Repeat("y", 10)), e}, compare.Options{Gates: gates(t, text), RatesOnly: true})
+		pair := compare.New([]scores.Side{entry("base", strings.Repeat("y", 10)), e}, compare.Options{Gates: gates(t, text), RatesOnly: true})
 		if len(pair.Gates) != 1 || pair.Gates[0].Text != one.Gates[0].Text {
 			t.Errorf("beside another entry: %+v, want %q", pair.Gates, one.Gates[0].Text)
 		}

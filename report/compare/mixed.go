@@ -7,7 +7,7 @@ import (
 
 // mix notes what is mixed in an entry. The notes of each directory already have its own mixture,
 // but the attempts together may be mixed in more ways.
-func (e *Entry) mix(attempts []scores.Attempt) {
+func (e *Side) mix(attempts []scores.Run) {
 	var list []*results.Snapshot
 	alone := false
 	for _, a := range attempts {

@@ -40,13 +40,13 @@ func (g Gate) ruleRates(sides []side, boot stats.Bootstrap) []Ruling {
 // One evaluates one entry with gates. `batch compare --json` writes it.
 type One struct {
 	Level   float64               `json:"level"` // of all intervals
-	Entry   Entry                 `json:"entry"` // over its instances with a score
+	Entry   Side                  `json:"entry"` // over its instances with a score
 	LeftOut map[scores.Reason]int `json:"left_out"`
 	Gates   []Ruling              `json:"gates"`
 }
 
 // NewOne applies gates on rates to one entry. Other gates need a second entry: see [OnDifference].
-func NewOne(e scores.Entry, o Options) One {
+func NewOne(e scores.Side, o Options) One {
 	s := newSide(e)
 	boot := complete(o.Bootstrap)
 	one := One{Level: boot.Level, Entry: s.entry(commonOf([]side{s}), reposOf([]side{s}), boot), Gates: []Ruling{}}

@@ -6,9 +6,9 @@ import (
 )
 
 // ranked returns the entries by rate, the best first; equal entries keep their order.
-func (c Comparison) ranked() []Entry {
+func (c Comparison) ranked() []Side {
 	list := slices.Clone(c.Entries)
-	slices.SortStableFunc(list, func(a, b Entry) int { return cmp.Compare(b.Rate, a.Rate) })
+	slices.SortStableFunc(list, func(a, b Side) int { return cmp.Compare(b.Rate, a.Rate) })
 	return list
 }
 

@@ -11,7 +11,7 @@ import (
 
 // settings returns the differences between the first attempts of two entries that affect results.
 // The models are left out, since the comparison is between them.
-func settings(a, b scores.Entry) []manifest.Difference {
+func settings(a, b scores.Side) []manifest.Difference {
 	list := []manifest.Difference{}
 	ma, mb := manifestOf(a), manifestOf(b)
 	if ma == nil || mb == nil {
@@ -27,8 +27,8 @@ func settings(a, b scores.Entry) []manifest.Difference {
 }
 
 // manifestOf returns nil for an entry that is not a run directory of batch.
-func manifestOf(e scores.Entry) *manifest.Manifest {
-	for _, a := range e.Attempts {
+func manifestOf(e scores.Side) *manifest.Manifest {
+	for _, a := range e.Runs {
 		if a.Snapshot != nil && a.Snapshot.Manifest != nil {
 			return a.Snapshot.Manifest
 		}
@@ -65,7 +65,7 @@ func settingNotes(p Pair) []string {
 }
 
 // withoutManifest names the entries with unknown settings.
-func withoutManifest(entries []scores.Entry) []string {
+func withoutManifest(entries []scores.Side) []string {
 	var list []string
 	for _, e := range entries {
 		if manifestOf(e) == nil {

@@ -9,7 +9,7 @@ import (
 
 // side is an entry and its result on each instance.
 type side struct {
-	scores  scores.Entry
+	scores  scores.Side
 	results map[string]result
 }
 
@@ -26,9 +26,9 @@ func (r result) scored() bool { return r.attempts > 0 }
 
 func (r result) rate() float64 { return float64(r.resolved) / float64(r.attempts) }
 
-func newSide(e scores.Entry) side {
+func newSide(e scores.Side) side {
 	s := side{scores: e, results: map[string]result{}}
-	for _, a := range e.Attempts {
+	for _, a := range e.Runs {
 		for id := range a.Scores {
 			if _, done := s.results[id]; !done {
 				s.results[id] = newResult(e, id)
@@ -48,11 +48,11 @@ func (s side) at(id string) result {
 
 // newResult averages the attempts that have a score. An instance that is quarantined in any attempt
 // has no score.
-func newResult(e scores.Entry, id string) result {
+func newResult(e scores.Side, id string) result {
 	r := result{id: id}
 	var cost, steps, seconds []float64
 	var reasons []scores.Reason
-	for _, a := range e.Attempts {
+	for _, a := range e.Runs {
 		s := a.At(id)
 		if r.repo == "" {
 			r.repo = s.Repo
@@ -101,15 +101,15 @@ func appended(list []float64, v *float64) []float64 {
 }
 
 // entry summarizes a side over the common instances. repoOf has their repositories.
-func (s side) entry(common []string, repoOf map[string]string, boot stats.Bootstrap) Entry {
-	e := Entry{Name: s.scores.Name, Model: s.scores.Model, Attempts: len(s.scores.Attempts), Paths: []string{}, Flaky: []Flaky{}}
-	for _, a := range s.scores.Attempts {
+func (s side) entry(common []string, repoOf map[string]string, boot stats.Bootstrap) Side {
+	e := Side{Name: s.scores.Name, Model: s.scores.Model, Attempts: len(s.scores.Runs), Paths: []string{}, Flaky: []Flaky{}}
+	for _, a := range s.scores.Runs {
 		e.Paths = append(e.Paths, a.Path)
 		for _, note := range a.Notes {
 			e.Notes = append(e.Notes, a.Path+": "+note)
 		}
 	}
-	e.mix(s.scores.Attempts)
+	e.mix(s.scores.Runs)
 	for _, r := range s.results {
 		if r.scored() {
 			e.Scored++

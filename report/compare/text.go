@@ -69,7 +69,7 @@ func (t text) legend() {
 }
 
 // about returns the name of an entry with properties that distinguish it from others.
-func (e Entry) about() string {
+func (e Side) about() string {
 	var facts []string
 	if e.Model != "" && e.Model != e.Name {
 		facts = append(facts, "model "+e.Model)
@@ -261,7 +261,7 @@ func shown(v *float64, show func(float64) string) string {
 }
 
 // standing returns "best", "tied" or "".
-func (c Comparison) standing(e Entry) string {
+func (c Comparison) standing(e Side) string {
 	switch {
 	case e.Name == c.Best:
 		return "best"
@@ -386,7 +386,7 @@ func ReasonWords(count map[scores.Reason]int) string {
 // mostNamed is the number of flaky instances that a line names.
 const mostNamed = 8
 
-func (c Comparison) flaky(e Entry) string {
+func (c Comparison) flaky(e Side) string {
 	var parts []string
 	for _, f := range e.Flaky[:min(len(e.Flaky), mostNamed)] {
 		parts = append(parts, fmt.Sprintf("%s (resolved %d of %d)", f.ID, f.Resolved, f.Scored))

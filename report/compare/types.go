@@ -16,7 +16,7 @@ type Comparison struct {
 	Draws int     `json:"draws"` // of the bootstrap
 	Seed  uint64  `json:"seed"`  // of the bootstrap
 
-	Entries []Entry  `json:"entries"`
+	Entries []Side   `json:"entries"`
 	Common  int      `json:"common"`   // instances with a score in every entry
 	Best    string   `json:"best"`     // has the highest rate on the common instances; empty if there are none
 	TiedSet []string `json:"tied_set"` // the entries that cannot be distinguished from Best, including Best
@@ -25,8 +25,8 @@ type Comparison struct {
 	Gates   []Ruling `json:"gates,omitempty"`
 }
 
-// Entry is one side, over the instances for which all entries have a score.
-type Entry struct {
+// Side is one side, over the instances for which all entries have a score.
+type Side struct {
 	Name     string         `json:"name"`
 	Model    string         `json:"model,omitempty"`
 	Paths    []string       `json:"paths"` // of the attempts

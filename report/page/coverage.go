@@ -22,7 +22,7 @@ type coverageView struct {
 }
 
 type coverageRow struct {
-	Entry         entry
+	Entry         side
 	Asked, Graded int
 	Chart         template.HTML
 	Counts        []int // by reason
@@ -45,7 +45,7 @@ func (s study) coverage() coverageView {
 	counts := make([]map[scores.Reason]int, len(s.entries))
 	for i, e := range s.entries {
 		counts[i] = map[scores.Reason]int{}
-		for n := range e.Attempts {
+		for n := range e.Runs {
 			for _, id := range s.ids {
 				left := e.cells[id].scores[n].Left
 				counts[i][left]++
@@ -64,7 +64,7 @@ func (s study) coverage() coverageView {
 	return v
 }
 
-func (e entry) coverageRow(counts map[scores.Reason]int, reasons []scores.Reason) coverageRow {
+func (e side) coverageRow(counts map[scores.Reason]int, reasons []scores.Reason) coverageRow {
 	row := coverageRow{Entry: e, Graded: counts[""]}
 	for _, n := range counts {
 		row.Asked += n
@@ -82,7 +82,7 @@ func (e entry) coverageRow(counts map[scores.Reason]int, reasons []scores.Reason
 }
 
 // note lists an attempt that is left out, or may have a wrong verdict.
-func (s study) note(v *coverageView, e entry, n int, id string) {
+func (s study) note(v *coverageView, e side, n int, id string) {
 	score := e.cells[id].scores[n]
 	r := results.LatestOf(e.last[n], id)
 	row := notedRow{key: e.key, ID: plain(id), Link: s.link(e, n, id), Attempt: e.number(n)}
@@ -119,4 +119,4 @@ func why(r results.Record) string {
 }
 
 // sortedIDs returns the instances of an attempt in a fixed order for sums of floats.
-func sortedIDs(a scores.Attempt) []string { return slices.Sorted(maps.Keys(a.Scores)) }
+func sortedIDs(a scores.Run) []string { return slices.Sorted(maps.Keys(a.Scores)) }

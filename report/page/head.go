@@ -11,12 +11,12 @@ import (
 )
 
 // Label returns the entry's name for display.
-func (e entry) Label() string { return cut(e.Name, 120) }
+func (e side) Label() string { return cut(e.Name, 120) }
 
 // manifests returns the manifests of the entry's attempts.
-func (e entry) manifests() []*manifest.Manifest {
+func (e side) manifests() []*manifest.Manifest {
 	var list []*manifest.Manifest
-	for _, a := range e.Attempts {
+	for _, a := range e.Runs {
 		if a.Snapshot != nil && a.Snapshot.Manifest != nil {
 			list = append(list, a.Snapshot.Manifest)
 		}
@@ -65,7 +65,7 @@ func (s study) facts() []string {
 	list := []string{printable.Count(len(s.ids), "instance", "instances")}
 	attempts := 0
 	for _, e := range s.entries {
-		attempts += len(e.Attempts)
+		attempts += len(e.Runs)
 	}
 	if attempts > len(s.entries) {
 		list = append(list, printable.Count(attempts, "attempt", "attempts"))
@@ -126,7 +126,7 @@ func (s study) warnings() []string {
 		list = append(list, "The runs read different datasets, or different versions of one: an instance may not be the same in all of them.")
 	}
 	for _, e := range s.entries {
-		for _, a := range e.Attempts {
+		for _, a := range e.Runs {
 			for _, n := range a.Notes {
 				list = append(list, e.Letter+", "+cut(a.Path, 120)+": "+cut(s.hide(n), 300))
 			}
@@ -145,7 +145,7 @@ type runView struct {
 func (s study) runs() []runView {
 	var list []runView
 	for _, e := range s.entries {
-		for i, a := range e.Attempts {
+		for i, a := range e.Runs {
 			v := runView{key: e.key, Attempt: e.number(i), Path: plain(a.Path), Model: cut(e.Model, 120)}
 			if a.Snapshot != nil && a.Snapshot.Manifest != nil {
 				m := a.Snapshot.Manifest
@@ -164,8 +164,8 @@ func (s study) runs() []runView {
 }
 
 // number returns the number of an attempt, or 0 for the only one.
-func (e entry) number(i int) int {
-	if len(e.Attempts) == 1 {
+func (e side) number(i int) int {
+	if len(e.Runs) == 1 {
 		return 0
 	}
 	return i + 1

@@ -19,7 +19,7 @@ type distribution struct {
 }
 
 type histogram struct {
-	Entry   entry
+	Entry   side
 	Summary string
 	Chart   template.HTML
 }
@@ -104,7 +104,7 @@ func (s study) distribution(m metric) (distribution, bool) {
 
 // binned counts the instances in each bar: first the instances that some attempt resolved, then the
 // others.
-func (s study) binned(e entry, m metric, a axis) (counts [2][bins]int) {
+func (s study) binned(e side, m metric, a axis) (counts [2][bins]int) {
 	for _, id := range s.ids {
 		c := e.cells[id]
 		v := m.of(c)
@@ -120,7 +120,7 @@ func (s study) binned(e entry, m metric, a axis) (counts [2][bins]int) {
 	return counts
 }
 
-func drawHistogram(e entry, m metric, a axis, counts [2][bins]int, most int, values []float64) histogram {
+func drawHistogram(e side, m metric, a axis, counts [2][bins]int, most int, values []float64) histogram {
 	const height = 46.0
 	quantile := func(q float64) string {
 		v, _ := stats.Quantile(values, q)

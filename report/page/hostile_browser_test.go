@@ -32,7 +32,7 @@ var attacks = []string{
 func hostileData() page.Data {
 	d := invented(len(attacks)*3, 2, 1)
 	for e := range d.Entries {
-		a := &d.Entries[e].Attempts[0]
+		a := &d.Entries[e].Runs[0]
 		d.Entries[e].Name, d.Entries[e].Model = attacks[e]+attacks[4], attacks[e+2]+attacks[5]
 		snap := a.Snapshot
 		snap.Dir = "runs/" + attacks[e+1]
@@ -109,7 +109,7 @@ func links(t *testing.T, b *tab) {
 		t.Fatal(err)
 	}
 	d := invented(len(attacks), 1, 1)
-	snap := d.Entries[0].Attempts[0].Snapshot
+	snap := d.Entries[0].Runs[0].Snapshot
 	snap.Dir = filepath.Join(root, `runs ?a=b&c#d%20"e'<f>:é`)
 	names := append([]string{"http:", "javascript:x", "a b", "50%", "%2e%2e", "?q#f", "...", "ünïcode", "back`tick", "semi;colon"}, "x\xffy")
 	for i := range snap.Records {
@@ -127,7 +127,7 @@ func links(t *testing.T, b *tab) {
 			t.Fatal(err)
 		}
 	}
-	d.Entries[0].Attempts[0] = scores.FromSnapshot(snap)
+	d.Entries[0].Runs[0] = scores.FromSnapshot(snap)
 	d.Folder = func(path string) string {
 		relative, err := filepath.Rel(b.dir, path)
 		if err != nil {

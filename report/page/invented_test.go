@@ -41,14 +41,14 @@ func invented(n, models, attempts int) page.Data {
 	rows := inventedRows(source, n)
 	var d page.Data
 	for m := range models {
-		e := scores.Entry{Name: names[m%len(names)], Model: names[m%len(names)]}
+		e := scores.Side{Name: names[m%len(names)], Model: names[m%len(names)]}
 		if m >= len(names) {
 			e.Name += fmt.Sprintf(" %d", m)
 		}
 		for a := range attempts {
 			snap := inventedRun(source, rows, m)
 			snap.Dir = fmt.Sprintf("runs/verified/%d-%d", m, a)
-			e.Attempts = append(e.Attempts, scores.FromSnapshot(snap))
+			e.Runs = append(e.Runs, scores.FromSnapshot(snap))
 		}
 		d.Entries = append(d.Entries, e)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Data is the input of a page.
 type Data struct {
-	Entries []scores.Entry // with different names
+	Entries []scores.Side // with different names
 
 	// Folder returns the path from the page's folder to an attempt's folder, for links to
 	// trajectories; "" if there are none. It may be nil: then the page has no links.
@@ -89,7 +89,7 @@ type section struct{ ID, Name string }
 const methods = "Made by batch report. Intervals of rates and of differences are from resampling repositories. " +
 	"Differences are paired by instance and always second minus first; p is of the test that their interval is of; Holm’s correction is over all pairs."
 
-func (s study) view(entries []scores.Entry) view {
+func (s study) view(entries []scores.Side) view {
 	pairs := s.compared(entries)
 	v := view{
 		Generator: generator, Policy: policy(), Style: template.CSS(style), Script: template.JS(script), //nolint:gosec // they are embedded

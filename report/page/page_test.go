@@ -88,18 +88,18 @@ func TestAPageIsKnownByItsHead(t *testing.T) {
 func TestPagesOfLittle(t *testing.T) {
 	t.Parallel()
 	one := invented(1, 2, 1)
-	one.Entries[1].Attempts[0].Scores = map[string]scores.Score{}
-	one.Entries[1].Attempts[0].Snapshot = nil
+	one.Entries[1].Runs[0].Scores = map[string]scores.Score{}
+	one.Entries[1].Runs[0].Snapshot = nil
 	all := invented(20, 2, 2)
 	for _, e := range all.Entries {
-		for _, a := range e.Attempts {
+		for _, a := range e.Runs {
 			for id := range a.Scores {
 				a.Scores[id] = scores.Score{ID: id, Left: scores.Infrastructure}
 			}
 		}
 	}
 	empty := invented(5, 1, 1)
-	empty.Entries = append(empty.Entries, scores.Entry{Name: "empty"})
+	empty.Entries = append(empty.Entries, scores.Side{Name: "empty"})
 	none := all
 	none.Folder = nil
 	for name, c := range map[string]struct {
@@ -112,7 +112,7 @@ func TestPagesOfLittle(t *testing.T) {
 		"all left out":                          {all, "nothing can be compared", "NaN"},
 		"one run":                               {invented(50, 1, 1), "of 50 instances resolved, 95 %", "Where they differ"},
 		"without links":                         {none, "80 left out", "<a href=\".."},
-		"an entry without attempts":             {page.Data{Entries: []scores.Entry{{Name: "x"}}}, "No prediction has a verdict", "NaN"},
+		"an entry without attempts":             {page.Data{Entries: []scores.Side{{Name: "x"}}}, "No prediction has a verdict", "NaN"},
 		"an entry without attempts and another": {empty, "nothing can be compared", "NaN"},
 		"three runs: the set at the top":        {invented(200, 3, 1), "has the highest rate", "NaN"},
 		"more entries than there are signs":     {invented(4, 28, 1), "AB", "NaN"},
@@ -135,8 +135,8 @@ func BenchmarkPage(b *testing.B) {
 
 func TestSumsThatAreTooLarge(t *testing.T) {
 	cost, yes := math.MaxFloat64, true
-	one := scores.Attempt{Scores: map[string]scores.Score{"a__1": {Resolved: &yes, Cost: &cost}}}
-	d := page.Data{Entries: []scores.Entry{{Name: "a", Attempts: []scores.Attempt{one, one}}}}
+	one := scores.Run{Scores: map[string]scores.Score{"a__1": {Resolved: &yes, Cost: &cost}}}
+	d := page.Data{Entries: []scores.Side{{Name: "a", Runs: []scores.Run{one, one}}}}
 	if err := page.Write(io.Discard, d); err != nil {
 		t.Error(err)
 	}
@@ -144,8 +144,8 @@ func TestSumsThatAreTooLarge(t *testing.T) {
 
 func TestACostWithUnansweredCallsIsARange(t *testing.T) {
 	cost, yes := 6.0, true
-	one := scores.Attempt{Scores: map[string]scores.Score{"a__1": {Resolved: &yes, Cost: &cost, Held: 4}}}
-	d := page.Data{Entries: []scores.Entry{{Name: "a", Attempts: []scores.Attempt{one}}}}
+	one := scores.Run{Scores: map[string]scores.Score{"a__1": {Resolved: &yes, Cost: &cost, Held: 4}}}
+	d := page.Data{Entries: []scores.Side{{Name: "a", Runs: []scores.Run{one}}}}
 	if text := written(t, d); !strings.Contains(text, "$6.00 to $10.00") {
 		t.Error("the page does not say that it has cost $6.00 to $10.00")
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // compared compares each entry with all entries after it; it returns nil for a single entry.
-func (s study) compared(entries []scores.Entry) *compare.Comparison {
+func (s study) compared(entries []scores.Side) *compare.Comparison {
 	if len(entries) < 2 {
 		return nil
 	}
@@ -22,8 +22,8 @@ func (s study) compared(entries []scores.Entry) *compare.Comparison {
 }
 
 // named returns the entry with a name.
-func (s study) named(name string) entry {
-	i := slices.IndexFunc(s.entries, func(e entry) bool { return e.Name == name })
+func (s study) named(name string) side {
+	i := slices.IndexFunc(s.entries, func(e side) bool { return e.Name == name })
 	return s.entries[max(0, i)]
 }
 
@@ -39,7 +39,7 @@ type pairsView struct {
 }
 
 type pairRow struct {
-	A, B                          entry
+	A, B                          side
 	Both, OnlyA, OnlyB, Neither   string
 	Discordant                    int
 	Difference, Interval, P, Holm string
@@ -49,7 +49,7 @@ type pairRow struct {
 
 // onlyList has the instances that one side of a pair resolved, or resolved more often.
 type onlyList struct {
-	Entry entry
+	Entry side
 	IDs   []linkedID
 }
 
@@ -131,7 +131,7 @@ func (s study) pairRow(p compare.Pair, a axis) pairRow {
 // count formats a number of instances, or of fractions of them.
 func count(v float64) string { return number(math.Round(10*v) / 10) }
 
-func (s study) linkedIDs(ids []string, entries ...entry) []linkedID {
+func (s study) linkedIDs(ids []string, entries ...side) []linkedID {
 	var list []linkedID
 	for _, id := range ids {
 		l := linkedID{ID: plain(id)}

@@ -16,7 +16,7 @@ type phasesView struct {
 }
 
 type phasesRow struct {
-	Entry entry
+	Entry side
 	Total string
 	Chart template.HTML
 }
@@ -75,10 +75,10 @@ func (s study) phases() *phasesView {
 
 // phases returns the mean seconds of an attempt by group, and in total, over the attempts that
 // ended with a result.
-func (e entry) phases() (sums []float64, total float64) {
+func (e side) phases() (sums []float64, total float64) {
 	sums = make([]float64, len(phaseGroups))
 	n := 0.0
-	for i, a := range e.Attempts {
+	for i, a := range e.Runs {
 		for _, id := range sortedIDs(a) {
 			r := results.LatestOf(e.last[i], id)
 			if r.Time.Total <= 0 || !r.Outcome.Final() {

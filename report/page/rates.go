@@ -18,7 +18,7 @@ type ratesView struct {
 }
 
 type rateRow struct {
-	Entry                       entry
+	Entry                       side
 	Model                       string // empty if it equals the name
 	Resolved, Rate, Interval    string
 	Chart                       template.HTML
@@ -50,7 +50,7 @@ func (s study) ratesView() ratesView {
 	return v
 }
 
-func (e entry) rateRow(s study, r rate, a axis) rateRow {
+func (e side) rateRow(s study, r rate, a axis) rateRow {
 	row := rateRow{Entry: e, Rate: "–", Resolved: "–", Chart: e.whisker(r, a, 34)}
 	if e.Model != "" && e.Model != e.Name {
 		row.Model = cut(e.Model, 120)
@@ -70,9 +70,9 @@ func (e entry) rateRow(s study, r rate, a axis) rateRow {
 }
 
 // allCosts returns the total cost of all attempts at all instances, as far as known.
-func (e entry) allCosts() string {
+func (e side) allCosts() string {
 	sum, held, unpriced := 0.0, 0.0, 0
-	for _, a := range e.Attempts {
+	for _, a := range e.Runs {
 		for _, id := range sortedIDs(a) {
 			if s := a.Scores[id]; s.Cost != nil {
 				sum, held, unpriced = sum+*s.Cost, held+s.Held, unpriced+s.Unpriced
@@ -93,7 +93,7 @@ func costOf(c cell) *float64    { return c.cost }
 func secondsOf(c cell) *float64 { return c.seconds }
 
 // values returns the known values of an entry, one for each instance, in the order of ids.
-func (s study) values(e entry, of func(cell) *float64) []float64 {
+func (s study) values(e side, of func(cell) *float64) []float64 {
 	var list []float64
 	for _, id := range s.ids {
 		if v := of(e.cells[id]); v != nil {
@@ -111,7 +111,7 @@ func median(values []float64) *float64 {
 }
 
 // whisker draws a rate and its interval as one row of a chart.
-func (e entry) whisker(r rate, a axis, height int) template.HTML {
+func (e side) whisker(r rate, a axis, height int) template.HTML {
 	if r.instances == 0 {
 		return ""
 	}
@@ -122,7 +122,7 @@ func (e entry) whisker(r rate, a axis, height int) template.HTML {
 }
 
 // draw draws a rate and its interval at a height.
-func (e entry) draw(d *drawing, r rate, a axis, y float64) {
+func (e side) draw(d *drawing, r rate, a axis, y float64) {
 	if r.Known() {
 		d.line(e.Class, a.at(r.Low), y, a.at(r.High), y)
 	}

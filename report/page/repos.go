@@ -12,7 +12,7 @@ import (
 
 // reposView is the table of rates by repository.
 type reposView struct {
-	Entries []entry
+	Entries []side
 	Axis    template.HTML
 	Rows    []repoRow
 	Note    string

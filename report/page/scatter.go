@@ -18,7 +18,7 @@ type scatterView struct {
 
 // point is an entry with a cost and a rate.
 type point struct {
-	entry
+	side
 	rate
 	cost  float64 // mean per instance
 	costs stats.Interval
@@ -41,7 +41,7 @@ func (s study) scatter() *scatterView {
 
 // costInterval returns the interval of the mean cost per instance, over repositories if there are
 // enough.
-func (s study) costInterval(e entry) stats.Interval {
+func (s study) costInterval(e side) stats.Interval {
 	var pairs []stats.Pair
 	for _, id := range s.ids {
 		if c := e.cells[id].cost; c != nil {

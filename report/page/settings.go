@@ -12,7 +12,7 @@ import (
 
 // settingsView is the table of settings in which entries differ from the first one.
 type settingsView struct {
-	Entries []entry
+	Entries []side
 	Rows    []settingRow
 	Note    string
 }

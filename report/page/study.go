@@ -12,7 +12,7 @@ import (
 
 // study is the input of the parts of a page.
 type study struct {
-	entries []entry
+	entries []side
 	ids     []string          // of all instances that any entry was asked for, sorted
 	repos   map[string]string // by instance id; noRepo if unknown
 	folder  func(path string) string
@@ -21,9 +21,9 @@ type study struct {
 
 const noRepo = "unknown repository"
 
-// entry is one side of the comparison.
-type entry struct {
-	scores.Entry
+// side is one side of the comparison.
+type side struct {
+	scores.Side
 	key   // the entry's sign in charts and tables
 	cells map[string]cell
 	last  []map[string]results.Record // by attempt: the record that counts, by instance id
@@ -54,8 +54,8 @@ func newStudy(d Data) study {
 		s.hide = func(text string) string { return text }
 	}
 	for i, e := range d.Entries {
-		en := entry{Entry: e, key: keyOf(i), cells: map[string]cell{}}
-		for _, a := range e.Attempts {
+		en := side{Side: e, key: keyOf(i), cells: map[string]cell{}}
+		for _, a := range e.Runs {
 			var last map[string]results.Record
 			if a.Snapshot != nil {
 				last = results.Latest(a.Snapshot.Records)
@@ -71,13 +71,13 @@ func newStudy(d Data) study {
 	for _, id := range s.ids {
 		s.repos[id] = cmp.Or(s.repos[id], noRepo)
 		for i := range s.entries {
-			s.entries[i].cells[id] = cellOf(s.entries[i].Attempts, id)
+			s.entries[i].cells[id] = cellOf(s.entries[i].Runs, id)
 		}
 	}
 	return s
 }
 
-func cellOf(attempts []scores.Attempt, id string) cell {
+func cellOf(attempts []scores.Run, id string) cell {
 	var c cell
 	var steps, cost, seconds []float64
 	for _, a := range attempts {
@@ -108,7 +108,7 @@ func cellOf(attempts []scores.Attempt, id string) cell {
 
 // several reports whether an entry has more than one attempt.
 func (s study) several() bool {
-	return slices.ContainsFunc(s.entries, func(e entry) bool { return len(e.Attempts) > 1 })
+	return slices.ContainsFunc(s.entries, func(e side) bool { return len(e.Runs) > 1 })
 }
 
 // rate is the share of resolved instances. An instance counts with the mean of its attempts.
@@ -122,7 +122,7 @@ type rate struct {
 }
 
 // rateOf returns the rate on these instances.
-func (s study) rateOf(e entry, ids []string) rate {
+func (s study) rateOf(e side, ids []string) rate {
 	var r rate
 	var values []float64
 	var repositories []string

@@ -15,7 +15,7 @@ import (
 
 // tableView is the table of all instances.
 type tableView struct {
-	Entries []entry
+	Entries []side
 	Choices bool // there is a filter for each entry
 	Several bool
 	Repos   bool // there is a column for the repository
@@ -96,7 +96,7 @@ func stateOf(c cell) string {
 	}
 }
 
-func (s study) cell(e entry, id string) cellView {
+func (s study) cell(e side, id string) cellView {
 	c := e.cells[id]
 	v := cellView{
 		Class: stateOf(c), Steps: optional(c.steps, number), Cost: optional(c.cost, printable.Dollars), Time: optional(c.seconds, duration),
@@ -105,7 +105,7 @@ func (s study) cell(e entry, id string) cellView {
 	if r, ok := c.rate(); ok {
 		v.Value = sortable(&r)
 	}
-	if len(e.Attempts) != 1 {
+	if len(e.Runs) != 1 {
 		v.Text = fmt.Sprintf("%d/%d", c.resolved, c.graded)
 		if c.graded == 0 {
 			v.Text = "–"

@@ -19,8 +19,8 @@ func head(column int) string {
 
 func sorting(t *testing.T, b *tab) {
 	d := invented(60, 2, 1)
-	for id, s := range d.Entries[0].Attempts[0].Scores { // an instance without results
-		d.Entries[0].Attempts[0].Scores[id] = scores.Score{ID: id, Repo: s.Repo, Left: scores.NoResult}
+	for id, s := range d.Entries[0].Runs[0].Scores { // an instance without results
+		d.Entries[0].Runs[0].Scores[id] = scores.Score{ID: id, Repo: s.Repo, Left: scores.NoResult}
 		break
 	}
 	b.open(d, 1280, 900, "light")

@@ -33,8 +33,8 @@ func parse(text string) argument {
 // NAME=PATH gives its entry a name, and NAME=PATH,PATH reads several paths as the attempts
 // of one entry. All names are different: folders with the same name are shown with their
 // parent folders. An error is a Usage fault.
-func (o Options) ReadAll(args []string) ([]Entry, error) {
-	var list []Entry
+func (o Options) ReadAll(args []string) ([]Side, error) {
+	var list []Side
 	var paths []string // of the entries; empty: the name was given
 	given := map[string]bool{}
 	for _, text := range args {
@@ -58,10 +58,10 @@ func (o Options) ReadAll(args []string) ([]Entry, error) {
 	return list, nil
 }
 
-func (o Options) readArgument(arg argument) ([]Entry, error) {
+func (o Options) readArgument(arg argument) ([]Side, error) {
 	if len(arg.paths) > 1 {
 		e, err := o.readAttempts(arg)
-		return []Entry{e}, err
+		return []Side{e}, err
 	}
 	if err := withoutName(arg); err != nil {
 		return nil, err
@@ -92,8 +92,8 @@ func withoutName(arg argument) error {
 }
 
 // readAttempts reads several paths as the attempts of one entry.
-func (o Options) readAttempts(arg argument) (Entry, error) {
-	e := Entry{Name: arg.name}
+func (o Options) readAttempts(arg argument) (Side, error) {
+	e := Side{Name: arg.name}
 	seen := map[string]bool{}
 	for _, path := range arg.paths {
 		if path == "" {
@@ -114,7 +114,7 @@ func (o Options) readAttempts(arg argument) (Entry, error) {
 		if e.Model == "" {
 			e.Model = entries[0].Model
 		}
-		e.Attempts = append(e.Attempts, entries[0].Attempts...)
+		e.Runs = append(e.Runs, entries[0].Runs...)
 	}
 	return e, nil
 }
@@ -132,7 +132,7 @@ func identity(path string) string {
 
 // distinguish makes equal names different, by the parent folders, or if that is not enough by
 // a number. Entries without a path keep their name.
-func distinguish(list []Entry, paths []string) {
+func distinguish(list []Side, paths []string) {
 	base := make([]string, len(list))
 	for i, e := range list {
 		base[i] = e.Name
@@ -154,7 +154,7 @@ func distinguish(list []Entry, paths []string) {
 }
 
 // sameNames returns the indices of entries that share a name.
-func sameNames(list []Entry) [][]int {
+func sameNames(list []Side) [][]int {
 	at := map[string][]int{}
 	var order []string
 	for i, e := range list {

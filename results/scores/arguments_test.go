@@ -38,7 +38,7 @@ func TestNamesOfEntries(t *testing.T) {
 		var names []string
 		seen := map[string]bool{}
 		for _, e := range entries {
-			names = append(names, fmt.Sprint(e.Name, " ", len(e.Attempts)))
+			names = append(names, fmt.Sprint(e.Name, " ", len(e.Runs)))
 			if seen[e.Name] {
 				t.Errorf("%q: the name %q is there twice", tt.args, e.Name)
 			}

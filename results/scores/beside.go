@@ -9,24 +9,24 @@ import (
 
 // readRun reads a run directory, or a folder of mini-swe-agent. If batch has not graded it,
 // the verdicts come from official reports beside its predictions.
-func readRun(dir string) (Attempt, error) {
+func readRun(dir string) (Run, error) {
 	snap, err := results.Read(dir)
 	if err != nil {
-		return Attempt{}, err
+		return Run{}, err
 	}
 	return withReports(snap)
 }
 
 // withReports returns the attempt of a run directory. If batch has graded nothing, the
 // verdicts come from reports beside it.
-func withReports(snap *results.Snapshot) (Attempt, error) {
+func withReports(snap *results.Snapshot) (Run, error) {
 	a := FromSnapshot(snap)
 	if snap.GradingBegan {
 		return a, nil
 	}
 	v, err := swebench.Beside(snap.Dir, manifest.File)
 	if err != nil {
-		return Attempt{}, err
+		return Run{}, err
 	}
 	last := results.Latest(snap.Records)
 	for id, s := range a.Scores {

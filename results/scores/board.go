@@ -14,10 +14,10 @@ func exists(path string) bool {
 }
 
 // readBoard reads a submission to the leaderboard.
-func (o Options) readBoard(dir string) (Entry, error) {
+func (o Options) readBoard(dir string) (Side, error) {
 	sub, err := swebench.ReadSubmission(dir, o.Instances)
 	if err != nil {
-		return Entry{}, err
+		return Side{}, err
 	}
 	all := scoresOf(sub.Verdicts)
 	for id, s := range all {
@@ -31,7 +31,7 @@ func (o Options) readBoard(dir string) (Entry, error) {
 		}
 		all[id] = s
 	}
-	return Entry{Name: nameOf(dir), Model: sub.Model, Attempts: []Attempt{{Path: dir, Scores: all}}}, nil
+	return Side{Name: nameOf(dir), Model: sub.Model, Runs: []Run{{Path: dir, Scores: all}}}, nil
 }
 
 // scoresOf converts verdicts into scores, with repositories from the ids.

@@ -21,7 +21,7 @@ type Options struct {
 }
 
 // Read is [Options.Read] without options.
-func Read(path string) ([]Entry, error) { return Options{}.Read(path) }
+func Read(path string) ([]Side, error) { return Options{}.Read(path) }
 
 // Read reads the entries at a path. The folder of a sweep has an entry for each model with its
 // configuration, and an official tree of logs one for each model of a run. These have one:
@@ -34,7 +34,7 @@ func Read(path string) ([]Entry, error) { return Options{}.Read(path) }
 //
 // Instances without a verdict in a report are left out, as are errors of the harness. Any
 // other path and a malformed file are Usage faults; for a file, the fault names the member.
-func (o Options) Read(path string) ([]Entry, error) {
+func (o Options) Read(path string) ([]Side, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && !info.IsDir():
@@ -43,11 +43,11 @@ func (o Options) Read(path string) ([]Entry, error) {
 		return readSweep(path)
 	case err == nil && !exists(filepath.Join(path, manifest.File)) && swebench.IsSubmission(path):
 		e, err := o.readBoard(path)
-		return []Entry{e}, err
+		return []Side{e}, err
 	}
 	a, err := readRun(path)
 	if err == nil {
-		return []Entry{{Name: nameOf(path), Model: modelOf(a.Snapshot), Attempts: []Attempt{a}}}, nil
+		return []Side{{Name: nameOf(path), Model: modelOf(a.Snapshot), Runs: []Run{a}}}, nil
 	}
 	if info == nil || fault.KindOf(err) != fault.Usage || exists(filepath.Join(path, manifest.File)) || exists(filepath.Join(path, swebench.PredsName)) {
 		return nil, err
@@ -57,7 +57,7 @@ func (o Options) Read(path string) ([]Entry, error) {
 
 // treeEntries reads an official tree of logs. Without instances it is not a run
 // directory.
-func treeEntries(path string, notARun error) ([]Entry, error) {
+func treeEntries(path string, notARun error) ([]Side, error) {
 	runs, err := swebench.ReadTree(path)
 	if err != nil {
 		return nil, err
@@ -65,9 +65,9 @@ func treeEntries(path string, notARun error) ([]Entry, error) {
 	if len(runs) == 0 {
 		return nil, notARun
 	}
-	var list []Entry
+	var list []Side
 	for _, r := range runs {
-		e := Entry{Name: r.Model, Model: r.Model, Attempts: []Attempt{{Path: r.Path, Scores: scoresOf(r.Verdicts)}}}
+		e := Side{Name: r.Model, Model: r.Model, Runs: []Run{{Path: r.Path, Scores: scoresOf(r.Verdicts)}}}
 		if len(runs) > 1 && r.Run != "" {
 			e.Name = r.Run + "/" + r.Model
 		}
@@ -77,7 +77,7 @@ func treeEntries(path string, notARun error) ([]Entry, error) {
 }
 
 // readFile reads an official report.
-func (o Options) readFile(path string) ([]Entry, error) {
+func (o Options) readFile(path string) ([]Side, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading scores", err)
@@ -91,7 +91,7 @@ func (o Options) readFile(path string) ([]Entry, error) {
 		return nil, err
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".json")
-	return []Entry{{Name: name, Attempts: []Attempt{{Path: path, Scores: scoresOf(v)}}}}, nil
+	return []Side{{Name: name, Runs: []Run{{Path: path, Scores: scoresOf(v)}}}}, nil
 }
 
 // hinted adds a hint about the readable formats, unless err has better advice.
@@ -104,12 +104,12 @@ func hinted(err error) error {
 }
 
 // readSweep reads the cells of a sweep that have begun.
-func readSweep(dir string) ([]Entry, error) {
+func readSweep(dir string) ([]Side, error) {
 	x, err := sweeps.Read(dir)
 	if err != nil {
 		return nil, err
 	}
-	var list []Entry
+	var list []Side
 	at := map[string]int{}
 	for i, path := range x.Dirs(dir) {
 		cell := x.Cells[i]
@@ -121,21 +121,21 @@ func readSweep(dir string) ([]Entry, error) {
 		if !ok {
 			e = len(list)
 			at[cell.Entry] = e
-			list = append(list, Entry{Name: cell.Entry, Model: cell.Model})
+			list = append(list, Side{Name: cell.Entry, Model: cell.Model})
 		}
-		list[e].Attempts = append(list[e].Attempts, a)
+		list[e].Runs = append(list[e].Runs, a)
 	}
 	return list, nil
 }
 
 // readCell reads the run directory of a cell, if it exists.
-func readCell(path string) (Attempt, error) {
+func readCell(path string) (Run, error) {
 	snap, err := sweeps.ReadCell(path)
 	switch {
 	case err != nil:
-		return Attempt{}, err
+		return Run{}, err
 	case snap == nil:
-		return Attempt{Path: path, Notes: []string{"it has not begun"}}, nil
+		return Run{Path: path, Notes: []string{"it has not begun"}}, nil
 	}
 	return withReports(snap)
 }

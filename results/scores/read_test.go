@@ -30,7 +30,7 @@ func folder(t *testing.T, files map[string]string) string {
 }
 
 // outcomes is "id yes, id no, id reason", by id.
-func outcomes(a scores.Attempt) string {
+func outcomes(a scores.Run) string {
 	var list []string
 	for _, id := range slices.Sorted(maps.Keys(a.Scores)) {
 		s := a.Scores[id]
@@ -44,16 +44,16 @@ func outcomes(a scores.Attempt) string {
 }
 
 // one reads a path that has one entry with one attempt.
-func one(t *testing.T, o scores.Options, path string) scores.Attempt {
+func one(t *testing.T, o scores.Options, path string) scores.Run {
 	t.Helper()
 	entries, err := o.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 1 || len(entries[0].Attempts) != 1 {
+	if len(entries) != 1 || len(entries[0].Runs) != 1 {
 		t.Fatalf("%d entries: %+v", len(entries), entries)
 	}
-	return entries[0].Attempts[0]
+	return entries[0].Runs[0]
 }
 
 // patched returns an entry of preds.json.
@@ -300,7 +300,7 @@ func FuzzReports(f *testing.F) {
 				t.Fatalf("%s: %v is not a usage fault", path, err)
 			}
 			for _, e := range entries {
-				for _, a := range e.Attempts {
+				for _, a := range e.Runs {
 					for id, s := range a.Scores {
 						if s.ID != id || (s.Resolved != nil) != (s.Left == "") {
 							t.Fatalf("%s: %+v under %q", path, s, id)

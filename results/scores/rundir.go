@@ -11,8 +11,8 @@ import (
 )
 
 // FromSnapshot returns the scores of a run directory.
-func FromSnapshot(snap *results.Snapshot) Attempt {
-	a := Attempt{Path: snap.Dir, Snapshot: snap, Notes: snap.Notes, Scores: map[string]Score{}}
+func FromSnapshot(snap *results.Snapshot) Run {
+	a := Run{Path: snap.Dir, Snapshot: snap, Notes: snap.Notes, Scores: map[string]Score{}}
 	last := results.Latest(snap.Records)
 	failed := 0
 	var known []results.Record // those with a cost

@@ -12,16 +12,16 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// Entry is one side of a comparison: a model with a configuration, and its attempts at the
+// Side is one side of a comparison: a model with a configuration, and its runs over the
 // instances.
-type Entry struct {
-	Name     string // as tables show it
-	Model    string // model_name_or_path; empty if unknown
-	Attempts []Attempt
+type Side struct {
+	Name  string // as tables show it
+	Model string // model_name_or_path; empty if unknown
+	Runs  []Run
 }
 
-// Attempt is one run of an entry over the instances.
-type Attempt struct {
+// Run is one run of a side over the instances.
+type Run struct {
 	Path     string
 	Scores   map[string]Score  // by instance id, of all instances asked for
 	Snapshot *results.Snapshot // nil: Path is not a run directory
@@ -59,7 +59,7 @@ func Reasons() []Reason {
 }
 
 // At returns the score of an instance; an unknown instance is Missing.
-func (a Attempt) At(id string) Score {
+func (a Run) At(id string) Score {
 	if s, ok := a.Scores[id]; ok {
 		return s
 	}

@@ -35,7 +35,7 @@ func TestASweep(t *testing.T) {
 	}
 	var got []string
 	for _, e := range entries {
-		for _, a := range e.Attempts {
+		for _, a := range e.Runs {
 			got = append(got, e.Name+" "+e.Model+": "+outcomes(a)+strings.Join(a.Notes, ""))
 		}
 	}

@@ -134,7 +134,7 @@ func decodeEntry(data []byte) (*evaluate.Evidence, error) {
 	return &e, json.NewDecoder(z).Decode(&e)
 }
 
-type entry struct {
+type cachedLog struct {
 	path string
 	size int64
 	used time.Time
@@ -149,7 +149,7 @@ func (c *Cache) Trim() error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, func(a, b entry) int { return a.used.Compare(b.used) })
+	slices.SortFunc(list, func(a, b cachedLog) int { return a.used.Compare(b.used) })
 	most, bytes := cmp.Or(c.Entries, DefaultCacheEntries), cmp.Or(c.Bytes, DefaultCacheBytes)
 	for ; len(list) > 0 && (len(list) > most || size > bytes); list = list[1:] {
 		if err := os.Remove(list[0].path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -160,7 +160,7 @@ func (c *Cache) Trim() error {
 	return nil
 }
 
-func (c *Cache) entries() (list []entry, size int64, err error) {
+func (c *Cache) entries() (list []cachedLog, size int64, err error) {
 	err = filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) { // another process removed it
 			return nil
@@ -172,7 +172,7 @@ func (c *Cache) entries() (list []entry, size int64, err error) {
 		if err != nil {
 			return nil
 		}
-		list = append(list, entry{path, info.Size(), info.ModTime()})
+		list = append(list, cachedLog{path, info.Size(), info.ModTime()})
 		size += info.Size()
 		return nil
 	})

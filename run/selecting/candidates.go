@@ -33,7 +33,7 @@ type choice struct {
 
 // source has the results of an attempt.
 type source struct {
-	scores.Attempt
+	scores.Run
 	predictions map[string]results.Prediction
 	last        map[string]results.Record
 }
@@ -78,8 +78,8 @@ func (s *Selecting) read(ctx context.Context) error {
 
 // sourceOf reads the current predictions of a run directory. A cell of a sweep that has not
 // begun is empty.
-func sourceOf(a scores.Attempt) (source, error) {
-	from := source{Attempt: a, predictions: map[string]results.Prediction{}}
+func sourceOf(a scores.Run) (source, error) {
+	from := source{Run: a, predictions: map[string]results.Prediction{}}
 	switch {
 	case a.Snapshot == nil && len(a.Scores) == 0:
 		return from, nil

@@ -28,7 +28,7 @@ func Selectors() []string { return []string{ByMajority, ByTests, ByJudge} }
 // Config describes a selection. Output, Attempts and By are required.
 type Config struct {
 	Output   string
-	Attempts []scores.Attempt // of one entry, in order: attempt 1 is the first
+	Attempts []scores.Run // of one entry, in order: attempt 1 is the first
 	By       string
 
 	Instances []dataset.Instance // rows; needed by ByTests and ByJudge

@@ -34,9 +34,9 @@ type made struct {
 
 // attemptsOf makes a run directory for each attempt, from the attempts' results at each
 // instance.
-func attemptsOf(t *testing.T, n int, all map[string][]made) []scores.Attempt {
+func attemptsOf(t *testing.T, n int, all map[string][]made) []scores.Run {
 	t.Helper()
-	var list []scores.Attempt
+	var list []scores.Run
 	for i := range n {
 		dir := filepath.Join(t.TempDir(), fmt.Sprintf("attempt-%d", i+1))
 		s, err := results.Open(dir, results.Options{})
@@ -86,13 +86,13 @@ func put(t *testing.T, s *results.Store, id string, m made) {
 	}
 }
 
-func read(t *testing.T, dir string) scores.Attempt {
+func read(t *testing.T, dir string) scores.Run {
 	t.Helper()
 	list, err := scores.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list[0].Attempts[0]
+	return list[0].Runs[0]
 }
 
 // selected opens, works, writes and closes, and returns the selections by instance.
@@ -119,7 +119,7 @@ func must(t *testing.T, c Config) map[string]selections.Selection {
 	return all
 }
 
-func config(t *testing.T, by string, list []scores.Attempt) Config {
+func config(t *testing.T, by string, list []scores.Run) Config {
 	var rows []dataset.Instance
 	for _, a := range list {
 		for id := range a.Scores {
@@ -193,7 +193,7 @@ func TestAPatchThatIsNotTextKeepsItsGrade(t *testing.T) {
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	c := config(t, ByMajority, []scores.Attempt{read(t, dir)})
+	c := config(t, ByMajority, []scores.Run{read(t, dir)})
 	must(t, c)
 	out := read(t, c.Output)
 	if r := out.At("a__1").Resolved; r == nil || !*r || out.Snapshot.Patches["a__1"] != grades.PatchDigest("the same as text") {
@@ -240,11 +240,11 @@ func TestSelectingAgainChangesNothing(t *testing.T) {
 }
 
 func TestWhatCannotBeSelectedFrom(t *testing.T) {
-	c := config(t, ByMajority, []scores.Attempt{{Path: "report.json", Scores: map[string]scores.Score{"a__1": {}}}})
+	c := config(t, ByMajority, []scores.Run{{Path: "report.json", Scores: map[string]scores.Score{"a__1": {}}}})
 	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no patches") {
 		t.Errorf("a report without patches: %v", err)
 	}
-	c = config(t, ByMajority, []scores.Attempt{{Path: "not-begun"}})
+	c = config(t, ByMajority, []scores.Run{{Path: "not-begun"}})
 	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no instances") {
 		t.Errorf("attempts that have not begun: %v", err)
 	}

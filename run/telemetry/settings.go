@@ -15,9 +15,9 @@ import (
 // of the spans if it is true.
 const CaptureVariable = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
-// Settings say what is sent, and where to (see package otlp). OpenTelemetry's SDK reads the
+// Config says what is sent, and where to (see package otlp). OpenTelemetry's SDK reads the
 // rest from the process's environment: the sampler, limits and the resource.
-type Settings struct {
+type Config struct {
 	getenv                   func(string) string
 	traces, metrics, content bool
 	parent                   context.Context // of every attempt's span
@@ -26,11 +26,11 @@ type Settings struct {
 // FromEnv reads the settings from OTEL_* variables. They are nil, and nothing is sent,
 // unless an OTLP endpoint or exporter is set. Anything that this package cannot do (gRPC,
 // exporters other than otlp) is a Usage fault.
-func FromEnv(getenv func(string) string) (*Settings, error) {
+func FromEnv(getenv func(string) string) (*Config, error) {
 	if isTrue(getenv("OTEL_SDK_DISABLED")) {
 		return nil, nil
 	}
-	s := &Settings{getenv: getenv, content: isTrue(getenv(CaptureVariable)), parent: parent(getenv)}
+	s := &Config{getenv: getenv, content: isTrue(getenv(CaptureVariable)), parent: parent(getenv)}
 	var err error
 	if s.traces, err = wanted(getenv, "TRACES"); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func TestNothingIsSentUnlessTheEnvironmentAsksForIt(t *testing.T) {
 				t.Fatalf("got error %v (%s), want a Usage fault with a hint: %v", err, fault.HintOf(err), c.refused)
 			}
 			if s == nil {
-				s = &Settings{}
+				s = &Config{}
 			}
 			if s.traces != c.traces || s.metrics != c.metrics {
 				t.Errorf("traces %v, metrics %v; want %v, %v", s.traces, s.metrics, c.traces, c.metrics)

@@ -59,7 +59,7 @@ type Telemetry struct {
 // Start returns a Telemetry that sends from now on. It connects to nothing yet. The errors
 // of OpenTelemetry's SDK, in the whole process, go to the log. Nil Settings return a nil
 // Telemetry, which is off. The caller must Close it.
-func (s *Settings) Start(ctx context.Context, about About) (*Telemetry, error) {
+func (s *Config) Start(ctx context.Context, about About) (*Telemetry, error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -77,7 +77,7 @@ func (s *Settings) Start(ctx context.Context, about About) (*Telemetry, error) {
 	return t, nil
 }
 
-func (t *Telemetry) open(ctx context.Context, s *Settings) error {
+func (t *Telemetry) open(ctx context.Context, s *Config) error {
 	res, err := resource.New(ctx, // later ones win
 		resource.WithAttributes(semconv.ServiceName(service), semconv.ServiceVersion(t.about.Version)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())

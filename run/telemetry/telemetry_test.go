@@ -428,7 +428,7 @@ func sdkGoroutines() int {
 }
 
 func TestTelemetryThatIsOffListensToNothing(t *testing.T) {
-	var off *telemetry.Settings
+	var off *telemetry.Config
 	tel, err := off.Start(t.Context(), telemetry.About{})
 	if err != nil || tel != nil || tel.Listen(dataset.Instance{ID: "a"}, 1) != nil {
 		t.Errorf("got %v, %v; want nothing that listens", tel, err)

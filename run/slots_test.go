@@ -12,9 +12,9 @@ import (
 	"batch.example/batch/dataset"
 )
 
-func order(words string) (list []turn) {
+func order(words string) (list []slot) {
 	for word := range strings.FieldsSeq(words) { // a run and an instance: 0a
-		list = append(list, turn{int(word[0] - '0'), dataset.Instance{ID: word[1:]}})
+		list = append(list, slot{int(word[0] - '0'), dataset.Instance{ID: word[1:]}})
 	}
 	return list
 }
@@ -23,7 +23,7 @@ func order(words string) (list []turn) {
 // order. A run that is in leaves ends before it takes the instance.
 func follow(t *testing.T, words string, leaves map[int]string) []string {
 	t.Helper()
-	shared := newTurns(order(words))
+	shared := newSlots(order(words))
 	var mu sync.Mutex
 	var taken []string
 	var working sync.WaitGroup
@@ -31,7 +31,7 @@ func follow(t *testing.T, words string, leaves map[int]string) []string {
 		working.Go(func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			source := &turnsOf{turns: shared, run: run}
+			source := &slotsOf{slots: shared, run: run}
 			for {
 				mu.Lock()
 				last := slices.Contains(taken, leaves[run])
@@ -76,8 +76,8 @@ func TestTheTurnsOfAnEndedRunArePassedOver(t *testing.T) {
 }
 
 func TestWhatIsLeftOfARunIsCounted(t *testing.T) {
-	shared := newTurns(order("0a 1a 0b 1b"))
-	first, second := &turnsOf{turns: shared, run: 0}, &turnsOf{turns: shared, run: 1}
+	shared := newSlots(order("0a 1a 0b 1b"))
+	first, second := &slotsOf{slots: shared, run: 0}, &slotsOf{slots: shared, run: 1}
 	if _, ok, _ := first.Next(t.Context()); !ok {
 		t.Fatal("the first run has no turn")
 	}
