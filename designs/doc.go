@@ -111,7 +111,7 @@
 //   - The state can be saved by hand. [session.Session.Save], session.TestSessionsInFiles.
 //   - The conversation and the artifacts can be cleared. [session.Session.Clear], session.TestSessionsInFiles.
 //   - The loop has a maximum of iterations for a turn, a system prompt and tracing.
-//     [agent.Config], [run/telemetry.Settings], agent.TestLimits, run/telemetry.TestAnAttemptIsATreeOfSpans.
+//     [agent.Config], [run/telemetry.Config], agent.TestLimits, run/telemetry.TestAnAttemptIsATreeOfSpans.
 //   - The loop is given the turn's number and the artifacts.
 //     Not done: it has no use for them. Events and artifacts have the number of their turn.
 //   - In another process, the next turn has the whole history. session.TestAKilledSessionInFilesIsResumed,
