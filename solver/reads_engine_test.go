@@ -3,7 +3,7 @@ package solver_test
 import (
 	"context"
 	"encoding/json"
-	"os"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -11,30 +11,27 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
-	"batch.example/batch/docker"
+	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/sandbox/engine"
+	processes "batch.example/batch/sandbox/engine/memory"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
-// connect returns a host on the real engine. Without one, the test is skipped;
-// BATCH_DOCKER=require makes that a failure.
+// connect returns a host on an engine that runs plain processes. It skips the test if this
+// machine or user cannot run them.
 func connect(t *testing.T) *sandbox.Host {
 	t.Helper()
-	home, _ := os.UserHomeDir()
 	h, err := sandbox.Start(t.Context(), sandbox.Config{
-		Engine: docker.FromEnv(os.Getenv, home).Open, State: t.TempDir(), Timeout: 3 * time.Minute,
+		Engine: processes.At(t.TempDir()), State: t.TempDir(), Timeout: 3 * time.Minute,
 		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	})
-	if err != nil && os.Getenv("BATCH_DOCKER") == "require" {
-		t.Fatalf("BATCH_DOCKER=require: %v", err)
-	}
 	if err != nil {
-		t.Skipf("no Docker: %v", err)
+		enginetest.Lacks(t, "%v", err)
 	}
 	t.Cleanup(func() {
 		if err := h.Close(context.Background()); err != nil {
@@ -90,6 +87,11 @@ func TestReadsAndTheEditorInAContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := ds.Instances[0]
+	files, err := fs.Sub(demo.Files(), "tasks/"+in.ID+"/repo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Image = enginetest.Testbed(t, files)
 	r, store, err := solveWith(t, solver.Config{
 		Loop: loop, Sandboxes: opens(func(o sandbox.Opening) (solver.Sandbox, error) { return h.Open(t.Context(), o) }),
 	}, in, scripted.Script{in.ID: play}.Model(in.ID, scripted.Config{}), runner.NewBudget(0, 0, 0))

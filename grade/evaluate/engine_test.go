@@ -3,6 +3,7 @@ package evaluate_test
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"testing"
 	"time"
@@ -14,8 +15,10 @@ import (
 	"batch.example/batch/grade/evalscript"
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/engine/memory"
 	"batch.example/batch/vocab"
 )
 
@@ -29,15 +32,46 @@ func (b box) Run(ctx context.Context, c evaluate.Command) (vocab.Output, error) 
 	return b.Sandbox.Run(ctx, sandbox.Command(c))
 }
 
-// bench is a host on the real engine, with the demo's rows.
+// bench is a host with the demo's rows.
 type bench struct {
 	host *sandbox.Host
 	rows map[string]dataset.Instance
 }
 
-// newBench skips the test without an engine that has the demo's images;
-// BATCH_DOCKER=require makes that a failure.
-func newBench(t testing.TB, set func(*sandbox.Config)) *bench {
+// newBench returns a bench for the victim, on an engine that runs plain processes. It skips the
+// test if this machine or user cannot run them.
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	b, err := openBench(t, memory.At(t.TempDir()), nil)
+	if err != nil {
+		enginetest.Lacks(t, "%v", err)
+	}
+	files, err := fs.Sub(demo.Files(), "tasks/"+victim+"/repo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := b.rows[victim]
+	in.Image = enginetest.Testbed(t, files, "patch", "python3")
+	b.rows[victim] = in
+	return b
+}
+
+// newDockerBench is for a test of limits, or with programs that a machine may lack. It skips the
+// test without an engine that has the demo's images; BATCH_DOCKER=require makes that a failure.
+func newDockerBench(t testing.TB, set func(*sandbox.Config)) *bench {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	b, err := openBench(t, docker.FromEnv(os.Getenv, home).Open, set)
+	if err != nil && os.Getenv("BATCH_DOCKER") == "require" {
+		t.Fatalf("BATCH_DOCKER=require: %v", err)
+	}
+	if err != nil {
+		t.Skipf("no Docker: %v", err)
+	}
+	return b
+}
+
+func openBench(t testing.TB, connect engine.Connect, set func(*sandbox.Config)) (*bench, error) {
 	t.Helper()
 	ds, err := dataset.Open(t.Context(), dataset.Source{Name: "demo", Demo: demo.Files()})
 	if err != nil {
@@ -47,27 +81,23 @@ func newBench(t testing.TB, set func(*sandbox.Config)) *bench {
 	for _, in := range ds.Instances {
 		b.rows[in.ID] = in
 	}
-	home, _ := os.UserHomeDir()
 	c := sandbox.Config{
-		Engine: docker.FromEnv(os.Getenv, home).Open, State: t.TempDir(), Timeout: enough,
+		Engine: connect, State: t.TempDir(), Timeout: enough,
 		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	}
 	if set != nil {
 		set(&c)
 	}
 	b.host, err = sandbox.Start(t.Context(), c)
-	if err != nil && os.Getenv("BATCH_DOCKER") == "require" {
-		t.Fatalf("BATCH_DOCKER=require: %v", err)
-	}
 	if err != nil {
-		t.Skipf("no Docker: %v", err)
+		return nil, err
 	}
 	t.Cleanup(func() {
 		if err := b.host.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	return b
+	return b, nil
 }
 
 func (b *bench) open(t testing.TB, in dataset.Instance) box {
@@ -118,7 +148,7 @@ func (b *bench) evaluate(t testing.TB, in dataset.Instance, j evaluate.Job) *eva
 
 func TestGoldResolvesTheDemoAndADummyDoesNot(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newDockerBench(t, nil)
 	const dummy = "diff --git a/NOTE b/NOTE\nnew file mode 100644\n--- /dev/null\n+++ b/NOTE\n@@ -0,0 +1 @@\n+note\n"
 	for _, id := range []string{"demo__factor-4", "demo__monate-3", "demo__winini-2"} { // a long patch, one that is not UTF-8, and one with CRLF
 		t.Run(id, func(t *testing.T) {

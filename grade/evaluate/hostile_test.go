@@ -108,7 +108,7 @@ assert nonce
 
 func TestWhatTestsPrintDoesNotDecide(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newBench(t)
 	in := b.rows[victim]
 	broken := original(t, "roman.py")
 	pass := allPass(in)
@@ -172,7 +172,7 @@ func TestWhatTestsPrintDoesNotDecide(t *testing.T) {
 
 func TestFilesBesideTheTestsDoNotDecide(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newBench(t)
 	in := b.rows[victim]
 	// Like pytest, and like a Python with an editable install, this loads files of the repository.
 	in.EvalScript = strings.Replace(in.EvalScript, "python3 tests/run.py", "PYTHONPATH=/testbed python3 -c 'import sys\ntry: import conftest\nexcept ImportError: pass\nfile = \"tests/run.py\"\nexec(compile(open(file).read(), file, \"exec\"), {\"__name__\": \"__main__\", \"__file__\": file})'", 1)
@@ -209,7 +209,7 @@ func TestFilesBesideTheTestsDoNotDecide(t *testing.T) {
 
 func TestTestFilesOfThePatchDoNotDecide(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newBench(t)
 	in := b.rows[victim]
 	fake := "from roman import *\n" + strings.ReplaceAll(allPass(in), "print", "#")
 	for _, id := range append(in.FailToPass, in.PassToPass...) {
@@ -252,7 +252,7 @@ func TestTestFilesOfThePatchDoNotDecide(t *testing.T) {
 
 func TestGitIsNotThePatchs(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newBench(t)
 	in := b.rows[victim]
 	for name, patch := range map[string]string{
 		"a hook":               createAs("100755", ".git/hooks/post-checkout", "#!/bin/sh\necho PASSED x\n"),
@@ -274,7 +274,7 @@ func TestGitIsNotThePatchs(t *testing.T) {
 
 func TestATimeoutKillsAndKeepsTheOutput(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newBench(t)
 	in := b.rows[victim]
 	j := jobFor(in, replace(t, "roman.py", "import os, time\nprint('so far', flush=True)\nif os.fork() == 0:\n    os.setsid()\nwhile True:\n    time.sleep(1)\n"))
 	var box box
@@ -304,7 +304,7 @@ func TestATimeoutKillsAndKeepsTheOutput(t *testing.T) {
 
 func TestALongOutputIsWholeAndALongerOneKnownToBeCut(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newBench(t)
 	in := b.rows[victim]
 	for _, tt := range []struct {
 		mib int
@@ -321,7 +321,7 @@ func TestALongOutputIsWholeAndALongerOneKnownToBeCut(t *testing.T) {
 
 func TestMemoryIsTheTestsOwn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *sandbox.Config) { c.Container.Memory = 128 << 20 })
+	b := newDockerBench(t, func(c *sandbox.Config) { c.Container.Memory = 128 << 20 })
 	in := b.rows[victim]
 	e := b.evaluate(t, in, jobFor(in, replace(t, "roman.py", "x = bytearray(b'x' * (512 << 20))\n")))
 	if j := judge(t, in, e.Log); !e.OutOfMemory || j.Resolved {
@@ -331,7 +331,7 @@ func TestMemoryIsTheTestsOwn(t *testing.T) {
 
 func TestAFullDiskIsNoted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *sandbox.Config) { c.Container.Disk = 32 << 20 })
+	b := newDockerBench(t, func(c *sandbox.Config) { c.Container.Disk = 32 << 20 })
 	in := b.rows[victim]
 	e := b.evaluate(t, in, jobFor(in, replace(t, "roman.py", "import time\nf = open('/testbed/big', 'wb')\nfor _ in range(128):\n    f.write(b'x' * (1 << 20))\nf.flush()\ntime.sleep(60)\n")))
 	if j := judge(t, in, e.Log); !e.FullDisk || j.Resolved {
@@ -355,7 +355,7 @@ func (b box) awaitTests(t *testing.T) {
 
 func TestACancellationIsNoEvidence(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newBench(t)
 	in := b.rows[victim]
 	ctx, cancel := context.WithCancel(t.Context())
 	s := b.open(t, in)
@@ -371,7 +371,7 @@ func TestACancellationIsNoEvidence(t *testing.T) {
 
 func TestAContainerThatIsRemovedIsAFault(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
+	b := newBench(t)
 	in := b.rows[victim]
 	s := b.open(t, in)
 	go func() {

@@ -11,7 +11,7 @@ import (
 // BenchmarkOverhead measures an evaluation without its tests: opening a container, the patch,
 // reading the log, and removing the container.
 func BenchmarkOverhead(b *testing.B) {
-	h := newBench(b, nil)
+	h := newBench(b)
 	in := h.rows[victim]
 	var open, apply, read, remove time.Duration
 	for b.Loop() {

@@ -31,14 +31,14 @@ var most = map[string]int{
 	"fault":      174,
 	"grade":      12877,
 	"imagecache": 1549,
-	"internal":   11430,
+	"internal":   11464, // enginetest.Testbed, in place of the demo's Docker images in tests
 	"journal":    2689,
 	"llm":        17072,
 	"report":     7993,
 	"results":    9113,
 	"run":        9121,
 	"runner":     1092,
-	"sandbox":    4307,
+	"sandbox":    4325, // images of two directories for tests, in place of Docker
 	"scripts":    1344,
 	"serve":      2862,
 	"session":    1478,

@@ -3,7 +3,9 @@ package enginetest
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -61,6 +63,38 @@ func Directory(t testing.TB, programs []string, more map[string]string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return dir
+}
+
+// Testbed returns an image for sandbox/engine/memory: this machine's root file system, with a git
+// repository in /testbed. The repository has one commit with the given files, made like the
+// commit of scripts/demo-images, so that it has the base commit of a demo instance. Testbed skips
+// the test if the machine lacks one of the programs.
+func Testbed(t testing.TB, files fs.FS, programs ...string) string {
+	t.Helper()
+	for _, program := range append(programs, "git") {
+		if _, err := os.Stat("/usr/bin/" + program); err != nil { // PATH may have a folder that a container lacks
+			Lacks(t, "no %s in the test's containers: %v", program, err)
+		}
+	}
+	dir := t.TempDir()
+	testbed := filepath.Join(dir, "testbed")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.CopyFS(testbed, files)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "-ec", `find . -type d -exec chmod 755 {} +
+find . -type f -exec chmod 644 {} +
+git init -q -b main
+git config user.name 'Batch Demo'
+git config user.email demo@batch.example
+git add -A -f .
+git commit -q -m 'Initial import'`)
+	cmd.Dir = testbed
+	const date = "2024-01-01T00:00:00+0000"
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir + ":/"
 }
 
 func pack(files map[string]string) ([]byte, error) {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"batch.example/batch/fault"
@@ -54,11 +56,25 @@ func (c *container) save() error {
 	if err := os.Mkdir(c.path("tmp"), 0); err != nil {
 		return err
 	}
+	base, files := split(c.Image)
+	if files != "" {
+		if out, err := exec.Command("cp", "-a", files+"/.", c.path("upper")).CombinedOutput(); err != nil {
+			return fmt.Errorf("copying %s: %w: %s", files, err, out)
+		}
+	}
 	text, err := json.Marshal(c.record)
 	if err == nil {
-		err = errors.Join(os.Chmod(c.path("tmp"), 0o777|os.ModeSticky), os.Symlink(c.Image, c.path("image")), write(c.path(recordFile), string(text)))
+		err = errors.Join(os.Chmod(c.path("tmp"), 0o777|os.ModeSticky), os.Symlink(base, c.path("image")), write(c.path(recordFile), string(text)))
 	}
 	return err
+}
+
+// split returns the directories of an image; files is empty if the image has only one.
+func split(image string) (base, files string) {
+	if files, base, both := strings.Cut(image, ":"); both {
+		return base, files
+	}
+	return image, ""
 }
 
 func load(dir string) (r record, err error) {

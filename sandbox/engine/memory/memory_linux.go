@@ -30,7 +30,7 @@ type fleet struct {
 }
 
 // needs are the programs of this machine that start.sh runs.
-var needs = []string{"bash", "chroot", "env", "mkdir", "mknod", "ln", "mount", "setpriv"}
+var needs = []string{"bash", "chroot", "cp", "env", "mkdir", "mknod", "ln", "mount", "setpriv"}
 
 func open(ctx context.Context, dir string, o engine.Options) (engine.Engine, error) {
 	const op = "starting the engine for tests"
@@ -132,7 +132,8 @@ func check(op string, s engine.Spec) error {
 	if s.User != "" || s.Platform != "" || len(s.CapAdd) > 0 || len(s.Volumes) > 0 || s.Network != "" && s.Network != noNetwork {
 		return fault.New(fault.Usage, op+": the engine for tests has no users, platforms, capabilities, volumes or networks to choose", nil)
 	}
-	if at, err := os.Stat(s.Image); err != nil || !at.IsDir() || !path.IsAbs(s.Image) {
+	base, _ := split(s.Image)
+	if at, err := os.Stat(base); err != nil || !at.IsDir() || !path.IsAbs(base) {
 		return fault.Newf(fault.Instance, "%s: it is not a directory", op)
 	}
 	return nil
