@@ -4,9 +4,9 @@
 // connections are real.
 //
 // An image is a directory of this machine, such as / or an unpacked root file system. The image
-// FILES:BASE is the directory BASE with the files of the directory FILES, which each container
-// gets as a copy. A container writes to a layer of its own above the image, and has its own /tmp, which is empty at first.
-// Other containers see neither, and no container changes the image.
+// FILES:BASE is the directory BASE, and each container gets a copy of the directory FILES in it. A
+// container writes to a layer of its own above the image, and has its own /tmp, which is empty at
+// first. Other containers see neither, and no container changes the image.
 //
 // The state of an engine is a directory. Any process with the same directory has the same engine:
 // it lists, attaches to, adopts and removes containers that other processes created, by the rules
