@@ -68,4 +68,4 @@ func (p Page) Markdown() string {
 }
 
 // Text returns the page for a terminal.
-func (p Page) Text() string { return p.Title + ".\n" + forTerminal(p.Markdown()) }
+func (p Page) Text() string { return p.Title + ".\n\n" + forTerminal(p.Markdown()) }

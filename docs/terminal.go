@@ -43,7 +43,7 @@ func forTerminal(markdown string) string {
 			header = nil
 		}
 	}
-	return b.String()
+	return strings.TrimLeft(b.String(), "\n")
 }
 
 // plain returns a line of prose with the text of its links.
