@@ -20,6 +20,9 @@ type key struct {
 
 func (k key) name() string { return k.path[strings.LastIndexByte(k.path, '.')+1:] }
 
+// Classes are the values of environment.environment_class. Package engines has an engine for each.
+func Classes() []string { return []string{"docker", "podman"} }
+
 // keys is the table of keys, section by section, over the fields of c.
 func (c *Config) keys() []key {
 	a, e, m, r := &c.Agent, &c.Environment, &c.Model, &c.Run
@@ -40,7 +43,7 @@ func (c *Config) keys() []key {
 		{"agent.summary_template", jinja(&a.SummaryTemplate), "batch's own", "How agent.context_policy=summarize asks for a summary."},
 		{mcpServers, field{to: &a.MCPServers}, "none", "Servers whose tools the agent may use, by name: see `batch help mcp`."},
 
-		{"environment.environment_class", word(&e.EnvironmentClass, "docker", "podman"), "docker", "The kind of environment; batch runs containers on the engine that it reaches."},
+		{"environment.environment_class", word(&e.EnvironmentClass, Classes()...), "docker", "The kind of environment; batch runs containers on the engine that it reaches."},
 		{"environment.image", field{to: &e.Image, check: e.checkImage}, "the instance's image", "Refused: every instance runs in its own image."},
 		{"environment.cwd", field{to: &e.Cwd, check: e.checkCwd}, "", "The directory in the container in which commands start; an absolute path."},
 		{"environment.env", field{to: &e.Env}, "none", "Environment variables of the commands; null removes one of the default."},

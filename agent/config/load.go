@@ -95,9 +95,9 @@ func (c *Config) adopt(v *value) error {
 		}
 	}
 	if class, ok := child(v, "environment")["environment_class"]; ok && class.v != nil {
-		if class.v != "docker" && class.v != "podman" {
+		if name, _ := class.v.(string); !slices.Contains(Classes(), name) {
 			return fault.Newf(fault.Usage, "reading the configuration: %s: environment.environment_class %v is not supported", class.at, class.v).
-				WithHint("batch runs containers: use docker or podman, or leave the key out")
+				WithHint("batch runs containers: use %s, or leave the key out", oneOf(Classes()))
 		}
 	}
 	for old, now := range moved {

@@ -131,7 +131,7 @@ func (a *app) flagValues() map[string]completer {
 		"config":            a.configs,
 		"model":             a.modelNames,
 		"model-class":       fixed("toolcall", "textbased"),
-		"environment-class": fixed("docker", "podman"),
+		"environment-class": fixed(config.Classes()...),
 		"mode":              fixed("confirm\tyou approve each action", "yolo\tactions run at once", "human\tyou write the commands"),
 		"order": fixed(manifest.OrderGrouped+"\tinstances that share images near each other",
 			manifest.OrderGiven+"\tas the dataset has them"),
