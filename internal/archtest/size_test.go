@@ -17,7 +17,7 @@ import (
 // line what went in return, or why nothing did.
 var most = map[string]int{
 	"":           71,
-	"agent":      14090,
+	"agent":      14093,
 	"authority":  73,
 	"chat":       1383,
 	"cmd":        9251,
@@ -31,14 +31,14 @@ var most = map[string]int{
 	"fault":      174,
 	"grade":      12877,
 	"imagecache": 1549,
-	"internal":   11464, // enginetest.Testbed, in place of the demo's Docker images in tests
+	"internal":   11467, // enginetest.Testbed, in place of Docker images in tests
 	"journal":    2689,
 	"llm":        17072,
 	"report":     7993,
 	"results":    9113,
 	"run":        9121,
 	"runner":     1092,
-	"sandbox":    4325, // images of two directories for tests, in place of Docker
+	"sandbox":    4334, // images of two directories, in place of Docker in tests; comments for authors of engines
 	"scripts":    1344,
 	"serve":      2862,
 	"session":    1478,

@@ -18,8 +18,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Pipe is the stdin and the stdout of the helper. Close ends a Read and a Write that are
-// under way.
+// Pipe is the stdin and the stdout of the helper, which stay open without a connection. A new Pipe
+// replaces the old one, also another process's. Close ends a Read and a Write that are under way.
 type Pipe interface {
 	io.ReadWriteCloser
 	SetWriteDeadline(t time.Time) error
@@ -78,7 +78,8 @@ type Box struct {
 }
 
 // New returns the Box of a container whose helper has the key, and runs for the given time
-// without a connection; 0: forever. It connects to nothing.
+// without a connection; 0: forever. It connects to nothing. The engine makes a random key for each
+// container, and stores it where only batch can read it, for another process that attaches.
 func New(c Carrier, key wire.Key, unattended time.Duration) *Box {
 	b := &Box{
 		carrier: c, key: key, unattended: unattended,

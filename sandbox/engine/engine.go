@@ -40,9 +40,12 @@ type Options struct {
 
 // Engine runs containers. It is safe for concurrent use. Errors are faults with blame.
 type Engine interface {
-	// Create creates a container and starts it. After an error, or when ctx ends, nothing is left.
+	// Create creates a container and starts it. After an error, or when ctx ends, nothing is left. A
+	// Spec without an image, with a relative WorkDir, a negative limit or an absent network is a Usage
+	// fault; an absent image or WorkDir is the Instance's.
 	Create(ctx context.Context, s Spec) (Container, error)
-	// Attach returns a running container, which another process may have created.
+	// Attach returns a running container, which another process may have created. A container that is
+	// gone or has ended is a Transient fault.
 	Attach(ctx context.Context, id string) (Container, error)
 	// Owned lists the containers that any process of batch created here, running or not.
 	Owned(ctx context.Context) ([]Owned, error)
@@ -86,7 +89,7 @@ type Owned struct {
 	Host     string // the machine of the process that created it
 	State    string // as the engine calls it: created, running, exited, ...
 	Created  time.Time
-	Expires  time.Time // zero when it has no deadline
+	Expires  time.Time // Created plus [Spec].Unattended; zero: it does not end by itself
 
 	// Abandoned means that no process will remove the container. Either its creator is dead.
 	// Or nothing is known about its creator or about the holder of its lease, because they

@@ -33,7 +33,7 @@ type Spec struct {
 	MemorySwap int64
 	CPUs       float64  // 0: no limit
 	PidsLimit  int64    // processes and threads; 0: 4096, negative: no limit
-	Network    string   // [Bridge], or the name of an existing network; empty: none
+	Network    string   // [Bridge], or the name of an existing network; empty or "none": none
 	Platform   string   // os/arch; empty: the engine's
 	CapAdd     []string // Linux capabilities in addition to the default ones, or ALL
 	CapDrop    []string // capabilities to remove, or ALL

@@ -1,5 +1,7 @@
 // Package packed has batch's helper as engines need it: internal/boxinit, built and compressed by
-// scripts/boxinit for the machines that engines run on.
+// scripts/boxinit for the machines that engines run on. An engine starts it as /dev/batch/init,
+// without arguments, as process 1 of a container, with the container's user and environment and
+// with /proc.
 package packed
 
 import (

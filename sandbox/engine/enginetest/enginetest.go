@@ -27,7 +27,8 @@ type Options struct {
 	// Open connects to the engine, and closes the connection at the end of t. Calls with the same
 	// directory, which is empty at first, connect to the same engine, from any process.
 	Open func(t testing.TB, dir string) engine.Engine
-	// Image returns the name of an image with [Tools].
+	// Image returns the name of an image with [Tools]. Make the image in it: Run starts the test again
+	// in processes that it kills, which leave what was made before.
 	Image func(t testing.TB) string
 	// Limits means that the engine limits memory, processors and processes. The suite does not
 	// bomb an engine without limits, because that would break the machine.

@@ -258,6 +258,11 @@ func (e *suite) createLeavesNothingBehindWhenItFails(t *testing.T) {
 		}
 		e.hasNone(t, name)
 	}
+	for _, none := range []string{"", "none"} {
+		if err := e.engine.CheckNetwork(t.Context(), none); err != nil {
+			t.Errorf("network %q: %v", none, err)
+		}
+	}
 	if err := e.engine.CheckNetwork(t.Context(), "nosuch"); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a network that is absent: %v", err)
 	}
