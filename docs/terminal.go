@@ -1,13 +1,13 @@
 package docs
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"batch.example/batch/internal/lazy"
 )
 
-var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`) })
+var link = lazy.Regexp(`\[([^\]]*)\]\([^)]*\)`)
 
 // forTerminal returns a page's Markdown as text without its title: headings are underlined,
 // the contents of fences are indented, links are words, and each row of a table is a
