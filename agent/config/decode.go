@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -30,9 +29,7 @@ type found struct {
 
 // refuse returns all problems as one error.
 func (d *decoder) refuse() error {
-	slices.SortStableFunc(d.found, func(a, b found) int {
-		return cmp.Or(strings.Compare(a.at.source, b.at.source), a.at.line-b.at.line)
-	})
+	slices.SortStableFunc(d.found, func(a, b found) int { return a.at.compare(b.at) })
 	for _, f := range d.found {
 		d.problems = append(d.problems, f.text)
 	}

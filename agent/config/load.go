@@ -174,7 +174,9 @@ func problemOf(err error) string {
 // checkLoop parses the templates and the regular expression once, so that a
 // typing error stops the run before anything has started.
 func (c *Config) checkLoop() (problems []string) {
-	for _, k := range c.keys() {
+	keys := c.keys()
+	slices.SortStableFunc(keys, func(a, b key) int { return c.places[a.path].compare(c.places[b.path]) })
+	for _, k := range keys {
 		if !k.field.template {
 			continue
 		}

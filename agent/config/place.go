@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -27,6 +28,11 @@ const (
 
 // builtinSource is the source of one of batch's own configurations.
 func builtinSource(name string) string { return "batch's built-in " + name }
+
+// compare orders places by source and line.
+func (p place) compare(q place) int {
+	return cmp.Or(strings.Compare(p.source, q.source), p.line-q.line)
+}
 
 // String names the place in a message.
 func (p place) String() string {
