@@ -50,7 +50,7 @@ func TestALargeForkBombEndsAtItsTimeLimit(t *testing.T) {
 		"kill -9 $PPID; f() { f | f & }; f; sleep 100",
 		"echo 'for i in 1 2 3; do setsid bash /tmp/bomb & done; wait' >/tmp/bomb; bash /tmp/bomb; sleep 100",
 	} {
-		r := runCommand(t, c, containers.Command{Script: "echo begun; { " + bomb + "; } 2>/dev/null", Timeout: 2 * time.Second})
+		r := runCommand(t, c, containers.Command{Script: "echo begun; { " + bomb + "; } 2>/dev/null", Timeout: 5 * time.Second})
 		if !r.TimedOut || r.Restarted || string(r.Bytes) != "begun\n" {
 			t.Errorf("%s: timed out %v, restarted %v, %.200q; want timed out true, restarted false, %q", bomb, r.TimedOut, r.Restarted, r.Bytes, "begun\n")
 		}

@@ -62,7 +62,7 @@ func runRuinous(t *testing.T, dir string, agents map[string]ruinous, args ...str
 	}
 	cmd := e2e.Batch(t, dir, append([]string{
 		"run", "--subset", "rows.jsonl", "-m", "scripted/script.yaml", "-o", "out", "-w", "3", "-q", "--memory", "256m",
-		"-c", "environment.timeout=30",
+		"-c", "environment.timeout=120",
 	}, args...)...)
 	said, _ := cmd.CombinedOutput()
 	snap, err := results.Read(filepath.Join(dir, "out"))
@@ -151,7 +151,7 @@ func TestAnAgentThatFillsItsDiskDoesNotAffectOthers(t *testing.T) {
 		"stays":  {[]string{fill, "true", "true", "true", "never"}, "EnvironmentDestroyed", vocab.OutcomeFailed, 6, "stayed above its disk limit"},
 		"other":  {[]string{"sleep 10"}, "Submitted", vocab.OutcomeSubmitted, 0, ""},
 	}
-	out, code, records := runRuinous(t, dir, agents, "--disk", "128MiB", "--salvage", "-c", "environment.timeout=120")
+	out, code, records := runRuinous(t, dir, agents, "--disk", "128MiB", "--salvage")
 	if code != e2e.ExitOK || !strings.Contains(out, "3 of 3 instances have a result") {
 		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, e2e.ExitOK, "3 of 3 instances have a result", out)
 	}

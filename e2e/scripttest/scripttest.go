@@ -55,7 +55,7 @@ func Run(t *testing.T, p Params) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("HF_HUB_OFFLINE", "1")
 			env.Setenv("SHARED", data)
-			for _, name := range []string{"DOCKER_HOST", "DOCKER_CONTEXT"} {
+			for _, name := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "GORACE"} {
 				if v := os.Getenv(name); v != "" {
 					env.Setenv(name, v)
 				}

@@ -43,25 +43,25 @@ var hostiles = []hostile{
 	{name: "kill its shell", shares: true, script: "echo a; kill -9 $$; sleep 50", code: 137, output: prints("a\n")},
 	{name: "kill the parent", shares: true, script: "kill -9 $PPID; exit 9", code: 9},
 	{name: "terminate its shell", shares: true, script: "kill $$; sleep 50", code: 143},
-	{name: "stop its shell", script: "echo stopped; kill -STOP $$", timeout: 2 * time.Second, timesOut: true, output: prints("stopped\n")},
-	{name: "stop its supervisor", script: "kill -STOP $PPID; exit 0", timeout: 2 * time.Second, timesOut: true},
-	{name: "stop all", script: "kill -STOP -1; exit 0", timeout: 2 * time.Second, timesOut: true},
-	{name: "stop all for ever", script: "(while :; do kill -STOP -1; done) >/dev/null 2>&1 & sleep 50", timeout: 2 * time.Second, timesOut: true},
+	{name: "stop its shell", script: "echo stopped; kill -STOP $$", timeout: 5 * time.Second, timesOut: true, output: prints("stopped\n")},
+	{name: "stop its supervisor", script: "kill -STOP $PPID; exit 0", timeout: 5 * time.Second, timesOut: true},
+	{name: "stop all", script: "kill -STOP -1; exit 0", timeout: 5 * time.Second, timesOut: true},
+	{name: "stop all for ever", script: "(while :; do kill -STOP -1; done) >/dev/null 2>&1 & sleep 50", timeout: 5 * time.Second, timesOut: true},
 	{
 		name:   "faults and limits for the init",
 		script: "for s in SEGV ILL BUS FPE TRAP SYS ABRT; do /usr/bin/kill -q 0 -$s 1; done; prlimit --pid 1 --cpu=1:1 2>/dev/null; /usr/bin/kill -q 0 -SEGV $PPID; sleep 0.1; exit 4",
 		code:   4,
 	},
 	{name: "/dev/null as a pipe", script: "rm -f /dev/null; mkfifo /dev/null; echo gone", output: prints("gone\n")},
-	{name: "stop itself", script: "kill -STOP $BASHPID", timeout: 2 * time.Second, timesOut: true},
+	{name: "stop itself", script: "kill -STOP $BASHPID", timeout: 5 * time.Second, timesOut: true},
 	{name: "interrupt its group", shares: true, script: "kill -INT 0; sleep 50", code: 130},
 	{name: "kill what waits later", script: "(sleep 0.3; for d in /proc/[1-9]*; do p=${d#/proc/}; ((p == 1 || p == BASHPID)) || kill -9 $p; done; echo >/tmp/done) >/dev/null 2>&1 & exit 3", code: 3, later: "/tmp/done"},
 	{name: "exec", shares: true, script: "exec echo replaced", output: prints("replaced\n")},
 	{name: "exec what is not there", shares: true, script: "exec nosuch; echo no", code: 127, output: prints("bash: line 1: exec: nosuch: not found\n")},
 	{name: "close all descriptors", shares: true, script: "for fd in {0..255}; do eval \"exec $fd<&-\"; done 2>/dev/null; exit 9", code: 9},
 	{name: "stty", shares: true, script: "stty raw -echo; stty sane; echo $?", output: func(r vocab.Output) bool { return strings.HasSuffix(string(r.Bytes), "1\n") }},
-	{name: "a fork bomb", script: "f() { f | f & }; f; sleep 50", spec: engine.Spec{PidsLimit: 120}, timeout: 2 * time.Second, timesOut: true},
-	{name: "all processes there may be", script: "for i in {1..300}; do sleep 50 & done 2>/dev/null; wait", spec: engine.Spec{PidsLimit: 60}, timeout: 2 * time.Second, timesOut: true},
+	{name: "a fork bomb", script: "f() { f | f & }; f; sleep 50", spec: engine.Spec{PidsLimit: 120}, timeout: 5 * time.Second, timesOut: true},
+	{name: "all processes there may be", script: "for i in {1..300}; do sleep 50 & done 2>/dev/null; wait", spec: engine.Spec{PidsLimit: 60}, timeout: 5 * time.Second, timesOut: true},
 	{
 		name: "all of the memory", script: "x=$(head -c 300000000 /dev/zero | tail -c 300000000 | wc -c); echo $? $x; head -c 300000000 /dev/zero | tail -c 300000000 >/dev/null; exit ${PIPESTATUS[1]}",
 		spec: engine.Spec{Memory: 96 << 20}, code: 137, oom: true,
@@ -85,16 +85,16 @@ var hostiles = []hostile{
 		return bytes.Equal(r.Bytes, want)
 	}},
 	{name: "100 MB on one line", shares: true, script: "head -c 100000000 /dev/zero", output: writes(100_000_000)},
-	{name: "cat /dev/zero", script: "cat /dev/zero", timeout: 3 * time.Second, timesOut: true, output: writes(1 << 20)},
-	{name: "cat /dev/urandom", script: "cat /dev/urandom", timeout: 3 * time.Second, timesOut: true, output: writes(1 << 20)},
-	{name: "yes", script: "yes", timeout: 3 * time.Second, timesOut: true, output: writes(1 << 20)},
+	{name: "cat /dev/zero", script: "cat /dev/zero", timeout: 5 * time.Second, timesOut: true, output: writes(64 << 10)},
+	{name: "cat /dev/urandom", script: "cat /dev/urandom", timeout: 5 * time.Second, timesOut: true, output: writes(64 << 10)},
+	{name: "yes", script: "yes", timeout: 5 * time.Second, timesOut: true, output: writes(64 << 10)},
 	{name: "cat of the terminal", shares: true, script: "cat /dev/tty", code: 1},
 	{name: "no newline", shares: true, script: "printf end", output: prints("end")},
 	{name: "exit 300", shares: true, script: "exit 300", code: 44},
 	{name: "its directory removed", script: "mkdir /tmp/d && cd /tmp/d && rm -rf /tmp/d; cd /testbed && rm -rf /testbed; mkdir /testbed", output: prints("")},
 	{name: "limits", shares: true, script: "ulimit -n 3; ulimit -f 0; ulimit -t 1; umask 777; exit 2", code: 2},
 	{name: "a processor's time", shares: true, script: "ulimit -t 1; while :; do :; done", code: 137},
-	{name: "signals ignored", script: "trap '' HUP INT TERM QUIT TSTP CHLD PIPE; while :; do :; done", timeout: time.Second, timesOut: true},
+	{name: "signals ignored", script: "trap '' HUP INT TERM QUIT TSTP CHLD PIPE; while :; do :; done", timeout: 5 * time.Second, timesOut: true},
 	{name: "a background writer", script: "while :; do echo noise; sleep 0.01; done & echo started; exit 4", code: 4, output: begins("")},
 	{name: "a daemon with our output", script: "setsid bash -c 'while :; do echo noise; sleep 0.02; done' & exit 0", output: begins("")},
 	{name: "batch's names redefined", shares: true, script: "builtin() { :; }; exec() { :; }; _bw=x; readonly _bw; enable -n wait; exit 3", code: 3},
@@ -188,9 +188,16 @@ func (e *suite) stopAllFromNowOn(t *testing.T) {
 	e.needLimits(t)
 	c := e.start(t, engine.Spec{CPUs: 0.25}) // for all: it needs a processor's whole time otherwise
 	run(t, c, "(while kill -0 $$; do sleep 0.01; done; echo >/tmp/begins; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
-	awaitFile(t, c, "/tmp/begins")
+	// It has begun when its file is there, or when it stops the command that looks for the file.
+	for begun := false; !begun; time.Sleep(20 * time.Millisecond) {
+		r, err := c.Run(soon(t), box.Command{Script: "[ -e /tmp/begins ]", Timeout: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun = r.ExitCode == 0 || r.TimedOut
+	}
 	for range 4 {
-		r, err := c.Run(soon(t), box.Command{Script: "echo next", Timeout: time.Second})
+		r, err := c.Run(soon(t), box.Command{Script: "echo next", Timeout: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -149,7 +149,7 @@ func (e *suite) runKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 	for _, tt := range trees { // beside one another: each is killed, and no other with it
 		all.Go(func() {
 			// A busy machine must start the processes to be killed within this time.
-			r, err := c.Run(t.Context(), box.Command{Script: tt.script, Timeout: 5 * time.Second})
+			r, err := c.Run(t.Context(), box.Command{Script: tt.script, Timeout: 20 * time.Second})
 			if err != nil || !r.TimedOut || r.ExitCode != -1 || string(r.Bytes) != tt.want || r.Restarted {
 				t.Errorf("%s: %v, timed out %v, code %d, restarted %v, output %q; want %q",
 					tt.name, err, r.TimedOut, r.ExitCode, r.Restarted, r.Bytes, tt.want)
@@ -165,7 +165,7 @@ func (e *suite) runKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 func (e *suite) runEndsEndlessOutputAtTheTimeout(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{})
-	r := runCommand(t, c, box.Command{Script: "yes", Timeout: 3 * time.Second, Limit: 4096})
+	r := runCommand(t, c, box.Command{Script: "yes", Timeout: 5 * time.Second, Limit: 4096})
 	if !r.TimedOut || r.Restarted || len(r.Bytes) != 4096 || r.Total < 1<<20 {
 		t.Errorf("timed out %v, restarted %v, kept %d of %d", r.TimedOut, r.Restarted, len(r.Bytes), r.Total)
 	}

@@ -8,10 +8,16 @@ git -c core.fileMode=false diff 776f7be79a6a3583e81e36da4fc65b8feb7fb25e
 git checkout 776f7be79a6a3583e81e36da4fc65b8feb7fb25e tests/run.sh
 git apply -v - <<'EOF_114329324912'
 diff --git a/tests/run.sh b/tests/run.sh
-index f3ec3ba..eb78aba 100644
+index f3ec3ba..0d3b9ad 100644
 --- a/tests/run.sh
 +++ b/tests/run.sh
-@@ -20,5 +20,9 @@ retry() { timeout 2 bash bin/retry -d 0.1 "$@" 2>/dev/null; }
+@@ -15,10 +15,14 @@ check() { # name, wanted, got
+     fi
+ }
+ 
+-retry() { timeout 2 bash bin/retry -d 0.1 "$@" 2>/dev/null; }
++retry() { timeout 5 bash bin/retry -d 0.1 "$@" 2>/dev/null; }
+ 
  check "success ends at once" "hello" "$(retry echo hello)"
  check "success has code 0" 0 "$(retry true; echo $?)"
  check "an unknown option is refused" 2 "$(retry -x true; echo $?)"
