@@ -93,12 +93,3 @@ func TestResultsInAnotherFormAreSaid(t *testing.T) {
 		t.Errorf("%q, %v", j.Doubt, err)
 	}
 }
-
-// A patch can print anything: a verdict must not wait for minutes for one long line.
-func TestALongLineOfWordsTakesLinearTime(t *testing.T) {
-	for _, unit := range []string{"cut ", "[cut ", "line cut"} {
-		if j := doubtOf(t, strings.Repeat(unit, 200_000/len(unit))+"\n"); j.Doubt != "" {
-			t.Errorf("%q: %q", unit, j.Doubt)
-		}
-	}
-}
