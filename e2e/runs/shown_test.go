@@ -62,7 +62,7 @@ const demoImage = "batch-demo/demo__slug-1:latest"
 var filled = strings.NewReplacer(
 	"--image %s -m MODEL '%s'", "--image "+demoImage+" -m openai/gpt-5 'a task'", "--quarantine %s", "--quarantine check/quarantine.txt",
 	"show %s", "show runs/gpt-5 "+shownIDs[0], "help %s", "help row", "help NAME", "help row", "help COMMAND", "help run", "%s", "runs/gpt-5", "%v", "60",
-	"runs/fill/rows.jsonl", "rows.jsonl", "my-dataset/rows.jsonl -c my-dataset/", "rows.jsonl -c ", "fill ROWS", "fill rows.jsonl --slice :1", "INSTANCE...", shownIDs[0], "...", "--subset verified -m openai/gpt-5", "INSTANCE", shownIDs[0], "DIR", "runs/gpt-5", "FOLDER", "runs/sweep",
+	"runs/fill/rows.jsonl", "rows.jsonl", "my-dataset/rows.jsonl -c my-dataset/", "rows.jsonl -c ", "fill ROWS", "fill rows.jsonl", "INSTANCE...", shownIDs[0], "...", "--subset verified -m openai/gpt-5", "INSTANCE", shownIDs[0], "DIR", "runs/gpt-5", "FOLDER", "runs/sweep",
 	"[TASK]", "'a task'", "MODEL", "openai/gpt-5", "COMMAND --log-parser NAME", "'pytest -rA' --log-parser parse_log_pytest",
 	"python:3.13", demoImage, "me/repo", demoImage, "IMAGE", demoImage, "0.0.0.0:8443", "0.0.0.0:0", "HOST:8443", "localhost",
 )
@@ -70,7 +70,7 @@ var filled = strings.NewReplacer(
 // narrowed selects one instance where a line would run several.
 var narrowed = strings.NewReplacer(
 	"verified -m", "verified --slice :1 -m", "--split test -m", "--slice :1 -m", "--slice :5 -m", "--slice :1 -m", "lite -m", "lite --slice :1 -m",
-	"rows.jsonl -c", "rows.jsonl --slice :1 -c", "--repeat 3", "--repeat 2 --slice :1", "--repeat 5", "--repeat 2", "-w 8 -o graded", "--slice :1 -o graded",
+	"fill rows.jsonl", "fill rows.jsonl --slice :1", "rows.jsonl -c", "rows.jsonl --slice :1 -c", "--repeat 3", "--repeat 2 --slice :1", "--repeat 5", "--repeat 2", "-w 8 -o graded", "--slice :1 -o graded",
 	"demo -m", "demo --slice :1 -m", "gold --subset demo", "gold --subset demo --slice :1",
 )
 

@@ -85,9 +85,9 @@ var hostiles = []hostile{
 		return bytes.Equal(r.Bytes, want)
 	}},
 	{name: "100 MB on one line", shares: true, script: "head -c 100000000 /dev/zero", output: writes(100_000_000)},
-	{name: "cat /dev/zero", script: "cat /dev/zero", timeout: 5 * time.Second, timesOut: true, output: writes(64 << 10)},
-	{name: "cat /dev/urandom", script: "cat /dev/urandom", timeout: 5 * time.Second, timesOut: true, output: writes(64 << 10)},
-	{name: "yes", script: "yes", timeout: 5 * time.Second, timesOut: true, output: writes(64 << 10)},
+	{name: "cat /dev/zero", script: "cat /dev/zero", timeout: 10 * time.Second, timesOut: true, output: writes(1 << 20)},
+	{name: "cat /dev/urandom", script: "cat /dev/urandom", timeout: 10 * time.Second, timesOut: true, output: writes(1 << 20)},
+	{name: "yes", script: "yes", timeout: 10 * time.Second, timesOut: true, output: writes(1 << 20)},
 	{name: "cat of the terminal", shares: true, script: "cat /dev/tty", code: 1},
 	{name: "no newline", shares: true, script: "printf end", output: prints("end")},
 	{name: "exit 300", shares: true, script: "exit 300", code: 44},
@@ -189,8 +189,9 @@ func (e *suite) stopAllFromNowOn(t *testing.T) {
 	c := e.start(t, engine.Spec{CPUs: 0.25}) // for all: it needs a processor's whole time otherwise
 	run(t, c, "(while kill -0 $$; do sleep 0.01; done; echo >/tmp/begins; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
 	// It has begun when its file is there, or when it stops the command that looks for the file.
+	ctx := soon(t)
 	for begun := false; !begun; time.Sleep(20 * time.Millisecond) {
-		r, err := c.Run(soon(t), box.Command{Script: "[ -e /tmp/begins ]", Timeout: 5 * time.Second})
+		r, err := c.Run(ctx, box.Command{Script: "[ -e /tmp/begins ]", Timeout: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
