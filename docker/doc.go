@@ -145,5 +145,27 @@
 // registries.conf; and where the process may not raise limits, as in some
 // containers and sandboxes, containers.conf must set default_ulimits.
 //
+// Podman without root, which clusters have, works as well (tested with 4.3 on cgroup v1 and
+// without systemd). The user needs lines in /etc/subuid and /etc/subgid, and the packages uidmap
+// and, for a network, slirp4netns. Start its socket, and name it:
+//
+//	podman system service --time=0 unix:///tmp/podman-$USER.sock &
+//	export DOCKER_HOST=unix:///tmp/podman-$USER.sock
+//
+// Agents run and are graded, commands keep their time limits, and crashed runs are cleaned up. But:
+//
+//   - With cgroup v1 there are no limits of memory, CPUs and processes, although Podman
+//     reports that it has them: batch warns, as batch doctor does. With cgroup v2, the user needs
+//     the controllers (Delegate=cpu cpuset io memory pids).
+//   - The storage driver must be overlay (in storage.conf). Podman chooses vfs where it finds
+//     neither overlay nor /dev/fuse: then each container is a copy of its image, and the
+//     start of one took 32 seconds instead of 1.5.
+//   - --network none works. --network slirp4netns needs /dev/net/tun to be writable for the user.
+//     --network bridge needs a user's session of systemd: without it, creating a container
+//     fails ("unable to upgrade to tcp, received 409").
+//   - A resumed attempt does not reach the container of a killed run: Podman does not answer a
+//     second attach. After a minute it continues by replay in a new container.
+//   - Images are per user and machine: use --image-prefix with a registry, or podman load.
+//
 // A container is not a sandbox against hostile code: it isolates as well as the engine does.
 package docker

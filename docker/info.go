@@ -28,10 +28,7 @@ func (e *Engine) About(ctx context.Context) (engine.About, error) {
 		System: in.OperatingSystem, Kernel: in.KernelVersion, CPUs: in.NCPU, Memory: in.MemTotal,
 		RootDir: in.DockerRootDir, ImageDir: imageDir(in), StorageDriver: in.Driver, CgroupVersion: in.CgroupVersion,
 		Containers: in.Containers, Running: in.ContainersRunning, Images: in.Images,
-		Podman: daemon.IsPodman(v), Warnings: in.Warnings, Unlimited: e.conn.Unlimited(),
-	}
-	for _, o := range in.SecurityOptions {
-		out.Rootless = out.Rootless || o == "name=rootless"
+		Podman: daemon.IsPodman(v), Rootless: daemon.IsRootless(in), Warnings: in.Warnings, Unlimited: e.conn.Unlimited(),
 	}
 	return out, nil
 }

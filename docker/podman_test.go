@@ -67,8 +67,7 @@ func podman(t *testing.T) *docker.Engine {
 	return e
 }
 
-func TestPodmanWorksAsAnEngine(t *testing.T) {
-	t.Parallel()
+func TestPodmanWorksAsAnEngine(t *testing.T) { // not parallel: the tests share an image
 	e := podman(t)
 	img, here, err := e.Image(t.Context(), podmanImage, "linux/"+runtime.GOARCH)
 	if err != nil || !here {
@@ -128,7 +127,6 @@ func TestPodmanWorksAsAnEngine(t *testing.T) {
 }
 
 func TestPodmanContainersHaveBoxinit(t *testing.T) {
-	t.Parallel()
 	e := podman(t)
 	_, api := at(t, e.Host())
 	for name, change := range boxes {

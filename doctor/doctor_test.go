@@ -22,6 +22,10 @@ func TestDoctorReportsLimitsThatTheEngineLacks(t *testing.T) {
 		{`{"MemoryLimit":true,"PidsLimit":true,"SwapLimit":true}`, `{}`, Warning, "the engine cannot limit CPUs: containers run without"},
 		{`{}`, `{}`, Warning, "the engine cannot limit CPUs, memory, processes: containers run without"},
 		{`{}`, `{"Components":[{"Name":"Podman Engine"}]}`, Good, "Podman"},
+		{ // it ignores limits, and reports that it has them
+			`{"CgroupVersion":"1","DockerRootDir":"/home/u/.local/share/containers/storage","MemoryLimit":true,"CpuCfsQuota":true}`,
+			`{"Components":[{"Name":"Podman Engine"}]}`, Warning, "the engine cannot limit CPUs, memory, swap, processes: containers run without",
+		},
 	} {
 		engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("API-Version", "1.41")

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -60,12 +61,16 @@ func (e *Conn) Unlimited() (list []string) {
 
 // note records what the engine reports. Podman reports for every machine
 // with cgroup v2 that it cannot limit CPUs and swap, so its report is not used: it refuses
-// what it cannot limit.
+// what it cannot limit. But on cgroup v1 without root it ignores all limits, and reports that it
+// has them.
 func (u *unlimited) note(in system.Info, v types.Version) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.queried = true
 	if IsPodman(v) {
+		if in.CgroupVersion == "1" && IsRootless(in) {
+			u.lacks = [resources]bool{cpus: true, memory: true, swap: true, processes: true}
+		}
 		return
 	}
 	u.lacks[cpus] = u.lacks[cpus] || !in.CPUCfsQuota
@@ -82,6 +87,12 @@ func IsPodman(v types.Version) bool {
 		}
 	}
 	return false
+}
+
+// IsRootless reports whether the engine runs without root. Podman 4 does not say so where Docker
+// does, but keeps its images in the user's home.
+func IsRootless(in system.Info) bool {
+	return slices.Contains(in.SecurityOptions, "name=rootless") || strings.Contains(in.DockerRootDir, "/.local/share/containers/")
 }
 
 var controllers = map[string]resource{"cpu": cpus, "memory": memory, "memory.swap": swap, "pids": processes}
