@@ -52,6 +52,7 @@
 //	    grade/submission writes for the leaderboard and sb-cli.
 //	  - swebench reads and writes the files of the SWE-bench harness: predictions, logs
 //	    and reports.
+//	  - run/merging makes one run directory of the shards of a run.
 //	  - run/grading is the pool that grades predictions in sandboxes, and
 //	    results/grades the record of their verdicts.
 //	  - grade/selection chooses one of several attempts at an instance. run/selecting runs

@@ -33,8 +33,7 @@ type Selection struct {
 	// Slice is a Python slice, "start:stop:step": each part may be missing or negative, and a
 	// single number is a stop.
 	Slice string
-	// Shard is "i/n": the i-th of n parts. Part i has every n-th instance from the i-th on, so
-	// repositories spread evenly.
+	// Shard is "i/n": see [Shard].
 	Shard string
 }
 
@@ -64,6 +63,10 @@ func (s Selection) Apply(in []Instance) ([]Instance, error) {
 		var err error
 		if out, err = step.do(out); err != nil {
 			return nil, err
+		}
+		if len(out) == 0 && before > 0 && step.name == "--shard" {
+			return nil, fault.New(fault.Usage, "selecting instances", &EmptyShardError{Shard: s.Shard, Of: before}).
+				WithHint("an instance's shard follows from its id, so a shard of few instances may be empty")
 		}
 		if len(out) == 0 && before > 0 {
 			return nil, fault.Newf(fault.Usage, "selecting instances: %s %s leaves none of %d", step.name, step.value, before).
@@ -152,21 +155,11 @@ func (s Selection) slice(in []Instance) ([]Instance, error) {
 }
 
 func (s Selection) shard(in []Instance) ([]Instance, error) {
-	if s.Shard == "" {
-		return in, nil
+	part, err := ParseShard(s.Shard)
+	if err != nil {
+		return nil, err
 	}
-	first, second, ok := strings.Cut(s.Shard, "/")
-	i, err1 := strconv.Atoi(first)
-	n, err2 := strconv.Atoi(second)
-	if !ok || err1 != nil || err2 != nil || n < 1 || i < 1 || i > n {
-		return nil, fault.Newf(fault.Usage, "reading --shard %s: expected i/n with 1 <= i <= n", s.Shard).
-			WithHint("--shard 2/3 is the second of three parts")
-	}
-	var out []Instance
-	for k := i - 1; k < len(in); k += n {
-		out = append(out, in[k])
-	}
-	return out, nil
+	return slices.DeleteFunc(slices.Clone(in), func(i Instance) bool { return !part.Has(i.ID) }), nil
 }
 
 // ReadIDs reads instance ids from r: a JSON list of texts, or one id per line, where "#" at the

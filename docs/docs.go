@@ -29,6 +29,7 @@ var Pages = []Page{
 	{Name: "checks", Title: "What to check before a run costs money"},
 	{Name: "grading", Title: "Grading, submissions, and how the harness compares"},
 	{Name: "sweeps", Title: "Sweeps, several attempts and comparisons"},
+	{Name: "shards", Title: "Shards: one dataset on several machines, and Slurm"},
 	{Name: "resuming", Title: "Watch, resume, retry and compare runs"},
 	{Name: "talk", Title: "Talk with an agent, and serve it to programs"},
 	{Name: "promises", Title: "What batch promises, and what it does not"},

@@ -4,7 +4,8 @@
 // # Files
 //
 //	<dir>/
-//	  preds.json            derived: predictions, in order of completion
+//	  preds.json            derived: predictions, in order of completion; after
+//	                        batch merge sorted by id
 //	  preds.json.original-<n>  a preds.json that another tool wrote in another
 //	                        form
 //	  exit_statuses.yaml    derived: exit status -> instance ids, the whole
@@ -263,25 +264,7 @@
 //
 // # A dataset on several machines
 //
-// --shard 2/3 takes every third of the instances that the other flags select, from the
-// second. Each machine gets the same command with its own shard (here 1/3, 2/3 or 3/3) and
-// its own directory; --cost-limit-total applies to each command alone:
-//
-//	batch run --subset verified -m openai/gpt-5 --shard 1/3 -o runs/1
-//
-// When all have ended, copy the directories to one machine, put the folders of the
-// instances into one with the manifest of one of them, and give the same command without
-// --shard:
-//
-//	mkdir runs/all && cp runs/1/manifest.json runs/all
-//	find runs/[123] -mindepth 1 -maxdepth 1 -type d ! -name logs \
-//	    -exec cp -r {} runs/all \;
-//	batch run --grade --subset verified -m openai/gpt-5 -o runs/all
-//
-// It keeps every result, restores preds.json from the journals, pays for nothing twice,
-// refuses settings that differ from the manifest's, and runs the instances without a result;
-// interrupted attempts continue in new containers. From then on it is an ordinary run
-// directory. Verdicts are not joined (each grades.jsonl numbers its records): the tests run
-// again, unless this machine has their logs. Without joining, compare takes the shards as
-// the attempts of one entry: all=runs/1,runs/2,runs/3.
+// batch help shards describes --shard, and batch merge, which makes one directory of several.
+// In the manifest of such a directory, runs has the commands of all, and the request selects the
+// whole dataset. In its preds.json the predictions are sorted by instance id; later ones follow.
 package results

@@ -126,6 +126,37 @@ func InUse(dir string) (bool, error) {
 	return err == nil && !free, atomicfile.Fault("looking at a lock", err)
 }
 
+// Hold keeps runs out of a run directory that is only read. If a run has it, the error is a
+// [LockedError]. Nothing is written. A directory without a lock file, such as another tool's, is
+// not held.
+func Hold(dir string) (release func() error, err error) {
+	path := filepath.Join(dir, lockFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() error { return nil }, nil
+	}
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free := false
+	if err == nil {
+		free, err = l.TryRLock()
+	}
+	if err != nil {
+		return nil, atomicfile.Fault("locking "+dir, errors.Join(err, l.Close()))
+	}
+	if !free {
+		_ = l.Close() // it is not locked
+		return nil, inUse(dir, ownerIn(text))
+	}
+	return l.Close, nil
+}
+
+// Abandoned reports whether a folder has the lock of a process that has ended without giving it
+// up.
+func Abandoned(dir string) bool {
+	dead, err := probeLock(dir)
+	return err == nil && dead != ""
+}
+
 // ownerIn returns the owner's name in the text of the lock's file.
 func ownerIn(text []byte) string {
 	owner, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")

@@ -27,6 +27,9 @@ func (r *Run) newManifest() *manifest.Manifest {
 	m.Dataset.Count, m.Dataset.Instances = len(r.Instances), ids(r.Instances)
 	m.Host = manifest.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	m.Runs = []manifest.Run{{Started: now, Argv: r.Argv, CostLimit: r.CostLimit, MaskPatterns: r.MaskPatterns}}
+	if r.Shards > 1 {
+		m.Runs[0].CostShare = r.limit().USD
+	}
 	return r.masked(&m)
 }
 

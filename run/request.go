@@ -63,7 +63,7 @@ func ReadRequest(dir string, p Process) (Request, *manifest.Manifest, error) {
 		return Request{}, nil, err
 	}
 	r.Output, r.Also = dir, m.Dataset.Instances
-	if r.InstancesFile != "" { // the file may have changed, or was standard input
+	if r.InstancesFile != "" || r.Shard != "" { // the file may have changed, or was standard input; earlier versions had other shards
 		r.Only = m.Dataset.Instances
 	}
 	return r, m, nil

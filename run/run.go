@@ -59,7 +59,8 @@ type Config struct {
 	WidthWhy  string         // the reason for the width, shown when work begins
 	ByImage   bool           // instances that share an image run near each other
 	Retries   runner.Retries // nil: the default ones
-	CostLimit float64        // US dollars that all runs into Output may cost together; 0: no limit
+	CostLimit float64        // US dollars that all runs into Output may cost together, with all other shards; 0: no limit
+	Shards    int            // number of shards that divide CostLimit equally; 0: one
 	Sweep     string         // folder of the sweep with the cell Output; its cells share CostLimit; empty: none
 	Beside    float64        // US dollars of CostLimit that the other cells had spent before this run
 	Grading   *Grading       // nil: predictions are not graded

@@ -179,6 +179,10 @@ func (s *Setup) Config() (c Config, err error) {
 	if err != nil {
 		return c, err
 	}
+	shard, err := dataset.ParseShard(s.Shard)
+	if err != nil {
+		return c, err
+	}
 	sweep, beside := "", 0.0
 	if s.CostLimit > 0 {
 		if sweep, beside, err = sweeps.Beside(s.Output); err != nil {
@@ -191,7 +195,7 @@ func (s *Setup) Config() (c Config, err error) {
 		Store: results.Options{Durability: journal.Durability(s.Durability), Mask: s.Process.Mask},
 		About: s.about(), Git: s.Git, Argv: s.Process.Argv, MaskPatterns: s.MaskPatterns,
 		Width: runner.NewWidth(s.Workers), WidthWhy: s.WidthWhy, ByImage: s.Order != manifest.OrderGiven,
-		Retries: retries, CostLimit: s.CostLimit, Sweep: sweep, Beside: beside, Salvage: s.Salvage,
+		Retries: retries, CostLimit: s.CostLimit, Shards: shard.N, Sweep: sweep, Beside: beside, Salvage: s.Salvage,
 		Grading: s.Grading(), Servers: servers, Tell: s.Process.tell,
 	}, nil
 }
@@ -219,13 +223,13 @@ func (s *Setup) about() manifest.Manifest {
 	return manifest.Manifest{
 		Batch: Version(), Command: s.Command, Argv: s.Argv, Dir: s.Asked.Dir, Request: &asked, Seed: s.Seed,
 		Dataset: manifest.Dataset{
-			Name: name, Split: s.Dataset.Split, Revision: s.Dataset.Revision, Digest: s.Dataset.Digest, Selection: selection(s.Request),
+			Name: name, Split: s.Dataset.Split, Revision: s.Dataset.Revision, Digest: s.Dataset.Digest, Selection: Selection(s.Request),
 		},
 	}
 }
 
-// selection returns the flags that select instances.
-func selection(r Request) string {
+// Selection returns the flags that select instances, for people.
+func Selection(r Request) string {
 	parts := slices.Clone(r.Named)
 	for _, p := range []struct{ flag, value string }{
 		{"filter", r.Filter}, {"slice", r.Slice}, {"instances", shownFrom(r.Dir, r.InstancesFile)}, {"shard", r.Shard},

@@ -151,7 +151,7 @@ func (r *Run) boxes() sandbox.Config {
 
 // limit returns the run's cost limit.
 func (r *Run) limit() rundir.Limit {
-	return rundir.Limit{USD: r.CostLimit, Sweep: r.Sweep, Cells: []string{filepath.Base(r.Output)}, Beside: r.Beside}
+	return rundir.Limit{USD: r.CostLimit / float64(max(1, r.Shards)), Sweep: r.Sweep, Cells: []string{filepath.Base(r.Output)}, Beside: r.Beside}
 }
 
 // costs returns the costs of earlier runs.

@@ -236,7 +236,7 @@ func addSelection(fs *pflag.FlagSet, r *run.Request) {
 	fs.StringVar(&r.Filter, "filter", "", "keep instances if this regular expression matches their ids from the start")
 	fs.StringVar(&r.Slice, "slice", "", "then keep this Python slice, such as 0:50, -10: or ::2")
 	fs.StringVar(&r.InstancesFile, "instances", "", "keep the ids listed in this `FILE` (one per line or a JSON list; - is stdin)")
-	fs.StringVar(&r.Shard, "shard", "", "then keep the i-th of n equal parts, written i/n, for one of several machines:\nsee batch help results")
+	fs.StringVar(&r.Shard, "shard", "", "then keep the i-th of n parts, written i/n, for one of several machines: an id is\nalways in the same part; see batch help shards")
 	fs.BoolVar(&r.Shuffle, "shuffle", false, "shuffle first, as mini-swe-agent does")
 	fs.Int64Var(&r.Seed, "seed", r.Seed, "seed of the shuffle")
 	inSection(fs, "Dataset")

@@ -13,6 +13,7 @@
 //	sweep       Run a grid of models, configurations and attempts
 //	resume      Continue an interrupted or crashed run
 //	retry       Run chosen instances of a run directory again
+//	merge       Make one run directory of the shards of a run
 //	chat        Talk with an agent in a container
 //	attach      Talk with the agent of an instance of a run
 //	serve       Serve the agent over the A2A protocol

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/agent/template"
+	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/printable"
@@ -37,6 +38,11 @@ func (s *invocation) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	part, err := dataset.ParseShard(s.Shard)
+	if err != nil {
+		return err
+	}
+	s.sayShare(s.CostLimit, part)
 	if s.flags.dryRun {
 		return s.dryRun(ctx, c)
 	}
@@ -177,8 +183,9 @@ func (s *invocation) writeSummary(out io.Writer, sum run.Summary) error {
 
 // limitReached is the message if the cost limit leaves no money for a model call.
 func (s *invocation) limitReached(spent float64) string {
-	return fmt.Sprintf("limit of %v USD reached; raise --cost-limit-total to continue, such as %s",
-		s.CostLimit, s.resumeCommand(report.HigherLimit(s.CostLimit, spent)))
+	part, _ := dataset.ParseShard(s.Shard) //nolint:errcheck // it was read before the run began
+	return fmt.Sprintf("%s; raise --cost-limit-total to continue, such as %s",
+		reached(s.CostLimit, part), s.resumeCommand(report.HigherLimit(s.CostLimit, spent)))
 }
 
 // sayExhausted says that the planned run would stop before its first call.

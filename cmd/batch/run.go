@@ -55,7 +55,7 @@ func (f *runFlags) addPace(fs *pflag.FlagSet) {
 }
 
 func (f *runFlags) addCost(fs *pflag.FlagSet) {
-	fs.Float64Var(&f.CostLimit, "cost-limit-total", 0, "limit in US dollars on the cost of all runs into the directory together (0: no limit);\nrefused if the model's price is not known")
+	fs.Float64Var(&f.CostLimit, "cost-limit-total", 0, "limit in US dollars on the cost of all runs into the directory together (0: no limit);\nshards divide it equally; refused if the model's price is not known")
 }
 
 func (f *runFlags) addInject(fs *pflag.FlagSet) {
@@ -160,7 +160,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	defer git.Stop()
 	s, err := a.invoke(ctx, f, git)
 	if err != nil {
-		return err
+		return a.unlessEmpty(err)
 	}
 	return s.run(ctx)
 }

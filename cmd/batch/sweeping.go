@@ -35,8 +35,13 @@ func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err
 	git := run.ProbeGit(ctx, s.Cells[0].Run.Dir)
 	defer git.Stop()
 	if err := s.Load(ctx, git.Known); err != nil {
+		return a.unlessEmpty(err)
+	}
+	part, err := s.Shard()
+	if err != nil {
 		return err
 	}
+	s.sayShare(s.Index.CostLimit, part)
 	configs, err := s.Configs(s.complete)
 	if err != nil {
 		return err
@@ -112,8 +117,12 @@ func (s *sweeping) conclude(sweep *run.Sweep, ended error) error {
 		}
 		if budget {
 			limit, spent := s.Index.CostLimit, sweep.Spent()
-			s.tell(fmt.Sprintf("limit of %v USD reached; raise --cost-limit-total to continue, such as `batch resume %s --cost-limit-total %v`",
-				limit, printable.ShellWord(s.Dir), report.HigherLimit(limit, spent)))
+			part, err := s.Shard()
+			if err != nil {
+				return missing, err
+			}
+			s.tell(fmt.Sprintf("%s; raise --cost-limit-total to continue, such as `batch resume %s --cost-limit-total %v`",
+				reached(limit, part), printable.ShellWord(s.Dir), report.HigherLimit(limit, spent)))
 		}
 		return missing, err
 	})

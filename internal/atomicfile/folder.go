@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"batch.example/batch/fault"
 )
@@ -35,8 +36,8 @@ func (f Files) NewFolder(dir string, fill func(tmp string) error) (err error) {
 	if err := os.Chmod(tmp, 0o755); err != nil { //nolint:gosec // MkdirTemp makes it private
 		return err
 	}
-	if err := os.Rename(tmp, dir); err != nil {
-		return err
+	if err := syscall.Rename(tmp, dir); err != nil { // os.Rename refuses an empty folder
+		return &os.LinkError{Op: "rename", Old: tmp, New: dir, Err: err}
 	}
 	return f.SyncDir(parent)
 }

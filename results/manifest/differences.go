@@ -26,13 +26,20 @@ type Difference struct {
 
 // String returns "name: now, was was", long values cut.
 func (d Difference) String() string {
-	value := func(text string) string {
-		if text == "" {
-			return "not set"
-		}
-		return shorten(text)
+	return fmt.Sprintf("%s: %s, was %s", d.Name, shown(d.Now), shown(d.Was))
+}
+
+func shown(value string) string {
+	if value == "" {
+		return "not set"
 	}
-	return fmt.Sprintf("%s: %s, was %s", d.Name, value(d.Now), value(d.Was))
+	return shorten(value)
+}
+
+// Between returns "name: now in a, was in b", long values cut, for manifests of a and b that were
+// made beside each other.
+func (d Difference) Between(a, b string) string {
+	return fmt.Sprintf("%s: %s in %s, %s in %s", d.Name, shown(d.Now), a, shown(d.Was), b)
 }
 
 // Covers reports whether name names d: it is d's name, a dotted prefix of it

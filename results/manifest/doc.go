@@ -36,10 +36,11 @@
 //	host            {hostname, os, arch, cpus}: the machine
 //	images          by instance id: ref, the image as requested; id; digest
 //	                in its registry, absent if built on this machine
-//	runs            [{started, ended, argv, cost_limit_total, mask_patterns}]:
-//	                the commands that worked here, in order, with the limit in
-//	                US dollars and the patterns of --mask. A crashed one has
-//	                no end
+//	runs            [{started, ended, argv, cost_limit_total,
+//	                cost_limit_shard, mask_patterns}]: the commands that worked
+//	                here, in order, with the limit in US dollars, this shard's
+//	                part of it and the patterns of --mask. A crashed one has no
+//	                end
 //	mixed           [{name, now, was, matters}]: the differences that affect
 //	                results and were accepted (--accept-changes) while results
 //	                of the earlier settings stayed. name is a dotted path, such

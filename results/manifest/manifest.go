@@ -132,6 +132,7 @@ type Run struct {
 	Ended        *time.Time `json:"ended,omitempty"`
 	Argv         []string   `json:"argv,omitempty"`             // for people
 	CostLimit    float64    `json:"cost_limit_total,omitempty"` // US dollars; 0: no limit
+	CostShare    float64    `json:"cost_limit_shard,omitempty"` // the part of CostLimit for this shard; 0: it is not divided
 	MaskPatterns []string   `json:"mask_patterns,omitempty"`    // patterns that it hid, beside the configuration's
 }
 

@@ -313,20 +313,27 @@ func (s *Setup) Open(ctx context.Context, configs []run.Config) (*run.Sweep, err
 	if err := results.MakeDir(s.Dir); err != nil {
 		return nil, err
 	}
-	c := run.SweepConfig{Dir: s.Dir, CostLimit: s.Index.CostLimit, Locked: s.writeIndex}
+	shard, err := s.Shard()
+	if err != nil {
+		return nil, err
+	}
+	c := run.SweepConfig{Dir: s.Dir, CostLimit: s.Index.CostLimit / float64(shard.N), Locked: s.writeIndex}
 	mine := map[string]bool{}
 	for i, cell := range s.Cells {
 		c.Cells = append(c.Cells, run.Cell{Name: cell.Folder, Config: configs[i]})
 		mine[cell.Folder] = true
 	}
 	if c.CostLimit > 0 {
-		var err error
 		if c.Spent, err = s.Index.Spent(s.Dir, mine); err != nil {
 			return nil, err
 		}
 	}
 	return run.OpenSweep(ctx, c)
 }
+
+// Shard returns the part of the dataset that the cells work on. The parts share the sweep's cost
+// limit equally.
+func (s *Setup) Shard() (dataset.Shard, error) { return dataset.ParseShard(s.Cells[0].Run.Shard) }
 
 // share gives all cells the widths of the first cell that has them: later cells may be
 // graded although the first ones are not.

@@ -1,0 +1,168 @@
+// Package merging makes one run directory of several, such as the shards of a dataset, as if one
+// run had made them all.
+//
+// The journals, the grades and the manifests are joined; everything else is derived from them
+// again, except files of an instance, which are copied byte for byte. The directories that are
+// merged are only read, and no run can begin in one meanwhile. The new directory is built beside
+// its place and renamed, so it is there as a whole or not at all.
+package merging
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
+)
+
+// Config says what is merged. Dirs and Output are required.
+type Config struct {
+	Dirs   []string
+	Output string       // must not exist, or be an empty folder
+	Argv   []string     // the command, for the manifest
+	Mask   *mask.Masker // hides secrets in what is derived again; nil hides nothing
+
+	Files atomicfile.Files // asked before every write, for tests
+
+	// Hide, if not nil, is called with each directory's manifest before anything is written.
+	Hide func(*manifest.Manifest)
+}
+
+// Merged describes a new directory.
+type Merged struct {
+	Dirs        int
+	Instances   []string // ids of all known instances, sorted
+	Unfinished  []string // the ids without a result
+	Predictions int
+	Report      string // path of the final report; empty: nothing was graded
+
+	Shards  []dataset.Shard // that were merged, sorted; empty: the directories are not shards of one run
+	Missing []dataset.Shard // the other ones
+
+	// Listed says that a list of ids selected the instances, so that the ids of a missing shard
+	// are not known.
+	Listed bool
+}
+
+// Merge makes the directory. A Usage fault names the settings in which directories differ, or the
+// instances that two of them have. If a run works in a directory, the error is a
+// [results.LockedError].
+func Merge(c Config) (m *Merged, err error) {
+	c.Output = filepath.Clean(c.Output)
+	if err := atomicfile.FreeFolder(c.Output); err != nil {
+		return nil, err
+	}
+	list, release, err := readAll(c)
+	defer func() { err = errors.Join(err, release()) }()
+	if err != nil {
+		return nil, err
+	}
+	if err := agree(list); err != nil {
+		return nil, err
+	}
+	owner, err := owners(list)
+	if err != nil {
+		return nil, err
+	}
+	joined, err := join(list, c.Argv)
+	if err != nil {
+		return nil, err
+	}
+	if err := sweepAbandoned(c.Output); err != nil {
+		return nil, err
+	}
+	b := builder{Config: c, inputs: list, owner: owner, manifest: joined.manifest}
+	err = b.Files.NewFolder(c.Output, b.build)
+	if err != nil {
+		return nil, err
+	}
+	return b.merged(joined), nil
+}
+
+// merged describes the result.
+func (b *builder) merged(j *joined) *Merged {
+	m := &Merged{Dirs: len(b.inputs), Instances: b.asked, Predictions: b.predictions, Shards: j.shards, Missing: j.missing()}
+	m.Listed = j.manifest.Request.InstancesFile != ""
+	if b.report != "" {
+		m.Report = filepath.Join(b.Output, filepath.Base(b.report))
+	}
+	for _, id := range b.asked {
+		if !b.finished[id] {
+			m.Unfinished = append(m.Unfinished, id)
+		}
+	}
+	return m
+}
+
+// agree refuses directories with different settings.
+func agree(list []*input) error {
+	first := list[0]
+	for _, in := range list[1:] {
+		var differ []string
+		for _, d := range in.manifest.Differences(first.manifest) {
+			if d.Matters {
+				differ = append(differ, d.Between(in.dir, first.dir))
+			}
+		}
+		if len(differ) > 0 {
+			return fault.Newf(fault.Usage, "%s and %s were made with different settings:\n  %s", first.dir, in.dir, strings.Join(differ, "\n  ")).
+				WithHint("merge directories of one run; `batch compare` compares different ones")
+		}
+	}
+	return nil
+}
+
+// owners returns the directory that each instance is copied from. It refuses an instance of two
+// directories, unless all that they have of it is equal.
+func owners(list []*input) (map[string]*input, error) {
+	owner := map[string]*input{}
+	twice := map[string][]string{} // the two directories -> ids
+	for _, in := range list {
+		for _, id := range in.ids() {
+			other := owner[id]
+			if other == nil {
+				owner[id] = in
+				continue
+			}
+			equal, err := sameInstance(id, other, in)
+			if err != nil {
+				return nil, err
+			}
+			if !equal {
+				pair := other.dir + " and " + in.dir
+				twice[pair] = append(twice[pair], id)
+			}
+		}
+	}
+	var lines []string
+	for pair, ids := range twice {
+		lines = append(lines, pair+": "+printable.Line(strings.Join(ids, ", ")))
+	}
+	if len(lines) == 0 {
+		return owner, nil
+	}
+	slices.Sort(lines)
+	return nil, fault.Newf(fault.Usage, "the same instances ran in two directories:\n  %s", strings.Join(lines, "\n  ")).
+		WithHint("merge shards of one run; to compare two runs of the same instances: `batch compare`")
+}
+
+// sweepAbandoned removes what a killed merge left beside output.
+func sweepAbandoned(output string) error {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".*")) // a name with the characters of a pattern finds nothing
+	for _, dir := range left {
+		if !results.Abandoned(dir) {
+			continue
+		}
+		if err := removeAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
