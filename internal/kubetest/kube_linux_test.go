@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"batch.example/batch/internal/registrytest"
 )
 
 // cluster is another cluster than the one that all tests share.
@@ -102,21 +104,33 @@ func (c *cluster) ask(method, path, body string) (status int, answer string) {
 	return resp.StatusCode, string(said)
 }
 
+const pods = "/api/v1/namespaces/default/pods"
+
 // pod starts a pod and waits until it runs.
 func (c *cluster) pod(name string) {
 	c.t.Helper()
-	const pods = "/api/v1/namespaces/default/pods"
+	c.create(name, "batch.example/pause:1", "Never")
+	c.await(pods+"/"+name, `"phase":"Running"`)
+}
+
+func (c *cluster) create(name, image, pull string) {
+	c.t.Helper()
 	status, said := c.ask(http.MethodPost, pods, `{"metadata":{"name":"`+name+`"},
-		"spec":{"containers":[{"name":"c","image":"batch.example/pause:1","imagePullPolicy":"Never"}]}}`)
+		"spec":{"containers":[{"name":"c","image":"`+image+`","imagePullPolicy":"`+pull+`"}]}}`)
 	if status != http.StatusCreated {
 		c.t.Fatalf("%d: %s", status, said)
 	}
-	for end := time.Now().Add(5 * time.Minute); !strings.Contains(said, `"phase":"Running"`); {
+}
+
+// await waits until the API server's answer contains a text.
+func (c *cluster) await(path, text string) {
+	c.t.Helper()
+	said := ""
+	for end := time.Now().Add(3 * time.Minute); !strings.Contains(said, text); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
-			c.t.Fatalf("the pod does not run: %s", said)
+			c.t.Fatalf("%s does not say %s: %s", path, text, said)
 		}
-		time.Sleep(100 * time.Millisecond)
-		_, said = c.ask(http.MethodGet, pods+"/"+name, "")
+		_, said = c.ask(http.MethodGet, path, "")
 	}
 }
 
@@ -215,8 +229,16 @@ func TestDownAfterProcess1WasKilled(t *testing.T) {
 	if status, said := c.ask(http.MethodGet, "/api/v1/namespaces/default/pods/one", ""); status != http.StatusNotFound {
 		t.Errorf("the new cluster has the old one's pod: %d %s", status, said)
 	}
-	c.kube("stop", "kube-scheduler")
-	c.kube("start", "kube-scheduler")
+	t.Setenv("KUBECONFIG", c.dir+"/kubeconfig")
+	t.Run("a stopped program", func(t *testing.T) {
+		Stop(t, "kube-scheduler")
+		c.create("unplaced", "batch.example/pause:1", "Never")
+	})
+	c.await(pods+"/unplaced", `"phase":"Running"`)
+	stub := registrytest.NewStub(t)
+	_, name, _ := strings.Cut(stub.Ref(), "/")
+	c.create("pulled", Registry(t, stub.Host())+"/"+name, "Always")
+	c.await("/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dpulled", "Successfully pulled image")
 	c.kube("down")
 	if found := c.left(); len(found) > 0 {
 		t.Errorf("down left %q", found)

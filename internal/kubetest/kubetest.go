@@ -54,20 +54,6 @@ func Host(t testing.TB) string {
 	return strings.TrimSpace(string(host))
 }
 
-// Registry lets the node pull images without TLS from a registry that listens on [Host] or on all
-// addresses, and returns the registry's part of such images' names.
-func Registry(t testing.TB, port string) string {
-	t.Helper()
-	name := Host(t) + ":" + port
-	folder := filepath.Join(dir(t), "certs.d", name)
-	hosts := "server = \"http://" + name + "\"\n"
-	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "hosts.toml"), []byte(hosts), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(folder) }) // down removes it too
-	return name
-}
-
 // Load copies images of the Docker engine to the node, where they have the same names.
 func Load(t testing.TB, images ...string) {
 	t.Helper()
