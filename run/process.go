@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Process describes the process in which requests run. Getenv and Mask are required: [NewProcess]
@@ -80,11 +81,22 @@ func settings(r Request) (list []config.Setting) {
 			list = append(list, config.Setting{Path: s.path, Value: s.value, Flag: s.flag})
 		}
 	}
+	if len(r.Engines) > 0 {
+		list = append(list, config.Setting{Path: "environment.engines", Value: anys(r.Engines), Flag: "--engine"})
+	}
 	if r.KeepGitHistory {
 		list = append(list, config.Setting{Path: "environment.keep_git_history", Value: true, Flag: "--keep-git-history"})
 	}
 	if r.AllowCommitMismatch {
 		list = append(list, config.Setting{Path: "environment.allow_commit_mismatch", Value: true, Flag: "--allow-commit-mismatch"})
+	}
+	return list
+}
+
+func anys(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
 	}
 	return list
 }
@@ -186,12 +198,28 @@ func (p Process) readIDs(path string) ([]string, error) {
 }
 
 // Sandboxes says where instances of a request run and tests are graded.
-func (p Process) Sandboxes(cfg *config.Config, r Request) sandbox.Config {
-	c := Environment(cfg, engines.FromEnv(cfg.Environment.EnvironmentClass, p.Getenv, p.Home), p.Getenv)
+func (p Process) Sandboxes(cfg *config.Config, r Request) (sandbox.Config, error) {
+	connect, err := p.Engine(cfg)
+	if err != nil {
+		return sandbox.Config{}, err
+	}
+	c := Environment(cfg, connect, p.Getenv)
 	c.Options.Patience, c.Options.Pulls = seconds(r.EngineWait), r.Pulls
 	c.State, c.Prefix = sandbox.StateDir(p.Getenv, p.Home), r.ImagePrefix
 	c.Images = imagecache.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch}
-	return c
+	return c, nil
+}
+
+// Engine returns how to connect to the engine of a configuration.
+func (p Process) Engine(cfg *config.Config) (engine.Connect, error) {
+	named := cfg.Environment.Engines
+	switch len(named) {
+	case 0:
+		return engines.At(cfg.Environment.EnvironmentClass, p.Getenv, p.Home)
+	case 1:
+		return engines.At(named[0].Address, p.Getenv, p.Home)
+	}
+	return nil, fault.Newf(fault.Usage, "%d engines are named, and a run can use only one", len(named))
 }
 
 // GradeCache returns the cache of this machine's test logs; nil without a home.

@@ -304,7 +304,7 @@ func Masked(r Request) Request {
 	} {
 		*text = maskText(*text)
 	}
-	for _, list := range []*[]string{&r.Named, &r.Retry, &r.MaskPatterns} {
+	for _, list := range []*[]string{&r.Named, &r.Retry, &r.MaskPatterns, &r.Engines} {
 		*list = slices.Clone(*list)
 		for i, text := range *list {
 			(*list)[i] = maskText(text)

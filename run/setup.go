@@ -10,7 +10,6 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
-	"batch.example/batch/engines"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/printable"
@@ -147,7 +146,11 @@ func (s *Setup) Measure(ctx context.Context) {
 	if s.Workers > 0 && (!s.Grade || s.GradeWorkers > 0) {
 		return
 	}
-	machine := sandbox.Measure(ctx, engines.FromEnv(s.Settings.Environment.EnvironmentClass, s.Process.Getenv, s.Process.Home))
+	connect, err := s.Process.Engine(s.Settings)
+	if err != nil {
+		return // [Setup.Config] returns it too
+	}
+	machine := sandbox.Measure(ctx, connect)
 	if s.Workers == 0 {
 		s.Workers, s.WidthWhy = Width(machine, s.Settings.Environment.Flags().Memory, len(s.Instances))
 	}
@@ -183,6 +186,10 @@ func (s *Setup) Config() (c Config, err error) {
 	if err != nil {
 		return c, err
 	}
+	sandboxes, err := s.Process.Sandboxes(s.Settings, s.Request)
+	if err != nil {
+		return c, err
+	}
 	sweep, beside := "", 0.0
 	if s.CostLimit > 0 {
 		if sweep, beside, err = sweeps.Beside(s.Output); err != nil {
@@ -191,7 +198,7 @@ func (s *Setup) Config() (c Config, err error) {
 	}
 	return Config{
 		Output: s.Output, Settings: s.Settings, Loop: s.loop, Instances: s.Instances,
-		Model: model, Sandboxes: s.Process.Sandboxes(s.Settings, s.Request),
+		Model: model, Sandboxes: sandboxes,
 		Store: results.Options{Durability: journal.Durability(s.Durability), Mask: s.Process.Mask},
 		About: s.about(), Git: s.Git, Argv: s.Process.Argv, MaskPatterns: s.MaskPatterns,
 		Width: runner.NewWidth(s.Workers), WidthWhy: s.WidthWhy, ByImage: s.Order != manifest.OrderGiven,

@@ -72,6 +72,8 @@ type EnvironmentConfig struct {
 	KeepGitHistory      bool // batch's own, as is the next
 	AllowCommitMismatch bool
 
+	Engines []Engine // batch's own
+
 	flags    RunFlags
 	lifetime time.Duration
 }

@@ -562,3 +562,51 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+func TestEngines(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`environment:
+  engines:
+    - ssh://a
+    - {address: "tcp://b:2376", workers: 3, memory: 64g, cpus: 2.5}
+`)
+	c, err := Load([]string{file}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Engine{{Address: "ssh://a"}, {Address: "tcp://b:2376", Workers: 3, Memory: "64g", CPUs: 2.5}}
+	if diff := cmp.Diff(want, c.Environment.Engines); diff != "" {
+		t.Errorf("engines (-want +got):\n%s", diff)
+	}
+	if got := c.Environment.Engines[1].Bytes(); got != 64<<30 {
+		t.Errorf("memory of %d bytes, want %d", got, int64(64<<30))
+	}
+	plain := c.Resolved()["environment"].(map[string]any)["engines"]
+	if diff := cmp.Diff([]any{"ssh://a", map[string]any{"address": "tcp://b:2376", "workers": 3, "memory": "64g", "cpus": 2.5}}, plain); diff != "" {
+		t.Errorf("resolved (-want +got):\n%s", diff)
+	}
+	c, err = Load([]string{file}, Options{Set: []Setting{{Path: "environment.engines", Value: []any{"docker"}, Flag: "--engine"}}})
+	if err != nil || !slices.Equal(Addresses(c.Environment.Engines), []string{"docker"}) {
+		t.Errorf("engines %v, %v; want the flag's alone", c.Environment.Engines, err)
+	}
+	for text, want := range map[string]string{
+		"docker":                      "expected a list of engines",
+		"[ssh://a, ssh://a]":          "has ssh://a twice",
+		"[{workers: 2}]":              "has no address for engine 1",
+		"[{address: a, w: 2}]":        "environment.engines.1.w is not a known key",
+		"[{address: a, workers: -2}]": "has engine 1 with workers that is negative",
+		"[{address: a, memory: x}]":   "has engine 1 with memory that is \"x\"",
+		"[3]":                         "expected keys and values",
+	} {
+		write("environment: {engines: " + text + "}\n")
+		if _, err := Load([]string{file}, Options{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a.yaml:1") {
+			t.Errorf("%s: got %v, want an error with %q and the place", text, err, want)
+		}
+	}
+}

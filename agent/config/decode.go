@@ -112,6 +112,8 @@ func (d *decoder) set(path string, v *value, f field) {
 		d.texts(path, v, to)
 	case *map[string]MCPServer:
 		d.servers(path, v, to)
+	case *[]Engine:
+		d.engines(path, v, to)
 	}
 	if !ok {
 		d.problem(v, path, "is %s, expected %s", kindOf(v), expected)

@@ -11,8 +11,8 @@ import (
 
 // field points to a value and says which values are right.
 type field struct {
-	// to points to a string, bool, int, float64, []string, map[string]string, map[string]any
-	// or map[string]MCPServer of a [Config].
+	// to points to a string, bool, int, float64, []string, map[string]string, map[string]any,
+	// map[string]MCPServer or []Engine of a [Config].
 	to       any
 	allowed  []string       // the only texts, unless it is nil
 	template bool           // the text is a Jinja template
@@ -100,7 +100,7 @@ func (f field) typeName() string {
 		return "whole number"
 	case *float64:
 		return "number"
-	case *[]string:
+	case *[]string, *[]Engine:
 		return "list"
 	case *string:
 		if f.template {
@@ -129,6 +129,8 @@ func (f field) plain() any {
 		return m
 	case *map[string]MCPServer:
 		return plainServers(*to)
+	case *[]Engine:
+		return plainEngines(*to)
 	case *map[string]any:
 		if *to == nil {
 			return map[string]any{}

@@ -20,7 +20,8 @@ type key struct {
 
 func (k key) name() string { return k.path[strings.LastIndexByte(k.path, '.')+1:] }
 
-// Classes are the values of environment.environment_class. Package engines has an engine for each.
+// Classes are the values of environment.environment_class. Each is an address of package engines,
+// which is used if environment.engines names none.
 func Classes() []string { return []string{"docker", "podman"} }
 
 // keys is the table of keys, section by section, over the fields of c.
@@ -60,6 +61,7 @@ func (c *Config) keys() []key {
 		{"environment.cpus", limit(&e.CPUs), "all", "CPUs that a container may use; 0 is all of them."},
 		{"environment.disk", size(&e.Disk, "20GiB", 0), "no limit", "Disk that a container's own files may take, such as 20GiB; 0 means no limit."},
 		{"environment.keep_git_history", field{to: &e.KeepGitHistory}, "", "Leave commits after the checked-out one in the images' repositories."},
+		{engineList, field{to: &e.Engines, check: e.checkEngines}, "docker", "Engines that run the containers: addresses, or mappings with address, workers, memory and cpus; see `batch help engines`."},
 		{"environment.allow_commit_mismatch", field{to: &e.AllowCommitMismatch}, "", "Run an instance also in an image that is not at its row's base_commit."},
 
 		{"model.model_name", field{to: &m.ModelName}, "none; -m sets it", "The model, as PROVIDER/NAME, or as model.provider calls it."},

@@ -9,12 +9,12 @@ import (
 
 // Each exported field of a configuration has exactly one key.
 func TestEveryFieldHasAKey(t *testing.T) {
-	c, s := new(Config), new(MCPServer)
+	c, s, e := new(Config), new(MCPServer), new(Engine)
 	keys := map[any]int{} // by pointer to the field
-	for _, k := range slices.Concat(c.keys(), s.keys("")) {
+	for _, k := range slices.Concat(c.keys(), s.keys(""), e.keys("")) {
 		keys[k.field.to]++
 	}
-	for _, section := range []any{&c.Agent, &c.Environment, &c.Model, &c.Run, s} {
+	for _, section := range []any{&c.Agent, &c.Environment, &c.Model, &c.Run, s, e} {
 		fields := reflect.ValueOf(section).Elem()
 		for i := range fields.NumField() {
 			if f := fields.Type().Field(i); f.IsExported() && keys[fields.Field(i).Addr().Interface()] != 1 {

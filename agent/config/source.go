@@ -29,7 +29,7 @@ type Options struct {
 // Setting is a value that a flag or an environment variable sets.
 type Setting struct {
 	Path     string // section.key
-	Value    any    // a string or a bool
+	Value    any    // a string, a bool or a []any
 	Flag     string // that set it, such as "--memory"; or
 	Variable string // of the environment
 }

@@ -30,8 +30,12 @@ func nearest(path string) string {
 	dot := strings.LastIndexByte(path, '.')
 	name, keys := path[dot+1:], new(Config).keys()
 	inServer := strings.HasPrefix(path, mcpServers+".")
-	if inServer {
+	inEngine := strings.HasPrefix(path, engineList+".")
+	switch {
+	case inServer:
 		keys = new(MCPServer).keys(path[:dot])
+	case inEngine:
+		keys = new(Engine).keys(path[:dot])
 	}
 	byName, byPath, sections := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, k := range keys {
@@ -45,7 +49,7 @@ func nearest(path string) string {
 	switch {
 	case byName[name] != "":
 		return byName[name]
-	case inServer:
+	case inServer, inEngine:
 		return among(byName, name)
 	case !inSection:
 		return cmp.Or(among(sections, path), among(byName, path))

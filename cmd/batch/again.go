@@ -40,6 +40,7 @@ func over(r, own run.Request, flags *pflag.FlagSet) run.Request {
 		"model":                 func() { r.Model = own.Model },
 		"model-class":           func() { r.ModelClass = own.ModelClass },
 		"environment-class":     func() { r.EnvironmentClass = own.EnvironmentClass },
+		"engine":                func() { r.Engines = own.Engines },
 		"network":               func() { r.Network = own.Network },
 		"memory":                func() { r.Memory = own.Memory },
 		"disk":                  func() { r.Disk = own.Disk },
@@ -93,6 +94,7 @@ journal is never paid for again.
 		},
 	}
 	own.addDryRun(c.Flags())
+	addEngine(c.Flags(), &own.Engines)
 	own.addPace(c.Flags())
 	own.addOutput(c.Flags())
 	return c
@@ -156,6 +158,7 @@ empty_patch, timed_out, infrastructure and ungradeable.`,
 	fs.BoolVar(&own.fresh, "fresh", false, "start unfinished instances from the beginning instead of resuming them")
 	inSection(fs, "Instances")
 	own.addDryRun(fs)
+	addEngine(fs, &own.Engines)
 	own.addPace(fs)
 	own.addOutput(fs)
 	return c

@@ -38,6 +38,7 @@ type cleaned struct {
 
 func (a *app) cleanCommand() *cobra.Command {
 	var dryRun, asJSON bool
+	var named []string
 	c := &cobra.Command{
 		Use:   "clean [DIR...]",
 		Short: "Remove the containers of crashed runs",
@@ -63,11 +64,12 @@ complete), 1 something could not be removed or the engine cannot be reached,
 			if err != nil {
 				return err
 			}
-			return a.clean(c.Context(), leases, dryRun, asJSON)
+			return a.clean(c.Context(), named, leases, dryRun, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what would be removed, remove nothing")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line and container, and no text")
+	addEngine(c.Flags(), &named)
 	return c
 }
 
@@ -93,8 +95,8 @@ func leasesOf(dirs []string) (leases []string, err error) {
 	return leases, nil
 }
 
-func (a *app) clean(ctx context.Context, leases []string, dryRun, asJSON bool) error {
-	stock, err := a.openStock(ctx, engine.Options{})
+func (a *app) clean(ctx context.Context, named, leases []string, dryRun, asJSON bool) error {
+	stock, err := a.openStock(ctx, named, engine.Options{})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
+	"batch.example/batch/engines"
 	"batch.example/batch/internal/paths"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
@@ -131,6 +132,7 @@ func (a *app) flagValues() map[string]completer {
 		"config":            a.configs,
 		"model":             a.modelNames,
 		"model-class":       fixed("toolcall", "textbased"),
+		"engine":            fixed(engines.Forms()...),
 		"environment-class": fixed(config.Classes()...),
 		"mode":              fixed("confirm\tyou approve each action", "yolo\tactions run at once", "human\tyou write the commands"),
 		"order": fixed(manifest.OrderGrouped+"\tinstances that share images near each other",

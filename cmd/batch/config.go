@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/agent/config/view"
+	"batch.example/batch/engines"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/llm/catalogue"
@@ -35,11 +36,17 @@ func addConfig(c *cobra.Command, r *run.Request) {
 
 // addContainers adds the flags about what containers may use.
 func addContainers(fs *pflag.FlagSet, r *run.Request) {
+	addEngine(fs, &r.Engines)
 	fs.StringVar(&r.Memory, "memory", "", "memory limit of a container, such as 8g (the default); 0: none")
 	fs.StringVar(&r.CPUs, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
 	fs.StringVar(&r.Disk, "disk", "", "limit on a container's own files, such as 20GiB (default: no limit): a quota if the engine's\nstorage driver has one, otherwise a watch that kills the container's processes")
 	fs.StringVar(&r.Network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
 	inSection(fs, "Containers")
+}
+
+// addEngine adds the flag that names engines.
+func addEngine(fs *pflag.FlagSet, to *[]string) {
+	fs.StringArrayVar(to, "engine", nil, "`ADDRESS` of the engine that runs containers (default: docker; see batch help engines):\n"+strings.Join(engines.Forms(), ", "))
 }
 
 // testNetwork is the usage of --network in commands that run tests and no agents.

@@ -21,7 +21,7 @@ import (
 
 func (a *app) doctorCommand() *cobra.Command {
 	var model, prefix string
-	var configs []string
+	var configs, named []string
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that this machine can run batch, and say what to do",
@@ -38,28 +38,33 @@ Without one, no model is called.
 Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.doctor(c.Context(), model, configs, prefix)
+			return a.doctor(c.Context(), run.Configuration{Model: model, Configs: configs, Engines: named}, prefix)
 		},
 	}
 	c.Flags().StringVarP(&model, "model", "m", "", "call this model once: "+strings.Join(catalogue.Names(), ", "))
 	c.Flags().StringVar(&prefix, "image-prefix", "", "ask this registry or mirror for images, as for batch run")
 	c.Flags().StringArrayVarP(&configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
+	addEngine(c.Flags(), &named)
 	return c
 }
 
 // sampleInstance is an instance of Verified and Lite. Doctor asks the registry for its image.
 const sampleInstance = "sympy__sympy-20590"
 
-func (a *app) doctor(ctx context.Context, model string, configs []string, prefix string) error {
-	cfg, err := a.process().LoadConfig(run.Request{Configuration: run.Configuration{Model: model, Configs: configs}})
+func (a *app) doctor(ctx context.Context, asked run.Configuration, prefix string) error {
+	cfg, err := a.process().LoadConfig(run.Request{Configuration: asked})
 	if err != nil {
 		return err
 	}
 	if err := a.hideAndWarn(cfg, nil); err != nil {
 		return err
 	}
+	connect, err := a.process().Engine(cfg)
+	if err != nil {
+		return err
+	}
 	look := doctor.Config{
-		Engine: a.engine(), Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
+		Engine: connect, Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
 		Image: dataset.Instance{ID: sampleInstance}.ImageName(prefix), Model: cfg.Model.ModelName != "",
 	}
 	failed := a.printChecks(doctor.Look(ctx, look))

@@ -15,7 +15,6 @@ import (
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
-	"batch.example/batch/engines"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/printable"
@@ -91,14 +90,18 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 		return err
 	}
 	if s.flags.Workers == 0 {
-		s.flags.Workers = s.cores(ctx, s.cfg)
+		s.flags.Workers, err = s.cores(ctx, s.cfg)
 	}
-	return nil
+	return err
 }
 
 // cores returns how many CPU cores the engine of a configuration has.
-func (a *app) cores(ctx context.Context, cfg *config.Config) int {
-	return sandbox.Measure(ctx, engines.FromEnv(cfg.Environment.EnvironmentClass, a.getenv, a.home)).Cores
+func (a *app) cores(ctx context.Context, cfg *config.Config) (int, error) {
+	connect, err := a.process().Engine(cfg)
+	if err != nil {
+		return 0, err
+	}
+	return sandbox.Measure(ctx, connect).Cores, nil
 }
 
 // configure reads the configuration and the dataset's name. Without flags, the run in dir has
@@ -214,9 +217,13 @@ func (s *gradeSession) request(output string, list []results.Prediction) (r grad
 	if err != nil {
 		return r, err
 	}
+	sandboxes, err := s.process().Sandboxes(s.cfg, f.Request)
+	if err != nil {
+		return r, err
+	}
 	r = grading.Request{
 		Output: output, Instances: s.selected, Import: list, Settings: s.settings(), Redo: f.redo, ByImage: f.Order != manifest.OrderGiven,
-		Sandboxes: s.process().Sandboxes(s.cfg, f.Request), Store: results.Options{Mask: s.mask},
+		Sandboxes: sandboxes, Store: results.Options{Mask: s.mask},
 		Width: runner.NewWidth(f.Workers), Retries: retries, Tell: s.tell,
 	}
 	for _, in := range s.flagged {

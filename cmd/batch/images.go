@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/engines"
+	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/run"
@@ -64,6 +65,7 @@ image's id and digest, and whether batch pulled it.
 func addList(c *cobra.Command, r *run.Request, platform *string, asJSON *bool) {
 	addSource(c, r)
 	addPrefix(c.Flags(), r)
+	addEngine(c.Flags(), &r.Engines)
 	addPlatform(c, platform)
 	c.Flags().BoolVar(asJSON, "json", false, "print one JSON object per line")
 	inSection(c.Flags(), "Output")
@@ -79,7 +81,7 @@ func (a *app) listImages(ctx context.Context, r run.Request, platform string, as
 	if err != nil {
 		return err
 	}
-	stock, err := a.openStock(ctx, engine.Options{})
+	stock, err := a.openStock(ctx, r.Engines, engine.Options{})
 	if err != nil {
 		return err
 	}
@@ -101,14 +103,26 @@ func (a *app) listImages(ctx context.Context, r run.Request, platform string, as
 	return nil
 }
 
-// openStock connects to the engine. The caller closes the stock.
-func (a *app) openStock(ctx context.Context, o engine.Options) (*sandbox.Stock, error) {
+// openStock connects to the engine that --engine names. The caller closes the stock.
+func (a *app) openStock(ctx context.Context, addresses []string, o engine.Options) (*sandbox.Stock, error) {
+	connect, err := a.engine(addresses)
+	if err != nil {
+		return nil, err
+	}
 	o.Log = a.warnings()
-	return sandbox.OpenStock(ctx, a.engine(), o, sandbox.StateDir(a.getenv, a.home))
+	return sandbox.OpenStock(ctx, connect, o, sandbox.StateDir(a.getenv, a.home))
 }
 
-// engine returns the engine that the environment names.
-func (a *app) engine() engine.Connect { return engines.FromEnv("", a.getenv, a.home) }
+// engine returns the engine that --engine names.
+func (a *app) engine(addresses []string) (engine.Connect, error) {
+	switch len(addresses) {
+	case 0:
+		return engines.At("", a.getenv, a.home)
+	case 1:
+		return engines.At(addresses[0], a.getenv, a.home)
+	}
+	return nil, fault.Newf(fault.Usage, "--engine can be given only once here")
+}
 
 func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
 	var t printable.Table
@@ -163,6 +177,7 @@ be pulled, 130 interrupted.`,
 	addSource(c, &r)
 	addPrefix(c.Flags(), &r)
 	sizes.addPull(c, &r)
+	addEngine(c.Flags(), &r.Engines)
 	addPlatform(c, &platform)
 	return c
 }
@@ -174,7 +189,7 @@ func (a *app) pullImages(ctx context.Context, r run.Request, platform string) (e
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stock, err := a.openStock(ctx, engine.Options{Pulls: r.Pulls})
+	stock, err := a.openStock(ctx, r.Engines, engine.Options{Pulls: r.Pulls})
 	if err != nil {
 		return err
 	}
@@ -202,6 +217,7 @@ func (a *app) pullImages(ctx context.Context, r run.Request, platform string) (e
 
 func (a *app) imagesEvictCommand() *cobra.Command {
 	var budget string
+	var named []string
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "evict",
@@ -221,16 +237,17 @@ Exit codes: 0 done, 1 it could not continue, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			return a.evictImages(c.Context(), keep, dryRun)
+			return a.evictImages(c.Context(), named, keep, dryRun)
 		},
 	}
 	c.Flags().StringVar(&budget, "disk-budget", "0", "disk that the images may take, such as 50GB; 0 removes all")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be removed, and stop")
+	addEngine(c.Flags(), &named)
 	return c
 }
 
-func (a *app) evictImages(ctx context.Context, keep int64, dry bool) error {
-	stock, err := a.openStock(ctx, engine.Options{})
+func (a *app) evictImages(ctx context.Context, named []string, keep int64, dry bool) error {
+	stock, err := a.openStock(ctx, named, engine.Options{})
 	if err != nil {
 		return err
 	}

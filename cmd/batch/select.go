@@ -211,12 +211,17 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 		if !f.given("network") { // the configuration's is the agents'
 			settings.Network = ""
 		}
-		c.Tests = &selecting.Tests{
-			Settings:  settings,
-			Sandboxes: s.process().Sandboxes(s.cfg, s.gradeSession.flags.Request),
+		sandboxes, err := s.process().Sandboxes(s.cfg, s.gradeSession.flags.Request)
+		if err != nil {
+			return c, err
 		}
+		c.Tests = &selecting.Tests{Settings: settings, Sandboxes: sandboxes}
 		if f.Workers == 0 {
-			c.Width = runner.NewWidth(s.cores(ctx, s.cfg))
+			cores, err := s.cores(ctx, s.cfg)
+			if err != nil {
+				return c, err
+			}
+			c.Width = runner.NewWidth(cores)
 		}
 	}
 	if f.Workers > 0 {

@@ -118,7 +118,7 @@ func isEmpty(value string) bool {
 
 // indifferent lists settings that affect neither the agent nor its environment nor a model.
 var indifferent = []string{
-	"config.run.mask_patterns", "config.environment.pull_timeout", "config.environment.executable",
+	"config.run.mask_patterns", "config.environment.pull_timeout", "config.environment.executable", "config.environment.engines",
 	"config.model.requests_per_minute", "config.model.tokens_per_minute",
 }
 

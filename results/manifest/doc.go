@@ -63,6 +63,7 @@
 //	model, model_class, environment_class, network, memory, disk, cpus,
 //	keep_git_history, allow_commit_mismatch
 //	                   as the flags of these names
+//	engines            the values of --engine
 //	salvage, grade     true if --salvage and --grade were given
 //	workers            --workers; 0 is auto
 //	grade_workers      --grade-workers; absent is auto

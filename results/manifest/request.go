@@ -65,6 +65,7 @@ type Configuration struct {
 	Model               string   `json:"model,omitempty"`
 	ModelClass          string   `json:"model_class,omitempty"`
 	EnvironmentClass    string   `json:"environment_class,omitempty"`
+	Engines             []string `json:"engines,omitempty"` // addresses
 	Network             string   `json:"network,omitempty"`
 	Memory              string   `json:"memory,omitempty"`
 	Disk                string   `json:"disk,omitempty"`
