@@ -20,7 +20,7 @@ func (e *Engine) About(ctx context.Context) (engine.About, error) {
 	}
 	network, _, _ := daemon.PlainAddress(e.conn.Host, false)
 	out := engine.About{
-		Address: e.conn.Host, Local: network == "unix",
+		ID: in.ID, Address: e.conn.Host, Local: network == "unix",
 		// One engine with two addresses has two ledgers of images: then batch evicts too few images
 		// rather than one of the user's.
 		Store: e.conn.Host + "\n" + in.Name + "\n" + in.DockerRootDir,

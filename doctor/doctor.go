@@ -42,22 +42,40 @@ const (
 
 // Config says what to check.
 type Config struct {
-	Engine engine.Connect
-	Hub    hub.Config
-	Dir    string                   // where runs will be written
-	Getenv func(name string) string // has the models' keys
-	Image  string                   // its registry is asked; empty: none is
-	Model  bool                     // [Ask] checks one model, so that it does not matter which keys are set
+	Engines []Engine // at least one
+	Hub     hub.Config
+	Dir     string                   // where runs will be written
+	Getenv  func(name string) string // has the models' keys
+	Image   string                   // its registry is asked; empty: none is
+	Model   bool                     // [Ask] checks one model, so that it does not matter which keys are set
+}
+
+// Engine is an engine to check. The results of several have the address in front.
+type Engine struct {
+	Address string
+	Connect engine.Connect
 }
 
 // Look makes all checks one after the other.
-func Look(ctx context.Context, c Config) []Check {
-	checks, e := checkEngine(ctx, c.Engine)
-	if e != nil {
-		defer e.Close()
-		checks = append(checks, checkClean(ctx, e))
-		if r, ok := e.(engine.Registry); ok && c.Image != "" {
-			checks = append(checks, checkRegistry(ctx, e, r, c.Image))
+func Look(ctx context.Context, c Config) (checks []Check) {
+	absent := 0
+	for _, e := range c.Engines {
+		found, there := lookAt(ctx, c, e.Connect)
+		if !there {
+			absent++
+		}
+		for i := range found {
+			if len(c.Engines) > 1 {
+				found[i].Text = e.Address + ": " + found[i].Text
+			}
+		}
+		checks = append(checks, found...)
+	}
+	if absent < len(c.Engines) { // a run uses the others
+		for i := range checks {
+			if checks[i].State == Bad {
+				checks[i].State = Warning
+			}
 		}
 	}
 	checks = append(checks, checkOutput(c.Dir))
@@ -65,6 +83,20 @@ func Look(ctx context.Context, c Config) []Check {
 		checks = append(checks, checkKey(c.Getenv))
 	}
 	return append(checks, checkHub(ctx, c.Hub))
+}
+
+// lookAt makes the checks of one engine, and reports whether it answers.
+func lookAt(ctx context.Context, c Config, connect engine.Connect) (checks []Check, there bool) {
+	checks, e := checkEngine(ctx, connect)
+	if e == nil {
+		return checks, false
+	}
+	defer e.Close() //nolint:errcheck // nothing was started through it
+	checks = append(checks, checkClean(ctx, e))
+	if r, ok := e.(engine.Registry); ok && c.Image != "" {
+		checks = append(checks, checkRegistry(ctx, e, r, c.Image))
+	}
+	return checks, true
 }
 
 func checkEngine(ctx context.Context, connect engine.Connect) ([]Check, engine.Engine) {

@@ -40,7 +40,7 @@ func TestDoctorReportsLimitsThatTheEngineLacks(t *testing.T) {
 		}))
 		defer engine.Close()
 		checks := Look(t.Context(), Config{
-			Engine: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}.Open, Hub: hub.Config{Offline: true},
+			Engines: []Engine{{Connect: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}.Open}}, Hub: hub.Config{Offline: true},
 			Dir: t.TempDir(), Getenv: func(string) string { return "" },
 		})
 		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "limits" })
@@ -87,7 +87,7 @@ func TestDoctorAsksTheRegistry(t *testing.T) {
 		}))
 		defer engine.Close()
 		checks := Look(t.Context(), Config{
-			Engine: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}.Open, Hub: hub.Config{Offline: true},
+			Engines: []Engine{{Connect: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}.Open}}, Hub: hub.Config{Offline: true},
 			Dir: t.TempDir(), Getenv: func(string) string { return "" }, Image: image,
 		})
 		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "images" })

@@ -64,6 +64,7 @@
 // In between, it has these:
 //
 //	container   the container for the actions from now on. container: its id.
+//	            engine: its engine's address, if it was named.
 //	            image, image_id, digest: its image. base: the commit of the
 //	            working tree as the agent began. image_commit: {head, files, total,
 //	            mismatch}, as in a trajectory. preamble: bytes that the shell

@@ -19,6 +19,8 @@ type ContainerData struct {
 
 	Preamble []byte `json:"preamble,omitempty"` // what the shell prints before each output, which is taken off
 
+	Engine string `json:"engine,omitempty"` // its address, if it was named
+
 	Adopted     bool `json:"adopted,omitempty"`     // resumed in the same container as before
 	Replayed    int  `json:"replayed,omitempty"`    // otherwise: actions that were executed again in it,
 	Differences int  `json:"differences,omitempty"` // and how many of them had a different output

@@ -133,6 +133,8 @@
 //	                        first call: not a part of total
 //	seconds_scrub_wait      the part of prepare in which the first command
 //	                        waited for the scrub
+//	engine                  the address of the engine that ran the attempt last;
+//	                        null if it was not named
 //
 // Versions of batch that did not measure prepare, replay, backoff, agent or finish left 0.
 //

@@ -25,6 +25,7 @@ type Record struct {
 	Image       string        `json:"image,omitempty"`
 	ImageID     string        `json:"image_id,omitempty"`
 	ImageDigest string        `json:"image_digest,omitempty"` // in its registry; empty for a local one
+	Engine      string        `json:"engine,omitempty"`       // its address, if it was named
 	Steps       int           `json:"steps"`                  // model calls, billed ones included
 	Usage       vocab.Usage   `json:"usage"`
 	Cost        float64       `json:"cost"` // US dollars of answered calls
@@ -214,6 +215,8 @@ type Row struct {
 	SecondsSave      *float64  `parquet:"seconds_save,optional"`
 	SecondsFinish    *float64  `parquet:"seconds_finish,optional"`
 	SecondsTotal     *float64  `parquet:"seconds_total,optional"`
+
+	Engine string `parquet:"engine,optional"`
 }
 
 // rowsOf returns a row for each record, in their order.
@@ -232,7 +235,7 @@ func rowOf(r Record, last bool) Row {
 		ExitStatus: string(r.Status), Outcome: string(r.Outcome), Blame: r.Blame, Error: r.Error,
 		Model: r.Model, ModelID: r.ModelID, Image: r.Image, ImageID: r.ImageID, ImageDigest: r.ImageDigest,
 		PatchBytes: r.PatchBytes, Salvaged: r.Salvaged, Resumed: r.Resumed, Differences: r.Differences, Started: r.Started,
-		Resolved: r.Resolved, Quarantined: r.Quarantined,
+		Resolved: r.Resolved, Quarantined: r.Quarantined, Engine: r.Engine,
 	}
 	if r.Grade != nil {
 		row.setGrade(r.Grade)

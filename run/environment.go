@@ -11,9 +11,9 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// Environment returns the settings of the sandboxes that a configuration describes, on an
-// engine. It reads the forwarded environment variables with getenv.
-func Environment(cfg *config.Config, connect engine.Connect, getenv func(string) string) sandbox.Config {
+// Environment returns the settings of the sandboxes that a configuration describes, on
+// engines. It reads the forwarded environment variables with getenv.
+func Environment(cfg *config.Config, engines []sandbox.Engine, getenv func(string) string) sandbox.Config {
 	env := cfg.Environment
 	outer := map[string]string{}
 	for _, name := range env.Forwarded() {
@@ -29,7 +29,7 @@ func Environment(cfg *config.Config, connect engine.Connect, getenv func(string)
 	if flags := env.Flags(); flags.CPUs == env.CPUs { // only environment.cpus is reduced; the engine checks run_args
 		c.MaxCPUs = flags.CPUs
 	}
-	c.Engine, c.Options.PullTimeout = connect, env.PullLimit()
+	c.Engines, c.Options.PullTimeout = engines, env.PullLimit()
 	return c
 }
 

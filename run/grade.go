@@ -91,7 +91,6 @@ func (r *Run) ToGrade() int { return len(r.ungraded) }
 // grader grades the predictions of a running run. A nil grader does nothing.
 type grader struct {
 	settings grading.Settings
-	host     *sandbox.Host
 	store    *results.Store
 	queue    *runner.Queue[grading.Job]
 	log      *slog.Logger
@@ -115,7 +114,7 @@ func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.Vie
 		return nil, err
 	}
 	g := &grader{
-		settings: r.Grading.Settings, host: host, store: r.store, queue: runner.NewQueue(r.ungraded...), log: pool.Log,
+		settings: r.Grading.Settings, store: r.store, queue: runner.NewQueue(r.ungraded...), log: pool.Log,
 		done: make(chan struct{}),
 	}
 	g.asked.Store(int64(len(r.ungraded)))
@@ -155,15 +154,14 @@ func (r *Run) finishGrading(g *grader) error {
 	return errors.Join(g.err, r.writeFinal())
 }
 
-// hold keeps the image of an instance until the instance is graded. A sandbox of the
-// instance must be open.
-func (g *grader) hold(ctx context.Context, in dataset.Instance) {
-	release, err := g.host.Hold(ctx, in)
+// hold keeps the image of an instance's sandbox until the instance is graded.
+func (g *grader) hold(ctx context.Context, id string, box *sandbox.Sandbox) {
+	release, err := box.Hold(ctx)
 	if err != nil { // then the image may have to be pulled again
-		g.log.Warn("could not hold an image until its instance is graded", "instance", in.ID, "err", err)
+		g.log.Warn("could not hold an image until its instance is graded", "instance", id, "err", err)
 		return
 	}
-	g.images.add(in.ID, release)
+	g.images.add(id, release)
 }
 
 // ended submits the prediction of a saved attempt; nil: it made none.
@@ -278,7 +276,7 @@ func (s sandboxes) Open(ctx context.Context, o sandbox.Opening) (solver.Sandbox,
 		return nil, err
 	}
 	if s.grader != nil {
-		s.grader.hold(ctx, o.Instance)
+		s.grader.hold(ctx, o.Instance.ID, box)
 	}
 	return box, nil
 }

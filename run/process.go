@@ -20,7 +20,6 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/sandbox/engine"
 )
 
 // Process describes the process in which requests run. Getenv and Mask are required: [NewProcess]
@@ -199,27 +198,33 @@ func (p Process) readIDs(path string) ([]string, error) {
 
 // Sandboxes says where instances of a request run and tests are graded.
 func (p Process) Sandboxes(cfg *config.Config, r Request) (sandbox.Config, error) {
-	connect, err := p.Engine(cfg)
+	list, err := p.Engines(cfg)
 	if err != nil {
 		return sandbox.Config{}, err
 	}
-	c := Environment(cfg, connect, p.Getenv)
+	c := Environment(cfg, list, p.Getenv)
 	c.Options.Patience, c.Options.Pulls = seconds(r.EngineWait), r.Pulls
 	c.State, c.Prefix = sandbox.StateDir(p.Getenv, p.Home), r.ImagePrefix
 	c.Images = imagecache.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch}
 	return c, nil
 }
 
-// Engine returns how to connect to the engine of a configuration.
-func (p Process) Engine(cfg *config.Config) (engine.Connect, error) {
+// Engines returns the engines of a configuration, at least one.
+func (p Process) Engines(cfg *config.Config) ([]sandbox.Engine, error) {
 	named := cfg.Environment.Engines
-	switch len(named) {
-	case 0:
-		return engines.At(cfg.Environment.EnvironmentClass, p.Getenv, p.Home)
-	case 1:
-		return engines.At(named[0].Address, p.Getenv, p.Home)
+	if len(named) == 0 {
+		connect, err := engines.At(cfg.Environment.EnvironmentClass, p.Getenv, p.Home)
+		return sandbox.One(connect), err
 	}
-	return nil, fault.Newf(fault.Usage, "%d engines are named, and a run can use only one", len(named))
+	var list []sandbox.Engine
+	for _, e := range named {
+		connect, err := engines.At(e.Address, p.Getenv, p.Home)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, sandbox.Engine{Address: e.Address, Connect: connect, Workers: e.Workers, Memory: e.Bytes(), CPUs: e.CPUs})
+	}
+	return list, nil
 }
 
 // GradeCache returns the cache of this machine's test logs; nil without a home.

@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
+	"batch.example/batch/sandbox"
 )
 
 // demoRun is a run over the first instances of the demo, with a model that submits nothing.
@@ -35,7 +36,7 @@ func demoRun(t *testing.T, output string, n int, specs ...string) Config {
 		t.Fatal(warnings, err)
 	}
 	home, _ := os.UserHomeDir()
-	boxes := Environment(cfg, docker.FromEnv(os.Getenv, home).Open, os.Getenv)
+	boxes := Environment(cfg, sandbox.One(docker.FromEnv(os.Getenv, home).Open), os.Getenv)
 	boxes.State = t.TempDir()
 	return Config{Output: output, Settings: cfg, Loop: loop, Instances: instances, Model: model, Sandboxes: boxes}
 }

@@ -146,16 +146,15 @@ func (s *Setup) Measure(ctx context.Context) {
 	if s.Workers > 0 && (!s.Grade || s.GradeWorkers > 0) {
 		return
 	}
-	connect, err := s.Process.Engine(s.Settings)
+	list, err := s.Process.Engines(s.Settings)
 	if err != nil {
 		return // [Setup.Config] returns it too
 	}
-	machine := sandbox.Measure(ctx, connect)
 	if s.Workers == 0 {
-		s.Workers, s.WidthWhy = Width(machine, s.Settings.Environment.Flags().Memory, len(s.Instances))
+		s.Workers, s.WidthWhy = WidthOf(ctx, list, s.Settings.Environment.Flags().Memory, len(s.Instances))
 	}
 	if s.Grade && s.GradeWorkers == 0 {
-		s.GradeWorkers = machine.Cores
+		s.GradeWorkers = sandbox.Cores(sandbox.MeasureAll(ctx, list))
 	}
 }
 

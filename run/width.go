@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -9,12 +10,8 @@ import (
 	"batch.example/batch/sandbox"
 )
 
-// The numbers from which --workers auto chooses.
-const (
-	perCore   = 4       // an agent waits for its model most of the time
-	perAgent  = 2 << 30 // bytes that a test suite needs, unless its container may have less
-	filesEach = 16      // descriptors of one instance: its shell, journal, logs and calls
-)
+// filesEach is how many descriptors one instance needs: its shell, journal, logs and calls.
+const filesEach = 16
 
 // bound is a limit on how many instances can run at the same time.
 type bound struct {
@@ -27,15 +24,11 @@ type bound struct {
 // means no limit. Why gives the reason, for a person.
 func Width(m sandbox.Machine, limit int64, todo int) (n int, why string) {
 	bounds := []bound{
-		{perCore * m.Cores, fmt.Sprintf("%d for each of %d cores", perCore, m.Cores)},
+		{sandbox.PerCore * m.Cores, fmt.Sprintf("%d for each of %d cores", sandbox.PerCore, m.Cores)},
 		{todo, fmt.Sprintf("%d instances", todo)},
 	}
 	if m.Total > 0 {
-		each := int64(perAgent)
-		if limit > 0 {
-			each = min(each, limit)
-		}
-		n := int(max(0, m.Available-m.Reserve()) / each)
+		n, each := m.ByMemory(limit)
 		bounds = append(bounds, bound{n, fmt.Sprintf("memory for %d, with %s for each and %s in reserve",
 			n, units.BytesSize(float64(each)), units.BytesSize(float64(m.Reserve())))})
 	}
@@ -51,4 +44,37 @@ func Width(m sandbox.Machine, limit int64, todo int) (n int, why string) {
 	}
 	n = max(1, n)
 	return n, fmt.Sprintf("--workers auto: %d (%s)", n, strings.Join(all, "; "))
+}
+
+// WidthOf chooses how many of todo instances run at the same time on engines: as many as fit on
+// all that answer, within the open files of this process. With one engine, it is [Width] unless the
+// engine has a width of its own.
+func WidthOf(ctx context.Context, list []sandbox.Engine, limit int64, todo int) (n int, why string) {
+	machines := sandbox.MeasureAll(ctx, list)
+	if len(list) == 1 && list[0].Workers == 0 {
+		return Width(machines[0], limit, todo)
+	}
+	var parts []string
+	for i, e := range list {
+		m := machines[i]
+		fit := e.Workers
+		if fit == 0 {
+			fit = max(1, m.Room(limit))
+		}
+		if m.Cores == 0 {
+			fit = 0
+			parts = append(parts, "none on "+e.Address)
+		} else {
+			parts = append(parts, fmt.Sprintf("%d on %s", fit, e.Address))
+		}
+		n += fit
+	}
+	parts = append(parts, fmt.Sprintf("%d instances", todo))
+	n = min(n, todo)
+	if files := sandbox.OpenFiles(); files > 0 {
+		n = min(n, files/filesEach)
+		parts = append(parts, fmt.Sprintf("open files for %d", files/filesEach))
+	}
+	n = max(1, n)
+	return n, fmt.Sprintf("--workers auto: %d (%s)", n, strings.Join(parts, "; "))
 }

@@ -31,10 +31,10 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (vocab.Output, error) {
 	}
 	out, err := s.container.Run(ctx, cmd)
 	out.Timeout = cmd.Timeout
-	return out, err
+	return out, s.host.elsewhere(s.site, err)
 }
 
 // Write writes data to a file in the container: see [containers.Container.CopyIn].
 func (s *Sandbox) Write(ctx context.Context, name string, mode fs.FileMode, data []byte) error {
-	return s.container.CopyIn(ctx, name, mode, data)
+	return s.host.elsewhere(s.site, s.container.CopyIn(ctx, name, mode, data))
 }

@@ -215,24 +215,24 @@ func (h *Host) scrubKey(image imagecache.Image, o Opening) string {
 // scrubbing describes the scrub of the repository in a new container from an image. The
 // outcome is shared if the scrub takes long and other instances of the run need it too, or if
 // an earlier run has kept it.
-func (h *Host) scrubbing(ctx context.Context, ref string, image imagecache.Image, o Opening) scrubbing {
-	if !h.ShareScrubs || o.Pristine || h.histories.volumes == nil {
+func (h *Host) scrubbing(ctx context.Context, at *site, ref string, image imagecache.Image, o Opening) scrubbing {
+	if !h.ShareScrubs || o.Pristine || at.histories.volumes == nil {
 		return scrubbing{}
 	}
 	s := scrubbing{key: h.scrubKey(image, o)}
-	note, noted := h.images.Note(s.key)
+	note, noted := at.images.Note(s.key)
 	s.known = note.Clean
-	create := h.images.Sharing(ref, boxgit.ID(o.Instance.BaseCommit)) > 1 && (!noted || note.Seconds >= h.histories.slow.Seconds())
+	create := at.images.Sharing(ref, boxgit.ID(o.Instance.BaseCommit)) > 1 && (!noted || note.Seconds >= at.histories.slow.Seconds())
 	if !s.known {
-		s.history = h.histories.get(ctx, s.key, image.ID, create)
+		s.history = at.histories.get(ctx, s.key, image.ID, create)
 	}
 	return s
 }
 
 // leaveHistory counts the container of a scrub as gone.
-func (h *Host) leaveHistory(ctx context.Context, ref string, s scrubbing) {
+func (h *Host) leaveHistory(ctx context.Context, at *site, ref string, s scrubbing) {
 	if s.history != nil {
-		h.histories.leave(ctx, s.history, h.images.Expected(imagecache.Ref(ref, h.Container.Platform)))
+		at.histories.leave(ctx, s.history, at.images.Expected(imagecache.Ref(ref, h.Container.Platform)))
 	}
 }
 
@@ -266,7 +266,7 @@ func (s *Sandbox) ShareScrub(ctx context.Context) (clean bool) {
 		return false
 	}
 	if err != nil {
-		s.host.log.Warn("could not scrub a git history for several containers", "image", s.facts.Image.Ref, "err", err)
+		s.site.log.Warn("could not scrub a git history for several containers", "image", s.facts.Image.Ref, "err", err)
 	}
 	h.done, h.clean, h.Bytes = true, clean && err == nil, size
 	return h.clean
@@ -276,12 +276,12 @@ func (s *Sandbox) ShareScrub(ctx context.Context) (clean bool) {
 // is how many bytes are in the volume, on the disk; 0 if that is not sure.
 func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, err error) {
 	select {
-	case h.histories.turns <- struct{}{}:
-		defer func() { <-h.histories.turns }()
+	case s.site.histories.turns <- struct{}{}:
+		defer func() { <-s.site.histories.turns }()
 	case <-ctx.Done():
 		return false, 0, context.Cause(ctx)
 	}
-	c, err := h.engine.Create(ctx, engine.Spec{
+	c, err := s.site.engine.Create(ctx, engine.Spec{
 		Name: "batch-scrub-" + strings.ToLower(rand.Text()[:8]), Image: s.facts.Image.Ref, ImageID: s.facts.Image.ID,
 		Platform: h.Container.Platform, WorkDir: h.Container.WorkDir, User: "0", Unattended: scriptLimit,
 		Volumes: s.scrub.volumes(true),
@@ -291,7 +291,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, er
 	}
 	defer func() {
 		if failed := c.Remove(ctx); failed != nil {
-			h.log.Error("removing a container", "container", c.ID(), "err", failed)
+			s.site.log.Error("removing a container", "container", c.ID(), "err", failed)
 		}
 	}()
 	res, err := c.Run(ctx, box.Command{
@@ -305,9 +305,9 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, er
 	if err != nil {
 		return false, 0, err
 	}
-	h.log.Info("scrubbed a git history for several containers", "image", s.facts.Image.Ref, "verdict", report.Verdict, "dur", res.Duration)
+	s.site.log.Info("scrubbed a git history for several containers", "image", s.facts.Image.Ref, "verdict", report.Verdict, "dur", res.Duration)
 	clean = report.Verdict == boxgit.Clean
-	h.remember(s.scrub.key, clean, res.Duration)
+	s.site.remember(s.scrub.key, clean, res.Duration)
 	// The history must survive a power failure, because later runs use it.
 	res, err = c.Run(ctx, box.Command{Script: "sync -f " + boxgit.Shared + " && du -sk " + boxgit.Shared, Timeout: scriptLimit})
 	if err == nil && res.ExitCode == 0 {
@@ -323,13 +323,13 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, size int64, er
 // saved, because its time would mislead.
 func (s *Sandbox) Scrubbed(clean bool, took time.Duration) {
 	if s.scrub.key != "" && s.scrub.history == nil {
-		s.host.remember(s.scrub.key, clean, took)
+		s.site.remember(s.scrub.key, clean, took)
 	}
 }
 
 // remember saves the result of a scrub. If that fails, the next run scrubs again.
-func (h *Host) remember(key string, clean bool, took time.Duration) {
-	if err := h.images.Remember(key, imagecache.Note{Clean: clean, Seconds: took.Seconds()}); err != nil {
-		h.log.Info("could not save the result of a scrub", "err", err)
+func (s *site) remember(key string, clean bool, took time.Duration) {
+	if err := s.images.Remember(key, imagecache.Note{Clean: clean, Seconds: took.Seconds()}); err != nil {
+		s.log.Info("could not save the result of a scrub", "err", err)
 	}
 }

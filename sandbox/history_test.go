@@ -24,7 +24,7 @@ import (
 // id of its commit.
 func futureImage(t *testing.T, s *Host, name string) string {
 	t.Helper()
-	c, err := s.engine.Create(t.Context(), engine.Spec{Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute})
+	c, err := s.sites[0].engine.Create(t.Context(), engine.Spec{Image: "batch-demo/demo__slug-1:latest", WorkDir: "/testbed", Unattended: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ echo s > solution && git add . && git -c user.name=t -c user.email=t@localhost c
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Cleanup(func() {
-		if err := s.engine.(docker.Sandboxes).RemoveImage(context.Background(), name); err != nil {
+		if err := s.sites[0].engine.(docker.Sandboxes).RemoveImage(context.Background(), name); err != nil {
 			t.Error(err)
 		}
 	})
@@ -60,7 +60,7 @@ func TestContainersShareAScrub(t *testing.T) {
 	})
 	s.ShareScrubs = true
 	future := futureImage(t, s, name)
-	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
+	s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
 	var boxes []*Sandbox
 	for _, id := range []string{"a", "b", "c"} {
 		boxes = append(boxes, s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}}))
@@ -91,7 +91,7 @@ func TestContainersShareAScrub(t *testing.T) {
 	if left := volumes(t); strings.Contains(left, volume) {
 		t.Errorf("volume %s is left", volume)
 	}
-	note, noted := s.images.Note(boxes[0].scrub.key)
+	note, noted := s.sites[0].images.Note(boxes[0].scrub.key)
 	if !noted || note.Clean || note.Seconds == 0 {
 		t.Errorf("noted %+v, %v; want a time; log %s", note, noted, log.String())
 	}
@@ -145,13 +145,13 @@ func TestAScrubIsSharedOnlyWhereThatPays(t *testing.T) {
 		for i := range c.sharing {
 			needs = append(needs, imagecache.Need{ID: strings.Repeat("a", i+1), Ref: name})
 		}
-		s.images.Plan(needs)
+		s.sites[0].images.Plan(needs)
 		if c.note.Seconds > 0 {
-			image, _, err := s.engine.(docker.Sandboxes).Image(t.Context(), name, "")
+			image, _, err := s.sites[0].engine.(docker.Sandboxes).Image(t.Context(), name, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.images.Remember(s.scrubKey(imagecache.Image{Image: image.Image}, o), c.note); err != nil {
+			if err := s.sites[0].images.Remember(s.scrubKey(imagecache.Image{Image: image.Image}, o), c.note); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -181,7 +181,7 @@ func TestWithoutAnotherContainerTheSandboxScrubsItsOwn(t *testing.T) {
 	})
 	s.ShareScrubs = true
 	future := futureImage(t, s, name)
-	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+	s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
 	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
 	b := s.open(t, Opening{Instance: dataset.Instance{ID: "b", Image: name}})
 	refuse.Store(true)
@@ -202,7 +202,7 @@ func TestACanceledScrubIsMadeByAnother(t *testing.T) {
 	s := testHost(t, nil)
 	s.ShareScrubs = true
 	future := futureImage(t, s, name)
-	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+	s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
 	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
 	b := s.open(t, Opening{Instance: dataset.Instance{ID: "b", Image: name}})
 	canceled, cancel := context.WithCancel(t.Context())
@@ -221,7 +221,7 @@ func TestTheLastInstanceOfAnImageRemovesItsVolume(t *testing.T) {
 	s := testHost(t, nil)
 	s.ShareScrubs = true
 	futureImage(t, s, name)
-	s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
+	s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
 	open := func(id string) *Sandbox {
 		return s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}})
 	}
@@ -256,13 +256,13 @@ func TestALaterRunUsesTheHistory(t *testing.T) {
 		s := testHost(t, func(c *Config) {
 			c.State, c.Log = state, slog.New(slog.NewTextHandler(&log, nil))
 		})
-		s.ShareScrubs, s.histories.large = true, 1
+		s.ShareScrubs, s.sites[0].histories.large = true, 1
 		if run == 0 {
 			future = futureImage(t, s, name)
 		}
-		s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+		s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
 		if run > 0 { // a single instance uses it too
-			s.images.Plan([]imagecache.Need{{ID: "a", Ref: name}})
+			s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}})
 		}
 		a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
 		if a.scrub.history == nil || run > 0 && a.scrub.history.Volume != volume {
@@ -281,7 +281,7 @@ func TestALaterRunUsesTheHistory(t *testing.T) {
 			t.Errorf("run %d scrubbed for several containers: %v; log %s", run, made, log.String())
 		}
 		s.remove(t, a)
-		if err := s.histories.remove(t.Context()); err != nil {
+		if err := s.sites[0].histories.remove(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if left := volumes(t); !strings.Contains(left, volume) {
@@ -290,7 +290,7 @@ func TestALaterRunUsesTheHistory(t *testing.T) {
 	}
 	s := testHost(t, func(c *Config) { c.State = state })
 	s.ShareScrubs = true
-	if err := s.engine.(docker.Sandboxes).RemoveVolume(t.Context(), volume); err != nil {
+	if err := s.sites[0].engine.(docker.Sandboxes).RemoveVolume(t.Context(), volume); err != nil {
 		t.Fatal(err)
 	}
 	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})

@@ -1,7 +1,7 @@
 // Package sandbox opens environments in which commands of an agent, or other untrusted
 // commands, are executed: one container for each instance of a dataset.
 //
-// [Start] connects to an engine and removes the containers that crashed runs left there.
+// [Start] connects to one or several engines and removes the containers that crashed runs left there.
 // [Host.Open] pulls the image if it is missing, takes over the container in which an
 // earlier run worked on the instance or starts a new one, and prepares its shell.
 // [Sandbox.Close] begins to remove the container, and [Host.Close] waits for that and removes
@@ -9,6 +9,12 @@
 //
 // No container stays forever: each names the lease of its run, and the next Start on the
 // engine removes the containers of crashed runs.
+//
+// With several engines, a sandbox is opened where its attempt's container still runs; otherwise
+// on an engine with room that has its image, or if none has, on the one with most room. Engines
+// share nothing: each has its images, its limit on disk space and its own removals. When an engine
+// has not answered for [engine.Options].Patience, faults of its sandboxes are Transient, and the next
+// Open uses another engine. They are Host faults only when no engine is left.
 package sandbox
 
 import (
@@ -16,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"batch.example/batch/dataset"
@@ -23,10 +30,10 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// Config says where sandboxes are opened and what they have in common. Only Engine is required:
+// Config says where sandboxes are opened and what they have in common. Only Engines is required:
 // then containers have neither network nor limits.
 type Config struct {
-	Engine  engine.Connect
+	Engines []Engine           // at least one
 	Options engine.Options     // without Log
 	State   string             // directory in which batch records which images it pulled, see [StateDir]; empty: a temporary one
 	Images  imagecache.Options // without Notify and Log
@@ -74,19 +81,19 @@ type Config struct {
 // reapLimit is the time limit for removing the containers of crashed runs.
 const reapLimit = time.Minute
 
-// Host opens sandboxes on one engine and manages its images. It is safe for
+// Host opens sandboxes on engines and manages their images. It is safe for
 // concurrent use.
 type Host struct {
 	Config
 	*common
-	alone bool         // nothing is shared: the connection ends with the host
-	run   string       // id of this run, in labels
-	left  *inheritance // containers of earlier runs
+	alone bool                   // nothing is shared: the connection ends with the host
+	run   string                 // id of this run, in labels
+	left  map[*site]*inheritance // containers of earlier runs
 
-	leaving leaving
+	leaving sync.WaitGroup // the removals of closed sandboxes
 }
 
-// Start connects to the engine and removes the containers that crashed runs left on it. The
+// Start connects to the engines and removes the containers that crashed runs left on them. The
 // caller must Close the Host. An error is a *fault.Error; then there is nothing to close.
 func Start(ctx context.Context, c Config) (*Host, error) {
 	c = c.withDefaults()
@@ -96,7 +103,7 @@ func Start(ctx context.Context, c Config) (*Host, error) {
 	}
 	h, err := s.start(ctx, c)
 	if err != nil {
-		_ = s.engine.Close() // nothing was started through it
+		s.disconnect()
 		return nil, err
 	}
 	h.alone = true
@@ -131,16 +138,25 @@ func (c Config) withDefaults() Config {
 // their containers are removed. It also works if ctx is canceled; then it does not wait for
 // an engine that is away.
 func (h *Host) Close(ctx context.Context) error {
-	h.leaving.running.Wait()
-	err := h.left.remove(ctx, h.LeaveAttempts)
-	if err != nil {
-		err = fmt.Errorf("removing containers of an earlier run: %w", err)
-	}
+	h.leaving.Wait()
+	err := h.each(func(s *site) error {
+		limited, cancel := s.within(context.WithoutCancel(ctx), len(h.sites) > 1)
+		defer cancel()
+		if err := h.left[s].remove(limited, h.LeaveAttempts); err != nil {
+			return fmt.Errorf("removing containers of an earlier run: %w", err)
+		}
+		return nil
+	})
 	if h.alone {
 		return errors.Join(err, h.common.close(ctx))
 	}
 	return err
 }
 
-// CPUs is the number of CPUs that the engine has.
-func (h *Host) CPUs() int { return h.about.CPUs }
+// CPUs is the number of CPUs that the engines have.
+func (h *Host) CPUs() (n int) {
+	for _, s := range h.sites {
+		n += s.about.CPUs
+	}
+	return n
+}

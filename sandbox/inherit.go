@@ -133,11 +133,9 @@ func (h *inheritance) takeOver(ctx context.Context, s engine.Owned) (engine.Cont
 
 // remove removes the containers that are left when no instance runs any more: no instance took
 // them over, they appeared late, or they could not be removed before. With leaveAttempts, it
-// leaves the containers of attempts. It works even if ctx is canceled.
+// leaves the containers of attempts.
 func (h *inheritance) remove(ctx context.Context, leaveAttempts bool) error {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), reapLimit)
-	defer cancel()
-	list, err := engine.Leftovers(limited, h.engine, h.lease)
+	list, err := engine.Leftovers(ctx, h.engine, h.lease)
 	errs := []error{err}
 	for _, s := range list {
 		if leaveAttempts && s.Attempt != pristineAttempt {

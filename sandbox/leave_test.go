@@ -20,19 +20,19 @@ import (
 // The caller does not wait until a closed sandbox's container is removed, up to a bound.
 func TestRemovalsRunInTheBackgroundUpToABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := leaving{places: make(chan struct{}, maxLeaving)}
+		h, s := &Host{}, &site{places: make(chan struct{}, maxLeaving)}
 		began := time.Now()
 		for range maxLeaving {
-			l.begin(func() { time.Sleep(time.Second) })
+			h.begin(s, func() { time.Sleep(time.Second) })
 		}
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("%d removals held up their callers for %v; want 0", maxLeaving, waited)
 		}
-		l.begin(func() { time.Sleep(time.Second) })
+		h.begin(s, func() { time.Sleep(time.Second) })
 		if waited := time.Since(began); waited != time.Second {
 			t.Errorf("one more held up its caller for %v; want 1s, until another has ended", waited)
 		}
-		l.running.Wait()
+		h.leaving.Wait()
 		if took := time.Since(began); took != 2*time.Second {
 			t.Errorf("all had ended after %v; want 2s", took)
 		}
@@ -64,7 +64,7 @@ func heldRemovals(t *testing.T, log *slog.Logger, answer func() error) (h *Host,
 // exists reports whether the sandbox's container exists.
 func (h *Host) exists(t *testing.T, s *Sandbox) bool {
 	t.Helper()
-	list, err := h.engine.Owned(t.Context())
+	list, err := h.sites[0].engine.Owned(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestAClosedSandboxIsRemovedWhileItsCallerContinues(t *testing.T) {
 		t.Fatal("the first container is gone although the engine has removed nothing yet")
 	}
 	allow()
-	h.leaving.running.Wait()
+	h.leaving.Wait()
 	if h.exists(t, first) || !h.exists(t, second) {
 		t.Error("the first container is still there, or the second is not; want the second alone")
 	}
@@ -105,7 +105,7 @@ func TestAFailedRemovalIsLogged(t *testing.T) {
 		t.Errorf("the log does not name the container:\n%s", said)
 	}
 	able.Store(true)
-	if err := h.engine.Remove(t.Context(), box.Facts().Container); err != nil {
+	if err := h.sites[0].engine.Remove(t.Context(), box.Facts().Container); err != nil {
 		t.Error(err)
 	}
 }

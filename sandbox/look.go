@@ -2,7 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"errors"
+	"maps"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -13,9 +16,47 @@ type Found struct {
 }
 
 // Look finds the images and containers that [Start] and [Host.Open] would find, and changes
-// nothing. Like Start, it refuses a network that does not exist.
+// nothing. Like Start, it refuses a network that does not exist, and leaves out an engine that does
+// not answer if another one does.
 func Look(ctx context.Context, c Config) (*Found, error) {
-	e, err := c.Engine(ctx, c.Options)
+	all := &Found{Images: map[string]bool{}, Containers: map[string]bool{}}
+	return all, onEngines(c.Engines, func(e Engine) error {
+		f, err := look(ctx, c, e.Connect)
+		if err != nil {
+			return err
+		}
+		for ref, here := range f.Images {
+			all.Images[ref] = all.Images[ref] || here
+		}
+		maps.Copy(all.Containers, f.Containers)
+		return nil
+	})
+}
+
+// onEngines calls f for each engine. It returns an error if f has failed for all of them, or with a
+// Usage fault for one.
+func onEngines(list []Engine, f func(Engine) error) error {
+	var errs []error
+	for _, e := range list {
+		err := f(e)
+		if fault.KindOf(err) == fault.Usage {
+			return err
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) < len(list) {
+		return nil
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return fault.New(fault.Host, "no engine can be reached", errors.Join(errs...))
+}
+
+func look(ctx context.Context, c Config, connect engine.Connect) (*Found, error) {
+	e, err := connect(ctx, c.Options)
 	if err != nil {
 		return nil, err
 	}

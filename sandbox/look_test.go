@@ -27,7 +27,7 @@ func looked(t *testing.T, status int, image string) (found *Found, lists int, er
 		}
 	}))
 	found, err = Look(t.Context(), Config{
-		Engine:    docker.Config{Host: "tcp://" + s.Listener.Addr().String()}.Open,
+		Engines:   One(docker.Config{Host: "tcp://" + s.Listener.Addr().String()}.Open),
 		Instances: []dataset.Instance{{ID: "a", Image: image}},
 	})
 	s.Close()

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/docker/go-units"
@@ -26,18 +28,84 @@ type Machine struct {
 // least 256 MiB and at most 4 GiB.
 func (m Machine) Reserve() int64 { return min(max(m.Total/10, 256<<20), 4<<30) }
 
-// Measure asks the engine about its machine. If the engine does not answer, Measure
-// measures this machine. If the engine is on this machine, Measure reads the memory here.
-func Measure(ctx context.Context, connect engine.Connect) Machine {
-	m := Machine{Cores: runtime.NumCPU(), Files: openFiles()}
-	here := true
-	if about, err := aboutEngine(ctx, connect); err == nil {
-		m.Cores, m.Total, m.Available, here = about.CPUs, about.Memory, about.Memory, about.Local
+// The room of one sandbox.
+const (
+	PerCore  = 4       // sandboxes: an agent waits for its model most of the time
+	PerAgent = 2 << 30 // bytes that a test suite needs, unless its container may have less
+)
+
+// ByMemory returns for how many sandboxes there is memory, and how many bytes each needs, if each may
+// use limit bytes; 0 means no limit.
+func (m Machine) ByMemory(limit int64) (n int, each int64) {
+	each = PerAgent
+	if limit > 0 {
+		each = min(each, limit)
+	}
+	return int(max(0, m.Available-m.Reserve()) / each), each
+}
+
+// Room returns for how many sandboxes there are cores and, as far as it is known, memory.
+func (m Machine) Room(limit int64) int {
+	n := PerCore * m.Cores
+	if m.Total > 0 {
+		byMemory, _ := m.ByMemory(limit)
+		n = min(n, byMemory)
+	}
+	return n
+}
+
+// Within returns the part of a machine that sandboxes may use on the engine.
+func (e Engine) Within(m Machine) Machine {
+	if e.CPUs > 0 {
+		m.Cores = min(m.Cores, max(1, int(e.CPUs)))
+	}
+	if e.Memory > 0 && m.Cores > 0 {
+		m.Total, m.Available = e.Memory, e.Memory+(Machine{Total: e.Memory}).Reserve() // all of it is for sandboxes
+	}
+	return m
+}
+
+// MeasureAll asks engines about their machines, and takes what they may use. An only engine that
+// does not answer has this machine; one of several has nothing. If an engine is on this machine, the
+// memory is read here.
+func MeasureAll(ctx context.Context, list []Engine) []Machine {
+	all := make([]Machine, len(list))
+	var asking sync.WaitGroup
+	for i, e := range list {
+		asking.Go(func() { all[i] = e.Within(measure(ctx, e.Connect, len(list) == 1)) })
+	}
+	asking.Wait()
+	return all
+}
+
+func measure(ctx context.Context, connect engine.Connect, only bool) Machine {
+	about, err := aboutEngine(ctx, connect)
+	if err != nil && !only {
+		return Machine{}
+	}
+	m, here := Machine{Cores: runtime.NumCPU()}, true
+	if err == nil {
+		m, here = machineOf(about), about.Local
 	}
 	if mem, known := meminfo.Read(os.DirFS("/proc")); here && known {
 		m.Total, m.Available = mem.Total, mem.Available
 	}
+	m.Files = OpenFiles()
 	return m
+}
+
+// Cores returns how many cores machines have together, at least 1.
+func Cores(list []Machine) int {
+	n := 0
+	for _, m := range list {
+		n += m.Cores
+	}
+	return max(1, n)
+}
+
+// machineOf returns the machine of an engine, as the engine knows it.
+func machineOf(a engine.About) Machine {
+	return Machine{Cores: a.CPUs, Total: a.Memory, Available: a.Memory}
 }
 
 func aboutEngine(ctx context.Context, connect engine.Connect) (engine.About, error) {
@@ -51,7 +119,8 @@ func aboutEngine(ctx context.Context, connect engine.Connect) (engine.About, err
 	return e.About(ctx)
 }
 
-func openFiles() int {
+// OpenFiles returns how many descriptors this process may open; 0: unknown.
+func OpenFiles() int {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
 		return 0
@@ -61,9 +130,9 @@ func openFiles() int {
 
 // ShortOfMemory says why no further sandbox should be opened for now: in what way this
 // machine is short of memory. It is empty if there is enough memory, if that is not known,
-// or if the engine is on another machine.
+// or if an engine is on another machine.
 func (c *common) ShortOfMemory() string {
-	if !c.about.Local {
+	if slices.ContainsFunc(c.sites, func(s *site) bool { return !s.about.Local }) {
 		return ""
 	}
 	return shortOfMemory(os.DirFS("/proc"))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
@@ -32,6 +33,7 @@ type Opening struct {
 
 // Facts describes an open sandbox and how it was opened.
 type Facts struct {
+	Engine    string // its address; empty: it was not named
 	Container string // id
 	Adopted   bool   // the container is the one that Opening names
 	Known     bool   // the repository is known to need no scrub: see boxgit.Known
@@ -43,57 +45,95 @@ type Facts struct {
 // Open returns a running sandbox, which the caller must Close. After an error, a
 // *fault.Error, nothing is left behind.
 func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
-	ref := o.Instance.ImageName(h.Prefix)
-	start := time.Now()
-	var c engine.Container
-	var err error
 	if !o.Pristine {
-		c, err = h.left.take(ctx, o)
+		if b, err := h.resume(ctx, o); b != nil || err != nil {
+			return b, err
+		}
 	}
-	if err != nil {
-		if c != nil {
+	wanted := imagecache.Ref(o.Instance.ImageName(h.Prefix), h.Container.Platform)
+	failed := map[*site]error{}
+	for {
+		s, leave, err := h.enter(ctx, wanted, o.Pristine, failed)
+		if err != nil {
+			return nil, err
+		}
+		b, err := h.openOn(ctx, s, o, leave)
+		if err == nil {
+			return b, nil
+		}
+		leave()
+		if len(h.sites) == 1 || fault.KindOf(err) != fault.Host || ctx.Err() != nil {
+			return nil, err
+		}
+		s.log.Warn("could not open a sandbox: trying another engine", "instance", o.Instance.ID, "err", err)
+		failed[s] = err
+	}
+}
+
+// resume returns a sandbox in the container that Opening names; nil if it is gone.
+func (h *Host) resume(ctx context.Context, o Opening) (*Sandbox, error) {
+	start := time.Now()
+	var found *Sandbox
+	err := h.each(func(s *site) error {
+		c, err := h.left[s].take(ctx, o)
+		if err != nil && c != nil {
 			c.Close()
 		}
-		return nil, err
-	}
-	if c != nil {
-		b := h.box(ctx, c, o, func() {}, Facts{Adopted: true, Image: vocab.Image{Ref: ref}, Start: time.Since(start)})
-		b.preamble = o.Preamble
-		return b, nil
-	}
+		if err != nil && len(h.sites) > 1 && ctx.Err() == nil {
+			s.log.Warn("could not take over or remove the containers of an earlier run", "instance", o.Instance.ID, "err", err)
+			return nil
+		}
+		if err != nil || c == nil { // only one engine has the container
+			return err
+		}
+		f := Facts{Adopted: true, Image: vocab.Image{Ref: o.Instance.ImageName(h.Prefix)}, Start: time.Since(start)}
+		found = h.box(ctx, s, c, o, h.place.join(s), f)
+		found.preamble = o.Preamble
+		return nil
+	})
+	return found, err
+}
+
+// openOn opens a sandbox on an engine on which the caller has a place; the sandbox will leave it.
+func (h *Host) openOn(ctx context.Context, s *site, o Opening, leave func()) (*Sandbox, error) {
+	ref := o.Instance.ImageName(h.Prefix)
+	start := time.Now()
 	o.Report("pull")
-	wanted := imagecache.Ref(ref, h.Container.Platform)
-	image, release, err := h.images.Acquire(ctx, needID(h.Name, o.Instance.ID), wanted, func(p imagecache.Progress) { h.Pulled(o.Instance.ID, p) })
+	wanted, id := imagecache.Ref(ref, h.Container.Platform), needID(h.Name, o.Instance.ID)
+	h.skip(id, s)
+	image, release, err := s.images.Acquire(ctx, id, wanted, func(p imagecache.Progress) { h.Pulled(o.Instance.ID, p) })
 	if err != nil {
 		return nil, o.Instance.ExplainImage(err)
 	}
+	h.place.found(s, wanted)
 	pull := time.Since(start)
-	scrub := h.scrubbing(ctx, wanted, image, o)
+	scrub := h.scrubbing(ctx, s, wanted, image, o)
 	o.Report("start")
-	spec := h.spec(ref, image.ID, o)
+	spec := h.spec(s, ref, image.ID, o)
 	spec.Volumes = scrub.volumes(false)
-	if c, err = h.engine.Create(ctx, spec); err != nil {
-		h.leaveHistory(ctx, ref, scrub)
+	c, err := s.engine.Create(ctx, spec)
+	if err != nil {
+		h.leaveHistory(ctx, s, ref, scrub)
 		release()
 		return nil, err
 	}
-	b := h.box(ctx, c, o, release, Facts{
+	b := h.box(ctx, s, c, o, func() { release(); leave() }, Facts{
 		Image: vocab.Image{Ref: ref, Digest: image.Digest}, Known: scrub.known, Pull: pull, Start: time.Since(start) - pull,
 	})
 	b.scrub, b.baseCommit = scrub, o.Instance.BaseCommit
 	return b, nil
 }
 
-func (h *Host) box(ctx context.Context, c engine.Container, o Opening, release func(), f Facts) *Sandbox {
-	f.Container, f.Image.ID = c.ID(), c.ImageID()
-	s := &Sandbox{host: h, instance: o.Instance.ID, opened: ctx, container: c, release: release, facts: f}
+func (h *Host) box(ctx context.Context, at *site, c engine.Container, o Opening, release func(), f Facts) *Sandbox {
+	f.Container, f.Image.ID, f.Engine = c.ID(), c.ImageID(), at.Address
+	s := &Sandbox{host: h, site: at, instance: o.Instance.ID, opened: ctx, container: c, release: release, facts: f}
 	if !o.Pristine {
 		c.Prepare(ctx, s.command())
 	}
 	return s
 }
 
-func (h *Host) spec(ref, id string, o Opening) engine.Spec {
+func (h *Host) spec(at *site, ref, id string, o Opening) engine.Spec {
 	spec := h.Container
 	spec.Image, spec.ImageID = ref, id
 	attempt := strconv.Itoa(o.Attempt)
@@ -104,7 +144,7 @@ func (h *Host) spec(ref, id string, o Opening) engine.Spec {
 		spec.Network = o.Network
 	}
 	if h.MaxCPUs > 0 {
-		spec.CPUs = min(h.MaxCPUs, float64(h.about.CPUs))
+		spec.CPUs = min(h.MaxCPUs, float64(at.about.CPUs))
 	}
 	spec.Labels = map[string]string{
 		engine.LabelRun:      h.run,
@@ -115,15 +155,23 @@ func (h *Host) spec(ref, id string, o Opening) engine.Spec {
 	return spec
 }
 
-// Hold keeps an instance's image on the engine until release is called, for a sandbox that
-// will be opened later. The caller has a sandbox of the instance open.
-func (h *Host) Hold(ctx context.Context, in dataset.Instance) (release func(), err error) {
-	return h.images.Hold(ctx, imagecache.Ref(in.ImageName(h.Prefix), h.Container.Platform))
+// Hold keeps the sandbox's image on its engine until release is called, for a sandbox that
+// will be opened later.
+func (s *Sandbox) Hold(ctx context.Context) (release func(), err error) {
+	return s.site.images.Hold(ctx, imagecache.Ref(s.facts.Image.Ref, s.host.Container.Platform))
 }
 
-// Image returns an instance's image if the engine has it.
-func (h *Host) Image(ctx context.Context, in dataset.Instance) (vocab.Image, bool, error) {
+// Image returns an instance's image if an engine has it.
+func (h *Host) Image(ctx context.Context, in dataset.Instance) (img vocab.Image, here bool, err error) {
 	ref := in.ImageName(h.Prefix)
-	img, here, err := imagesOf(h.engine).Image(ctx, imagecache.Ref(ref, h.Container.Platform))
-	return vocab.Image{Ref: ref, ID: img.ID, Digest: img.Digest}, here, err
+	for _, s := range h.sites {
+		if len(h.sites) > 1 && !s.answers() {
+			continue
+		}
+		found, here, err := imagesOf(s.engine).Image(ctx, imagecache.Ref(ref, h.Container.Platform))
+		if err != nil || here {
+			return vocab.Image{Ref: ref, ID: found.ID, Digest: found.Digest}, here, err
+		}
+	}
+	return vocab.Image{Ref: ref}, false, nil
 }

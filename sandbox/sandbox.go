@@ -18,10 +18,11 @@ import (
 // Sandbox is one instance's environment, a container in which commands run.
 type Sandbox struct {
 	host      *Host
+	site      *site
 	instance  string          // id
 	opened    context.Context // the context of Open, which ends when the run is stopped
 	container engine.Container
-	release   func() // releases the image
+	release   func() // releases the image and the place
 	facts     Facts
 
 	scrub      scrubbing
@@ -68,6 +69,7 @@ func (s *Sandbox) Script(ctx context.Context, script string) (vocab.Output, erro
 
 func (s *Sandbox) execute(ctx context.Context, cmd box.Command) (vocab.Output, error) {
 	out, err := s.container.Run(ctx, cmd)
+	err = s.host.elsewhere(s.site, err)
 	if errors.Is(err, vocab.ErrDestroyed) {
 		err = fmt.Errorf("the agent has made its environment unusable: %w", err)
 	}
@@ -112,11 +114,11 @@ func note(r vocab.Output) string {
 
 // Alive returns nil if commands can still be run. It waits for an engine that is away.
 func (s *Sandbox) Alive(ctx context.Context) error {
-	if err := s.host.engine.Ready(ctx); err != nil {
-		return err
+	err := s.site.engine.Ready(ctx)
+	if err == nil {
+		_, err = s.container.Run(ctx, box.Command{Script: ":"})
 	}
-	_, err := s.container.Run(ctx, box.Command{Script: ":"})
-	return err
+	return s.host.elsewhere(s.site, err)
 }
 
 // Facts describes the sandbox and how it was opened.

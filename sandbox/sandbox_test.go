@@ -25,7 +25,7 @@ import (
 func anyHost(t *testing.T, set func(*Config)) (*Host, dataset.Instance) {
 	t.Helper()
 	c := Config{
-		Engine: memory.At(t.TempDir()), State: t.TempDir(), Timeout: time.Minute,
+		Engines: One(memory.At(t.TempDir())), State: t.TempDir(), Timeout: time.Minute,
 		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	}
 	set(&c)
@@ -48,7 +48,7 @@ func testHost(t *testing.T, set func(*Config)) *Host {
 	t.Helper()
 	home, _ := os.UserHomeDir()
 	c := Config{
-		Engine: docker.FromEnv(os.Getenv, home).Open, State: t.TempDir(), Timeout: time.Minute,
+		Engines: One(docker.FromEnv(os.Getenv, home).Open), State: t.TempDir(), Timeout: time.Minute,
 		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	}
 	if set != nil {
@@ -61,7 +61,7 @@ func testHost(t *testing.T, set func(*Config)) *Host {
 				t.Error(err)
 			}
 		})
-		_, here, found := h.engine.(docker.Sandboxes).Image(t.Context(), demoInstances(t)[0].ImageName(""), "")
+		_, here, found := h.sites[0].engine.(docker.Sandboxes).Image(t.Context(), demoInstances(t)[0].ImageName(""), "")
 		if err = found; err == nil && !here {
 			err = errNoDemo
 		}
@@ -91,7 +91,7 @@ func ownImage() string { return "batch-test/" + strings.ToLower(rand.Text()) + "
 
 func (h *Host) removeAtEnd(t *testing.T, ref string) {
 	t.Cleanup(func() {
-		if err := h.engine.(docker.Sandboxes).RemoveImage(context.Background(), ref); err != nil {
+		if err := h.sites[0].engine.(docker.Sandboxes).RemoveImage(context.Background(), ref); err != nil {
 			t.Error(err)
 		}
 	})
@@ -116,7 +116,7 @@ func (h *Host) remove(t *testing.T, box *Sandbox) {
 	if err := box.Close(); err != nil {
 		t.Error(err)
 	}
-	h.leaving.running.Wait()
+	h.leaving.Wait()
 }
 
 // The image is built or pulled again just before its container is created.
@@ -136,7 +136,7 @@ func TestTheImageThatRanIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.removeAtEnd(t, ref)
-	want, _, err := h.engine.(docker.Sandboxes).Image(t.Context(), ref, "")
+	want, _, err := h.sites[0].engine.(docker.Sandboxes).Image(t.Context(), ref, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestImagesArePulledForThePlatformOfTheContainers(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "platform") {
 		t.Errorf("the container of an image without a program was started: %v", err)
 	}
-	img, here, err := h.engine.(docker.Sandboxes).Image(t.Context(), r.Ref(), "linux/arm64")
+	img, here, err := h.sites[0].engine.(docker.Sandboxes).Image(t.Context(), r.Ref(), "linux/arm64")
 	if err != nil || !here || img.Arch != "arm64" {
 		t.Errorf("got %+v, %v; want the image, arch %q, no error", img, err, "arm64")
 	}

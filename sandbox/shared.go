@@ -8,28 +8,25 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/boxgit"
-	"batch.example/batch/sandbox/engine"
 )
 
-// Shared has what several hosts on one engine share: the connection, the cache of images,
+// Shared has what several hosts on the same engines share: the connections, the caches of images,
 // and the results of scrubbing their history. It is safe for concurrent use.
 type Shared struct{ *common }
 
 // common has the parts of a host that it may share with others.
 type common struct {
-	engine engine.Engine
-	about  engine.About
-	images *imagecache.Cache
-	places chan struct{} // of closed sandboxes, see leaving
+	sites  []*site
+	place  *placement
 	notify func(text string)
 	log    *slog.Logger
 	end    func() // ends pulling images ahead
-
-	histories *histories
 }
 
 // HostInstance is an instance for which the named host will open a sandbox.
@@ -38,11 +35,11 @@ type HostInstance struct {
 	dataset.Instance
 }
 
-// Share connects to an engine for several hosts, which [Shared.Start] starts, and removes the
-// containers that crashed runs left on it. The list replaces Instances: images are pulled
+// Share connects to engines for several hosts, which [Shared.Start] starts, and removes the
+// containers that crashed runs left on them. The list replaces Instances: images are pulled
 // in their order, and an image is kept for the hosts that still need it. Share uses only
-// Engine, Options, State, Images, Prefix, Container.Platform, Drain, Notify and Log of c. The
-// caller must Close the Shared. An error is a *fault.Error; then there is nothing to close.
+// Engines, Options, State, Images, Prefix, Container's Platform and Memory, Drain, Notify and Log of
+// c. The caller must Close the Shared. An error is a *fault.Error; then there is nothing to close.
 func Share(ctx context.Context, c Config, list []HostInstance) (*Shared, error) {
 	c = c.withDefaults()
 	s, err := connect(ctx, c)
@@ -54,16 +51,11 @@ func Share(ctx context.Context, c Config, list []HostInstance) (*Shared, error) 
 }
 
 func connect(ctx context.Context, c Config) (*common, error) {
-	stock, err := OpenStock(ctx, c.Engine, c.Options, c.State)
+	sites, err := connectAll(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	images := stock.Cache(c.Images)
-	return &common{
-		engine: stock.engine, about: stock.about, images: images, notify: c.Notify, log: c.Log,
-		histories: newHistories(stock.engine, images, stock.about.CPUs, c.Log),
-		places:    make(chan struct{}, maxLeaving),
-	}, nil
+	return &common{sites: sites, place: newPlacement(), notify: c.Notify, log: c.Log}, nil
 }
 
 // begin removes the containers of crashed runs and begins to pull images ahead.
@@ -76,39 +68,79 @@ func (s *common) begin(ctx context.Context, c Config, list []HostInstance) {
 // not kept for it.
 func (s *Shared) Skip(host string, instances []dataset.Instance) {
 	for _, in := range instances {
-		s.images.Skip(needID(host, in.ID))
+		s.skip(needID(host, in.ID), nil)
 	}
 }
 
-// Close ends the connection. All hosts must have been closed before. It also works if ctx is
+// skip says that an instance of the plan will not begin on any engine but one, which may be nil.
+func (s *common) skip(id string, but *site) {
+	for _, at := range s.sites {
+		if at != but {
+			at.images.Skip(id)
+		}
+	}
+}
+
+// Close ends the connections. All hosts must have been closed before. It also works if ctx is
 // canceled.
 func (s *Shared) Close(ctx context.Context) error { return s.close(ctx) }
 
 func (s *common) close(ctx context.Context) error {
 	s.end()
 	ctx = context.WithoutCancel(ctx)
-	err := s.histories.remove(ctx)
+	several := len(s.sites) > 1
+	err := s.each(func(at *site) error {
+		if !several {
+			return at.histories.remove(ctx)
+		}
+		limited, cancel := at.within(ctx, several)
+		defer cancel()
+		return at.histories.remove(limited)
+	})
 	s.reap(ctx)
-	return errors.Join(err, s.engine.Close())
+	return errors.Join(err, s.disconnect())
+}
+
+// disconnect ends the connections to the engines.
+func (s *common) disconnect() error {
+	return s.each(func(at *site) error {
+		if len(s.sites) > 1 && !at.answers() {
+			s.notify(fmt.Sprintf("engine %s does not answer: containers may be left on it, which `batch clean --engine %s` removes", at.Address, at.Address))
+		}
+		return at.engine.Close()
+	})
+}
+
+// each calls f for all engines at the same time. With several, an error names its engine.
+func (s *common) each(f func(*site) error) error {
+	errs := make([]error, len(s.sites))
+	var working sync.WaitGroup
+	for i, at := range s.sites {
+		working.Go(func() {
+			if errs[i] = f(at); errs[i] != nil && len(s.sites) > 1 {
+				errs[i] = fmt.Errorf("engine %s: %w", at.Address, errs[i])
+			}
+		})
+	}
+	working.Wait()
+	return errors.Join(errs...)
 }
 
 // reap removes the containers of crashed runs. A failure is logged and does not stop the run.
 func (s *common) reap(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, reapLimit)
-	defer cancel()
-	removed, err := engine.Reap(ctx, s.engine, s.log)
-	if err != nil {
-		s.log.Warn("could not remove containers of crashed runs", "err", err)
-	}
-	if err := s.histories.reap(ctx); err != nil {
-		s.log.Warn("could not remove volumes of crashed runs", "err", err)
-	}
-	switch len(removed) {
+	var removed atomic.Int64
+	_ = s.each(func(at *site) error { // failures are logged
+		ctx, cancel := at.within(ctx, len(s.sites) > 1)
+		defer cancel()
+		removed.Add(int64(at.reap(ctx)))
+		return nil
+	})
+	switch n := removed.Load(); n {
 	case 0:
 	case 1:
 		s.notify("removed 1 container of a crashed run")
 	default:
-		s.notify(fmt.Sprintf("removed %d containers of crashed runs", len(removed)))
+		s.notify(fmt.Sprintf("removed %d containers of crashed runs", n))
 	}
 }
 
@@ -120,10 +152,13 @@ func (s *common) pullAhead(ctx context.Context, c Config, list []HostInstance) (
 			ID: needID(t.Host, t.ID), Ref: imagecache.Ref(t.ImageName(c.Prefix), c.Container.Platform), Commit: boxgit.ID(t.BaseCommit),
 		}
 	}
-	s.images.Plan(needs)
+	planned := s.plan(ctx, c, list, needs)
 	ctx, cancel := context.WithCancel(ctx)
 	var ahead sync.WaitGroup
-	ahead.Go(func() { s.images.Prefetch(ctx) })
+	for _, at := range s.sites {
+		at.images.Plan(planned[at])
+		ahead.Go(func() { at.images.Prefetch(ctx) })
+	}
 	ahead.Go(func() {
 		select {
 		case <-c.Drain:
@@ -134,10 +169,40 @@ func (s *common) pullAhead(ctx context.Context, c Config, list []HostInstance) (
 	return func() {
 		cancel()
 		ahead.Wait()
-		if err := s.images.Close(); err != nil {
-			s.log.Warn("writing the image ledger", "err", err)
+		for _, at := range s.sites {
+			if err := at.images.Close(); err != nil {
+				at.log.Warn("writing the image ledger", "err", err)
+			}
 		}
 	}
+}
+
+// plan says which engine will need which images, after asking the engines what they have.
+func (s *common) plan(ctx context.Context, c Config, list []HostInstance, needs []imagecache.Need) map[*site][]imagecache.Need {
+	if len(s.sites) == 1 {
+		return map[*site][]imagecache.Need{s.sites[0]: needs}
+	}
+	instances := make([]dataset.Instance, len(list))
+	for i, t := range list {
+		instances[i] = t.Instance
+	}
+	var refs []string
+	for _, n := range Needs(instances, c.Prefix) {
+		refs = append(refs, n.Ref)
+	}
+	_ = s.each(func(at *site) error { // the images are looked up again when they are used
+		here, err := present(ctx, at.engine, refs, c.Container.Platform)
+		if err != nil {
+			at.log.Warn("could not list images", "err", err)
+		}
+		for ref, yes := range here {
+			if yes {
+				s.place.found(at, imagecache.Ref(ref, c.Container.Platform))
+			}
+		}
+		return nil
+	})
+	return s.place.plan(s.sites, needs)
 }
 
 // needID identifies an instance in the plan of the images.
@@ -148,20 +213,32 @@ func needID(host, instance string) string {
 	return host + "/" + instance
 }
 
-// Start starts a host. The Config's Engine, Options, State, Images and Drain have no effect: the
+// Start starts a host. The Config's Engines, Options, State, Images and Drain have no effect: the
 // Shared has them. The caller must Close the Host. An error is a *fault.Error; then there is
 // nothing to close.
 func (s *Shared) Start(ctx context.Context, c Config) (*Host, error) { return s.start(ctx, c) }
 
 func (s *common) start(ctx context.Context, c Config) (*Host, error) {
 	h := &Host{
-		Config: c.withDefaults(), common: s, run: strings.ToLower(rand.Text()[:10]), leaving: leaving{places: s.places},
+		Config: c.withDefaults(), common: s, run: strings.ToLower(rand.Text()[:10]), left: map[*site]*inheritance{},
 	}
-	if err := s.engine.CheckNetwork(ctx, h.Container.Network); err != nil {
-		return nil, err
-	}
-	var err error
-	if h.left, err = inherit(ctx, s.engine, h.Config); err != nil {
+	var mu sync.Mutex
+	err := s.each(func(at *site) error {
+		err := at.engine.CheckNetwork(ctx, h.Container.Network)
+		left := &inheritance{engine: at.engine, lease: h.Lease, log: at.log}
+		if err == nil {
+			left, err = inherit(ctx, at.engine, h.Config)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		h.left[at] = left
+		if err != nil && len(s.sites) > 1 && fault.KindOf(err) != fault.Usage && ctx.Err() == nil {
+			at.log.Warn("could not look for the containers of earlier runs", "err", err) // if the engine is lost, others do the work
+			return nil
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return h, nil

@@ -203,22 +203,28 @@ func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o ima
 	return group.Wait()
 }
 
-// ImageIDs returns the ids of the instances' images that the engine has, by name.
-func ImageIDs(ctx context.Context, connect engine.Connect, o engine.Options, instances []dataset.Instance, prefix, platform string) (map[string]string, error) {
-	e, err := connect(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close() //nolint:errcheck // nothing was started through it
+// ImageIDs returns the ids of the instances' images that the engines have, by name; of several
+// engines, the first one's.
+func ImageIDs(ctx context.Context, engines []Engine, o engine.Options, instances []dataset.Instance, prefix, platform string) (map[string]string, error) {
 	ids := map[string]string{}
-	for _, n := range Needs(instances, prefix) {
-		image, here, err := imagesOf(e).Image(ctx, imagecache.Ref(n.Ref, platform))
-		if err != nil && fault.KindOf(err) != fault.Instance { // otherwise the instance will report it
-			return nil, err
+	return ids, onEngines(engines, func(at Engine) error {
+		e, err := at.Connect(ctx, o)
+		if err != nil {
+			return err
 		}
-		if here {
-			ids[n.Ref] = image.ID
+		defer e.Close() //nolint:errcheck // nothing was started through it
+		for _, n := range Needs(instances, prefix) {
+			if ids[n.Ref] != "" {
+				continue
+			}
+			image, here, err := imagesOf(e).Image(ctx, imagecache.Ref(n.Ref, platform))
+			if err != nil && fault.KindOf(err) != fault.Instance { // otherwise the instance will report it
+				return err
+			}
+			if here {
+				ids[n.Ref] = image.ID
+			}
 		}
-	}
-	return ids, nil
+		return nil
+	})
 }

@@ -27,7 +27,7 @@ func (s *Sandbox) Stream(ctx context.Context, p Program) (Stream, error) {
 	p.Env = slices.Concat(s.host.Env, p.Env)
 	stream, err := s.container.Stream(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, s.host.elsewhere(s.site, err)
 	}
 	return stream, nil
 }

@@ -27,7 +27,7 @@ import (
 func connect(t *testing.T) *sandbox.Host {
 	t.Helper()
 	h, err := sandbox.Start(t.Context(), sandbox.Config{
-		Engine: processes.At(t.TempDir()), State: t.TempDir(), Timeout: 3 * time.Minute,
+		Engines: sandbox.One(processes.At(t.TempDir())), State: t.TempDir(), Timeout: 3 * time.Minute,
 		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	})
 	if err != nil {

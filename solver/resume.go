@@ -137,7 +137,7 @@ func (t *attempt) ready(ctx context.Context, box Sandbox) error {
 		t.base, t.commit = was.Base, was.Commit
 	}
 	data := journal.ContainerData{
-		Container: t.box.Container, Image: t.box.Image.Ref, ImageID: t.box.Image.ID, Digest: t.box.Image.Digest,
+		Container: t.box.Container, Image: t.box.Image.Ref, ImageID: t.box.Image.ID, Digest: t.box.Image.Digest, Engine: t.box.Engine,
 		Adopted: t.box.Adopted, Preamble: t.preamble(),
 	}
 	if !t.box.Adopted {
@@ -195,7 +195,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, data *journal.Contain
 		return err
 	}
 	defer t.watch.during(&t.watch.spent.Replay)()
-	if was := t.past.ImageID; was != "" && was != t.box.Image.ID {
+	if was := t.past.ImageID; was != "" && was != t.box.Image.ID && !t.sameDigest() {
 		t.diverged = true
 		t.log.Warn("the image is not the one that the attempt began in", "image", t.box.Image.Ref, "image_id", t.box.Image.ID, "was", was)
 	}
@@ -228,6 +228,13 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, data *journal.Contain
 	}
 	t.log.Info("executed the recorded actions again", "actions", data.Replayed, "differences", data.Differences)
 	return nil
+}
+
+// sameDigest reports whether the image is known to be the one of the earlier container although
+// its id is another: kinds of engines name one image differently.
+func (t *attempt) sameDigest() bool {
+	was := t.past.Container
+	return was != nil && was.Digest != "" && was.Digest == t.box.Image.Digest
 }
 
 // cutOff warns of an action that was running in a container that no longer exists.

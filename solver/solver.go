@@ -303,6 +303,7 @@ func (t *attempt) predict(ctx context.Context, box Sandbox) {
 func (t *attempt) finish(err error) {
 	rec := &t.result.Record
 	rec.Image, rec.ImageID, rec.ImageDigest = t.box.Image.Ref, t.box.Image.ID, t.box.Image.Digest
+	rec.Engine = t.box.Engine
 	if e := t.ending; e != nil {
 		rec.Status, rec.Outcome, rec.Error = e.Status, outcome(e), e.Reason
 		rec.Unpriced = e.Unpriced

@@ -34,6 +34,7 @@ type cleaned struct {
 	Created   time.Time  `json:"created"`
 	Expires   *time.Time `json:"expires,omitempty"`
 	Removed   bool       `json:"removed"`
+	Engine    string     `json:"engine,omitempty"` // its address, if there are several
 }
 
 func (a *app) cleanCommand() *cobra.Command {
@@ -96,27 +97,24 @@ func leasesOf(dirs []string) (leases []string, err error) {
 }
 
 func (a *app) clean(ctx context.Context, named, leases []string, dryRun, asJSON bool) error {
-	stock, err := a.openStock(ctx, named, engine.Options{})
-	if err != nil {
-		return err
-	}
-	defer stock.Close()
-	found, err := stock.Clean(ctx, leases, dryRun)
-	if found == nil {
-		return err
-	}
-	if asJSON {
-		return errors.Join(err, a.cleanJSON(found.Abandoned, !dryRun))
-	}
-	return errors.Join(err, a.cleanTable(found, len(leases) > 0, dryRun))
+	return a.eachStock(ctx, named, engine.Options{}, func(at stock) error {
+		found, err := at.Clean(ctx, leases, dryRun)
+		if found == nil {
+			return err
+		}
+		if asJSON {
+			return errors.Join(err, a.cleanJSON(found.Abandoned, at.address, !dryRun))
+		}
+		return errors.Join(err, a.cleanTable(found, at, len(leases) > 0, dryRun))
+	})
 }
 
-func (a *app) cleanJSON(strays []engine.Owned, removed bool) error {
+func (a *app) cleanJSON(strays []engine.Owned, address string, removed bool) error {
 	out := json.NewEncoder(a.stdout)
 	for _, s := range strays {
 		row := cleaned{
 			Container: s.ID, Name: s.Name, Image: s.Image, Run: s.Run, Instance: s.Instance, Attempt: s.Attempt,
-			Host: s.Host, State: s.State, Created: s.Created.UTC(), Removed: removed,
+			Host: s.Host, State: s.State, Created: s.Created.UTC(), Removed: removed, Engine: address,
 		}
 		if !s.Expires.IsZero() {
 			row.Expires = &s.Expires
@@ -128,7 +126,7 @@ func (a *app) cleanJSON(strays []engine.Owned, removed bool) error {
 	return nil
 }
 
-func (a *app) cleanTable(found *sandbox.Cleaned, some, dryRun bool) error {
+func (a *app) cleanTable(found *sandbox.Cleaned, at stock, some, dryRun bool) error {
 	if strays := found.Abandoned; len(strays) > 0 {
 		var t printable.Table
 		t.Row("CONTAINER", "INSTANCE", "ATTEMPT", "HOST", "STATE", "CREATED")
@@ -141,7 +139,7 @@ func (a *app) cleanTable(found *sandbox.Cleaned, some, dryRun bool) error {
 		}
 		fmt.Fprintln(a.stdout)
 	}
-	_, err := fmt.Fprintln(a.stdout, cleanSentence(found, some, dryRun))
+	_, err := fmt.Fprintln(a.stdout, at.name(cleanSentence(found, some, dryRun)))
 	return err
 }
 

@@ -23,7 +23,7 @@ func TestCleanListsEachContainer(t *testing.T) {
 	}
 	var out bytes.Buffer
 	a := &app{stdout: &out}
-	if err := a.cleanTable(&sandbox.Cleaned{Abandoned: strays, Kept: 3, Shared: true}, false, false); err != nil {
+	if err := a.cleanTable(&sandbox.Cleaned{Abandoned: strays, Kept: 3, Shared: true}, stock{}, false, false); err != nil {
 		t.Fatal(err)
 	}
 	const table = `CONTAINER     INSTANCE  ATTEMPT  HOST  STATE    CREATED
@@ -37,7 +37,7 @@ bbbbbbbbbbbb  -         -        -     created  5 minutes ago
 	}
 	out.Reset()
 	strays[0].Created = time.Date(2026, 1, 2, 1, 4, 5, 0, time.UTC)
-	if err := a.cleanJSON(strays[:1], true); err != nil {
+	if err := a.cleanJSON(strays[:1], "", true); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"container":"` + strays[0].ID + `","name":"batch-x__1-2-abcdefgh","image":"i","run":"r","instance":"x__1","attempt":"2","host":"vm",` +

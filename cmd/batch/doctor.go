@@ -59,13 +59,16 @@ func (a *app) doctor(ctx context.Context, asked run.Configuration, prefix string
 	if err := a.hideAndWarn(cfg, nil); err != nil {
 		return err
 	}
-	connect, err := a.process().Engine(cfg)
+	list, err := a.process().Engines(cfg)
 	if err != nil {
 		return err
 	}
 	look := doctor.Config{
-		Engine: connect, Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
+		Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
 		Image: dataset.Instance{ID: sampleInstance}.ImageName(prefix), Model: cfg.Model.ModelName != "",
+	}
+	for _, e := range list {
+		look.Engines = append(look.Engines, doctor.Engine{Address: e.Address, Connect: e.Connect})
 	}
 	failed := a.printChecks(doctor.Look(ctx, look))
 	if look.Model {

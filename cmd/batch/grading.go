@@ -97,11 +97,11 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 
 // cores returns how many CPU cores the engine of a configuration has.
 func (a *app) cores(ctx context.Context, cfg *config.Config) (int, error) {
-	connect, err := a.process().Engine(cfg)
+	list, err := a.process().Engines(cfg)
 	if err != nil {
 		return 0, err
 	}
-	return sandbox.Measure(ctx, connect).Cores, nil
+	return sandbox.Cores(sandbox.MeasureAll(ctx, list)), nil
 }
 
 // configure reads the configuration and the dataset's name. Without flags, the run in dir has

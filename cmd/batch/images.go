@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/docker/go-units"
@@ -81,47 +82,92 @@ func (a *app) listImages(ctx context.Context, r run.Request, platform string, as
 	if err != nil {
 		return err
 	}
-	stock, err := a.openStock(ctx, r.Engines, engine.Options{})
-	if err != nil {
-		return err
-	}
-	defer stock.Close()
-	list := sandbox.Needs(selected, r.ImagePrefix)
-	if err := stock.Look(ctx, list, platform); err != nil {
-		return err
-	}
-	if !asJSON {
-		kept, err := stock.Kept(ctx)
+	return a.eachStock(ctx, r.Engines, engine.Options{}, func(at stock) error {
+		list := sandbox.Needs(selected, r.ImagePrefix)
+		if err := at.Look(ctx, list, platform); err != nil {
+			return err
+		}
+		if asJSON {
+			return a.imagesJSON(list, at.address)
+		}
+		kept, err := at.Kept(ctx)
+		if at.address != "" {
+			fmt.Fprintf(a.stdout, "engine %s:\n", at.address)
+		}
 		return errors.Join(err, a.printImages(list, kept))
-	}
+	})
+}
+
+func (a *app) imagesJSON(list []*sandbox.Needed, address string) error {
 	enc := json.NewEncoder(a.stdout)
 	for _, l := range list {
-		if err := enc.Encode(l); err != nil {
+		err := enc.Encode(struct {
+			*sandbox.Needed
+			Engine string `json:"engine,omitempty"`
+		}{l, address})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// openStock connects to the engine that --engine names. The caller closes the stock.
-func (a *app) openStock(ctx context.Context, addresses []string, o engine.Options) (*sandbox.Stock, error) {
-	connect, err := a.engine(addresses)
-	if err != nil {
-		return nil, err
-	}
-	o.Log = a.warnings()
-	return sandbox.OpenStock(ctx, connect, o, sandbox.StateDir(a.getenv, a.home))
+// stock is the images of an engine, with its address if there are several.
+type stock struct {
+	*sandbox.Stock
+	address string
 }
 
-// engine returns the engine that --engine names.
-func (a *app) engine(addresses []string) (engine.Connect, error) {
-	switch len(addresses) {
-	case 0:
-		return engines.At("", a.getenv, a.home)
-	case 1:
-		return engines.At(addresses[0], a.getenv, a.home)
+// name returns text, or of one of several engines, its address and text.
+func (s stock) name(text string) string {
+	if s.address == "" {
+		return text
 	}
-	return nil, fault.Newf(fault.Usage, "--engine can be given only once here")
+	return s.address + ": " + text
+}
+
+// eachStock connects to the engines that --engine names, one after the other, and calls f for each.
+// A failure of one does not prevent the others; the error has all of them.
+func (a *app) eachStock(ctx context.Context, addresses []string, o engine.Options, f func(stock) error) error {
+	if len(addresses) == 0 {
+		addresses = []string{engines.Default}
+	}
+	connects := make([]engine.Connect, len(addresses))
+	for i, address := range addresses {
+		var err error
+		if connects[i], err = engines.At(address, a.getenv, a.home); err != nil {
+			return err
+		}
+		if slices.Contains(addresses[:i], address) {
+			return fault.Newf(fault.Usage, "--engine %s is given twice", address)
+		}
+	}
+	o.Log = a.warnings()
+	var errs []error
+	for i, connect := range connects {
+		if err := a.withStock(ctx, connect, o, func(opened *sandbox.Stock) error {
+			s := stock{opened, ""}
+			if len(addresses) > 1 {
+				s.address = addresses[i]
+			}
+			return f(s)
+		}); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+func (a *app) withStock(ctx context.Context, connect engine.Connect, o engine.Options, f func(*sandbox.Stock) error) error {
+	opened, err := sandbox.OpenStock(ctx, connect, o, sandbox.StateDir(a.getenv, a.home))
+	if err != nil {
+		return err
+	}
+	defer opened.Close() //nolint:errcheck // nothing was started through it
+	return f(opened)
 }
 
 func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
@@ -189,26 +235,26 @@ func (a *app) pullImages(ctx context.Context, r run.Request, platform string) (e
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stock, err := a.openStock(ctx, r.Engines, engine.Options{Pulls: r.Pulls})
-	if err != nil {
+	failed := 0
+	err = a.eachStock(ctx, r.Engines, engine.Options{Pulls: r.Pulls}, func(at stock) error {
+		pulled, before, missing := 0, 0, 0
+		list := sandbox.Needs(selected, r.ImagePrefix)
+		err := at.Pull(ctx, list, platform, imagecache.Options{Reserve: r.DiskReserve, Log: a.warnings()}, r.Pulls, func(f sandbox.Fetched) {
+			switch {
+			case f.Err != nil:
+				missing++
+				a.complain(f.Err)
+			case f.Pulled:
+				pulled++
+				fmt.Fprintln(a.stdout, at.name(fmt.Sprintf("pulled %s (%s)", printable.Line(f.Ref), units.HumanSize(float64(f.Size)))))
+			default:
+				before++
+			}
+		})
+		failed += missing
+		fmt.Fprintln(a.stdout, at.name(fmt.Sprintf("%s needed, %d pulled, %d here before, %d failed", printable.Count(len(list), "image", "images"), pulled, before, missing)))
 		return err
-	}
-	defer stock.Close()
-	list := sandbox.Needs(selected, r.ImagePrefix)
-	pulled, before, failed := 0, 0, 0
-	err = stock.Pull(ctx, list, platform, imagecache.Options{Reserve: r.DiskReserve, Log: a.warnings()}, r.Pulls, func(f sandbox.Fetched) {
-		switch {
-		case f.Err != nil:
-			failed++
-			a.complain(f.Err)
-		case f.Pulled:
-			pulled++
-			fmt.Fprintf(a.stdout, "pulled %s (%s)\n", printable.Line(f.Ref), units.HumanSize(float64(f.Size)))
-		default:
-			before++
-		}
 	})
-	fmt.Fprintf(a.stdout, "%s needed, %d pulled, %d here before, %d failed\n", printable.Count(len(list), "image", "images"), pulled, before, failed)
 	if err == nil && failed > 0 {
 		err = errIncomplete
 	}
@@ -247,29 +293,26 @@ Exit codes: 0 done, 1 it could not continue, 2 usage.`,
 }
 
 func (a *app) evictImages(ctx context.Context, named []string, keep int64, dry bool) error {
-	stock, err := a.openStock(ctx, named, engine.Options{})
-	if err != nil {
-		return err
-	}
-	defer stock.Close()
-	gone, kept, err := stock.Cache(imagecache.Options{}).Evict(ctx, keep, dry)
 	verb := "evicted"
 	if dry {
 		verb = "would evict"
 	}
-	var t printable.Table
-	for _, e := range gone {
-		t.Row(verb, e.Ref, units.HumanSize(float64(e.Size)))
-	}
-	for _, k := range kept {
-		t.Row("kept", k.Ref, k.Why)
-	}
-	if flushErr := t.Write(a.stdout); flushErr != nil {
-		return flushErr
-	}
-	if err != nil {
+	return a.eachStock(ctx, named, engine.Options{}, func(at stock) error {
+		gone, kept, err := at.Cache(imagecache.Options{}).Evict(ctx, keep, dry)
+		var t printable.Table
+		for _, e := range gone {
+			t.Row(at.name(verb), e.Ref, units.HumanSize(float64(e.Size)))
+		}
+		for _, k := range kept {
+			t.Row(at.name("kept"), k.Ref, k.Why)
+		}
+		if flushErr := t.Write(a.stdout); flushErr != nil {
+			return flushErr
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(a.stdout, at.name(fmt.Sprintf("%s %s, kept %d in use", verb, printable.Count(len(gone), "image", "images"), len(kept))))
 		return err
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s %s, kept %d in use\n", verb, printable.Count(len(gone), "image", "images"), len(kept))
-	return err
+	})
 }

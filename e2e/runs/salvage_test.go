@@ -164,7 +164,7 @@ func demoSandbox(t *testing.T) solver.Sandbox {
 		t.Fatal(err)
 	}
 	home, _ := os.UserHomeDir()
-	c := run.Environment(cfg, docker.FromEnv(os.Getenv, home).Open, os.Getenv)
+	c := run.Environment(cfg, sandbox.One(docker.FromEnv(os.Getenv, home).Open), os.Getenv)
 	c.State = t.TempDir()
 	host, err := sandbox.Start(t.Context(), c)
 	if err != nil {

@@ -82,7 +82,7 @@ func openBench(t testing.TB, connect engine.Connect, set func(*sandbox.Config)) 
 		b.rows[in.ID] = in
 	}
 	c := sandbox.Config{
-		Engine: connect, State: t.TempDir(), Timeout: enough,
+		Engines: sandbox.One(connect), State: t.TempDir(), Timeout: enough,
 		Container: engine.Spec{WorkDir: "/testbed", Unattended: 5 * time.Minute},
 	}
 	if set != nil {

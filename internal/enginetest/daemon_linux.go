@@ -156,6 +156,25 @@ func (d *Daemon) Import(name string, root []byte) {
 	}
 }
 
+// Copy gives the engine an image of another one, with the same id.
+func (d *Daemon) Copy(name string, from *Daemon) {
+	d.t.Helper()
+	saved, err := from.http.Get("http://engine/images/" + name + "/get")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer saved.Body.Close()
+	loaded, err := d.http.Post("http://engine/images/load?quiet=1", "application/x-tar", saved.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer loaded.Body.Close()
+	said, err := io.ReadAll(loaded.Body)
+	if err != nil || saved.StatusCode != http.StatusOK || loaded.StatusCode != http.StatusOK || bytes.Contains(said, []byte("errorDetail")) {
+		d.t.Fatalf("copying %s: %s, %s, %v\n%s", name, saved.Status, loaded.Status, err, said)
+	}
+}
+
 // destroy ends dockerd and everything that it started, and removes its files.
 func (d *Daemon) destroy() {
 	for _, cmd := range []*exec.Cmd{d.cmd, d.containerd} {

@@ -137,7 +137,7 @@ func (p Planner) images(ctx context.Context, plan []Planned, latest map[grades.P
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	ids, err := sandbox.ImageIDs(ctx, p.Sandboxes.Engine, p.Sandboxes.Options, graded, p.Sandboxes.Prefix, p.Sandboxes.Container.Platform)
+	ids, err := sandbox.ImageIDs(ctx, p.Sandboxes.Engines, p.Sandboxes.Options, graded, p.Sandboxes.Prefix, p.Sandboxes.Container.Platform)
 	if err != nil && p.Tell != nil {
 		p.Tell("did not check whether images have changed since they were graded: " + err.Error())
 	}

@@ -109,6 +109,7 @@ type Owned struct {
 // About describes an engine and the machine on which it runs. Fields that the engine does not
 // know are empty.
 type About struct {
+	ID            string // identifies the engine, whatever its address; empty: unknown
 	Address       string // of the engine, such as unix:///var/run/docker.sock
 	Local         bool   // it runs on this machine, and uses its memory
 	Store         string // identifies where it keeps its images: engines with the same Store share them

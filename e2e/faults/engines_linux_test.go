@@ -1,0 +1,261 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/docker"
+	"batch.example/batch/e2e"
+	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/results"
+)
+
+// severalEngines starts n engines that have one image, with the same id.
+func severalEngines(t *testing.T, n int) []*enginetest.Daemon {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts several engines")
+	}
+	engines := []*enginetest.Daemon{e2e.OwnEngine(t)}
+	for len(engines) < n {
+		d := enginetest.Start(t)
+		d.Copy(e2e.OwnImage, engines[0])
+		engines = append(engines, d)
+	}
+	return engines
+}
+
+// several is a run on several engines.
+type several struct {
+	*testing.T
+	dir     string
+	engines []*enginetest.Daemon
+	cmd     interface{ Wait() error }
+	kill    func() error
+	said    bytes.Buffer
+}
+
+// waiting is a script that submits the file to which the first two commands append: a command that
+// is lost, or runs twice in one container, shows. The second command takes some seconds.
+const waiting = `"*":
+  - bash: "echo one >> /tmp/state"
+  - bash: "echo two >> /tmp/state; sleep %s"
+  - bash: "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /tmp/state"
+`
+
+// severalRun returns a run of instances with a script, on engines.
+func severalRun(t *testing.T, engines []*enginetest.Daemon, instances int, sleep string) *several {
+	t.Helper()
+	s := &several{T: t, dir: t.TempDir(), engines: engines}
+	var rows strings.Builder
+	for i := range instances {
+		fmt.Fprintf(&rows, `{"instance_id":"several__%d","problem_statement":"p","image_name":%q}`+"\n", i, e2e.OwnImage)
+	}
+	for name, text := range map[string]string{"rows.jsonl": rows.String(), "script.yaml": fmt.Sprintf(waiting, sleep)} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// named are the flags that name the engines.
+func (s *several) named() (flags []string) {
+	for _, d := range s.engines {
+		flags = append(flags, "--engine", d.Host())
+	}
+	return flags
+}
+
+// start starts batch with the engines.
+func (s *several) start(args ...string) {
+	s.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := e2e.BatchContext(s.T, ctx, s.dir, append(args, s.named()...)...)
+	s.said.Reset()
+	cmd.Stdout, cmd.Stderr = &s.said, &s.said
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	s.cmd, s.kill = cmd, cmd.Process.Kill
+	s.Cleanup(cancel)
+}
+
+// run starts a run into the directory out.
+func (s *several) run(width int, more ...string) {
+	s.Helper()
+	s.start(append([]string{
+		"run", "--subset", "rows.jsonl", "-m", "scripted/script.yaml", "-o", "out", "-w", fmt.Sprint(width),
+		"-c", "environment.timeout=900", "-c", "environment.cwd=/testbed",
+	}, more...)...)
+}
+
+func (s *several) wait() {
+	s.Helper()
+	if err := s.cmd.Wait(); err != nil {
+		s.Fatalf("%v\n%s", err, s.said.String())
+	}
+}
+
+// owned counts the containers of batch on an engine.
+func (s *several) owned(d *enginetest.Daemon) int {
+	s.Helper()
+	e, err := docker.Connect(s.Context(), docker.Config{Host: d.Host()})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer e.Close()
+	list, err := e.Owned(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return len(list)
+}
+
+// awaitOn waits until each engine has n containers, or more.
+func (s *several) awaitOn(n int) {
+	s.Helper()
+	for _, d := range s.engines {
+		for end := time.Now().Add(e2e.Patience); s.owned(d) < n; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				s.Fatalf("waited without success for %d containers on %s", n, d.Host())
+			}
+		}
+	}
+}
+
+// awaitStep waits until n journals have the second command's beginning.
+func (s *several) awaitStep(n int) {
+	s.Helper()
+	for end := time.Now().Add(e2e.Patience); ; time.Sleep(50 * time.Millisecond) {
+		found := 0
+		paths, _ := filepath.Glob(filepath.Join(s.dir, "out", "*", "journal.jsonl"))
+		for _, path := range paths {
+			if text, err := os.ReadFile(path); err == nil && bytes.Count(text, []byte(`"type":"reply"`)) >= 2 {
+				found++
+			}
+		}
+		if found >= n {
+			return
+		}
+		if time.Now().After(end) {
+			s.Fatalf("waited without success for %d instances in their second command", n)
+		}
+	}
+}
+
+// byEngine counts the results by the engines that the records name.
+func (s *several) byEngine() map[string]int {
+	s.Helper()
+	snap, err := results.Read(filepath.Join(s.dir, "out"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, r := range results.Latest(snap.Records) {
+		if r.Outcome.Final() {
+			count[r.Engine]++
+		}
+	}
+	return count
+}
+
+func (s *several) nothingLeft(engines []*enginetest.Daemon) {
+	s.Helper()
+	for _, d := range engines {
+		if n := s.owned(d); n != 0 {
+			s.Errorf("%d containers are left on %s", n, d.Host())
+		}
+	}
+}
+
+// The instances of one run are divided among engines, and the patches are the same as on one.
+func TestOneRunUsesSeveralEngines(t *testing.T) {
+	t.Parallel()
+	engines := severalEngines(t, 3)
+	one, all := severalRun(t, engines[:1], 9, "0.1"), severalRun(t, engines, 9, "0.1")
+	one.run(6)
+	one.wait()
+	all.run(6)
+	all.wait()
+	want := e2e.Predictions(t, filepath.Join(one.dir, "out"))
+	if diff := cmp.Diff(want, e2e.Predictions(t, filepath.Join(all.dir, "out"))); diff != "" || len(want) != 9 || want["several__0"] != "one\ntwo\n" {
+		t.Errorf("%d predictions; on three engines (-one +three):\n%s", len(want), diff)
+	}
+	count := all.byEngine()
+	for _, d := range engines {
+		if n := count[d.Host()]; n < 2 || n > 4 {
+			t.Errorf("%d of 9 instances ran on %s; want about 3: %v", n, d.Host(), count)
+		}
+	}
+	all.nothingLeft(engines)
+}
+
+// An engine that is killed in mid-run and does not come back costs no instance its result: after
+// --engine-wait, its instances are replayed on the others.
+func TestARunOutlivesOneOfItsEngines(t *testing.T) {
+	t.Parallel()
+	engines := severalEngines(t, 3)
+	s := severalRun(t, engines, 9, "4")
+	s.run(6, "--engine-wait", "2s")
+	s.awaitOn(2)
+	s.awaitStep(6)
+	lost := engines[1]
+	lost.Kill(syscall.SIGKILL)
+	s.wait()
+	count := s.byEngine()
+	if p := e2e.Predictions(t, filepath.Join(s.dir, "out")); len(p) != 9 || count[lost.Host()] > 2 || count[engines[0].Host()]+count[engines[2].Host()] < 7 {
+		t.Errorf("predictions %q, by engine %v; want 9, at least 7 of them on the engines that are left\n%s", p, count, s.said.String())
+	}
+	for id, patch := range e2e.Predictions(t, filepath.Join(s.dir, "out")) {
+		if patch != "one\ntwo\n" {
+			t.Errorf("%s submitted %q", id, patch)
+		}
+	}
+	if !strings.Contains(s.said.String(), "batch clean --engine "+lost.Host()) {
+		t.Errorf("the run does not say that containers may be left on %s:\n%s", lost.Host(), s.said.String())
+	}
+	s.nothingLeft([]*enginetest.Daemon{engines[0], engines[2]})
+	lost.Restart()
+	s.start("clean")
+	s.wait()
+	s.nothingLeft(engines)
+}
+
+// A killed runner finds its containers on all engines.
+func TestAResumedRunFindsItsContainersOnAllEngines(t *testing.T) {
+	t.Parallel()
+	engines := severalEngines(t, 2)
+	s := severalRun(t, engines, 4, "3")
+	s.run(4)
+	s.awaitOn(2)
+	s.awaitStep(4)
+	if err := s.kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.cmd.Wait() // it was killed
+	s.start("resume", "out")
+	s.wait()
+	snap, err := results.Read(filepath.Join(s.dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, r := range results.Latest(snap.Records) {
+		if !r.Outcome.Final() || r.Resumed != 1 || r.Time.Replay != 0 {
+			t.Errorf("%s: %+v; want a result of an attempt that was resumed in its container", id, r)
+		}
+	}
+	if count := s.byEngine(); count[engines[0].Host()] != 2 || count[engines[1].Host()] != 2 {
+		t.Errorf("results by engine %v, want 2 on each", count)
+	}
+	s.nothingLeft(engines)
+}
