@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -183,6 +184,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 		s.cover.write(b)
 		writeCost(b, SummaryData{Spent: s.Spent, Records: s.Records}, records)
 		writeResumed(b, records)
+		writeEngines(b, records)
 		s.Grading.write(b)
 		if s.Seconds.Total > 0 {
 			fmt.Fprintln(b)
@@ -228,6 +230,23 @@ func writeResumed(b *bufio.Writer, records []results.Record) {
 	if differences > 0 {
 		text := fmt.Sprintf("commands with a different output when they ran again: %d, in %s", differences, strings.Join(other, " "))
 		writeWords(b, OneLine(text, 3*width), "  ")
+	}
+}
+
+// writeEngines counts the instances by the engine that ran their last attempt, if one is known.
+func writeEngines(b *bufio.Writer, records []results.Record) {
+	count := map[string]int{}
+	for _, r := range records {
+		if r.Engine != "" {
+			count[r.Engine]++
+		}
+	}
+	var parts []string
+	for _, address := range slices.Sorted(maps.Keys(count)) {
+		parts = append(parts, fmt.Sprintf("%s %d", address, count[address]))
+	}
+	if len(parts) > 0 {
+		writeWords(b, OneLine("engines: "+strings.Join(parts, ", "), 3*width), "  ")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
@@ -26,7 +27,7 @@ func (r *Run) newManifest() *manifest.Manifest {
 	m.Config, m.Prompts = r.settings, r.Settings.Prompts()
 	m.Dataset.Count, m.Dataset.Instances = len(r.Instances), ids(r.Instances)
 	m.Host = manifest.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
-	m.Runs = []manifest.Run{{Started: now, Argv: r.Argv, CostLimit: r.CostLimit, MaskPatterns: r.MaskPatterns}}
+	m.Runs = []manifest.Run{{Started: now, Argv: r.Argv, CostLimit: r.CostLimit, Engines: config.Addresses(r.Settings.Environment.Engines), MaskPatterns: r.MaskPatterns}}
 	if r.Shards > 1 {
 		m.Runs[0].CostShare = r.limit().USD
 	}

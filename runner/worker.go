@@ -45,10 +45,11 @@ type Attempt[J any] struct {
 
 // Progress is the progress of a running job, for a person.
 type Progress struct {
-	Phase string  // one of internal/progress's
-	Step  int     // model calls so far
-	Cost  float64 // US dollars, this attempt
-	Retry *Retry  // set if the call failed and will be made again
+	Phase  string  // one of internal/progress's
+	Step   int     // model calls so far
+	Cost   float64 // US dollars, this attempt
+	Retry  *Retry  // set if the call failed and will be made again
+	Engine string  // the address of the engine where it runs; empty: not known or not named
 }
 
 // Retry describes the next try after a failed call.

@@ -128,6 +128,19 @@ func OpenFiles() int {
 	return int(min(l.Cur, 1<<30))
 }
 
+// withMemory returns the engines without those on this machine while it is short of memory; all of
+// them, if no other is left.
+func withMemory(sites []*site) []*site {
+	local := func(s *site) bool { return s.about.Local }
+	if !slices.ContainsFunc(sites, local) || shortOfMemory(os.DirFS("/proc")) == "" {
+		return sites
+	}
+	if others := slices.DeleteFunc(slices.Clone(sites), local); len(others) > 0 {
+		return others
+	}
+	return sites
+}
+
 // ShortOfMemory says why no further sandbox should be opened for now: in what way this
 // machine is short of memory. It is empty if there is enough memory, if that is not known,
 // or if an engine is on another machine.

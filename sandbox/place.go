@@ -39,6 +39,7 @@ func (h *Host) enter(ctx context.Context, ref string, pristine bool, not map[*si
 			if usable, err = answering(ctx, usable); err != nil {
 				return nil, nil, err
 			}
+			usable = withMemory(usable)
 		}
 		s, changed := h.place.take(usable, ref, pristine)
 		if s != nil {

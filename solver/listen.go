@@ -81,10 +81,10 @@ func (g *guarded) End(r results.Record) {
 func (t *attempt) progress(e agent.Event) {
 	switch e.Type {
 	case agent.EventRequest, agent.EventSummaryRequest:
-		t.at = runner.Progress{Phase: "model", Step: e.Step, Cost: e.Cost}
+		t.at = runner.Progress{Phase: "model", Step: e.Step, Cost: e.Cost, Engine: t.box.Engine}
 		t.runner.Report(t.at)
 	case agent.EventAction:
-		t.at = runner.Progress{Phase: "commands", Step: e.Step, Cost: e.Cost}
+		t.at = runner.Progress{Phase: "commands", Step: e.Step, Cost: e.Cost, Engine: t.box.Engine}
 		t.runner.Report(t.at)
 	case agent.EventRepeat:
 		next := e.Repeat

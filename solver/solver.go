@@ -275,7 +275,7 @@ func (m timed) Generate(ctx context.Context, req *llm.Request) (*llm.Response, e
 
 // report reports the attempt's current phase.
 func (t *attempt) report(phase string) {
-	t.runner.Report(runner.Progress{Phase: phase, Step: max(t.at.Step, t.result.Record.Steps), Cost: max(t.at.Cost, t.result.Record.Cost)})
+	t.runner.Report(runner.Progress{Phase: phase, Step: max(t.at.Step, t.result.Record.Steps), Cost: max(t.at.Cost, t.result.Record.Cost), Engine: t.box.Engine})
 }
 
 // reserve reserves money for the next call.

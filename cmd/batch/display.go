@@ -64,7 +64,7 @@ func (a *app) progress(run progress.Event, json, quiet bool) progress.Display {
 func (d display) Event(e runner.Event) {
 	p := progress.Event{
 		Instance: e.Job, Attempt: e.Attempt,
-		Phase: e.Progress.Phase, Step: e.Progress.Step, Cost: e.Progress.Cost,
+		Phase: e.Progress.Phase, Step: e.Progress.Step, Cost: e.Progress.Cost, Engine: e.Progress.Engine,
 	}
 	switch e.Type {
 	case runner.EventStart:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -39,9 +40,12 @@ type several struct {
 	*testing.T
 	dir     string
 	engines []*enginetest.Daemon
-	cmd     interface{ Wait() error }
-	kill    func() error
-	said    bytes.Buffer
+
+	addresses []string // of the engines
+	env       []string // of batch, beside the test's
+
+	cmd  *exec.Cmd
+	said bytes.Buffer
 }
 
 // waiting is a script that submits the file to which the first two commands append: a command that
@@ -56,6 +60,9 @@ const waiting = `"*":
 func severalRun(t *testing.T, engines []*enginetest.Daemon, instances int, sleep string) *several {
 	t.Helper()
 	s := &several{T: t, dir: t.TempDir(), engines: engines}
+	for _, d := range engines {
+		s.addresses = append(s.addresses, d.Host())
+	}
 	var rows strings.Builder
 	for i := range instances {
 		fmt.Fprintf(&rows, `{"instance_id":"several__%d","problem_statement":"p","image_name":%q}`+"\n", i, e2e.OwnImage)
@@ -70,8 +77,8 @@ func severalRun(t *testing.T, engines []*enginetest.Daemon, instances int, sleep
 
 // named are the flags that name the engines.
 func (s *several) named() (flags []string) {
-	for _, d := range s.engines {
-		flags = append(flags, "--engine", d.Host())
+	for _, address := range s.addresses {
+		flags = append(flags, "--engine", address)
 	}
 	return flags
 }
@@ -80,13 +87,13 @@ func (s *several) named() (flags []string) {
 func (s *several) start(args ...string) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := e2e.BatchContext(s.T, ctx, s.dir, append(args, s.named()...)...)
+	s.cmd = e2e.BatchContext(s.T, ctx, s.dir, append(args, s.named()...)...)
 	s.said.Reset()
-	cmd.Stdout, cmd.Stderr = &s.said, &s.said
-	if err := cmd.Start(); err != nil {
+	s.cmd.Stdout, s.cmd.Stderr = &s.said, &s.said
+	s.cmd.Env = append(s.cmd.Env, s.env...)
+	if err := s.cmd.Start(); err != nil {
 		s.Fatal(err)
 	}
-	s.cmd, s.kill = cmd, cmd.Process.Kill
 	s.Cleanup(cancel)
 }
 
@@ -239,7 +246,7 @@ func TestAResumedRunFindsItsContainersOnAllEngines(t *testing.T) {
 	s.run(4)
 	s.awaitOn(2)
 	s.awaitStep(4)
-	if err := s.kill(); err != nil {
+	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = s.cmd.Wait() // it was killed

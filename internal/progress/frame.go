@@ -17,6 +17,7 @@ const (
 	smallestBar = 5
 	maxCounts   = 3  // lines of counts on a high screen
 	phaseCols   = 10 // of the longest name of a phase
+	engineCols  = 24 // of an engine's address
 	gap         = "  "
 )
 
@@ -156,6 +157,8 @@ func runningLine(a *attempt, now time.Time, idCols, cols int) string {
 	}
 	var rest string
 	switch {
+	case cols >= 62+len(gap)+engineCols && a.engine != "":
+		rest = gap + phase + gap + pad(work, 15) + gap + fmt.Sprintf("%7s", cost) + gap + age + gap + pad(shorten(a.engine, engineCols), engineCols)
 	case cols >= 62:
 		rest = gap + phase + gap + pad(work, 15) + gap + fmt.Sprintf("%7s", cost) + gap + age
 	case cols >= 38:

@@ -82,7 +82,7 @@ func (e Event) members() []member {
 	case InstanceStart:
 		return who
 	case InstancePhase:
-		return append(work, member{"phase", e.Phase, false})
+		return append(work, member{"phase", e.Phase, false}, member{"engine", e.Engine, true})
 	case CallRetry:
 		return append(work, member{"try", e.Try, false}, member{"tries", e.Tries, false}, member{"wait_seconds", seconds(e.Wait), false},
 			member{"rate_limited", e.RateLimited, false}, member{"error", e.Error, false})

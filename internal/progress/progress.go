@@ -39,6 +39,7 @@ type Event struct {
 	Cell     string  // of a sweep, in which the instance runs; empty: no sweep
 	Attempt  int     // from 1, in this run
 	Phase    string  // what the attempt does now
+	Engine   string  // where it runs: the address of its engine; empty: not known or not named
 	Step     int     // model calls of the attempt so far
 	Cost     float64 // US dollars: of the attempt so far; of RunStart and RunEnd, of all runs into the directory
 	Spent    float64 // US dollars of all answered calls into the directory so far; 0: not known; not in JSON

@@ -42,7 +42,7 @@ func (e ending) retried() bool { return e.failed() && !vocab.Status(e.status).Ne
 type attempt struct {
 	id                string
 	step, seq         int
-	phase             string
+	phase, engine     string
 	cost              float64
 	start             time.Time
 	bytes, bytesTotal int64
@@ -75,6 +75,7 @@ func (s *state) apply(e Event) Event {
 	case InstancePhase:
 		if a := s.running[e.name()]; a != nil {
 			a.phase, a.step, a.cost = printable.Line(e.Phase), e.Step, e.Cost
+			a.engine = cmp.Or(printable.Line(e.Engine), a.engine)
 			a.bytes, a.bytesTotal = 0, 0
 		}
 	case CallRetry, InstanceRetry:

@@ -37,10 +37,10 @@
 //	images          by instance id: ref, the image as requested; id; digest
 //	                in its registry, absent if built on this machine
 //	runs            [{started, ended, argv, cost_limit_total,
-//	                cost_limit_shard, mask_patterns}]: the commands that worked
-//	                here, in order, with the limit in US dollars, this shard's
-//	                part of it and the patterns of --mask. A crashed one has no
-//	                end
+//	                cost_limit_shard, engines, mask_patterns}]: the commands that
+//	                worked here, in order, with the limit in US dollars, this
+//	                shard's part of it, the engines that were named and the
+//	                patterns of --mask. A crashed one has no end
 //	mixed           [{name, now, was, matters}]: the differences that affect
 //	                results and were accepted (--accept-changes) while results
 //	                of the earlier settings stayed. name is a dotted path, such

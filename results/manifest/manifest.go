@@ -133,6 +133,7 @@ type Run struct {
 	Argv         []string   `json:"argv,omitempty"`             // for people
 	CostLimit    float64    `json:"cost_limit_total,omitempty"` // US dollars; 0: no limit
 	CostShare    float64    `json:"cost_limit_shard,omitempty"` // the part of CostLimit for this shard; 0: it is not divided
+	Engines      []string   `json:"engines,omitempty"`          // the addresses of engines that were named
 	MaskPatterns []string   `json:"mask_patterns,omitempty"`    // patterns that it hid, beside the configuration's
 }
 

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +47,27 @@ type Config struct {
 // must Close the connection.
 func Open(ctx context.Context, c Config) (*Conn, error) {
 	ep := c.Endpoint
+	e := &Conn{Host: ep.Host, Log: c.Log, LimitOf: limitOf}
+	e.health = newHealth(e.Ping, ep.Host, c.Patience, c.Log)
+	var err error
+	if e.API, err = c.client(e.guard(c.Before)); err == nil {
+		e.pinger, err = c.client(noKeepAlive, e.guard(c.Before))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Ping(ctx); err != nil {
+		_ = e.Close()
+		return nil, unreachable(ctx, e.Host, err)
+	}
+	e.API.NegotiateAPIVersion(ctx)
+	return e, nil
+}
+
+// client returns a client of the API. Each needs options of its own: over ssh, these contain the
+// transport that the client changes.
+func (c Config) client(more ...client.Opt) (*client.Client, error) {
+	ep := c.Endpoint
 	opts, err := ep.ClientOpts()
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading the settings for docker host "+ep.Host, err).
@@ -57,20 +77,11 @@ func Open(ctx context.Context, c Config) (*Conn, error) {
 	if network, addr, ok := PlainAddress(ep.Host, ep.TLSData != nil || ep.SkipTLSVerify); ok {
 		opts = append(opts, client.WithDialContext(dialer(network, addr)))
 	}
-	e := &Conn{Host: ep.Host, Log: c.Log, LimitOf: limitOf}
-	e.health = newHealth(e.Ping, ep.Host, c.Patience, c.Log)
-	if e.API, err = client.NewClientWithOpts(slices.Concat(opts, []client.Opt{e.guard(c.Before)})...); err == nil {
-		e.pinger, err = client.NewClientWithOpts(slices.Concat(opts, []client.Opt{noKeepAlive, e.guard(c.Before)})...)
-	}
+	made, err := client.NewClientWithOpts(append(opts, more...)...)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "preparing for docker host "+ep.Host, err).WithHint("check DOCKER_HOST")
 	}
-	if err := e.Ping(ctx); err != nil {
-		_ = e.Close()
-		return nil, unreachable(ctx, e.Host, err)
-	}
-	e.API.NegotiateAPIVersion(ctx)
-	return e, nil
+	return made, nil
 }
 
 // Close cancels the wait for an engine that is away and the functions started with Go,
