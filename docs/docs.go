@@ -52,7 +52,7 @@ var Pages = []Page{
 	{"statistics", "The statistics of reports and comparisons", []string{"report/stats"}},
 	{"secrets", "Which secrets are hidden, and where", []string{"internal/mask"}},
 	{"containers", "How commands run in containers", []string{"docker"}},
-	{"engines", "The addresses of engines", []string{"engines"}},
+	{"engines", "Engines: addresses, and several in one run", []string{"engines"}},
 	{"program", "Models, configurations, images, outcomes, grading and signals", []string{"cmd/batch"}},
 	{"designs", "The designs behind batch, and what became of each statement", []string{"designs"}},
 }

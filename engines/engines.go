@@ -10,6 +10,61 @@
 //	ssh://user@host        over ssh, which needs no password, to a machine
 //	                       with the docker command
 //	context:NAME           a context of the docker command
+//
+// Over ssh, each connection is an ssh process and a login on the other machine. Its sshd refuses
+// logins beyond MaxStartups at the same time, 10 by default: raise it there, or let the user's ssh
+// configuration share one connection (ControlMaster).
+//
+// # Several engines in one run
+//
+// --engine can be given several times, and environment.engines is a list. Its items are addresses,
+// or mappings that also say how much of an engine a run may use:
+//
+//	environment:
+//	  engines:
+//	    - unix:///var/run/docker.sock
+//	    - {address: "ssh://ubuntu@big", workers: 24}
+//	    - {address: "context:lab", memory: 64g, cpus: 16}
+//
+// With --engine, the list of the configuration has no effect. Runs, sweeps, grading, chats and
+// servers use all engines of the list; images, clean and doctor work on each of them that --engine
+// names. An engine that does not answer when a run starts is reported and not used.
+//
+// An attempt runs where its container still is, after a crash. Otherwise it goes to an engine that
+// answers and has a free place: if possible to one with room that has the image or is pulling it,
+// otherwise to the one with most room. Predictions are graded by the same rule, so where the image
+// is. An image that no engine has is pulled ahead on one of them; if further engines need it, each
+// pulls it.
+//
+// # Widths
+//
+// -w is the total. With -w auto it is the sum of what fits on the engines: workers, or 4 instances
+// for each core and one for each 2 GiB of memory (or --memory, if less), of the cpus and the memory
+// that the list gives for the engine, or that it has. On an engine for which the list has a value,
+// no more attempts run than that, whatever -w is, and as many tests beside them; attempts beyond the
+// sum wait for a place. On other engines, this number only says how attempts are divided.
+//
+// # An engine that is lost
+//
+// While an engine does not answer, nothing new goes to it, and its instances wait for it, for at most
+// --engine-wait. After that they are resumed on another engine: their recorded commands run again in
+// a new container, and no reply is paid for again. The run stops only when no engine is left. The
+// container on the lost engine remains there: it ends by itself after twice
+// environment.container_timeout and an hour, and the next run on that engine or
+// batch clean --engine ADDRESS removes it. An engine that answers again is used again. A run may be
+// resumed with other engines; then its attempts are resumed in new containers.
+//
+// # What each engine keeps for itself
+//
+// Images, with the limits of --disk-budget, --disk-reserve, --pulls and --prefetch, which hold for
+// each engine; scrubbed git histories; the helper's volume and the shared network; the limit on
+// containers that are created or removed at the same time; whether it answers. Two addresses of one
+// engine are refused. The same image must have the same id on all engines, as an image from a registry
+// has: after a replay in another image, an attempt starts from the beginning. Images that were built
+// on one machine are copied with docker save and docker load.
+//
+// The journal, results.parquet (column engine), batch status, the events of --json and the display on
+// a wide terminal say which engine an attempt ran on, if engines were named.
 package engines
 
 import (

@@ -62,7 +62,8 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 			return b, nil
 		}
 		leave()
-		if len(h.sites) == 1 || fault.KindOf(err) != fault.Host || ctx.Err() != nil {
+		lacking := fault.KindOf(err) == fault.Instance && h.place.hasImage(h.sites, s, wanted)
+		if len(h.sites) == 1 || fault.KindOf(err) != fault.Host && !lacking || ctx.Err() != nil {
 			return nil, err
 		}
 		s.log.Warn("could not open a sandbox: trying another engine", "instance", o.Instance.ID, "err", err)

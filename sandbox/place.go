@@ -160,6 +160,13 @@ func (p *placement) found(s *site, ref string) {
 	s.has[ref] = true
 }
 
+// hasImage reports whether an engine other than but has an image that but does not have.
+func (p *placement) hasImage(sites []*site, but *site, ref string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !but.has[ref] && slices.ContainsFunc(sites, func(s *site) bool { return s.has[ref] })
+}
+
 // plan divides what several engines will need: an image that some have is needed there, and any
 // other on one engine, so that it is pulled ahead once.
 func (p *placement) plan(sites []*site, needs []imagecache.Need) map[*site][]imagecache.Need {

@@ -1,0 +1,72 @@
+package grading
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/e2e"
+	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/results"
+)
+
+// Each of two engines has the image of one instance, and batch never pulls such an image: a sweep
+// with --grade, and batch grade, work only if agents and tests run where the image is.
+func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts two engines")
+	}
+	if os.Getenv("BATCH_DOCKER") == "" {
+		t.Skip("BATCH_DOCKER is not set")
+	}
+	e2e.NeedDocker(t)
+	t.Parallel()
+	dir := t.TempDir()
+	var rows strings.Builder
+	var named []string
+	at := map[string]string{}
+	for _, in := range e2e.DemoInstances(t)[:2] {
+		line, err := json.Marshal(in.Fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows.Write(append(line, '\n'))
+		d := enginetest.Start(t)
+		load := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", `docker save "$1" | docker -H "$2" load`, "load", in.ImageName(""), d.Host())
+		if out, err := load.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		named, at[in.ID] = append(named, "--engine", d.Host()), d.Host()
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"sweep", "--grade", "--subset", "rows.jsonl", "-m", "oracle", "-w", "2", "-o", "swept"},
+		{"grade", "gold", "--subset", "rows.jsonl", "-w", "2", "-o", "gold", "--no-cache"},
+	} {
+		cmd := e2e.Batch(t, dir, append(args, named...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", args[0], err, out)
+		}
+	}
+	for _, out := range []string{"swept/oracle@1", "gold"} {
+		for id, v := range e2e.Verdicts(t, filepath.Join(dir, out)) {
+			if v != "resolved" {
+				t.Errorf("%s: %s is %s, want resolved", out, id, v)
+			}
+		}
+	}
+	snap, err := results.Read(filepath.Join(dir, "swept/oracle@1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, r := range results.Latest(snap.Records) {
+		if r.Engine != at[id] {
+			t.Errorf("%s ran on %q, want %q", id, r.Engine, at[id])
+		}
+	}
+}
