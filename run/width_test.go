@@ -1,10 +1,15 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/engine/memory"
 )
 
 const gib = int64(1) << 30
@@ -32,5 +37,29 @@ func TestWorkersAuto(t *testing.T) {
 				t.Errorf("%d: %s; want %d and %q", n, why, tt.want, tt.why)
 			}
 		})
+	}
+}
+
+func TestTheWidthIsTheSumOverEngines(t *testing.T) {
+	absent := func(context.Context, engine.Options) (engine.Engine, error) { return nil, errors.New("it is off") }
+	here := memory.At(t.TempDir())
+	if e, err := here(t.Context(), engine.Options{}); err != nil {
+		enginetest.Lacks(t, "%v", err)
+	} else if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	list := []sandbox.Engine{
+		{Address: "a", Connect: here, Workers: 3},
+		{Address: "b", Connect: absent, Workers: 50},
+		{Address: "c", Connect: here, CPUs: 1, Memory: 4 << 30},
+	}
+	for todo, want := range map[int]int{100: 5, 4: 4} {
+		n, why := WidthOf(t.Context(), list, 0, todo)
+		if n != want || !strings.Contains(why, "3 on a; none on b; 2 on c") {
+			t.Errorf("%d instances: %d, %s; want %d", todo, n, why, want)
+		}
+	}
+	if n, _ := WidthOf(t.Context(), list[:1], 0, 100); n != 3 {
+		t.Errorf("one engine with 3 workers: %d, want 3", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"sync"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/sandbox/engine"
@@ -19,40 +20,45 @@ type Found struct {
 // nothing. Like Start, it refuses a network that does not exist, and leaves out an engine that does
 // not answer if another one does.
 func Look(ctx context.Context, c Config) (*Found, error) {
+	list, err := askAll(c.Engines, func(e Engine) (*Found, error) { return look(ctx, c, e.Connect) })
+	if err != nil {
+		return nil, err
+	}
 	all := &Found{Images: map[string]bool{}, Containers: map[string]bool{}}
-	return all, onEngines(c.Engines, func(e Engine) error {
-		f, err := look(ctx, c, e.Connect)
-		if err != nil {
-			return err
-		}
+	for _, f := range list {
 		for ref, here := range f.Images {
 			all.Images[ref] = all.Images[ref] || here
 		}
 		maps.Copy(all.Containers, f.Containers)
-		return nil
-	})
+	}
+	return all, nil
 }
 
-// onEngines calls f for each engine. It returns an error if f has failed for all of them, or with a
-// Usage fault for one.
-func onEngines(list []Engine, f func(Engine) error) error {
-	var errs []error
-	for _, e := range list {
-		err := f(e)
+// askAll calls ask for all engines at the same time, and returns the answers in the order of the
+// engines, without the engines that failed. It returns an error if all failed, or if one had a Usage
+// fault.
+func askAll[T any](list []Engine, ask func(Engine) (T, error)) (answers []T, err error) {
+	all, errs := make([]T, len(list)), make([]error, len(list))
+	var asking sync.WaitGroup
+	for i, e := range list {
+		asking.Go(func() { all[i], errs[i] = ask(e) })
+	}
+	asking.Wait()
+	for i, err := range errs {
 		if fault.KindOf(err) == fault.Usage {
-			return err
+			return nil, err
 		}
-		if err != nil {
-			errs = append(errs, err)
+		if err == nil {
+			answers = append(answers, all[i])
 		}
 	}
-	if len(errs) < len(list) {
-		return nil
+	switch {
+	case len(answers) > 0:
+		return answers, nil
+	case len(errs) == 1:
+		return nil, errs[0]
 	}
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return fault.New(fault.Host, "no engine can be reached", errors.Join(errs...))
+	return nil, fault.New(fault.Host, "no engine can be reached", errors.Join(errs...))
 }
 
 func look(ctx context.Context, c Config, connect engine.Connect) (*Found, error) {

@@ -92,6 +92,11 @@ func (h *Host) resume(ctx context.Context, o Opening) (*Sandbox, error) {
 		found.preamble = o.Preamble
 		return nil
 	})
+	if err != nil && found != nil { // it was canceled: a later run finds the container
+		found.container.Close()
+		found.release()
+		return nil, err
+	}
 	return found, err
 }
 

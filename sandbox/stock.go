@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -206,25 +207,31 @@ func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o ima
 // ImageIDs returns the ids of the instances' images that the engines have, by name; of several
 // engines, the first one's.
 func ImageIDs(ctx context.Context, engines []Engine, o engine.Options, instances []dataset.Instance, prefix, platform string) (map[string]string, error) {
-	ids := map[string]string{}
-	return ids, onEngines(engines, func(at Engine) error {
-		e, err := at.Connect(ctx, o)
-		if err != nil {
-			return err
-		}
-		defer e.Close() //nolint:errcheck // nothing was started through it
-		for _, n := range Needs(instances, prefix) {
-			if ids[n.Ref] != "" {
-				continue
-			}
-			image, here, err := imagesOf(e).Image(ctx, imagecache.Ref(n.Ref, platform))
-			if err != nil && fault.KindOf(err) != fault.Instance { // otherwise the instance will report it
-				return err
-			}
-			if here {
-				ids[n.Ref] = image.ID
-			}
-		}
-		return nil
+	list, err := askAll(engines, func(at Engine) (map[string]string, error) {
+		return imageIDs(ctx, at.Connect, o, Needs(instances, prefix), platform)
 	})
+	ids := map[string]string{}
+	for _, known := range slices.Backward(list) {
+		maps.Copy(ids, known)
+	}
+	return ids, err
+}
+
+func imageIDs(ctx context.Context, connect engine.Connect, o engine.Options, needs []*Needed, platform string) (map[string]string, error) {
+	e, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close() //nolint:errcheck // nothing was started through it
+	ids := map[string]string{}
+	for _, n := range needs {
+		image, here, err := imagesOf(e).Image(ctx, imagecache.Ref(n.Ref, platform))
+		if err != nil && fault.KindOf(err) != fault.Instance { // otherwise the instance will report it
+			return nil, err
+		}
+		if here {
+			ids[n.Ref] = image.ID
+		}
+	}
+	return ids, nil
 }

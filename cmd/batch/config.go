@@ -46,7 +46,7 @@ func addContainers(fs *pflag.FlagSet, r *run.Request) {
 
 // addEngine adds the flag that names engines.
 func addEngine(fs *pflag.FlagSet, to *[]string) {
-	fs.StringArrayVar(to, "engine", nil, "`ADDRESS` of the engine that runs containers (default: docker; see batch help engines):\n"+strings.Join(engines.Forms(), ", "))
+	fs.StringArrayVar(to, "engine", nil, "`ADDRESS` of an engine for containers (default: docker); may be repeated, to use several:\nsee batch help engines; "+strings.Join(engines.Forms(), ", "))
 }
 
 // testNetwork is the usage of --network in commands that run tests and no agents.

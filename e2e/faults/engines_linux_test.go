@@ -176,6 +176,18 @@ func (s *several) byEngine() map[string]int {
 	return count
 }
 
+// says runs batch, which must print a text for each engine.
+func (s *several) says(text string, args ...string) {
+	s.Helper()
+	s.start(args...)
+	s.wait()
+	for _, d := range s.engines {
+		if want := fmt.Sprintf(text, d.Host()); !strings.Contains(s.said.String(), want) {
+			s.Errorf("batch %s does not say %q:\n%s", args[0], want, s.said.String())
+		}
+	}
+}
+
 func (s *several) nothingLeft(engines []*enginetest.Daemon) {
 	s.Helper()
 	for _, d := range engines {
@@ -192,8 +204,9 @@ func TestOneRunUsesSeveralEngines(t *testing.T) {
 	one, all := severalRun(t, engines[:1], 9, "0.1"), severalRun(t, engines, 9, "0.1")
 	one.run(6)
 	one.wait()
-	all.run(6)
+	all.run(6, "--json")
 	all.wait()
+	events := all.said.String()
 	want := e2e.Predictions(t, filepath.Join(one.dir, "out"))
 	if diff := cmp.Diff(want, e2e.Predictions(t, filepath.Join(all.dir, "out"))); diff != "" || len(want) != 9 || want["several__0"] != "one\ntwo\n" {
 		t.Errorf("%d predictions; on three engines (-one +three):\n%s", len(want), diff)
@@ -203,7 +216,15 @@ func TestOneRunUsesSeveralEngines(t *testing.T) {
 		if n := count[d.Host()]; n < 2 || n > 4 {
 			t.Errorf("%d of 9 instances ran on %s; want about 3: %v", n, d.Host(), count)
 		}
+		if !strings.Contains(events, fmt.Sprintf(`"phase":"commands","engine":%q`, d.Host())) {
+			t.Errorf("no event names %s:\n%s", d.Host(), events)
+		}
 	}
+	all.says("engine %s:\n", "images", "--subset", "rows.jsonl")
+	all.says("%s: no containers of crashed runs", "doctor")
+	all.says("%s: 0 containers to remove", "clean", "--dry-run")
+	all.addresses = nil
+	all.says("%s ", "status", "out")
 	all.nothingLeft(engines)
 }
 
@@ -263,6 +284,32 @@ func TestAResumedRunFindsItsContainersOnAllEngines(t *testing.T) {
 	}
 	if count := s.byEngine(); count[engines[0].Host()] != 2 || count[engines[1].Host()] != 2 {
 		t.Errorf("results by engine %v, want 2 on each", count)
+	}
+	s.nothingLeft(engines)
+}
+
+// A run stops only when no engine is left, and is resumed when they are back.
+func TestARunStopsWhenNoEngineIsLeft(t *testing.T) {
+	t.Parallel()
+	engines := severalEngines(t, 2)
+	s := severalRun(t, engines, 4, "5")
+	s.run(4, "--engine-wait", "2s")
+	s.awaitOn(2)
+	s.awaitStep(4)
+	for _, d := range engines {
+		d.Kill(syscall.SIGKILL)
+	}
+	_ = s.cmd.Wait() // the exit code says how it ended
+	if code := s.cmd.ProcessState.ExitCode(); code != e2e.ExitFailed || !strings.Contains(s.said.String(), "no engine is left") {
+		t.Fatalf("exit code %d, want %d and why:\n%s", code, e2e.ExitFailed, s.said.String())
+	}
+	for _, d := range engines {
+		d.Restart()
+	}
+	s.start("resume", "out")
+	s.wait()
+	if p := e2e.Predictions(t, filepath.Join(s.dir, "out")); len(p) != 4 || p["several__3"] != "one\ntwo\n" {
+		t.Errorf("predictions %q, want 4", p)
 	}
 	s.nothingLeft(engines)
 }
