@@ -41,8 +41,8 @@
 // -w is the total. With -w auto it is the sum of what fits on the engines: workers, or 4 instances
 // for each core and one for each 2 GiB of memory (or --memory, if less), of the cpus and the memory
 // that the list gives for the engine, or that it has. On an engine for which the list has a value,
-// no more attempts run than that, whatever -w is, and as many tests beside them; attempts beyond the
-// sum wait for a place. On other engines, this number only says how attempts are divided.
+// no more attempts run than that, whatever -w is, and as many tests beside them. On other engines,
+// this number only says how attempts are divided.
 //
 // # An engine that is lost
 //

@@ -143,12 +143,13 @@ func (s *Setup) Over(ds *dataset.Dataset, selected []dataset.Instance) (err erro
 
 // Measure resolves the numbers of workers that the engine chooses.
 func (s *Setup) Measure(ctx context.Context) {
-	if s.Workers > 0 && (!s.Grade || s.GradeWorkers > 0) {
-		return
-	}
 	list, err := s.Process.Engines(s.Settings)
 	if err != nil {
 		return // [Setup.Config] returns it too
+	}
+	if most := workersOf(list); most > 0 && s.Workers > most {
+		s.WidthWhy = fmt.Sprintf("--workers %d: %d, as many as the engines take", s.Workers, most)
+		s.Workers = most
 	}
 	if s.Workers == 0 {
 		s.Workers, s.WidthWhy = WidthOf(ctx, list, s.Settings.Environment.Flags().Memory, len(s.Instances))

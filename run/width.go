@@ -46,6 +46,17 @@ func Width(m sandbox.Machine, limit int64, todo int) (n int, why string) {
 	return n, fmt.Sprintf("--workers auto: %d (%s)", n, strings.Join(all, "; "))
 }
 
+// workersOf returns how many instances engines take together; 0: one of them has no limit.
+func workersOf(list []sandbox.Engine) (n int) {
+	for _, e := range list {
+		if e.Workers == 0 {
+			return 0
+		}
+		n += e.Workers
+	}
+	return n
+}
+
 // WidthOf chooses how many of todo instances run at the same time on engines: as many as fit on
 // all that answer, within the open files of this process. With one engine, it is [Width] unless the
 // engine has a width of its own.

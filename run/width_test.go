@@ -59,6 +59,9 @@ func TestTheWidthIsTheSumOverEngines(t *testing.T) {
 			t.Errorf("%d instances: %d, %s; want %d", todo, n, why, want)
 		}
 	}
+	if a, b := workersOf(list[:2]), workersOf(list); a != 53 || b != 0 {
+		t.Errorf("at most %d and %d workers, want 53, and 0 because one engine has no limit", a, b)
+	}
 	if n, _ := WidthOf(t.Context(), list[:1], 0, 100); n != 3 {
 		t.Errorf("one engine with 3 workers: %d, want 3", n)
 	}
