@@ -105,7 +105,7 @@ func (s *common) close(ctx context.Context) error {
 func (s *common) disconnect() error {
 	return s.each(func(at *site) error {
 		if len(s.sites) > 1 && !at.answers() {
-			s.notify(fmt.Sprintf("engine %s does not answer: containers may be left on it, which `batch clean --engine %s` removes", at.Address, at.Address))
+			s.notify(fmt.Sprintf("engine %s does not answer: containers may be left on it, which `batch clean` removes with --engine %s", at.Address, at.Address))
 		}
 		return at.engine.Close()
 	})

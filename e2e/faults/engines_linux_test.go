@@ -249,7 +249,7 @@ func TestARunOutlivesOneOfItsEngines(t *testing.T) {
 			t.Errorf("%s submitted %q", id, patch)
 		}
 	}
-	if !strings.Contains(s.said.String(), "batch clean --engine "+lost.Host()) {
+	if !strings.Contains(s.said.String(), "removes with --engine "+lost.Host()) {
 		t.Errorf("the run does not say that containers may be left on %s:\n%s", lost.Host(), s.said.String())
 	}
 	s.nothingLeft([]*enginetest.Daemon{engines[0], engines[2]})
