@@ -24,7 +24,8 @@ var mayImport = map[string][]string{
 	"fault":      {},
 	"dataset":    {"fault", "internal/abspath", "internal/idlist", "internal/near", "internal/python"},
 	"docker":     {leaf, "imagecache", "fault", "internal/box", "internal/boxinit", "internal/owner"},
-	"engines":    {leaf, "docker", "fault"},
+	"kube":       {leaf, "fault", "internal/box", "internal/boxinit", "internal/owner"},
+	"engines":    {leaf, "docker", "kube", "fault"},
 	leaf:         {"imagecache", "fault", "internal/box", "internal/boxinit", "internal/enginetest", "internal/meminfo", "internal/owner"},
 	"imagecache": {"fault", "internal/atomicfile"},
 	"llm":        {"authority", "fault", "internal/abspath", "internal/bash", "internal/mask", "internal/near"},
@@ -59,6 +60,7 @@ var onlyIn = map[string]string{
 	"github.com/docker/docker": "docker",
 	"github.com/docker/cli":    "docker",
 	"go.opentelemetry.io":      "run",
+	"k8s.io":                   "kube",
 
 	"github.com/modelcontextprotocol/go-sdk": "agent",
 	"github.com/a2aproject/a2a-go":           "serve",

@@ -9,8 +9,10 @@ import (
 )
 
 // oomKills returns how many processes of the container were killed for memory so
-// far; 0 where the kernel does not tell.
-func oomKills() uint64 {
+// far, by the kernel, which may not tell, or by [guardMemory].
+func oomKills() uint64 { return kernelKills() + guardKills.Load() }
+
+func kernelKills() uint64 {
 	for _, name := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"} {
 		b, err := os.ReadFile(name)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -35,12 +36,7 @@ func keepObjects(folders []string) {
 const keyLimit = 2 * time.Minute
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == superviseWord {
-		supervise(os.Args[2:])
-		return
-	}
-	if len(os.Args) > 1 && os.Args[1] == keepWord {
-		keepObjects(os.Args[2:])
+	if len(os.Args) > 1 && useAs(os.Args[1], os.Args[2:]) {
 		return
 	}
 	// A process that reads this one's memory or descriptors could forge its messages.
@@ -53,21 +49,53 @@ func main() {
 	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0)))
 	startThreads(10)
 	takeShortSlices()
-	_ = os.Chdir("/") // the image's directory is the commands'
+	dir, _ := os.Getwd() // the image's
+	_ = os.Chdir("/")    // it is the commands' directory
 	born := ignoreSignals()
 	setActions(ignore, faults...)
 	setActions(ignore, unhandled...)
 	keepLimits()
+	limit := os.Getenv(wire.MemoryVariable)
+	if key, listens := takeKey(); listens {
+		s := newServer(key, dir)
+		go s.family.reap(born)
+		go guardMemory(limit)
+		s.listen()
+	}
 	late := time.AfterFunc(keyLimit, func() { os.Exit(wire.ExitLease) })
 	var key wire.Key
 	if _, err := io.ReadFull(os.Stdin, key[:]); err != nil {
 		os.Exit(wire.ExitLease)
 	}
 	late.Stop()
-	s := newServer(key)
+	s := newServer(key, dir)
 	go s.family.reap(born)
-	s.serve(os.Stdin, os.Stdout)
+	s.serve(os.Stdin, os.Stdout, func() {})
 	s.wait()
+}
+
+// useAs uses this program for something else than process 1, if a word asks for that.
+func useAs(word string, args []string) bool {
+	switch word {
+	case superviseWord:
+		supervise(args)
+	case keepWord:
+		keepObjects(args)
+	case wire.RelayWord:
+		relay()
+	case wire.HoldWord:
+		hold()
+	case wire.ProbeWord:
+		probe(strings.Join(args, " "))
+	case wire.UnplugWord:
+		if err := unplug(); err != nil {
+			_, _ = os.Stderr.WriteString(err.Error() + "\n")
+			os.Exit(wire.ExitUnplug)
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // keepLimits prevents other processes from setting this process's limits: they would need

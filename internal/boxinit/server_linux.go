@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -30,6 +31,7 @@ type server struct {
 	family *family
 	ahead  *ahead
 	own    []string // environment
+	dir    string   // of commands that name none: the image's
 
 	mu         sync.Mutex
 	out        *wire.Writer
@@ -41,9 +43,9 @@ type server struct {
 	order      []string // of their ids
 }
 
-func newServer(key wire.Key) *server {
+func newServer(key wire.Key, dir string) *server {
 	s := &server{
-		key: key, family: newFamily(), own: os.Environ(),
+		key: key, family: newFamily(), own: os.Environ(), dir: dir,
 		commands: map[string]*command{},
 	}
 	s.ahead = &ahead{family: s.family, order: s.newOrder, waiting: map[string]waiter{}}
@@ -54,8 +56,8 @@ func newServer(key wire.Key) *server {
 // wait blocks after stdin has ended, until the lease or the engine ends the process.
 func (s *server) wait() { select {} }
 
-// serve takes frames until the stream ends.
-func (s *server) serve(r io.Reader, w io.Writer) {
+// serve takes frames until the stream ends. It calls greeted when a connection begins.
+func (s *server) serve(r io.Reader, w io.Writer, greeted func()) {
 	in := wire.NewReader(r, s.key, wire.Runner)
 	out := wire.NewWriter(w, s.key, wire.Init)
 	for {
@@ -67,8 +69,8 @@ func (s *server) serve(r io.Reader, w io.Writer) {
 		case err != nil:
 			return
 		case began:
-			if f.Kind == wire.KindHello {
-				s.greet(f.Data, in, out)
+			if f.Kind == wire.KindHello && s.greet(f.Data, in, out) {
+				greeted()
 			}
 			continue
 		}
@@ -78,15 +80,15 @@ func (s *server) serve(r io.Reader, w io.Writer) {
 }
 
 // greet answers a Hello and begins its connection, if that is a new one.
-func (s *server) greet(data []byte, in *wire.Reader, out *wire.Writer) {
+func (s *server) greet(data []byte, in *wire.Reader, out *wire.Writer) (begun bool) {
 	var m wire.Hello
 	if wire.Decode(data, &m) != nil {
-		return
+		return false
 	}
 	s.mu.Lock()
 	if m.Connection <= s.connection {
 		s.mu.Unlock()
-		return
+		return false
 	}
 	s.connection, s.out, s.lease = m.Connection, out, time.Duration(m.Lease)
 	s.again = s.again || m.Again
@@ -100,6 +102,7 @@ func (s *server) greet(data []byte, in *wire.Reader, out *wire.Writer) {
 	s.renew()
 	in.Begin(m.Connection)
 	go func() { _ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(answer)}) }()
+	return true
 }
 
 // renew restarts the lease, and the silence of programs.
@@ -123,11 +126,14 @@ func (s *server) take(f wire.Frame) {
 	case wire.KindRun:
 		var run wire.Run
 		if wire.Decode(f.Data, &run) == nil && len(run.Args) > 0 {
+			run.Dir = cmp.Or(run.Dir, s.dir)
+			run.Script = probed(run)
 			s.runOnce(f.ID, run)
 		}
 	case wire.KindReady:
 		var run wire.Run
 		if wire.Decode(f.Data, &run) == nil && len(run.Args) > 0 {
+			run.Dir = cmp.Or(run.Dir, s.dir)
 			go s.ready(f.ID, run)
 		}
 	case wire.KindMore:
