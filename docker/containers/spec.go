@@ -149,7 +149,7 @@ func (s spec) hostConfig() *container.HostConfig {
 	if s.noNetwork() && !slices.ContainsFunc(s.ExtraHosts, func(h string) bool { return strings.HasPrefix(h, aloneName+":") }) {
 		h.ExtraHosts = append(slices.Clone(s.ExtraHosts), aloneName+":127.0.0.1")
 	}
-	h.CapAdd, h.CapDrop = grants(s.CapAdd, s.CapDrop)
+	h.CapAdd, h.CapDrop = engine.Grants(s.CapAdd, s.CapDrop)
 	pids := s.PidsLimit
 	if pids == 0 {
 		pids = defaultPids
@@ -164,34 +164,4 @@ func (s spec) hostConfig() *container.HostConfig {
 		h.StorageOpt = s.storage()
 	}
 	return h
-}
-
-// capabilities list what root may do in a container; the comment of package docker says why.
-var capabilities = []string{
-	"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID", "SYS_CHROOT",
-}
-
-const allCapabilities = "ALL"
-
-// grants returns the capabilities to add and to drop so that a container has the list
-// capabilities, without the ones in drop, plus the ones in add. Docker run does the same with the
-// engine's own list. The names in add and drop stay as they were given, for the engine to
-// check.
-func grants(add, drop []string) (adds, drops []string) {
-	dropped := func(name string) bool {
-		return slices.ContainsFunc(drop, func(d string) bool { d = capability(d); return d == name || d == allCapabilities })
-	}
-	if slices.ContainsFunc(add, func(a string) bool { return capability(a) == allCapabilities }) {
-		return add, drop // all but the dropped ones
-	}
-	for _, name := range capabilities {
-		if !dropped(name) {
-			adds = append(adds, name)
-		}
-	}
-	return append(adds, add...), append([]string{allCapabilities}, drop...)
-}
-
-func capability(name string) string {
-	return strings.TrimPrefix(strings.ToUpper(name), "CAP_")
 }

@@ -51,6 +51,7 @@ func TestCreateRequestOfASpec(t *testing.T) {
 		t.Errorf("security %q, dropped %q; want security opt %v, dropped %v",
 			usual.SecurityOpt, usual.CapDrop, []string{"no-new-privileges"}, []string{"ALL"})
 	}
+	capabilities, _ := engine.Grants(nil, nil)
 	if !slices.Equal([]string(usual.CapAdd), capabilities) || !slices.Equal(usual.ExtraHosts, []string{"sandbox:127.0.0.1"}) {
 		t.Errorf("given %q, hosts %q; want given %v, extra hosts %v",
 			usual.CapAdd, usual.ExtraHosts, capabilities, []string{"sandbox:127.0.0.1"})

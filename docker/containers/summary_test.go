@@ -84,7 +84,7 @@ func TestAContainerIsAbandonedWhenItsOwnerIsDeadOrItExpired(t *testing.T) {
 }
 
 func TestAllCapabilitiesAreLeftToTheEngine(t *testing.T) {
-	adds, drops := grants([]string{"ALL"}, []string{"CHOWN"})
+	adds, drops := engine.Grants([]string{"ALL"}, []string{"CHOWN"})
 	if !slices.Equal(adds, []string{"ALL"}) || !slices.Equal(drops, []string{"CHOWN"}) {
 		t.Errorf("adds %q, drops %q; want adds %v, drops %v", adds, drops, []string{"ALL"}, []string{"CHOWN"})
 	}

@@ -34,6 +34,7 @@ type Options struct {
 	Patience    time.Duration      // how long to wait for an engine that stopped answering; 0: 5 minutes
 	Pulls       int                // images pulled at the same time; 0: 4
 	PullTimeout time.Duration      // for one download of an image, without the waits before it; 0: none
+	Pod         []byte             // further settings of each pod, the JSON of environment.pod; other engines ignore it
 	Before      func(string) error // for tests: makes the named call to the engine fail; nil: never
 	Log         *slog.Logger       // nil discards
 }
@@ -182,4 +183,17 @@ type Registry interface {
 	Images
 	// Offered returns nil if the registry of an image has it for this machine.
 	Offered(ctx context.Context, ref string) error
+}
+
+// Checker is an engine that has requirements of its own, which `batch doctor` reports.
+type Checker interface {
+	// Check checks them and changes nothing.
+	Check(ctx context.Context) []Finding
+}
+
+// Finding is the result of one check.
+type Finding struct {
+	Name string
+	Text string // what was found; empty with an Err
+	Err  error  // a fault: runs cannot work; nil: they can
 }
