@@ -7,7 +7,7 @@
 //		                    ▲                   │  │       │
 //		                  result                │  └──┬────┘
 //		                    │                   ▼     ▼
-//		        report ◀── results ◀── journal     sandbox ──▶ docker, imagecache
+//		        report ◀── results ◀── journal     sandbox ──▶ docker, kube, imagecache
 //
 //	  - run does all of this in one call: it takes a configuration, instances and
 //	    a directory and returns a summary. `batch run` is one such call. The run's
@@ -29,6 +29,7 @@
 //	  - docker manages images and containers: it pulls each image once for all jobs that
 //	    need it, creates and starts containers, runs commands, copies files and always
 //	    removes the container. Process 1 of each container is internal/boxinit.
+//	  - kube is another engine: pods of a Kubernetes cluster, with the same process 1.
 //	  - imagecache decides which images docker pulls ahead of the workers, and which it
 //	    removes to free disk space.
 //	  - agent is the loop: ask the model, parse its actions, run them, observe,

@@ -53,6 +53,7 @@ var Pages = []Page{
 	{"secrets", "Which secrets are hidden, and where", []string{"internal/mask"}},
 	{"containers", "How commands run in containers", []string{"docker"}},
 	{"engines", "Engines: addresses, and several in one run", []string{"engines"}},
+	{"kubernetes", "Pods of a Kubernetes cluster as sandboxes", []string{"kube"}},
 	{"program", "Models, configurations, images, outcomes, grading and signals", []string{"cmd/batch"}},
 	{"designs", "The designs behind batch, and what became of each statement", []string{"designs"}},
 }

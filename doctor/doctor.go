@@ -111,12 +111,34 @@ func checkEngine(ctx context.Context, connect engine.Connect) ([]Check, engine.E
 		_ = e.Close() // nothing was started through it
 		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil
 	}
-	checks := []Check{{"engine", Good, fmt.Sprintf("%s, API %s, %s/%s, storage %s", info.Version, info.APIVersion, info.OS, info.Arch, info.StorageDriver), ""}}
+	checks := []Check{{"engine", Good, describe(info), ""}}
 	memory := Check{"memory", Good, fmt.Sprintf("%s, CPUs: %d", units.BytesSize(float64(info.Memory)), info.CPUs), ""}
 	if info.Memory < 4<<30 {
 		memory.State, memory.Hint = Warning, "test suites often need 2 GiB each: run few instances at once, such as `-w 1`, or use `-w auto`"
 	}
-	return append(checks, memory, checkLimits(info), checkQuota(ctx, e), checkDisk("disk", info.ImageDir, 20<<30)), e
+	checks = append(checks, memory)
+	if own, ok := e.(engine.Checker); ok {
+		for _, f := range own.Check(ctx) {
+			checks = append(checks, checkOf(f))
+		}
+		return checks, e
+	}
+	return append(checks, checkLimits(info), checkQuota(ctx, e), checkDisk("disk", info.ImageDir, 20<<30)), e
+}
+
+func checkOf(f engine.Finding) Check {
+	if f.Err != nil {
+		return Check{f.Name, Bad, f.Err.Error(), fault.HintOf(f.Err)}
+	}
+	return Check{f.Name, Good, f.Text, ""}
+}
+
+func describe(info engine.About) string {
+	text := fmt.Sprintf("%s, API %s, %s/%s", info.Version, info.APIVersion, info.OS, info.Arch)
+	if info.StorageDriver == "" {
+		return info.Address + ": " + text
+	}
+	return text + ", storage " + info.StorageDriver
 }
 
 // checkLimits says which limits of containers the engine can enforce.

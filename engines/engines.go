@@ -10,6 +10,11 @@
 //	ssh://user@host        over ssh, which needs no password, to a machine
 //	                       with the docker command
 //	context:NAME           a context of the docker command
+//	kubernetes:CONTEXT/NAMESPACE
+//	                       pods of a cluster, as kubectl would find it; see
+//	                       batch help kubernetes
+//	kubernetes             its current context and namespace, or the cluster
+//	                       in which batch runs
 //
 // Over ssh, each connection is an ssh process and a login on the other machine. Its sshd refuses
 // logins beyond MaxStartups at the same time, 10 by default: raise it there, or let the user's ssh
@@ -76,8 +81,12 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
+	"batch.example/batch/kube"
 	"batch.example/batch/sandbox/engine"
 )
+
+// clusters is the scheme of Kubernetes clusters.
+const clusters = "kubernetes"
 
 // Default is the address of the engine that is used if none is named.
 const Default = "docker"
@@ -99,6 +108,8 @@ var table = map[string]row{
 	"tcp":     {"tcp://host:port", atHost},
 	"ssh":     {"ssh://user@host", atHost},
 	"context": {"context:NAME", inContext},
+
+	clusters: {"kubernetes:CONTEXT/NAMESPACE", inCluster},
 }
 
 // At returns how to connect to the engine at an address; an empty one is [Default]. It uses the
@@ -158,6 +169,18 @@ func inContext(address string, getenv func(string) string, home string) (engine.
 		return nil, errors.New("it names no context")
 	}
 	return c.Open, nil
+}
+
+// HasPods reports whether the engine at an address runs pods.
+func HasPods(address string) bool {
+	scheme, _, _ := strings.Cut(address, ":")
+	return scheme == clusters
+}
+
+// inCluster is the cluster that kubectl would use, or one of another context or namespace.
+func inCluster(address string, getenv func(string) string, home string) (engine.Connect, error) {
+	_, target, _ := strings.Cut(address, ":")
+	return kube.FromEnv(target, getenv, home).Open, nil
 }
 
 // CheckPlatform returns a Usage fault if platform is not a platform of containers, such as

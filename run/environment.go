@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -30,6 +31,9 @@ func Environment(cfg *config.Config, engines []sandbox.Engine, getenv func(strin
 		c.MaxCPUs = flags.CPUs
 	}
 	c.Engines, c.Options.PullTimeout = engines, env.PullLimit()
+	if len(env.Pod) > 0 {
+		c.Options.Pod, _ = json.Marshal(env.Pod) // never fails: it was read from YAML or JSON
+	}
 	return c
 }
 

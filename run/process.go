@@ -212,6 +212,9 @@ func (p Process) Sandboxes(cfg *config.Config, r Request) (sandbox.Config, error
 // Engines returns the engines of a configuration, at least one.
 func (p Process) Engines(cfg *config.Config) ([]sandbox.Engine, error) {
 	named := cfg.Environment.Engines
+	if len(cfg.Environment.Pod) > 0 && !slices.ContainsFunc(named, func(e config.Engine) bool { return engines.HasPods(e.Address) }) {
+		return nil, fault.New(fault.Usage, "environment.pod: no engine is a Kubernetes cluster", nil).WithHint("give --engine kubernetes, or leave environment.pod out")
+	}
 	if len(named) == 0 {
 		connect, err := engines.At(cfg.Environment.EnvironmentClass, p.Getenv, p.Home)
 		return sandbox.One(connect), err

@@ -50,6 +50,12 @@ func OpenStock(ctx context.Context, connect engine.Connect, o engine.Options, st
 	return s, nil
 }
 
+// KeepsImages reports whether the engine has images that batch pulls and removes.
+func (s *Stock) KeepsImages() bool {
+	_, ok := s.engine.(engine.Images)
+	return ok
+}
+
 // Close ends the connection.
 func (s *Stock) Close() error { return s.engine.Close() }
 

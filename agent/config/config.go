@@ -72,7 +72,8 @@ type EnvironmentConfig struct {
 	KeepGitHistory      bool // batch's own, as is the next
 	AllowCommitMismatch bool
 
-	Engines []Engine // batch's own
+	Engines []Engine       // batch's own, as is the next
+	Pod     map[string]any // see package kube
 
 	flags    RunFlags
 	lifetime time.Duration

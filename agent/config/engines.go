@@ -17,6 +17,9 @@ type Engine struct {
 // engineList is the key of the engines.
 const engineList = "environment.engines"
 
+// podSettings is the key of the settings of pods.
+const podSettings = "environment.pod"
+
 // Bytes returns Memory in bytes; 0: all that the engine has.
 func (e Engine) Bytes() int64 {
 	n, _ := parseSize(e.Memory) //nolint:errcheck // it was checked

@@ -62,6 +62,7 @@ func (c *Config) keys() []key {
 		{"environment.disk", size(&e.Disk, "20GiB", 0), "no limit", "Disk that a container's own files may take, such as 20GiB; 0 means no limit."},
 		{"environment.keep_git_history", field{to: &e.KeepGitHistory}, "", "Leave commits after the checked-out one in the images' repositories."},
 		{engineList, field{to: &e.Engines, check: e.checkEngines}, "docker", "Engines that run the containers: addresses, or mappings with address, workers, memory and cpus; see `batch help engines`."},
+		{podSettings, field{to: &e.Pod}, "none", "Settings of each pod on Kubernetes, such as nodeSelector; see `batch help kubernetes`."},
 		{"environment.allow_commit_mismatch", field{to: &e.AllowCommitMismatch}, "", "Run an instance also in an image that is not at its row's base_commit."},
 
 		{"model.model_name", field{to: &m.ModelName}, "none; -m sets it", "The model, as PROVIDER/NAME, or as model.provider calls it."},

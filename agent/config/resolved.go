@@ -15,7 +15,7 @@ func (c *Config) Resolved() map[string]any {
 			all[section] = map[string]any{}
 		}
 		plain := k.field.plain()
-		if (k.path == mcpServers || k.path == engineList) && isEmpty(plain) {
+		if (k.path == mcpServers || k.path == engineList || k.path == podSettings) && isEmpty(plain) {
 			continue // the same as in a directory that was begun without this key
 		}
 		all[section].(map[string]any)[name] = hide(name, plain)

@@ -82,7 +82,7 @@ func (a *app) listImages(ctx context.Context, r run.Request, platform string, as
 	if err != nil {
 		return err
 	}
-	return a.eachStock(ctx, r.Engines, engine.Options{}, func(at stock) error {
+	return a.eachImages(ctx, r.Engines, engine.Options{}, func(at stock) error {
 		list := sandbox.Needs(selected, r.ImagePrefix)
 		if err := at.Look(ctx, list, platform); err != nil {
 			return err
@@ -124,6 +124,16 @@ func (s stock) name(text string) string {
 		return text
 	}
 	return s.address + ": " + text
+}
+
+// eachImages is eachStock for engines whose images batch manages.
+func (a *app) eachImages(ctx context.Context, addresses []string, o engine.Options, f func(stock) error) error {
+	return a.eachStock(ctx, addresses, o, func(at stock) error {
+		if !at.KeepsImages() {
+			return fault.New(fault.Usage, "the cluster's nodes pull and remove images themselves", nil).WithHint("name a Docker engine with --engine")
+		}
+		return f(at)
+	})
 }
 
 // eachStock connects to the engines that --engine names, one after the other, and calls f for each.
@@ -236,7 +246,7 @@ func (a *app) pullImages(ctx context.Context, r run.Request, platform string) (e
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	failed := 0
-	err = a.eachStock(ctx, r.Engines, engine.Options{Pulls: r.Pulls}, func(at stock) error {
+	err = a.eachImages(ctx, r.Engines, engine.Options{Pulls: r.Pulls}, func(at stock) error {
 		pulled, before, missing := 0, 0, 0
 		list := sandbox.Needs(selected, r.ImagePrefix)
 		err := at.Pull(ctx, list, platform, imagecache.Options{Reserve: r.DiskReserve, Log: a.warnings()}, r.Pulls, func(f sandbox.Fetched) {
@@ -297,7 +307,7 @@ func (a *app) evictImages(ctx context.Context, named []string, keep int64, dry b
 	if dry {
 		verb = "would evict"
 	}
-	return a.eachStock(ctx, named, engine.Options{}, func(at stock) error {
+	return a.eachImages(ctx, named, engine.Options{}, func(at stock) error {
 		gone, kept, err := at.Cache(imagecache.Options{}).Evict(ctx, keep, dry)
 		var t printable.Table
 		for _, e := range gone {

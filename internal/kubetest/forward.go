@@ -16,7 +16,7 @@ func Registry(t testing.TB, address string) string {
 	t.Helper()
 	name := Forward(t, address)
 	folder := filepath.Join(dir(t), "certs.d", name)
-	hosts := "[host.\"http://" + name + "\"]\ncapabilities = [\"pull\", \"resolve\"]\n"
+	hosts := "server = \"http://" + name + "\"\n[host.\"http://" + name + "\"]\ncapabilities = [\"pull\", \"resolve\"]\n"
 	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "hosts.toml"), []byte(hosts), 0o600)); err != nil {
 		t.Fatal(err)
 	}

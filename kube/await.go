@@ -1,0 +1,184 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/wire"
+)
+
+const (
+	placeLimit = time.Hour        // for a node: a queue or an autoscaler may have to make room
+	pullLimit  = 30 * time.Minute // for the image, without environment.pull_timeout
+	startLimit = 5 * time.Minute  // for all else
+	retryLimit = 2 * time.Minute  // for pulls that fail and are tried again by the node
+	lookEvery  = 10 * time.Second // asks the cluster, in case the watch has missed something
+)
+
+// await waits until the task of a pod runs. It tells waits, several times, whether the pod waits
+// for a node, which may take long.
+func (f *fleet) await(ctx context.Context, made *corev1.Pod, op string, waits func(bool)) (*corev1.Pod, error) {
+	began := time.Now() // when it got a node
+	asked, placed := began, false
+	for {
+		p, changed := f.watcher.look(made.Name)
+		if p == nil || time.Since(asked) > lookEvery {
+			asked = time.Now()
+			fresh, err := f.ask(ctx, made, op)
+			if err != nil {
+				return nil, err
+			}
+			p = fresh
+		}
+		if p != nil {
+			if s := taskStatus(p); s != nil && s.State.Running != nil {
+				return p, nil
+			}
+			if !placed && p.Spec.NodeName != "" {
+				began, placed = time.Now(), true
+			}
+			waits(p.Spec.NodeName == "" && unschedulable(p))
+			if err := f.stuck(p, time.Since(began), op); err != nil {
+				return nil, err
+			}
+		}
+		wait := time.NewTimer(lookEvery)
+		select {
+		case <-changed:
+		case <-wait.C:
+		case <-ctx.Done():
+		}
+		wait.Stop()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// unschedulable reports whether the scheduler has found no node for a pod.
+func unschedulable(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+	})
+}
+
+// ask asks the cluster for the pod; nil if the API is away for now.
+func (f *fleet) ask(ctx context.Context, made *corev1.Pod, op string) (*corev1.Pod, error) {
+	if err := f.Ready(ctx); err != nil {
+		return nil, err
+	}
+	var p corev1.Pod
+	err := f.get(ctx, f.pods(), made.Name, &p)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && p.UID != made.UID:
+		return nil, fault.New(fault.Transient, op, errRemoved).WithHint("something outside this run deleted it before it ran")
+	case isLost(err):
+		return nil, nil //nolint:nilnil // the next Ready waits
+	case err != nil:
+		return nil, f.blame(err, op)
+	}
+	return &p, nil
+}
+
+// stuck returns why a pod will never run, or does not after a time; nil if it may run yet.
+func (f *fleet) stuck(p *corev1.Pod, since time.Duration, op string) error {
+	c := &container{fleet: f, name: p.Name, uid: p.UID}
+	if err := c.why(p, op); err != nil {
+		return err
+	}
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if w := s.State.Waiting; w != nil {
+			if err := refused(w, op); err != nil {
+				return err
+			}
+			if w.Reason == pullRetried && since > retryLimit {
+				return fault.Newf(fault.Transient, "%s: %s", op, w.Message).WithHint("the node cannot reach the image's registry")
+			}
+		}
+		t := s.State.Terminated
+		if t == nil {
+			t = s.LastTerminationState.Terminated
+		}
+		switch {
+		case s.Name != helperName || t == nil && s.RestartCount == 0:
+		case t != nil && t.ExitCode == wire.ExitUnplug:
+			return fault.Newf(fault.Host, "%s: the pod could not take its network down: %s", op, lastWords(s)).
+				WithHint("the nodes or environment.pod.runtimeClassName do not permit it; give --network bridge if the agents may use the network")
+		default:
+			return fault.Newf(fault.Instance, "%s: the container that brings batch's helper ended: %s", op, lastWords(s)).
+				WithHint("the image needs bash, cat, chmod, ln and sleep")
+		}
+	}
+	limit := startLimit
+	words := "it does not run after " + since.Round(time.Second).String()
+	for _, cond := range p.Status.Conditions {
+		if cond.Type == corev1.PodScheduled && cond.Status != corev1.ConditionTrue {
+			limit, words = placeLimit, cond.Reason+": "+cond.Message
+		}
+	}
+	if limit == startLimit {
+		limit += pullLimit
+		if f.pull > 0 {
+			limit = startLimit + f.pull
+		}
+	}
+	if since > limit {
+		return fault.New(fault.Transient, op, errors.New(words)).WithHint("`kubectl describe pod` shows what a pod waits for; lower -w if the cluster has no room")
+	}
+	return nil
+}
+
+func lastWords(s corev1.ContainerStatus) string {
+	t := s.State.Terminated
+	if t == nil {
+		t = s.LastTerminationState.Terminated
+	}
+	if t == nil {
+		return "unknown reason"
+	}
+	return strings.TrimSpace(t.Reason + " " + t.Message)
+}
+
+// pullRetried is the state of a container between two tries to pull its image.
+const pullRetried = "ImagePullBackOff"
+
+// refused returns the fault of a container that waits for something that will not come; nil if the
+// node will try again with some hope.
+func refused(w *corev1.ContainerStateWaiting, op string) error {
+	text := w.Reason + ": " + w.Message
+	lower := strings.ToLower(w.Message)
+	says := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(lower, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch w.Reason {
+	case "InvalidImageName", "ErrImageNeverPull":
+		return fault.New(fault.Instance, op, errors.New(text))
+	case "ErrImagePull", pullRetried:
+		switch {
+		case says("not found", "manifest unknown", "name unknown", "does not exist", "no match for platform", "invalid reference"):
+			return fault.New(fault.Instance, op, errors.New(text)).WithHint("check the image's name, and --image-prefix")
+		case says("unauthorized", "authentication required", "denied", "forbidden"):
+			return fault.New(fault.Instance, op, errors.New(text)).WithHint("the registry refuses: name a secret in environment.pod.imagePullSecrets, and check the image's name")
+		}
+	case "CreateContainerConfigError":
+		return fault.New(fault.Usage, op, errors.New(text)).WithHint("check environment.pod")
+	case "CreateContainerError", "RunContainerError":
+		if says("executable file not found", "no such file or directory") {
+			return fault.New(fault.Instance, op, errors.New(text)).WithHint("the image needs bash, cat, chmod, ln and sleep")
+		}
+		return fault.New(fault.Transient, op, errors.New(text))
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+// Package kube gives each instance a pod of a Kubernetes cluster. The runner stays one process
+// with its journal, wherever it runs: it talks to the cluster's API alone, and to no node.
+//
+// You may rely on this:
+//
+//   - Nothing has to be installed in the cluster, and the cluster needs no registry for batch.
+//   - Unless environment.pod says otherwise, a pod has no service account token, no new
+//     privileges, few capabilities, and nothing of its node.
+//   - When a pod, its node or the API is gone, that is an error of the run, with the cluster's
+//     own words, and never an output that the model reads.
+//   - No command runs twice, whatever happens to the connection.
+//   - Every pod names its run, instance, attempt and owner. `batch clean --engine kubernetes`
+//     removes the pods of crashed runs by these, and nothing else.
+//
+// # What is in a pod
+//
+// The container "task" runs the task's image. Its process 1 is batch's helper, as on Docker. The
+// helper comes from ConfigMaps, which hold it in parts since a ConfigMap may have 1 MiB: the
+// container "helper", also of the task's image, puts the parts together in an emptyDir, which
+// "task" mounts read-only at /dev/batch. The image needs bash, cat, chmod, ln and sleep for that. The
+// container "helper" stays beside "task" (a sidecar: Kubernetes 1.29 or newer).
+//
+// # How commands get there
+//
+// One long-lived exec per pod carries all commands. It runs in "helper" and connects to the socket
+// of process 1 of "task": an abstract socket, which belongs to the pod's network namespace, so
+// both containers see it. Process 1 accepts only connections from outside its own pid namespace, so
+// that no process of the task can connect, and none can see or kill the process of the exec.
+//
+// Attaching to process 1 would be the other way. The node writes everything that an attached
+// process prints to its container log: all outputs of all commands, on the node's disk, readable
+// by everybody who may read pods/log, and copied by log collectors. An exec is not logged. It takes
+// longer to open (60 ms, attach 20 ms), once per pod; then both cost half a millisecond per command.
+//
+// When the stream is cut, as by an upgrade of the API server, batch opens another after a random
+// pause, and gets the results of the commands that ended meanwhile. Each command has an id, and
+// process 1 keeps its result.
+//
+// # Pods that end
+//
+// A pod is never started again: a container that Kubernetes starts again has lost its files. The
+// helper prevents what it can: where the pod has a memory limit, it kills the largest process when
+// 95 % are used, before the kernel kills all of them (memory.oom.group, cgroup v2). An attempt
+// whose own commands used up the pod's memory or disk anyway ends as EnvironmentDestroyed. A pod that
+// was deleted, evicted or preempted, or whose node is gone, is a transient fault: the attempt is
+// resumed in another pod, by replay. A pod without a connection ends by itself after twice
+// environment.container_timeout and an hour, as a container does; activeDeadlineSeconds is the limit
+// behind that.
+//
+// # Network
+//
+// A pod without a network (--network none, the default) must not reach anything. Where the
+// cluster permits NET_ADMIN, "helper" takes the network interfaces down before the task starts.
+// Where it does not, a NetworkPolicy denies all traffic. A policy may be without effect, and may
+// begin late, so in either case batch tries from inside the pod to reach the cluster's API, before
+// the first model call. If that succeeds, the run stops: install a network plugin that enforces
+// policies, or allow the network with --network bridge.
+//
+// # What Kubernetes does not limit per pod
+//
+// Swap and the number of processes: the node's settings apply (podPidsLimit). --disk is
+// the pod's limit of ephemeral storage, above which the node evicts it.
+//
+// # Settings of the pods
+//
+// environment.pod in a configuration is merged over batch's own pod. It may have labels (such as a
+// queue's: kueue.x-k8s.io/queue-name), annotations, nodeSelector, tolerations, affinity,
+// runtimeClassName, priorityClassName, schedulerName, serviceAccountName, imagePullSecrets,
+// imagePullPolicy and resources (of "task"), as a pod has them:
+//
+//	environment:
+//	  engines: [kubernetes:my-context/my-namespace]
+//	  memory: 4GiB
+//	  pod:
+//	    nodeSelector: {pool: agents}
+//	    tolerations: [{key: agents, operator: Exists}]
+//	    imagePullSecrets: [{name: registry}]
+//
+// A pod reserves the memory that it may use, and a tenth of a processor, since an agent waits for
+// its model most of the time; resources changes both.
+//
+// # Permissions
+//
+// This Role is enough. `batch doctor --engine kubernetes` checks it. The last rule is for clusters that
+// refuse NET_ADMIN. With the permission to list nodes (a ClusterRole), batch also knows how much room
+// there is, and -w may be auto.
+//
+//	apiVersion: rbac.authorization.k8s.io/v1
+//	kind: Role
+//	metadata: {name: batch}
+//	rules:
+//	- {apiGroups: [""], resources: [pods], verbs: [create, get, list, watch, patch, delete]}
+//	- {apiGroups: [""], resources: [pods/exec], verbs: [create, get]}
+//	- {apiGroups: [""], resources: [configmaps], verbs: [create, get, list, delete]}
+//	- {apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [create, delete]}
+//
+// Pod Security "baseline" accepts the pods where a NetworkPolicy isolates them; NET_ADMIN needs
+// "privileged". The images of SWE-bench need root, so "restricted" is not possible.
+//
+// # The runner in the cluster
+//
+// A run can itself be a Job, with its directory on a volume. A Job whose pod is evicted or whose node
+// is lost starts another, which resumes the run: attempts whose pods it cannot take over are replayed
+// in new ones. With the Role above bound to the service account "batch", and an image that has batch
+// and the dataset:
+//
+//	apiVersion: batch/v1
+//	kind: Job
+//	metadata: {name: batch-run}
+//	spec:
+//	  backoffLimit: 100
+//	  template:
+//	    spec:
+//	      serviceAccountName: batch
+//	      restartPolicy: OnFailure
+//	      containers:
+//	      - name: batch
+//	        image: registry.example/batch:1
+//	        command: [batch, run, --engine, kubernetes, --subset, rows.jsonl, -m, openai/gpt-5, -w, "64", -o, /runs/one]
+//	        envFrom: [{secretRef: {name: model-key}}]
+//	        volumeMounts: [{name: runs, mountPath: /runs}]
+//	      volumes:
+//	      - name: runs
+//	        persistentVolumeClaim: {claimName: runs}
+package kube

@@ -1,0 +1,255 @@
+package kube
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxinit/packed"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
+)
+
+const (
+	partKey    = "part"
+	partSize   = 1 << 20 // bytes; a ConfigMap may have 1 MiB with its keys
+	partRoom   = 1 << 10
+	partPrefix = "batch-helper-"
+	runPrefix  = "batch-run-"
+	policyName = "batch-no-network"
+)
+
+// objects makes the objects that the pods of a namespace share, when the first pod needs them.
+type objects struct {
+	*cluster
+
+	mu     sync.Mutex
+	parts  map[string][]string // ConfigMaps with the helper, by architecture
+	parent *metav1.OwnerReference
+	doubt  bool  // whether parent is still there
+	unplug *bool // whether pods may have NET_ADMIN
+	policy bool  // the NetworkPolicy is there
+}
+
+// helper returns the names of the ConfigMaps that have the helper for an architecture. Their names
+// contain a hash of the program: each version of batch has its own.
+func (o *objects) helper(ctx context.Context, arch string) ([]string, error) {
+	const op = "storing batch's helper in the cluster"
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if names := o.parts[arch]; names != nil {
+		return names, nil
+	}
+	gz := packed.For(arch)
+	if gz == nil {
+		return nil, fault.Newf(fault.Usage, "%s: nodes with architecture %s are not supported", op, arch).
+			WithHint("use nodes with amd64 or arm64: environment.pod.nodeSelector selects nodes")
+	}
+	data, err := packed.Unpack(gz)
+	if err != nil {
+		return nil, fault.New(fault.Bug, op, err)
+	}
+	sum := sha256.Sum256(data)
+	var names []string
+	for part := range slices.Chunk(data, partSize-partRoom) {
+		name := fmt.Sprintf("%s%s-%x-%d", partPrefix, arch, sum[:6], len(names))
+		yes := true
+		err := o.ensure(ctx, o.configMaps(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelManaged: "batch"}},
+			Immutable:  &yes, BinaryData: map[string][]byte{partKey: part},
+		})
+		if err != nil {
+			return nil, o.blame(err, op)
+		}
+		names = append(names, name)
+	}
+	if o.parts == nil {
+		o.parts = map[string][]string{}
+	}
+	o.parts[arch] = names
+	return names, nil
+}
+
+// ensure creates an object unless it exists.
+func (o *objects) ensure(ctx context.Context, kind object, obj apiruntime.Object) error {
+	err := o.create(ctx, kind, obj, nil, false)
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// forget makes the objects that a failed pod may have lacked be made again, since another process may
+// have removed them.
+func (o *objects) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.parts, o.policy, o.doubt = nil, false, true
+}
+
+// owner returns the object that owns the pods of this process. When it is deleted, the cluster
+// deletes them.
+func (o *objects) owner(ctx context.Context, id, process string) (*metav1.OwnerReference, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.parent != nil && !o.doubt {
+		return o.parent, nil
+	}
+	var made corev1.ConfigMap
+	err := o.create(ctx, o.configMaps(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: runPrefix + id, Labels: map[string]string{labelManaged: "batch"}, Annotations: map[string]string{noteOwner: process},
+	}}, &made, false)
+	if apierrors.IsAlreadyExists(err) { // a call whose answer was lost
+		err = o.get(ctx, o.configMaps(), runPrefix+id, &made)
+	}
+	if err != nil {
+		return nil, o.blame(err, "creating the object that owns the run's pods")
+	}
+	o.doubt = false
+	o.parent = &metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: made.Name, UID: made.UID}
+	return o.parent, nil
+}
+
+// deny makes the NetworkPolicy that denies all traffic to and from pods without a network.
+func (o *objects) deny(ctx context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.policy {
+		return nil
+	}
+	err := o.ensure(ctx, o.policies(), &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: policyName, Labels: map[string]string{labelManaged: "batch"}},
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{labelUnplug: networkNone}},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
+		},
+	})
+	if err != nil {
+		return o.blame(err, "creating the NetworkPolicy "+policyName)
+	}
+	o.policy = true
+	return nil
+}
+
+// unplugs reports whether the cluster permits a pod that takes its own network down. It asks once, by
+// pods that the cluster checks and does not create. If it refuses the other kind too, the reason is
+// another one, such as a quota, and is not kept.
+func (o *objects) unplugs(ctx context.Context, try func(unplug bool) (*corev1.Pod, error)) (able bool, err error) {
+	const op = "asking the cluster whether it would create a pod"
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unplug != nil {
+		return *o.unplug, nil
+	}
+	for _, able = range []bool{true, false} {
+		pod, err := try(able)
+		if err != nil {
+			return false, err
+		}
+		err = o.create(ctx, o.pods(), pod, nil, true)
+		refused := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+		if err != nil && (!able || !refused || isLost(err)) {
+			return false, o.blame(err, op)
+		}
+		if err == nil {
+			break
+		}
+	}
+	o.unplug = &able
+	return able, nil
+}
+
+// ownerless is after how long the object of a process is removed about which nothing is known. If the
+// process lives, it makes the object again: see forget.
+const ownerless = 7 * 24 * time.Hour
+
+// tidy removes the owners of ended processes' pods if the namespace has no pod of batch. If no owner
+// is left, no process needs the helper and the policy, and tidy removes them too.
+func (o *objects) tidy(ctx context.Context, me owner.Owner) (removed bool, err error) {
+	var pods corev1.PodList
+	if err := o.list(ctx, o.pods(), managed, &pods); err != nil || len(pods.Items) > 0 {
+		return false, o.blame(err, "listing pods")
+	}
+	var maps corev1.ConfigMapList
+	if err := o.list(ctx, o.configMaps(), managed, &maps); err != nil {
+		return false, o.blame(err, "listing ConfigMaps")
+	}
+	var names []string
+	used := false
+	for _, m := range maps.Items {
+		switch {
+		case !strings.HasPrefix(m.Name, runPrefix):
+		case idle(&m, me):
+			names = append(names, m.Name)
+		default:
+			used = true
+		}
+	}
+	for _, m := range maps.Items {
+		if !used && strings.HasPrefix(m.Name, partPrefix) {
+			names = append(names, m.Name)
+		}
+	}
+	o.forget()
+	for _, name := range names {
+		if err := o.remove(ctx, o.configMaps(), name); err != nil {
+			return removed, o.blame(err, "removing ConfigMap "+name)
+		}
+		removed = true
+	}
+	if used {
+		return removed, nil
+	}
+	if err := o.remove(ctx, o.policies(), policyName); err != nil && !apierrors.IsForbidden(err) {
+		return removed, o.blame(err, "removing the NetworkPolicy "+policyName)
+	}
+	return removed, nil
+}
+
+// idle reports whether the process whose pods an object owns needs it no more. This process
+// itself makes it again.
+func idle(m *corev1.ConfigMap, me owner.Owner) bool {
+	about := engine.Owned{Expires: m.CreationTimestamp.Add(ownerless)}
+	about.Judge(m.Annotations[noteOwner], me, false, time.Now())
+	return about.Mine || about.Abandoned
+}
+
+// reachable are addresses that a pod with a network reaches: of the API server, in the form of
+// [wire.ProbeWord]. The helper adds the one that pods use: here, a tunnel may be between batch and the
+// API server.
+func reachable(host string) string {
+	var list []string
+	if u, err := url.Parse(host); err == nil {
+		port := u.Port()
+		if port == "" {
+			port = "443"
+		}
+		ips, _ := net.LookupHost(u.Hostname())
+		for _, ip := range ips {
+			list = append(list, net.JoinHostPort(ip, port))
+		}
+	}
+	var out []string
+	for _, text := range list {
+		a, err := netip.ParseAddrPort(text)
+		if err != nil || a.Addr().IsLoopback() { // it would be the pod's own
+			continue
+		}
+		out = append(out, fmt.Sprintf("%x:%d", a.Addr().Unmap().AsSlice(), a.Port()))
+	}
+	return strings.Join(out, " ")
+}
