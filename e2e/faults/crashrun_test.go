@@ -63,6 +63,7 @@ type crashRun struct {
 	lives   int
 	deaths  int
 	args    []string                                     // flags of every `batch run`
+	env     []string                                     // of each process
 	out     string                                       // what the last process printed
 	wrong   func(name string, n int) (stub.Answer, bool) // what the server does instead of answering; may be nil
 
@@ -134,7 +135,7 @@ func (r *crashRun) command(args ...string) *exec.Cmd {
 		line = []string{"resume", "out"}
 	}
 	cmd := e2e.Batch(r.t, r.dir, slices.Concat(line, own, args)...)
-	cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+r.server.URL, "OPENAI_API_KEY=none-needed")
+	cmd.Env = append(append(cmd.Env, "OPENAI_BASE_URL="+r.server.URL, "OPENAI_API_KEY=none-needed"), r.env...)
 	return cmd
 }
 

@@ -1,0 +1,244 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"batch.example/batch/e2e"
+	"batch.example/batch/internal/kubetest"
+	"batch.example/batch/kube"
+	"batch.example/batch/sandbox/engine"
+)
+
+// pods are the pods of one crash run in the tests' cluster.
+type pods struct {
+	t      *testing.T
+	engine engine.Engine
+	prefix string // of its instances
+}
+
+// onKube makes the run use pods. No registry is there, so they use the node's images.
+func (r *crashRun) onKube() pods {
+	r.t.Helper()
+	config := kubetest.Config(r.t)
+	kubetest.Load(r.t, "batch-demo/demo__slug-1:latest")
+	r.args = append(r.args, "--engine", "kubernetes", "-c", `environment.pod={"imagePullPolicy":"Never"}`)
+	r.env = append(r.env, "KUBECONFIG="+config)
+	e, err := kube.Config{Files: []string{config}}.Open(r.t.Context(), engine.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	p := pods{r.t, e, r.prefix}
+	r.t.Cleanup(func() {
+		if left := p.list(); len(left) > 0 {
+			r.t.Errorf("pods are left: %q", left)
+		}
+		if err := e.Close(); err != nil {
+			r.t.Error(err)
+		}
+	})
+	return p
+}
+
+// list returns the names of the pods; none while the API is away.
+func (p pods) list() (names []string) {
+	all, _ := p.engine.Owned(context.Background())
+	for _, o := range all {
+		if strings.HasPrefix(o.Instance, p.prefix) {
+			names = append(names, o.ID)
+		}
+	}
+	return names
+}
+
+func (p pods) await() {
+	for end := time.Now().Add(2 * time.Minute); len(p.list()) == 0 && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// delete deletes n pods while a run uses them, as a person or a drained node would.
+func (p pods) delete(ctx context.Context, n int) (deleted int) {
+	for deleted < n && ctx.Err() == nil {
+		for _, name := range p.list() {
+			time.Sleep(300 * time.Millisecond)
+			if err := p.engine.Remove(ctx, name); err == nil {
+				deleted++
+				break
+			}
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	return deleted
+}
+
+func TestARunOnPodsThatIsKilledLosesNothing(t *testing.T) {
+	kubetest.Config(t)
+	e2e.NeedDocker(t)
+	t.Parallel()
+	want := undisturbed(t)
+	r := newCrashRun(t, 3)
+	r.onKube()
+	deaths := max(6, crashes(t))
+	for i := range deaths {
+		r.liveFor(time.Duration(500+700*(i%7)) * time.Millisecond)
+	}
+	r.finish(want)
+	t.Logf("%d processes, %d killed, %d calls repeated", r.lives, r.deaths, r.again)
+}
+
+func TestARunOnPodsSurvivesTheirLoss(t *testing.T) {
+	kubetest.Config(t)
+	e2e.NeedDocker(t)
+	t.Parallel()
+	want := undisturbed(t)
+	r := newCrashRun(t, 3)
+	p := r.onKube()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.live()
+	}()
+	ctx, stop := context.WithCancel(t.Context())
+	go func() { <-ended; stop() }()
+	const lost = 2 // an instance is tried twice more
+	n := p.delete(ctx, lost)
+	<-ended
+	r.finish(want)
+	if n == 0 {
+		t.Error("no pod was deleted while the run used it")
+	}
+}
+
+// It is not parallel: the API is away for all tests.
+func TestARunOnPodsWaitsForTheAPI(t *testing.T) {
+	kubetest.Config(t)
+	e2e.NeedDocker(t)
+	want := undisturbed(t)
+	r := newCrashRun(t, 3)
+	p := r.onKube()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.live()
+	}()
+	p.await()
+	kubetest.Stop(t, "kube-apiserver")
+	time.Sleep(15 * time.Second)
+	kubetest.Start(t, "kube-apiserver")
+	<-ended
+	r.finish(want)
+}
+
+// An upgrade of the API server, or a load balancer with a limit, cuts all streams at once.
+func TestARunOnPodsSurvivesCutStreams(t *testing.T) {
+	kubetest.Config(t)
+	e2e.NeedDocker(t)
+	t.Parallel()
+	want := undisturbed(t)
+	r := newCrashRun(t, 3)
+	r.onKube()
+	p := cutting(t, 3*time.Second)
+	r.env = append(r.env, "KUBECONFIG="+p.config) // the later one wins
+	r.live()
+	r.finish(want)
+	if n := p.cut.Load(); n == 0 {
+		t.Error("no connection was cut")
+	} else {
+		t.Logf("%d connections were cut", n)
+	}
+}
+
+// cutter is a proxy in front of the API server that cuts all connections again and again.
+type cutter struct {
+	config string // a kubeconfig that leads to it
+	cut    atomic.Int64
+}
+
+func cutting(t *testing.T, every time.Duration) *cutter {
+	t.Helper()
+	text, err := os.ReadFile(kubetest.Config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`server: "?https://([^"\s]+)"?`).FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("no server in %s", text)
+	}
+	to := string(found[1])
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, _, _ := net.SplitHostPort(to)
+	p := &cutter{config: filepath.Join(t.TempDir(), "kubeconfig")}
+	text = bytes.Replace(text, found[0], []byte("server: https://"+l.Addr().String()+"\n    tls-server-name: "+host), 1)
+	if err := os.WriteFile(p.config, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	t.Cleanup(func() {
+		stop()
+		_ = l.Close()
+		all.Wait()
+	})
+	tick := make(chan struct{})
+	var mu sync.Mutex
+	next := func() chan struct{} { mu.Lock(); defer mu.Unlock(); return tick }
+	all.Go(func() {
+		for ctx.Err() == nil {
+			select {
+			case <-time.After(every):
+			case <-ctx.Done():
+			}
+			mu.Lock()
+			close(tick)
+			tick = make(chan struct{})
+			mu.Unlock()
+		}
+	})
+	all.Go(func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			end := next()
+			all.Go(func() { p.carry(from, to, end) })
+		}
+	})
+	return p
+}
+
+// carry connects from with the API server until end is closed.
+func (p *cutter) carry(from net.Conn, to string, end <-chan struct{}) {
+	defer from.Close()
+	up, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	defer up.Close()
+	done := make(chan struct{}, 2)
+	for _, c := range [][2]net.Conn{{from, up}, {up, from}} {
+		go func() {
+			_, _ = io.Copy(c[0], c[1])
+			done <- struct{}{}
+		}()
+	}
+	select {
+	case <-end:
+		p.cut.Add(1)
+	case <-done:
+	}
+}
