@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"batch.example/batch/vocab"
 )
 
@@ -41,17 +39,17 @@ type Cache struct {
 	space  chan struct{} // a lock: one caller at a time looks for disk space
 
 	mu      sync.Mutex
-	changed chan struct{}           // closed and replaced at each change, for callers that wait
-	plan    plan                    // the run's future needs
-	shared  map[Need]int            // without ID -> number of instances in the plan
-	held    map[string]int          // ref -> number of instances that have it or wait for it
-	kept    map[string]int          // ref -> number of Holds, which held also counts
-	running int                     // instances that were admitted and have not ended
-	pulling map[string]int          // ref -> number of running pulls
-	ahead   map[string]*flock.Flock // refs held for instances that have not begun
-	needed  map[string]time.Time    // ref -> time it was last needed, if that is not in the ledger yet
-	waiting int                     // instances that wait for disk space
-	growth  int64                   // bytes that the last pull added; 0 if that is not known
+	changed chan struct{}        // closed and replaced at each change, for callers that wait
+	plan    plan                 // the run's future needs
+	shared  map[Need]int         // without ID -> number of instances in the plan
+	held    map[string]int       // ref -> number of instances that have it or wait for it
+	kept    map[string]int       // ref -> number of Holds, which held also counts
+	running int                  // instances that were admitted and have not ended
+	pulling map[string]int       // ref -> number of running pulls
+	ahead   map[string]*hold     // refs held for instances that have not begun
+	needed  map[string]time.Time // ref -> time it was last needed, if that is not in the ledger yet
+	waiting int                  // instances that wait for disk space
+	growth  int64                // bytes that the last pull added; 0 if that is not known
 }
 
 // New returns a cache of the images on engine, with its ledger.
@@ -64,7 +62,7 @@ func New(engine Engine, ledger *Ledger, o Options) *Cache {
 	}
 	return &Cache{
 		engine: engine, ledger: ledger, o: o, space: make(chan struct{}, 1), changed: make(chan struct{}),
-		held: map[string]int{}, kept: map[string]int{}, pulling: map[string]int{}, ahead: map[string]*flock.Flock{},
+		held: map[string]int{}, kept: map[string]int{}, pulling: map[string]int{}, ahead: map[string]*hold{},
 		needed: map[string]time.Time{},
 	}
 }
@@ -102,7 +100,7 @@ func touch(all map[string]Entry, needed map[string]time.Time) {
 // lease is one instance's right to an image.
 type lease struct {
 	ref      string
-	lock     *flock.Flock
+	lock     *hold
 	admitted bool // it counts as running
 }
 

@@ -1,6 +1,9 @@
 package imagecache_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -54,4 +57,40 @@ func TestAHolderDoesNotWaitForItself(t *testing.T) {
 		t.Error("acquired on a full disk, want a Host fault")
 	}
 	release()
+}
+
+// A thousand agents on one image need one open file for it, which the last one closes.
+func TestHoldsOfOneImageShareAFile(t *testing.T) {
+	dir := t.TempDir()
+	opened := func() (n int) {
+		files, err := filepath.Glob("/proc/self/fd/*")
+		if len(files) == 0 {
+			t.Skip("needs /proc:", err)
+		}
+		for _, f := range files {
+			if path, _ := os.Readlink(f); strings.HasPrefix(path, dir) {
+				n++
+			}
+		}
+		return n
+	}
+	c := cache(t, newEngine(10), dir, imagecache.Options{})
+	var ends []func()
+	for range 1000 {
+		ends = append(ends, acquire(t, c, "a"))
+	}
+	if n := opened(); n != 1 {
+		t.Errorf("a thousand holds have %d files open, want 1", n)
+	}
+	other := cache(t, newEngine(10), dir, imagecache.Options{}) // as another process: it does not share the lock
+	defer acquire(t, other, "a")()
+	for i, end := range ends {
+		if want := 2; i == len(ends)-1 && opened() != want {
+			t.Errorf("before the last hold ends: %d files, want %d", opened(), want)
+		}
+		end()
+	}
+	if n := opened(); n != 1 {
+		t.Errorf("when all but the other process's have ended: %d files, want 1", n)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -37,7 +38,19 @@ type Entry struct {
 
 // Ledger records which images of one engine batch pulled, and which of them a process
 // holds. It is safe for concurrent use by any number of processes.
-type Ledger struct{ dir string }
+type Ledger struct {
+	dir string
+
+	mu   sync.Mutex
+	held map[string]*shared // by the names of images
+}
+
+// shared is this process's lock on an image. All its holds share one open file: a thousand agents on
+// one image need no thousand files.
+type shared struct {
+	*flock.Flock
+	holds int
+}
 
 // ledgerVersion is the version of the file's format.
 const ledgerVersion = 1
@@ -52,7 +65,7 @@ func OpenLedger(dir string) (*Ledger, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "holds"), 0o755); err != nil {
 		return nil, fault.New(fault.Host, "creating the directory of the image ledger", err)
 	}
-	l := &Ledger{dir: dir}
+	l := &Ledger{dir: dir, held: map[string]*shared{}}
 	probe := l.holdFile("")
 	_, err := probe.TryRLock()
 	if err = errors.Join(err, probe.Close()); err != nil {
@@ -144,9 +157,19 @@ func (l *Ledger) holdFile(ref string) *flock.Flock {
 	return flock.New(filepath.Join(l.dir, "holds", name), flock.SetPermissions(0o644))
 }
 
-// hold prevents every process from evicting ref until the lock is closed. If a process is
+// hold is one instance's need for an image. It must be closed once.
+type hold struct {
+	ledger *Ledger
+	name   string
+}
+
+// hold prevents every process from evicting ref until the hold is closed. If a process is
 // evicting ref at this moment, hold waits.
-func (l *Ledger) hold(ctx context.Context, ref string) (*flock.Flock, error) {
+func (l *Ledger) hold(ctx context.Context, ref string) (*hold, error) {
+	h := &hold{l, nameOf(ref)}
+	if l.join(h.name, nil) {
+		return h, nil
+	}
 	lock := l.holdFile(ref)
 	if _, err := lock.TryRLockContext(ctx, lockPoll); err != nil {
 		_ = lock.Close()
@@ -155,7 +178,39 @@ func (l *Ledger) hold(ctx context.Context, ref string) (*flock.Flock, error) {
 		}
 		return nil, fault.New(fault.Host, "locking image "+ref, err)
 	}
-	return lock, nil
+	l.join(h.name, lock)
+	return h, nil
+}
+
+// join counts a hold on an image that this process has locked. If it has not, join keeps lock for
+// this, or returns false if lock is nil.
+func (l *Ledger) join(name string, lock *flock.Flock) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.held[name]
+	switch {
+	case s == nil && lock == nil:
+		return false
+	case s == nil:
+		s = &shared{Flock: lock}
+		l.held[name] = s
+	case lock != nil: // another hold was faster
+		_ = lock.Close()
+	}
+	s.holds++
+	return true
+}
+
+// Close ends the hold, and with the last one the lock.
+func (h *hold) Close() error {
+	h.ledger.mu.Lock()
+	defer h.ledger.mu.Unlock()
+	s := h.ledger.held[h.name]
+	if s.holds--; s.holds > 0 {
+		return nil
+	}
+	delete(h.ledger.held, h.name)
+	return s.Flock.Close()
 }
 
 // claim prevents others from holding ref until the lock is closed. It returns nil if
