@@ -161,6 +161,9 @@ func (s *Setup) Measure(ctx context.Context) {
 
 // Config returns the run. All checks come before any change of the directory.
 func (s *Setup) Config() (c Config, err error) {
+	if err := checkFiles(min(s.Workers, len(s.Instances)), countImages(s.Instances), sandbox.OpenFiles()); err != nil {
+		return c, err
+	}
 	model, warnings, err := FindModel(s.Settings, s.CostLimit, s.access())
 	if err != nil {
 		return c, err

@@ -3,10 +3,13 @@ package run
 import (
 	"context"
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/docker/go-units"
 
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
 	"batch.example/batch/sandbox"
 )
 
@@ -88,4 +91,33 @@ func WidthOf(ctx context.Context, list []sandbox.Engine, limit int64, todo int) 
 	}
 	n = max(1, n)
 	return n, fmt.Sprintf("--workers auto: %d (%s)", n, strings.Join(parts, "; "))
+}
+
+// The files that are open at the same time, as e2e/scale measures them.
+const (
+	filesNeeded  = 4  // of an instance: its container's stream, a call, journal and log; beside them, its image
+	filesBeside  = 64 // of the process
+	filesWritten = 8  // instances for one file more, which is being written
+)
+
+// checkFiles refuses more instances at the same time than limit allows, which is how many files the
+// process may open; 0: unknown. They have so many images. Without the check, instances would fail one by
+// one, some of them after paid calls.
+func checkFiles(width, images, limit int) error {
+	need := func(n int) int { return filesBeside + filesNeeded*n + n/filesWritten + min(n, images) }
+	if limit == 0 || need(width) <= limit {
+		return nil
+	}
+	most := sort.Search(width, func(n int) bool { return need(n+1) > limit })
+	return fault.Newf(fault.Usage, "%d instances at the same time need %d open files, and this process may open %d", width, need(width), limit).
+		WithHint("raise the limit first with `ulimit -n %d`, or run fewer with `-w %d`", need(width), max(1, most))
+}
+
+// countImages returns how many images instances have.
+func countImages(list []dataset.Instance) int {
+	names := map[string]bool{}
+	for _, in := range list {
+		names[in.ImageName("")] = true
+	}
+	return len(names)
 }

@@ -3,9 +3,11 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/sandbox/engine"
@@ -64,5 +66,25 @@ func TestTheWidthIsTheSumOverEngines(t *testing.T) {
 	}
 	if n, _ := WidthOf(t.Context(), list[:1], 0, 100); n != 3 {
 		t.Errorf("one engine with 3 workers: %d, want 3", n)
+	}
+}
+
+func TestMoreInstancesThanOpenFilesAreRefused(t *testing.T) {
+	for _, tt := range []struct{ width, images, limit, most int }{
+		{187, 500, 1024, 0}, {188, 500, 1024, 187}, {4000, 1, 20000, 0}, {4000, 4000, 20000, 3890}, {4000, 4000, 0, 0}, {1, 1, 64, 1},
+	} {
+		err := checkFiles(tt.width, tt.images, tt.limit)
+		if tt.most == 0 {
+			if err != nil {
+				t.Errorf("%d with %d files: %v", tt.width, tt.limit, err)
+			}
+			continue
+		}
+		if hint := fault.HintOf(err); fault.KindOf(err) != fault.Usage || !strings.Contains(hint, fmt.Sprintf("`-w %d`", tt.most)) {
+			t.Errorf("%d with %d files: %v, hint %q; want a Usage fault that says -w %d", tt.width, tt.limit, err, hint, tt.most)
+		}
+		if err := checkFiles(tt.most, tt.images, tt.limit); err != nil && tt.most > 1 {
+			t.Errorf("what the hint says is refused: %v", err)
+		}
 	}
 }

@@ -119,7 +119,8 @@ func aboutEngine(ctx context.Context, connect engine.Connect) (engine.About, err
 	return e.About(ctx)
 }
 
-// OpenFiles returns how many descriptors this process may open; 0: unknown.
+// OpenFiles returns how many descriptors this process may open; 0: unknown. Go has raised the limit
+// to the highest one that the user may set.
 func OpenFiles() int {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {

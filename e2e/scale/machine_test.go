@@ -2,7 +2,6 @@ package scale
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -87,10 +86,7 @@ func (s *simulated) serve() {
 	for {
 		f, began, err := in.Next()
 		if err != nil {
-			if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
-				fmt.Fprintln(os.Stderr, "a container:", err)
-			}
-			return
+			return // it was removed
 		}
 		if began {
 			var m wire.Hello

@@ -44,6 +44,7 @@ type moment struct {
 	At, CPU    time.Duration
 	Steps      int64
 	Resident   int64 // bytes
+	Most       int64 // the most resident bytes so far
 	Goroutines int
 	Files      int
 }
@@ -53,7 +54,7 @@ type scaled struct {
 	Empty moment // before it began
 	First moment // when each agent had taken a step
 	Last  moment // before the first agent ended
-	Peak  int64  // the most resident bytes at any time
+	Peak  int64  // the most resident bytes at any time, also when all agents end in a few seconds
 	Final int    // agents with a result
 }
 
@@ -81,7 +82,7 @@ func (c *counter) moment(since time.Time) moment {
 	files, _ := os.ReadDir("/proc/self/fd")
 	return moment{
 		At: time.Since(since), CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano()), Steps: c.steps.Load(),
-		Resident: memoryOf("VmRSS"), Goroutines: runtime.NumGoroutine(), Files: len(files),
+		Resident: memoryOf("VmRSS"), Most: memoryOf("VmHWM"), Goroutines: runtime.NumGoroutine(), Files: len(files),
 	}
 }
 
@@ -250,7 +251,8 @@ func reportScale(b *testing.B, agents int, list []scaled) {
 		b.ReportMetric(each[len(each)/2], unit)
 	}
 	n := float64(agents)
-	report("peak-MB", func(s scaled) float64 { return float64(s.Peak) / 1e6 })
+	report("MB", func(s scaled) float64 { return float64(s.Last.Most) / 1e6 })
+	report("end-MB", func(s scaled) float64 { return float64(s.Peak) / 1e6 })
 	report("KiB/agent", func(s scaled) float64 { return float64(s.Last.Resident-s.Empty.Resident) / n / 1024 })
 	report("goroutines/agent", func(s scaled) float64 { return float64(s.Last.Goroutines-s.Empty.Goroutines) / n })
 	report("files/agent", func(s scaled) float64 { return float64(s.Last.Files-s.Empty.Files) / n })
