@@ -142,6 +142,7 @@ func (s *invocation) config() (c run.Config, err error) {
 
 // complete adds what belongs to the process and to this command alone.
 func (s *invocation) complete(c *run.Config) (err error) {
+	collectOften(c.Width.N())
 	c.Store.Inject, c.Redo, c.Fresh = s.inject, s.flags.redo, s.flags.fresh
 	s.telemetry, err = telemetry.FromEnv(s.getenv)
 	return err
