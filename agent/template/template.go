@@ -82,7 +82,7 @@ func (t *Template) Render(vars ...map[string]any) (text string, err error) {
 		}
 	}()
 	r.run(t.body)
-	return out.String(), nil
+	return strings.Clone(out.String()), nil // without the builder's spare room: a conversation keeps it
 }
 
 // Check returns the error that Render would.
