@@ -21,11 +21,11 @@ func postponeCollection() {
 // The garbage of many agents: their conversations stay, and their steps make little else.
 const (
 	manyAgents  = 100
-	manyPercent = 30 // of the heap that lives
+	manyPercent = 20 // of the heap that lives
 )
 
 // collectOften lets the heap of many agents grow by less than Go does between two collections, by
-// which it doubles. A thousand agents then take two thirds of the memory, for a few percent more CPU.
+// which it doubles. A thousand agents then take two thirds of the memory, for less than a tenth of a core.
 func collectOften(agents int) {
 	if agents < manyAgents {
 		return
