@@ -13,8 +13,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// simulation is an engine with the containers of [machine]. In this process a container is
-// what it is with Docker: a [box.Box] over a stream of its own.
+// simulation is an engine. Its containers are in the process of [machine]. Here, a container is a
+// [box.Box] with a stream of its own, as with Docker.
 type simulation struct {
 	socket string
 }
@@ -36,7 +36,7 @@ func (e *simulation) Create(ctx context.Context, s engine.Spec) (engine.Containe
 	return c, nil
 }
 
-// The methods of an engine that a run without a crash needs little of.
+// The rest of an engine, for a run without a crash.
 
 func (e *simulation) Attach(context.Context, string) (engine.Container, error) {
 	return nil, fault.New(fault.Transient, "attaching", errLost)

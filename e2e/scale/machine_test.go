@@ -18,7 +18,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// machine is a program that serves all that agents need until its standard input ends: the
+// machine is a program that serves models and containers until its standard input ends: the
 // stub provider over HTTP, and containers. Its arguments are the socket of the containers, how many
 // steps an agent takes, and how long a step takes on average. Its first output line is the
 // provider's address.
@@ -51,7 +51,7 @@ func machine() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// thoughtOf is the model's answer. It takes 85 % to 105 % of a step, and so 95 % on average.
+// thoughtOf returns the model's answer. It takes 85 % to 105 % of a step, 95 % on average.
 func thoughtOf(r *stub.Request, last int, each time.Duration) stub.Answer {
 	n := r.Replies() + 1
 	command := fmt.Sprintf(`{"command":"cd src && grep -rn 'def step_%d' . | head -40"}`, n)
@@ -138,7 +138,7 @@ func (s *simulated) run(id string, run wire.Run) {
 	s.send(wire.KindResult, id, wire.Encode(wire.Result{Total: n, Kept: n, Nanos: uint64(took)}))
 }
 
-// outputOf is what a command of the agent prints: 1 to 4 KB of matches, or a patch.
+// outputOf returns the output of an agent's command: 1 to 4 KB of matches, or a patch.
 func outputOf(script string) string {
 	if strings.Contains(script, vocab.Marker) {
 		return vocab.Marker + "\ndiff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-old\n+new\n"
