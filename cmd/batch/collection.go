@@ -25,7 +25,7 @@ const (
 )
 
 // collectOften lets the heap of many agents grow by less than Go does between two collections, by
-// which it doubles. A thousand agents then take two thirds of the memory, for less than a tenth of a core.
+// which it doubles. A thousand agents then take two thirds of the memory, for about a tenth of a core.
 func collectOften(agents int) {
 	if agents < manyAgents {
 		return
