@@ -17,7 +17,11 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-const benchImage = "batch-demo/demo__slug-1:latest"
+const (
+	benchImage = "batch-demo/demo__slug-1:latest"
+	// No registry is there, and the node has fewer processors than tenths of pods.
+	benchPod = `{"imagePullPolicy": "Never", "resources": {"requests": {"cpu": "5m"}}}`
+)
 
 // both are a Docker engine and the tests' cluster.
 func both(b *testing.B) (container, pod engine.Engine) {
@@ -34,7 +38,7 @@ func both(b *testing.B) (container, pod engine.Engine) {
 		return e
 	}
 	return connect(docker.FromEnv(os.Getenv, "").Open, engine.Options{}),
-		connect(kube.Config{Files: []string{config}}.Open, engine.Options{Pod: []byte(`{"imagePullPolicy": "Never"}`)})
+		connect(kube.Config{Files: []string{config}}.Open, engine.Options{Pod: []byte(benchPod)})
 }
 
 func create(b *testing.B, e engine.Engine) engine.Container {
