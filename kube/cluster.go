@@ -38,9 +38,8 @@ type cluster struct {
 	before     func(call string) error
 	log        *slog.Logger
 
-	losses atomic.Int64 // times that the API was lost
-	away   atomic.Bool  // the last call was lost
-	turn   sync.Mutex   // of the one that waits for the API
+	away atomic.Bool // the last call was lost
+	turn sync.Mutex  // of the one that waits for the API
 }
 
 const (
@@ -171,7 +170,6 @@ var errNoAnswer = errors.New("the API server did not answer in time")
 func (c *cluster) note(err error) error {
 	if isLost(err) {
 		if !c.away.Swap(true) {
-			c.losses.Add(1)
 			c.log.Warn("the cluster's API does not answer", "err", err)
 		}
 	} else if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
@@ -248,12 +246,10 @@ func (c *cluster) blame(err error, op string) error {
 		return fault.New(fault.Transient, op, errors.Join(engine.ErrOutage, err))
 	}
 	switch text := err.Error(); {
-	case apierrors.IsNotFound(err) && strings.HasPrefix(text, "namespaces "), strings.Contains(text, "is being terminated"):
-		return fault.New(fault.Usage, op, err).WithHint("create the namespace, or name another one: --engine kubernetes:CONTEXT/NAMESPACE")
 	case apierrors.IsUnauthorized(err):
 		return fault.New(fault.Host, op, err).WithHint("the cluster does not accept your credentials: log in again, as for kubectl")
 	case apierrors.IsNotFound(err) && strings.Contains(text, "namespaces \""), apierrors.IsForbidden(err) && strings.Contains(text, "is being terminated"):
-		return fault.New(fault.Usage, op, err).WithHint("create the namespace, or name another one: kubernetes:CONTEXT/NAMESPACE")
+		return fault.New(fault.Usage, op, err).WithHint("create the namespace, or name another one: --engine kubernetes:CONTEXT/NAMESPACE")
 	case apierrors.IsForbidden(err) && strings.Contains(text, "failed quota"):
 		return fault.New(fault.Usage, op, err).WithHint("the namespace's quota asks for limits of all containers: give --memory and --cpus, and make a LimitRange")
 	case apierrors.IsForbidden(err) && strings.Contains(text, "exceeded quota"):
