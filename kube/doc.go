@@ -9,7 +9,7 @@
 //   - When a pod, its node or the API is gone, that is an error of the run, with the cluster's
 //     own words, and never an output that the model reads.
 //   - No command runs twice, whatever happens to the connection.
-//   - Every pod names its run, instance, attempt and owner. `batch clean --engine kubernetes`
+//   - Every pod names its run, instance, attempt and owner. batch clean --engine kubernetes
 //     removes the pods of crashed runs by these, and nothing else.
 //
 // # What is in a pod
@@ -81,7 +81,7 @@
 //
 // # Permissions
 //
-// This Role is enough. `batch doctor --engine kubernetes` checks it. The last rule is for clusters that
+// This Role is enough; batch doctor --engine kubernetes checks it. The last rule is for clusters that
 // refuse NET_ADMIN. With the permission to list nodes (a ClusterRole), batch also knows how much room
 // there is, and -w may be auto.
 //
