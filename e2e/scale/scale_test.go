@@ -26,6 +26,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/results"
 	"batch.example/batch/run"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/solver"
 )
@@ -121,7 +122,7 @@ func runScaled(rows, dir, width, socket string) error {
 	}
 	count := &counter{}
 	c.Listen = func(dataset.Instance, int) solver.Listener { return count }
-	c.Sandboxes.Engine = func(context.Context, engine.Options) (engine.Engine, error) { return &simulation{socket: socket}, nil }
+	c.Sandboxes.Engines = sandbox.One(func(context.Context, engine.Options) (engine.Engine, error) { return &simulation{socket: socket}, nil })
 	opened, err := run.Open(context.Background(), c)
 	if err != nil {
 		return err
