@@ -102,10 +102,7 @@ func (f *fleet) stuck(p *corev1.Pod, since time.Duration, op string) error {
 				return fault.Newf(fault.Transient, "%s: %s", op, w.Message).WithHint("the node cannot reach the image's registry")
 			}
 		}
-		t := s.State.Terminated
-		if t == nil {
-			t = s.LastTerminationState.Terminated
-		}
+		t := lastEnd(s)
 		switch {
 		case s.Name != helperName || t == nil && s.RestartCount == 0:
 		case t != nil && t.ExitCode == wire.ExitUnplug:
@@ -135,11 +132,16 @@ func (f *fleet) stuck(p *corev1.Pod, since time.Duration, op string) error {
 	return nil
 }
 
-func lastWords(s corev1.ContainerStatus) string {
-	t := s.State.Terminated
-	if t == nil {
-		t = s.LastTerminationState.Terminated
+// lastEnd returns how a container ended last; nil if it has not.
+func lastEnd(s corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if s.State.Terminated != nil {
+		return s.State.Terminated
 	}
+	return s.LastTerminationState.Terminated
+}
+
+func lastWords(s corev1.ContainerStatus) string {
+	t := lastEnd(s)
 	if t == nil {
 		return "unknown reason"
 	}

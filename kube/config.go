@@ -18,9 +18,8 @@ import (
 // Config says which cluster and which namespace to use. The zero value is the cluster
 // that this process runs in.
 type Config struct {
-	Files     []string // kubeconfig files, merged as kubectl does; files that do not exist are ignored
-	Target    string   // CONTEXT/NAMESPACE, CONTEXT or /NAMESPACE; empty: the files' current ones
-	Namespace string   // without one in Target and Files; empty: default
+	Files  []string // kubeconfig files, merged as kubectl does; files that do not exist are ignored
+	Target string   // CONTEXT/NAMESPACE, CONTEXT or /NAMESPACE; empty: the files' current ones
 }
 
 // FromEnv returns the cluster that kubectl would use: the files in KUBECONFIG, or ~/.kube/config in
@@ -56,6 +55,7 @@ func (c Config) load() (*rest.Config, string, error) {
 				WithHint("`kubectl config get-contexts` lists the contexts; write kubernetes:CONTEXT/NAMESPACE")
 		}
 	}
+	chosen := clientcmd.NewNonInteractiveClientConfig(*files, overrides.CurrentContext, overrides, rules)
 	var config *rest.Config
 	if len(files.Contexts) == 0 && len(files.Clusters) == 0 {
 		config, err = rest.InClusterConfig()
@@ -63,12 +63,12 @@ func (c Config) load() (*rest.Config, string, error) {
 			err = fmt.Errorf("no cluster in %s, and this process does not run in a cluster", strings.Join(c.Files, ", "))
 		}
 	} else {
-		config, err = clientcmd.NewNonInteractiveClientConfig(*files, overrides.CurrentContext, overrides, rules).ClientConfig()
+		config, err = chosen.ClientConfig()
 	}
 	if err != nil {
 		return nil, "", fault.New(fault.Usage, op, err).WithHint("set KUBECONFIG to a kubeconfig file whose current context is the cluster")
 	}
-	namespace, _, err := clientcmd.NewNonInteractiveClientConfig(*files, overrides.CurrentContext, overrides, rules).Namespace()
+	namespace, _, err := chosen.Namespace()
 	if len(files.Contexts) == 0 && overrides.Context.Namespace == "" {
 		namespace = inClusterNamespace(namespace)
 	}

@@ -17,7 +17,6 @@ type watcher struct {
 	mu      sync.Mutex
 	pods    map[string]*corev1.Pod   // by name
 	changed map[string]chan struct{} // closed at the next change
-	synced  func() bool
 	running sync.WaitGroup
 	end     context.CancelFunc
 }
@@ -38,7 +37,6 @@ func (c *cluster) watch() *watcher {
 			DeleteFunc: w.unset,
 		},
 	})
-	w.synced = informer.HasSynced
 	w.running.Go(func() { informer.RunWithContext(ctx) })
 	return w
 }

@@ -82,6 +82,16 @@ func (p pods) delete(ctx context.Context, n int) (deleted int) {
 	return deleted
 }
 
+// begin lets the run work. The channel is closed when it has ended.
+func (r *crashRun) begin() (ended <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.live()
+	}()
+	return done
+}
+
 func TestARunOnPodsThatIsKilledLosesNothing(t *testing.T) {
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
@@ -104,11 +114,7 @@ func TestARunOnPodsSurvivesTheirLoss(t *testing.T) {
 	want := undisturbed(t)
 	r := newCrashRun(t, 3)
 	p := r.onKube()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		r.live()
-	}()
+	ended := r.begin()
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { <-ended; stop() }()
 	const lost = 2 // an instance is tried twice more
@@ -127,11 +133,7 @@ func TestARunOnPodsWaitsForTheAPI(t *testing.T) {
 	want := undisturbed(t)
 	r := newCrashRun(t, 3)
 	p := r.onKube()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		r.live()
-	}()
+	ended := r.begin()
 	p.await()
 	kubetest.Stop(t, "kube-apiserver")
 	time.Sleep(15 * time.Second)
