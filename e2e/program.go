@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -137,4 +139,32 @@ func ExitCode(tb testing.TB, cmd *exec.Cmd) (code int, out string) {
 		tb.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), string(text)
+}
+
+// StartHelper starts a program of a test's in a process of its own, which ends with its standard
+// input when tb ends. It returns the first line that the program prints.
+func StartHelper(tb testing.TB, name string, args ...string) string {
+	tb.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return strings.TrimSpace(line)
 }

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -46,31 +45,6 @@ func provider() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// startProvider starts a provider in a process of its own, and returns its address.
-func startProvider(b *testing.B) string {
-	cmd := exec.Command("provider")
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		_ = stdin.Close()
-		_ = cmd.Wait()
-	})
-	url, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		b.Fatal(err)
-	}
-	return strings.TrimSpace(url)
-}
-
 // spent is the CPU time that a process has used, and how long it ran.
 type spent struct{ user, sys, wall time.Duration }
 
@@ -89,7 +63,7 @@ func (s spent) per(n int, other spent) spent {
 // names another program to measure.
 func BenchmarkOwnCPU(b *testing.B) {
 	e2e.NeedDocker(b)
-	path, url := os.Getenv("BENCH_BATCH"), startProvider(b)
+	path, url := os.Getenv("BENCH_BATCH"), e2e.StartHelper(b, "provider")
 	if path == "" {
 		path = e2e.Build(b)
 	}

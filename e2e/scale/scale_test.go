@@ -1,7 +1,6 @@
 package scale
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -24,6 +23,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
+	"batch.example/batch/e2e"
 	"batch.example/batch/results"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
@@ -200,7 +200,7 @@ func scale(b *testing.B, agents int, each time.Duration) (s scaled) {
 	if err := os.WriteFile(rows, []byte(text.String()), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	url := startMachine(b, socket, each)
+	url := e2e.StartHelper(b, "machine", socket, strconv.Itoa(steps), each.String())
 	cmd := exec.Command("agents", rows, filepath.Join(dir, "out"), strconv.Itoa(agents), socket)
 	percent := cmp.Or(os.Getenv("GOGC"), "20") // as the program sets it for 100 agents and more
 	cmd.Env = append(os.Environ(), "GOGC="+percent, "OPENAI_BASE_URL="+url, "OPENAI_API_KEY=sk-stub-takes-any-key", "XDG_STATE_HOME="+dir)
@@ -216,33 +216,6 @@ func scale(b *testing.B, agents int, each time.Duration) (s scaled) {
 		b.Fatalf("got %+v; want %d agents with a result, and all of them working at one time", s, agents)
 	}
 	return s
-}
-
-// startMachine starts [machine] in a process of its own, until the benchmark ends, and returns its
-// provider's address.
-func startMachine(b *testing.B, socket string, each time.Duration) string {
-	cmd := exec.Command("machine", socket, strconv.Itoa(steps), each.String())
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		_ = stdin.Close()
-		_ = cmd.Wait()
-	})
-	url, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		b.Fatal(err)
-	}
-	return strings.TrimSpace(url)
 }
 
 func reportScale(b *testing.B, agents int, list []scaled) {
