@@ -1,9 +1,10 @@
 // Package doctor checks whether a machine can run batch, and says how to fix what is missing: the
-// engine, memory, disk, the registry, the models' keys and the dataset hub. It changes nothing, and
-// calls a model only on request.
+// engine, memory, disk, the registry, the models' keys and the dataset hub. Only on request does it
+// start a container or call a model.
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,9 @@ const (
 
 // Config says what to check.
 type Config struct {
-	Engines []Engine // at least one
+	Engines []Engine       // at least one
+	Options engine.Options // of each
+	Try     engine.Spec    // a container to start on each; without an image, none
 	Hub     hub.Config
 	Dir     string                   // where runs will be written
 	Getenv  func(name string) string // has the models' keys
@@ -60,7 +63,7 @@ type Engine struct {
 func Look(ctx context.Context, c Config) (checks []Check) {
 	absent := 0
 	for _, e := range c.Engines {
-		found, there := lookAt(ctx, c, e.Connect)
+		found, there := lookAt(ctx, c, e)
 		if !there {
 			absent++
 		}
@@ -86,23 +89,36 @@ func Look(ctx context.Context, c Config) (checks []Check) {
 }
 
 // lookAt makes the checks of one engine, and reports whether it answers.
-func lookAt(ctx context.Context, c Config, connect engine.Connect) (checks []Check, there bool) {
-	checks, e := checkEngine(ctx, connect)
+func lookAt(ctx context.Context, c Config, at Engine) (checks []Check, there bool) {
+	checks, e := checkEngine(ctx, at.Connect, c.Options)
 	if e == nil {
 		return checks, false
 	}
-	defer e.Close() //nolint:errcheck // nothing was started through it
+	defer e.Close() //nolint:errcheck // what it started is removed
 	checks = append(checks, checkClean(ctx, e))
 	if r, ok := e.(engine.Registry); ok && c.Image != "" {
 		checks = append(checks, checkRegistry(ctx, e, r, c.Image))
 	}
+	if c.Try.Image != "" {
+		checks = append(checks, try(ctx, e, c.Try))
+	}
 	return checks, true
 }
 
-func checkEngine(ctx context.Context, connect engine.Connect) ([]Check, engine.Engine) {
+// try starts a container, in which a command must work, and removes it.
+func try(ctx context.Context, e engine.Engine, s engine.Spec) Check {
+	began := time.Now()
+	if err := engine.Try(ctx, e, s); err != nil {
+		return Check{"try", Bad, err.Error(), fault.HintOf(err)}
+	}
+	text := fmt.Sprintf("a command in a container of %s works; network: %s; %.1fs", s.Image, cmp.Or(s.Network, "none"), time.Since(began).Seconds())
+	return Check{"try", Good, text, ""}
+}
+
+func checkEngine(ctx context.Context, connect engine.Connect, o engine.Options) ([]Check, engine.Engine) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	e, err := connect(ctx, engine.Options{})
+	e, err := connect(ctx, o)
 	if err != nil {
 		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil
 	}

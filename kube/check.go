@@ -43,14 +43,15 @@ func needed() (list []permission) {
 }
 
 var (
-	listNodes  = permission{Resource: "nodes", Verb: "list"}
-	makePolicy = permission{Group: "networking.k8s.io", Resource: "networkpolicies", Verb: "create"}
+	listNodes   = permission{Resource: "nodes", Verb: "list"}
+	watchEvents = permission{Resource: "events", Verb: "watch"}
+	makePolicy  = permission{Group: "networking.k8s.io", Resource: "networkpolicies", Verb: "create"}
 )
 
 // may asks the cluster whether this user has a permission.
-func (f *fleet) may(ctx context.Context, p permission) (bool, error) {
+func (c *cluster) may(ctx context.Context, p permission) (bool, error) {
 	if p.Resource != listNodes.Resource {
-		p.Namespace = f.namespace
+		p.Namespace = c.namespace
 	}
 	ask, err := json.Marshal(map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": p},
@@ -58,13 +59,13 @@ func (f *fleet) may(ctx context.Context, p permission) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	said, err := f.core.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
+	said, err := c.core.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
 		SetHeader("Content-Type", "application/json").Body(ask).Do(ctx).Raw()
 	var review struct{ Status struct{ Allowed bool } }
 	if err == nil {
 		err = json.Unmarshal(said, &review)
 	}
-	return review.Status.Allowed, f.blame(f.note(err), "asking the cluster for permissions")
+	return review.Status.Allowed, c.blame(c.note(err), "asking the cluster for permissions")
 }
 
 // Check implements [engine.Checker].

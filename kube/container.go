@@ -27,6 +27,7 @@ type container struct {
 	name  string
 	uid   types.UID
 	image string // the id of its image
+	pull  time.Duration
 	dir   string // of commands; empty: the image's
 }
 
@@ -35,6 +36,9 @@ func (c *container) ID() string { return c.name }
 
 // ImageID implements [engine.Container].
 func (c *container) ImageID() string { return c.image }
+
+// PullTime implements [engine.Puller].
+func (c *container) PullTime() time.Duration { return c.pull }
 
 // Remove implements [engine.Container].
 func (c *container) Remove(ctx context.Context) error {

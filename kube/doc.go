@@ -82,8 +82,9 @@
 // # Permissions
 //
 // This Role is enough; batch doctor --engine kubernetes checks it. The last rule is for clusters that
-// refuse NET_ADMIN. With the permission to list nodes (a ClusterRole), batch also knows how much room
-// there is, and -w may be auto.
+// refuse NET_ADMIN. With the permission to watch events, batch counts the time in which a node pulls
+// an image as "pull" and not as "start". With the permission to list nodes (a ClusterRole), batch also
+// knows how much room there is, and -w may be auto.
 //
 //	apiVersion: rbac.authorization.k8s.io/v1
 //	kind: Role
@@ -92,6 +93,7 @@
 //	- {apiGroups: [""], resources: [pods], verbs: [create, get, list, watch, patch, delete]}
 //	- {apiGroups: [""], resources: [pods/exec], verbs: [create, get]}
 //	- {apiGroups: [""], resources: [configmaps], verbs: [create, get, list, delete]}
+//	- {apiGroups: [""], resources: [events], verbs: [list, watch]}
 //	- {apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [create, delete]}
 //
 // Pod Security "baseline" accepts the pods where a NetworkPolicy isolates them; NET_ADMIN needs

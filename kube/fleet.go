@@ -191,6 +191,7 @@ func (f *fleet) start(ctx context.Context, p plan, pod *corev1.Pod, op string, w
 		err = carrier{c}.Connect(ctx)
 	}
 	if err == nil {
+		c.pull = f.watcher.pulls.of(c.uid)
 		err = c.checkDir(ctx, op)
 	}
 	return c, err

@@ -30,6 +30,8 @@ const (
 	partsDir   = "/dev/batch-parts"
 	program    = helperDir + "/init"
 
+	podPrefix = "batch-"
+
 	managed = "app.kubernetes.io/managed-by=batch" // selects what batch made
 )
 
@@ -71,7 +73,7 @@ func check(s engine.Spec) error {
 
 // name returns a random name: an agent can look up the name of its pod, and must not learn the
 // instance's id.
-func name() string { return "batch-" + strings.ToLower(rand.Text()[:20]) }
+func name() string { return podPrefix + strings.ToLower(rand.Text()[:20]) }
 
 // plan has what a pod is made from beside its Spec.
 type plan struct {

@@ -161,9 +161,14 @@ func TestPodsOfOneTagHaveOneImage(t *testing.T) {
 	spec := engine.Spec{Image: prefix + "tools:1"}
 	c := start(t, f, spec)
 	says(t, c, "cat /testbed/which", "first")
+	pull := c.(engine.Puller).PullTime()
 	registry.Push("tools:1", image(t, "second"))
 	f.extra = &template{ImagePullPolicy: "Always"} // as a node that has not pulled the tag yet
 	says(t, start(t, f, spec), "cat /testbed/which", "first")
+	f.extra = &template{}
+	if again := start(t, f, spec).(engine.Puller).PullTime(); pull == 0 || again != 0 {
+		t.Errorf("the image was pulled in %v, and in %v when it was there", pull, again)
+	}
 	if !strings.Contains(c.ImageID(), "@sha256:") {
 		t.Errorf("the image is %q", c.ImageID())
 	}

@@ -17,6 +17,7 @@ type watcher struct {
 	mu      sync.Mutex
 	pods    map[string]*corev1.Pod   // by name
 	changed map[string]chan struct{} // closed at the next change
+	pulls   pulls
 	running sync.WaitGroup
 	end     context.CancelFunc
 }
@@ -27,7 +28,9 @@ const relist = 10 * time.Minute
 
 func (c *cluster) watch() *watcher {
 	ctx, end := context.WithCancel(context.Background())
-	w := &watcher{pods: map[string]*corev1.Pod{}, changed: map[string]chan struct{}{}, end: end}
+	w := &watcher{
+		pods: map[string]*corev1.Pod{}, changed: map[string]chan struct{}{}, pulls: pulls{took: map[types.UID]time.Duration{}}, end: end,
+	}
 	source := cache.NewFilteredListWatchFromClient(c.core, "pods", c.namespace, func(o *metav1.ListOptions) { o.LabelSelector = managed })
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: source, ObjectType: &corev1.Pod{}, ResyncPeriod: relist,
@@ -38,6 +41,7 @@ func (c *cluster) watch() *watcher {
 		},
 	})
 	w.running.Go(func() { informer.RunWithContext(ctx) })
+	w.running.Go(func() { w.pulls.watch(ctx, c) })
 	return w
 }
 

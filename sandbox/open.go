@@ -123,6 +123,9 @@ func (h *Host) openOn(ctx context.Context, s *site, o Opening, leave func()) (*S
 		release()
 		return nil, err
 	}
+	if p, ok := c.(engine.Puller); ok {
+		pull += p.PullTime()
+	}
 	b := h.box(ctx, s, c, o, func() { release(); leave() }, Facts{
 		Image: vocab.Image{Ref: ref, Digest: image.Digest}, Known: scrub.known, Pull: pull, Start: time.Since(start) - pull,
 	})

@@ -20,7 +20,7 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var model, prefix string
+	var model, prefix, try string
 	var configs, named []string
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -30,7 +30,9 @@ key and the dataset hub, and say how to get what is missing. The registry
 is asked for one image of SWE-bench, through the engine and with its logins.
 With -m, or a model in -c FILE, one small call is made to the model, with the
 settings of a run: it reports which model answered, tokens, price and time.
-Without one, no model is called.
+Without one, no model is called. With --try IMAGE, which the engine must have,
+a container is started with the settings of a run, a command runs in it, and
+the container is removed; on Kubernetes, a pod, whose network is probed.
 
   batch doctor
   batch doctor -m openai/gpt-5 -c swebench.yaml
@@ -38,12 +40,13 @@ Without one, no model is called.
 Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.doctor(c.Context(), run.Configuration{Model: model, Configs: configs, Engines: named}, prefix)
+			return a.doctor(c.Context(), run.Configuration{Model: model, Configs: configs, Engines: named}, prefix, try)
 		},
 	}
 	c.Flags().StringVarP(&model, "model", "m", "", "call this model once: "+strings.Join(catalogue.Names(), ", "))
 	c.Flags().StringVar(&prefix, "image-prefix", "", "ask this registry or mirror for images, as for batch run")
 	c.Flags().StringArrayVarP(&configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
+	c.Flags().StringVar(&try, "try", "", "start a container of this `IMAGE`, run a command in it and remove it")
 	addEngine(c.Flags(), &named)
 	return c
 }
@@ -51,23 +54,26 @@ Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 // sampleInstance is an instance of Verified and Lite. Doctor asks the registry for its image.
 const sampleInstance = "sympy__sympy-20590"
 
-func (a *app) doctor(ctx context.Context, asked run.Configuration, prefix string) error {
-	cfg, err := a.process().LoadConfig(run.Request{Configuration: asked})
+func (a *app) doctor(ctx context.Context, asked run.Configuration, prefix, try string) error {
+	request := run.Request{Configuration: asked}
+	cfg, err := a.process().LoadConfig(request)
 	if err != nil {
 		return err
 	}
 	if err := a.hideAndWarn(cfg, nil); err != nil {
 		return err
 	}
-	list, err := a.process().Engines(cfg)
+	sandboxes, err := a.process().Sandboxes(cfg, request)
 	if err != nil {
 		return err
 	}
 	look := doctor.Config{
 		Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
 		Image: dataset.Instance{ID: sampleInstance}.ImageName(prefix), Model: cfg.Model.ModelName != "",
+		Options: sandboxes.Options, Try: sandboxes.Container,
 	}
-	for _, e := range list {
+	look.Try.Image = try
+	for _, e := range sandboxes.Engines {
 		look.Engines = append(look.Engines, doctor.Engine{Address: e.Address, Connect: e.Connect})
 	}
 	failed := a.printChecks(doctor.Look(ctx, look))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,19 +68,28 @@ func (p pods) await() {
 	}
 }
 
-// delete deletes n pods while a run uses them, as a person or a drained node would.
-func (p pods) delete(ctx context.Context, n int) (deleted int) {
-	for deleted < n && ctx.Err() == nil {
+// lose takes n pods away while a run uses them: by turns, it deletes one, as a person would, and evicts
+// one, as a drain of its node would.
+func (p pods) lose(ctx context.Context, n int) (lost int) {
+	for lost < n && ctx.Err() == nil {
 		for _, name := range p.list() {
 			time.Sleep(300 * time.Millisecond)
-			if err := p.engine.Remove(ctx, name); err == nil {
-				deleted++
+			gone := false
+			if lost%2 == 0 {
+				gone = p.engine.Remove(ctx, name) == nil
+			} else {
+				status, _ := kubetest.Call(p.t, http.MethodPost, "/api/v1/namespaces/default/pods/"+name+"/eviction",
+					`{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "`+name+`", "namespace": "default"}}`)
+				gone = status == http.StatusCreated
+			}
+			if gone {
+				lost++
 				break
 			}
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-	return deleted
+	return lost
 }
 
 // begin lets the run work. The channel is closed when it has ended.
@@ -118,26 +128,34 @@ func TestARunOnPodsSurvivesTheirLoss(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { <-ended; stop() }()
 	const lost = 2 // an instance is tried twice more
-	n := p.delete(ctx, lost)
+	n := p.lose(ctx, lost)
 	<-ended
 	r.finish(want)
-	if n == 0 {
-		t.Error("no pod was deleted while the run used it")
+	if n < lost {
+		t.Errorf("only %d pods were taken away while the run used them, want %d", n, lost)
 	}
 }
 
-// It is not parallel: the API is away for all tests.
-func TestARunOnPodsWaitsForTheAPI(t *testing.T) {
+// They are not parallel: a part of the cluster is away for all tests.
+func TestARunOnPodsWaitsForTheAPI(t *testing.T)     { without(t, "kube-apiserver") }
+func TestARunOnPodsWaitsForTheKubelet(t *testing.T) { without(t, "kubelet") }
+
+// without takes one of the cluster's programs away while a run uses it.
+func without(t *testing.T, program string) {
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
+	away := 15 * time.Second
+	if crashes(t) > 0 {
+		away = time.Minute
+	}
 	want := undisturbed(t)
 	r := newCrashRun(t, 3)
 	p := r.onKube()
 	ended := r.begin()
 	p.await()
-	kubetest.Stop(t, "kube-apiserver")
-	time.Sleep(15 * time.Second)
-	kubetest.Start(t, "kube-apiserver")
+	kubetest.Stop(t, program)
+	time.Sleep(away)
+	kubetest.Start(t, program)
 	<-ended
 	r.finish(want)
 }

@@ -20,26 +20,26 @@ var most = map[string]int{
 	"agent":      14219, // environment.engines and environment.pod; before: problems of templates are listed in the order of the file again
 	"authority":  73,
 	"chat":       1383,
-	"cmd":        9520, // batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
+	"cmd":        9526, // doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
 	"dataset":    4348, // an instance's shard follows from its id
 	"designs":    214,
 	"docker":     4800, // Podman without root: what it limits, and its page
 	"docs":       152,  // lines for shards, engines and kubernetes
-	"doctor":     428,  // several engines, and what an engine itself checks
+	"doctor":     443,  // doctor --try; several engines, and what an engine itself checks
 	"e2e":        975,  // StartHelper, in place of two copies in tests
 	"engines":    197,  // addresses, their page, and several engines in one run
 	"fault":      174,
 	"grade":      12877,
 	"imagecache": 1602,  // one open file for all holds on an image, and not one for each agent
-	"internal":   12203, // the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
+	"internal":   12246, // a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
 	"journal":    2692,  // the engine of a container
-	"kube":       2440,  // pods of a cluster as sandboxes
+	"kube":       2530,  // the time of pulls; before: pods of a cluster as sandboxes
 	"llm":        17072,
 	"report":     8012,  // engines in the status
 	"results":    9144,  // a directory that is read is held; engines
 	"run":        10167, // run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
 	"runner":     1093,  // the engine of an attempt
-	"sandbox":    5057,  // several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
+	"sandbox":    5091,  // doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
 	"scripts":    1407,  // Kubernetes' programs in one, and its pause image
 	"serve":      2862,
 	"session":    1478,

@@ -3,9 +3,6 @@ package kubetest
 import (
 	"bytes"
 	"cmp"
-	"crypto/tls"
-	"crypto/x509"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,9 +18,8 @@ import (
 
 // cluster is another cluster than the one that all tests share.
 type cluster struct {
-	t    *testing.T
-	dir  string
-	http *http.Client
+	t   *testing.T
+	dir string
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -67,10 +63,6 @@ func (c *cluster) up() {
 	if got, want := c.kube("up"), "KUBECONFIG="+c.dir+"/kubeconfig"; got != want {
 		c.t.Fatalf("up printed %q, want %q", got, want)
 	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM([]byte(c.read("pki/ca.crt")))
-	c.http = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
-	c.t.Cleanup(c.http.CloseIdleConnections)
 }
 
 func (c *cluster) read(name string) string {
@@ -85,23 +77,7 @@ func (c *cluster) read(name string) string {
 // ask sends a request to the API server.
 func (c *cluster) ask(method, path, body string) (status int, answer string) {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), method, "https://"+c.read("node")+path, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	name, value, _ := strings.Cut(c.read("pki/header"), ": ")
-	req.Header.Set(name, value)
-	resp, err := c.http.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	said, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return resp.StatusCode, string(said)
+	return call(c.t, c.dir, method, path, body)
 }
 
 const pods = "/api/v1/namespaces/default/pods"

@@ -138,7 +138,12 @@ type About struct {
 	Unlimited []string
 }
 
-// Optional interfaces of an engine, found by a type assertion:
+// Optional interfaces of a container and of an engine, found by a type assertion:
+
+// Puller is a container whose image was pulled within [Engine.Create].
+type Puller interface {
+	PullTime() time.Duration // as far as the engine knows
+}
 
 // Images is an engine that keeps images, which are pulled and removed. Without it, images are
 // present when a container needs them, and take no space.
