@@ -9,7 +9,8 @@
 FROM scratch
 COPY ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 # /tmp, and /home/batch for caches and batch's notes about images. Every user may
-# write there, so that --user works; a volume at /home/batch keeps them.
+# write there, so that --user works; a volume at /home/batch keeps them. And the
+# helper of pods, see environment.pod.helperImage.
 COPY folders /
 COPY batch /usr/local/bin/batch
 ENV HOME=/home/batch PATH=/usr/local/bin

@@ -79,6 +79,10 @@
 // A pod reserves the memory that it may use, and a tenth of a processor, since an agent waits for
 // its model most of the time; resources changes both.
 //
+// One setting is batch's own: helperImage names an image of batch (scripts/image builds it), from
+// which pods take the helper, instead of from ConfigMaps. The cluster needs image volumes: Kubernetes
+// 1.35, or 1.33 with the feature gate ImageVolume, and containerd 2.1 or CRI-O 1.31.
+//
 // # Permissions
 //
 // This Role is enough; batch doctor --engine kubernetes checks it. The last rule is for clusters that

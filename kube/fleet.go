@@ -154,7 +154,12 @@ func (f *fleet) plan(ctx context.Context, s engine.Spec) (p plan, err error) {
 	if p.parent, err = f.owner(ctx, f.id, f.me.String()); err != nil { // first: Tidy leaves the rest while it is there
 		return p, err
 	}
-	if p.parts, err = f.helper(ctx, p.arch); err != nil {
+	if p.helperImage = f.extra.HelperImage; p.helperImage == "" {
+		p.parts, err = f.store(ctx, p.arch)
+	} else {
+		p.helperFile, _, err = Helper(p.arch)
+	}
+	if err != nil {
 		return p, err
 	}
 	if !noNetwork(s.Network) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -45,35 +46,50 @@ type objects struct {
 	policy bool  // the NetworkPolicy is there
 }
 
-// helper returns the names of the ConfigMaps that have the helper for an architecture. Their names
-// contain a hash of the program: each version of batch has its own.
-func (o *objects) helper(ctx context.Context, arch string) ([]string, error) {
-	const op = "storing batch's helper in the cluster"
+// helper returns batch's helper for an architecture and a name of it, which contains a hash: each
+// version of batch has its own.
+func helper(arch string) (name string, program []byte, err error) {
+	gz := packed.For(arch)
+	if gz == nil {
+		return "", nil, fault.Newf(fault.Usage, "nodes with architecture %s are not supported", arch).
+			WithHint("use nodes with amd64 or arm64: environment.pod.nodeSelector selects nodes")
+	}
+	program, err = packed.Unpack(gz)
+	if err != nil {
+		return "", nil, fault.New(fault.Bug, "unpacking batch's helper", err)
+	}
+	sum := sha256.Sum256(program)
+	return fmt.Sprintf("%s%s-%x", partPrefix, arch, sum[:6]), program, nil
+}
+
+// Helper returns the program that pods need on nodes of an architecture, and its path in an image of
+// batch, where environment.pod.helperImage expects it: scripts/image puts it there.
+func Helper(arch string) (file string, program []byte, err error) {
+	name, program, err := helper(arch)
+	return path.Join(library, name), program, err
+}
+
+// store returns the names of the ConfigMaps that have the helper for an architecture.
+func (o *objects) store(ctx context.Context, arch string) ([]string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if names := o.parts[arch]; names != nil {
 		return names, nil
 	}
-	gz := packed.For(arch)
-	if gz == nil {
-		return nil, fault.Newf(fault.Usage, "%s: nodes with architecture %s are not supported", op, arch).
-			WithHint("use nodes with amd64 or arm64: environment.pod.nodeSelector selects nodes")
-	}
-	data, err := packed.Unpack(gz)
+	prefix, program, err := helper(arch)
 	if err != nil {
-		return nil, fault.New(fault.Bug, op, err)
+		return nil, err
 	}
-	sum := sha256.Sum256(data)
 	var names []string
-	for part := range slices.Chunk(data, partSize-partRoom) {
-		name := fmt.Sprintf("%s%s-%x-%d", partPrefix, arch, sum[:6], len(names))
+	for part := range slices.Chunk(program, partSize-partRoom) {
+		name := fmt.Sprintf("%s-%d", prefix, len(names))
 		yes := true
 		err := o.ensure(ctx, o.configMaps(), &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelManaged: "batch"}},
 			Immutable:  &yes, BinaryData: map[string][]byte{partKey: part},
 		})
 		if err != nil {
-			return nil, o.blame(err, op)
+			return nil, o.blame(err, "storing batch's helper in the cluster")
 		}
 		names = append(names, name)
 	}

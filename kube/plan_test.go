@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,36 @@ func TestTheHelperLearnsTheLimitOfTheTemplate(t *testing.T) {
 	}
 	if vars, _ := variables(t, engine.Spec{}, ""); vars[wire.MemoryVariable] != "" {
 		t.Errorf("limit %s without one", vars[wire.MemoryVariable])
+	}
+}
+
+func TestTheHelperMayComeFromAnImage(t *testing.T) {
+	f := open(t, "default")
+	t.Parallel()
+	f.extra = &template{HelperImage: "registry.example/batch:1"}
+	p, err := f.plan(t.Context(), engine.Spec{Image: "tools:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod, err := p.pod()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var checked corev1.Pod
+	if err := f.create(t.Context(), f.pods(), pod, &checked, true); err != nil {
+		t.Fatal(err)
+	}
+	var images int
+	for _, v := range checked.Spec.Volumes {
+		if v.ConfigMap != nil {
+			t.Errorf("it needs the ConfigMap %s too", v.ConfigMap.Name)
+		}
+		if v.Image != nil && v.Image.Reference == f.extra.HelperImage {
+			images++
+		}
+	}
+	if script := checked.Spec.InitContainers[0].Command[2]; images != 1 || !strings.Contains(script, "cat "+partsDir+library+"/"+partPrefix+p.arch+"-") {
+		t.Errorf("%d volumes of the image, script %s", images, script)
 	}
 }
 

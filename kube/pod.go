@@ -77,17 +77,18 @@ func name() string { return podPrefix + strings.ToLower(rand.Text()[:20]) }
 
 // plan has what a pod is made from beside its Spec.
 type plan struct {
-	name   string
-	spec   engine.Spec
-	image  string // its image, by digest if that is known
-	owner  owner.Owner
-	key    wire.Key
-	arch   string
-	parts  []string // ConfigMaps with the helper
-	parent *metav1.OwnerReference
-	unplug bool // the helper takes the network down
-	extra  *template
-	now    time.Time
+	name                    string
+	spec                    engine.Spec
+	image                   string // its image, by digest if that is known
+	owner                   owner.Owner
+	key                     wire.Key
+	arch                    string
+	parts                   []string // ConfigMaps with the helper
+	helperImage, helperFile string   // or an image with it, and its name there
+	parent                  *metav1.OwnerReference
+	unplug                  bool // the helper takes the network down
+	extra                   *template
+	now                     time.Time
 }
 
 // pod returns the pod to create.
@@ -146,6 +147,9 @@ func (p plan) pod() (*corev1.Pod, error) {
 	return pod, nil
 }
 
+// library is the folder of [Helper].
+const library = "/usr/local/lib/batch"
+
 // script puts the helper together under another name, takes the network down if asked, and gives the
 // helper its name, for which the pod waits.
 func (p plan) script() string {
@@ -153,6 +157,9 @@ func (p plan) script() string {
 	b.WriteString("set -e; d=" + helperDir + "; if [ ! -e $d/init ]; then cat")
 	for i := range p.parts {
 		fmt.Fprintf(&b, " %s/%d/part", partsDir, i)
+	}
+	if p.helperImage != "" {
+		b.WriteString(" " + partsDir + p.helperFile)
 	}
 	b.WriteString(" >$d/.init; chmod 755 $d/.init; ")
 	if p.unplug {
@@ -179,6 +186,11 @@ func (p plan) volumes() []corev1.Volume {
 			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: part}},
 		}})
 	}
+	if p.helperImage != "" {
+		list = append(list, corev1.Volume{Name: "library", VolumeSource: corev1.VolumeSource{
+			Image: &corev1.ImageVolumeSource{Reference: p.helperImage, PullPolicy: corev1.PullIfNotPresent},
+		}})
+	}
 	if p.spec.ShmSize > 0 {
 		list = append(list, corev1.Volume{Name: "shm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 			Medium: corev1.StorageMediumMemory, SizeLimit: resource.NewQuantity(p.spec.ShmSize, resource.BinarySI),
@@ -191,6 +203,9 @@ func (p plan) partMounts() []corev1.VolumeMount {
 	list := []corev1.VolumeMount{{Name: "helper", MountPath: helperDir}}
 	for i := range p.parts {
 		list = append(list, corev1.VolumeMount{Name: fmt.Sprintf("part-%d", i), MountPath: fmt.Sprintf("%s/%d", partsDir, i), ReadOnly: true})
+	}
+	if p.helperImage != "" {
+		list = append(list, corev1.VolumeMount{Name: "library", MountPath: partsDir, ReadOnly: true})
 	}
 	return list
 }

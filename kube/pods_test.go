@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"batch.example/batch/internal/registrytest"
 	"batch.example/batch/sandbox/engine"
 	conformance "batch.example/batch/sandbox/engine/enginetest"
+	"batch.example/batch/vocab"
 )
 
 // start makes a pod that is removed at the end of the test.
@@ -81,6 +83,18 @@ func TestTheHelperKillsTheLargestProcessBeforeThePodRunsOutOfMemory(t *testing.T
 		t.Errorf("exit code %d, out of memory %v, restarted %v, %v", r.ExitCode, r.OOM, r.Restarted, err)
 	}
 	says(t, c, "cat /testbed/file", "work\n")
+}
+
+// The node looks at the files of its pods every ten seconds.
+func TestAPodAboveItsDiskLimitIsTheAttemptsEnd(t *testing.T) {
+	kubetest.Config(t)
+	t.Parallel()
+	c := start(t, open(t, "default"), engine.Spec{Disk: 20 << 20})
+	_, err := c.Run(t.Context(), box.Command{Script: "head -c 100M /dev/zero >/testbed/file; sleep 600"})
+	if !errors.Is(err, vocab.ErrDestroyed) || !strings.Contains(err.Error(), "ephemeral") {
+		t.Errorf("got %v, want that its files exceeded their limit, in the node's words", err)
+	}
+	t.Log(err)
 }
 
 func TestAPodThatIsDeletedEndsItsCommandAtOnce(t *testing.T) {

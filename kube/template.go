@@ -26,6 +26,8 @@ type template struct {
 	ImagePullSecrets   []corev1.LocalObjectReference `json:"imagePullSecrets"`
 	ImagePullPolicy    corev1.PullPolicy             `json:"imagePullPolicy"`
 	Resources          *corev1.ResourceRequirements  `json:"resources"`
+
+	HelperImage string `json:"helperImage"` // batch's own setting: an image volume with its helper
 }
 
 // parseTemplate reads the JSON of environment.pod. A field that is not supported, or has the wrong
@@ -40,7 +42,7 @@ func parseTemplate(text []byte) (*template, error) {
 	if err := d.Decode(&t); err != nil {
 		return nil, fault.New(fault.Usage, "reading environment.pod", err).
 			WithHint("it may have labels, annotations, nodeSelector, tolerations, affinity, runtimeClassName, priorityClassName,\n" +
-				"schedulerName, serviceAccountName, imagePullSecrets, imagePullPolicy and resources, as in a pod")
+				"schedulerName, serviceAccountName, imagePullSecrets, imagePullPolicy and resources, as in a pod, and helperImage")
 	}
 	return &t, nil
 }
@@ -62,6 +64,11 @@ func (t *template) apply(p *corev1.Pod) {
 	task := &s.Containers[0]
 	if t.ImagePullPolicy != "" {
 		task.ImagePullPolicy, s.InitContainers[0].ImagePullPolicy = t.ImagePullPolicy, t.ImagePullPolicy
+		for _, v := range s.Volumes {
+			if v.Image != nil {
+				v.Image.PullPolicy = t.ImagePullPolicy
+			}
+		}
 	}
 	if r := t.Resources; r != nil {
 		for name, most := range r.Limits {

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/kube"
 )
 
 // TestTheImageRunsASweepThroughTheMountedSocket builds the image of batch, as
@@ -39,6 +41,7 @@ func TestTheImageRunsASweepThroughTheMountedSocket(t *testing.T) {
 	}
 	command(filepath.Join("..", "..", "scripts", "image"), image)
 	t.Cleanup(func() { e2e.RemoveImage(t, image) })
+	hasPodHelper(t, command, image)
 	runs := t.TempDir()
 	if err := os.Chmod(runs, 0o777); err != nil {
 		t.Fatal(err)
@@ -70,5 +73,22 @@ func TestTheImageRunsASweepThroughTheMountedSocket(t *testing.T) {
 	}
 	if out := batch("status", "/runs/demo"); strings.Contains(out, "in use") {
 		t.Errorf("the directory is in use after the run:\n%s", out)
+	}
+}
+
+// hasPodHelper checks that the image can be environment.pod.helperImage.
+func hasPodHelper(t *testing.T, command func(name string, args ...string) string, image string) {
+	t.Helper()
+	arch := strings.TrimSpace(command("docker", "image", "inspect", "--format", "{{.Architecture}}", image))
+	name, program, err := kube.Helper(arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimSpace(command("docker", "create", image))
+	defer command("docker", "rm", id)
+	to := filepath.Join(t.TempDir(), "helper")
+	command("docker", "cp", id+":"+name, to)
+	if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, program) {
+		t.Errorf("%s in the image is not the helper of pods: %v", name, err)
 	}
 }

@@ -25,7 +25,7 @@ var most = map[string]int{
 	"designs":    214,
 	"docker":     4800, // Podman without root: what it limits, and its page
 	"docs":       152,  // lines for shards, engines and kubernetes
-	"doctor":     443,  // doctor --try; several engines, and what an engine itself checks
+	"doctor":     444,  // doctor --try; several engines, and what an engine itself checks
 	"e2e":        975,  // StartHelper, in place of two copies in tests
 	"engines":    197,  // addresses, their page, and several engines in one run
 	"fault":      174,
@@ -33,7 +33,7 @@ var most = map[string]int{
 	"imagecache": 1602,  // one open file for all holds on an image, and not one for each agent
 	"internal":   12246, // a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
 	"journal":    2692,  // the engine of a container
-	"kube":       2530,  // the time of pulls; before: pods of a cluster as sandboxes
+	"kube":       2575,  // the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
 	"llm":        17072,
 	"report":     8012,  // engines in the status
 	"results":    9144,  // a directory that is read is held; engines
