@@ -110,7 +110,7 @@ func (f *fleet) stuck(p *corev1.Pod, since time.Duration, op string) error {
 				WithHint("the nodes or environment.pod.runtimeClassName do not permit it; give --network bridge if the agents may use the network")
 		case f.extra.HelperImage != "" && strings.Contains(lastWords(s), library):
 			return fault.Newf(fault.Usage, "%s: %s", op, lastWords(s)).
-				WithHint("environment.pod.helperImage has to be the image of this version of batch, which scripts/image builds")
+				WithHint("environment.pod.helperImage has to be the image of this version of batch, which scripts/image builds; the cluster needs image volumes")
 		default:
 			return fault.Newf(fault.Instance, "%s: the container that brings batch's helper ended: %s", op, lastWords(s)).
 				WithHint("the image needs bash, cat, chmod, ln and sleep")

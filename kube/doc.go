@@ -43,7 +43,8 @@
 // 95 % are used, before the kernel kills all of them (memory.oom.group, cgroup v2). An attempt
 // whose own commands used up the pod's memory or disk anyway ends as EnvironmentDestroyed. A pod that
 // was deleted, evicted or preempted, or whose node is gone, is a transient fault: the attempt is
-// resumed in another pod, by replay. A pod without a connection ends by itself after twice
+// resumed in another pod, by replay, twice; on nodes that may go at any time, give --retry transient=20.
+// A pod without a connection ends by itself after twice
 // environment.container_timeout and an hour, as a container does; activeDeadlineSeconds is the limit
 // behind that.
 //
