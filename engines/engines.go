@@ -69,7 +69,8 @@
 // on one machine are copied with docker save and docker load.
 //
 // The journal, results.parquet (column engine), batch status, the events of --json and the display on
-// a wide terminal say which engine an attempt ran on, if engines were named.
+// a wide terminal say which engine an attempt ran on, if engines were named; grades.jsonl,
+// results.parquet (column grade_engine) and batch status say where it was graded.
 package engines
 
 import (

@@ -173,7 +173,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 			attemptTable(s.Records).Write(b)
 		}
 		if s.onlyGraded {
-			s.Grading.write(b)
+			s.writeGrading(b, s.records())
 			s.writeNext(b, s.records())
 			return
 		}
@@ -184,14 +184,24 @@ func (s Status) Write(w io.Writer, each bool) error {
 		s.cover.write(b)
 		writeCost(b, SummaryData{Spent: s.Spent, Records: s.Records}, records)
 		writeResumed(b, records)
-		writeEngines(b, records)
-		s.Grading.write(b)
+		writeEngines(b, "engines", records, func(r results.Record) string { return r.Engine })
+		s.writeGrading(b, records)
 		if s.Seconds.Total > 0 {
 			fmt.Fprintln(b)
 			s.phaseTable().Write(b)
 		}
 		writeUnfinished(b, records, nil)
 		s.writeNext(b, records)
+	})
+}
+
+func (s Status) writeGrading(b *bufio.Writer, records []results.Record) {
+	s.Grading.write(b)
+	writeEngines(b, "graded on", records, func(r results.Record) string {
+		if r.Grade == nil {
+			return ""
+		}
+		return r.Grade.Engine
 	})
 }
 
@@ -233,12 +243,12 @@ func writeResumed(b *bufio.Writer, records []results.Record) {
 	}
 }
 
-// writeEngines counts the instances by the engine that ran their last attempt, if one is known.
-func writeEngines(b *bufio.Writer, records []results.Record) {
+// writeEngines counts the instances by an engine of their last attempt, if one is known.
+func writeEngines(b *bufio.Writer, what string, records []results.Record, of func(results.Record) string) {
 	count := map[string]int{}
 	for _, r := range records {
-		if r.Engine != "" {
-			count[r.Engine]++
+		if address := of(r); address != "" {
+			count[address]++
 		}
 	}
 	var parts []string
@@ -246,7 +256,7 @@ func writeEngines(b *bufio.Writer, records []results.Record) {
 		parts = append(parts, fmt.Sprintf("%s %d", address, count[address]))
 	}
 	if len(parts) > 0 {
-		writeWords(b, OneLine("engines: "+strings.Join(parts, ", "), 3*width), "  ")
+		writeWords(b, OneLine(what+": "+strings.Join(parts, ", "), 3*width), "  ")
 	}
 }
 

@@ -135,6 +135,7 @@
 //	                        waited for the scrub
 //	engine                  the address of the engine that ran the attempt last;
 //	                        null if it was not named
+//	grade_engine            likewise, of the execution that gave the verdict
 //
 // Versions of batch that did not measure prepare, replay, backoff, agent or finish left 0.
 //

@@ -21,7 +21,7 @@ func graded(id string, attempt int, patch string, v vocab.Verdict) grades.Grade 
 	return grades.Grade{
 		InstanceID: id, Attempt: attempt, Patch: grades.PatchDigest(patch), Verdict: v,
 		FailToPass: grades.Tests{Passed: []string{"f1"}, Failed: []string{"f2", "f3"}}, PassToPass: grades.Tests{Passed: []string{"p1"}},
-		Suspicious: []string{"conftest.py"}, Time: grades.Seconds{Total: 2.5},
+		Suspicious: []string{"conftest.py"}, Time: grades.Seconds{Total: 2.5}, Engine: "context:lab",
 	}
 }
 
@@ -115,7 +115,7 @@ func TestGradesAreJoinedToTheirPredictions(t *testing.T) {
 	a, none, out := rows[0], rows[5], rows[8]
 	if !*a.Resolved || !slices.Equal(a.F2PPassed, []string{"f1"}) || !slices.Equal(a.F2PFailed, []string{"f2", "f3"}) ||
 		!slices.Equal(a.P2PPassed, []string{"p1"}) || a.P2PFailed == nil || len(a.P2PFailed) > 0 ||
-		!slices.Equal(a.Suspicious, []string{"conftest.py"}) || *a.GradeSeconds != 2.5 || *a.Unstable || a.Quarantined {
+		!slices.Equal(a.Suspicious, []string{"conftest.py"}) || *a.GradeSeconds != 2.5 || a.GradeEngine != "context:lab" || *a.Unstable || a.Quarantined {
 		t.Errorf("a graded row: %+v", a)
 	}
 	if none.Resolved != nil || none.F2PPassed != nil || none.P2PFailed != nil || none.Suspicious != nil || none.GradeSeconds != nil || none.Unstable != nil {

@@ -216,7 +216,8 @@ type Row struct {
 	SecondsFinish    *float64  `parquet:"seconds_finish,optional"`
 	SecondsTotal     *float64  `parquet:"seconds_total,optional"`
 
-	Engine string `parquet:"engine,optional"`
+	Engine      string `parquet:"engine,optional"`
+	GradeEngine string `parquet:"grade_engine,optional"`
 }
 
 // rowsOf returns a row for each record, in their order.
@@ -263,7 +264,7 @@ func rowOf(r Record, last bool) Row {
 }
 
 func (row *Row) setGrade(g *grades.Grade) {
-	row.Verdict, row.Unstable, row.GradeSeconds = string(g.Verdict), &g.Unstable, &g.Time.Total
+	row.Verdict, row.Unstable, row.GradeSeconds, row.GradeEngine = string(g.Verdict), &g.Unstable, &g.Time.Total, g.Engine
 	row.F2PPassed, row.F2PFailed = known(g.FailToPass.Passed), known(g.FailToPass.Failed)
 	row.P2PPassed, row.P2PFailed = known(g.PassToPass.Passed), known(g.PassToPass.Failed)
 	row.Suspicious = known(g.Suspicious)

@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/results"
+	"batch.example/batch/vocab"
 )
 
 // Each of two engines has the image of one instance, and batch never pulls such an image: a sweep
@@ -54,19 +55,24 @@ func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
 		}
 	}
 	for _, out := range []string{"swept/oracle@1", "gold"} {
-		for id, v := range e2e.Verdicts(t, filepath.Join(dir, out)) {
-			if v != "resolved" {
-				t.Errorf("%s: %s is %s, want resolved", out, id, v)
+		snap, err := results.Read(filepath.Join(dir, out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(snap.Records) != 2 {
+			t.Errorf("%s has %d records, want 2", out, len(snap.Records))
+		}
+		for id, r := range results.Latest(snap.Records) {
+			if r.Grade == nil || r.Grade.Verdict != vocab.VerdictResolved || r.Grade.Engine != at[id] {
+				t.Errorf("%s: %s has the grade %+v, want resolved on %s", out, id, r.Grade, at[id])
+			}
+			if out != "gold" && r.Engine != at[id] {
+				t.Errorf("%s ran on %q, want %q", id, r.Engine, at[id])
 			}
 		}
-	}
-	snap, err := results.Read(filepath.Join(dir, "swept/oracle@1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id, r := range results.Latest(snap.Records) {
-		if r.Engine != at[id] {
-			t.Errorf("%s ran on %q, want %q", id, r.Engine, at[id])
+		said, err := e2e.Batch(t, dir, "status", out).CombinedOutput()
+		if err != nil || !strings.Contains(string(said), "graded on: ") {
+			t.Errorf("batch status %s does not say where it was graded: %v\n%s", out, err, said)
 		}
 	}
 }

@@ -27,7 +27,7 @@ var most = map[string]int{
 	"docs":       152,  // lines for shards, engines and kubernetes
 	"doctor":     444,  // doctor --try; several engines, and what an engine itself checks
 	"e2e":        975,  // StartHelper, in place of two copies in tests
-	"engines":    197,  // addresses, their page, and several engines in one run
+	"engines":    198,  // the page says where grades name their engine; before: addresses, their page, and several engines in one run
 	"fault":      174,
 	"grade":      12877,
 	"imagecache": 1602,  // one open file for all holds on an image, and not one for each agent
@@ -35,9 +35,9 @@ var most = map[string]int{
 	"journal":    2692,  // the engine of a container
 	"kube":       2575,  // the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
 	"llm":        17072,
-	"report":     8012,  // engines in the status
-	"results":    9144,  // a directory that is read is held; engines
-	"run":        10167, // run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
+	"report":     8022,  // the engines that graded, in the status; before: engines in the status
+	"results":    9149,  // the engine of a grade; before: a directory that is read is held; engines
+	"run":        10169, // the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
 	"runner":     1093,  // the engine of an attempt
 	"sandbox":    5091,  // doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
 	"scripts":    1407,  // Kubernetes' programs in one, and its pause image

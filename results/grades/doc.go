@@ -32,6 +32,8 @@
 //	script_sha256       digest of the eval script
 //	image, image_id     as requested, and sha256:...
 //	image_digest        in its registry; absent for an image of this machine
+//	engine              the address of the engine that had the last container;
+//	                    absent if it was not named, or without a container
 //	family              of datasets: see batch help graders
 //	parser              the parser that read the log
 //	rules               v5 or v4: by which rules of the SWE-bench harness

@@ -23,6 +23,7 @@ type Grade struct {
 	Image       string `json:"image,omitempty"`
 	ImageID     string `json:"image_id,omitempty"`
 	ImageDigest string `json:"image_digest,omitempty"` // in its registry; empty for a local one
+	Engine      string `json:"engine,omitempty"`       // its address, if it was named
 	Family      string `json:"family,omitempty"`       // of datasets
 	Parser      string `json:"parser,omitempty"`
 	Rules       string `json:"rules,omitempty"` // v5 or v4

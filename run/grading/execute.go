@@ -29,6 +29,7 @@ func (x *execution) execute(ctx context.Context, job evaluate.Job) (*evaluate.Ev
 	}
 	facts := box.Facts()
 	x.setImage(facts.Image)
+	x.grade.Engine = facts.Engine
 	x.grade.Time.Pull += facts.Pull.Seconds()
 	x.grade.Time.Start += (time.Since(started) - facts.Pull).Seconds()
 	e, err := x.inBox(ctx, box, job, &key, facts.Image)

@@ -45,7 +45,8 @@ func (w *worker) Do(ctx context.Context, a runner.Attempt[Job]) ([]*execution, e
 
 func (w *worker) newExecution(a runner.Attempt[Job]) *execution {
 	p := a.Job.Prediction
-	x := &execution{worker: w, job: a.Job, report: func(phase string) { a.Report(runner.Progress{Phase: phase}) }}
+	x := &execution{worker: w, job: a.Job}
+	x.report = func(phase string) { a.Report(runner.Progress{Phase: phase, Engine: x.grade.Engine}) }
 	x.grade = grades.Grade{
 		InstanceID: a.Job.Instance.ID, Attempt: p.Attempt, Model: p.Model, Patch: grades.PatchDigest(p.Text),
 		Rules: w.Rules.String(), Started: time.Now().UTC(),
