@@ -33,7 +33,8 @@
 //
 // With --engine, the list of the configuration has no effect. Runs, sweeps, grading, chats and
 // servers use all engines of the list; images, clean and doctor work on each of them that --engine
-// names. An engine that does not answer when a run starts is reported and not used.
+// names. An engine that does not answer when a run starts is reported, tried again every 10 seconds,
+// and used once it answers; the width of -w auto stays without it.
 //
 // An attempt runs where its container still is, after a crash. Otherwise it goes to an engine that
 // answers and has a free place: if possible to one with room that has the image or is pulling it,
@@ -47,7 +48,8 @@
 // for each core and one for each 2 GiB of memory (or --memory, if less), of the cpus and the memory
 // that the list gives for the engine, or that it has. On an engine for which the list has a value,
 // no more attempts run than that, whatever -w is, and as many tests beside them. On other engines,
-// this number only says how attempts are divided.
+// this number only says how attempts are divided. Batch cannot see that engines are on one machine:
+// each counts its cores and memory, so give each its share in the list.
 //
 // # An engine that is lost
 //

@@ -28,6 +28,7 @@ type Options struct {
 	Reserve int64             // bytes that must be free on the engine's disk before a pull
 	Ahead   int               // how many images of the plan may be pulled before their instances begin
 	Notify  func(text string) // called when an instance begins to wait for disk space; nil ignores
+	Gone    func(ref string)  // called when an image was evicted, or is found to be gone; nil ignores
 	Log     *slog.Logger      // nil discards
 }
 
@@ -56,6 +57,9 @@ type Cache struct {
 func New(engine Engine, ledger *Ledger, o Options) *Cache {
 	if o.Notify == nil {
 		o.Notify = func(string) {}
+	}
+	if o.Gone == nil {
+		o.Gone = func(string) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -165,6 +165,7 @@ func (c *Cache) forget(ref string, dry bool) error {
 	if dry {
 		return nil
 	}
+	c.o.Gone(ref)
 	return c.ledger.update(func(all map[string]Entry) { delete(all, ref) })
 }
 

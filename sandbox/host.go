@@ -12,9 +12,10 @@
 //
 // With several engines, a sandbox is opened where its attempt's container still runs; otherwise
 // on an engine with room that has its image, or if none has, on the one with most room. Engines
-// share nothing: each has its images, its limit on disk space and its own removals. When an engine
-// has not answered for [engine.Options].Patience, faults of its sandboxes are Transient, and the next
-// Open uses another engine. They are Host faults only when no engine is left.
+// share nothing: each has its images, its limit on disk space and its own removals. An engine that is
+// absent at the start is added when it answers. When an engine has not answered for
+// [engine.Options].Patience, faults of its sandboxes are Transient, and the next Open uses another
+// engine. They are Host faults only when no engine is left.
 package sandbox
 
 import (
@@ -88,7 +89,7 @@ type Host struct {
 	*common
 	alone bool                   // nothing is shared: the connection ends with the host
 	run   string                 // id of this run, in labels
-	left  map[*site]*inheritance // containers of earlier runs
+	left  map[*site]*inheritance // containers of earlier runs; guarded by common.mu
 
 	leaving sync.WaitGroup // the removals of closed sandboxes
 }
@@ -139,14 +140,13 @@ func (c Config) withDefaults() Config {
 // an engine that is away.
 func (h *Host) Close(ctx context.Context) error {
 	h.leaving.Wait()
-	err := h.each(func(s *site) error {
-		limited, cancel := s.within(context.WithoutCancel(ctx), len(h.sites) > 1)
-		defer cancel()
-		if err := h.left[s].remove(limited, h.LeaveAttempts); err != nil {
+	err := h.tidy(context.WithoutCancel(ctx), func(ctx context.Context, s *site) error {
+		if err := h.leftOn(s).remove(ctx, h.LeaveAttempts); err != nil {
 			return fmt.Errorf("removing containers of an earlier run: %w", err)
 		}
 		return nil
 	})
+	h.forget(h)
 	if h.alone {
 		return errors.Join(err, h.common.close(ctx))
 	}
@@ -155,7 +155,7 @@ func (h *Host) Close(ctx context.Context) error {
 
 // CPUs is the number of CPUs that the engines have.
 func (h *Host) CPUs() (n int) {
-	for _, s := range h.sites {
+	for _, s := range h.all() {
 		n += s.about.CPUs
 	}
 	return n

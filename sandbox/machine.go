@@ -146,7 +146,7 @@ func withMemory(sites []*site) []*site {
 // machine is short of memory. It is empty if there is enough memory, if that is not known,
 // or if an engine is on another machine.
 func (c *common) ShortOfMemory() string {
-	if slices.ContainsFunc(c.sites, func(s *site) bool { return !s.about.Local }) {
+	if slices.ContainsFunc(c.all(), func(s *site) bool { return !s.about.Local }) {
 		return ""
 	}
 	return shortOfMemory(os.DirFS("/proc"))

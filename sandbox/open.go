@@ -62,8 +62,8 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 			return b, nil
 		}
 		leave()
-		lacking := fault.KindOf(err) == fault.Instance && h.place.hasImage(h.sites, s, wanted)
-		if len(h.sites) == 1 || fault.KindOf(err) != fault.Host && !lacking || ctx.Err() != nil {
+		lacking := fault.KindOf(err) == fault.Instance && h.place.hasImage(h.all(), s, wanted)
+		if !h.several || fault.KindOf(err) != fault.Host && !lacking || ctx.Err() != nil {
 			return nil, err
 		}
 		s.log.Warn("could not open a sandbox: trying another engine", "instance", o.Instance.ID, "err", err)
@@ -76,11 +76,11 @@ func (h *Host) resume(ctx context.Context, o Opening) (*Sandbox, error) {
 	start := time.Now()
 	var found *Sandbox
 	err := h.each(func(s *site) error {
-		c, err := h.left[s].take(ctx, o)
+		c, err := h.leftOn(s).take(ctx, o)
 		if err != nil && c != nil {
 			c.Close()
 		}
-		if err != nil && len(h.sites) > 1 && ctx.Err() == nil {
+		if err != nil && h.several && ctx.Err() == nil {
 			s.log.Warn("could not take over or remove the containers of an earlier run", "instance", o.Instance.ID, "err", err)
 			return nil
 		}
@@ -173,8 +173,8 @@ func (s *Sandbox) Hold(ctx context.Context) (release func(), err error) {
 // Image returns an instance's image if an engine has it.
 func (h *Host) Image(ctx context.Context, in dataset.Instance) (img vocab.Image, here bool, err error) {
 	ref := in.ImageName(h.Prefix)
-	for _, s := range h.sites {
-		if len(h.sites) > 1 && !s.answers() {
+	for _, s := range h.all() {
+		if h.several && !s.answers() {
 			continue
 		}
 		found, here, err := imagesOf(s.engine).Image(ctx, imagecache.Ref(ref, h.Container.Platform))

@@ -31,12 +31,13 @@ const lookAgain = time.Second
 // and takes it. The caller must leave. If no engine is left, the error is a Host fault.
 func (h *Host) enter(ctx context.Context, ref string, pristine bool, not map[*site]error) (s *site, leave func(), err error) {
 	for {
-		usable := slices.DeleteFunc(slices.Clone(h.sites), func(s *site) bool { return not[s] != nil })
+		sites, current := h.now()
+		usable := slices.DeleteFunc(slices.Clone(sites), func(s *site) bool { return not[s] != nil })
 		if len(usable) == 0 {
 			return nil, nil, noEngine(not)
 		}
-		if len(h.sites) > 1 {
-			if usable, err = answering(ctx, usable); err != nil {
+		if h.several {
+			if usable, err = answering(ctx, usable, current); err != nil {
 				return nil, nil, err
 			}
 			usable = withMemory(usable)
@@ -66,14 +67,15 @@ func noEngine(failed map[*site]error) error {
 }
 
 // answering returns the engines that answer. If there is none, it waits for one, for as long as the
-// engines' patience.
-func answering(ctx context.Context, sites []*site) ([]*site, error) {
+// engines' patience, and returns none when current ends.
+func answering(ctx context.Context, sites []*site, current context.Context) ([]*site, error) {
 	now := slices.DeleteFunc(slices.Clone(sites), func(s *site) bool { return !s.answers() })
 	if len(now) > 0 {
 		return now, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(current, cancel)()
 	errs := make([]error, len(sites))
 	var waiting sync.WaitGroup
 	for i, s := range sites {
@@ -90,6 +92,9 @@ func answering(ctx context.Context, sites []*site) ([]*site, error) {
 			now = append(now, s)
 		}
 		failed[s] = errs[i]
+	}
+	if len(now) == 0 && current.Err() != nil {
+		return nil, nil
 	}
 	if len(now) == 0 && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -153,6 +158,27 @@ func (p *placement) best(sites []*site, ref string, pristine bool) *site {
 	return best
 }
 
+// look asks an engine which images it has. A failure is logged: the images are looked up again when
+// they are used.
+func (p *placement) look(ctx context.Context, s *site, refs []string, platform string) {
+	here, err := present(ctx, s.engine, refs, platform)
+	if err != nil {
+		s.log.Warn("could not list images", "err", err)
+	}
+	for ref, yes := range here {
+		if yes {
+			p.found(s, imagecache.Ref(ref, platform))
+		}
+	}
+}
+
+// lost records that an engine does not have an image any more.
+func (p *placement) lost(s *site, ref string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(s.has, ref)
+}
+
 // found records that an engine has an image.
 func (p *placement) found(s *site, ref string) {
 	p.mu.Lock()
@@ -200,7 +226,7 @@ func (p *placement) plan(sites []*site, needs []imagecache.Need) map[*site][]ima
 // elsewhere returns err as a fault of one engine alone: another attempt can use another engine. With
 // one engine, it returns err.
 func (h *Host) elsewhere(s *site, err error) error {
-	if len(h.sites) == 1 || fault.KindOf(err) != fault.Host {
+	if !h.several || fault.KindOf(err) != fault.Host {
 		return err
 	}
 	return fault.New(fault.Transient, "engine "+s.Address, fmt.Errorf("%w: %w", engine.ErrOutage, err)).WithHint("%s", fault.HintOf(err))

@@ -127,7 +127,7 @@ func TestAnEngineThatIsAwayIsNotChosen(t *testing.T) {
 		a, b := fits("a", 9, 0, "x"), fits("b", 1, 0)
 		gone, back := &away{until: time.Now().Add(time.Hour), patience: time.Minute}, &away{patience: time.Minute}
 		a.engine, b.engine = gone, back
-		h := &Host{common: &common{sites: []*site{a, b}, place: newPlacement()}}
+		h := &Host{common: newCommon(Config{}, newPlacement(), []*site{a, b}, nil)}
 		if s, _, err := h.enter(t.Context(), "x", false, nil); s != b {
 			t.Errorf("got %v, %v; want the engine that answers, although the other one has the image", s, err)
 		}
@@ -205,7 +205,7 @@ func TestAnAbsentEngineIsNotUsed(t *testing.T) {
 	if box := h.open(t, Opening{Instance: in, Attempt: 1}); box.Facts().Engine != "second" {
 		t.Errorf("a sandbox on %q, want second", box.Facts().Engine)
 	}
-	if len(said) != 1 || !strings.Contains(said[0], "engine first is not used: it is off") {
+	if len(said) != 1 || !strings.Contains(said[0], "engine first is not used until it answers: it is off") {
 		t.Errorf("said %q, want that the first engine is not used", said)
 	}
 	_, _, err = twoHosts(t, func(c *Config) {

@@ -26,18 +26,19 @@ type spread struct {
 	used map[*site]int // containers that were created
 }
 
-// spreadOver returns the engines at connects as one, and closes the connections at the end of t.
-func spreadOver(t testing.TB, connects ...engine.Connect) *spread {
+// spreadOver returns the engines at connects as one, and closes the connections at the end of t. It
+// leaves files in dir only, since t may be killed.
+func spreadOver(t testing.TB, dir string, connects ...engine.Connect) *spread {
 	t.Helper()
-	c := Config{State: t.TempDir()}.withDefaults()
+	c := Config{State: filepath.Join(dir, "state")}.withDefaults()
 	for i, connect := range connects {
 		c.Engines = append(c.Engines, Engine{Address: fmt.Sprint(i), Connect: connect})
 	}
-	all, err := connectAll(t.Context(), c)
-	if err != nil || len(all) != len(connects) {
-		enginetest.Lacks(t, "%d of %d engines: %v", len(all), len(connects), err)
+	all, err := connect(t.Context(), c)
+	if err != nil || len(all.sites) != len(connects) {
+		enginetest.Lacks(t, "%d engines: %v", len(connects), err)
 	}
-	e := &spread{Host: &Host{Config: c, common: &common{sites: all, place: newPlacement(), notify: c.Notify, log: c.Log}}, used: map[*site]int{}}
+	e := &spread{Host: &Host{Config: c, common: all}, used: map[*site]int{}}
 	t.Cleanup(func() {
 		if err := e.disconnect(); err != nil {
 			t.Error(err)
@@ -159,7 +160,7 @@ func TestThreeEnginesConform(t *testing.T) {
 			for i := range 3 {
 				list = append(list, memory.At(filepath.Join(dir, fmt.Sprint(i))))
 			}
-			return spreadOver(t, list...)
+			return spreadOver(t, dir, list...)
 		},
 		Image: func(t testing.TB) string { return enginetest.Directory(t, strings.Fields(conformance.Tools), nil) },
 	})
@@ -190,7 +191,7 @@ func TestThreeDockerEnginesConform(t *testing.T) {
 			for host := range strings.FieldsSeq(string(text)) {
 				list = append(list, docker.Config{Host: host}.Open)
 			}
-			return spreadOver(t, list...)
+			return spreadOver(t, dir, list...)
 		},
 		Image:  func(testing.TB) string { return image },
 		Limits: true,

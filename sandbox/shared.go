@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,11 +23,20 @@ type Shared struct{ *common }
 
 // common has the parts of a host that it may share with others.
 type common struct {
-	sites  []*site
-	place  *placement
-	notify func(text string)
-	log    *slog.Logger
-	end    func() // ends pulling images ahead
+	several bool // several engines are named
+	place   *placement
+	notify  func(text string)
+	log     *slog.Logger
+	end     func()   // ends pulling images ahead, and waiting for absent engines
+	absent  []Engine // at the beginning
+
+	joining sync.Mutex     // held while a host starts or ends, and while an engine is added
+	hosts   map[*Host]bool // that have started and not ended; guarded by joining
+
+	mu      sync.Mutex
+	sites   []*site         // that have answered; only appended to
+	current context.Context // ends when one is added
+	outdate func()          // ends current
 }
 
 // HostInstance is an instance for which the named host will open a sandbox.
@@ -51,11 +61,33 @@ func Share(ctx context.Context, c Config, list []HostInstance) (*Shared, error) 
 }
 
 func connect(ctx context.Context, c Config) (*common, error) {
-	sites, err := connectAll(ctx, c)
+	place := newPlacement()
+	sites, absent, err := connectAll(ctx, c, place)
 	if err != nil {
 		return nil, err
 	}
-	return &common{sites: sites, place: newPlacement(), notify: c.Notify, log: c.Log}, nil
+	return newCommon(c, place, sites, absent), nil
+}
+
+func newCommon(c Config, place *placement, sites []*site, absent []Engine) *common {
+	s := &common{
+		several: len(sites)+len(absent) > 1, place: place, notify: c.Notify, log: c.Log, absent: absent,
+		hosts: map[*Host]bool{}, sites: sites,
+	}
+	s.current, s.outdate = context.WithCancel(context.Background())
+	return s
+}
+
+// now returns the engines that have answered, and a context that ends when one is added.
+func (s *common) now() ([]*site, context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clip(s.sites), s.current
+}
+
+func (s *common) all() []*site {
+	sites, _ := s.now()
+	return sites
 }
 
 // begin removes the containers of crashed runs and begins to pull images ahead.
@@ -74,7 +106,7 @@ func (s *Shared) Skip(host string, instances []dataset.Instance) {
 
 // skip says that an instance of the plan will not begin on any engine but one, which may be nil.
 func (s *common) skip(id string, but *site) {
-	for _, at := range s.sites {
+	for _, at := range s.all() {
 		if at != but {
 			at.images.Skip(id)
 		}
@@ -88,13 +120,10 @@ func (s *Shared) Close(ctx context.Context) error { return s.close(ctx) }
 func (s *common) close(ctx context.Context) error {
 	s.end()
 	ctx = context.WithoutCancel(ctx)
-	several := len(s.sites) > 1
-	err := s.each(func(at *site) error {
-		if !several {
+	err := s.tidy(ctx, func(limited context.Context, at *site) error {
+		if !s.several {
 			return at.histories.remove(ctx)
 		}
-		limited, cancel := at.within(ctx, several)
-		defer cancel()
 		return at.histories.remove(limited)
 	})
 	s.reap(ctx)
@@ -104,20 +133,34 @@ func (s *common) close(ctx context.Context) error {
 // disconnect ends the connections to the engines.
 func (s *common) disconnect() error {
 	return s.each(func(at *site) error {
-		if len(s.sites) > 1 && !at.answers() {
+		if s.several && !at.answers() {
 			s.notify(fmt.Sprintf("engine %s does not answer: containers may be left on it, which `batch clean` removes with --engine %s", at.Address, at.Address))
 		}
 		return at.engine.Close()
 	})
 }
 
+// tidy calls f for the engines at the same time, with a time limit. Of several, it leaves out the ones
+// that do not answer, which [common.disconnect] names.
+func (s *common) tidy(ctx context.Context, f func(context.Context, *site) error) error {
+	return s.each(func(at *site) error {
+		if s.several && !at.answers() {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, reapLimit)
+		defer cancel()
+		return f(ctx, at)
+	})
+}
+
 // each calls f for all engines at the same time. With several, an error names its engine.
 func (s *common) each(f func(*site) error) error {
-	errs := make([]error, len(s.sites))
+	sites := s.all()
+	errs := make([]error, len(sites))
 	var working sync.WaitGroup
-	for i, at := range s.sites {
+	for i, at := range sites {
 		working.Go(func() {
-			if errs[i] = f(at); errs[i] != nil && len(s.sites) > 1 {
+			if errs[i] = f(at); errs[i] != nil && s.several {
 				errs[i] = fmt.Errorf("engine %s: %w", at.Address, errs[i])
 			}
 		})
@@ -129,13 +172,15 @@ func (s *common) each(f func(*site) error) error {
 // reap removes the containers of crashed runs. A failure is logged and does not stop the run.
 func (s *common) reap(ctx context.Context) {
 	var removed atomic.Int64
-	_ = s.each(func(at *site) error { // failures are logged
-		ctx, cancel := at.within(ctx, len(s.sites) > 1)
-		defer cancel()
+	_ = s.tidy(ctx, func(ctx context.Context, at *site) error { // failures are logged
 		removed.Add(int64(at.reap(ctx)))
 		return nil
 	})
-	switch n := removed.Load(); n {
+	s.sayReaped(int(removed.Load()))
+}
+
+func (s *common) sayReaped(n int) {
+	switch n {
 	case 0:
 	case 1:
 		s.notify("removed 1 container of a crashed run")
@@ -152,12 +197,16 @@ func (s *common) pullAhead(ctx context.Context, c Config, list []HostInstance) (
 			ID: needID(t.Host, t.ID), Ref: imagecache.Ref(t.ImageName(c.Prefix), c.Container.Platform), Commit: boxgit.ID(t.BaseCommit),
 		}
 	}
-	planned := s.plan(ctx, c, list, needs)
+	refs := refsOf(list, c.Prefix)
+	planned := s.plan(ctx, c, refs, needs)
 	ctx, cancel := context.WithCancel(ctx)
 	var ahead sync.WaitGroup
-	for _, at := range s.sites {
+	for _, at := range s.all() {
 		at.images.Plan(planned[at])
 		ahead.Go(func() { at.images.Prefetch(ctx) })
+	}
+	for _, e := range s.absent {
+		ahead.Go(func() { s.await(ctx, c, e, refs) })
 	}
 	ahead.Go(func() {
 		select {
@@ -169,7 +218,7 @@ func (s *common) pullAhead(ctx context.Context, c Config, list []HostInstance) (
 	return func() {
 		cancel()
 		ahead.Wait()
-		for _, at := range s.sites {
+		for _, at := range s.all() {
 			if err := at.images.Close(); err != nil {
 				at.log.Warn("writing the image ledger", "err", err)
 			}
@@ -178,31 +227,28 @@ func (s *common) pullAhead(ctx context.Context, c Config, list []HostInstance) (
 }
 
 // plan says which engine will need which images, after asking the engines what they have.
-func (s *common) plan(ctx context.Context, c Config, list []HostInstance, needs []imagecache.Need) map[*site][]imagecache.Need {
-	if len(s.sites) == 1 {
-		return map[*site][]imagecache.Need{s.sites[0]: needs}
+func (s *common) plan(ctx context.Context, c Config, refs []string, needs []imagecache.Need) map[*site][]imagecache.Need {
+	sites := s.all()
+	if len(sites) == 1 {
+		return map[*site][]imagecache.Need{sites[0]: needs}
 	}
+	_ = s.each(func(at *site) error {
+		s.place.look(ctx, at, refs, c.Container.Platform)
+		return nil
+	})
+	return s.place.plan(sites, needs)
+}
+
+// refsOf returns the names of the images that a list needs.
+func refsOf(list []HostInstance, prefix string) (refs []string) {
 	instances := make([]dataset.Instance, len(list))
 	for i, t := range list {
 		instances[i] = t.Instance
 	}
-	var refs []string
-	for _, n := range Needs(instances, c.Prefix) {
+	for _, n := range Needs(instances, prefix) {
 		refs = append(refs, n.Ref)
 	}
-	_ = s.each(func(at *site) error { // the images are looked up again when they are used
-		here, err := present(ctx, at.engine, refs, c.Container.Platform)
-		if err != nil {
-			at.log.Warn("could not list images", "err", err)
-		}
-		for ref, yes := range here {
-			if yes {
-				s.place.found(at, imagecache.Ref(ref, c.Container.Platform))
-			}
-		}
-		return nil
-	})
-	return s.place.plan(s.sites, needs)
+	return refs
 }
 
 // needID identifies an instance in the plan of the images.
@@ -222,17 +268,11 @@ func (s *common) start(ctx context.Context, c Config) (*Host, error) {
 	h := &Host{
 		Config: c.withDefaults(), common: s, run: strings.ToLower(rand.Text()[:10]), left: map[*site]*inheritance{},
 	}
-	var mu sync.Mutex
+	s.joining.Lock()
+	defer s.joining.Unlock()
 	err := s.each(func(at *site) error {
-		err := at.engine.CheckNetwork(ctx, h.Container.Network)
-		left := &inheritance{engine: at.engine, lease: h.Lease, log: at.log}
-		if err == nil {
-			left, err = inherit(ctx, at.engine, h.Config)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		h.left[at] = left
-		if err != nil && len(s.sites) > 1 && fault.KindOf(err) != fault.Usage && ctx.Err() == nil {
+		err := h.inherit(ctx, at)
+		if err != nil && s.several && fault.KindOf(err) != fault.Usage && ctx.Err() == nil {
 			at.log.Warn("could not look for the containers of earlier runs", "err", err) // if the engine is lost, others do the work
 			return nil
 		}
@@ -241,5 +281,26 @@ func (s *common) start(ctx context.Context, c Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.hosts[h] = true
 	return h, nil
+}
+
+// inherit finds the containers that earlier runs left for a host on an engine. It refuses an engine
+// without the host's network.
+func (h *Host) inherit(ctx context.Context, at *site) error {
+	err := at.engine.CheckNetwork(ctx, h.Container.Network)
+	left := &inheritance{engine: at.engine, lease: h.Lease, log: at.log}
+	if err == nil {
+		left, err = inherit(ctx, at.engine, h.Config)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.left[at] = left
+	return err
+}
+
+func (h *Host) leftOn(at *site) *inheritance {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.left[at]
 }

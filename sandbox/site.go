@@ -51,9 +51,9 @@ type site struct {
 // connectLimit is the time limit for reaching one of several engines.
 const connectLimit = 30 * time.Second
 
-// connectAll connects to the engines at the same time. One of several that does not answer is left
-// out, with a message. It is an error if none answers, or if two are the same.
-func connectAll(ctx context.Context, c Config) ([]*site, error) {
+// connectAll connects to the engines at the same time. One of several that does not answer is among
+// the absent ones, with a message. It is an error if none answers, or if two are the same.
+func connectAll(ctx context.Context, c Config, p *placement) (found []*site, absent []Engine, err error) {
 	sites, errs := make([]*site, len(c.Engines)), make([]error, len(c.Engines))
 	var connecting sync.WaitGroup
 	for i, e := range c.Engines {
@@ -63,50 +63,58 @@ func connectAll(ctx context.Context, c Config) ([]*site, error) {
 				limited, cancel = context.WithTimeout(ctx, connectLimit)
 			}
 			defer cancel()
-			sites[i], errs[i] = openSite(limited, c, e)
+			sites[i], errs[i] = openSite(limited, c, e, p)
 		})
 	}
 	connecting.Wait()
-	var found []*site
-	byID := map[string]*site{}
 	refused := ctx.Err()
 	for i, s := range sites {
 		if s == nil {
 			if fault.KindOf(errs[i]) == fault.Usage {
 				refused = errs[i]
 			}
+			absent = append(absent, c.Engines[i])
 			continue
 		}
-		if same := byID[s.about.ID]; same != nil && s.about.ID != "" {
-			refused = fault.Newf(fault.Usage, "engines %s and %s are the same one", same.Address, s.Address).WithHint("name it once")
+		if err := s.differs(found); err != nil {
+			refused = err
 		}
-		byID[s.about.ID] = s
 		found = append(found, s)
 	}
 	switch {
 	case len(c.Engines) == 0:
-		return nil, fault.Newf(fault.Usage, "no engine is given")
+		return nil, nil, fault.Newf(fault.Usage, "no engine is given")
 	case len(c.Engines) == 1 && errs[0] != nil:
-		return nil, errs[0]
+		return nil, nil, errs[0]
 	case refused != nil || len(found) == 0:
 		for _, s := range found {
 			_ = s.engine.Close() // nothing was started through it
 		}
 		if refused != nil {
-			return nil, refused
+			return nil, nil, refused
 		}
-		return nil, fault.New(fault.Host, "no engine can be reached", errors.Join(errs...)).WithHint("%s", fault.HintOf(errs[0]))
+		return nil, nil, fault.New(fault.Host, "no engine can be reached", errors.Join(errs...)).WithHint("%s", fault.HintOf(errs[0]))
 	}
 	for i, err := range errs {
-		if err != nil {
-			c.Log.Warn("an engine cannot be reached and is not used", "engine", c.Engines[i].Address, "err", err)
-			c.Notify(fmt.Sprintf("engine %s is not used: %v", c.Engines[i].Address, err))
+		if err != nil { // a person would see a warning beside the message
+			c.Log.Info("an engine cannot be reached, and is not used until it answers", "engine", c.Engines[i].Address, "err", err)
+			c.Notify(fmt.Sprintf("engine %s is not used until it answers: %v", c.Engines[i].Address, err))
 		}
 	}
-	return found, nil
+	return found, absent, nil
 }
 
-func openSite(ctx context.Context, c Config, e Engine) (*site, error) {
+// differs returns a Usage fault if the engine is one of others.
+func (s *site) differs(others []*site) error {
+	for _, same := range others {
+		if s.about.ID != "" && s.about.ID == same.about.ID {
+			return fault.Newf(fault.Usage, "engines %s and %s are the same one", same.Address, s.Address).WithHint("name it once")
+		}
+	}
+	return nil
+}
+
+func openSite(ctx context.Context, c Config, e Engine, p *placement) (*site, error) {
 	log := c.Log
 	if len(c.Engines) > 1 {
 		log = log.With("engine", e.Address)
@@ -118,13 +126,14 @@ func openSite(ctx context.Context, c Config, e Engine) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	images := stock.Cache(c.Images)
 	s := &site{
-		Engine: e, engine: stock.engine, about: stock.about, images: images, log: log,
-		histories: newHistories(stock.engine, images, stock.about.CPUs, log),
-		places:    make(chan struct{}, maxLeaving),
-		open:      map[bool]int{}, has: map[string]bool{},
+		Engine: e, engine: stock.engine, about: stock.about, log: log,
+		places: make(chan struct{}, maxLeaving),
+		open:   map[bool]int{}, has: map[string]bool{},
 	}
+	c.Images.Gone = func(ref string) { p.lost(s, ref) }
+	s.images = stock.Cache(c.Images)
+	s.histories = newHistories(s.engine, s.images, s.about.CPUs, log)
 	s.room, s.limit = e.Workers, e.Workers
 	if s.room == 0 {
 		s.room = max(1, e.Within(machineOf(s.about)).Room(c.Container.Memory))
@@ -140,17 +149,6 @@ func (s *site) answers() bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return s.engine.Ready(ctx) == nil
-}
-
-// within returns ctx for work at the end of a run: one that has ended if another engine may be used
-// instead of this one and this one does not answer.
-func (s *site) within(ctx context.Context, several bool) (context.Context, context.CancelFunc) {
-	if several && !s.answers() {
-		ctx, cancel := context.WithCancel(ctx)
-		cancel()
-		return ctx, cancel
-	}
-	return context.WithTimeout(ctx, reapLimit)
 }
 
 // reap removes the containers of crashed runs and returns their number. A failure is logged and

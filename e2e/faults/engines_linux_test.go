@@ -160,6 +160,16 @@ func (s *several) awaitStep(n int) {
 	}
 }
 
+// log returns batch.log.
+func (s *several) log() string {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, "out", "batch.log"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return string(text)
+}
+
 // byEngine counts the results by the engines that the records name.
 func (s *several) byEngine() map[string]int {
 	s.Helper()
@@ -249,8 +259,8 @@ func TestARunOutlivesOneOfItsEngines(t *testing.T) {
 			t.Errorf("%s submitted %q", id, patch)
 		}
 	}
-	if !strings.Contains(s.said.String(), "removes with --engine "+lost.Host()) {
-		t.Errorf("the run does not say that containers may be left on %s:\n%s", lost.Host(), s.said.String())
+	if strings.Contains(s.said.String(), "context canceled") || !strings.Contains(s.said.String(), "removes with --engine "+lost.Host()) {
+		t.Errorf("the run does not say, or not only, that containers may be left on %s:\n%s", lost.Host(), s.said.String())
 	}
 	s.nothingLeft([]*enginetest.Daemon{engines[0], engines[2]})
 	lost.Restart()
@@ -312,4 +322,60 @@ func TestARunStopsWhenNoEngineIsLeft(t *testing.T) {
 		t.Errorf("predictions %q, want 4", p)
 	}
 	s.nothingLeft(engines)
+}
+
+// An engine that is absent when the run starts takes part once it answers.
+func TestAnEngineThatIsAbsentAtTheStartIsUsedLater(t *testing.T) {
+	t.Parallel()
+	engines := severalEngines(t, 2)
+	s := severalRun(t, engines, 6, "10")
+	late := filepath.Join(s.dir, "late")
+	s.addresses[1] = "unix://" + late
+	s.run(2, "--json")
+	s.awaitStep(2)
+	if err := os.Symlink(strings.TrimPrefix(engines[1].Host(), "unix://"), late); err != nil {
+		t.Fatal(err)
+	}
+	s.wait()
+	if p, count := e2e.Predictions(t, filepath.Join(s.dir, "out")), s.byEngine(); len(p) != 6 || count[s.addresses[1]] == 0 || count[s.addresses[0]] < 2 {
+		t.Errorf("predictions %q, by engine %v; want 6, and the last ones on the late engine\n%s", p, count, s.said.String())
+	}
+	said := s.said.String()
+	for _, text := range []string{"is not used until it answers", "answers, and is used from now on"} {
+		if n := strings.Count(said, text); n != 1 {
+			t.Errorf("the run says %d times that the engine %s:\n%s", n, text, said)
+		}
+	}
+	for _, text := range []string{"an engine cannot be reached, and is not used until it answers", "an engine that was absent answers and is used"} {
+		if n := strings.Count(s.log(), text); n != 1 {
+			t.Errorf("batch.log has %d times %q:\n%s", n, text, s.log())
+		}
+	}
+	s.nothingLeft(engines)
+}
+
+// An engine whose disk is full takes no instance from the others.
+func TestARunOutlivesAFullDiskOfOneOfItsEngines(t *testing.T) {
+	t.Parallel()
+	engines := severalEngines(t, 1)
+	disk := filepath.Join(t.TempDir(), "disk")
+	smallDisk(t, disk, 64<<20)
+	small := enginetest.Start(t, "--data-root", disk)
+	small.Copy(e2e.OwnImage, engines[0])
+	if err := fill(filepath.Join(disk, "filler")); err != nil {
+		t.Fatal(err)
+	}
+	s := severalRun(t, append(engines, small), 4, "0.1")
+	s.run(4)
+	s.wait()
+	if p, count := e2e.Predictions(t, filepath.Join(s.dir, "out")), s.byEngine(); len(p) != 4 || count[engines[0].Host()] != 4 {
+		t.Errorf("predictions %q, by engine %v; want 4, all on the engine with room\n%s", p, count, s.said.String())
+	}
+	if log := s.log(); !strings.Contains(log, "trying another engine") || !strings.Contains(log, "no space left") {
+		t.Errorf("batch.log does not say that the engine was tried, and has no space:\n%s", log)
+	}
+	if err := os.Remove(filepath.Join(disk, "filler")); err != nil {
+		t.Fatal(err)
+	}
+	s.nothingLeft(s.engines)
 }
