@@ -1,35 +1,44 @@
 package grading
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
 
-// Each of two engines has the image of one instance, and batch never pulls such an image: a sweep
-// with --grade, and batch grade, work only if agents and tests run where the image is.
-func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
+// placed are demo instances. The image of each is on an engine of its own.
+type placed struct {
+	dir   string            // rows.jsonl has the instances
+	named []string          // the flags that name the engines
+	at    map[string]string // the address of its engine, by instance
+}
+
+func placeOnEngines(t *testing.T, n int) placed {
+	t.Helper()
 	if testing.Short() {
-		t.Skip("starts two engines")
+		t.Skip("starts several engines")
 	}
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}
 	e2e.NeedDocker(t)
 	t.Parallel()
-	dir := t.TempDir()
+	p := placed{dir: t.TempDir(), at: map[string]string{}}
 	var rows strings.Builder
-	var named []string
-	at := map[string]string{}
-	for _, in := range e2e.DemoInstances(t)[:2] {
+	for _, in := range e2e.DemoInstances(t)[:n] {
 		line, err := json.Marshal(in.Fields)
 		if err != nil {
 			t.Fatal(err)
@@ -40,22 +49,34 @@ func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
 		if out, err := load.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		named, at[in.ID] = append(named, "--engine", d.Host()), d.Host()
+		p.named, p.at[in.ID] = append(p.named, "--engine", d.Host()), d.Host()
 	}
-	if err := os.WriteFile(filepath.Join(dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// run runs batch in the folder of the instances.
+func (p placed) run(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := e2e.Batch(t, p.dir, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", args[0], err, out)
+	}
+}
+
+// Each of two engines has the image of one instance, and batch never pulls such an image: a sweep
+// with --grade, and batch grade, work only if agents and tests run where the image is.
+func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
+	p := placeOnEngines(t, 2)
 	for _, args := range [][]string{
 		{"sweep", "--grade", "--subset", "rows.jsonl", "-m", "oracle", "-w", "2", "-o", "swept"},
 		{"grade", "gold", "--subset", "rows.jsonl", "-w", "2", "-o", "gold", "--no-cache"},
 	} {
-		cmd := e2e.Batch(t, dir, append(args, named...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", args[0], err, out)
-		}
+		p.run(t, append(args, p.named...)...)
 	}
 	for _, out := range []string{"swept/oracle@1", "gold"} {
-		snap, err := results.Read(filepath.Join(dir, out))
+		snap, err := results.Read(filepath.Join(p.dir, out))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,16 +84,59 @@ func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
 			t.Errorf("%s has %d records, want 2", out, len(snap.Records))
 		}
 		for id, r := range results.Latest(snap.Records) {
-			if r.Grade == nil || r.Grade.Verdict != vocab.VerdictResolved || r.Grade.Engine != at[id] {
-				t.Errorf("%s: %s has the grade %+v, want resolved on %s", out, id, r.Grade, at[id])
+			if r.Grade == nil || r.Grade.Verdict != vocab.VerdictResolved || r.Grade.Engine != p.at[id] {
+				t.Errorf("%s: %s has the grade %+v, want resolved on %s", out, id, r.Grade, p.at[id])
 			}
-			if out != "gold" && r.Engine != at[id] {
-				t.Errorf("%s ran on %q, want %q", id, r.Engine, at[id])
+			if out != "gold" && r.Engine != p.at[id] {
+				t.Errorf("%s ran on %q, want %q", id, r.Engine, p.at[id])
 			}
 		}
-		said, err := e2e.Batch(t, dir, "status", out).CombinedOutput()
+		said, err := e2e.Batch(t, p.dir, "status", out).CombinedOutput()
 		if err != nil || !strings.Contains(string(said), "graded on: ") {
 			t.Errorf("batch status %s does not say where it was graded: %v\n%s", out, err, said)
+		}
+	}
+}
+
+// A sweep has the same patches and verdicts on three engines as on one.
+func TestASweepOnThreeEnginesIsAsOnOne(t *testing.T) {
+	if !sample.All() {
+		t.Skip("copies images for minutes: BATCH_TESTS=all runs it")
+	}
+	p := placeOnEngines(t, 3)
+	sweep := []string{
+		"sweep", "--grade", "--subset", "rows.jsonl", "-m", "scripted/demo", "--attempts", "2", "-w", "3",
+		"--set", "agent.step_limit=12", "--set", "environment.timeout=15", "-o",
+	}
+	p.run(t, append(sweep, "one")...)
+	if err := os.RemoveAll(filepath.Join(p.dir, "state")); err != nil { // it has the logs of these tests
+		t.Fatal(err)
+	}
+	p.run(t, append(append(sweep, "three"), p.named...)...)
+	for _, cell := range []string{"demo@1", "demo@2"} {
+		one, three := filepath.Join(p.dir, "one", cell), filepath.Join(p.dir, "three", cell)
+		if diff := cmp.Diff(e2e.Predictions(t, one), e2e.Predictions(t, three)); diff != "" {
+			t.Errorf("%s: predictions (-one +three):\n%s", cell, diff)
+		}
+		if verdicts := e2e.Verdicts(t, three); !maps.Equal(verdicts, e2e.Verdicts(t, one)) || len(verdicts) != 3 {
+			t.Errorf("%s: verdicts %v, on one engine %v", cell, verdicts, e2e.Verdicts(t, one))
+		}
+		snap, err := results.Read(three)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, r := range results.Latest(snap.Records) {
+			if r.Engine != p.at[id] {
+				t.Errorf("%s: %s ran on %q, want %q", cell, id, r.Engine, p.at[id])
+			}
+			if g := r.Grade; g == nil || g.Image != "" && !g.Cached && g.Engine != p.at[id] {
+				t.Errorf("%s: %s has the grade %+v, want one on %q", cell, id, g, p.at[id])
+			}
+			want, wantErr := os.ReadFile(filepath.Join(one, id, id+".patch"))
+			got, gotErr := os.ReadFile(filepath.Join(three, id, id+".patch"))
+			if !bytes.Equal(want, got) || (wantErr == nil) != (gotErr == nil) {
+				t.Errorf("%s: %s has the patch %q (%v), on one engine %q (%v)", cell, id, got, gotErr, want, wantErr)
+			}
 		}
 	}
 }
