@@ -59,13 +59,20 @@ type Engine struct {
 	Connect engine.Connect
 }
 
-// Look makes all checks one after the other.
+// Look makes all checks one after the other. An engine that is absent is a warning if another one
+// answers, since a run uses that one.
 func Look(ctx context.Context, c Config) (checks []Check) {
-	absent := 0
+	var absent []int // of checks
+	var same []Check
+	at := map[string]string{} // addresses, by the engine's id
 	for _, e := range c.Engines {
-		found, there := lookAt(ctx, c, e)
-		if !there {
-			absent++
+		found, about := lookAt(ctx, c, e)
+		if about == nil {
+			absent = append(absent, len(checks))
+		} else if first := at[about.ID]; first != "" && about.ID != "" {
+			same = append(same, Check{"engine", Bad, e.Address + ": the same one as " + first, "name it once"})
+		} else {
+			at[about.ID] = e.Address
 		}
 		for i := range found {
 			if len(c.Engines) > 1 {
@@ -74,25 +81,23 @@ func Look(ctx context.Context, c Config) (checks []Check) {
 		}
 		checks = append(checks, found...)
 	}
-	if absent < len(c.Engines) { // a run uses the others
-		for i := range checks {
-			if checks[i].State == Bad {
-				checks[i].State = Warning
-			}
+	if len(absent) < len(c.Engines) {
+		for _, i := range absent {
+			checks[i].State = Warning
 		}
 	}
-	checks = append(checks, checkOutput(c.Dir))
+	checks = append(append(checks, same...), checkOutput(c.Dir))
 	if !c.Model {
 		checks = append(checks, checkKey(c.Getenv))
 	}
 	return append(checks, checkHub(ctx, c.Hub))
 }
 
-// lookAt makes the checks of one engine, and reports whether it answers.
-func lookAt(ctx context.Context, c Config, at Engine) (checks []Check, there bool) {
-	checks, e := checkEngine(ctx, at.Connect, c.Options)
+// lookAt makes the checks of one engine. If the engine does not answer, it returns one check and nil.
+func lookAt(ctx context.Context, c Config, at Engine) ([]Check, *engine.About) {
+	checks, e, about := checkEngine(ctx, at.Connect, c.Options)
 	if e == nil {
-		return checks, false
+		return checks, nil
 	}
 	defer e.Close() //nolint:errcheck // what it started is removed
 	checks = append(checks, checkClean(ctx, e))
@@ -102,7 +107,7 @@ func lookAt(ctx context.Context, c Config, at Engine) (checks []Check, there boo
 	if c.Try.Image != "" {
 		checks = append(checks, try(ctx, e, c.Try))
 	}
-	return checks, true
+	return checks, about
 }
 
 // try starts a container, in which a command must work, and removes it.
@@ -115,17 +120,17 @@ func try(ctx context.Context, e engine.Engine, s engine.Spec) Check {
 	return Check{"try", Good, text, ""}
 }
 
-func checkEngine(ctx context.Context, connect engine.Connect, o engine.Options) ([]Check, engine.Engine) {
+func checkEngine(ctx context.Context, connect engine.Connect, o engine.Options) ([]Check, engine.Engine, *engine.About) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	e, err := connect(ctx, o)
 	if err != nil {
-		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil
+		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil, nil
 	}
 	info, err := e.About(ctx)
 	if err != nil {
 		_ = e.Close() // nothing was started through it
-		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil
+		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil, nil
 	}
 	checks := []Check{{"engine", Good, describe(info), ""}}
 	memory := Check{"memory", Good, fmt.Sprintf("%s, CPUs: %d", units.BytesSize(float64(info.Memory)), info.CPUs), ""}
@@ -137,9 +142,9 @@ func checkEngine(ctx context.Context, connect engine.Connect, o engine.Options) 
 		for _, f := range own.Check(ctx) {
 			checks = append(checks, checkOf(f))
 		}
-		return checks, e
+		return checks, e, &info
 	}
-	return append(checks, checkLimits(info), checkQuota(ctx, e), checkDisk("disk", info.ImageDir, 20<<30)), e
+	return append(checks, checkLimits(info), checkQuota(ctx, e), checkDisk("disk", info.ImageDir, 20<<30)), e, &info
 }
 
 func checkOf(f engine.Finding) Check {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -46,6 +47,30 @@ func TestDoctorReportsLimitsThatTheEngineLacks(t *testing.T) {
 		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "limits" })
 		if i < 0 || checks[i].State != tt.state || !strings.HasPrefix(checks[i].Text, tt.want) {
 			t.Errorf("%s: want %s %q in %+v", tt.info, tt.state, tt.want, checks)
+		}
+	}
+}
+
+// A run refuses two addresses of one engine.
+func TestDoctorFindsTwoAddressesOfOneEngine(t *testing.T) {
+	for _, ids := range [][2]string{{"one", "one"}, {"one", "two"}, {"", ""}} { // Podman has none
+		var list []Engine
+		for i, id := range ids {
+			engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("API-Version", "1.41")
+				if strings.HasSuffix(r.URL.Path, "/json") {
+					_, _ = w.Write([]byte("[]"))
+					return
+				}
+				_, _ = fmt.Fprintf(w, `{"ID":%q}`, id)
+			}))
+			defer engine.Close()
+			list = append(list, Engine{Address: fmt.Sprint("address", i), Connect: docker.Config{Host: "tcp://" + engine.Listener.Addr().String()}.Open})
+		}
+		checks := Look(t.Context(), Config{Engines: list, Hub: hub.Config{Offline: true}, Dir: t.TempDir(), Getenv: func(string) string { return "" }})
+		said := slices.ContainsFunc(checks, func(c Check) bool { return c.State == Bad && c.Text == "address1: the same one as address0" })
+		if want := ids[0] == "one" && ids[1] == "one"; said != want {
+			t.Errorf("engines %q: said that they are the same: %t, want %t: %+v", ids, said, want, checks)
 		}
 	}
 }
