@@ -1,7 +1,10 @@
 package doctor
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -10,6 +13,7 @@ import (
 
 	"batch.example/batch/dataset/hub"
 	"batch.example/batch/docker"
+	"batch.example/batch/sandbox/engine"
 )
 
 // The user of a rootless engine may lack the controllers of cgroup v2.
@@ -121,6 +125,40 @@ func TestDoctorAsksTheRegistry(t *testing.T) {
 		}
 		if (asked != "") == tt.onTheEngine || !tt.onTheEngine && !strings.HasSuffix(asked, "/distribution/"+image+"/json") {
 			t.Errorf("the engine was asked for %q", asked)
+		}
+	}
+}
+
+// lacking is an engine that lacks something.
+type lacking struct{ engine.Engine }
+
+func (lacking) About(context.Context) (engine.About, error)   { return engine.About{}, nil }
+func (lacking) Owned(context.Context) ([]engine.Owned, error) { return nil, nil }
+func (lacking) Check(context.Context) []engine.Finding {
+	return []engine.Finding{{Name: "rights", Err: errors.New("none")}}
+}
+func (lacking) Close() error                                                { return nil }
+func (lacking) open(context.Context, engine.Options) (engine.Engine, error) { return lacking{}, nil }
+
+// A run uses the engines that answer, but not without what they lack.
+func TestOnlyAnAbsentEngineBesideAnotherOneIsAWarning(t *testing.T) {
+	there, absent := Engine{Connect: lacking{}.open}, Engine{Connect: docker.Config{Host: "tcp://127.0.0.1:1"}.Open}
+	for _, tt := range []struct {
+		engines []Engine
+		want    map[string]State
+	}{
+		{[]Engine{there}, map[string]State{"engine": Good, "rights": Bad}},
+		{[]Engine{there, absent}, map[string]State{"engine": Warning, "rights": Bad}},
+		{[]Engine{absent}, map[string]State{"engine": Bad}},
+	} {
+		got := map[string]State{}
+		for _, c := range Look(t.Context(), Config{Engines: tt.engines, Hub: hub.Config{Offline: true}, Dir: t.TempDir(), Getenv: func(string) string { return "" }}) {
+			if c.Name == "engine" || c.Name == "rights" {
+				got[c.Name] = c.State // of the last engine
+			}
+		}
+		if !maps.Equal(got, tt.want) {
+			t.Errorf("%d engines: got %v, want %v", len(tt.engines), got, tt.want)
 		}
 	}
 }
