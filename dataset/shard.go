@@ -33,6 +33,9 @@ func ParseShard(text string) (Shard, error) {
 // String returns "i/n".
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.I, s.N) }
 
+// MarshalText returns "i/n".
+func (s Shard) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Has reports whether an instance belongs to the shard: if the first 8 bytes of its id's SHA-256,
 // read as a big-endian number, modulo N are I-1.
 func (s Shard) Has(id string) bool {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,11 +13,13 @@ import (
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/merging"
 )
 
 func (a *app) mergeCommand() *cobra.Command {
 	var output, plan string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Make one run directory of the shards of a run",
@@ -34,6 +37,9 @@ trajectories, logs and grades are copied byte for byte, and preds.json is sorted
 by instance id. The directories are not changed. OUT must not exist, or be
 empty; it appears as a whole at the end.
 
+Folders of sweeps that ran with --shard become one folder of a sweep, cell by
+cell. They must have the same cells.
+
 Missing shards and instances without a result are listed; ` + "`batch resume`" + ` runs
 them in OUT, the run of all shards, with the whole --cost-limit-total.
 
@@ -48,21 +54,69 @@ the same instance twice, 4 a directory is in use.`,
 			if err != nil {
 				return err
 			}
-			m, err := merging.Merge(merging.Config{
+			c := merging.Config{
 				Dirs: dirs, Output: output, Argv: config.MaskSpecs(a.args), Mask: a.mask, Hide: a.hideOfRun, Files: atomicfile.Files{Inject: faults},
-			})
-			if err != nil {
-				return err
 			}
-			a.writeMerged(output, m)
-			return nil
+			if slices.ContainsFunc(dirs, sweeps.Is) {
+				return a.mergeSweeps(c, asJSON)
+			}
+			m, err := merging.Merge(c)
+			if err == nil && asJSON {
+				err = a.printJSON(m)
+			} else if err == nil {
+				a.writeMerged(output, m)
+			}
+			if err == nil {
+				a.tellMissing(output, m)
+			}
+			return err
 		},
 	}
 	fs := c.Flags()
 	fs.StringVarP(&output, "output", "o", "", "the new run directory (required)")
+	fs.BoolVar(&asJSON, "json", false, "print what was merged as one JSON object")
 	fs.StringVar(&plan, "inject", "", "make chosen steps fail, see internal/inject")
 	_ = fs.MarkHidden("inject")
 	return c
+}
+
+// mergeSweeps makes one folder of the folders of sweeps, and says what is in its cells.
+func (a *app) mergeSweeps(c merging.Config, asJSON bool) error {
+	s, err := merging.Sweeps(c)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = a.printJSON(s)
+	} else {
+		fmt.Fprintf(a.stdout, "%s: %s merged, %s\n\n", printable.Line(c.Output),
+			printable.Count(s.Dirs, "sweep", "sweeps"), printable.Count(len(s.Cells), "cell", "cells"))
+		err = sweepTable(s).Write(a.stdout)
+	}
+	var all []*merging.Merged
+	for _, cell := range s.Cells {
+		all = append(all, cell.Merged)
+	}
+	a.tellMissing(c.Output, all...)
+	return err
+}
+
+// sweepTable has a row for each cell.
+func sweepTable(s *merging.Sweep) *printable.Table {
+	t := printable.Numbers(2, 3)
+	t.Add("cell", "with result", "missing shards", "no result")
+	for _, c := range s.Cells {
+		if c.Merged == nil {
+			t.Add(c.Folder, "not begun")
+			continue
+		}
+		none := ""
+		if len(c.Unfinished) > 0 {
+			none = some(c.Unfinished)
+		}
+		t.Add(c.Folder, fmt.Sprintf("%d of %d", len(c.Instances)-len(c.Unfinished), len(c.Instances)), shardList(c.Missing), none)
+	}
+	return t
 }
 
 // writeMerged says what is in the new directory, and what is missing.
@@ -82,10 +136,17 @@ func (a *app) writeMerged(output string, m *merging.Merged) {
 	if len(m.Unfinished) > 0 {
 		fmt.Fprintf(a.stdout, "no result     %s\n", printable.Line(some(m.Unfinished)))
 	}
+}
+
+// tellMissing says what to do about instances that are missing in a new directory or its cells. A
+// cell that has not begun is nil.
+func (a *app) tellMissing(output string, cells ...*merging.Merged) {
+	unknown := func(m *merging.Merged) bool { return m != nil && len(m.Missing) > 0 && m.Listed }
+	missing := func(m *merging.Merged) bool { return m == nil || len(m.Missing)+len(m.Unfinished) > 0 }
 	switch {
-	case len(m.Missing) > 0 && m.Listed:
+	case slices.ContainsFunc(cells, unknown):
 		a.tell("the instances of missing shards came from a list and are not known: merge again when these shards have run")
-	case len(m.Missing)+len(m.Unfinished) > 0:
+	case slices.ContainsFunc(cells, missing):
 		a.tell("to run what is missing: `batch resume " + printable.ShellWord(output) + "`")
 	}
 }

@@ -30,7 +30,7 @@ type Index struct {
 	Format  int       `json:"format_version"`
 	Batch   string    `json:"batch_version"`
 	Created time.Time `json:"created"`
-	Argv    []string  `json:"argv"`          // of the last `batch sweep`, without the program's name
+	Argv    []string  `json:"argv"`          // of the last `batch sweep` or `batch merge`, without the program's name
 	Dir     string    `json:"dir,omitempty"` // the folder that it was started in
 	// CostLimit is the limit on the cost of all cells together, in US dollars; 0: no limit.
 	CostLimit float64 `json:"cost_limit,omitempty"`

@@ -75,7 +75,7 @@ func (b *builder) copy(tmp string) error {
 		return err
 	}
 	for _, name := range []string{grades.QuarantineFile, "batch.log"} {
-		if err := b.concat(tmp, name); err != nil {
+		if err := concat(b.Config, tmp, name); err != nil {
 			return err
 		}
 	}
@@ -122,10 +122,10 @@ func (b *builder) graded() bool {
 }
 
 // concat joins the files of this name, in the order of the directories.
-func (b *builder) concat(tmp, name string) error {
+func concat(c Config, tmp, name string) error {
 	var text []io.Reader
-	for _, in := range b.inputs {
-		f, err := os.Open(filepath.Join(in.dir, name))
+	for _, dir := range c.Dirs {
+		f, err := os.Open(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -138,7 +138,7 @@ func (b *builder) concat(tmp, name string) error {
 	if len(text) == 0 {
 		return nil
 	}
-	err := b.Files.Write(filepath.Join(tmp, name), 0o644, func(w io.Writer) error {
+	err := c.Files.Write(filepath.Join(tmp, name), 0o644, func(w io.Writer) error {
 		_, err := io.Copy(&lines{w: w}, io.MultiReader(text...))
 		return err
 	})
@@ -177,7 +177,7 @@ func (b *builder) derive(tmp string) (err error) {
 	}
 	defer closeLog()
 	s.SetLog(log)
-	log.Info("directories merged", "command", "batch "+strings.Join(b.Argv, " "), "directories", b.dirs())
+	log.Info("directories merged", "command", "batch "+strings.Join(b.Argv, " "), "directories", b.Dirs)
 	list, err := s.Predictions(nil)
 	if err != nil {
 		return err
@@ -199,13 +199,6 @@ func (b *builder) derive(tmp string) (err error) {
 		return b.writeFinal(tmp, s, list)
 	}
 	return nil
-}
-
-func (b *builder) dirs() (list []string) {
-	for _, in := range b.inputs {
-		list = append(list, in.dir)
-	}
-	return list
 }
 
 // writeFinal writes the harness's final report of the whole.

@@ -37,32 +37,16 @@ type input struct {
 // readAll reads the directories, and keeps runs out of them until release is called. A directory
 // that is named twice is read once.
 func readAll(c Config) (list []*input, release func() error, err error) {
-	var held []func() error
-	release = func() error {
-		var errs []error
-		for _, free := range held {
-			errs = append(errs, free())
-		}
-		return errors.Join(errs...)
-	}
-	var seen []os.FileInfo
+	var held holds
+	release = func() error { return held.release() }
 	for _, dir := range c.Dirs {
-		dir = filepath.Clean(dir)
-		if info, err := os.Stat(dir); err == nil {
-			if slices.ContainsFunc(seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
-				continue
-			}
-			seen = append(seen, info)
-		}
 		in, err := open(dir, c.Output)
 		if err != nil {
 			return nil, release, err
 		}
-		free, err := results.Hold(dir)
-		if err != nil {
+		if err := held.take(dir); err != nil {
 			return nil, release, err
 		}
-		held = append(held, free)
 		if err := in.read(); err != nil {
 			return nil, release, err
 		}
@@ -74,11 +58,45 @@ func readAll(c Config) (list []*input, release func() error, err error) {
 	return list, release, nil
 }
 
+// holds keep runs out of directories that are only read.
+type holds []func() error
+
+func (h *holds) take(dir string) error {
+	free, err := results.Hold(dir)
+	if err == nil {
+		*h = append(*h, free)
+	}
+	return err
+}
+
+func (h holds) release() error {
+	var errs []error
+	for _, free := range h {
+		errs = append(errs, free())
+	}
+	return errors.Join(errs...)
+}
+
+// distinct returns each directory once.
+func distinct(dirs []string) (list []string) {
+	var seen []os.FileInfo
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil {
+			if slices.ContainsFunc(seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
+				continue
+			}
+			seen = append(seen, info)
+		}
+		list = append(list, filepath.Clean(dir))
+	}
+	return list
+}
+
 // open refuses what cannot be merged by its kind.
 func open(dir, output string) (*input, error) {
 	if sweeps.Is(dir) {
 		return nil, fault.Newf(fault.Usage, "%s is the folder of a sweep: each of its cells is a run directory of its own", dir).
-			WithHint("merge cell by cell, each into a directory of its own")
+			WithHint("merge sweeps with sweeps, and run directories with run directories")
 	}
 	m, err := run.ReadManifest(dir)
 	if err != nil {
@@ -88,14 +106,24 @@ func open(dir, output string) (*input, error) {
 		return nil, fault.Newf(fault.Usage, "%s was not made by `batch run`, so it cannot be merged", dir)
 	}
 	if m.Request == nil {
-		return nil, fault.Newf(fault.Usage, "%s: its manifest has no request", dir).
-			WithHint("another version of batch wrote it: give that `batch run` again, with -o %s", printable.ShellWord(dir))
+		return nil, noRequest(filepath.Join(dir, manifest.File), "run", dir)
 	}
+	return &input{dir: dir}, outside(output, dir)
+}
+
+// noRequest is the fault of a file without the request that a command made it from.
+func noRequest(file, command, dir string) error {
+	return fault.Newf(fault.Usage, "%s has no request", file).
+		WithHint("another version of batch wrote it: give that `batch %s` again, with -o %s", command, printable.ShellWord(dir))
+}
+
+// outside refuses an output in a directory that is merged.
+func outside(output, dir string) error {
 	inside, err := isInside(output, dir)
 	if err == nil && inside {
 		err = fault.Newf(fault.Usage, "%s is in %s, which would change by it", output, dir).WithHint("choose another directory with -o")
 	}
-	return &input{dir: dir}, err
+	return err
 }
 
 // isInside reports whether path is in the folder dir.

@@ -60,7 +60,11 @@ func join(list []*input, argv []string) (*joined, error) {
 func (j *joined) choose(list []*input, whole bool) {
 	m, r := j.manifest, j.manifest.Request
 	r.Shard = ""
-	r.CostLimit = limitOf(list, len(j.shards) > 0)
+	requests := make([]run.Request, len(list))
+	for i, in := range list {
+		requests[i] = *in.manifest.Request
+	}
+	r.CostLimit = limitOf(requests, len(j.shards) > 0)
 	r.Grade = slices.ContainsFunc(list, func(in *input) bool { return in.manifest.Request.Grade })
 	if whole {
 		m.Dataset.Selection = run.Selection(*r)
@@ -120,10 +124,9 @@ func (j *joined) missing() (list []dataset.Shard) {
 
 // limitOf returns the cost limit of the merged run: what shards divide, otherwise the sum of what
 // the directories may cost. A directory without a limit leaves the whole without one.
-func limitOf(list []*input, shards bool) float64 {
-	first, sum, equal := list[0].manifest.Request.CostLimit, 0.0, true
-	for _, in := range list {
-		r := in.manifest.Request
+func limitOf(list []run.Request, shards bool) float64 {
+	first, sum, equal := list[0].CostLimit, 0.0, true
+	for _, r := range list {
 		part, _ := dataset.ParseShard(r.Shard) //nolint:errcheck // findShards has read it
 		if r.CostLimit == 0 {
 			return 0
@@ -131,7 +134,7 @@ func limitOf(list []*input, shards bool) float64 {
 		sum += r.CostLimit / float64(max(1, part.N))
 		equal = equal && r.CostLimit == first
 	}
-	if shards && equal || len(list) == 1 && list[0].manifest.Request.Shard == "" {
+	if shards && equal || len(list) == 1 && list[0].Shard == "" {
 		return first
 	}
 	return sum

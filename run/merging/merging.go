@@ -37,25 +37,34 @@ type Config struct {
 
 // Merged describes a new directory.
 type Merged struct {
-	Dirs        int
-	Instances   []string // ids of all known instances, sorted
-	Unfinished  []string // the ids without a result
-	Predictions int
-	Report      string // path of the final report; empty: nothing was graded
+	Dir         string   `json:"dir"`
+	Dirs        int      `json:"directories"`          // that were merged
+	Instances   []string `json:"instances"`            // ids of all known instances, sorted
+	Unfinished  []string `json:"unfinished,omitempty"` // the ids without a result
+	Predictions int      `json:"predictions"`
+	Report      string   `json:"report,omitempty"` // path of the final report; empty: nothing was graded
 
-	Shards  []dataset.Shard // that were merged, sorted; empty: the directories are not shards of one run
-	Missing []dataset.Shard // the other ones
+	Shards  []dataset.Shard `json:"shards,omitempty"`  // that were merged, sorted; empty: the directories are not shards of one run
+	Missing []dataset.Shard `json:"missing,omitempty"` // the other ones
 
 	// Listed says that a list of ids selected the instances, so that the ids of a missing shard
 	// are not known.
-	Listed bool
+	Listed bool `json:"listed,omitempty"`
+}
+
+// moved notes that the directory is elsewhere.
+func (m *Merged) moved(dir string) {
+	m.Dir = dir
+	if m.Report != "" {
+		m.Report = filepath.Join(dir, filepath.Base(m.Report))
+	}
 }
 
 // Merge makes the directory. A Usage fault names the settings in which directories differ, or the
 // instances that two of them have. If a run works in a directory, the error is a
 // [results.LockedError].
 func Merge(c Config) (m *Merged, err error) {
-	c.Output = filepath.Clean(c.Output)
+	c.Output, c.Dirs = filepath.Clean(c.Output), distinct(c.Dirs)
 	if err := atomicfile.FreeFolder(c.Output); err != nil {
 		return nil, err
 	}
@@ -88,11 +97,9 @@ func Merge(c Config) (m *Merged, err error) {
 
 // merged describes the result.
 func (b *builder) merged(j *joined) *Merged {
-	m := &Merged{Dirs: len(b.inputs), Instances: b.asked, Predictions: b.predictions, Shards: j.shards, Missing: j.missing()}
+	m := &Merged{Dirs: len(b.inputs), Instances: b.asked, Predictions: b.predictions, Report: b.report, Shards: j.shards, Missing: j.missing()}
 	m.Listed = j.manifest.Request.InstancesFile != ""
-	if b.report != "" {
-		m.Report = filepath.Join(b.Output, filepath.Base(b.report))
-	}
+	m.moved(b.Output)
 	for _, id := range b.asked {
 		if !b.finished[id] {
 			m.Unfinished = append(m.Unfinished, id)

@@ -148,7 +148,7 @@ func TestShardsBecomeOneRun(t *testing.T) {
 		}
 	}
 	want := &merging.Merged{
-		Dirs: 2, Instances: []string{"a", "b", "c", "failed", "foreign"}, Unfinished: []string{"failed"}, Predictions: 4,
+		Dir: out, Dirs: 2, Instances: []string{"a", "b", "c", "failed", "foreign"}, Unfinished: []string{"failed"}, Predictions: 4,
 		Report: filepath.Join(out, "several-models.all.json"),
 		Shards: []dataset.Shard{{I: 1, N: 3}, {I: 2, N: 3}}, Missing: []dataset.Shard{{I: 3, N: 3}},
 	}

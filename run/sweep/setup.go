@@ -242,17 +242,23 @@ func (s *Setup) named(i int, err error) error {
 }
 
 // checkSelection refuses a selection that differs from the selection of the sweep's other
-// cells.
+// cells. A sweep that continues may have cells with fewer instances: it was made of shards, and
+// some are missing.
 func (s *Setup) checkSelection(ds *dataset.Dataset, selected []dataset.Instance) error {
 	if s.retrying || slices.Contains(s.Accept, "dataset") || slices.Contains(s.Accept, "all") {
 		return nil
+	}
+	now := map[string]bool{}
+	for _, in := range selected {
+		now[in.ID] = true
 	}
 	for _, cell := range s.Index.Cells {
 		m, err := run.ReadManifest(filepath.Join(s.Dir, cell.Folder))
 		if err != nil {
 			continue // it has not begun
 		}
-		same := slices.EqualFunc(selected, m.Dataset.Instances, func(in dataset.Instance, id string) bool { return in.ID == id })
+		others := func(id string) bool { return !now[id] }
+		same := !slices.ContainsFunc(m.Dataset.Instances, others) && (s.continued || len(m.Dataset.Instances) == len(selected))
 		if !same || ds.Digest != m.Dataset.Digest {
 			return fault.Newf(fault.Usage, "%s has other instances than those selected now: %d of %s, not %d of %s", s.Dir,
 				m.Dataset.Count, m.Dataset.Title(), len(selected), run.Title(ds)).

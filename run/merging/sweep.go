@@ -1,0 +1,188 @@
+package merging
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run"
+)
+
+// Sweep describes a new folder of a sweep.
+type Sweep struct {
+	Dir   string `json:"dir"`
+	Dirs  int    `json:"directories"` // that were merged
+	Cells []Cell `json:"cells"`
+}
+
+// Cell is one of a merged sweep. Merged is nil if none of the sweeps has begun it.
+type Cell struct {
+	Folder string `json:"folder"`
+	*Merged
+}
+
+// Sweeps makes one folder of a sweep of the folders of its shards: each cell as [Merge] does it. A
+// Usage fault names the cells in which the sweeps differ.
+func Sweeps(c Config) (s *Sweep, err error) {
+	c.Output, c.Dirs = filepath.Clean(c.Output), distinct(c.Dirs)
+	if err := atomicfile.FreeFolder(c.Output); err != nil {
+		return nil, err
+	}
+	var held holds
+	defer func() { err = errors.Join(err, held.release()) }()
+	indexes := make([]*sweeps.Index, len(c.Dirs))
+	for i, dir := range c.Dirs {
+		if err := held.take(dir); err != nil {
+			return nil, err
+		}
+		if indexes[i], err = readIndex(dir, c.Output); err != nil {
+			return nil, err
+		}
+		if err := sameCells(c.Dirs[0], dir, indexes[0].Cells, indexes[i].Cells); err != nil {
+			return nil, err
+		}
+	}
+	x, err := joinIndexes(indexes, c.Argv)
+	if err != nil {
+		return nil, err
+	}
+	if err := sweepAbandoned(c.Output); err != nil {
+		return nil, err
+	}
+	s = &Sweep{Dir: c.Output, Dirs: len(c.Dirs)}
+	return s, c.Files.NewFolder(c.Output, func(tmp string) error { return s.build(tmp, c, x) })
+}
+
+// build writes the folder into tmp.
+func (s *Sweep) build(tmp string, c Config, x *sweeps.Index) (err error) {
+	unlock, err := results.Lock(tmp, results.DefaultOwner())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	for _, cell := range x.Cells {
+		part := c
+		part.Dirs, part.Output = nil, filepath.Join(tmp, cell.Folder)
+		for _, dir := range c.Dirs {
+			dir = filepath.Join(dir, cell.Folder)
+			snap, err := sweeps.ReadCell(dir)
+			if err != nil {
+				return err
+			}
+			if snap != nil {
+				part.Dirs = append(part.Dirs, dir)
+			}
+		}
+		merged := Cell{Folder: cell.Folder}
+		if len(part.Dirs) > 0 {
+			if merged.Merged, err = Merge(part); err != nil {
+				return fmt.Errorf("%s: %w", cell.Folder, err)
+			}
+			merged.moved(filepath.Join(c.Output, cell.Folder))
+		}
+		s.Cells = append(s.Cells, merged)
+	}
+	if err := concat(c, tmp, "batch.log"); err != nil {
+		return err
+	}
+	return x.Write(tmp)
+}
+
+// readIndex reads the index of a sweep that is merged into output.
+func readIndex(dir, output string) (*sweeps.Index, error) {
+	x, err := sweeps.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Newf(fault.Usage, "%s is not the folder of a sweep: it has no %s", dir, sweeps.File).
+			WithHint("merge sweeps with sweeps, and run directories with run directories")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range x.Cells {
+		if c.Request == nil {
+			return nil, noRequest(filepath.Join(dir, sweeps.File), "sweep", dir)
+		}
+	}
+	return x, outside(output, dir)
+}
+
+// sameCells refuses sweeps whose cells differ in more than their shard.
+func sameCells(first, other string, a, b []sweeps.Cell) error {
+	var differ []string
+	for _, one := range []struct {
+		dir           string
+		cells, others []sweeps.Cell
+	}{{first, a, b}, {other, b, a}} {
+		for _, c := range one.cells {
+			if at := find(one.others, c); at < 0 {
+				differ = append(differ, printable.Line(c.Folder)+" is only in "+one.dir)
+			} else if why := difference(c, one.others[at]); why != "" && one.dir == first {
+				differ = append(differ, printable.Line(c.Folder+" has "+why))
+			}
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return fault.Newf(fault.Usage, "%s and %s are not shards of one sweep:\n  %s", first, other, strings.Join(differ, "\n  ")).
+		WithHint("merge folders that the same `batch sweep` made, with different shards")
+}
+
+func find(cells []sweeps.Cell, c sweeps.Cell) int {
+	return slices.IndexFunc(cells, func(other sweeps.Cell) bool { return other.Folder == c.Folder })
+}
+
+// difference says in what two cells with the same name differ; "" in nothing but their shard.
+func difference(a, b sweeps.Cell) string {
+	one, err1 := dataset.ParseShard(a.Request.Shard)
+	other, err2 := dataset.ParseShard(b.Request.Shard)
+	switch {
+	case a.Model != b.Model:
+		return "other models: " + a.Model + " and " + b.Model
+	case a.Attempt != b.Attempt || !slices.Equal(a.Config, b.Config):
+		return "other configurations"
+	case err1 != nil || err2 != nil || one.N != other.N:
+		return "other shards: " + cmp.Or(a.Request.Shard, "none") + " and " + cmp.Or(b.Request.Shard, "none")
+	case !reflect.DeepEqual(selecting(*a.Request), selecting(*b.Request)):
+		return "other instances"
+	}
+	return ""
+}
+
+// joinIndexes returns the index of one sweep in place of several, whose cells are the same.
+func joinIndexes(list []*sweeps.Index, argv []string) (*sweeps.Index, error) {
+	x := *list[0]
+	x.Batch, x.Argv, x.Cells = run.Version(), argv, slices.Clone(x.Cells)
+	if len(x.Cells) == 0 {
+		return nil, fault.Newf(fault.Usage, "the sweeps have no cells")
+	}
+	limits := make([]run.Request, len(list))
+	for i, other := range list {
+		if other.Created.Before(x.Created) {
+			x.Created = other.Created
+		}
+		limits[i] = manifest.Request{Shard: other.Cells[0].Request.Shard, CostLimit: other.CostLimit}
+	}
+	x.CostLimit = limitOf(limits, x.Cells[0].Request.Shard != "")
+	for i := range x.Cells {
+		c := &x.Cells[i]
+		r := *c.Request
+		r.Shard, r.CostLimit = "", x.CostLimit
+		r.Grade = slices.ContainsFunc(list, func(other *sweeps.Index) bool { return other.Cells[find(other.Cells, *c)].Request.Grade })
+		c.Request = &r
+		c.Argv = slices.DeleteFunc(slices.Clone(c.Argv), func(arg string) bool { return strings.HasPrefix(arg, "--shard=") })
+	}
+	return &x, nil
+}
