@@ -84,6 +84,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 func Transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
+	t.WriteBufferSize, t.ReadBufferSize = 1<<10, 2<<10 // for headers: bodies pass both by
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)

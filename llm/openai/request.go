@@ -14,8 +14,8 @@ import (
 // ephemeral is the mark of a cache breakpoint.
 var ephemeral = map[string]string{"type": "ephemeral"}
 
-// request writes req as JSON, in two pieces. The first is kept from one request of a
-// conversation to the next: only its new end is encoded.
+// request writes req as JSON, in pieces. All but the last are kept from one request of a
+// conversation to the next: only the new end is encoded.
 func (m *Model) request(req *llm.Request) (history.Body, error) {
 	messages := req.Messages
 	last := len(messages) - 1
@@ -38,7 +38,7 @@ func (m *Model) request(req *llm.Request) (history.Body, error) {
 		}
 		rest = append(rest, text...)
 	}
-	return history.Body{kept, append(rest, "]}"...)}, nil
+	return append(kept, append(rest, "]}"...)), nil
 }
 
 // items is a message as an element of the list.

@@ -72,12 +72,11 @@ func (m *Model) Dropped() []string { return m.at.Dropped }
 
 // Generate implements [llm.Model] with one request, see [endpoint.Endpoint.Ask].
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	text, err := m.form.Text(req, req.Messages)
+	body, err := m.form.Text(req, req.Messages)
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
 	}
-	body := history.Body{text, []byte("]}")}
-	return m.call.Make(ctx, m.at, req, body)
+	return m.call.Make(ctx, m.at, req, append(body, []byte("]}")))
 }
 
 // garbled is the fault of an answer that the Responses API would not give.

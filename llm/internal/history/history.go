@@ -28,8 +28,8 @@ type Form struct {
 }
 
 // Text returns a request up to the end of messages, which are the first of req's. The
-// caller must not change it, but may append to it a copy.
-func (f *Form) Text(req *llm.Request, messages []llm.Message) ([]byte, error) {
+// caller must not change its pieces, but may append others.
+func (f *Form) Text(req *llm.Request, messages []llm.Message) (Body, error) {
 	d, err := f.draft(req)
 	if err != nil {
 		return nil, err
@@ -37,17 +37,17 @@ func (f *Form) Text(req *llm.Request, messages []llm.Message) ([]byte, error) {
 	if err := d.hold(messages); err != nil {
 		return nil, err
 	}
-	return d.text, nil
+	return slices.Clone(d.text), nil
 }
 
-// Append adds what the i-th message becomes to a list that text ends in.
+// Append adds what the i-th message becomes to a list that text, or the piece before it, ends in.
 func (f *Form) Append(text []byte, i int, msg llm.Message) ([]byte, error) {
 	items, err := f.Items(msg)
 	if err != nil {
 		return nil, fmt.Errorf("message %d: %w", i, err)
 	}
 	for _, item := range items {
-		if text[len(text)-1] != '[' {
+		if len(text) == 0 || text[len(text)-1] != '[' {
 			text = append(text, ',')
 		}
 		text = append(text, item...)
@@ -66,38 +66,60 @@ func (f *Form) draft(req *llm.Request) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &draft{form: f, tools: req.Tools, text: head}
+	d := &draft{form: f, tools: req.Tools, text: Body{head}}
 	if req.Memo != nil {
 		req.Memo.Kept = d
 	}
 	return d, nil
 }
 
+// pieceSize is how long a piece of a draft becomes, in bytes. While messages are appended, it is
+// copied, and has room for more: the whole of a long conversation would cost both each time.
+const pieceSize = 16 << 10
+
 // draft is a request up to the end of its messages. An earlier one that was made of
-// it may still be read: what is in text stays.
+// it may still be read: what is in its pieces stays.
 type draft struct {
 	form     *Form
 	tools    []llm.Tool
 	messages []llm.Message
-	starts   []int // of each message in text
-	text     []byte
+	starts   []place // of each message in text
+	text     Body    // messages are appended to the last piece
 }
+
+// place is a place in a draft's text.
+type place struct{ piece, at int }
 
 // hold makes the draft end with messages.
 func (d *draft) hold(messages []llm.Message) error {
 	known := Shared(d.messages, messages)
 	if known < len(d.messages) {
-		d.text = slices.Clone(d.text[:d.starts[known]])
+		end := d.starts[known]
+		d.text = append(slices.Clone(d.text[:end.piece]), slices.Clone(d.text[end.piece][:end.at]))
 		d.messages, d.starts = d.messages[:known], d.starts[:known]
 	}
 	for i, msg := range messages[known:] {
-		text, err := d.form.Append(d.text, known+i, msg)
+		last := d.last()
+		start := place{last, len(d.text[last])}
+		text, err := d.form.Append(d.text[last], known+i, msg)
 		if err != nil {
 			return err
 		}
-		d.messages, d.starts, d.text = append(d.messages, msg), append(d.starts, len(d.text)), text
+		d.messages, d.starts, d.text[last] = append(d.messages, msg), append(d.starts, start), text
 	}
 	return nil
+}
+
+// last returns the number of the piece for the next message. A piece that is long enough gives up
+// the room that it has for more.
+func (d *draft) last() int {
+	last := len(d.text) - 1
+	if text := d.text[last]; len(text) >= pieceSize && text[len(text)-1] != '[' {
+		d.text[last] = slices.Clone(text)
+		d.text = append(d.text, nil)
+		last++
+	}
+	return last
 }
 
 // Shared returns how many messages at the beginning of both are the same ones, see [Unchanged].
