@@ -18,8 +18,8 @@ import (
 
 const (
 	journalBuffer = 256 << 10
-	idleBuffer    = 16 << 10 // kept while nothing is written
-	journalMode   = 0o600    // it holds all messages and outputs exactly, including secrets
+	idleBuffer    = 1 << 10 // kept while nothing is written: most of the time, a model thinks
+	journalMode   = 0o600   // it holds all messages and outputs exactly, including secrets
 	publicMode    = 0o644
 )
 

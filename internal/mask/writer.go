@@ -79,6 +79,6 @@ func (w *Writer) write(t *table, cut int) error {
 	}
 	spans = slices.DeleteFunc(spans, func(s span) bool { return s.from >= cut })
 	_, err := w.w.Write(hide(w.held[:cut], spans))
-	w.held = append(w.held[:0], w.held[cut:]...)
+	w.held = append([]byte(nil), w.held[cut:]...) // usually nothing: an agent's log waits most of the time
 	return err
 }
