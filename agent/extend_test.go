@@ -62,9 +62,9 @@ func TestToolsAreTakenFromTheTable(t *testing.T) {
 		t.Errorf("the model received %q", said)
 	}
 	i := slices.IndexFunc(end.Messages, func(m llm.Message) bool { return m.Role == llm.RoleAssistant })
-	want := []map[string]any{
-		{"command": "", "tool_call_id": "2", "tool": "note", "arguments": map[string]any{"text": "a"}},
-		{"command": "ls", "tool_call_id": "3"},
+	want := []Action{
+		{CallID: "2", Tool: "note", Arguments: map[string]any{"text": "a"}},
+		{Command: "ls", CallID: "3"},
 	}
 	if d := cmp.Diff(want, end.Messages[i].Extra["actions"]); d != "" {
 		t.Errorf("actions (-want +got):\n%s", d)

@@ -28,16 +28,21 @@ type action struct {
 	early  *early // if it was executed before its turn
 }
 
-// record returns the action as a message's extra has it.
-func (a action) record() map[string]any {
-	m := map[string]any{"command": a.Command}
-	if a.id != "" {
-		m["tool_call_id"] = a.id
-	}
+// Action is an action as the member "actions" of a message's extra has it. A map would take five
+// times its memory, for each step of each agent.
+type Action struct {
+	Arguments any    `json:"arguments,omitempty"` // nil: the command says all
+	Command   string `json:"command"`
+	Tool      string `json:"tool,omitempty"` // with Arguments
+	CallID    string `json:"tool_call_id,omitempty"`
+}
+
+func (a action) record() Action {
+	r := Action{Command: a.Command, CallID: a.id}
 	if a.Arguments != nil {
-		m["tool"], m["arguments"] = a.tool.Name, a.Arguments
+		r.Tool, r.Arguments = a.tool.Name, a.Arguments
 	}
-	return m
+	return r
 }
 
 // execute runs the action in env, or with its tool's own Execute.

@@ -183,11 +183,11 @@ func TestAnEditIsRecordedWithItsArguments(t *testing.T) {
 	if err != nil || !end.Submitted {
 		t.Fatalf("got %+v, %v; want submitted true, no error", end, err)
 	}
-	actions := end.Messages[2].Extra["actions"].([]map[string]any)
-	if d := cmp.Diff(map[string]any{"command": "view", "path": "f"}, actions[0]["arguments"]); d != "" || actions[0]["tool"] != "editor" {
+	actions := end.Messages[2].Extra["actions"].([]Action)
+	if d := cmp.Diff(map[string]any{"command": "view", "path": "f"}, actions[0].Arguments); d != "" || actions[0].Tool != "editor" {
 		t.Errorf("recorded %+v, want no difference, tool %q", actions[0], "editor")
 	}
-	if d := cmp.Diff(map[string]any{"command": submit, "tool_call_id": "2"}, actions[1]); d != "" {
+	if d := cmp.Diff(Action{Command: submit, CallID: "2"}, actions[1]); d != "" {
 		t.Errorf("actions 1 (-want +got):\n%s", d)
 	}
 }

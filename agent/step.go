@@ -186,7 +186,7 @@ func (r *run) spend(resp *llm.Response) {
 func (r *run) reply(resp *llm.Response, actions []action) llm.Message {
 	m := resp.Message
 	m.Role = llm.RoleAssistant
-	records := make([]map[string]any, len(actions))
+	records := make([]Action, len(actions))
 	for i, a := range actions {
 		records[i] = a.record()
 	}
