@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,8 @@ func (c Config) load() (*rest.Config, string, error) {
 	}
 	chosen := clientcmd.NewNonInteractiveClientConfig(*files, overrides.CurrentContext, overrides, rules)
 	var config *rest.Config
-	if len(files.Contexts) == 0 && len(files.Clusters) == 0 {
+	inside := len(files.Contexts) == 0 && len(files.Clusters) == 0
+	if inside {
 		config, err = rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
 			err = fmt.Errorf("no cluster in %s, and this process does not run in a cluster", strings.Join(c.Files, ", "))
@@ -68,10 +70,10 @@ func (c Config) load() (*rest.Config, string, error) {
 	if err != nil {
 		return nil, "", fault.New(fault.Usage, op, err).WithHint("set KUBECONFIG to a kubeconfig file whose current context is the cluster")
 	}
-	namespace, _, err := chosen.Namespace()
-	if len(files.Contexts) == 0 && overrides.Context.Namespace == "" {
-		namespace = inClusterNamespace(namespace)
+	if inside { // where files without a context are an error of chosen
+		return config, cmp.Or(overrides.Context.Namespace, inClusterNamespace("default")), nil
 	}
+	namespace, _, err := chosen.Namespace()
 	if err != nil {
 		return nil, "", fault.New(fault.Usage, op, err)
 	}

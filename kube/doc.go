@@ -89,8 +89,13 @@
 // This Role is enough; batch doctor --engine kubernetes checks it. The last rule is for clusters that
 // refuse NET_ADMIN. With the permission to watch events, batch counts the time in which a node pulls
 // an image as "pull" and not as "start". With the permission to list nodes (a ClusterRole), batch also
-// knows how much room there is, and -w may be auto.
+// knows how much room there is, and -w may be auto. The subject names the namespace of the pods, here
+// default.
 //
+//	apiVersion: v1
+//	kind: ServiceAccount
+//	metadata: {name: batch}
+//	---
 //	apiVersion: rbac.authorization.k8s.io/v1
 //	kind: Role
 //	metadata: {name: batch}
@@ -100,33 +105,67 @@
 //	- {apiGroups: [""], resources: [configmaps], verbs: [create, get, list, delete]}
 //	- {apiGroups: [""], resources: [events], verbs: [list, watch]}
 //	- {apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [create, delete]}
+//	---
+//	apiVersion: rbac.authorization.k8s.io/v1
+//	kind: RoleBinding
+//	metadata: {name: batch}
+//	roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: batch}
+//	subjects: [{kind: ServiceAccount, name: batch, namespace: default}]
 //
 // Pod Security "baseline" accepts the pods where a NetworkPolicy isolates them; NET_ADMIN needs
 // "privileged". The images of SWE-bench need root, so "restricted" is not possible.
 //
 // # The runner in the cluster
 //
-// A run can itself be a Job, with its directory on a volume. A Job whose pod is evicted or whose node
-// is lost starts another, which resumes the run: attempts whose pods it cannot take over are replayed
-// in new ones. With the Role above bound to the service account "batch", and an image that has batch
-// and the dataset:
+// A run can itself be a Job in the namespace of its pods, with its directory on a volume. It needs the
+// objects above, a Secret with the key of the model, and an image that has batch and the dataset:
 //
+//	apiVersion: v1
+//	kind: PersistentVolumeClaim
+//	metadata: {name: runs}
+//	spec:
+//	  accessModes: [ReadWriteOncePod]
+//	  resources: {requests: {storage: 50Gi}}
+//	---
 //	apiVersion: batch/v1
 //	kind: Job
 //	metadata: {name: batch-run}
 //	spec:
-//	  backoffLimit: 100
+//	  backoffLimit: 5
+//	  podReplacementPolicy: Failed
+//	  podFailurePolicy:
+//	    rules:
+//	    - {action: Ignore, onPodConditions: [{type: DisruptionTarget}]}
+//	    - {action: FailJob, onExitCodes: {operator: In, values: [2]}}
 //	  template:
 //	    spec:
 //	      serviceAccountName: batch
-//	      restartPolicy: OnFailure
+//	      restartPolicy: Never
 //	      containers:
 //	      - name: batch
 //	        image: registry.example/batch:1
-//	        command: [batch, run, --engine, kubernetes, --subset, rows.jsonl, -m, openai/gpt-5, -w, "64", -o, /runs/one]
+//	        command: [batch, run, --engine, kubernetes, --subset, /rows.jsonl, -m, openai/gpt-5, -w, "64", -o, /runs/one]
 //	        envFrom: [{secretRef: {name: model-key}}]
+//	        resources: {requests: {cpu: "1", memory: 2Gi}}
 //	        volumeMounts: [{name: runs, mountPath: /runs}]
 //	      volumes:
 //	      - name: runs
 //	        persistentVolumeClaim: {claimName: runs}
+//
+// When the runner's pod has ended before the run, whatever the reason, the Job starts another, which
+// resumes the run and takes over the run's pods; commands in them continue meanwhile. SIGTERM therefore ends
+// the runner at once, and leaves its pods. What cannot be taken over is replayed in new pods. An
+// eviction does not count against backoffLimit, which limits how often instances without a result
+// are tried again.
+//
+// The runner asks the cluster for its own pod, and marks it with a label. So the next one knows that it
+// has ended, and batch clean removes no pod while a runner has the run. Between two pods of the Job no
+// runner has it: what batch clean removes then is replayed. A runner removes no pods of other runs.
+// When a person deletes the Job, the cluster deletes its pods. A runner's pod on a node that does not
+// answer may live: the Job waits until Kubernetes knows that the node is gone, or a person deletes the
+// pod by force.
+//
+// No two runners may use a directory at once. ReadWriteOncePod prevents it. With ReadWriteOnce, the
+// directory's lock does. With ReadWriteMany it does if locks hold across nodes, as on NFS 4 and CephFS,
+// and not on NFS with nolock or on object storage. Each Job needs a directory of its own.
 package kube

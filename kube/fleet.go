@@ -29,6 +29,7 @@ type fleet struct {
 
 	id      string // of this process, in the name of the object that owns its pods
 	me      owner.Owner
+	runner  *runner // nil: this process runs outside of the namespace
 	watcher *watcher
 	starts  *semaphore.Weighted // pods that were created and do not run yet
 	pull    time.Duration       // limit of a download; 0: none
@@ -59,6 +60,7 @@ func newFleet(ctx context.Context, c *cluster, o engine.Options) (*fleet, error)
 		return nil, err
 	}
 	f := &fleet{objects: objects{cluster: c}, extra: extra, id: strings.ToLower(rand.Text()[:16]), me: owner.Self(), pull: o.PullTimeout}
+	f.runner = c.findRunner(ctx)
 	nodes := f.nodes(ctx)
 	f.starts = semaphore.NewWeighted(int64(max(minStarts, perNode*len(nodes))))
 	f.arch = runtime.GOARCH
@@ -149,9 +151,12 @@ func (f *fleet) plan(ctx context.Context, s engine.Spec) (p plan, err error) {
 	if err := f.Ready(ctx); err != nil {
 		return p, err
 	}
-	p = plan{name: name(), spec: s, image: f.image(s.Image), owner: f.me, arch: f.archOf(s.Platform), extra: f.extra, now: time.Now()}
-	_, _ = rand.Read(p.key[:])                                         // never fails
-	if p.parent, err = f.owner(ctx, f.id, f.me.String()); err != nil { // first: Tidy leaves the rest while it is there
+	p = plan{name: name(), spec: s, image: f.image(s.Image), owner: f.me, arch: f.archOf(s.Platform), extra: f.extra, now: time.Now(), runner: f.runner}
+	_, _ = rand.Read(p.key[:]) // never fails
+	if err := f.hold(ctx, s.Labels[engine.LabelLease]); err != nil {
+		return p, err
+	}
+	if p.parent, err = f.owner(ctx, f.id, f.me.String(), f.runner); err != nil { // first: Tidy leaves the rest while it is there
 		return p, err
 	}
 	if p.helperImage = f.extra.HelperImage; p.helperImage == "" {
@@ -227,6 +232,9 @@ func (f *fleet) Attach(ctx context.Context, id string) (engine.Container, error)
 	if err := c.why(&pod, op); err != nil {
 		return nil, err
 	}
+	if err := f.takes(ctx, &pod); err != nil {
+		return nil, err
+	}
 	unattended, _ := time.ParseDuration(pod.Annotations[noteUnattend]) // none without the annotation
 	c.Box = box.New(carrier{c}, key, unattended)
 	if _, err := c.Connect(ctx); err != nil {
@@ -258,15 +266,18 @@ func (f *fleet) Owned(ctx context.Context) ([]engine.Owned, error) {
 		return nil, f.blame(err, "listing pods")
 	}
 	out := make([]engine.Owned, 0, len(list.Items))
+	runners := f.census()
 	for i := range list.Items {
 		if list.Items[i].Annotations[noteOwner] != "" { // other programs may have the same label
-			out = append(out, f.summarize(&list.Items[i]))
+			o := summarize(&list.Items[i])
+			runners.judge(ctx, &o, list.Items[i].Annotations)
+			out = append(out, o)
 		}
 	}
 	return out, nil
 }
 
-func (f *fleet) summarize(p *corev1.Pod) engine.Owned {
+func summarize(p *corev1.Pod) engine.Owned {
 	n := p.Annotations
 	o := engine.Owned{
 		ID: p.Name, Name: p.Name, Image: n[noteImage], State: strings.ToLower(string(p.Status.Phase)), Created: p.CreationTimestamp.Time,
@@ -278,7 +289,6 @@ func (f *fleet) summarize(p *corev1.Pod) engine.Owned {
 	if t, err := time.Parse(time.RFC3339, n[noteExpires]); err == nil {
 		o.Expires = t
 	}
-	o.Judge(n[noteOwner], f.me, false, time.Now())
 	return o
 }
 
@@ -315,7 +325,14 @@ func (f *fleet) Remove(ctx context.Context, id string) error {
 }
 
 // Tidy implements [engine.Tidier].
-func (f *fleet) Tidy(ctx context.Context) (bool, error) { return f.tidy(ctx, f.me) }
+func (f *fleet) Tidy(ctx context.Context) (bool, error) {
+	runners := f.census()
+	return f.tidy(ctx, func(m *corev1.ConfigMap) bool {
+		about := engine.Owned{Expires: m.CreationTimestamp.Add(ownerless)}
+		runners.judge(ctx, &about, m.Annotations)
+		return about.Mine || about.Abandoned
+	})
+}
 
 // CheckNetwork implements [engine.Engine].
 func (f *fleet) CheckNetwork(_ context.Context, network string) error {

@@ -21,8 +21,6 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/packed"
-	"batch.example/batch/internal/owner"
-	"batch.example/batch/sandbox/engine"
 )
 
 const (
@@ -119,16 +117,23 @@ func (o *objects) forget() {
 
 // owner returns the object that owns the pods of this process. When it is deleted, the cluster
 // deletes them.
-func (o *objects) owner(ctx context.Context, id, process string) (*metav1.OwnerReference, error) {
+func (o *objects) owner(ctx context.Context, id, process string, by *runner) (*metav1.OwnerReference, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.parent != nil && !o.doubt {
 		return o.parent, nil
 	}
-	var made corev1.ConfigMap
-	err := o.create(ctx, o.configMaps(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+	meta := metav1.ObjectMeta{
 		Name: runPrefix + id, Labels: map[string]string{labelManaged: "batch"}, Annotations: map[string]string{noteOwner: process},
-	}}, &made, false)
+	}
+	if by != nil {
+		meta.Annotations[noteRunner] = by.mark()
+	}
+	if by != nil && by.job != nil { // when a person deletes the Job, the cluster deletes its pods
+		meta.OwnerReferences = []metav1.OwnerReference{*by.job}
+	}
+	var made corev1.ConfigMap
+	err := o.create(ctx, o.configMaps(), &corev1.ConfigMap{ObjectMeta: meta}, &made, false)
 	if apierrors.IsAlreadyExists(err) { // a call whose answer was lost
 		err = o.get(ctx, o.configMaps(), runPrefix+id, &made)
 	}
@@ -194,8 +199,9 @@ func (o *objects) unplugs(ctx context.Context, try func(unplug bool) (*corev1.Po
 const ownerless = 7 * 24 * time.Hour
 
 // tidy removes the owners of ended processes' pods if the namespace has no pod of batch. If no owner
-// is left, no process needs the helper and the policy, and tidy removes them too.
-func (o *objects) tidy(ctx context.Context, me owner.Owner) (removed bool, err error) {
+// is left, no process needs the helper and the policy, and tidy removes them too. Idle reports whether
+// the process whose pods an object owns needs it no more; this process itself makes it again.
+func (o *objects) tidy(ctx context.Context, idle func(*corev1.ConfigMap) bool) (removed bool, err error) {
 	var pods corev1.PodList
 	if err := o.list(ctx, o.pods(), managed, &pods); err != nil || len(pods.Items) > 0 {
 		return false, o.blame(err, "listing pods")
@@ -209,7 +215,7 @@ func (o *objects) tidy(ctx context.Context, me owner.Owner) (removed bool, err e
 	for _, m := range maps.Items {
 		switch {
 		case !strings.HasPrefix(m.Name, runPrefix):
-		case idle(&m, me):
+		case idle(&m):
 			names = append(names, m.Name)
 		default:
 			used = true
@@ -234,14 +240,6 @@ func (o *objects) tidy(ctx context.Context, me owner.Owner) (removed bool, err e
 		return removed, o.blame(err, "removing the NetworkPolicy "+policyName)
 	}
 	return removed, nil
-}
-
-// idle reports whether the process whose pods an object owns needs it no more. This process
-// itself makes it again.
-func idle(m *corev1.ConfigMap, me owner.Owner) bool {
-	about := engine.Owned{Expires: m.CreationTimestamp.Add(ownerless)}
-	about.Judge(m.Annotations[noteOwner], me, false, time.Now())
-	return about.Mine || about.Abandoned
 }
 
 // reachable are addresses that a pod with a network reaches: of the API server, in the form of

@@ -89,6 +89,7 @@ type plan struct {
 	unplug                  bool // the helper takes the network down
 	extra                   *template
 	now                     time.Time
+	runner                  *runner
 }
 
 // pod returns the pod to create.
@@ -278,6 +279,9 @@ func (p plan) notes() map[string]string {
 		n = map[string]string{}
 	}
 	n[noteOwner], n[noteImage], n[noteWorkDir] = p.owner.String(), s.Image, s.WorkDir
+	if p.runner != nil {
+		n[noteRunner] = p.runner.mark()
+	}
 	if s.Unattended > 0 {
 		n[noteUnattend], n[noteExpires] = s.Unattended.String(), p.now.Add(s.Unattended).UTC().Format(time.RFC3339)
 	}

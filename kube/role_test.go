@@ -2,37 +2,14 @@ package kube
 
 import (
 	"encoding/json"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/client-go/rest"
 
 	"batch.example/batch/internal/kubetest"
 	"batch.example/batch/sandbox/engine"
 )
-
-// shown returns the object of a kind that the package's comment shows, with the namespace.
-func shown(t *testing.T, kind, space string) map[string]any {
-	t.Helper()
-	text, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for part := range strings.SplitSeq(string(text), "//\n") {
-		part = strings.ReplaceAll(part, "//\t", "")
-		var obj map[string]any
-		if !strings.HasPrefix(part, "apiVersion:") || yaml.Unmarshal([]byte(strings.TrimSuffix(part, "package kube\n")), &obj) != nil || obj["kind"] != kind {
-			continue
-		}
-		obj["metadata"].(map[string]any)["namespace"] = space
-		return obj
-	}
-	t.Fatalf("the comment shows no %s", kind)
-	return nil
-}
 
 // post creates an object and returns the answer.
 func post(t *testing.T, api *cluster, path string, obj any) (answer []byte) {
@@ -55,13 +32,11 @@ func asUser(t *testing.T, level string) *fleet {
 	space := namespace(t, admin.cluster, level)
 	const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/"
 	accounts := "/api/v1/namespaces/" + space + "/serviceaccounts"
-	post(t, admin.cluster, accounts, map[string]any{"metadata": map[string]any{"name": "batch"}})
-	post(t, admin.cluster, rbac+space+"/roles", shown(t, "Role", space))
-	post(t, admin.cluster, rbac+space+"/rolebindings", map[string]any{
-		"metadata": map[string]any{"name": "batch"},
-		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "batch"},
-		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "batch", "namespace": space}},
-	})
+	post(t, admin.cluster, accounts, kubetest.Shown(t, "ServiceAccount", space))
+	post(t, admin.cluster, rbac+space+"/roles", kubetest.Shown(t, "Role", space))
+	bound := kubetest.Shown(t, "RoleBinding", space)
+	bound["subjects"].([]any)[0].(map[string]any)["namespace"] = space
+	post(t, admin.cluster, rbac+space+"/rolebindings", bound)
 	var token struct{ Status struct{ Token string } }
 	said := post(t, admin.cluster, accounts+"/batch/token", map[string]any{"spec": map[string]any{"expirationSeconds": 3600}})
 	if err := json.Unmarshal(said, &token); err != nil {
@@ -114,5 +89,5 @@ func TestTheJobInTheDocumentationIsOne(t *testing.T) {
 	admin := open(t, "default")
 	t.Parallel()
 	space := namespace(t, admin.cluster, "privileged")
-	post(t, admin.cluster, "/apis/batch/v1/namespaces/"+space+"/jobs", shown(t, "Job", space))
+	post(t, admin.cluster, "/apis/batch/v1/namespaces/"+space+"/jobs", kubetest.Shown(t, "Job", space))
 }

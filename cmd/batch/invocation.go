@@ -6,13 +6,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"batch.example/batch/agent/config"
 	"batch.example/batch/agent/template"
 	"batch.example/batch/dataset"
+	"batch.example/batch/engines"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/owner"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
@@ -78,7 +82,15 @@ func (s *invocation) session() session {
 			Directory: s.Output, Model: s.Settings.Model.ModelName, Dataset: s.Dataset.Name, Workers: s.Workers, Total: len(s.Instances),
 		},
 		saving: "saving the work of running instances and removing their containers", again: s.resumeCommand(s.CostLimit),
+		leaves: owner.InPod() && s.onlyPods(),
 	}
+}
+
+// onlyPods reports whether all engines are Kubernetes clusters. In a pod, a SIGTERM says that Kubernetes
+// evicts it; the next pod of its Job continues the attempts in their pods.
+func (s *invocation) onlyPods() bool {
+	list := s.Settings.Environment.Engines
+	return len(list) > 0 && !slices.ContainsFunc(list, func(e config.Engine) bool { return !engines.HasPods(e.Address) })
 }
 
 // checkNetwork refuses a network that does not exist before a run directory is made.

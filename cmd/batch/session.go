@@ -31,6 +31,7 @@ type session struct {
 	json, quiet bool   // see runFlags
 	saving      string // what a second interrupt does
 	again       string // the command that continues the job
+	leaves      bool   // see watchSignals
 }
 
 // work does the rest of a job, and shows it.
@@ -41,7 +42,7 @@ func (s session) work(ctx context.Context, j job) error {
 			s.tell(fmt.Sprintf("not all events were written: %v", err))
 		}
 	}()
-	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, s.saving, s.again)
+	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, s.saving, s.again, s.leaves)
 	defer stop()
 	err := j.Work(ctx, sig.drain, d)
 	if err == nil && sig.drained.Load() && j.Pending() > 0 {

@@ -17,6 +17,7 @@ type signals struct {
 	say     func(string)
 	work    string // what the second interrupt does: "saving ... and removing ..."
 	leave   func() // ends the process; not expected to return
+	leaves  bool   // a SIGTERM or SIGHUP ends the process at once, as the third interrupt does
 	seen    int    // interrupts, a SIGTERM being the second
 	drained atomic.Bool
 }
@@ -24,9 +25,9 @@ type signals struct {
 // watchSignals returns a context that the second interrupt, or a SIGTERM or
 // SIGHUP, cancels; work says what is done then. resume is the command that continues the run.
 // stop must be called; it waits for the watching goroutine.
-func watchSignals(ctx context.Context, say func(string), stderr io.Writer, work, resume string) (_ context.Context, s *signals, stop func()) {
+func watchSignals(ctx context.Context, say func(string), stderr io.Writer, work, resume string, leaves bool) (_ context.Context, s *signals, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	s = &signals{drain: make(chan struct{}), cancel: cancel, say: say, work: work, leave: func() {
+	s = &signals{drain: make(chan struct{}), cancel: cancel, say: say, work: work, leaves: leaves, leave: func() {
 		// The display may never get to show it.
 		fmt.Fprintln(stderr, "\nbatch: interrupted; continue with "+resume+", which also removes the containers left behind")
 		os.Exit(exitInterrupted)
@@ -59,6 +60,8 @@ func (s *signals) handle(sig os.Signal) {
 	switch {
 	case sig == os.Interrupt:
 		s.seen++
+	case s.leaves:
+		s.seen = 3
 	case s.seen < 2:
 		s.seen = 2
 	default:

@@ -11,7 +11,7 @@ import (
 // A SIGTERM often comes twice, and the second one when the run has ended already.
 func TestALateSIGTERMDoesNotEndTheProcess(t *testing.T) {
 	t.Cleanup(func() { signal.Reset(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE) })
-	ctx, s, stop := watchSignals(t.Context(), func(string) {}, io.Discard, "", "")
+	ctx, s, stop := watchSignals(t.Context(), func(string) {}, io.Discard, "", "", false)
 	for range 2 {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 			t.Fatal(err)

@@ -78,8 +78,9 @@ func (p pods) lose(ctx context.Context, n int) (lost int) {
 			if lost%2 == 0 {
 				gone = p.engine.Remove(ctx, name) == nil
 			} else {
-				status, _ := kubetest.Call(p.t, http.MethodPost, "/api/v1/namespaces/default/pods/"+name+"/eviction",
-					`{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "`+name+`", "namespace": "default"}}`)
+				about := map[string]string{"name": name, "namespace": "default"}
+				status, _ := kubetest.Ask(p.t, http.MethodPost, "/api/v1/namespaces/default/pods/"+name+"/eviction",
+					map[string]any{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": about})
 				gone = status == http.StatusCreated
 			}
 			if gone {

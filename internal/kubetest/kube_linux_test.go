@@ -3,6 +3,7 @@ package kubetest
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
@@ -75,9 +76,10 @@ func (c *cluster) read(name string) string {
 }
 
 // ask sends a request to the API server.
-func (c *cluster) ask(method, path, body string) (status int, answer string) {
+func (c *cluster) ask(method, path string, body any) (status int, answer string) {
 	c.t.Helper()
-	return call(c.t, c.dir, method, path, body)
+	status, said := ask(c.t, c.dir, method, path, body)
+	return status, string(said)
 }
 
 const pods = "/api/v1/namespaces/default/pods"
@@ -91,8 +93,8 @@ func (c *cluster) pod(name string) {
 
 func (c *cluster) create(name, image, pull string) {
 	c.t.Helper()
-	status, said := c.ask(http.MethodPost, pods, `{"metadata":{"name":"`+name+`"},
-		"spec":{"containers":[{"name":"c","image":"`+image+`","imagePullPolicy":"`+pull+`"}]}}`)
+	status, said := c.ask(http.MethodPost, pods, json.RawMessage(`{"metadata":{"name":"`+name+`"},
+		"spec":{"containers":[{"name":"c","image":"`+image+`","imagePullPolicy":"`+pull+`"}]}}`))
 	if status != http.StatusCreated {
 		c.t.Fatalf("%d: %s", status, said)
 	}
@@ -106,7 +108,7 @@ func (c *cluster) await(path, text string) {
 		if time.Now().After(end) {
 			c.t.Fatalf("%s does not say %s: %s", path, text, said)
 		}
-		_, said = c.ask(http.MethodGet, path, "")
+		_, said = c.ask(http.MethodGet, path, nil)
 	}
 }
 
@@ -202,7 +204,7 @@ func TestDownAfterProcess1WasKilled(t *testing.T) {
 		t.Error("the kubelet lives without process 1 of its node")
 	}
 	c.up()
-	if status, said := c.ask(http.MethodGet, "/api/v1/namespaces/default/pods/one", ""); status != http.StatusNotFound {
+	if status, said := c.ask(http.MethodGet, "/api/v1/namespaces/default/pods/one", nil); status != http.StatusNotFound {
 		t.Errorf("the new cluster has the old one's pod: %d %s", status, said)
 	}
 	t.Setenv("KUBECONFIG", c.dir+"/kubeconfig")

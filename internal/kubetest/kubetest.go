@@ -11,18 +11,13 @@ package kubetest
 
 import (
 	"bytes"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // mark begins a kubeconfig of scripts/kube. Tests never use another cluster.
@@ -83,44 +78,6 @@ func Start(t testing.TB, program string) {
 func Log(t testing.TB, program string) string {
 	t.Helper()
 	return filepath.Join(dir(t), "log", program)
-}
-
-// Call sends a request with a JSON body to the cluster's API and returns the answer.
-func Call(t testing.TB, method, path, body string) (status int, answer string) {
-	t.Helper()
-	return call(t, dir(t), method, path, body)
-}
-
-func call(t testing.TB, dir, method, path, body string) (status int, answer string) {
-	t.Helper()
-	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.TrimSpace(string(text))
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM([]byte(read("pki/ca.crt")))
-	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
-	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), method, "https://"+read("node")+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	name, value, _ := strings.Cut(read("pki/header"), ": ")
-	req.Header.Set(name, value)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	said, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(said)
 }
 
 // dir returns the folder of the cluster.

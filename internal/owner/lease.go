@@ -27,7 +27,12 @@ func SameLease(lease, mine string) bool {
 // Adopter names a lease in a few letters, for the name of a container.
 func Adopter(lease string) string {
 	_, path := SplitLease(lease)
-	sum := sha256.Sum256([]byte(path))
+	return Digest(path)
+}
+
+// Digest names a text in a few letters.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("%x", sum[:6])
 }
 

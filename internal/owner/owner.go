@@ -36,6 +36,16 @@ func Of(pid int) Owner {
 	return Owner{Host: host, Machine: machineID(), Boot: bootID(), Space: pidSpace(), Pid: pid, Start: startOf(pid)}
 }
 
+// podDir is where a pod of Kubernetes finds its account.
+const podDir = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// InPod reports whether this process runs in a pod of Kubernetes. There, the machine's id is the
+// image's or none, and a path is of a volume that has the same path in other pods.
+func InPod() bool {
+	_, err := os.Stat(podDir)
+	return err == nil
+}
+
 // String is the owner as labels and leases have it: without blanks.
 func (o Owner) String() string {
 	return fmt.Sprintf("%s/%s/%s/%s/%d/%s", o.Host, o.Machine, o.Boot, o.Space, o.Pid, o.Start)

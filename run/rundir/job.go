@@ -20,7 +20,10 @@ func Open(dir string, o results.Options, prepare func(*results.Store) error) (*r
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare(store); err != nil {
+	if err = identify(dir); err == nil {
+		err = prepare(store)
+	}
+	if err != nil {
 		_ = store.Close() // the error says more
 		return nil, err
 	}

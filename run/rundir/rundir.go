@@ -8,12 +8,14 @@
 package rundir
 
 import (
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/owner"
 	"batch.example/batch/internal/printable"
@@ -21,13 +23,30 @@ import (
 )
 
 // Lease returns the lease of a directory's containers: its lock file, which names its current
-// owner.
+// owner. In a pod, where other volumes may have the same path, the directory's id is in the place of the
+// machine's.
 func Lease(dir string) string {
 	path := results.LockPath(dir)
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	return owner.Lease(path)
+	if !owner.InPod() {
+		return owner.Lease(path)
+	}
+	id, err := os.ReadFile(results.IDPath(dir))
+	if err != nil {
+		id = []byte(rand.Text()) // no container has such a lease
+	}
+	return owner.JoinLease(string(id), path)
+}
+
+// identify gives a directory that this process has locked an id, if [Lease] needs one.
+func identify(dir string) error {
+	path := results.IDPath(dir)
+	if _, err := os.Stat(path); err == nil || !owner.InPod() {
+		return nil
+	}
+	return atomicfile.Fault("giving the output directory an id", atomicfile.Files{}.Write(path, 0o644, atomicfile.Bytes([]byte(rand.Text()))))
 }
 
 // Owner returns the content of the lock file: a line for people, and one for other

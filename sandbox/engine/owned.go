@@ -27,13 +27,21 @@ func (o *Owned) Judge(creator string, me owner.Owner, local bool, now time.Time)
 	o.Mine = creator == me.String()
 	by, _ := owner.Parse(creator) // an invalid one is unknown
 	o.Host = by.Host
-	known := by.Liveness(me, local)
+	o.Decide(by.Liveness(me, local), func() owner.Liveness { return owner.HolderOf(o.Lease, me, local) }, now)
+}
+
+// Decide sets Dead and Abandoned, from what is known about the container's creator, and about the
+// holder of its lease, which matters if the creator is dead.
+func (o *Owned) Decide(creator owner.Liveness, holder func() owner.Liveness, now time.Time) {
+	known := creator
 	if o.Dead = known == owner.Dead; o.Dead {
-		known = owner.HolderOf(o.Lease, me, local)
+		known = holder()
 	}
 	switch known {
 	case owner.Dead:
 		o.Abandoned = true
+	case owner.Alive:
+		o.Abandoned = false
 	case owner.Unknown:
 		o.Abandoned = o.State != StateRunning && !o.Expires.IsZero() && now.After(o.Expires.Add(expiryGrace))
 	}

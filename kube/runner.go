@@ -1,0 +1,203 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
+)
+
+// runner is the pod in which this process runs, in the namespace of its pods. A process in a container
+// knows nothing about the processes of others, but the cluster knows whether their pods have
+// ended.
+type runner struct {
+	name  string
+	uid   types.UID
+	alone bool                   // it has one container: other processes in this pod were in that container before
+	job   *metav1.OwnerReference // what made the pod; nil: nothing
+
+	mu    sync.Mutex
+	holds map[string]bool // leases
+}
+
+// The marks of runners.
+const (
+	noteRunner = "batch.runner" // of what a runner made: its pod's name/UID
+	labelHolds = "batch.lease/" // of a runner's pod: begins the names of labels, one for each lease
+)
+
+// findRunner returns the pod in which this process runs; nil if it runs elsewhere, or the cluster does
+// not say.
+func (c *cluster) findRunner(ctx context.Context) *runner {
+	if !owner.InPod() {
+		return nil
+	}
+	said, err := c.core.Post().AbsPath("/apis/authentication.k8s.io/v1/selfsubjectreviews").SetHeader("Content-Type", "application/json").
+		Body([]byte(`{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}`)).Do(ctx).Raw()
+	var review struct {
+		Status struct {
+			UserInfo struct{ Extra map[string][]string }
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(said, &review)
+	}
+	extra := review.Status.UserInfo.Extra
+	names, uids := extra["authentication.kubernetes.io/pod-name"], extra["authentication.kubernetes.io/pod-uid"]
+	var pod corev1.Pod
+	if err != nil || len(names) != 1 || len(uids) != 1 || c.get(ctx, c.pods(), names[0], &pod) != nil || string(pod.UID) != uids[0] {
+		return nil
+	}
+	stays := func(init corev1.Container) bool {
+		return init.RestartPolicy != nil && *init.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	}
+	r := &runner{name: pod.Name, uid: pod.UID, holds: map[string]bool{}}
+	r.alone = len(pod.Spec.Containers) == 1 && len(pod.Spec.EphemeralContainers) == 0 && !slices.ContainsFunc(pod.Spec.InitContainers, stays)
+	if by := metav1.GetControllerOf(&pod); by != nil {
+		r.job = &metav1.OwnerReference{APIVersion: by.APIVersion, Kind: by.Kind, Name: by.Name, UID: by.UID}
+	}
+	return r
+}
+
+// mark is the runner in an annotation; empty for nil.
+func (r *runner) mark() string {
+	if r == nil {
+		return ""
+	}
+	return r.name + "/" + string(r.uid)
+}
+
+// holdLabel is the label of pods whose runners hold a lease.
+func holdLabel(lease string) string { return labelHolds + owner.Digest(lease) }
+
+// hold marks the runner's pod as a holder of a lease before it makes or takes over pods under it. From
+// then on, other runners and batch clean leave the lease's pods alone while this one has not ended.
+func (f *fleet) hold(ctx context.Context, lease string) error {
+	r := f.runner
+	if r == nil || lease == "" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holds[lease] {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]string{holdLabel(lease): ""}}})
+	if err == nil {
+		err = f.patch(ctx, f.pods(), r.name, patch)
+	}
+	r.holds[lease] = err == nil
+	return f.blame(err, "marking the runner's pod "+r.name)
+}
+
+// takes holds the lease of a pod that this process attaches to. If another runner holds it too, it is
+// an error: of two that take over the same pods at the same time, at least one sees the other.
+func (f *fleet) takes(ctx context.Context, p *corev1.Pod) error {
+	lease := p.Annotations[engine.LabelLease]
+	if lease == "" || p.Annotations[noteRunner] == "" {
+		return nil
+	}
+	if err := f.hold(ctx, lease); err != nil {
+		return err
+	}
+	if f.others(ctx, lease) != owner.Dead {
+		return fault.Newf(fault.Transient, "attaching to pod %s: another runner may use it", p.Name)
+	}
+	return nil
+}
+
+// others returns what is known about other runners that hold a lease.
+func (f *fleet) others(ctx context.Context, lease string) owner.Liveness {
+	if lease == "" {
+		return owner.Dead
+	}
+	var list corev1.PodList
+	if err := f.list(ctx, f.pods(), holdLabel(lease), &list); err != nil {
+		return owner.Unknown
+	}
+	for _, p := range list.Items {
+		if !isOver(&p) && (f.runner == nil || p.UID != f.runner.uid) {
+			return owner.Alive
+		}
+	}
+	return owner.Dead
+}
+
+// isOver reports whether all processes of a pod have ended.
+func isOver(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// census asks the cluster about the runners that made pods, and the leases, once for each.
+type census struct {
+	fleet   *fleet
+	runners map[string]owner.Liveness // by mark
+	leases  map[string]owner.Liveness // what is known about others that hold it
+}
+
+func (f *fleet) census() *census {
+	return &census{f, map[string]owner.Liveness{}, map[string]owner.Liveness{}}
+}
+
+// judge is [engine.Owned.Judge] of something that has these annotations. A runner leaves the pods of
+// other runs alone: the Job of a runner that has ended starts another, which takes them over.
+func (c *census) judge(ctx context.Context, o *engine.Owned, notes map[string]string) {
+	o.Judge(notes[noteOwner], c.fleet.me, false, time.Now())
+	mark := notes[noteRunner]
+	if mark == "" || o.Mine {
+		return
+	}
+	known := c.runner(ctx, mark, notes[noteOwner])
+	if known == owner.Dead {
+		others, asked := c.leases[o.Lease]
+		if !asked {
+			others = c.fleet.others(ctx, o.Lease)
+			c.leases[o.Lease] = others
+		}
+		known = others
+	}
+	o.Decide(known, func() owner.Liveness {
+		if c.fleet.runner != nil {
+			return owner.Unknown
+		}
+		return owner.Dead
+	}, time.Now())
+}
+
+// runner returns what is known about the process that made something, in the pod of a mark.
+func (c *census) runner(ctx context.Context, mark, process string) owner.Liveness {
+	f := c.fleet
+	if mark == f.runner.mark() {
+		by, _ := owner.Parse(process)
+		known := by.Liveness(f.me, false)
+		if known == owner.Unknown && f.runner.alone {
+			return owner.Dead
+		}
+		return known
+	}
+	known, asked := c.runners[mark]
+	if asked {
+		return known
+	}
+	name, uid, _ := strings.Cut(mark, "/")
+	var pod corev1.Pod
+	switch err := f.get(ctx, f.pods(), name, &pod); {
+	case apierrors.IsNotFound(err), err == nil && (string(pod.UID) != uid || isOver(&pod)):
+		known = owner.Dead
+	case err == nil:
+		known = owner.Alive
+	}
+	c.runners[mark] = known
+	return known
+}
