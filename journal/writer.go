@@ -18,10 +18,14 @@ import (
 
 const (
 	journalBuffer = 256 << 10
-	idleBuffer    = 1 << 10 // kept while nothing is written: most of the time, a model thinks
-	journalMode   = 0o600   // it holds all messages and outputs exactly, including secrets
+	idleBuffer    = 16 << 10 // kept for other writers
+	journalMode   = 0o600    // it holds all messages and outputs exactly, including secrets
 	publicMode    = 0o644
 )
+
+// buffers are for the pending lines of all writers: most of the time a model thinks, and a writer
+// has none.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Options say how a journal is opened for writing; only Spend is required.
 type Options struct {
@@ -153,6 +157,9 @@ func (j *Writer) append(typ string, data, output []byte) error {
 	r := j.last
 	r.Version, r.Seq, r.Type, r.Data, r.Time = versionOf(typ), r.Seq+1, typ, data, time.Now().UTC()
 	j.count(&r, data)
+	if j.pending == nil {
+		j.pending = *buffers.Get().(*[]byte)
+	}
 	j.pending = appendRecord(j.pending, &r, output)
 	if spent, held := r.SpentSoFar()-j.last.SpentSoFar(), r.Held()-j.last.Held(); spent != 0 || held != 0 {
 		j.spend(spent, held)
@@ -337,9 +344,10 @@ func (j *Writer) writePending() error {
 		return atomicfile.Fault("writing a journal", errors.Join(err, j.f.Truncate(j.written)))
 	}
 	j.written += int64(len(j.pending))
-	if j.pending = j.pending[:0]; cap(j.pending) > idleBuffer {
-		j.pending = nil
+	if b := j.pending[:0]; cap(b) <= idleBuffer {
+		buffers.Put(&b)
 	}
+	j.pending = nil
 	return nil
 }
 
