@@ -26,3 +26,15 @@ func TestALateSIGTERMDoesNotEndTheProcess(t *testing.T) {
 		}
 	}
 }
+
+// Kubernetes evicts a runner by a SIGTERM, and its pods stay for the next one.
+func TestAnEvictedRunnerLeavesItsContainers(t *testing.T) {
+	left := false
+	s := &signals{
+		drain: make(chan struct{}), leaves: true, leave: func() { left = true }, say: func(string) {},
+		cancel: func() { t.Error("the running instances are stopped, which removes their containers") },
+	}
+	if s.handle(syscall.SIGTERM); !left {
+		t.Error("the process continues")
+	}
+}
