@@ -89,5 +89,6 @@ func TestTheJobInTheDocumentationIsOne(t *testing.T) {
 	admin := open(t, "default")
 	t.Parallel()
 	space := namespace(t, admin.cluster, "privileged")
+	post(t, admin.cluster, "/api/v1/namespaces/"+space+"/persistentvolumeclaims", kubetest.Shown(t, "PersistentVolumeClaim", space))
 	post(t, admin.cluster, "/apis/batch/v1/namespaces/"+space+"/jobs", kubetest.Shown(t, "Job", space))
 }
