@@ -20,26 +20,26 @@ var most = map[string]int{
 	"agent":      14224, // actions that take less memory; before: environment.engines and environment.pod; problems of templates are listed in the order of the file again
 	"authority":  73,
 	"chat":       1383,
-	"cmd":        9526, // doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
-	"dataset":    4348, // an instance's shard follows from its id
+	"cmd":        9604, // sweeps merged, --json of merge, SIGTERM in a pod; doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
+	"dataset":    4351, // a shard as JSON; an instance's shard follows from its id
 	"designs":    214,
 	"docker":     4800, // Podman without root: what it limits, and its page
 	"docs":       152,  // lines for shards, engines and kubernetes
-	"doctor":     444,  // doctor --try; several engines, and what an engine itself checks
+	"doctor":     449,  // two addresses of one engine; doctor --try; several engines, and what an engine itself checks
 	"e2e":        975,  // StartHelper, in place of two copies in tests
-	"engines":    198,  // the page says where grades name their engine; before: addresses, their page, and several engines in one run
+	"engines":    200,  // engines on one machine, in the page; the page says where grades name their engine; before: addresses, their page, and several engines in one run
 	"fault":      174,
 	"grade":      12877,
-	"imagecache": 1602,  // one open file for all holds on an image, and not one for each agent
-	"internal":   12246, // a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
-	"journal":    2692,  // the engine of a container
-	"kube":       2575,  // the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
-	"llm":        17072,
+	"imagecache": 1607,  // evictions are told; one open file for all holds on an image, and not one for each agent
+	"internal":   12309, // runners in pods; a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
+	"journal":    2700,  // writers share buffers; the engine of a container
+	"kube":       2833,  // runners in pods; the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
+	"llm":        17094, // an encoded conversation in pieces
 	"report":     8022,  // the engines that graded, in the status; before: engines in the status
-	"results":    9149,  // the engine of a grade; before: a directory that is read is held; engines
-	"run":        10169, // the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
+	"results":    9154,  // the engine of a grade; the engine of a grade; before: a directory that is read is held; engines
+	"run":        10416, // sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
 	"runner":     1093,  // the engine of an attempt
-	"sandbox":    5091,  // doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
+	"sandbox":    5264,  // an absent engine joins later; doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
 	"scripts":    1407,  // Kubernetes' programs in one, and its pause image
 	"serve":      2862,
 	"session":    1478,
