@@ -30,7 +30,7 @@ var most = map[string]int{
 	"engines":    200,  // engines on one machine, in the page; the page says where grades name their engine; before: addresses, their page, and several engines in one run
 	"fault":      174,
 	"grade":      12877,
-	"imagecache": 1607,  // evictions are told; one open file for all holds on an image, and not one for each agent
+	"imagecache": 1607,  // evictions are reported; one open file for all holds on an image, and not one for each agent
 	"internal":   12309, // runners in pods; a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
 	"journal":    2700,  // writers share buffers; the engine of a container
 	"kube":       2833,  // runners in pods; the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
