@@ -158,10 +158,11 @@
 // eviction does not count against backoffLimit, which limits how often instances without a result
 // are tried again.
 //
-// The runner asks the cluster for its own pod, and marks it with a label. So the next one knows that it
-// has ended, and batch clean removes no pod while a runner has the run. Between two pods of the Job no
-// runner has it: what batch clean removes then is replayed. A runner removes no pods of other runs.
-// When a person deletes the Job, the cluster deletes its pods. A runner's pod on a node that does not
+// The runner asks the cluster for its own pod, and marks it with a label, so that the next one knows that
+// it has ended. Nothing but the Job's runners removes the pods of its run: batch clean and other runs
+// leave them. When a person deletes the Job, the cluster deletes its pods. If the runner uses another
+// cluster or namespace than its own, or its pod has no Job, SIGTERM saves the work and removes the pods,
+// as anywhere. A runner's pod on a node that does not
 // answer may live: the Job waits until Kubernetes knows that the node is gone, or a person deletes the
 // pod by force.
 //

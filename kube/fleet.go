@@ -60,7 +60,9 @@ func newFleet(ctx context.Context, c *cluster, o engine.Options) (*fleet, error)
 		return nil, err
 	}
 	f := &fleet{objects: objects{cluster: c}, extra: extra, id: strings.ToLower(rand.Text()[:16]), me: owner.Self(), pull: o.PullTimeout}
-	f.runner = c.findRunner(ctx)
+	if f.runner, err = c.findRunner(ctx); err != nil {
+		return nil, err
+	}
 	nodes := f.nodes(ctx)
 	f.starts = semaphore.NewWeighted(int64(max(minStarts, perNode*len(nodes))))
 	f.arch = runtime.GOARCH
@@ -162,7 +164,7 @@ func (f *fleet) plan(ctx context.Context, s engine.Spec) (p plan, err error) {
 	if p.helperImage = f.extra.HelperImage; p.helperImage == "" {
 		p.parts, err = f.store(ctx, p.arch)
 	} else {
-		p.helperFile, _, err = Helper(p.arch)
+		p.helperFile, err = f.file(p.arch)
 	}
 	if err != nil {
 		return p, err
@@ -388,6 +390,9 @@ func (f *fleet) About(ctx context.Context) (engine.About, error) {
 // left.
 func (f *fleet) Close() error {
 	f.watcher.close()
+	if !f.away.Load() {
+		f.release(context.Background())
+	}
 	f.mu.Lock()
 	parent := f.parent
 	f.mu.Unlock()

@@ -38,6 +38,7 @@ type objects struct {
 
 	mu     sync.Mutex
 	parts  map[string][]string // ConfigMaps with the helper, by architecture
+	files  map[string]string   // the helper in an image of batch, by architecture
 	parent *metav1.OwnerReference
 	doubt  bool  // whether parent is still there
 	unplug *bool // whether pods may have NET_ADMIN
@@ -65,6 +66,19 @@ func helper(arch string) (name string, program []byte, err error) {
 func Helper(arch string) (file string, program []byte, err error) {
 	name, program, err := helper(arch)
 	return path.Join(library, name), program, err
+}
+
+// file returns the path of [Helper], which takes time.
+func (o *objects) file(arch string) (file string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if file = o.files[arch]; file != "" {
+		return file, nil
+	}
+	if file, _, err = Helper(arch); err == nil {
+		o.files = map[string]string{arch: file}
+	}
+	return file, err
 }
 
 // store returns the names of the ConfigMaps that have the helper for an architecture.

@@ -59,7 +59,7 @@ func (p *pulls) note(e *corev1.Event) {
 	p.took[uid] = max(p.took[uid], took) // an event may come twice
 }
 
-// of returns how long the node of a pod pulled its image, once.
+// of returns how long the node of a pod pulled its image, and forgets it.
 func (p *pulls) of(pod types.UID) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

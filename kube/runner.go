@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -33,18 +34,24 @@ type runner struct {
 
 // The marks of runners.
 const (
-	noteRunner = "batch.runner" // of what a runner made: its pod's name/UID
+	noteRunner = "batch.runner" // of what a runner made: its pod's name/UID, and hasNext
 	labelHolds = "batch.lease/" // of a runner's pod: begins the names of labels, one for each lease
 )
 
-// findRunner returns the pod in which this process runs; nil if it runs elsewhere, or the cluster does
-// not say.
-func (c *cluster) findRunner(ctx context.Context) *runner {
+// findRunner returns the pod in which this process runs; nil if it runs elsewhere, or the cluster cannot
+// say. An error means that the cluster may know: without its answer, this process would not know the
+// pods that it has to take over.
+func (c *cluster) findRunner(ctx context.Context) (*runner, error) {
+	const op = "asking the cluster for the pod of this process"
 	if !owner.InPod() {
-		return nil
+		return nil, nil //nolint:nilnil // as the comment says
 	}
 	said, err := c.core.Post().AbsPath("/apis/authentication.k8s.io/v1/selfsubjectreviews").SetHeader("Content-Type", "application/json").
 		Body([]byte(`{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}`)).Do(ctx).Raw()
+	if unknown(err) {
+		c.log.Info("the cluster does not say in which pod this process runs", "err", err)
+		return nil, nil //nolint:nilnil // as the comment says
+	}
 	var review struct {
 		Status struct {
 			UserInfo struct{ Extra map[string][]string }
@@ -53,11 +60,19 @@ func (c *cluster) findRunner(ctx context.Context) *runner {
 	if err == nil {
 		err = json.Unmarshal(said, &review)
 	}
+	if err != nil {
+		return nil, c.blame(err, op)
+	}
 	extra := review.Status.UserInfo.Extra
 	names, uids := extra["authentication.kubernetes.io/pod-name"], extra["authentication.kubernetes.io/pod-uid"]
+	if len(names) != 1 || len(uids) != 1 { // another user's credentials, or a token without them
+		return nil, nil //nolint:nilnil // as the comment says
+	}
 	var pod corev1.Pod
-	if err != nil || len(names) != 1 || len(uids) != 1 || c.get(ctx, c.pods(), names[0], &pod) != nil || string(pod.UID) != uids[0] {
-		return nil
+	if err := c.get(ctx, c.pods(), names[0], &pod); err != nil && !unknown(err) {
+		return nil, c.blame(err, op)
+	} else if err != nil || string(pod.UID) != uids[0] { // it is in another namespace
+		return nil, nil //nolint:nilnil // as the comment says
 	}
 	stays := func(init corev1.Container) bool {
 		return init.RestartPolicy != nil && *init.RestartPolicy == corev1.ContainerRestartPolicyAlways
@@ -67,16 +82,30 @@ func (c *cluster) findRunner(ctx context.Context) *runner {
 	if by := metav1.GetControllerOf(&pod); by != nil {
 		r.job = &metav1.OwnerReference{APIVersion: by.APIVersion, Kind: by.Kind, Name: by.Name, UID: by.UID}
 	}
-	return r
+	return r, nil
 }
+
+// unknown reports whether the cluster has answered that it does not know something, or does not say it.
+func unknown(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) && !isLost(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// hasNext ends the mark of a runner whose Job starts another one.
+const hasNext = "/next"
 
 // mark is the runner in an annotation; empty for nil.
 func (r *runner) mark() string {
-	if r == nil {
+	switch {
+	case r == nil:
 		return ""
+	case r.job == nil:
+		return r.name + "/" + string(r.uid)
 	}
-	return r.name + "/" + string(r.uid)
+	return r.name + "/" + string(r.uid) + hasNext
 }
+
+// Succeeded implements [engine.Successor].
+func (f *fleet) Succeeded() bool { return f.runner != nil && f.runner.job != nil }
 
 // holdLabel is the label of pods whose runners hold a lease.
 func holdLabel(lease string) string { return labelHolds + owner.Digest(lease) }
@@ -101,18 +130,39 @@ func (f *fleet) hold(ctx context.Context, lease string) error {
 	return f.blame(err, "marking the runner's pod "+r.name)
 }
 
+// release ends what hold began, at the end of this process's work.
+func (f *fleet) release(ctx context.Context) {
+	if f.runner == nil {
+		return
+	}
+	f.runner.mu.Lock()
+	defer f.runner.mu.Unlock()
+	labels := map[string]any{}
+	for lease := range f.runner.holds {
+		labels[holdLabel(lease)] = nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
+	if err == nil && len(labels) > 0 {
+		err = f.patch(ctx, f.pods(), f.runner.name, patch)
+	}
+	if err != nil { // the pod may live on, and other runners wait for its end
+		f.log.Warn("could not unmark the runner's pod", "pod", f.runner.name, "err", err)
+	}
+}
+
 // takes holds the lease of a pod that this process attaches to. If another runner holds it too, it is
-// an error: of two that take over the same pods at the same time, at least one sees the other.
+// an [engine.ErrHeld]: of two that take over the same pods at the same time, at least one sees the other.
 func (f *fleet) takes(ctx context.Context, p *corev1.Pod) error {
 	lease := p.Annotations[engine.LabelLease]
 	if lease == "" || p.Annotations[noteRunner] == "" {
 		return nil
 	}
-	if err := f.hold(ctx, lease); err != nil {
-		return err
+	err := f.hold(ctx, lease)
+	if err == nil && f.others(ctx, lease) != owner.Dead {
+		err = errors.New("another runner may use it")
 	}
-	if f.others(ctx, lease) != owner.Dead {
-		return fault.Newf(fault.Transient, "attaching to pod %s: another runner may use it", p.Name)
+	if err != nil {
+		return fault.New(fault.Transient, "attaching to pod "+p.Name, errors.Join(engine.ErrHeld, err))
 	}
 	return nil
 }
@@ -150,8 +200,9 @@ func (f *fleet) census() *census {
 	return &census{f, map[string]owner.Liveness{}, map[string]owner.Liveness{}}
 }
 
-// judge is [engine.Owned.Judge] of something that has these annotations. A runner leaves the pods of
-// other runs alone: the Job of a runner that has ended starts another, which takes them over.
+// judge is [engine.Owned.Judge] of something that has these annotations. The next runner of a Job takes
+// the pods over, and they go with the Job, so that no other process removes them. A runner leaves the
+// pods of other runs alone, and its own until it has taken them over.
 func (c *census) judge(ctx context.Context, o *engine.Owned, notes map[string]string) {
 	o.Judge(notes[noteOwner], c.fleet.me, false, time.Now())
 	mark := notes[noteRunner]
@@ -168,7 +219,7 @@ func (c *census) judge(ctx context.Context, o *engine.Owned, notes map[string]st
 		known = others
 	}
 	o.Decide(known, func() owner.Liveness {
-		if c.fleet.runner != nil {
+		if c.fleet.runner != nil || strings.HasSuffix(mark, hasNext) {
 			return owner.Unknown
 		}
 		return owner.Dead
@@ -190,7 +241,7 @@ func (c *census) runner(ctx context.Context, mark, process string) owner.Livenes
 	if asked {
 		return known
 	}
-	name, uid, _ := strings.Cut(mark, "/")
+	name, uid, _ := strings.Cut(strings.TrimSuffix(mark, hasNext), "/")
 	var pod corev1.Pod
 	switch err := f.get(ctx, f.pods(), name, &pod); {
 	case apierrors.IsNotFound(err), err == nil && (string(pod.UID) != uid || isOver(&pod)):

@@ -2,7 +2,7 @@ package kube
 
 import (
 	"encoding/json"
-	"strings"
+	"errors"
 	"testing"
 	"time"
 
@@ -86,7 +86,7 @@ func TestARunnerLivesAsLongAsItsPod(t *testing.T) {
 	two.sees(t, "the runner that took it over", id, true, false)
 	outside.sees(t, "outside, when it was taken over", id, false, false)
 	three.sees(t, "a third runner, when it was taken over", id, false, false)
-	if _, err := three.Attach(t.Context(), id); err == nil || !strings.Contains(err.Error(), "another runner may use it") {
+	if _, err := three.Attach(t.Context(), id); !errors.Is(err, engine.ErrHeld) {
 		t.Errorf("two runners attached to one pod: %v", err)
 	}
 
@@ -94,10 +94,8 @@ func TestARunnerLivesAsLongAsItsPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	outside.sees(t, "outside, while the one that was refused lives", id, false, false)
-	if err := three.remove(t.Context(), three.pods(), "three"); err != nil {
-		t.Fatal(err)
-	}
-	outside.sees(t, "outside, when all are gone", id, true, true)
+	three.release(t.Context()) // its pod lives on
+	outside.sees(t, "outside, when all are gone or have ended their work", id, true, true)
 	inPod(t, space, "one") // of the same name
 	outside.sees(t, "outside, with another pod of that name", id, true, true)
 }
@@ -118,6 +116,10 @@ func TestAJobsPodsGoWithIt(t *testing.T) {
 	}
 	f.runner.job = &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: made.Name, UID: made.UID}
 	id := start(t, f, engine.Spec{Image: image}).ID()
+	if err := f.remove(t.Context(), f.pods(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	open(t, space).sees(t, "outside, between two pods of the Job", id, true, false)
 	asKubectl := metav1.DeletePropagationBackground // the API would leave them
 	if err := f.core.Delete().AbsPath(path + "/" + made.Name).Body(&metav1.DeleteOptions{PropagationPolicy: &asKubectl}).Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)

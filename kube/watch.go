@@ -61,6 +61,7 @@ func (w *watcher) unset(o any) {
 		o = gone.Obj
 	}
 	if p, ok := o.(*corev1.Pod); ok {
+		w.pulls.of(p.UID)
 		w.put(p.Name, nil)
 	}
 }

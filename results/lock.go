@@ -215,9 +215,6 @@ func unlockFile(l *flock.Flock, plan *inject.Plan) error {
 // the directory.
 func LockPath(dir string) string { return filepath.Join(dir, lockFile) }
 
-// IDPath returns the path of the file that has the directory's id, if it needs one.
-func IDPath(dir string) string { return filepath.Join(dir, ".batch.id") }
-
 // DefaultOwner returns a name of this process: host, process id and time.
 func DefaultOwner() string {
 	host, err := os.Hostname()

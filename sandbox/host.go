@@ -140,13 +140,13 @@ func (c Config) withDefaults() Config {
 // an engine that is away.
 func (h *Host) Close(ctx context.Context) error {
 	h.leaving.Wait()
+	h.forget(h) // first: nothing would tidy up on an engine that is added meanwhile
 	err := h.tidy(context.WithoutCancel(ctx), func(ctx context.Context, s *site) error {
 		if err := h.leftOn(s).remove(ctx, h.LeaveAttempts); err != nil {
 			return fmt.Errorf("removing containers of an earlier run: %w", err)
 		}
 		return nil
 	})
-	h.forget(h)
 	if h.alone {
 		return errors.Join(err, h.common.close(ctx))
 	}

@@ -68,7 +68,9 @@ func (h *inheritance) take(ctx context.Context, o Opening) (engine.Container, er
 	var errs []error
 	for _, s := range list {
 		if s.ID == o.Container && s.Adopter == "" {
-			if found = h.attach(ctx, s); found != nil {
+			var err error
+			if found, err = h.attach(ctx, s); found != nil || err != nil {
+				errs = append(errs, err)
 				continue
 			}
 		}
@@ -83,8 +85,9 @@ func (h *inheritance) take(ctx context.Context, o Opening) (engine.Container, er
 	return found, errors.Join(errs...)
 }
 
-// attach returns a container if it can run commands, and programs if they are needed; otherwise nil.
-func (h *inheritance) attach(ctx context.Context, s engine.Owned) engine.Container {
+// attach returns a container if it can run commands, and programs if they are needed; otherwise nil. It
+// is an error if another process may use the container.
+func (h *inheritance) attach(ctx context.Context, s engine.Owned) (engine.Container, error) {
 	c, err := h.engine.Attach(ctx, s.ID)
 	if err == nil { // the agent may have removed bash
 		_, err = c.Run(ctx, box.Command{Script: ":"})
@@ -97,9 +100,12 @@ func (h *inheritance) attach(ctx context.Context, s engine.Owned) engine.Contain
 		if c != nil {
 			c.Close()
 		}
-		return nil
+		if errors.Is(err, engine.ErrHeld) {
+			return nil, err
+		}
+		return nil, nil
 	}
-	return c
+	return c, nil
 }
 
 // startsPrograms returns why no program can be started in a container: an older version of batch
@@ -120,9 +126,9 @@ func (h *inheritance) takeOver(ctx context.Context, s engine.Owned) (engine.Cont
 	if s.Adopter != "" && s.Adopter != mine {
 		return nil, nil
 	}
-	c := h.attach(ctx, s)
+	c, err := h.attach(ctx, s)
 	if c == nil || s.Adopter == mine {
-		return c, nil
+		return c, err
 	}
 	if err := h.engine.Adopt(ctx, s.ID, h.lease); err != nil {
 		c.Close()

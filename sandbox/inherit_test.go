@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
@@ -56,5 +57,24 @@ func TestAContainerThatCannotStartTheProgramsIsReplaced(t *testing.T) {
 		if err != nil || replaced != programs {
 			t.Errorf("programs %v: got %v, %v; removed %q, closed %d times", programs, c, err, e.removed, e.closed)
 		}
+	}
+}
+
+// held is an engine on which another process may use the container.
+type held struct{ older }
+
+func (*held) Attach(context.Context, string) (engine.Container, error) {
+	return nil, fault.New(fault.Transient, "attaching", engine.ErrHeld)
+}
+
+func TestAContainerThatAnotherProcessMayUseStays(t *testing.T) {
+	e := &held{}
+	h, err := inherit(t.Context(), e, Config{Lease: "/runs/a/.lock", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.take(t.Context(), Opening{Instance: dataset.Instance{ID: "i"}, Attempt: 1, Container: "c"})
+	if !errors.Is(err, engine.ErrHeld) || len(e.removed) > 0 {
+		t.Errorf("got %v, removed %q; want an error, and nothing removed", err, e.removed)
 	}
 }

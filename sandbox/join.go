@@ -14,6 +14,7 @@ const absentPause = 10 * time.Second
 // await tries to reach an engine that was absent at the beginning, until it is added or refused, or ctx
 // ends.
 func (s *common) await(ctx context.Context, c Config, e Engine, refs []string) {
+	said := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -21,6 +22,10 @@ func (s *common) await(ctx context.Context, c Config, e Engine, refs []string) {
 		case <-time.After(absentPause):
 		}
 		err := s.reach(ctx, c, e, refs)
+		if err != nil && err.Error() != said && ctx.Err() == nil {
+			said = err.Error()
+			s.log.Info("an absent engine cannot be used yet", "engine", e.Address, "err", err)
+		}
 		switch {
 		case err == nil:
 			s.log.Info("an engine that was absent answers and is used", "engine", e.Address)
@@ -74,7 +79,9 @@ func (s *common) add(ctx context.Context, c Config, at *site, refs []string) err
 
 // forget says that a host ends: an engine that is added later has nothing for it.
 func (s *common) forget(h *Host) {
-	s.joining.Lock()
-	defer s.joining.Unlock()
+	s.joining.RLock() // waits for an engine that is being added
+	defer s.joining.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.hosts, h)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 
 	"batch.example/batch/fault"
@@ -32,6 +33,20 @@ func Look(ctx context.Context, c Config) (*Found, error) {
 		maps.Copy(all.Containers, f.Containers)
 	}
 	return all, nil
+}
+
+// Succeeded reports whether, when this process is killed, another one will take over its containers on all
+// engines: see [engine.Successor].
+func Succeeded(ctx context.Context, c Config) bool {
+	list, err := askAll(c.Engines, func(e Engine) (bool, error) {
+		on, err := e.Connect(ctx, c.Options)
+		if err != nil {
+			return false, err
+		}
+		s, ok := on.(engine.Successor)
+		return ok && s.Succeeded(), on.Close()
+	})
+	return err == nil && len(list) == len(c.Engines) && !slices.Contains(list, false)
 }
 
 // askAll calls ask for all engines at the same time, and returns the answers in the order of the

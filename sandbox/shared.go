@@ -30,10 +30,10 @@ type common struct {
 	end     func()   // ends pulling images ahead, and waiting for absent engines
 	absent  []Engine // at the beginning
 
-	joining sync.Mutex     // held while a host starts or ends, and while an engine is added
-	hosts   map[*Host]bool // that have started and not ended; guarded by joining
+	joining sync.RWMutex // held while an engine is added; for reading while a host starts or ends
 
 	mu      sync.Mutex
+	hosts   map[*Host]bool  // that have started and not ended; add reads it and holds joining
 	sites   []*site         // that have answered; only appended to
 	current context.Context // ends when one is added
 	outdate func()          // ends current
@@ -268,8 +268,8 @@ func (s *common) start(ctx context.Context, c Config) (*Host, error) {
 	h := &Host{
 		Config: c.withDefaults(), common: s, run: strings.ToLower(rand.Text()[:10]), left: map[*site]*inheritance{},
 	}
-	s.joining.Lock()
-	defer s.joining.Unlock()
+	s.joining.RLock()
+	defer s.joining.RUnlock()
 	err := s.each(func(at *site) error {
 		err := h.inherit(ctx, at)
 		if err != nil && s.several && fault.KindOf(err) != fault.Usage && ctx.Err() == nil {
@@ -281,6 +281,8 @@ func (s *common) start(ctx context.Context, c Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.hosts[h] = true
 	return h, nil
 }

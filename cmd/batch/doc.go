@@ -212,6 +212,6 @@
 //
 // After the first interrupt (Ctrl-C), no instance starts, and the running ones finish.
 // The second, or SIGTERM or SIGHUP, stops the running ones, saves their work and removes
-// their containers. The third exits at once. In a pod of a Kubernetes cluster that also has the
-// containers, SIGTERM exits at once and leaves them to the next pod: see batch help kubernetes.
+// their containers. The third exits at once. In the pod of a Job whose agents also run in pods, SIGTERM
+// ends batch run at once and leaves them to the Job's next pod: see batch help kubernetes.
 package main

@@ -6,14 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"batch.example/batch/agent/config"
 	"batch.example/batch/agent/template"
 	"batch.example/batch/dataset"
-	"batch.example/batch/engines"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/owner"
@@ -34,6 +31,7 @@ type invocation struct {
 	inject    *inject.Plan
 	telemetry *telemetry.Config // nil: none is sent
 	started   time.Time
+	leaves    bool // when Kubernetes evicts this process, the next pod of its Job continues the attempts
 }
 
 // run works through the selected instances and prints how they ended.
@@ -53,6 +51,7 @@ func (s *invocation) run(ctx context.Context) (err error) {
 	if err := checkNetwork(ctx, c); err != nil {
 		return err
 	}
+	s.leaves = owner.InPod() && sandbox.Succeeded(ctx, c.Sandboxes)
 	r, err := run.Open(ctx, c)
 	if err != nil {
 		return err
@@ -82,15 +81,8 @@ func (s *invocation) session() session {
 			Directory: s.Output, Model: s.Settings.Model.ModelName, Dataset: s.Dataset.Name, Workers: s.Workers, Total: len(s.Instances),
 		},
 		saving: "saving the work of running instances and removing their containers", again: s.resumeCommand(s.CostLimit),
-		leaves: owner.InPod() && s.onlyPods(),
+		leaves: s.leaves,
 	}
-}
-
-// onlyPods reports whether all engines are Kubernetes clusters. In a pod, a SIGTERM says that Kubernetes
-// evicts it; the next pod of its Job continues the attempts in their pods.
-func (s *invocation) onlyPods() bool {
-	list := s.Settings.Environment.Engines
-	return len(list) > 0 && !slices.ContainsFunc(list, func(e config.Engine) bool { return !engines.HasPods(e.Address) })
 }
 
 // checkNetwork refuses a network that does not exist before a run directory is made.

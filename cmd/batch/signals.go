@@ -17,7 +17,7 @@ type signals struct {
 	say     func(string)
 	work    string // what the second interrupt does: "saving ... and removing ..."
 	leave   func() // ends the process; not expected to return
-	leaves  bool   // a SIGTERM or SIGHUP ends the process at once, as the third interrupt does
+	leaves  bool   // a SIGTERM ends the process at once, as the third interrupt does
 	seen    int    // interrupts, a SIGTERM being the second
 	drained atomic.Bool
 }
@@ -60,7 +60,7 @@ func (s *signals) handle(sig os.Signal) {
 	switch {
 	case sig == os.Interrupt:
 		s.seen++
-	case s.leaves:
+	case s.leaves && sig == syscall.SIGTERM:
 		s.seen = 3
 	case s.seen < 2:
 		s.seen = 2

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -16,6 +17,10 @@ import (
 // [Owner] as a line into it, and the caller makes sure that the file names one process at a time.
 // On a machine without an id, a lease is the path alone: the machine's name may change.
 func Lease(path string) string { return JoinLease(Self().Machine, path) }
+
+// IDPath returns the path of the file that has a directory's id, where the id of a machine does not tell
+// its leases from other ones: see [InPod].
+func IDPath(dir string) string { return filepath.Join(dir, ".batch.id") }
 
 // SameLease reports whether a container's lease is mine, which [Lease] returned. Versions of batch
 // before leases named a machine wrote the path alone.
@@ -63,7 +68,7 @@ func HolderOf(lease string, me Owner, local bool) Liveness {
 		return Dead
 	}
 	machine, path := SplitLease(lease)
-	if machine != "" && machine != me.Machine {
+	if id, err := os.ReadFile(IDPath(filepath.Dir(path))); machine != "" && machine != me.Machine && (err != nil || string(id) != machine) {
 		return Unknown
 	}
 	f, err := os.Open(path)

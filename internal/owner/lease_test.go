@@ -42,7 +42,12 @@ func TestALeaseOfAnotherMachineMayBeHeld(t *testing.T) {
 	}
 	me := Self()
 	me.Machine = "here"
-	for lease, want := range map[string]Liveness{"here:" + path: Dead, path: Dead, "elsewhere:" + path: Unknown, "here:" + path + "-gone": Dead} {
+	if err := os.WriteFile(IDPath(filepath.Dir(path)), []byte("ID"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for lease, want := range map[string]Liveness{
+		"here:" + path: Dead, path: Dead, "elsewhere:" + path: Unknown, "here:" + path + "-gone": Dead, "ID:" + path: Dead, "OTHER:" + path: Unknown,
+	} {
 		if got := HolderOf(lease, me, true); got != want {
 			t.Errorf("%s: holder %v, want %v", lease, got, want)
 		}

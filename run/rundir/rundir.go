@@ -33,7 +33,7 @@ func Lease(dir string) string {
 	if !owner.InPod() {
 		return owner.Lease(path)
 	}
-	id, err := os.ReadFile(results.IDPath(dir))
+	id, err := os.ReadFile(owner.IDPath(dir))
 	if err != nil {
 		id = []byte(rand.Text()) // no container has such a lease
 	}
@@ -42,7 +42,7 @@ func Lease(dir string) string {
 
 // identify gives a directory that this process has locked an id, if [Lease] needs one.
 func identify(dir string) error {
-	path := results.IDPath(dir)
+	path := owner.IDPath(dir)
 	if _, err := os.Stat(path); err == nil || !owner.InPod() {
 		return nil
 	}

@@ -25,6 +25,10 @@ import (
 // about the instance; [Engine.Ready] waits until it makes sense to try again.
 var ErrOutage = errors.New("the engine was lost")
 
+// ErrHeld is in the chain of the fault of an [Engine.Attach] to a container that another process may
+// use. The container must stay.
+var ErrHeld = errors.New("another process may use the container")
+
 // Connect connects to an engine. The caller must Close it. If the engine cannot be reached, the
 // error is a Host fault with a hint.
 type Connect func(ctx context.Context, o Options) (Engine, error)
@@ -188,6 +192,12 @@ type Registry interface {
 	Images
 	// Offered returns nil if the registry of an image has it for this machine.
 	Offered(ctx context.Context, ref string) error
+}
+
+// Successor is an engine that may know what follows when this process is killed.
+type Successor interface {
+	// Succeeded reports whether another process will then be started, which takes over the containers.
+	Succeeded() bool
 }
 
 // Checker is an engine that has requirements of its own, which `batch doctor` reports.
