@@ -26,9 +26,9 @@ func Root(programs []string, more map[string]string) ([]byte, error) {
 			return nil, err
 		}
 		files["usr/bin/"+program] = at
-		out, err := exec.Command("ldd", at).Output()
-		if err != nil {
-			return nil, fmt.Errorf("ldd %s: %w", at, err)
+		out, err := exec.Command("ldd", at).CombinedOutput()
+		if err != nil && !bytes.Contains(out, []byte("not a dynamic executable")) {
+			return nil, fmt.Errorf("ldd %s: %w: %s", at, err, out)
 		}
 		for word := range strings.FieldsSeq(string(out)) {
 			if filepath.IsAbs(word) {
