@@ -46,6 +46,7 @@ type Config struct {
 	Engines []Engine       // at least one
 	Options engine.Options // of each
 	Try     engine.Spec    // a container to start on each; without an image, none
+	MaxCPUs float64        // of it, up to what the engine has; 0: as Try says
 	Hub     hub.Config
 	Dir     string                   // where runs will be written
 	Getenv  func(name string) string // has the models' keys
@@ -105,6 +106,9 @@ func lookAt(ctx context.Context, c Config, at Engine) ([]Check, *engine.About) {
 		checks = append(checks, checkRegistry(ctx, e, r, c.Image))
 	}
 	if c.Try.Image != "" {
+		if c.MaxCPUs > 0 {
+			c.Try.CPUs = min(c.MaxCPUs, float64(about.CPUs))
+		}
 		checks = append(checks, try(ctx, e, c.Try))
 	}
 	return checks, about

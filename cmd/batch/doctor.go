@@ -70,7 +70,7 @@ func (a *app) doctor(ctx context.Context, asked run.Configuration, prefix, try s
 	look := doctor.Config{
 		Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
 		Image: dataset.Instance{ID: sampleInstance}.ImageName(prefix), Model: cfg.Model.ModelName != "",
-		Options: sandboxes.Options, Try: sandboxes.Container,
+		Options: sandboxes.Options, Try: sandboxes.Container, MaxCPUs: sandboxes.MaxCPUs,
 	}
 	look.Try.Image = try
 	for _, e := range sandboxes.Engines {
