@@ -25,7 +25,7 @@ var most = map[string]int{
 	"designs":    214,
 	"docker":     4800, // Podman without root: what it limits, and its page
 	"docs":       152,  // lines for shards, engines and kubernetes
-	"doctor":     449,  // two addresses of one engine; doctor --try; several engines, and what an engine itself checks
+	"doctor":     453,  // two addresses of one engine; doctor --try; several engines, and what an engine itself checks
 	"e2e":        975,  // StartHelper, in place of two copies in tests
 	"engines":    200,  // engines on one machine, in the page; the page says where grades name their engine; before: addresses, their page, and several engines in one run
 	"fault":      174,
