@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -53,19 +52,11 @@ func (c *cluster) may(ctx context.Context, p permission) (bool, error) {
 	if p.Resource != listNodes.Resource {
 		p.Namespace = c.namespace
 	}
-	ask, err := json.Marshal(map[string]any{
-		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": p},
-	})
-	if err != nil {
-		return false, err
-	}
-	said, err := c.core.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
-		SetHeader("Content-Type", "application/json").Body(ask).Do(ctx).Raw()
 	var review struct{ Status struct{ Allowed bool } }
-	if err == nil {
-		err = json.Unmarshal(said, &review)
-	}
-	return review.Status.Allowed, c.blame(c.note(err), "asking the cluster for permissions")
+	err := c.query(ctx, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": p},
+	}, &review)
+	return review.Status.Allowed, c.blame(err, "asking the cluster for permissions")
 }
 
 // Check implements [engine.Checker].

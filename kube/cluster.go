@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -122,6 +123,25 @@ func (c *cluster) do(ctx context.Context, call string, r *rest.Request, into run
 		return hungUp{context.Cause(ctx)}
 	case err != nil && limited.Err() != nil:
 		err = errNoAnswer
+	}
+	return c.note(err)
+}
+
+// query sends a request about no object, and reads the answer. Without a question, it only reads.
+func (c *cluster) query(ctx context.Context, path string, question, answer any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, requestLimit, errNoAnswer)
+	defer cancel()
+	r := c.core.Get()
+	if question != nil {
+		text, err := json.Marshal(question)
+		if err != nil {
+			return err
+		}
+		r = c.core.Post().SetHeader("Content-Type", "application/json").Body(text)
+	}
+	text, err := r.AbsPath(path).Do(ctx).Raw()
+	if err == nil {
+		err = json.Unmarshal(text, answer)
 	}
 	return c.note(err)
 }

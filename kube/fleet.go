@@ -357,13 +357,9 @@ func (f *fleet) About(ctx context.Context) (engine.About, error) {
 		Address: "kubernetes at " + f.config.Host + ", namespace " + f.namespace, ID: f.config.Host + "/" + f.namespace, Store: f.config.Host, Name: f.namespace,
 		OS: "linux", Arch: f.arch, Unlimited: []string{"swap", "processes"},
 	}
-	text, err := f.core.Get().AbsPath("/version").Do(ctx).Raw()
 	var version struct{ GitVersion string }
-	if err == nil {
-		err = json.Unmarshal(text, &version)
-	}
-	if err != nil {
-		return a, f.blame(f.note(err), "asking the cluster for its version")
+	if err := f.query(ctx, "/version", nil, &version); err != nil {
+		return a, f.blame(err, "asking the cluster for its version")
 	}
 	a.Version, a.APIVersion = strings.TrimPrefix(version.GitVersion, "v"), "v1"
 	nodes := f.nodes(ctx)

@@ -46,19 +46,17 @@ func (c *cluster) findRunner(ctx context.Context) (*runner, error) {
 	if !owner.InPod() {
 		return nil, nil //nolint:nilnil // as the comment says
 	}
-	said, err := c.core.Post().AbsPath("/apis/authentication.k8s.io/v1/selfsubjectreviews").SetHeader("Content-Type", "application/json").
-		Body([]byte(`{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}`)).Do(ctx).Raw()
-	if unknown(err) {
-		c.log.Info("the cluster does not say in which pod this process runs", "err", err)
-		return nil, nil //nolint:nilnil // as the comment says
-	}
 	var review struct {
 		Status struct {
 			UserInfo struct{ Extra map[string][]string }
 		}
 	}
-	if err == nil {
-		err = json.Unmarshal(said, &review)
+	err := c.query(ctx, "/apis/authentication.k8s.io/v1/selfsubjectreviews", map[string]string{
+		"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview",
+	}, &review)
+	if unknown(err) {
+		c.log.Info("the cluster does not say in which pod this process runs", "err", err)
+		return nil, nil //nolint:nilnil // as the comment says
 	}
 	if err != nil {
 		return nil, c.blame(err, op)
