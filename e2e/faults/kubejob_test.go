@@ -153,10 +153,11 @@ func (j jobRun) underWay(n int) string {
 		}
 		return true
 	})
-	running := j.runners("Running")
-	if len(running) != 1 {
-		j.t.Fatalf("runners %q, want one", running)
-	}
+	var running []string
+	j.until("the cluster to say that one runner runs", func() bool { // its node reports it later
+		running = j.runners("Running")
+		return len(running) == 1
+	})
 	if list, err := engine.Reap(j.t.Context(), j.engine, slog.New(slog.DiscardHandler)); err != nil || len(list) > 0 {
 		j.t.Errorf("while runner %s lives, others reaped %v, %v", running[0], list, err)
 	}
