@@ -33,7 +33,7 @@ var most = map[string]int{
 	"imagecache": 1607,  // evictions are reported; one open file for all holds on an image, and not one for each agent
 	"internal":   12315, // runners in pods; a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
 	"journal":    2700,  // writers share buffers; the engine of a container
-	"kube":       2905,  // runners in pods; the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
+	"kube":       2910,  // runners in pods; the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
 	"llm":        17094, // an encoded conversation in pieces
 	"report":     8022,  // the engines that graded, in the status; before: engines in the status
 	"results":    9154,  // the engine of a grade; the engine of a grade; before: a directory that is read is held; engines
