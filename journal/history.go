@@ -264,12 +264,9 @@ func readHistory(path string, number int) (*History, error) {
 	if err != nil {
 		return nil, atomicfile.Fault("reading a journal", err)
 	}
-	tail, err := TailAt(f, info.Size())
-	for err == nil && number > 0 && tail.Last.Attempt > number && tail.Last.Start <= tail.Begin {
-		tail, err = TailAt(f, tail.Last.Start) // the attempt before it ends there
-	}
-	if err == nil && (tail.Last.Seq == 0 || number > 0 && tail.Last.Attempt != number) {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	tail, err := attemptTail(f, info.Size(), number)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	if err == nil {
 		var h *History

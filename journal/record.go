@@ -179,7 +179,14 @@ func intact(line []byte) bool {
 
 // decodeRecord reads an intact line. An error means that the record is of a
 // later version, or was never written by this package.
-func decodeRecord(line []byte) (r Record, err error) {
+func decodeRecord(line []byte) (Record, error) {
+	r, err := decodeInPlace(line)
+	r.Data = bytes.Clone(r.Data)
+	return r, err
+}
+
+// decodeInPlace is decodeRecord without a copy: the data is a part of line.
+func decodeInPlace(line []byte) (r Record, err error) {
 	// The part before the data is small and was written by batch; the data is decoded where it is used.
 	head, data, found := bytes.Cut(line[:len(line)-crcSize], []byte(dataMember))
 	if found && len(data) > 0 {
@@ -187,7 +194,7 @@ func decodeRecord(line []byte) (r Record, err error) {
 		if r, usual = readHead(string(head)); !usual {
 			err = json.Unmarshal(append(bytes.Clone(head), '}'), &r)
 		}
-		r.Data = bytes.Clone(data)
+		r.Data = data
 	} else {
 		err = json.Unmarshal(line, &r)
 	}

@@ -39,11 +39,10 @@ func viewOf(t *results.Trajectory) *View {
 	if model, ok := t.Info.Config["model"].(map[string]any); ok && v.Model == "" {
 		v.Model, _ = model["model_name"].(string)
 	}
-	p := parser{view: v}
-	for i, m := range t.Messages {
-		p.index = i
-		p.add(gjson.ParseBytes(m))
+	if v.Form = "batch"; t.Info.BatchVersion == "" && v.Record == nil {
+		v.Form = "mini-swe-agent"
 	}
+	v.split()
 	for _, w := range t.Info.Rewrites {
 		if w.Step >= 1 && w.Step <= len(v.Steps) {
 			s := &v.Steps[w.Step-1]
@@ -51,6 +50,24 @@ func viewOf(t *results.Trajectory) *View {
 		}
 	}
 	return v
+}
+
+// ReadPart reads some messages of a conversation in a row: a View with only Messages, Prompts,
+// Steps and Exit. Where raw_output refers to a record of a journal, the action's Output is
+// the message's text.
+func ReadPart(messages []json.RawMessage) *View {
+	v := &View{Messages: messages}
+	v.split()
+	return v
+}
+
+// split splits the messages into steps.
+func (v *View) split() {
+	p := parser{view: v}
+	for i, m := range v.Messages {
+		p.index = i
+		p.add(gjson.ParseBytes(m))
+	}
 }
 
 // parser splits a conversation into steps.

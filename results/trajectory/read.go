@@ -230,17 +230,18 @@ func (v *View) complete(h *journal.History, m *mask.Masker) {
 	replied := slices.DeleteFunc(slices.Clone(h.Steps), func(s journal.Step) bool { return s.Reply == nil })
 	for i, was := range replied {
 		if i == len(v.Steps) {
-			v.Steps = append(v.Steps, unfinished(i+1, was.Reply, m))
+			v.Steps = append(v.Steps, Unfinished(i+1, was.Reply, m))
 		}
-		v.Steps[i].complete(was, m)
+		v.Steps[i].Complete(was, m)
 	}
 	if n := len(h.Steps); n > 0 && h.Steps[n-1].Reply == nil && h.End == nil {
 		v.Asked = h.Steps[n-1].Asked
 	}
 }
 
-// unfinished returns a step with a reply that is not in the conversation yet.
-func unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
+// Unfinished returns a step with a reply that is not in the conversation yet. Secrets are
+// hidden in it.
+func Unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
 	reply := gjson.ParseBytes(m.JSON(r.Message))
 	text := textOf(reply)
 	s := Step{Number: number, Reply: -1, Thought: text, Reasoning: reasoningOf(reply), Actions: actionsOf(reply, gjson.Result{}, text)}
@@ -250,7 +251,9 @@ func unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
 	return s
 }
 
-func (s *Step) complete(was journal.Step, m *mask.Masker) {
+// Complete adds the data of the journal about the step that a trajectory lacks: the usage
+// and the duration of its call, and the durations of its commands. was must have a reply.
+func (s *Step) Complete(was journal.Step, m *mask.Masker) {
 	r := was.Reply
 	s.Cost, s.Usage, s.Asked, s.Seconds, s.Waited = &r.Cost, &r.Usage, was.Asked, r.Seconds, r.Waited
 	if !r.Priced && r.Cost == 0 {

@@ -14,6 +14,7 @@ type View struct {
 	Instance string
 	Dataset  string // empty if unknown
 	Model    string // as requested, or from the configuration
+	Form     string // of the file or the journal: "batch", "mini-swe-agent", "swe-agent" or "atif"
 	Attempt  int    // 0: of another tool
 	Attempts int    // at this instance so far
 	Info     results.Info

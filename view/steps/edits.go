@@ -1,0 +1,53 @@
+package steps
+
+import (
+	"strings"
+
+	"batch.example/batch/internal/lazy"
+)
+
+// editsFile matches commands that change files, at the beginning of a command or after a
+// separator. It is a guess: a command may change files in any other way, or fail.
+var editsFile = lazy.Regexp(`(?:^|[\n;&|(]|\b(?:then|do|else|sudo|xargs|exec)\s)\s*(?:` +
+	`(?:sed|perl|ruby|gsed)\s(?:[^\n;&|]*\s)?-[a-zA-Z0-9.]*i|` +
+	`sed\s[^\n;&|]*--in-place|` +
+	`tee\s+(?:-a\s+|--append\s+)?[^\s/-]|tee\s+(?:-a\s+)?/[^d\s]|` +
+	`patch\b|git\s+apply\b|git\s+am\b|apply_patch\b|applypatch\b|` +
+	`str_replace_editor\s+(?:create|str_replace|insert|undo_edit)\b|` +
+	`(?:edit|insert|create)\s+\S|` +
+	`ed\s+-?s?\s*\S|ex\s+-s|` +
+	`(?:cat|echo|printf)\b[^\n;&|]*[^0-9&<>=-]>{1,2}\s*["']?(?:[^\s/&>"'|]|/[^d\s])` +
+	`)`)
+
+// writesFile matches programs, usually in a here-document, that write files.
+var writesFile = lazy.Regexp(`\.write_text\(|\.write_bytes\(|open\([^)\n]*,\s*(?:mode=)?["'][wax]\+?b?["']|writeFileSync\(|File\.write\(`)
+
+// Edits reports whether a command seems to change a file: with an editor of a kind that
+// agents have, sed -i, a redirection of cat or echo, tee, patch, git apply, or a program that
+// opens a file to write. It is a guess from the text.
+func Edits(command string) bool {
+	return editorScript().MatchString(command) || editsFile().MatchString(command) || writesFile().MatchString(command)
+}
+
+// editorScript matches what batch's tool editor runs, except to view a file.
+var editorScript = lazy.Regexp(`^path=[^\n]+\nsay\(\) [^\n]+\nrefuse\(\) [^\n]+\n(?:text|old|line|LC_ALL)=`)
+
+// EditsByTool reports whether a call of a tool other than the shell changes a file. arguments
+// is its arguments as text, one "name: value" a line, or in JSON.
+func EditsByTool(tool, arguments string) bool {
+	name := strings.ToLower(tool)
+	switch {
+	case name == "bash" || name == "":
+		return Edits(arguments)
+	case name == "editor" || strings.Contains(name, "str_replace") || strings.Contains(name, "edit_anthropic") || name == "edit_tool":
+		return !viewsOnly().MatchString(arguments)
+	}
+	for _, word := range []string{"edit", "write", "create", "patch", "replace", "insert"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+var viewsOnly = lazy.Regexp(`command"?\s*[:=]\s*"?view\b`)

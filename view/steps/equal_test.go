@@ -1,0 +1,163 @@
+package steps_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/results"
+	"batch.example/batch/results/trajectory"
+	"batch.example/batch/view/steps"
+)
+
+const demo = "demo__roman-8"
+
+// recorded returns the journal of a recorded attempt.
+func recorded(t testing.TB, form string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(results.JournalPath(filepath.Join("..", "..", "results", "export", "testdata", form), demo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// directory returns a run directory with a journal of an instance.
+func directory(t testing.TB, text []byte) (dir, path string) {
+	t.Helper()
+	dir = t.TempDir()
+	path = results.JournalPath(dir, demo)
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir, path
+}
+
+// plain has what a step has in both forms.
+type plain struct {
+	Number             int
+	Refused            bool
+	Thought, Reasoning string
+	Actions            []plainAction
+	Notes              []trajectory.Message
+	Cost, Seconds      float64
+	Usage              any
+	Asked              string
+	Rewrites           int
+}
+
+type plainAction struct {
+	Tool, Command, Output, Note string
+	Exit                        any
+	Seconds                     float64
+	Submitted, Running          bool
+}
+
+func ofPage(s steps.Step) plain {
+	p := plain{Number: s.Number, Refused: s.Refused, Thought: s.Thought, Reasoning: s.Reasoning, Cost: s.Cost, Seconds: s.Seconds, Asked: s.Asked.String(), Rewrites: len(s.Rewrites)}
+	if s.Usage != nil {
+		p.Usage = *s.Usage
+	}
+	for _, n := range s.Notes {
+		p.Notes = append(p.Notes, trajectory.Message(n))
+	}
+	for _, a := range s.Actions {
+		to := plainAction{Tool: a.Tool, Command: a.Command, Output: a.Output, Note: a.Note, Seconds: a.Seconds, Submitted: a.State == "submitted", Running: a.State == "running"}
+		if a.Exit != nil {
+			to.Exit = *a.Exit
+		}
+		p.Actions = append(p.Actions, to)
+	}
+	return p
+}
+
+func ofView(s trajectory.Step) plain {
+	p := plain{Number: s.Number, Refused: s.Refused, Thought: s.Thought, Reasoning: s.Reasoning, Notes: s.Notes, Seconds: s.Seconds, Asked: s.Asked.String(), Rewrites: len(s.Rewrites)}
+	if s.Usage != nil {
+		p.Usage = *s.Usage
+	}
+	if s.Cost != nil {
+		p.Cost = *s.Cost
+	}
+	for _, a := range s.Actions {
+		to := plainAction{a.Tool, a.Command, a.Output, a.Note, nil, a.Seconds, a.State == trajectory.Submitted, a.State == trajectory.Running}
+		if a.Exit != nil {
+			to.Exit = *a.Exit
+		}
+		p.Actions = append(p.Actions, to)
+	}
+	return p
+}
+
+// same fails if the pages of an attempt differ from its view.
+func same(t *testing.T, dir string, number int, m *mask.Masker) {
+	t.Helper()
+	s := steps.Source{Dir: dir, Instance: demo, Attempt: number}
+	v, err := s.Read(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := steps.Open(s, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := a.Overview()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Marks) != len(v.Steps) || len(o.Problems) > 0 {
+		t.Fatalf("the index has %d steps and the problems %v, the view has %d steps", len(o.Marks), o.Problems, len(v.Steps))
+	}
+	var want, got []plain
+	for _, s := range v.Steps {
+		want = append(want, ofView(s))
+	}
+	for i := range o.Marks {
+		p, err := a.Page(i+1, i+1, steps.Options{Clip: -1})
+		if err != nil || len(p.Steps) != 1 || len(p.Problems) > 0 {
+			t.Fatalf("page %d: %v, %+v", i+1, err, p)
+		}
+		got = append(got, ofPage(p.Steps[0]))
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the pages and the view differ (-view +pages):\n%s", d)
+	}
+	whole, err := a.Page(1, len(o.Marks), steps.Options{Clip: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var prompts []trajectory.Message
+	for _, p := range whole.Prompts {
+		prompts = append(prompts, trajectory.Message(p))
+	}
+	if d := cmp.Diff(v.Prompts, prompts); d != "" {
+		t.Errorf("prompts (-view +page):\n%s", d)
+	}
+	if v.Exit != nil && (whole.End == nil || whole.End.Status != v.Exit.Status || whole.End.Reason != v.Exit.Reason || whole.End.Hint != v.Exit.Hint) {
+		t.Errorf("end: got %+v, want %+v", whole.End, v.Exit)
+	}
+}
+
+// An attempt is read at each instant of its life: after each record of its journal.
+func TestPagesHaveWhatTheViewOfTheAttemptHas(t *testing.T) {
+	for _, form := range []string{"toolcall", "text", "tools"} {
+		t.Run(form, func(t *testing.T) {
+			whole := recorded(t, form)
+			dir, path := directory(t, nil)
+			for end := 0; end < len(whole); {
+				end += bytes.IndexByte(whole[end:], '\n') + 1
+				if err := os.WriteFile(path, whole[:end], 0o600); err != nil {
+					t.Fatal(err)
+				}
+				same(t, dir, -1, mask.New(mask.Secret{Name: "WORD", Value: "Roman numerals"}))
+			}
+		})
+	}
+}

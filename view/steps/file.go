@@ -1,0 +1,205 @@
+package steps
+
+import (
+	"encoding/base64"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/results/trajectory"
+	"batch.example/batch/vocab"
+)
+
+// file is an attempt that was read from a finished file.
+type file struct {
+	view *trajectory.View
+	mask *mask.Masker
+}
+
+func readFile(s Source, m *mask.Masker) (*file, error) {
+	v, err := s.Read(m)
+	if err != nil {
+		return nil, err
+	}
+	return &file{v, m}, nil
+}
+
+func (f *file) overview() *Overview {
+	v := f.view
+	o := &Overview{Instance: v.Instance, Form: v.Form, Attempt: v.Attempt, Model: v.Model, Ended: v.Exit != nil || v.Patch != nil, Marks: []Mark{}}
+	for i := range v.Steps {
+		o.Marks = append(o.Marks, f.step(i, 0).Mark)
+	}
+	if v.Record != nil {
+		o.Began, o.Ended = v.Record.Started, v.Record.Outcome != vocab.OutcomePending
+	}
+	for _, m := range v.Messages {
+		o.Size += int64(len(m))
+	}
+	return o
+}
+
+func (f *file) page(from, to int, o Options) *Page {
+	v := f.view
+	from, to = max(1, from), min(to, len(v.Steps))
+	p := &Page{From: from, Total: len(v.Steps), Steps: []Step{}}
+	for i := from; i <= to; i++ {
+		p.Steps = append(p.Steps, f.step(i-1, o.clip()))
+	}
+	if from == 1 {
+		for _, m := range v.Prompts {
+			p.Prompts = append(p.Prompts, Text(m))
+		}
+	}
+	if to == len(v.Steps) {
+		p.End = f.end(o.clip())
+	}
+	return p
+}
+
+// end returns how the attempt ended; nil if the file does not say it.
+func (f *file) end(most int) *End {
+	v := f.view
+	e := endOf(v.Exit)
+	if e == nil && v.Info.ExitStatus == "" && v.Patch == nil {
+		return nil
+	}
+	if e == nil {
+		e = &End{Status: v.Info.ExitStatus, Reason: v.Info.Exception}
+	}
+	e.Record = v.Record
+	if p := v.Patch; p != nil {
+		e.Submission, e.Bytes, e.Salvaged = clip(f.mask.Bytes(p.Text), most).text, len(p.Text), p.Salvaged
+	}
+	return e
+}
+
+// step returns the step with an index.
+func (f *file) step(i, most int) Step {
+	was := &f.view.Steps[i]
+	s := Step{Mark: Mark{Number: was.Number, Asked: was.Asked, Seconds: was.Seconds, Waited: was.Waited, Actions: len(was.Actions)}}
+	s.fill(was)
+	if was.Cost != nil {
+		s.Cost, s.Priced = *was.Cost, true
+	}
+	if u := was.Usage; u != nil {
+		s.Input, s.Cached, s.Output = u.Input, u.Cached, u.Output
+	}
+	if was.Refused || hasNote(was, vocab.StatusFormatError) {
+		s.Flags |= FormatError
+	}
+	for _, w := range was.Rewrites {
+		s.Flags |= Rewritten
+		s.Rewrites = append(s.Rewrites, Rewrite{Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Messages: w.Messages, Summary: w.Summary})
+	}
+	if at := f.answeredAt(was); !at.IsZero() {
+		s.Answered = at
+	}
+	for j := range s.Actions {
+		f.action(&s, &s.Actions[j], was.Actions[j], most)
+	}
+	if f.last(i) && f.view.Exit != nil && f.view.Exit.Status == vocab.StatusSubmitted {
+		s.Flags |= Submission
+	}
+	return s
+}
+
+func (f *file) last(i int) bool { return i == len(f.view.Steps)-1 }
+
+func hasNote(s *trajectory.Step, name vocab.Status) bool {
+	for _, n := range s.Notes {
+		if n.Role == string(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// answeredAt returns when the reply was added to the conversation; zero if it is not known.
+func (f *file) answeredAt(s *trajectory.Step) time.Time {
+	if s.Reply < 0 || s.Reply >= len(f.view.Messages) {
+		return time.Time{}
+	}
+	at := gjson.GetBytes(f.view.Messages[s.Reply], "extra.timestamp").Float()
+	if at <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(at * 1e6)).UTC()
+}
+
+// action clips an action's output, and adds to what is known of its step.
+func (f *file) action(s *Step, a *Action, was trajectory.Action, most int) {
+	out := clip([]byte(a.Output), most)
+	a.Output, a.Clipped = out.text, out.left
+	s.Commands += a.Seconds
+	s.OutputBytes += a.Total
+	if was.Answer > 0 && was.Answer < len(f.view.Messages) {
+		extra := gjson.GetBytes(f.view.Messages[was.Answer], "extra")
+		a.OOM = extra.Get("oom").Bool()
+		a.TimedOut = extra.Get("exception_type").String() == "TimeoutExpired"
+		a.Binary = extra.Get("raw_output_base64").Exists()
+	}
+	s.flag(Failed, a.Exit != nil && *a.Exit != 0)
+	s.flag(TimedOut, a.TimedOut)
+	s.flag(OOM, a.OOM)
+	s.flag(Submission, was.State == trajectory.Submitted)
+	s.flag(Edit, a.Tool == "" && Edits(a.Command) || a.Tool != "" && EditsByTool(a.Tool, a.Command))
+}
+
+func (m *Mark) flag(f Flags, is bool) {
+	if is {
+		m.Flags |= f
+	}
+}
+
+// find returns an action.
+func (f *file) find(step, action int) (*trajectory.Action, error) {
+	if step < 1 || step > len(f.view.Steps) || action < 1 || action > len(f.view.Steps[step-1].Actions) {
+		return nil, errNoStep()
+	}
+	return &f.view.Steps[step-1].Actions[action-1], nil
+}
+
+func (f *file) output(step, action int) (*Output, error) {
+	a, err := f.find(step, action)
+	if err != nil {
+		return nil, err
+	}
+	kept := []byte(a.Output)
+	if a.Answer > 0 && a.Answer < len(f.view.Messages) {
+		if exact := gjson.GetBytes(f.view.Messages[a.Answer], "extra.raw_output_base64"); exact.Exists() {
+			kept = decoded(exact.String())
+		}
+	}
+	return outputOf(kept, int64(len(kept))+a.Hidden, f.mask), nil
+}
+
+func (f *file) sent(step int) (*Sent, error) {
+	if step < 1 || step > len(f.view.Steps) {
+		return nil, errNoStep()
+	}
+	was := &f.view.Steps[step-1]
+	s := f.step(step-1, -1)
+	for i, w := range was.Rewrites {
+		for _, e := range w.Edits {
+			r := pageReader{mask: f.mask}
+			s.Rewrites[i].Edits = append(s.Rewrites[i].Edits, r.edited(e))
+		}
+	}
+	return sentOf(&s, was.Actions, f.view.Messages), nil
+}
+
+func (f *file) patch() ([]byte, bool, error) {
+	p := f.view.Patch
+	if p == nil {
+		return nil, false, trajectory.ErrNoPatch
+	}
+	return f.mask.Bytes(p.Text), p.Salvaged, nil
+}
+
+// decoded returns the bytes of a base64 text; none if it is damaged.
+func decoded(text string) []byte {
+	b, _ := base64.StdEncoding.DecodeString(text) //nolint:errcheck // see above
+	return b
+}
