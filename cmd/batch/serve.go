@@ -155,20 +155,9 @@ func (f *serveFlags) check() error {
 
 // address resolves --listen, and refuses one at which strangers could call.
 func (f *serveFlags) address(ctx context.Context) (*net.TCPAddr, error) {
-	host, port, err := net.SplitHostPort(f.listen)
+	to, err := resolved(ctx, f.listen)
 	if err != nil {
-		return nil, fault.New(fault.Usage, "--listen "+f.listen, err).WithHint("expected an address such as 127.0.0.1:4100")
-	}
-	to := &net.TCPAddr{}
-	if to.Port, err = net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
-		return nil, fault.New(fault.Usage, "--listen "+f.listen, err)
-	}
-	if host != "" {
-		ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-		if err != nil {
-			return nil, fault.New(fault.Usage, "--listen "+f.listen, err)
-		}
-		to.IP, to.Zone = ips[0].IP, ips[0].Zone
+		return nil, err
 	}
 	switch {
 	case to.IP.IsLoopback():
@@ -179,6 +168,27 @@ func (f *serveFlags) address(ctx context.Context) (*net.TCPAddr, error) {
 		return nil, fault.Newf(fault.Usage, "--listen %s: without TLS, the callers' tokens could be read on the network", f.listen).
 			WithHint("give --tls-cert and --tls-key; or --behind-proxy where a proxy in front of this server has TLS")
 	}
+	return to, nil
+}
+
+// resolved resolves the address of --listen.
+func resolved(ctx context.Context, listen string) (*net.TCPAddr, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "--listen "+listen, err).WithHint("expected an address such as 127.0.0.1:4100")
+	}
+	to := &net.TCPAddr{}
+	if to.Port, err = net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
+		return nil, fault.New(fault.Usage, "--listen "+listen, err)
+	}
+	if host == "" {
+		return to, nil
+	}
+	ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "--listen "+listen, err)
+	}
+	to.IP, to.Zone = ips[0].IP, ips[0].Zone
 	return to, nil
 }
 

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/view"
+)
+
+// viewFlags are the flags of `batch view`.
+type viewFlags struct {
+	listen    string
+	cert, key string
+}
+
+func (a *app) viewCommand() *cobra.Command {
+	var f viewFlags
+	c := &cobra.Command{
+		Use:   "view [DIR...]",
+		Short: "Show runs in a browser: results, trajectories, search",
+		Long: `Show runs in a browser, also while they work: all results in one matrix, each
+trajectory step by step, a search over all of them, and the attempts at one
+instance side by side. DIR is a run directory, the folder of a sweep, or a
+folder of them (default: runs). It also reads the folders of mini-swe-agent.
+
+  batch view runs
+  batch view runs/gpt-5 runs/sonnet --listen 127.0.0.1:4200
+
+The first line is the link, with a token that the browser keeps as a cookie.
+The server only reads. Beyond this machine it needs TLS:
+
+  batch view runs --listen 0.0.0.0:4200 --tls-cert cert.pem --tls-key key.pem
+
+Each page has a twin in JSON, for programs: add ?format=json to its address, and
+send the token as a header, Authorization: Bearer TOKEN.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"runs"}
+			}
+			return a.view(c.Context(), f, args)
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen at; port 0 is any free one")
+	fs.StringVar(&f.cert, "tls-cert", "", "certificate of the server: a PEM `FILE`, with its chain")
+	fs.StringVar(&f.key, "tls-key", "", "key of --tls-cert: a PEM `FILE`")
+	return c
+}
+
+// view serves the pages of the runs in roots until it is interrupted.
+func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
+	if (f.cert == "") != (f.key == "") {
+		return fault.Newf(fault.Usage, "--tls-cert and --tls-key are needed together")
+	}
+	at, err := resolved(ctx, f.listen)
+	if err != nil {
+		return err
+	}
+	if !at.IP.IsLoopback() && f.cert == "" {
+		return fault.Newf(fault.Usage, "--listen %s: without TLS, the token and the trajectories could be read on the network", f.listen).
+			WithHint("give --tls-cert and --tls-key; or listen at 127.0.0.1, and forward the port with ssh -L")
+	}
+	secure, err := (&serveFlags{cert: f.cert, key: f.key}).tls()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	listen, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at.String())
+	if err != nil {
+		return fault.New(fault.Usage, "--listen "+f.listen, err)
+	}
+	defer listen.Close()
+	got := listen.Addr().(*net.TCPAddr)
+	link, err := url.Parse((&serveFlags{cert: f.cert}).at(got))
+	if err != nil {
+		return fault.New(fault.Bug, "making the link", err)
+	}
+	c := view.Config{
+		Roots: roots, Token: rand.Text(), Hosts: hostNames(link, f.listen, got), Secure: secure != nil,
+		Mask: a.mask, Hide: a.hideOfRun, Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
+	}
+	s, err := view.New(c)
+	if err != nil {
+		return err
+	}
+	link.RawQuery = url.Values{"token": {c.Token}}.Encode()
+	if _, err := fmt.Fprintf(a.rows, "%s\n", link); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "%s; ctrl-c ends the server\n", printable.Count(s.Runs(), "run", "runs"))
+	return served(ctx, listen, secure, s)
+}
+
+// hostNames returns the names by which browsers may call a server.
+func hostNames(link *url.URL, asked string, got *net.TCPAddr) []string {
+	port := fmt.Sprint(got.Port)
+	names := []string{link.Host, net.JoinHostPort(got.IP.String(), port)}
+	if host, _, err := net.SplitHostPort(asked); err == nil && host != "" {
+		names = append(names, net.JoinHostPort(host, port))
+	}
+	if got.IP.IsLoopback() {
+		names = append(names, "localhost:"+port)
+	}
+	if got.IP.IsUnspecified() {
+		addrs, _ := net.InterfaceAddrs() // without them, the name of the machine remains
+		for _, addr := range addrs {
+			if n, ok := addr.(*net.IPNet); ok {
+				names = append(names, net.JoinHostPort(n.IP.String(), port))
+			}
+		}
+	}
+	for i := range names {
+		names[i] = strings.ToLower(names[i])
+	}
+	return names
+}
+
+// served answers requests until ctx ends.
+func served(ctx context.Context, listen net.Listener, secure *tls.Config, s *view.Server) error {
+	server := &http.Server{
+		Handler: s.Handler(), TLSConfig: secure, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // clients' errors
+	}
+	failed := make(chan error, 1)
+	go func() {
+		if secure != nil {
+			failed <- server.ServeTLS(listen, "", "")
+		} else {
+			failed <- server.Serve(listen)
+		}
+	}()
+	select {
+	case <-ctx.Done():
+	case err := <-failed:
+		return fault.New(fault.Host, "serving", err)
+	}
+	shut, done := context.WithTimeout(context.WithoutCancel(ctx), shutLimit)
+	defer done()
+	if server.Shutdown(shut) != nil { // a browser does not read its answer
+		_ = server.Close()
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fault.New(fault.Host, "serving", err)
+	}
+	return nil
+}

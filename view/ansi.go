@@ -1,0 +1,142 @@
+package view
+
+import (
+	"strconv"
+	"strings"
+
+	"batch.example/batch/internal/printable"
+)
+
+// span is a piece of a text that looks the same.
+type span struct {
+	Class string // names of style classes; empty: as the rest
+	Text  string
+}
+
+// ansi splits an output at the escapes of terminals for colors, bold, italic and underlined text.
+// Other escapes are left out: the exact bytes can be downloaded. Characters that would hide or turn
+// a text are shown as escapes.
+func ansi(text string) []span {
+	if !strings.ContainsRune(text, '\x1b') {
+		return []span{{Text: printable.Text(text)}}
+	}
+	var list []span
+	var look style
+	for text != "" {
+		at := strings.IndexByte(text, '\x1b')
+		if at < 0 {
+			at = len(text)
+		}
+		if at > 0 {
+			list = append(list, span{look.class(), printable.Text(text[:at])})
+		}
+		text = text[at:]
+		if text != "" {
+			var parameters string
+			var color bool
+			if parameters, color, text = escape(text); color {
+				look.set(parameters)
+			}
+		}
+	}
+	return list
+}
+
+// escape reads the escape at the beginning of a text. If it sets colors, parameters has its numbers.
+func escape(text string) (parameters string, color bool, rest string) {
+	if len(text) < 2 {
+		return "", false, ""
+	}
+	switch text[1] {
+	case '[': // CSI: parameters, then one final byte
+		for i := 2; i < len(text); i++ {
+			if c := text[i]; c >= 0x40 && c <= 0x7e {
+				return text[2:i], c == 'm', text[i+1:]
+			} else if c < 0x20 || c > 0x7e { // it is broken: show what follows
+				return "", false, text[i:]
+			}
+		}
+		return "", false, ""
+	case ']', 'P', '^', '_', 'X': // strings for the terminal, to BEL or ST
+		for i := 2; i < len(text); i++ {
+			if text[i] == '\a' {
+				return "", false, text[i+1:]
+			}
+			if text[i] == '\x1b' && i+1 < len(text) && text[i+1] == '\\' {
+				return "", false, text[i+2:]
+			}
+			if text[i] == '\n' { // it has no end
+				return "", false, text[i:]
+			}
+		}
+		return "", false, ""
+	}
+	if text[1] < 0x20 || text[1] > 0x7e {
+		return "", false, text[1:]
+	}
+	return "", false, text[2:]
+}
+
+// style is how a terminal shows text.
+type style struct {
+	color                   int // from 1; 0: the default
+	bold, italic, underline bool
+}
+
+// set applies the numbers of an escape.
+func (s *style) set(parameters string) {
+	numbers := strings.FieldsFunc(parameters, func(r rune) bool { return r == ';' || r == ':' })
+	if len(numbers) == 0 {
+		*s = style{}
+	}
+	for i := 0; i < len(numbers); i++ {
+		n, err := strconv.Atoi(numbers[i])
+		if err != nil {
+			return
+		}
+		switch {
+		case n == 0:
+			*s = style{}
+		case n == 1:
+			s.bold = true
+		case n == 3:
+			s.italic = true
+		case n == 4:
+			s.underline = true
+		case n == 22:
+			s.bold = false
+		case n == 23:
+			s.italic = false
+		case n == 24:
+			s.underline = false
+		case n >= 30 && n <= 37:
+			s.color = n - 29
+		case n >= 90 && n <= 97:
+			s.color = n - 89
+		case n == 39:
+			s.color = 0
+		case n == 38 || n == 48: // a color from a table, or of three parts
+			i += 2
+			if i-1 < len(numbers) && numbers[i-1] == "2" {
+				i += 2
+			}
+		}
+	}
+}
+
+func (s style) class() string {
+	var names []string
+	if s.color > 0 {
+		names = append(names, "a"+strconv.Itoa(s.color-1))
+	}
+	if s.bold {
+		names = append(names, "ab")
+	}
+	if s.italic {
+		names = append(names, "ai")
+	}
+	if s.underline {
+		names = append(names, "au")
+	}
+	return strings.Join(names, " ")
+}

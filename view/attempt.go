@@ -1,0 +1,277 @@
+package view
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+	"batch.example/batch/view/steps"
+	"batch.example/batch/vocab"
+)
+
+// perPage is how many steps a page shows.
+const perPage = 50
+
+// attemptPage is the data of a page of a trajectory.
+type attemptPage struct {
+	Run      string          `json:"run"`
+	Instance string          `json:"instance_id"`
+	Attempt  int             `json:"attempt"`
+	Record   *results.Record `json:"record,omitempty"` // of the attempt that counts
+	Overview *steps.Overview `json:"overview"`
+	From     int             `json:"from"`
+	To       int             `json:"to"`
+	Steps    []stepView      `json:"steps"`
+	Prompts  []steps.Text    `json:"prompts,omitempty"`
+	End      *steps.End      `json:"end,omitempty"`
+	Problems []steps.Problem `json:"problems,omitempty"`
+
+	Bar   *bar     `json:"-"`
+	Jumps []jump   `json:"-"`
+	Pages []pageOf `json:"-"`
+	Prev  string   `json:"-"`
+	Next  string   `json:"-"`
+	Live  string   `json:"-"` // address of the events of an attempt that runs
+	tabs
+}
+
+// tabs are the links of the pages about one attempt.
+type tabs struct {
+	Here     string     `json:"-"` // steps, patch or tests
+	Base     string     `json:"-"` // address of the attempt's page
+	Query    string     `json:"-"` // the attempt, in an address
+	Attempts []attempts `json:"-"`
+}
+
+type attempts struct {
+	Number int
+	Link   string
+	Here   bool
+}
+
+// stepView is a step with what the model was sent, where this differs from what happened.
+type stepView struct {
+	steps.Step
+	Link  string        `json:"link"`
+	Exact string        `json:"exact"` // address of its outputs, without the action
+	At    string        `json:"-"` // time since the attempt began
+	Sent  []steps.Shown `json:"sent,omitempty"`
+	Names []string      `json:"-"` // of its flags
+}
+
+// jump is a kind of steps, and links to the first ones.
+type jump struct {
+	Name  string
+	Count int
+	Steps []stepLink
+	More  int
+}
+
+type stepLink struct {
+	Number int
+	Link   string
+}
+
+type pageOf struct {
+	From, To int
+	Link     string
+	Here     bool
+}
+
+// jumps are the kinds of steps that a page leads to.
+var jumps = []struct {
+	flag steps.Flags
+	name string
+}{
+	{steps.Failed, "errors"}, {steps.TimedOut, "timeouts"}, {steps.OOM, "out of memory"}, {steps.FormatError, "format errors"},
+	{steps.Edit, "edits"}, {steps.Words, "a person's words"}, {steps.Rewritten, "context shortened"}, {steps.Differs, "differences"}, {steps.Submission, "submission"},
+}
+
+// mostJumps is how many steps of a kind are listed.
+const mostJumps = 15
+
+// attempt answers with a page of a trajectory.
+func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
+	o, err := s.open(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	d := attemptPage{Run: o.run.Name, Instance: o.id, Attempt: o.view.Attempt, Record: o.record(), Overview: o.view, tabs: o.tabs("steps")}
+	total := len(o.view.Marks)
+	d.From = pageWith(r.URL.Query(), total)
+	d.To = min(total, d.From+perPage-1)
+	page, err := o.attempt.Page(d.From, d.To, steps.Options{})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	d.Prompts, d.End, d.Problems = page.Prompts, page.End, append(o.view.Problems, page.Problems...)
+	for _, st := range page.Steps {
+		d.Steps = append(d.Steps, o.step(st))
+	}
+	d.Bar, d.Jumps = newBar(o.view.Marks), o.jumps()
+	d.turn(total)
+	if !o.view.Ended && d.To == total && o.standing.row.Owner != "" {
+		d.Live = d.Base + "/events?" + o.query().Encode()
+	}
+	s.show(w, r, "attempt", o.id, d)
+}
+
+// pageWith returns the first step of the page that is asked for, by a step or by a first step.
+func pageWith(q url.Values, total int) int {
+	step, err := strconv.Atoi(q.Get("step"))
+	if err != nil || step < 1 {
+		step = 1
+	}
+	if q.Get("step") == "last" || step > total {
+		step = max(1, total)
+	}
+	return (step-1)/perPage*perPage + 1
+}
+
+// turn makes the links to the other pages.
+func (d *attemptPage) turn(total int) {
+	link := func(from int) string { return fmt.Sprintf("%s?%sstep=%d", d.Base, d.Query, from) }
+	for from := 1; from <= total; from += perPage {
+		d.Pages = append(d.Pages, pageOf{from, min(total, from+perPage-1), link(from), from == d.From})
+	}
+	if d.From > 1 {
+		d.Prev = link(d.From - perPage)
+	}
+	if d.To < total {
+		d.Next = link(d.From + perPage)
+	}
+}
+
+// opened is an attempt that was asked for.
+type opened struct {
+	run      *run
+	standing *standing
+	id       string
+	number   int // as asked for; -1: the last
+	attempt  *steps.Attempt
+	view     *steps.Overview
+}
+
+// open finds the attempt in the address of a request.
+func (s *Server) open(r *http.Request) (*opened, error) {
+	o := &opened{id: r.PathValue("id"), number: -1}
+	var err error
+	if text := r.URL.Query().Get("attempt"); text != "" {
+		if o.number, err = strconv.Atoi(text); err != nil || o.number < 0 {
+			return nil, fault.Newf(fault.Usage, "attempt %q: expected a number", text)
+		}
+	}
+	return o, s.openIn(o, r.PathValue("run"))
+}
+
+// openIn opens an attempt at an instance of a run. Only an instance that the run has can be opened, so
+// that no address leads out of its directory.
+func (s *Server) openIn(o *opened, name string) (err error) {
+	if o.run, err = s.runs.named(name); err != nil {
+		return err
+	}
+	o.standing = o.run.read()
+	if vocab.CheckID(o.id) != nil || !slices.Contains(o.standing.ids, o.id) {
+		return fault.Newf(fault.Usage, "%s has no instance %q", name, o.id)
+	}
+	if o.attempt, err = s.cache.Attempt(steps.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}); err != nil {
+		return fault.New(fault.KindOf(err), o.id+" has no such trajectory in "+name, err)
+	}
+	o.view, err = o.attempt.Overview()
+	return err
+}
+
+// record returns the outcome of the attempt; nil: it is not known, or not of this attempt.
+func (o *opened) record() *results.Record {
+	if snap := o.standing.scores.Snapshot; snap != nil {
+		for i := range snap.Records {
+			if rec := &snap.Records[i]; rec.InstanceID == o.id && rec.Attempt == o.view.Attempt {
+				return rec
+			}
+		}
+	}
+	return nil
+}
+
+func (o *opened) query() url.Values {
+	q := url.Values{}
+	if o.number >= 0 {
+		q.Set("attempt", strconv.Itoa(o.number))
+	}
+	return q
+}
+
+func (o *opened) tabs(here string) tabs {
+	t := tabs{Here: here, Base: attemptLink(o.run.Name, o.id)}
+	if q := o.query().Encode(); q != "" {
+		t.Query = q + "&"
+	}
+	for _, a := range o.view.Attempts {
+		t.Attempts = append(t.Attempts, attempts{a.Number, fmt.Sprintf("%s?attempt=%d", t.Base, a.Number), a.Number == o.view.Attempt})
+	}
+	return t
+}
+
+// link returns the address of a step, which stays the same whatever a page shows.
+func (o *opened) link(step int) string {
+	return stepLinkOf(o.run.Name, o.id, o.view.Attempt, step)
+}
+
+func stepLinkOf(run, id string, attempt, step int) string {
+	q := url.Values{}
+	if attempt > 0 {
+		q.Set("attempt", strconv.Itoa(attempt))
+	}
+	q.Set("step", strconv.Itoa(step))
+	return fmt.Sprintf("%s?%s#step-%d", attemptLink(run, id), q.Encode(), step)
+}
+
+func (o *opened) step(st steps.Step) stepView {
+	q := url.Values{"step": {strconv.Itoa(st.Number)}}
+	if o.view.Attempt > 0 {
+		q.Set("attempt", strconv.Itoa(o.view.Attempt))
+	}
+	v := stepView{Step: st, Link: o.link(st.Number), Exact: attemptLink(o.run.Name, o.id) + "/output?" + q.Encode()}
+	for _, name := range st.Flags.Names() {
+		v.Names = append(v.Names, strings.ReplaceAll(name, "_", " "))
+	}
+	if !st.Asked.IsZero() && !o.view.Began.IsZero() {
+		v.At = st.Asked.Sub(o.view.Began).Round(time.Second).String()
+	}
+	sent, err := o.attempt.Sent(st.Number)
+	if err != nil { // the step is shown without it
+		return v
+	}
+	for _, shown := range sent.Shown {
+		if shown.Cut || shown.Differs {
+			v.Sent = append(v.Sent, shown)
+		}
+	}
+	return v
+}
+
+func (o *opened) jumps() (list []jump) {
+	for _, kind := range jumps {
+		j := jump{Name: kind.name}
+		for _, m := range o.view.Marks {
+			if !m.Flags.Has(kind.flag) {
+				continue
+			}
+			if j.Count++; j.Count <= mostJumps {
+				j.Steps = append(j.Steps, stepLink{m.Number, o.link(m.Number)})
+			}
+		}
+		if j.More = j.Count - len(j.Steps); j.Count > 0 {
+			list = append(list, j)
+		}
+	}
+	return list
+}

@@ -1,0 +1,254 @@
+package view
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results/grades"
+	"batch.example/batch/results/trajectory"
+	"batch.example/batch/swebench"
+)
+
+// output answers with the bytes of a command's output, with secrets hidden.
+func (s *Server) output(w http.ResponseWriter, r *http.Request) {
+	o, err := s.open(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	q := r.URL.Query()
+	step, err1 := strconv.Atoi(q.Get("step"))
+	action, err2 := strconv.Atoi(q.Get("action"))
+	if err := errors.Join(err1, err2); err != nil {
+		s.fail(w, r, fault.Newf(fault.Usage, "expected the numbers of a step and an action"))
+		return
+	}
+	out, err := o.attempt.Output(step, action)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	download(w, fmt.Sprintf("%s-step-%d-%d.txt", o.id, step, action), q.Has("text"), out.Bytes)
+}
+
+// download answers with bytes as a file, or as plain text where that is asked for. Neither is ever
+// a page.
+func download(w http.ResponseWriter, name string, text bool, data []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	if text {
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+	} else {
+		h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
+	}
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	_, _ = w.Write(data) // the reader has left
+}
+
+// patchPage is the data of a page about a patch.
+type patchPage struct {
+	Run      string     `json:"run"`
+	Instance string     `json:"instance_id"`
+	Attempt  int        `json:"attempt"`
+	Salvaged bool       `json:"salvaged,omitempty"` // it is the working tree's diff
+	None     bool       `json:"none,omitempty"`
+	Files    []fileDiff `json:"files"`
+	Gold     []fileDiff `json:"gold,omitempty"`
+	NoGold   string     `json:"no_gold,omitempty"` // why there is no gold patch, if it was asked for
+	Pairs    []filePair `json:"-"`
+	HasGold  bool       `json:"-"` // it can be asked for
+	AsksGold bool       `json:"-"`
+	tabs
+}
+
+// filePair has the changes of one file in the patch and in the gold patch.
+type filePair struct {
+	Name      string
+	Own, Gold *fileDiff
+}
+
+// patch answers with an attempt's patch by file, or with its bytes.
+func (s *Server) patch(w http.ResponseWriter, r *http.Request) {
+	o, err := s.open(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	d := patchPage{Run: o.run.Name, Instance: o.id, Attempt: o.view.Attempt, HasGold: s.c.Gold != nil, tabs: o.tabs("patch")}
+	text, salvaged, err := o.attempt.Patch()
+	switch {
+	case errors.Is(err, trajectory.ErrNoPatch):
+		d.None = true
+	case err != nil:
+		s.fail(w, r, err)
+		return
+	}
+	if r.URL.Query().Has("download") {
+		download(w, o.id+".patch", false, text)
+		return
+	}
+	d.Salvaged, d.Files = salvaged, filesIn(string(text))
+	if s.c.Gold != nil && r.URL.Query().Has("gold") {
+		d.AsksGold = true
+		gold, err := s.c.Gold(r.Context(), o.run.Dir, o.id)
+		d.Gold = filesIn(gold)
+		if err != nil {
+			d.NoGold = s.c.Mask.Text(err.Error())
+		} else if gold == "" {
+			d.NoGold = "the dataset has no gold patch for this instance"
+		}
+	}
+	d.Pairs = paired(d.Files, d.Gold)
+	s.show(w, r, "patch", o.id+": patch", d)
+}
+
+// paired joins the changes of two patches by file, in the order of the first one.
+func paired(own, gold []fileDiff) []filePair {
+	var list []filePair
+	index := map[string]int{}
+	for i := range own {
+		index[own[i].Name] = len(list)
+		list = append(list, filePair{Name: own[i].Name, Own: &own[i]})
+	}
+	for i := range gold {
+		if at, known := index[gold[i].Name]; known {
+			list[at].Gold = &gold[i]
+		} else {
+			list = append(list, filePair{Name: gold[i].Name, Gold: &gold[i]})
+		}
+	}
+	return list
+}
+
+// testsPage is the data of a page about the verdict of an attempt.
+type testsPage struct {
+	Run      string        `json:"run"`
+	Instance string        `json:"instance_id"`
+	Attempt  int           `json:"attempt"`
+	Grade    *grades.Grade `json:"grade"` // nil: it is not graded
+	Lists    []testList    `json:"tests"`
+	Log      string        `json:"log,omitempty"` // path of the log
+	NoLog    string        `json:"no_log,omitempty"`
+	tabs
+}
+
+// testList is a list of tests of one kind with one result.
+type testList struct {
+	Kind  string     `json:"kind"` // FAIL_TO_PASS or PASS_TO_PASS
+	Ends  string     `json:"ended"` // passed or failed
+	Open  bool       `json:"-"`
+	Tests []testView `json:"tests"`
+}
+
+// testView is a test, and the lines of the log that name it.
+type testView struct {
+	Name  string    `json:"name"`
+	Lines []logLine `json:"lines,omitempty"`
+	More  int       `json:"more_lines,omitempty"`
+}
+
+type logLine struct {
+	Number int    `json:"line"`
+	Text   string `json:"text"`
+}
+
+// tests answers with the tests of an attempt's grade and their lines in the log.
+func (s *Server) tests(w http.ResponseWriter, r *http.Request) {
+	o, err := s.open(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	d := testsPage{Run: o.run.Name, Instance: o.id, Attempt: o.view.Attempt, tabs: o.tabs("tests")}
+	if rec := o.record(); rec != nil && rec.Grade != nil {
+		d.Grade = rec.Grade
+		d.Lists = listsOf(rec.Grade)
+		d.Log = logOf(o.run.Dir, rec.Grade)
+		if err := s.quote(d.Log, d.Lists); err != nil {
+			d.NoLog = err.Error()
+		}
+	}
+	s.show(w, r, "tests", o.id+": tests", d)
+}
+
+// logOf returns the path of a grade's log; "" if there is none.
+func logOf(dir string, g *grades.Grade) string {
+	if g.Log == "" || !filepath.IsLocal(filepath.FromSlash(g.Log)) {
+		return ""
+	}
+	return filepath.Join(dir, filepath.FromSlash(g.Log), swebench.OutputName)
+}
+
+func listsOf(g *grades.Grade) (list []testList) {
+	add := func(kind, ends string, names []string, open bool) {
+		l := testList{Kind: kind, Ends: ends, Open: open}
+		for _, name := range names {
+			l.Tests = append(l.Tests, testView{Name: name})
+		}
+		if len(names) > 0 {
+			list = append(list, l)
+		}
+	}
+	add("FAIL_TO_PASS", "failed", g.FailToPass.Failed, true)
+	add("PASS_TO_PASS", "failed", g.PassToPass.Failed, true)
+	add("FAIL_TO_PASS", "passed", g.FailToPass.Passed, true)
+	add("PASS_TO_PASS", "passed", g.PassToPass.Passed, false)
+	return list
+}
+
+// Limits of quoting a log.
+const (
+	mostLines   = 3
+	longestLine = 400
+)
+
+// quote finds the lines of the log at path that name each test: its end, since a log may wrap names.
+func (s *Server) quote(path string, lists []testList) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("the log of the tests is not there: %w", err)
+	}
+	defer f.Close()
+	in := bufio.NewReader(f)
+	for number := 1; ; number++ {
+		line, err := in.ReadString('\n')
+		for _, l := range lists {
+			for i := range l.Tests {
+				l.Tests[i].see(s.c.Mask.Text(strings.TrimRight(line, "\r\n")), number)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the log of the tests: %w", err)
+		}
+	}
+}
+
+// see takes a line that names the test.
+func (t *testView) see(line string, number int) {
+	if line == "" || !strings.Contains(line, t.Name) {
+		return
+	}
+	if len(t.Lines) == mostLines {
+		t.More++
+		return
+	}
+	if len(line) > longestLine {
+		line = strings.ToValidUTF8(line[:longestLine], "") + "..."
+	}
+	t.Lines = append(t.Lines, logLine{number, line})
+}
+

@@ -1,0 +1,109 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"batch.example/batch/view/steps"
+)
+
+// followEvery is how often the file of a running attempt is looked at for its readers.
+const followEvery = 500 * time.Millisecond
+
+// stream is an answer of server-sent events.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// newStream begins an answer of events.
+func newStream(w http.ResponseWriter) *stream {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	s := &stream{w, http.NewResponseController(w)}
+	_ = s.control.Flush()
+	return s
+}
+
+// send sends an event. A line of its data begins with "data: ", whatever is in it.
+func (s *stream) send(event, data string) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "event: %s\n", event)
+	for line := range strings.SplitSeq(strings.ReplaceAll(data, "\r", "\n"), "\n") {
+		fmt.Fprintf(&b, "data: %s\n", line)
+	}
+	b.WriteString("\n")
+	if _, err := s.w.Write(b.Bytes()); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// grows sends the new steps of an attempt that runs. Each is sent when the next one begins, because
+// until then its commands run.
+func (s *Server) grows(w http.ResponseWriter, r *http.Request) {
+	o, err := s.open(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	last, err := strconv.Atoi(r.URL.Query().Get("from"))
+	if id := r.Header.Get("Last-Event-ID"); err != nil || last < 0 {
+		last, _ = strconv.Atoi(id)
+	}
+	out := newStream(w)
+	for tick := time.NewTicker(followEvery); ; {
+		if last, err = s.sendSteps(out, o, last); err != nil {
+			tick.Stop()
+			return
+		}
+		if o.view.Ended {
+			tick.Stop()
+			_ = out.send("end", "") // the reader has left
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		if _, err = o.attempt.Update(); err == nil {
+			o.view, err = o.attempt.Overview()
+		}
+		if err != nil {
+			tick.Stop()
+			return
+		}
+	}
+}
+
+// sendSteps sends the steps after last that are complete, and returns the last one.
+func (s *Server) sendSteps(out *stream, o *opened, last int) (int, error) {
+	complete := len(o.view.Marks)
+	if !o.view.Ended {
+		complete--
+	}
+	if complete <= last {
+		return last, nil
+	}
+	page, err := o.attempt.Page(last+1, complete, steps.Options{})
+	if err != nil {
+		return last, err
+	}
+	for _, st := range page.Steps {
+		var b bytes.Buffer
+		if err := templates().ExecuteTemplate(&b, "step", o.step(st)); err != nil {
+			return last, err
+		}
+		if err := out.send("append", b.String()); err != nil {
+			return last, err
+		}
+		last = st.Number
+	}
+	return last, nil
+}

@@ -1,0 +1,193 @@
+package view
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"batch.example/batch/report/stats"
+	"batch.example/batch/results"
+	"batch.example/batch/results/scores"
+	"batch.example/batch/vocab"
+)
+
+// overview is the data of the first page: the runs, and a matrix of their instances.
+type overview struct {
+	Runs   []runRow `json:"runs"`
+	Matrix matrix   `json:"matrix"`
+	Ask    asked    `json:"-"`
+}
+
+// runRow is one run in the table of runs.
+type runRow struct {
+	Run      string         `json:"run"`
+	Sweep    string         `json:"sweep,omitempty"`
+	Entry    string         `json:"entry,omitempty"` // of a sweep's cell
+	Model    string         `json:"model,omitempty"`
+	State    string         `json:"state"` // running, complete, incomplete, trajectories or unreadable
+	Owner    string         `json:"owner,omitempty"`
+	Asked    int            `json:"instances"`
+	Results  int            `json:"with_result"`
+	Running  int            `json:"running"`
+	Graded   int            `json:"graded"` // with a verdict that counts
+	Resolved int            `json:"resolved"`
+	Rate     *float64       `json:"rate,omitempty"`
+	Interval *interval      `json:"interval,omitempty"` // of the rate, at a level of 0.95
+	LeftOut  map[string]int `json:"left_out,omitempty"` // of the rate, by reason
+	Spent    float64        `json:"spent"`              // US dollars
+	Notes    []string       `json:"notes,omitempty"`
+}
+
+type interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// rowOf summarizes a run for the table of runs.
+func (s *standing) rowOf(model string) runRow {
+	r := runRow{Run: s.Name, Sweep: s.Sweep, Entry: s.Entry, Model: model, Asked: len(s.ids), LeftOut: map[string]int{}, Notes: s.scores.Notes}
+	var values []float64
+	var repos []string
+	for _, id := range s.ids {
+		last := results.LatestOf(s.last, id)
+		if last.Outcome.Final() {
+			r.Results++
+		}
+		if last.Status == vocab.StatusRunning {
+			r.Running++
+		}
+		score := s.scores.At(id)
+		if score.Resolved == nil {
+			r.LeftOut[string(score.Left)]++
+			continue
+		}
+		value := 0.0
+		if *score.Resolved {
+			value = 1
+			r.Resolved++
+		}
+		values, repos = append(values, value), append(repos, score.Repo)
+	}
+	if r.Graded = len(values); r.Graded > 0 {
+		r.Rate = stats.Mean(values)
+		if known, _ := (stats.Bootstrap{}).Rate(values, repos); known.Known() {
+			r.Interval = &interval{known.Low, known.High}
+		}
+	}
+	r.State = "complete"
+	if r.Results < r.Asked {
+		r.State = "incomplete"
+	}
+	if snap := s.scores.Snapshot; snap != nil {
+		r.Spent, r.Owner = snap.Spent, snap.Owner
+		if snap.Owner != "" {
+			r.State = "running"
+		}
+	}
+	return r
+}
+
+// asked is what the address asks the matrix for.
+type asked struct {
+	Runs    []string // the columns; empty: all
+	Text    string   // instances whose ids contain it
+	Repo    string
+	State   string // instances with this class in a column: see cell.Class
+	Differ  bool   // instances on which the columns disagree
+	Sort    string // differ, id, cost, time or steps
+	ByRepo  bool   // the rows are grouped
+	Sorts   []choice
+	States  []choice
+	Repos   []choice
+	Columns []choice
+}
+
+// choice is a choice of a form.
+type choice struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// sorts are the orders of the matrix, the default first.
+var sorts = []choice{{"differ", "disagreements first", false}, {"id", "instance", false}, {"cost", "cost, highest first", false}, {"time", "time, longest first", false}, {"steps", "steps, most first", false}}
+
+// states are the filters of the matrix by state.
+var states = []choice{{"", "any", false}, {"resolved", "resolved", false}, {"unresolved", "not resolved", false}, {"left", "left out", false}, {"running", "running", false}}
+
+func newAsked(q url.Values) asked {
+	return asked{
+		Runs: q["run"], Text: strings.TrimSpace(q.Get("q")), Repo: q.Get("repo"), State: q.Get("state"),
+		Differ: q.Has("differ"), Sort: cmp.Or(q.Get("sort"), "differ"), ByRepo: q.Get("group") == "repo",
+	}
+}
+
+// fill makes the choices of the form.
+func (a *asked) fill(all []*standing, repos map[string]int) {
+	chosen := func(list []choice, value string) []choice {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].Chosen = list[i].Value == value
+		}
+		return list
+	}
+	a.Sorts, a.States = chosen(sorts, a.Sort), chosen(states, a.State)
+	list := []choice{{"", "all", false}}
+	for _, repo := range slices.Sorted(maps.Keys(repos)) {
+		list = append(list, choice{repo, repo, false})
+	}
+	a.Repos = chosen(list, a.Repo)
+	for _, s := range all {
+		a.Columns = append(a.Columns, choice{s.Name, s.Name, len(a.Runs) == 0 || slices.Contains(a.Runs, s.Name)})
+	}
+}
+
+// overview answers the first page.
+func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
+	all, err := s.standings()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	d := overview{Ask: newAsked(r.URL.Query())}
+	var columns []*standing
+	for _, st := range all {
+		d.Runs = append(d.Runs, st.row)
+		if len(d.Ask.Runs) == 0 || slices.Contains(d.Ask.Runs, st.Name) {
+			columns = append(columns, st)
+		}
+	}
+	d.Matrix = newMatrix(columns, &d.Ask)
+	d.Ask.fill(all, d.Matrix.repos)
+	s.show(w, r, "overview", "Runs", d)
+}
+
+// standings reads all runs, in order.
+func (s *Server) standings() ([]*standing, error) {
+	runs, err := s.runs.all()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*standing, len(runs))
+	for i, r := range runs {
+		list[i] = r.read()
+	}
+	return list, nil
+}
+
+// leftWords says why an instance is left out.
+func leftWords(reason scores.Reason) string {
+	switch reason {
+	case scores.Infrastructure:
+		return "infrastructure failure"
+	case scores.NoResult:
+		return "no result"
+	case scores.NotGraded:
+		return "not graded"
+	case scores.Quarantined:
+		return "quarantined"
+	}
+	return "not in the run"
+}

@@ -1,0 +1,120 @@
+(() => {
+  "use strict";
+  const $ = (selector) => document.querySelector(selector);
+  const typing = (target) => target.closest("input, select, textarea, button, summary, dialog") !== null;
+
+  // The marks of a page are its steps, hits or rows. j and k go through them.
+  const marks = () => [...document.querySelectorAll("[data-mark]")];
+  let here = null;
+
+  function go(mark) {
+    if (!mark) return;
+    if (here) here.classList.remove("here");
+    here = mark;
+    here.classList.add("here");
+    here.scrollIntoView({ block: "start" });
+    here.focus({ preventScroll: true });
+    if (here.id) history.replaceState(null, "", "#" + here.id);
+  }
+
+  function move(by) {
+    const list = marks();
+    if (!list.length) return false;
+    let at = list.indexOf(here);
+    if (at < 0) at = list.findIndex((m) => m.getBoundingClientRect().bottom > 60) - (by > 0 ? 1 : 0);
+    const next = at + by;
+    if (next >= list.length) return follow("next");
+    if (next < 0) return follow("prev");
+    go(list[next]);
+    return true;
+  }
+
+  function flagged(by) {
+    const list = marks();
+    for (let i = list.indexOf(here) + by; i >= 0 && i < list.length; i += by) {
+      if (list[i].dataset.mark === "flag") { go(list[i]); return true; }
+    }
+    return false;
+  }
+
+  function follow(rel) {
+    const link = $(`a[rel="${rel}"]`);
+    if (link) link.click();
+    return link !== null;
+  }
+
+  const keys = {
+    j: () => move(1), k: () => move(-1), n: () => flagged(1), p: () => flagged(-1),
+    "]": () => follow("next"), "[": () => follow("prev"),
+    g: () => scrollTo(0, 0), G: () => scrollTo(0, document.body.scrollHeight),
+    o: () => { const d = (here || document).querySelectorAll("details"); const open = [...d].some((x) => !x.open); d.forEach((x) => { x.open = open; }); },
+    u: () => follow("up"),
+    "/": () => { const f = $("#find"); if (f) { f.focus(); f.select(); } else location.assign("/search"); },
+    "?": () => $("#keys").showModal(),
+  };
+
+  const dialog = document.createElement("dialog");
+  dialog.id = "keys";
+  dialog.setAttribute("aria-label", "Keys");
+  const list = document.createElement("dl");
+  list.className = "facts";
+  for (const [key, what] of [
+    ["j k", "next, previous step, hit or row"], ["n p", "next, previous step with an error, a format error, an edit or the submission"],
+    ["] [", "next, previous page"], ["o", "open or close all folds of the step, or of the page"],
+    ["u", "up: from a trajectory to its instance"], ["g G", "top, bottom"], ["/", "find"], ["?", "this list"],
+  ]) {
+    const dt = document.createElement("dt");
+    for (const k of key.split(" ")) { const e = document.createElement("kbd"); e.textContent = k; dt.append(e, " "); }
+    const dd = document.createElement("dd");
+    dd.textContent = what;
+    list.append(dt, dd);
+  }
+  const close = document.createElement("button");
+  close.type = "button";
+  close.textContent = "Close";
+  close.addEventListener("click", () => dialog.close());
+  dialog.append(list, close);
+  document.body.append(dialog);
+
+  addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
+    const act = keys[e.key];
+    if (act && act() !== false) e.preventDefault();
+  });
+  const help = $("#help");
+  if (help) { help.hidden = false; help.addEventListener("click", () => dialog.showModal()); }
+  if (location.hash) {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target && target.dataset.mark !== undefined) { here = target; here.classList.add("here"); }
+  }
+
+  // A live part is replaced, or grows, by what the server sends. The connection is closed while
+  // the page is not visible: a browser has few of them.
+  for (const part of document.querySelectorAll("[data-live]")) {
+    let source = null;
+    const start = () => {
+      if (source || document.hidden) return;
+      const url = new URL(part.dataset.live, location.href);
+      const last = part.lastElementChild;
+      if (part.dataset.grows !== undefined && last && last.dataset.from) url.searchParams.set("from", last.dataset.from);
+      source = new EventSource(url);
+      source.addEventListener("replace", (e) => { part.innerHTML = e.data; });
+      source.addEventListener("append", (e) => { part.insertAdjacentHTML("beforeend", e.data); });
+      source.addEventListener("end", () => { stop(); part.dataset.live = ""; });
+    };
+    const stop = () => { if (source) { source.close(); source = null; } };
+    document.addEventListener("visibilitychange", () => { if (document.hidden) stop(); else if (part.dataset.live) start(); });
+    addEventListener("pagehide", stop);
+    start();
+  }
+
+  // Search results arrive while the search goes on.
+  for (const box of document.querySelectorAll("[data-stream]")) {
+    const status = $("#searching");
+    const source = new EventSource(box.dataset.stream);
+    source.addEventListener("append", (e) => { box.insertAdjacentHTML("beforeend", e.data); });
+    source.addEventListener("status", (e) => { status.textContent = e.data; });
+    source.addEventListener("end", (e) => { status.textContent = e.data; source.close(); });
+    addEventListener("pagehide", () => source.close());
+  }
+})();

@@ -1,0 +1,196 @@
+package view
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/report"
+)
+
+//go:embed pages
+var files embed.FS
+
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(funcs).ParseFS(files, "pages/*.html"))
+})
+
+// funcs are the functions of the templates. They return texts, never markup.
+var funcs = template.FuncMap{
+	"dollars": dollars, "seconds": seconds, "percent": percent, "share": share, "count": printable.Count, "number": number,
+	"run": func(name string) string { return runLink(name) },
+	"attempt": func(run, id string) string { return attemptLink(run, id) },
+	"plain": printable.Text, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
+	"exitBad":  func(code *int) bool { return *code != 0 },
+	"instance": func(id string) string { return "/instance/" + url.PathEscape(id) },
+}
+
+func runLink(name string) string { return "/run/" + url.PathEscape(name) }
+
+func attemptLink(run, id string) string { return runLink(run) + "/" + url.PathEscape(id) }
+
+func dollars(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return report.Dollars(v)
+	case *float64:
+		if v != nil {
+			return report.Dollars(*v)
+		}
+	}
+	return ""
+}
+
+func seconds(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return report.Seconds(v)
+	case *float64:
+		if v != nil {
+			return report.Seconds(*v)
+		}
+	}
+	return ""
+}
+
+func percent(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return share(*v)
+}
+
+func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+func number(v *int) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.Itoa(*v)
+}
+
+// size says how long a text is.
+func size(text string) string {
+	if len(text) < 10_000 {
+		return printable.Count(len(text), "byte", "bytes")
+	}
+	return fmt.Sprintf("%d kB", len(text)/1000)
+}
+
+// unfolded is how many lines of an output are shown without asking.
+const unfolded = 12
+
+func long(output string) bool {
+	return strings.Count(output, "\n") > unfolded || len(output) > 100*unfolded
+}
+
+func lines(text string) string {
+	return printable.Count(strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1, "line", "lines")
+}
+
+func firstLine(text string) string {
+	const most = 120
+	line, _, _ := strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most], "") + "..."
+	}
+	return printable.Line(line)
+}
+
+// frame is what every page has around its data.
+type frame struct {
+	Title string
+	Twin  string // address of the JSON twin
+	Body  any
+}
+
+// show answers with the data d as a page, or as JSON where that is asked for.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, page, title string, d any) {
+	var b bytes.Buffer
+	if r.URL.Query().Get("format") == "json" {
+		enc := json.NewEncoder(&b)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(d); err != nil {
+			s.fail(w, r, fault.New(fault.Bug, "encoding a page", err))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(b.Bytes()) // the reader has left
+		return
+	}
+	if err := templates().ExecuteTemplate(&b, page, frame{Title: title, Twin: twin(r.URL), Body: d}); err != nil {
+		s.fail(w, r, fault.New(fault.Bug, "making a page", err))
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes()) // the reader has left
+}
+
+// twin returns the address of a page's JSON.
+func twin(u *url.URL) string {
+	q := u.Query()
+	q.Set("format", "json")
+	return u.EscapedPath() + "?" + q.Encode()
+}
+
+// failure is the data of a page about an error.
+type failure struct {
+	Error string `json:"error"`
+	Hint  string `json:"hint,omitempty"`
+}
+
+// fail answers with an error.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	code := http.StatusInternalServerError
+	switch {
+	case errors.Is(err, fs.ErrNotExist), fault.KindOf(err) == fault.Usage:
+		code = http.StatusNotFound
+	case fault.Canceled(err):
+		return // the reader has left
+	default:
+		s.c.Log.Error("a page could not be made", "path", r.URL.Path, "err", err)
+	}
+	d := failure{Error: s.c.Mask.Text(err.Error()), Hint: s.c.Mask.Text(fault.HintOf(err))}
+	var b bytes.Buffer
+	if r.URL.Query().Get("format") == "json" {
+		w.Header().Set("Content-Type", "application/json")
+		err = json.NewEncoder(&b).Encode(d)
+	} else {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		err = templates().ExecuteTemplate(&b, "failure", frame{Title: "Not found", Twin: twin(r.URL), Body: d})
+	}
+	if err != nil {
+		http.Error(w, "this page cannot be shown", code)
+		return
+	}
+	w.WriteHeader(code)
+	_, _ = w.Write(b.Bytes()) // the reader has left
+}
+
+// asset answers with the style or the script.
+func asset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	text, err := files.ReadFile(path.Join("pages", name))
+	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+	kind := kinds[path.Ext(name)]
+	if err != nil || kind == "" {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "max-age=60")
+	http.ServeContent(w, r, strings.TrimSpace(name), time.Time{}, bytes.NewReader(text))
+}

@@ -1,0 +1,115 @@
+package view
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"batch.example/batch/results"
+	"batch.example/batch/results/grades"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/scores"
+	"batch.example/batch/results/trajectory"
+	"batch.example/batch/swebench"
+)
+
+// run is a run directory, with the last snapshot of it.
+type run struct {
+	place
+	hide func(*manifest.Manifest) // adds the secrets of a run to the ones that are hidden; may be nil
+
+	mu      sync.Mutex
+	checked time.Time // when the directory was last compared with the snapshot
+	took    time.Duration
+	state   string // of its files at that time
+	now     *standing
+}
+
+// standing is how a run stood when it was read. It does not change.
+type standing struct {
+	place
+	scores scores.Run
+	last   map[string]results.Record // the attempt that counts, by instance
+	ids    []string                  // of all instances asked for, sorted
+	err    error                     // why the directory cannot be read
+	row    runRow                    // in the table of runs
+}
+
+// Limits of how often a directory is read for its readers.
+const (
+	lookEvery = time.Second // at most
+	lookShare = 20          // a look may take one part in so many of the time
+)
+
+// read returns how the run stands. Concurrent callers share one look at the directory.
+func (r *run) read() *standing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now != nil && time.Since(r.checked) < max(lookEvery, lookShare*r.took) {
+		return r.now
+	}
+	began := time.Now()
+	state := filesOf(r.Dir, r.now)
+	if r.now == nil || state != r.state {
+		r.now, r.state = stand(r.place), state
+		if s := r.now.scores.Snapshot; s != nil && r.hide != nil {
+			r.hide(s.Manifest)
+		}
+	}
+	r.checked, r.took = time.Now(), time.Since(began)
+	return r.now
+}
+
+// stand reads a run directory.
+func stand(p place) *standing {
+	s := &standing{place: p, last: map[string]results.Record{}}
+	sides, err := scores.Read(p.Dir)
+	if err == nil && (len(sides) != 1 || len(sides[0].Runs) != 1) {
+		err = fmt.Errorf("%s has %d entries", p.Dir, len(sides))
+	}
+	if err != nil { // perhaps a folder of trajectories
+		s.ids, s.err = trajectory.Instances(p.Dir), err
+		if len(s.ids) > 0 {
+			s.err = nil
+		}
+		s.row = runRow{Run: p.Name, Sweep: p.Sweep, Entry: p.Entry, State: "trajectories", Asked: len(s.ids)}
+		if s.err != nil {
+			s.row.State, s.row.Notes = "unreadable", []string{s.err.Error()}
+		}
+		return s
+	}
+	s.scores = sides[0].Runs[0]
+	if snap := s.scores.Snapshot; snap != nil {
+		s.last = results.Latest(snap.Records)
+		s.ids = snap.Asked()
+	}
+	s.row = s.rowOf(sides[0].Model)
+	return s
+}
+
+// filesOf describes the files of a run that change its snapshot, by sizes and times.
+func filesOf(dir string, now *standing) string {
+	text := make([]byte, 0, 4<<10)
+	add := func(path string) {
+		if info, err := os.Stat(path); err == nil {
+			text = fmt.Appendf(text, "%d.%d;", info.Size(), info.ModTime().UnixNano())
+		} else {
+			text = append(text, ';')
+		}
+	}
+	add(dir)
+	add(results.LockPath(dir))
+	add(grades.Path(dir))
+	for _, name := range []string{manifest.File, swebench.PredsName, "quarantine.txt"} {
+		add(filepath.Join(dir, name))
+	}
+	if now != nil {
+		for _, id := range now.ids {
+			add(results.JournalPath(dir, id))
+		}
+	}
+	return string(text)
+}
+

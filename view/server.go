@@ -1,0 +1,136 @@
+package view
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/view/steps"
+)
+
+// Config describes a server. Roots, Token, Hosts and Mask are required.
+type Config struct {
+	Roots  []string // run directories, folders of sweeps, and folders of them
+	Token  string   // that a request needs; see the package comment
+	Hosts  []string // the server's names as requests have them in Host, in lower case: "127.0.0.1:4200"
+	Secure bool     // the server has TLS
+
+	Mask *mask.Masker // hides secrets in all texts
+	// Gold returns the patch that solves an instance of the run in a directory, from its dataset; ""
+	// if there is none. Nil: no page shows it.
+	Gold func(ctx context.Context, dir, id string) (string, error)
+
+	// Hide adds the secrets of a run to Mask; nil adds none. It is called when the run was read.
+	Hide func(*manifest.Manifest)
+
+	Log *slog.Logger // of errors of the server itself; nil discards
+}
+
+// Server serves the pages. It is safe for concurrent use.
+type Server struct {
+	c     Config
+	runs  *runs
+	cache *steps.Cache
+}
+
+// mostAttempts is how many journals have an index in memory.
+const mostAttempts = 256
+
+// New returns a server, after it has found a run in each of the roots. A root without one is a Usage
+// fault.
+func New(c Config) (*Server, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{c: c, runs: &runs{roots: c.Roots, hide: c.Hide, known: map[string]*run{}}, cache: steps.NewCache(mostAttempts, c.Mask)}
+	if _, err := s.runs.all(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Runs returns how many runs were found.
+func (s *Server) Runs() int {
+	s.runs.mu.Lock()
+	defer s.runs.mu.Unlock()
+	return len(s.runs.list)
+}
+
+// Handler answers the requests of browsers and programs. The caller limits the time for headers.
+// Answers that go on until their reader leaves end with the contexts of their requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.overview)
+	mux.HandleFunc("GET /assets/{name}", asset)
+	mux.HandleFunc("GET /run/{run}/{id}", s.attempt)
+	mux.HandleFunc("GET /run/{run}/{id}/events", s.grows)
+	mux.HandleFunc("GET /run/{run}/{id}/output", s.output)
+	mux.HandleFunc("GET /run/{run}/{id}/patch", s.patch)
+	mux.HandleFunc("GET /run/{run}/{id}/tests", s.tests)
+	return s.guard(mux)
+}
+
+// runs are the run directories that a server shows.
+type runs struct {
+	roots []string
+	hide  func(*manifest.Manifest)
+
+	mu     sync.Mutex
+	list   []*run
+	known  map[string]*run // by directory
+	looked time.Time
+}
+
+// findEvery is how often the folders are searched for new runs.
+const findEvery = 5 * time.Second
+
+// all returns the runs, in order. It finds the ones that are new.
+func (r *runs) all() ([]*run, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.list != nil && time.Since(r.looked) < findEvery {
+		return r.list, nil
+	}
+	places, err := find(r.roots)
+	if err != nil {
+		if r.list != nil { // a folder was removed: show the rest
+			return r.list, nil
+		}
+		return nil, err
+	}
+	list := make([]*run, len(places))
+	for i, p := range places {
+		if r.known[p.Dir] == nil {
+			r.known[p.Dir] = &run{place: p, hide: r.hide}
+		}
+		list[i] = r.known[p.Dir]
+	}
+	r.list, r.looked = list, time.Now()
+	return list, nil
+}
+
+// named returns the run with a name.
+func (r *runs) named(name string) (*run, error) {
+	list, err := r.all()
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(list, func(one *run) bool { return one.Name == name }); i >= 0 {
+		return list[i], nil
+	}
+	return nil, fault.Newf(fault.Usage, "there is no run %q here", name)
+}
+
+// Warm reads all runs, so that the first page is there at once. It returns when ctx ends.
+func (s *Server) Warm(ctx context.Context) {
+	list, err := s.runs.all()
+	for i := 0; err == nil && i < len(list) && ctx.Err() == nil; i++ {
+		list[i].read()
+	}
+}
