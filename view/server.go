@@ -68,6 +68,7 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.overview)
 	mux.HandleFunc("GET /assets/{name}", asset)
+	mux.HandleFunc("GET /instance/{id}", s.beside)
 	mux.HandleFunc("GET /run/{run}/{id}", s.attempt)
 	mux.HandleFunc("GET /run/{run}/{id}/events", s.grows)
 	mux.HandleFunc("GET /run/{run}/{id}/output", s.output)

@@ -1,0 +1,332 @@
+package view
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
+	"batch.example/batch/view/steps"
+)
+
+// besidePage is the data of a page with several attempts at one instance.
+type besidePage struct {
+	Instance string         `json:"instance_id"`
+	Columns  []besideColumn `json:"attempts"`
+	Rows     []besideRow    `json:"rows"`
+	First    int            `json:"first_divergence"` // index of the row; -1: the attempts did the same
+	Cut      bool           `json:"cut,omitempty"`    // steps after the first mostBeside are left out
+	Files    []besideFile   `json:"files,omitempty"`
+	Tests    []besideTest   `json:"tests,omitempty"` // that do not end the same everywhere
+	Every    bool           `json:"-"`               // all attempts were asked for, not only the last ones
+	Others   []choice       `json:"-"`               // runs that may be shown
+}
+
+// besideColumn is an attempt.
+type besideColumn struct {
+	Run     string          `json:"run"`
+	Attempt int             `json:"attempt"`
+	Link    string          `json:"link"`
+	Steps   int             `json:"steps"`
+	Record  *results.Record `json:"record,omitempty"`
+	Error   string          `json:"error,omitempty"` // why it cannot be read
+
+	brief []briefStep
+	files []fileDiff
+}
+
+// besideRow has steps that ran the same commands, or steps of single attempts between such rows.
+type besideRow struct {
+	Same  bool         `json:"same"` // all attempts have a step here, with the same commands
+	First bool         `json:"first_divergence,omitempty"`
+	Steps []*briefStep `json:"steps"` // by column; nil: none
+}
+
+// briefStep is a step in few words.
+type briefStep struct {
+	Number   int      `json:"step"`
+	Link     string   `json:"link"`
+	Thought  string   `json:"thought,omitempty"`
+	Commands []string `json:"commands"`
+	Exit     *int     `json:"exit_code,omitempty"` // of the last command
+	Flags    []string `json:"flags,omitempty"`
+
+	key string
+}
+
+// besideFile is a file that an attempt's patch changes.
+type besideFile struct {
+	Name    string   `json:"name"`
+	Changes []change `json:"changes"` // by column
+}
+
+// change is how one attempt changed a file. Attempts with the same letter made the same change.
+type change struct {
+	Letter         string `json:"same_as,omitempty"` // empty: it did not change the file
+	Added, Removed int    `json:"-"`
+	Link           string `json:"-"`
+}
+
+// besideTest is a test, and how it ended by column: passed, failed or empty.
+type besideTest struct {
+	Name string   `json:"name"`
+	Kind string   `json:"kind"`
+	Ends []string `json:"ends"`
+}
+
+// mostBeside is how many steps of an attempt are compared.
+const mostBeside = 500
+
+// beside answers with all attempts at an instance, side by side.
+func (s *Server) beside(w http.ResponseWriter, r *http.Request) {
+	all, err := s.standings()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	q := r.URL.Query()
+	d := besidePage{Instance: r.PathValue("id"), Every: q.Has("every")}
+	for _, st := range all {
+		if !slices.Contains(st.ids, d.Instance) {
+			continue
+		}
+		chosen := len(q["run"]) == 0 || slices.Contains(q["run"], st.Name)
+		d.Others = append(d.Others, choice{st.Name, st.Name, chosen})
+		if chosen {
+			d.add(s, st)
+		}
+	}
+	if len(d.Others) == 0 {
+		s.fail(w, r, fault.Newf(fault.Usage, "no run has an instance %q", d.Instance))
+		return
+	}
+	d.align()
+	d.compareFiles()
+	d.compareTests()
+	s.show(w, r, "beside", d.Instance, d)
+}
+
+// add adds the attempts of a run.
+func (d *besidePage) add(s *Server, st *standing) {
+	o := &opened{id: d.Instance, number: -1}
+	if err := s.openIn(o, st.Name); err != nil {
+		d.Columns = append(d.Columns, besideColumn{Run: st.Name, Link: attemptLink(st.Name, d.Instance), Error: s.c.Mask.Text(err.Error())})
+		return
+	}
+	if d.Every {
+		for _, a := range o.view.Attempts {
+			if a.Number == o.view.Attempt {
+				continue
+			}
+			earlier := &opened{id: d.Instance, number: a.Number}
+			if s.openIn(earlier, st.Name) == nil {
+				d.Columns = append(d.Columns, earlier.column())
+			}
+		}
+	}
+	d.Columns = append(d.Columns, o.column())
+}
+
+// column reads an attempt for a comparison.
+func (o *opened) column() besideColumn {
+	c := besideColumn{Run: o.run.Name, Attempt: o.view.Attempt, Steps: len(o.view.Marks), Record: o.record()}
+	c.Link = attemptLink(o.run.Name, o.id)
+	if o.number >= 0 {
+		c.Link += fmt.Sprintf("?attempt=%d", o.number)
+	}
+	page, err := o.attempt.Page(1, min(len(o.view.Marks), mostBeside), steps.Options{Clip: 1})
+	if err != nil {
+		c.Error = err.Error()
+		return c
+	}
+	for _, st := range page.Steps {
+		c.brief = append(c.brief, o.brief(st))
+	}
+	if patch, _, err := o.attempt.Patch(); err == nil {
+		c.files = filesIn(string(patch))
+	}
+	return c
+}
+
+// Lengths of texts in a comparison, in bytes.
+const (
+	briefThought = 300
+	briefCommand = 1500
+)
+
+func (o *opened) brief(st steps.Step) briefStep {
+	b := briefStep{Number: st.Number, Link: o.link(st.Number), Thought: cut(strings.TrimSpace(st.Thought), briefThought), Flags: st.Flags.Names()}
+	for _, a := range st.Actions {
+		text := a.Command
+		if text == "" {
+			text = a.Tool
+		}
+		b.key += text + "\x00"
+		b.Commands = append(b.Commands, cut(text, briefCommand))
+		b.Exit = a.Exit
+	}
+	return b
+}
+
+// cut shortens a text to about most bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
+
+// align makes the rows: steps of the other attempts stand beside the steps of the first one that ran
+// the same commands, as far as their order allows.
+func (d *besidePage) align() {
+	d.First = -1
+	if len(d.Columns) == 0 {
+		return
+	}
+	base := d.Columns[0].brief
+	matched := make([][]int, len(d.Columns)) // by column: the step beside each step of the first; -1: none
+	for c := range d.Columns {
+		matched[c] = common(base, d.Columns[c].brief)
+		d.Cut = d.Cut || d.Columns[c].Steps > mostBeside
+	}
+	next := make([]int, len(d.Columns))
+	for i := 0; i <= len(base); i++ {
+		d.between(matched, next, i, len(base))
+		if i == len(base) {
+			break
+		}
+		row := besideRow{Same: true, Steps: make([]*briefStep, len(d.Columns))}
+		for c := range d.Columns {
+			if at := matched[c][i]; at >= 0 {
+				row.Steps[c], next[c] = &d.Columns[c].brief[at], at+1
+			} else {
+				row.Same = false
+			}
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	if d.First = slices.IndexFunc(d.Rows, func(r besideRow) bool { return !r.Same }); d.First >= 0 {
+		d.Rows[d.First].First = true
+	}
+}
+
+// between adds rows with the steps that are beside no step of the first attempt, before its step i.
+func (d *besidePage) between(matched [][]int, next []int, i, all int) {
+	until := make([]int, len(d.Columns))
+	for c := range d.Columns {
+		until[c] = len(d.Columns[c].brief)
+		for k := i; k < all; k++ {
+			if at := matched[c][k]; at >= 0 {
+				until[c] = at
+				break
+			}
+		}
+	}
+	for {
+		row := besideRow{Steps: make([]*briefStep, len(d.Columns))}
+		some := false
+		for c := 1; c < len(d.Columns); c++ {
+			if next[c] < until[c] {
+				row.Steps[c], some = &d.Columns[c].brief[next[c]], true
+				next[c]++
+			}
+		}
+		if !some {
+			return
+		}
+		d.Rows = append(d.Rows, row)
+	}
+}
+
+// common finds a longest common subsequence of two lists of steps, by their commands. It returns the
+// index in b for each step of a; -1: none.
+func common(a, b []briefStep) []int {
+	length := make([][]int, len(a)+1)
+	for i := range length {
+		length[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i].key == b[j].key {
+				length[i][j] = length[i+1][j+1] + 1
+			} else {
+				length[i][j] = max(length[i+1][j], length[i][j+1])
+			}
+		}
+	}
+	at := make([]int, len(a))
+	for i, j := 0, 0; i < len(a); i++ {
+		at[i] = -1
+		for j < len(b) && a[i].key != b[j].key && length[i][j+1] == length[i][j] {
+			j++
+		}
+		if j < len(b) && a[i].key == b[j].key {
+			at[i] = j
+			j++
+		}
+	}
+	return at
+}
+
+// compareFiles lists the files that the patches change, and which patches change them alike.
+func (d *besidePage) compareFiles() {
+	index := map[string]int{}
+	for c, col := range d.Columns {
+		for _, f := range col.files {
+			i, known := index[f.Name]
+			if !known {
+				i = len(d.Files)
+				index[f.Name] = i
+				d.Files = append(d.Files, besideFile{Name: f.Name, Changes: make([]change, len(d.Columns))})
+			}
+			base, query, _ := strings.Cut(col.Link, "?")
+			d.Files[i].Changes[c] = change{Letter: d.letter(c, f), Added: f.Added, Removed: f.Removed, Link: base + "/patch?" + query}
+		}
+	}
+}
+
+// letter returns the same letter for the same change of a file.
+func (d *besidePage) letter(column int, f fileDiff) string {
+	seen := 0
+	for c := 0; c < column; c++ {
+		i := slices.IndexFunc(d.Columns[c].files, func(g fileDiff) bool { return g.Name == f.Name })
+		if i < 0 {
+			continue
+		}
+		if same := d.Columns[c].files[i]; same.Text == f.Text {
+			return d.letter(c, same)
+		}
+		seen++
+	}
+	return string(rune('A' + min(seen, 25)))
+}
+
+// compareTests lists the tests that do not end the same in all graded attempts.
+func (d *besidePage) compareTests() {
+	type test struct{ kind, name string }
+	ends := map[test][]string{}
+	var order []test
+	for c, col := range d.Columns {
+		if col.Record == nil || col.Record.Grade == nil {
+			continue
+		}
+		for _, l := range listsOf(col.Record.Grade) {
+			for _, one := range l.Tests {
+				k := test{l.Kind, one.Name}
+				if ends[k] == nil {
+					ends[k] = make([]string, len(d.Columns))
+					order = append(order, k)
+				}
+				ends[k][c] = l.Ends
+			}
+		}
+	}
+	for _, k := range order {
+		known := slices.DeleteFunc(slices.Clone(ends[k]), func(s string) bool { return s == "" })
+		if len(slices.Compact(known)) > 1 {
+			d.Tests = append(d.Tests, besideTest{k.name, k.kind, ends[k]})
+		}
+	}
+}
