@@ -58,6 +58,7 @@
 //	    results/grades the record of their verdicts.
 //	  - grade/selection chooses one of several attempts at an instance. run/selecting runs
 //	    the tests and calls the judge for it, and results/selections is the record.
+//	  - control is the socket over which other programs watch and change running work.
 //	  - doctor checks whether a machine can run all this.
 //	  - vocab has the types that all packages share: how an instance ends, what a
 //	    command printed, what an image is, what a call used.

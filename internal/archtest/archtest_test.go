@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"session":    {"agent", "authority", "llm", "journal", "fault"},
 	"chat":       {"solver", "session", "agent", "llm", "journal", "runner", "fault", "internal/printable"},
 	"journal":    {"fault", "internal/python", "internal/atomicfile", "internal/inject"},
+	"control":    {"journal", "fault", "internal/near"},
 	"results":    {"journal", "swebench", "fault", "internal/python", "internal/atomicfile", "internal/idlist", "internal/inject", "internal/mask", "internal/printable"},
 	"swebench":   {"fault", "internal/atomicfile", "internal/printable", "internal/python"},
 	"report":     {"results", "internal/printable"},

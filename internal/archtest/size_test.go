@@ -16,11 +16,12 @@ import (
 // more removes something first. If that cannot be, it raises the figure, and says on the figure's
 // line what went in return, or why nothing did.
 var most = map[string]int{
-	"":           73,    // a line for shards, a line for kube
+	"":           74,    // a line each for shards, kube and control
 	"agent":      14224, // actions that take less memory; before: environment.engines and environment.pod; problems of templates are listed in the order of the file again
 	"authority":  73,
 	"chat":       1383,
 	"cmd":        9604, // sweeps merged, --json of merge, SIGTERM in a pod; doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
+	"control":    460, // the socket of a run, its client, and what both say
 	"dataset":    4351, // a shard as JSON; an instance's shard follows from its id
 	"designs":    214,
 	"docker":     4800, // Podman without root: what it limits, and its page
