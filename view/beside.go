@@ -30,6 +30,7 @@ type besideColumn struct {
 	Attempt int             `json:"attempt"`
 	Link    string          `json:"link"`
 	Steps   int             `json:"steps"`
+	Name    string          `json:"-"` // in heads of tables
 	Record  *results.Record `json:"record,omitempty"`
 	Error   string          `json:"error,omitempty"` // why it cannot be read
 
@@ -52,6 +53,7 @@ type briefStep struct {
 	Commands []string `json:"commands"`
 	Exit     *int     `json:"exit_code,omitempty"` // of the last command
 	Flags    []string `json:"flags,omitempty"`
+	Equal    bool     `json:"equal,omitempty"` // the commands are the same as the first attempt's in this row
 
 	key string
 }
@@ -112,7 +114,7 @@ func (s *Server) beside(w http.ResponseWriter, r *http.Request) {
 func (d *besidePage) add(s *Server, st *standing) {
 	o := &opened{id: d.Instance, number: -1}
 	if err := s.openIn(o, st.Name); err != nil {
-		d.Columns = append(d.Columns, besideColumn{Run: st.Name, Link: attemptLink(st.Name, d.Instance), Error: s.c.Mask.Text(err.Error())})
+		d.Columns = append(d.Columns, besideColumn{Run: st.Name, Name: st.Name, Link: attemptLink(st.Name, d.Instance), Error: s.c.Mask.Text(err.Error())})
 		return
 	}
 	if d.Every {
@@ -132,7 +134,10 @@ func (d *besidePage) add(s *Server, st *standing) {
 // column reads an attempt for a comparison.
 func (o *opened) column() besideColumn {
 	c := besideColumn{Run: o.run.Name, Attempt: o.view.Attempt, Steps: len(o.view.Marks), Record: o.record()}
-	c.Link = attemptLink(o.run.Name, o.id)
+	c.Link, c.Name = attemptLink(o.run.Name, o.id), c.Run
+	if c.Attempt > 1 {
+		c.Name += fmt.Sprintf(", attempt %d", c.Attempt)
+	}
 	if o.number >= 0 {
 		c.Link += fmt.Sprintf("?attempt=%d", o.number)
 	}
@@ -191,53 +196,61 @@ func (d *besidePage) align() {
 		matched[c] = common(base, d.Columns[c].brief)
 		d.Cut = d.Cut || d.Columns[c].Steps > mostBeside
 	}
-	next := make([]int, len(d.Columns))
-	for i := 0; i <= len(base); i++ {
-		d.between(matched, next, i, len(base))
-		if i == len(base) {
-			break
-		}
-		row := besideRow{Same: true, Steps: make([]*briefStep, len(d.Columns))}
-		for c := range d.Columns {
-			if at := matched[c][i]; at >= 0 {
-				row.Steps[c], next[c] = &d.Columns[c].brief[at], at+1
-			} else {
-				row.Same = false
-			}
-		}
-		d.Rows = append(d.Rows, row)
+	next := make([]int, len(d.Columns)) // by column: the first step that is in no row yet
+	for d.row(matched, next) {
 	}
 	if d.First = slices.IndexFunc(d.Rows, func(r besideRow) bool { return !r.Same }); d.First >= 0 {
 		d.Rows[d.First].First = true
 	}
 }
 
-// between adds rows with the steps that are beside no step of the first attempt, before its step i.
-func (d *besidePage) between(matched [][]int, next []int, i, all int) {
-	until := make([]int, len(d.Columns))
+// row adds the next row. It has the next step of the first attempt, as soon as no attempt has steps
+// before the one beside it, and of each other attempt the step beside it, or else the next one.
+func (d *besidePage) row(matched [][]int, next []int) bool {
+	i := next[0]
+	row := besideRow{Steps: make([]*briefStep, len(d.Columns))}
+	waits := i == len(d.Columns[0].brief) // the first attempt has no step in this row
+	for c := 1; c < len(d.Columns) && !waits; c++ {
+		waits = matched[c][i] > next[c]
+	}
+	some := false
 	for c := range d.Columns {
-		until[c] = len(d.Columns[c].brief)
-		for k := i; k < all; k++ {
-			if at := matched[c][k]; at >= 0 {
-				until[c] = at
-				break
-			}
+		at, beside := next[c], c == 0
+		if c > 0 && !waits {
+			beside = matched[c][i] >= 0
 		}
+		if c == 0 && waits || at >= d.until(matched, c, i) && !beside {
+			continue
+		}
+		row.Steps[c], some = &d.Columns[c].brief[at], true
+		next[c]++
 	}
-	for {
-		row := besideRow{Steps: make([]*briefStep, len(d.Columns))}
-		some := false
-		for c := 1; c < len(d.Columns); c++ {
-			if next[c] < until[c] {
-				row.Steps[c], some = &d.Columns[c].brief[next[c]], true
-				next[c]++
-			}
-		}
-		if !some {
-			return
-		}
-		d.Rows = append(d.Rows, row)
+	if !some {
+		return false
 	}
+	row.compare()
+	d.Rows = append(d.Rows, row)
+	return true
+}
+
+// compare finds out which steps ran the same commands as the first attempt's.
+func (r *besideRow) compare() {
+	r.Same = r.Steps[0] != nil
+	for _, b := range r.Steps[1:] {
+		if b == nil || r.Steps[0] == nil || b.key != r.Steps[0].key {
+			r.Same = false
+			continue
+		}
+		b.Equal = true
+	}
+}
+
+// until returns the first step of a column that is beside a step of the first attempt, from step i on.
+func (d *besidePage) until(matched [][]int, column, i int) int {
+	if at := slices.IndexFunc(matched[column][i:], func(at int) bool { return at >= 0 }); at >= 0 {
+		return matched[column][i+at]
+	}
+	return len(d.Columns[column].brief)
 }
 
 // common finds a longest common subsequence of two lists of steps, by their commands. It returns the
@@ -273,34 +286,32 @@ func common(a, b []briefStep) []int {
 // compareFiles lists the files that the patches change, and which patches change them alike.
 func (d *besidePage) compareFiles() {
 	index := map[string]int{}
+	changes := map[string]*[]string{}
 	for c, col := range d.Columns {
 		for _, f := range col.files {
 			i, known := index[f.Name]
 			if !known {
 				i = len(d.Files)
-				index[f.Name] = i
+				index[f.Name], changes[f.Name] = i, new([]string)
 				d.Files = append(d.Files, besideFile{Name: f.Name, Changes: make([]change, len(d.Columns))})
 			}
 			base, query, _ := strings.Cut(col.Link, "?")
-			d.Files[i].Changes[c] = change{Letter: d.letter(c, f), Added: f.Added, Removed: f.Removed, Link: base + "/patch?" + query}
+			d.Files[i].Changes[c] = change{Letter: letter(changes[f.Name], f), Added: f.Added, Removed: f.Removed, Link: base + "/patch?" + query}
 		}
 	}
 }
 
 // letter returns the same letter for the same change of a file.
-func (d *besidePage) letter(column int, f fileDiff) string {
-	seen := 0
-	for c := 0; c < column; c++ {
-		i := slices.IndexFunc(d.Columns[c].files, func(g fileDiff) bool { return g.Name == f.Name })
-		if i < 0 {
-			continue
-		}
-		if same := d.Columns[c].files[i]; same.Text == f.Text {
-			return d.letter(c, same)
-		}
-		seen++
+func letter(known *[]string, f fileDiff) string {
+	i := slices.Index(*known, f.Text)
+	if i < 0 {
+		i = len(*known)
+		*known = append(*known, f.Text)
 	}
-	return string(rune('A' + min(seen, 25)))
+	if i >= 26 {
+		return fmt.Sprint(i + 1)
+	}
+	return string(rune('A' + i))
 }
 
 // compareTests lists the tests that do not end the same in all graded attempts.

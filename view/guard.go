@@ -71,8 +71,11 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieOf(r), Value: s.c.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.c.Secure})
 	q.Del("token")
-	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()} // never //host
-	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	to := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/") // never //host
+	if len(q) > 0 {
+		to += "?" + q.Encode()
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
 // admitted reports whether a request has the token, in its cookie or as a bearer.

@@ -37,6 +37,7 @@ type Server struct {
 	c     Config
 	runs  *runs
 	cache *steps.Cache
+	now   working
 }
 
 // mostAttempts is how many journals have an index in memory.
@@ -68,6 +69,8 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.overview)
 	mux.HandleFunc("GET /assets/{name}", asset)
+	mux.HandleFunc("GET /live", s.live)
+	mux.HandleFunc("GET /live/events", s.liveEvents)
 	mux.HandleFunc("GET /instance/{id}", s.beside)
 	mux.HandleFunc("GET /run/{run}/{id}", s.attempt)
 	mux.HandleFunc("GET /run/{run}/{id}/events", s.grows)

@@ -24,11 +24,16 @@ func Path() string {
 
 // Open starts a browser with an empty tab, which the returned context controls. Its profile is
 // temporary. It cannot reach any network: a host name has no address, and a proxy that does
-// not exist is between it and all addresses. Stop ends all its processes before it returns.
-func Open(parent context.Context) (tab context.Context, stop func() error, err error) {
+// not exist is between it and all addresses, except for the addresses in reach, such as 127.0.0.1.
+// Stop ends all its processes before it returns.
+func Open(parent context.Context, reach ...string) (tab context.Context, stop func() error, err error) {
+	rules := "MAP * ~NOTFOUND"
+	for _, address := range reach {
+		rules += ", EXCLUDE " + address
+	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(Path()), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"), chromedp.ProxyServer("127.0.0.1:9"))
+		chromedp.Flag("host-resolver-rules", rules), chromedp.ProxyServer("127.0.0.1:9"))
 	browser, cancel := chromedp.NewExecAllocator(parent, options...)
 	tab, closeTab := chromedp.NewContext(browser)
 	stop = func() error {

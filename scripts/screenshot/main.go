@@ -1,4 +1,5 @@
-// Screenshot makes a PNG of an HTML file with chromium, without a network.
+// Screenshot makes a PNG of an HTML file, or of a page of a server on this machine, with chromium. The
+// browser reaches no other network.
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/chromedp/chromedp"
 
@@ -30,7 +32,7 @@ func main() {
 	flag.StringVar(&l.from, "from", "", "the `id` of the element that the picture begins with")
 	flag.StringVar(&l.to, "to", "", "the `id` of the element that it ends before, in place of -height")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: screenshot [FLAGS] FILE.html FILE.png")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: screenshot [FLAGS] FILE.html|http://127.0.0.1:PORT/... FILE.png")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -52,11 +54,15 @@ func main() {
 }
 
 func (l look) shoot(file string) (picture []byte, err error) {
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return nil, err
+	address := file
+	if !strings.HasPrefix(file, "http://127.0.0.1:") {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			return nil, err
+		}
+		address = "file://" + path
 	}
-	tab, stop, err := chromium.Open(context.Background())
+	tab, stop, err := chromium.Open(context.Background(), "127.0.0.1")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +78,7 @@ func (l look) shoot(file string) (picture []byte, err error) {
 	if err := chromium.Look(tab, l.width, max(l.height, 900), l.scale, "screen", scheme); err != nil {
 		return nil, err
 	}
-	if err := chromedp.Do(tab, chromedp.Navigate("file://"+path)); err != nil {
+	if err := chromedp.Do(tab, chromedp.Navigate(address)); err != nil {
 		return nil, err
 	}
 	top, err := topOf(tab, l.from, "0")

@@ -1,0 +1,190 @@
+package view
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"batch.example/batch/control"
+)
+
+// livePage is the data of the page about work that goes on.
+type livePage struct {
+	Works []work `json:"works"`
+}
+
+// work is a run, a sweep or a grading that a process works on.
+type work struct {
+	Name   string          `json:"name"`
+	Status *control.Status `json:"status,omitempty"` // nil: the process cannot be asked
+	Owner  string          `json:"owner,omitempty"`  // the process, if it cannot be asked
+	Error  string          `json:"error,omitempty"`  // why it cannot be asked
+
+	Rows []workerRow `json:"-"`
+}
+
+// workerRow is a running attempt in words.
+type workerRow struct {
+	control.Worker
+	Does string // "commands 0:41", "waits for the rate limit 0:12", "tries again in 0:45"
+	Link string // empty: there is no page about it
+}
+
+// working asks the processes of all runs, for all readers together.
+type working struct {
+	mu    sync.Mutex
+	asked time.Time
+	page  livePage
+	html  string // of the page's changing part
+}
+
+// askEvery is how often the processes are asked at most.
+const askEvery = 900 * time.Millisecond
+
+// askLimit is how long one process may take to answer.
+const askLimit = 2 * time.Second
+
+// live answers with the page about work that goes on.
+func (s *Server) live(w http.ResponseWriter, r *http.Request) {
+	page, _, err := s.working(r.Context())
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.show(w, r, "live", "Live", page)
+}
+
+// liveEvents sends the changing part of the page each second.
+func (s *Server) liveEvents(w http.ResponseWriter, r *http.Request) {
+	out := newStream(w)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		_, html, err := s.working(r.Context())
+		if err != nil || out.send("replace", html) != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// working returns what goes on now. Readers who ask at the same time get the same answer.
+func (s *Server) working(ctx context.Context) (livePage, string, error) {
+	s.now.mu.Lock()
+	defer s.now.mu.Unlock()
+	if time.Since(s.now.asked) < askEvery {
+		return s.now.page, s.now.html, nil
+	}
+	runs, err := s.runs.all()
+	if err != nil {
+		return livePage{}, "", err
+	}
+	// The answer is for all readers, so that it does not end with this one.
+	ctx = context.WithoutCancel(ctx)
+	page := livePage{Works: askAll(ctx, runs)}
+	for i := range page.Works {
+		page.Works[i].Error = s.c.Mask.Text(page.Works[i].Error)
+	}
+	var b bytes.Buffer
+	if err := templates().ExecuteTemplate(&b, "works", page); err != nil {
+		return page, "", err
+	}
+	s.now.page, s.now.html, s.now.asked = page, b.String(), time.Now()
+	return page, s.now.html, nil
+}
+
+// askAll asks the processes that work in runs, in the order of the runs.
+func askAll(ctx context.Context, runs []*run) []work {
+	const together = 8
+	seen := map[string]bool{}
+	found := make([]work, len(runs))
+	var asks errgroup.Group
+	asks.SetLimit(together)
+	for i, r := range runs {
+		dir := cmp.Or(r.Sweep, r.Dir)
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		asks.Go(func() error {
+			if one, ok := ask(ctx, r, dir); ok {
+				found[i] = one
+			}
+			return nil
+		})
+	}
+	_ = asks.Wait() // it has no errors
+	return slices.DeleteFunc(found, func(w work) bool { return w.Name == "" })
+}
+
+// ask asks the process that works in dir; ok is false if there is none.
+func ask(ctx context.Context, r *run, dir string) (w work, ok bool) {
+	w.Name = dir
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	client, err := control.Dial(dir)
+	if err == nil {
+		var status control.Status
+		if status, err = client.Status(ctx, false); err == nil {
+			w.Status = &status
+			w.Rows = rowsOf(r, dir, &status)
+			return w, true
+		}
+	}
+	st := r.read()
+	w.Owner = st.row.Owner
+	if !errors.Is(err, control.ErrNotRunning) {
+		w.Error = err.Error()
+	}
+	return w, w.Owner != ""
+}
+
+// rowsOf says in words what the workers do.
+func rowsOf(r *run, dir string, status *control.Status) []workerRow {
+	rows := make([]workerRow, len(status.Workers))
+	for i, one := range status.Workers {
+		name := r.Name
+		if one.Cell != "" {
+			name = filepath.Join(dir, one.Cell)
+		}
+		rows[i] = workerRow{Worker: one, Does: doing(one, status.Now), Link: attemptLink(name, one.Instance) + "?step=last"}
+	}
+	return rows
+}
+
+// doing says what a worker does, and since when.
+func doing(w control.Worker, now time.Time) string {
+	since := clock(now.Sub(w.Since))
+	switch {
+	case w.Waiting != "" && w.Until != nil && w.Until.After(now):
+		return fmt.Sprintf("%s, tries again in %s", w.Waiting, clock(w.Until.Sub(now)))
+	case w.Waiting == "rate limit":
+		return "waits for the rate limit " + since
+	case w.Waiting != "":
+		return fmt.Sprintf("waits (%s) %s", w.Waiting, since)
+	}
+	return w.Phase + " " + since
+}
+
+// clock shows a duration as minutes and seconds.
+func clock(d time.Duration) string {
+	n := int(max(0, d).Seconds())
+	if n >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", n/3600, n/60%60, n%60)
+	}
+	return fmt.Sprintf("%d:%02d", n/60, n%60)
+}
+
