@@ -1,6 +1,6 @@
 // Package trajectory reads an attempt at an instance, step by step. It reads the journal if
-// there is one, also while the attempt runs; otherwise it reads a trajectory file, of batch
-// or of mini-swe-agent.
+// there is one, also while the attempt runs; otherwise it reads a trajectory file: of batch,
+// of mini-swe-agent, of SWE-agent (INSTANCE.traj), or in Harbor's format ATIF (trajectory.json).
 //
 // A trajectory file is JSON in the form of mini-swe-agent 2, mini-swe-agent-1.1, which other
 // tools read, with additional members of batch. INSTANCE/INSTANCE.traj.json is the

@@ -14,9 +14,16 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Parse reads the text of a trajectory: an object like results.Trajectory, or the bare list
-// of messages that early versions of mini-swe-agent wrote.
+// Parse reads the text of a trajectory: an object like results.Trajectory, the bare list of
+// messages that early versions of mini-swe-agent wrote, a trajectory of SWE-agent, or one in
+// ATIF.
 func Parse(text []byte) (*View, error) {
+	if read := readerFor(text); read != nil {
+		if !gjson.ValidBytes(text) {
+			return nil, fault.Newf(fault.Usage, "it is not a trajectory: it is not JSON")
+		}
+		return read(text)
+	}
 	var t results.Trajectory
 	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) {
 		if err := json.Unmarshal(text, &t.Messages); err != nil {

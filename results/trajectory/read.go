@@ -195,7 +195,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// ReadFile reads a trajectory file of batch or of mini-swe-agent.
+// ReadFile reads a trajectory file of batch, of mini-swe-agent or of SWE-agent, or in ATIF.
 func ReadFile(path string, m *mask.Masker) (*View, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -206,9 +206,22 @@ func ReadFile(path string, m *mask.Masker) (*View, error) {
 		return nil, fault.New(fault.KindOf(err), "reading "+path, err)
 	}
 	if v.Instance == "" {
-		v.Instance, _, _ = strings.Cut(filepath.Base(path), ".")
+		v.Instance = instanceIn(path)
 	}
 	return v, nil
+}
+
+// instanceIn returns the instance that a file is named after; for Harbor's trajectory.json, a
+// trial's folder.
+func instanceIn(path string) string {
+	if filepath.Base(path) == "trajectory.json" {
+		if path = filepath.Dir(path); filepath.Base(path) == "agent" {
+			path = filepath.Dir(path)
+		}
+		return filepath.Base(path)
+	}
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	return name
 }
 
 // Instances returns the ids of the instances in dir that have a trajectory or a journal.

@@ -21,7 +21,7 @@ type Cache struct {
 	used  list.List             // the last used one first
 }
 
-// key is what is read once: a journal for all its attempts, or a file.
+// key names a file that is read once: a journal with all its attempts, or a trajectory.
 type key struct {
 	dir, instance, file string
 	attempt             int // 0 for a journal

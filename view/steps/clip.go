@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// clipped is a text of which only the beginning and the end may be left.
+// clipped is a text that may have lost its middle.
 type clipped struct {
 	text   string
 	left   int64 // bytes that were left out

@@ -16,6 +16,6 @@
 //   - It takes no lock and changes nothing.
 //
 // Secrets are hidden in all texts and bytes that it returns. Bytes that are not UTF-8 are
-// U+FFFD in texts; [Attempt.Output] returns them as they were. The types have JSON tags: they
-// are what a page's JSON twin consists of.
+// U+FFFD in texts; [Attempt.Output] returns them as they were. The types have JSON tags: a
+// page's JSON twin has them.
 package steps

@@ -31,7 +31,7 @@ type Index struct {
 	state
 }
 
-// state is what the index has read.
+// state has what the index has read.
 type state struct {
 	at       int64  // end of the last whole line
 	before   []byte // the bytes before at

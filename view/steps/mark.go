@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Mark is what the beginnings of its records say about a step: enough for a bar over the
-// steps, and to jump.
+// Mark has the facts about a step that are at the beginnings of its records: enough for a bar
+// over the steps, and to jump.
 type Mark struct {
 	Number   int       `json:"step"`           // from 1, in the attempt
 	Turn     int       `json:"turn,omitempty"` // of a conversation, from 1

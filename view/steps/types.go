@@ -38,7 +38,7 @@ type AttemptState struct {
 	Cost   float64   `json:"cost"`
 }
 
-// Now is what an attempt that has not ended did last. Whether its process still runs is not
+// Now says what an attempt that has not ended did last. Whether its process still runs is not
 // in a journal.
 type Now struct {
 	Does   string    `json:"does"` // "call", "try", "command" or "think" (between them)
@@ -155,7 +155,7 @@ type Edited struct {
 	Messages []Text `json:"messages"`
 }
 
-// Output is what there is of a command's output.
+// Output has the bytes that were kept of a command's output.
 type Output struct {
 	Bytes  []byte `json:"bytes"`  // exact, except for secrets; base64 in JSON
 	Total  int64  `json:"total"`  // bytes that the command wrote
@@ -164,7 +164,7 @@ type Output struct {
 	Hidden bool   `json:"hidden"` // secrets are hidden in Bytes
 }
 
-// Sent is what the model was sent of a step's results, and how the conversation before the
+// Sent has the texts that the model was sent about a step's results, and says how the conversation before the
 // step was rewritten.
 type Sent struct {
 	Step     int       `json:"step"`
