@@ -148,7 +148,7 @@ func (p *parser) step(m, extra gjson.Result, at float64, refused bool) {
 	} else {
 		s.Actions = actionsOf(reply, extra, s.Thought)
 		for _, a := range s.Actions {
-			s.Thought = withoutCommand(s.Thought, a.Command)
+			s.Thought = WithoutCommand(s.Thought, a.Command)
 		}
 	}
 	p.view.Steps = append(p.view.Steps, s)

@@ -259,7 +259,7 @@ func Unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
 	text := textOf(reply)
 	s := Step{Number: number, Reply: -1, Thought: text, Reasoning: reasoningOf(reply), Actions: actionsOf(reply, gjson.Result{}, text)}
 	for _, a := range s.Actions {
-		s.Thought = withoutCommand(s.Thought, a.Command)
+		s.Thought = WithoutCommand(s.Thought, a.Command)
 	}
 	return s
 }

@@ -89,7 +89,7 @@ func (b *builder) add(m map[string]any) {
 func (b *builder) swe(s gjson.Result) {
 	thought, action := s.Get("thought").String(), strings.TrimRight(s.Get("action").String(), "\n")
 	if thought == "" {
-		thought = withoutCommand(s.Get("response").String(), action)
+		thought = WithoutCommand(s.Get("response").String(), action)
 	}
 	reply := map[string]any{"role": "assistant", "content": strings.TrimSpace(thought)}
 	var reasoning []string

@@ -172,8 +172,8 @@ func oneLine(v gjson.Result) string {
 	})
 }
 
-// withoutCommand removes a command from a reply's text, with the fence or the tag around it.
-func withoutCommand(text, command string) string {
+// WithoutCommand removes a command from a reply's text, with the fence or the tag around it.
+func WithoutCommand(text, command string) string {
 	trimmed := strings.TrimSpace(command)
 	at := strings.Index(text, trimmed)
 	if trimmed == "" || at < 0 {

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"strings"
 
 	"batch.example/batch/internal/lazy"
@@ -26,7 +27,16 @@ var writesFile = lazy.Regexp(`\.write_text\(|\.write_bytes\(|open\([^)\n]*,\s*(?
 // agents have, sed -i, a redirection of cat or echo, tee, patch, git apply, or a program that
 // opens a file to write. It is a guess from the text.
 func Edits(command string) bool {
+	if !slices.ContainsFunc(editWords, func(word string) bool { return strings.Contains(command, word) }) {
+		return false // most commands, found out fast
+	}
 	return editorScript().MatchString(command) || editsFile().MatchString(command) || writesFile().MatchString(command)
+}
+
+// editWords are parts of everything that the expressions match.
+var editWords = []string{
+	">", "sed", "perl", "ruby", "tee", "patch", "apply", "git", "edit", "insert", "create", "undo", "ed ", "ed\t", "ex ", "ex\t",
+	"write", "open(", "refuse()",
 }
 
 // editorScript matches what batch's tool editor runs, except to view a file.

@@ -68,9 +68,9 @@ func (x *Index) pageAndParts(number, from, to int, o Options, m *mask.Masker) (*
 	r.differences(a, f, x.at)
 	p := r.page(len(a.steps))
 	if to == len(a.steps) && a.end >= 0 {
-		err = r.end(p, a, f, x.at)
+		r.end(p, a, f, x.at)
 	}
-	return p, r.steps, err
+	return p, r.steps, nil
 }
 
 // bounds returns where the records of some steps are, up to the next reply: messages of a

@@ -115,28 +115,26 @@ func (r *pageReader) edited(e journal.Edit) Edited {
 }
 
 // end adds how the attempt ended, from the records at its end.
-func (r *pageReader) end(p *Page, a *attempt, f io.ReaderAt, size int64) error {
+func (r *pageReader) end(p *Page, a *attempt, f io.ReaderAt, size int64) {
 	if p.End == nil {
 		p.End = &End{}
 	}
-	rec, err := journal.RecordAt(f, a.end, size)
-	if err != nil {
-		return err
-	}
-	var d struct{ Record *results.Record }
-	if err := json.Unmarshal(r.mask.JSON(rec.Data), &d); err != nil {
-		return err
-	}
 	e := p.End
+	var d struct{ Record *results.Record }
+	rec, err := journal.RecordAt(f, a.end, size)
+	if err == nil {
+		err = json.Unmarshal(r.mask.JSON(rec.Data), &d)
+	}
 	if e.Record = d.Record; d.Record != nil && e.Status == "" {
 		e.Status, e.Reason = d.Record.Status, d.Record.Error
 	}
-	patch, salvaged, err := a.patch(f, size)
-	if errors.Is(err, trajectory.ErrNoPatch) {
-		return nil
+	patch, salvaged, patchErr := a.patch(f, size)
+	if patchErr == nil {
+		e.Submission, e.Bytes, e.Salvaged = clip(r.mask.Bytes(patch), r.clip).text, len(patch), salvaged
 	}
-	e.Submission, e.Bytes, e.Salvaged = clip(r.mask.Bytes(patch), r.clip).text, len(patch), salvaged
-	return err
+	if err != nil || patchErr != nil && !errors.Is(patchErr, trajectory.ErrNoPatch) {
+		p.Problems = append(p.Problems, Problem{a.end, "a record about the end of the attempt is damaged"})
+	}
 }
 
 // patch reads what the attempt submitted, or else its salvaged patch.

@@ -1,0 +1,239 @@
+package search
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/view/steps"
+)
+
+// Place is a kind of text.
+type Place string
+
+// The places.
+const (
+	Thought Place = "thought" // what the model wrote, without commands, and its reasoning
+	Command Place = "command" // also the arguments of another tool
+	Output  Place = "output"  // of a command
+	Patch   Place = "patch"   // what was submitted, or else the working tree's diff
+)
+
+// Places are all places, in the order of hits in a step.
+func Places() []Place { return []Place{Thought, Command, Output, Patch} }
+
+// Query says what to look for. Exactly one of Text, Regexp, Ran and Edits is set.
+type Query struct {
+	Text   string `json:"text,omitempty"`   // a part of a text
+	Regexp string `json:"regexp,omitempty"` // in Go's syntax
+	Ran    string `json:"ran,omitempty"`    // the first words of a command: "git log" also finds "git -C x log -1"
+	Edits  string `json:"edits,omitempty"`  // "tests": changes of files that look like tests
+
+	Fold  bool    `json:"fold,omitempty"`  // upper and lower case are the same; of Text, Regexp and Ran
+	In    []Place `json:"in,omitempty"`    // empty: everywhere; Ran and Edits have their own
+	Limit int     `json:"limit,omitempty"` // hits at most; 0: DefaultLimit
+}
+
+// DefaultLimit is how many hits there are at most if no number is given.
+const DefaultLimit = 500
+
+// EditsTests is the value of Query.Edits.
+const EditsTests = "tests"
+
+// matcher finds the matches in a text.
+type matcher struct {
+	in   map[Place]bool
+	find func(text []byte) []int // the first match, as regexp.FindIndex
+}
+
+// compile checks a query.
+func (q Query) compile() (*matcher, error) {
+	set := 0
+	for _, s := range []string{q.Text, q.Regexp, q.Ran, q.Edits} {
+		if s != "" {
+			set++
+		}
+	}
+	if set != 1 {
+		return nil, fault.Newf(fault.Usage, "a search needs one of a text, a regular expression, ran and edits").
+			WithHint("give a text to look for")
+	}
+	m := &matcher{in: map[Place]bool{}}
+	for _, p := range q.places() {
+		if !slices.Contains(Places(), p) {
+			return nil, fault.Newf(fault.Usage, "unknown place %q to search", p).WithHint("use thought, command, output or patch")
+		}
+		m.in[p] = true
+	}
+	return m, q.finder(m)
+}
+
+func (q Query) places() []Place {
+	switch {
+	case q.Ran != "":
+		return []Place{Command}
+	case q.Edits != "":
+		return []Place{Command, Patch}
+	case len(q.In) > 0:
+		return q.In
+	}
+	return Places()
+}
+
+// finder sets how the query finds a match.
+func (q Query) finder(m *matcher) error {
+	switch {
+	case q.Edits != "" && q.Edits != EditsTests:
+		return fault.Newf(fault.Usage, "unknown edits %q", q.Edits).WithHint("use %s", EditsTests)
+	case q.Edits != "":
+		m.find = editsOfTests
+		return nil
+	case q.Text != "" && !q.Fold:
+		text := []byte(q.Text)
+		m.find = func(in []byte) []int { return at(bytes.Index(in, text), len(text)) }
+		return nil
+	case q.Text != "" && isASCII(q.Text):
+		m.find = foldFinder(q.Text)
+		return nil
+	}
+	return q.regexp(m)
+}
+
+func (q Query) regexp(m *matcher) error {
+	expr := q.Regexp
+	switch {
+	case q.Text != "":
+		expr = regexp.QuoteMeta(q.Text)
+	case q.Ran != "":
+		expr = ranExpr(q.Ran)
+	}
+	if q.Fold {
+		expr = "(?i)" + expr
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return fault.Newf(fault.Usage, "the regular expression cannot be used: %w", err)
+	}
+	m.find = re.FindIndex
+	if q.Ran != "" {
+		m.find = func(in []byte) []int {
+			if at := re.FindSubmatchIndex(in); at != nil {
+				return at[2:4]
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// at returns a match at an index, which may be -1.
+func at(i, n int) []int {
+	if i < 0 {
+		return nil
+	}
+	return []int{i, i + n}
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(c rune) bool { return c >= 0x80 }) < 0
+}
+
+// foldFinder finds an ASCII text in either case. It is several times as fast as a regular
+// expression.
+func foldFinder(text string) func([]byte) []int {
+	lower := []byte(strings.ToLower(text))
+	upper := bytes.ToUpper(lower)
+	// The rarest letter of a text is looked for: one that is rare in programs.
+	rare := 0
+	for i, c := range lower {
+		if rarity(c) > rarity(lower[rare]) {
+			rare = i
+		}
+	}
+	return func(in []byte) []int {
+		for i := rare; i < len(in); i++ {
+			n := indexEither(in[i:], lower[rare], upper[rare])
+			if n < 0 {
+				return nil
+			}
+			i += n
+			if from := i - rare; from+len(lower) <= len(in) && equalFold(in[from:from+len(lower)], lower) {
+				return []int{from, from + len(lower)}
+			}
+		}
+		return nil
+	}
+}
+
+// rarity is higher for a byte that is rarer in the texts of agents.
+func rarity(c byte) int {
+	const usual = " etaoinsr\nlcdup_mf-hg/by.=\"'v()w,x0k1:2q3j4z5"
+	if i := strings.IndexByte(usual, c); i >= 0 {
+		return i
+	}
+	return len(usual)
+}
+
+// indexEither returns the index of the first of two bytes.
+func indexEither(in []byte, a, b byte) int {
+	const most = 512 // so that a letter that has only one case in a text is not looked for again and again
+	for from := 0; from < len(in); from += most {
+		part := in[from:min(from+most, len(in))]
+		n := bytes.IndexByte(part, a)
+		if a != b {
+			if n >= 0 {
+				part = part[:n]
+			}
+			if m := bytes.IndexByte(part, b); m >= 0 {
+				n = m
+			}
+		}
+		if n >= 0 {
+			return from + n
+		}
+	}
+	return -1
+}
+
+// equalFold compares with a text in lower case.
+func equalFold(in, lower []byte) bool {
+	for i, c := range in {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ranExpr returns the expression for a command that begins with words, with options between
+// them, at the beginning of a line or after a separator.
+func ranExpr(words string) string {
+	var quoted []string
+	for _, w := range strings.Fields(words) {
+		quoted = append(quoted, regexp.QuoteMeta(w))
+	}
+	options := `(?:\s+-\S+(?:\s+[^\s-]\S*)?)*?\s+`
+	return `(?:^|[\n;&|(` + "`" + `/$]|\b(?:sudo|exec|time|xargs|then|do|else|env)\s)\s*(` + strings.Join(quoted, options) + `)(?:$|[^\w-])`
+}
+
+// editsOfTests finds the name of a test file in a command that seems to change it, or in the
+// heads of a patch.
+func editsOfTests(text []byte) []int {
+	if bytes.HasPrefix(text, []byte("diff --git ")) || bytes.Contains(text, []byte("\ndiff --git ")) {
+		if at := testInPatch().FindSubmatchIndex(text); at != nil {
+			return at[2:4]
+		}
+		if !steps.Edits(string(text)) {
+			return nil
+		}
+	}
+	if at := testFile().FindSubmatchIndex(text); at != nil && steps.Edits(string(text)) {
+		return at[2:4]
+	}
+	return nil
+}
