@@ -71,6 +71,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /assets/{name}", asset)
 	mux.HandleFunc("GET /live", s.live)
 	mux.HandleFunc("GET /live/events", s.liveEvents)
+	mux.HandleFunc("GET /search", s.search)
+	mux.HandleFunc("GET /search/events", s.searchEvents)
 	mux.HandleFunc("GET /instance/{id}", s.beside)
 	mux.HandleFunc("GET /run/{run}/{id}", s.attempt)
 	mux.HandleFunc("GET /run/{run}/{id}/events", s.grows)
