@@ -35,10 +35,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case !slices.Contains(s.c.Hosts, strings.ToLower(r.Host)):
 			http.Error(w, "this server is not known by this name: open the link that it printed", http.StatusMisdirectedRequest)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		case r.Method != http.MethodGet && r.Method != http.MethodHead && s.c.Control == nil:
 			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "these pages can only be read", http.StatusMethodNotAllowed)
-		case !s.sameSite(r):
+			http.Error(w, "these pages can only be read: `batch view --control` has forms", http.StatusMethodNotAllowed)
+		case !s.sameSite(r) || r.Method == http.MethodPost && !own(r):
 			http.Error(w, "a page of another site may not read this", http.StatusForbidden)
 		case r.URL.Query().Has("token"):
 			s.admit(w, r)
@@ -60,6 +60,11 @@ func (s *Server) sameSite(r *http.Request) bool {
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "" || site == "same-origin" || site == "none" || r.Header.Get("Sec-Fetch-Mode") == "navigate"
+}
+
+// own reports whether a form comes from a page of this server, or from a program with a bearer token.
+func own(r *http.Request) bool {
+	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") == "same-origin" || r.Header.Get("Authorization") != ""
 }
 
 // admit exchanges the token of a link for a cookie, and removes it from the address.

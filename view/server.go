@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results/manifest"
@@ -25,6 +26,10 @@ type Config struct {
 	// Gold returns the patch that solves an instance of the run in a directory, from its dataset; ""
 	// if there is none. Nil: no page shows it.
 	Gold func(ctx context.Context, dir, id string) (string, error)
+
+	// Control reads the arguments of a verb of `batch ctl`. With it, the pages have forms that send
+	// commands to the processes; nil: they only read.
+	Control func(control.Verb, []string) ([]control.Command, error)
 
 	// Hide adds the secrets of a run to Mask; nil adds none. It is called when the run was read.
 	Hide func(*manifest.Manifest)
@@ -79,6 +84,9 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /run/{run}/{id}/output", s.output)
 	mux.HandleFunc("GET /run/{run}/{id}/patch", s.patch)
 	mux.HandleFunc("GET /run/{run}/{id}/tests", s.tests)
+	if s.c.Control != nil {
+		mux.HandleFunc("POST /control", s.steer)
+	}
 	return s.guard(mux)
 }
 

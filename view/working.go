@@ -47,6 +47,13 @@ type working struct {
 	html  string // of the page's changing part
 }
 
+// forget makes the next reader ask the processes.
+func (w *working) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = time.Time{}
+}
+
 // askEvery is how often the processes are asked at most.
 const askEvery = 900 * time.Millisecond
 

@@ -1,0 +1,87 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"batch.example/batch/control"
+	"batch.example/batch/fault"
+)
+
+// formLimit is how long a form may be, in bytes.
+const formLimit = 2*control.MaxText + 4<<10
+
+// steer carries out a command of a form: a verb of package control, for a process that works in one of
+// the runs. It needs Config.Control.
+func (s *Server) steer(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, formLimit)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, fault.New(fault.Usage, "reading the form", err))
+		return
+	}
+	reply, err := s.command(r.Context(), r.PostForm)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.now.forget()
+	if r.URL.Query().Get("format") == "json" {
+		s.show(w, r, "", "", reply)
+		return
+	}
+	http.Redirect(w, r, back(r.PostForm.Get("back")), http.StatusSeeOther)
+}
+
+// back is where a person goes after a form: a page of this server.
+func back(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || !strings.HasPrefix(u.EscapedPath(), "/") || strings.HasPrefix(to, "//") || strings.HasPrefix(to, `/\`) {
+		return "/live"
+	}
+	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery, Fragment: u.Fragment}).String()
+}
+
+// command sends the commands of a form, and returns the answer to the last one.
+func (s *Server) command(ctx context.Context, form url.Values) (reply control.Reply, err error) {
+	cmds, err := s.c.Control(control.Verb(form.Get("verb")), argsOf(form))
+	if err != nil {
+		return reply, err
+	}
+	dir, err := s.workOf(form.Get("work"))
+	if err != nil {
+		return reply, err
+	}
+	client, err := control.Dial(dir)
+	for i := 0; err == nil && i < len(cmds); i++ {
+		cmds[i].Program = "batch view"
+		reply, err = client.Do(ctx, cmds[i])
+	}
+	return reply, err
+}
+
+// argsOf returns a form's fields as the arguments of `batch ctl DIR VERB`.
+func argsOf(form url.Values) (args []string) {
+	if id := form.Get("instance"); id != "" {
+		args = append(args, id)
+	}
+	if text := form.Get("text"); text != "" {
+		return append(args, text)
+	}
+	return append(args, strings.Fields(form.Get("value"))...)
+}
+
+// workOf checks that work is the directory of a run or a sweep that is shown here.
+func (s *Server) workOf(work string) (string, error) {
+	list, err := s.runs.all()
+	if err != nil {
+		return "", err
+	}
+	if !slices.ContainsFunc(list, func(r *run) bool { return cmp.Or(r.Sweep, r.Dir) == work }) {
+		return "", fault.Newf(fault.Usage, "no run here is in %q", work)
+	}
+	return work, nil
+}
