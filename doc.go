@@ -46,6 +46,8 @@
 //	    better and how certain that is, report/page writes this as a page, and
 //	    report/attempts evaluates several attempts. report/stats has the statistics of all
 //	    three. results/scores reads their input, also from other tools' files.
+//	  - audit looks in attempts for signs that a result is not the agent's own work on the
+//	    task. It changes no score.
 //	  - grade turns the log of a test run into a verdict, by the rules of SWE-bench.
 //	    grade/logparse reads logs, grade/family knows the particulars of each family of
 //	    datasets, grade/evalscript derives scripts, grade/evaluate runs a script in a

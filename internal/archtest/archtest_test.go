@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"imagecache": {"fault", "internal/atomicfile"},
 	"llm":        {"authority", "fault", "internal/abspath", "internal/bash", "internal/mask", "internal/near"},
 	"agent":      {"llm", "fault", "internal/abspath", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable"},
+	"audit":      {"dataset", "results", "internal/mask", "internal/printable"},
 	"authority":  {"fault"},
 	"designs":    {},
 	"docs":       {},
