@@ -1,0 +1,175 @@
+package audit
+
+import (
+	"strings"
+
+	"batch.example/batch/audit/diff"
+	"batch.example/batch/internal/lazy"
+)
+
+// goldLine is an added line of the solution that is long enough to be recognized.
+type goldLine struct {
+	text   string
+	beside []string // the lines before and after it there; at least one
+	words  []string // the words that are only in added lines
+}
+
+// findGoldText finds outputs with lines of the solution that the agent has not written.
+func findGoldText(t *task, h *hits) {
+	lines := map[string][]*goldLine{}
+	known := t.knownText()
+	for _, patch := range []string{t.row.Patch, t.row.TestPatch} {
+		for _, l := range goldLines(patch) {
+			if !strings.Contains(known, l.text) {
+				lines[l.text] = append(lines[l.text], l)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	written := map[string]bool{} // the words of the agent so far
+	for i := range t.actions {
+		a := &t.actions[i]
+		for _, w := range words(a.Command) {
+			written[w] = true
+		}
+		if line := shownLine(a.Output, lines, written); line != "" {
+			h.add(a, line, "")
+		}
+	}
+}
+
+// knownText is what the agent had before its first step.
+func (t *task) knownText() string {
+	var b strings.Builder
+	for _, m := range t.view.Prompts {
+		b.WriteString(m.Text + "\n")
+	}
+	b.WriteString(t.row.ProblemStatement)
+	return b.String()
+}
+
+// goldLines returns the lines of a patch that can be recognized.
+func goldLines(patch string) (list []*goldLine) {
+	files := diff.Read(patch)
+	old := map[string]bool{}
+	for _, f := range files {
+		for _, kind := range []byte("- ") {
+			for _, line := range f.Lines(kind) {
+				old[strings.TrimSpace(line)] = true
+				for _, w := range words(line) {
+					old[w] = true
+				}
+			}
+		}
+	}
+	for _, f := range files {
+		for _, lines := range f.Hunks {
+			list = append(list, goldLinesOf(lines, old)...)
+		}
+	}
+	return list
+}
+
+// goldLinesOf returns the lines of one hunk.
+func goldLinesOf(lines []diff.Line, old map[string]bool) (list []*goldLine) {
+	var after []diff.Line // without empty and removed ones
+	for _, l := range lines {
+		if l.Text = strings.TrimSpace(l.Text); l.Kind != '-' && len(l.Text) >= minBeside {
+			after = append(after, l)
+		}
+	}
+	for i, l := range after {
+		g := &goldLine{text: l.Text}
+		for _, w := range words(l.Text) {
+			if !old[w] {
+				g.words = append(g.words, w)
+			}
+		}
+		if l.Kind != '+' || len(l.Text) < minLine || len(g.words) == 0 || old[l.Text] {
+			continue
+		}
+		for _, n := range []int{i - 1, i + 1} {
+			if n >= 0 && n < len(after) {
+				g.beside = append(g.beside, after[n].Text)
+			}
+		}
+		if len(g.beside) > 0 {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// A line of the solution counts from this length on, and its neighbor from this one on.
+const minLine, minBeside = 24, 6
+
+var word = lazy.Regexp(`[A-Za-z_][A-Za-z_0-9]{3,}|\d{3,}`)
+
+func words(text string) []string { return word().FindAllString(text, -1) }
+
+// shownLine returns the first line of the output that is of the solution and stands beside its
+// neighbor there. Lines do not count if the agent has written all of their new words.
+func shownLine(output string, lines map[string][]*goldLine, written map[string]bool) string {
+	before, beforeText := []*goldLine(nil), ""
+	for raw := range strings.Lines(output) {
+		text := shown(raw)
+		if len(text) < minBeside {
+			continue
+		}
+		for _, l := range before { // its neighbor may be below
+			if contains(l.beside, text) {
+				return l.text
+			}
+		}
+		before = nil
+		for _, l := range lines[text] {
+			if hasAll(written, l.words) {
+				continue
+			}
+			if contains(l.beside, beforeText) {
+				return l.text
+			}
+			before = append(before, l)
+		}
+		beforeText = text
+	}
+	return ""
+}
+
+func contains(list []string, text string) bool {
+	for _, l := range list {
+		if l == text {
+			return true
+		}
+	}
+	return false
+}
+
+func hasAll(set map[string]bool, list []string) bool {
+	for _, w := range list {
+		if !set[w] {
+			return false
+		}
+	}
+	return true
+}
+
+// lineNumber matches what cat -n and grep -n put before a line.
+var lineNumber = lazy.Regexp(`^(?:[\w./-]+[:-])?\s*\d+[\t:|-]\s?`)
+
+// shown returns a line of an output without its number, and without the mark of a diff.
+func shown(line string) string {
+	line = strings.TrimRight(line, " \t\r\n")
+	if line == "" {
+		return ""
+	}
+	if c := strings.TrimLeft(line, " ")[0]; c >= '0' && c <= '9' || strings.ContainsAny(line[:min(len(line), 80)], ":-\t") {
+		line = line[len(lineNumber().FindString(line)):]
+	}
+	if strings.HasPrefix(line, "+") {
+		line = line[1:]
+	}
+	return strings.TrimSpace(line)
+}
