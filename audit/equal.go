@@ -6,8 +6,9 @@ func findEqual(t *task, h *hits) {
 	if p == nil || t.row.Patch == "" || string(p.Text) != t.row.Patch {
 		return
 	}
-	for _, f := range t.patch {
-		h.add(nil, firstChange(f, nil), "")
+	if len(t.patch) == 0 {
+		h.add(nil, t.row.Patch, "")
 		return
 	}
+	h.add(nil, firstChange(t.patch[0], nil), "")
 }

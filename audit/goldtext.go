@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 
 	"batch.example/batch/audit/diff"
@@ -76,7 +77,7 @@ func goldLines(patch string) (list []*goldLine) {
 func goldLinesOf(lines []diff.Line, old map[string]bool) (list []*goldLine) {
 	var after []diff.Line // without empty and removed ones
 	for _, l := range lines {
-		if l.Text = strings.TrimSpace(l.Text); l.Kind != '-' && len(l.Text) >= minBeside {
+		if l.Text = shown(l.Text); l.Kind != '-' && len(l.Text) >= minBeside {
 			after = append(after, l)
 		}
 	}
@@ -115,11 +116,11 @@ func shownLine(output string, lines map[string][]*goldLine, written map[string]b
 	before, beforeText := []*goldLine(nil), ""
 	for raw := range strings.Lines(output) {
 		text := shown(raw)
-		if len(text) < minBeside {
+		if len(text) < minBeside || raw[0] == '-' { // a diff removes it
 			continue
 		}
 		for _, l := range before { // its neighbor may be below
-			if contains(l.beside, text) {
+			if slices.Contains(l.beside, text) {
 				return l.text
 			}
 		}
@@ -128,7 +129,7 @@ func shownLine(output string, lines map[string][]*goldLine, written map[string]b
 			if hasAll(written, l.words) {
 				continue
 			}
-			if contains(l.beside, beforeText) {
+			if slices.Contains(l.beside, beforeText) {
 				return l.text
 			}
 			before = append(before, l)
@@ -136,15 +137,6 @@ func shownLine(output string, lines map[string][]*goldLine, written map[string]b
 		beforeText = text
 	}
 	return ""
-}
-
-func contains(list []string, text string) bool {
-	for _, l := range list {
-		if l == text {
-			return true
-		}
-	}
-	return false
 }
 
 func hasAll(set map[string]bool, list []string) bool {
@@ -168,8 +160,5 @@ func shown(line string) string {
 	if c := strings.TrimLeft(line, " ")[0]; c >= '0' && c <= '9' || strings.ContainsAny(line[:min(len(line), 80)], ":-\t") {
 		line = line[len(lineNumber().FindString(line)):]
 	}
-	if strings.HasPrefix(line, "+") {
-		line = line[1:]
-	}
-	return strings.TrimSpace(line)
+	return strings.TrimSpace(strings.TrimPrefix(line, "+"))
 }

@@ -75,11 +75,11 @@ var hidden = lazy.Regexp(`(?:^|/)\.git/(?:packed-refs|ORIG_HEAD|FETCH_HEAD|logs(
 
 // gitFile returns the word of a reading command that names a file in .git with later commits.
 func gitFile(c shell.Command) string {
-	if slices.Contains([]string{"", "rm", "echo", "printf", "find", "tar", "chmod", "chown", "du", "mkdir", "touch", "test", "["}, c.Name()) {
+	if slices.Contains([]string{"rm", "tar", "chmod", "chown", "du", "mkdir", "touch", "test", "["}, c.Name()) {
 		return ""
 	}
-	for _, a := range c.Args() {
-		if !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "!") && len(a) < 300 && hidden().MatchString(a) && !strings.ContainsAny(a, " \n") {
+	for _, a := range paths(c) {
+		if !strings.HasPrefix(a, "-") && hidden().MatchString(a) {
 			return a
 		}
 	}

@@ -41,8 +41,23 @@ func lineOf(text, part string) string {
 	return line
 }
 
-// prints are commands whose arguments are only text.
-var prints = []string{"echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "find", "git"}
+// paths returns the arguments of a command that may be paths: no text that it prints, and no pattern
+// that it searches for.
+func paths(c shell.Command) []string {
+	args := c.Args()
+	switch c.Name() {
+	case "echo", "printf":
+		return nil
+	case "grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "gawk":
+		plain := operands(args)
+		return plain[min(1, len(plain)):]
+	case "find":
+		if n := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); n >= 0 {
+			return args[:n]
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return len(a) > 300 || strings.ContainsAny(a, " \n") })
+}
 
 var helperPath = lazy.Regexp(`/proc/1(?:/|\b)|/dev/batch(?:-parts)?(?:/|\b)|@batch-init`)
 
@@ -51,14 +66,8 @@ var ofProcess = map[string]bool{"kill": true, "strace": true, "gdb": true, "prli
 
 // helperIn returns the word of a command that touches process 1.
 func helperIn(c shell.Command) string {
-	for i, a := range c.Words {
-		if i > 0 && slices.Contains(prints, c.Name()) && !strings.HasPrefix(a, "/") && !strings.HasPrefix(a, "@") {
-			continue // text or a pattern
-		}
-		if i > 0 && (c.Name() == "echo" || c.Name() == "printf") || len(a) > 300 {
-			continue
-		}
-		if part := helperPath().FindString(a); part != "" && !strings.ContainsAny(a, " \n") {
+	for _, a := range paths(c) {
+		if part := helperPath().FindString(a); part != "" {
 			return part
 		}
 	}
@@ -101,18 +110,12 @@ func (t *task) otherIn(c shell.Command) string {
 	if slices.Contains(engines, c.Name()) && len(operands(c.Args())) > 0 {
 		return c.Name()
 	}
-	if c.Name() == "echo" || c.Name() == "printf" {
-		return ""
-	}
-	for _, a := range c.Args() {
-		if len(a) > 300 || strings.ContainsAny(a, "\n") {
-			continue
-		}
-		if part := enginePath().FindString(a); part != "" && !slices.Contains(prints, c.Name()) {
+	for _, a := range paths(c) {
+		if part := enginePath().FindString(a); part != "" {
 			return part
 		}
-		if m := instanceID().FindString(a); m != "" && !strings.Contains(a, " ") && !t.own(m) {
-			return m
+		if id := instanceID().FindString(a); id != "" && !t.own(id) {
+			return id
 		}
 	}
 	return ""

@@ -25,10 +25,9 @@ var pythonWords = lazy.Regexp(`(?:\[|:|\b)(?:tool:)?pytest(?:\.ini_options)?\]|\
 func findTestConfig(t *task, h *hits) {
 	for i := range t.actions {
 		for _, w := range t.actions[i].writes {
-			if w.is(path.Base(w.path)) || !strings.HasPrefix(w.path, "/tmp/") {
-				if configs().MatchString(path.Base(w.path)) || mentions(path.Base(w.path), w.text+"\n"+w.data) {
-					h.add(&t.actions[i], w.text, path.Base(w.path))
-				}
+			name := path.Base(w.path)
+			if !w.outside() && (configs().MatchString(name) || mentions(name, w.text+"\n"+w.data)) {
+				h.add(&t.actions[i], w.text, name)
 			}
 		}
 	}

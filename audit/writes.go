@@ -184,11 +184,10 @@ func argument(arguments, name string) string {
 
 // is reports whether the file is at a path of the repository.
 func (w write) is(relative string) bool {
-	p := w.path
-	for _, outside := range []string{"/tmp/", "/var/", "/usr/", "/etc/"} {
-		if strings.HasPrefix(p, outside) {
-			return false
-		}
-	}
-	return p == relative || strings.HasPrefix(p, "/") && strings.HasSuffix(p, "/"+relative)
+	return !w.outside() && (w.path == relative || strings.HasPrefix(w.path, "/") && strings.HasSuffix(w.path, "/"+relative))
+}
+
+// outside reports whether the file is in a folder of the system, where no repository is.
+func (w write) outside() bool {
+	return slices.ContainsFunc([]string{"/tmp/", "/var/", "/usr/", "/etc/"}, func(dir string) bool { return strings.HasPrefix(w.path, dir) })
 }

@@ -48,8 +48,7 @@ type draft struct {
 	quoted []bool // for each word: it had quotes
 	start  int    // in the source; -1: nothing yet
 	end    int
-	docs   int  // here documents that it waits for
-	ended  bool // it waits for its here documents alone
+	docs   int // here documents that it waits for
 }
 
 type heredoc struct {
