@@ -41,7 +41,7 @@ func findGoldText(t *task, h *hits) {
 	}
 }
 
-// knownText is what the agent had before its first step.
+// knownText returns the texts that the agent had before its first step.
 func (t *task) knownText() string {
 	var b strings.Builder
 	for _, m := range t.view.Prompts {

@@ -23,7 +23,7 @@ func findTaskSearch(t *task, h *hits) {
 	})
 }
 
-// searched is what an agent may search for.
+// searched has the texts that an agent may search for.
 type searched struct {
 	project string         // the name on a package index; empty: not known
 	number  *regexp.Regexp // nil: not known

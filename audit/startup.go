@@ -11,7 +11,7 @@ import (
 var (
 	// atStart matches files that interpreters and shells read by themselves.
 	atStart = lazy.Regexp(`(?:^|/)(?:(?:site|user)customize\.py|[\w.-]+\.pth|\.bashrc|\.bash_profile|\.profile|\.pythonrc(?:\.py)?|ld\.so\.preload)$`)
-	// installed matches files of packages that are installed, not those of the repository.
+	// installed matches files of installed packages.
 	installed = lazy.Regexp(`/(?:site|dist)-packages/`)
 	// preloaded matches variables that make programs load code.
 	preloaded = lazy.Regexp(`^(?:PYTHONSTARTUP|BASH_ENV|LD_PRELOAD|PYTEST_PLUGINS|PYTEST_ADDOPTS|NODE_OPTIONS)=(.+)`)

@@ -23,7 +23,7 @@ type Command struct {
 // Redirect is a redirection of a file.
 type Redirect struct{ Op, Target string }
 
-// Name returns the command's name without folders; empty if it has none.
+// Name returns the command's name without folders; empty for a command without words.
 func (c Command) Name() string {
 	if len(c.Words) == 0 {
 		return ""

@@ -63,7 +63,7 @@ func (a *app) root() *cobra.Command {
 	root.Version = version()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.runCommand(), a.sweepCommand(), a.chatCommand(), a.attachCommand(), a.serveCommand(), a.statusCommand(), a.showCommand(), a.viewCommand(), a.resumeCommand(), a.retryCommand(), a.gradeCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.diffCommand(), a.mergeCommand(), a.reportCommand(), a.exportCommand(), a.datasetCommand(), a.imagesCommand(), a.modelsCommand(), a.cleanCommand(), a.doctorCommand(), a.stubCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.sweepCommand(), a.chatCommand(), a.attachCommand(), a.serveCommand(), a.statusCommand(), a.showCommand(), a.viewCommand(), a.resumeCommand(), a.retryCommand(), a.gradeCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.diffCommand(), a.mergeCommand(), a.reportCommand(), a.auditCommand(), a.exportCommand(), a.datasetCommand(), a.imagesCommand(), a.modelsCommand(), a.cleanCommand(), a.doctorCommand(), a.stubCommand(), a.versionCommand())
 	root.AddCommand(a.configCommand())
 	root.AddCommand(topics()...)
 	root.AddCommand(a.generators()...)

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/audit"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/run"
+)
+
+// auditFlags are the flags of `batch audit`.
+type auditFlags struct {
+	detectors    []string
+	list, asJSON bool
+	attempts     bool
+	named        bool // --subset is given
+	dataset      run.Request
+	path         string
+	instances    []string
+}
+
+func (a *app) auditCommand() *cobra.Command {
+	f := auditFlags{dataset: run.NewRequest()}
+	c := &cobra.Command{
+		Use:   "audit DIR [INSTANCE...]",
+		Short: "Look for signs that results are not the agent's own work",
+		Long: `Look in attempts for signs that a result is not the agent's own work: network
+use, later git history, the gold patch, edits of tests, searches for the
+upstream fix, and others. A finding is a place to read, and proves nothing by
+itself; no score changes. Each finding names its instance, step and evidence.
+
+  batch audit runs/gpt-5
+  batch audit runs/gpt-5 django__django-11019 --attempts
+  batch audit runs/gpt-5 --detector network --detector git-history
+  batch audit --list
+  batch audit runs/gpt-5 --json | jq -r 'select(.evidence) | .instance_id'
+
+DIR is a run directory, also while the run works, a sweep, a folder of
+trajectories of mini-swe-agent, or a .traj.json file. The last attempt at each
+instance is read, which is the one that counts; --attempts reads all. INSTANCE
+may be the beginning of an id.
+
+Some detectors compare with the dataset's row. The dataset is the run's own, if
+it is on this machine, or the one that --subset names. Without it, they report
+that they checked nothing.
+
+Exit codes: 0 with and without findings, 2 usage.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if f.list {
+				return noArgs(c, args)
+			}
+			return someArgs("DIR")(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(c); err != nil {
+				return err
+			}
+			if f.list {
+				return a.listDetectors(f.asJSON)
+			}
+			f.path, f.instances = args[0], args[1:]
+			return a.audit(c.Context(), f)
+		},
+	}
+	fs := c.Flags()
+	fs.StringArrayVar(&f.detectors, "detector", nil, "report only what the detector of this `NAME` finds; may be repeated")
+	fs.BoolVar(&f.attempts, "attempts", false, "read all attempts, not only the last at each instance")
+	fs.StringVar(&f.dataset.Subset, "subset", "", "dataset of the rows, in place of the run's own: a name as for batch run")
+	fs.StringVar(&f.dataset.Split, "split", "", "split of the dataset")
+	fs.StringVar(&f.dataset.Revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
+	inSection(fs, "What is checked")
+	fs.BoolVar(&f.list, "list", false, "list the detectors: what each looks for, and what a finding does not\nprove")
+	fs.BoolVar(&f.asJSON, "json", false, "print a JSON object per line: for each finding, and for each detector that\ncould not check an attempt")
+	inSection(fs, "Output")
+	return c
+}
+
+// check refuses flags that cannot be satisfied.
+func (f *auditFlags) check(c *cobra.Command) error {
+	f.named = c.Flags().Changed("subset")
+	if !f.named && (f.dataset.Split != "" || f.dataset.Revision != "") {
+		return fault.Newf(fault.Usage, "--split and --revision belong to --subset").WithHint("name the dataset with --subset")
+	}
+	known := detectorNames()
+	for _, name := range f.detectors {
+		if !slices.Contains(known, name) {
+			return fault.Newf(fault.Usage, "--detector %q: there is no such detector", name).
+				WithHint("%s", near.Hint(near.Name(name, known), "`batch audit --list` lists them"))
+		}
+	}
+	return nil
+}
+
+func detectorNames() []string {
+	var names []string
+	for _, d := range audit.Detectors() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// wants reports whether a detector's findings are asked for.
+func (f auditFlags) wants(detector string) bool {
+	return f.detectors == nil || slices.Contains(f.detectors, detector)
+}
+
+// audit audits what the arguments name, and prints what was found.
+func (a *app) audit(ctx context.Context, f auditFlags) error {
+	places, err := placesIn(f.path)
+	if err != nil {
+		return err
+	}
+	keep, err := f.chosen(places)
+	if err != nil {
+		return err
+	}
+	by := auditor{app: a, all: f.attempts}
+	if f.named {
+		if by.named, _, err = a.load(ctx, f.dataset); err != nil {
+			return err
+		}
+	}
+	s := auditSheet{flags: f, several: len(places) > 1, json: json.NewEncoder(a.stdout)}
+	s.json.SetEscapeHTML(false)
+	said := map[string]int{}
+	for _, p := range places {
+		notes, err := by.place(ctx, p, keep, s.add)
+		if err != nil {
+			return err
+		}
+		for _, note := range notes {
+			if said[note]++; said[note] == 1 && len(said) <= mostNotes {
+				a.tell(note)
+			}
+		}
+	}
+	if more := len(said) - mostNotes; more > 0 {
+		a.tell(fmt.Sprintf("and %s like these", printable.Count(more, "note", "notes")))
+	}
+	if f.asJSON {
+		return s.failed
+	}
+	return s.write(a.stdout)
+}
+
+// mostNotes is how many notes about trajectories and datasets are printed.
+const mostNotes = 10
+
+// chosen returns a function that accepts the instances that the arguments name, or all.
+func (f auditFlags) chosen(places []auditPlace) (func(string) bool, error) {
+	if len(f.instances) == 0 {
+		return func(string) bool { return true }, nil
+	}
+	var ids []string
+	for _, p := range places {
+		if p.file != "" {
+			return nil, fault.Newf(fault.Usage, "%s has trajectories without a run directory, and takes no INSTANCE", f.path).
+				WithHint("give the file alone")
+		}
+		ids = append(ids, p.ids...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	wanted := map[string]bool{}
+	for _, name := range f.instances {
+		id, err := chosen(ids, strings.TrimSuffix(name, "/"), f.path)
+		if err != nil {
+			return nil, err
+		}
+		wanted[id] = true
+	}
+	return func(id string) bool { return wanted[id] }, nil
+}
