@@ -32,18 +32,19 @@ type attemptPage struct {
 	End      *steps.End      `json:"end,omitempty"`
 	Problems []steps.Problem `json:"problems,omitempty"`
 
-	Bar   *bar     `json:"-"`
-	Jumps []jump   `json:"-"`
-	Pages []pageOf `json:"-"`
-	Prev  string   `json:"-"`
-	Next  string   `json:"-"`
-	Live  string   `json:"-"` // address of the events of an attempt that runs
+	Bar   *bar      `json:"-"`
+	Jumps []jump    `json:"-"`
+	Pages []pageOf  `json:"-"`
+	Prev  string    `json:"-"`
+	Next  string    `json:"-"`
+	Live  string    `json:"-"` // address of the events of an attempt that runs
+	Steer *steering `json:"-"` // nil: there are no forms
 	tabs
 }
 
 // tabs are the links of the pages about one attempt.
 type tabs struct {
-	Here     string     `json:"-"` // steps, patch or tests
+	Here     string     `json:"-"` // steps, patch, tests or audit
 	Base     string     `json:"-"` // address of the attempt's page
 	Query    string     `json:"-"` // the attempt, in an address
 	Attempts []attempts `json:"-"`
@@ -60,7 +61,7 @@ type stepView struct {
 	steps.Step
 	Link  string        `json:"link"`
 	Exact string        `json:"exact"` // address of its outputs, without the action
-	At    string        `json:"-"` // time since the attempt began
+	At    string        `json:"-"`     // time since the attempt began
 	Sent  []steps.Shown `json:"sent,omitempty"`
 	Names []string      `json:"-"` // of its flags
 }
@@ -89,8 +90,15 @@ var jumps = []struct {
 	flag steps.Flags
 	name string
 }{
-	{steps.Failed, "errors"}, {steps.TimedOut, "timeouts"}, {steps.OOM, "out of memory"}, {steps.FormatError, "format errors"},
-	{steps.Edit, "edits"}, {steps.Words, "a person's words"}, {steps.Rewritten, "context shortened"}, {steps.Differs, "differences"}, {steps.Submission, "submission"},
+	{steps.Failed, "errors"},
+	{steps.TimedOut, "timeouts"},
+	{steps.OOM, "out of memory"},
+	{steps.FormatError, "format errors"},
+	{steps.Edit, "edits"},
+	{steps.Words, "a person's words"},
+	{steps.Rewritten, "context shortened"},
+	{steps.Differs, "differences"},
+	{steps.Submission, "submission"},
 }
 
 // mostJumps is how many steps of a kind are listed.
@@ -121,6 +129,7 @@ func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
 	if !o.view.Ended && d.To == total && o.standing.row.Owner != "" {
 		d.Live = d.Base + "/events?" + o.query().Encode()
 	}
+	d.Steer = s.steering(o)
 	s.show(w, r, "attempt", o.id, d)
 }
 

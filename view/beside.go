@@ -283,7 +283,7 @@ func common(a, b []briefStep) []int {
 	return at
 }
 
-// compareFiles lists the files that the patches change, and which patches change them alike.
+// compareFiles lists the files that the patches change, and which patches make the same changes.
 func (d *besidePage) compareFiles() {
 	index := map[string]int{}
 	changes := map[string]*[]string{}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/trajectory"
@@ -82,7 +84,7 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	d := patchPage{Run: o.run.Name, Instance: o.id, Attempt: o.view.Attempt, HasGold: s.c.Gold != nil, tabs: o.tabs("patch")}
+	d := patchPage{Run: o.run.Name, Instance: o.id, Attempt: o.view.Attempt, HasGold: s.c.Row != nil, tabs: o.tabs("patch")}
 	text, salvaged, err := o.attempt.Patch()
 	switch {
 	case errors.Is(err, trajectory.ErrNoPatch):
@@ -96,18 +98,27 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.Salvaged, d.Files = salvaged, filesIn(string(text))
-	if s.c.Gold != nil && r.URL.Query().Has("gold") {
+	if s.c.Row != nil && r.URL.Query().Has("gold") {
 		d.AsksGold = true
-		gold, err := s.c.Gold(r.Context(), o.run.Dir, o.id)
-		d.Gold = filesIn(gold)
-		if err != nil {
-			d.NoGold = s.c.Mask.Text(err.Error())
-		} else if gold == "" {
-			d.NoGold = "the dataset has no gold patch for this instance"
+		row, why := s.row(r.Context(), o)
+		if d.NoGold = why; row != nil {
+			d.Gold = filesIn(row.Patch)
 		}
 	}
 	d.Pairs = paired(d.Files, d.Gold)
 	s.show(w, r, "patch", o.id+": patch", d)
+}
+
+// row returns the row of the dataset of an instance, or why there is none.
+func (s *Server) row(ctx context.Context, o *opened) (row *dataset.Instance, why string) {
+	snap := o.standing.scores.Snapshot
+	if s.c.Row == nil || snap == nil || snap.Manifest == nil {
+		return nil, "the run's dataset is not known"
+	}
+	if row, why = s.c.Row(ctx, snap.Manifest, o.id); row == nil && why == "" {
+		why = "the dataset has no such row"
+	}
+	return row, s.c.Mask.Text(why)
 }
 
 // paired joins the changes of two patches by file, in the order of the first one.
@@ -142,7 +153,7 @@ type testsPage struct {
 
 // testList is a list of tests of one kind with one result.
 type testList struct {
-	Kind  string     `json:"kind"` // FAIL_TO_PASS or PASS_TO_PASS
+	Kind  string     `json:"kind"`  // FAIL_TO_PASS or PASS_TO_PASS
 	Ends  string     `json:"ended"` // passed or failed
 	Open  bool       `json:"-"`
 	Tests []testView `json:"tests"`
@@ -251,4 +262,3 @@ func (t *testView) see(line string, number int) {
 	}
 	t.Lines = append(t.Lines, logLine{number, line})
 }
-

@@ -31,9 +31,9 @@ var templates = sync.OnceValue(func() *template.Template {
 // funcs are the functions of the templates. They return texts, never markup.
 var funcs = template.FuncMap{
 	"dollars": dollars, "seconds": seconds, "percent": percent, "share": share, "count": printable.Count, "number": number,
-	"run": func(name string) string { return runLink(name) },
+	"run":     func(name string) string { return runLink(name) },
 	"attempt": func(run, id string) string { return attemptLink(run, id) },
-	"plain": printable.Text, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
+	"plain":   printable.Text, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
 	"exitBad":  func(code *int) bool { return *code != 0 },
 	"instance": func(id string) string { return "/instance/" + url.PathEscape(id) },
 }

@@ -112,4 +112,3 @@ func filesOf(dir string, now *standing) string {
 	}
 	return string(text)
 }
-

@@ -76,7 +76,7 @@ func asks(q url.Values) (search.Query, string) {
 const mostHits = 5000
 
 // search answers with a form, and with the hits of what it asks for. In a browser with JavaScript the
-// hits come as events, while the search goes on.
+// hits come as events, while the search continues.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	d := searchPage{Ready: ready, Hits: []hitView{}}

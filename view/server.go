@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/control"
+	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results/manifest"
@@ -23,9 +24,9 @@ type Config struct {
 	Secure bool     // the server has TLS
 
 	Mask *mask.Masker // hides secrets in all texts
-	// Gold returns the patch that solves an instance of the run in a directory, from its dataset; ""
-	// if there is none. Nil: no page shows it.
-	Gold func(ctx context.Context, dir, id string) (string, error)
+	// Row returns the row of an instance of the run with a manifest, or why there is none. Nil: no
+	// row is known.
+	Row func(ctx context.Context, m *manifest.Manifest, id string) (row *dataset.Instance, why string)
 
 	// Control reads the arguments of a verb of `batch ctl`. With it, the pages have forms that send
 	// commands to the processes; nil: they only read.
@@ -69,7 +70,7 @@ func (s *Server) Runs() int {
 }
 
 // Handler answers the requests of browsers and programs. The caller limits the time for headers.
-// Answers that go on until their reader leaves end with the contexts of their requests.
+// Answers that continue until their reader leaves end with the contexts of their requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.overview)
@@ -84,6 +85,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /run/{run}/{id}/output", s.output)
 	mux.HandleFunc("GET /run/{run}/{id}/patch", s.patch)
 	mux.HandleFunc("GET /run/{run}/{id}/tests", s.tests)
+	mux.HandleFunc("GET /run/{run}/{id}/audit", s.audit)
 	if s.c.Control != nil {
 		mux.HandleFunc("POST /control", s.steer)
 	}

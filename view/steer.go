@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -84,4 +85,23 @@ func (s *Server) workOf(work string) (string, error) {
 		return "", fault.Newf(fault.Usage, "no run here is in %q", work)
 	}
 	return work, nil
+}
+
+// steering is what the forms about an instance need.
+type steering struct {
+	Work     string
+	Instance string // as the process names it: with its cell in a sweep
+	Back     string
+}
+
+// steering returns the forms about an instance of work under way; nil if there are none.
+func (s *Server) steering(o *opened) *steering {
+	if s.c.Control == nil || o.standing.row.Owner == "" {
+		return nil
+	}
+	st := &steering{Work: cmp.Or(o.run.Sweep, o.run.Dir), Instance: o.id, Back: attemptLink(o.run.Name, o.id) + "?step=last"}
+	if o.run.Sweep != "" {
+		st.Instance = filepath.Base(o.run.Dir) + "/" + o.id
+	}
+	return st
 }

@@ -17,9 +17,10 @@ import (
 	"batch.example/batch/control"
 )
 
-// livePage is the data of the page about work that goes on.
+// livePage is the data of the page about work under way.
 type livePage struct {
 	Works []work `json:"works"`
+	Forms bool   `json:"-"`
 }
 
 // work is a run, a sweep or a grading that a process works on.
@@ -60,13 +61,14 @@ const askEvery = 900 * time.Millisecond
 // askLimit is how long one process may take to answer.
 const askLimit = 2 * time.Second
 
-// live answers with the page about work that goes on.
+// live answers with the page about work under way.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	page, _, err := s.working(r.Context())
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
+	page.Forms = s.c.Control != nil
 	s.show(w, r, "live", "Live", page)
 }
 
@@ -88,7 +90,7 @@ func (s *Server) liveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// working returns what goes on now. Readers who ask at the same time get the same answer.
+// working returns what works now. Readers who ask at the same time get the same answer.
 func (s *Server) working(ctx context.Context) (livePage, string, error) {
 	s.now.mu.Lock()
 	defer s.now.mu.Unlock()
@@ -194,4 +196,3 @@ func clock(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d:%02d", n/60, n%60)
 }
-

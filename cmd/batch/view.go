@@ -12,13 +12,17 @@ import (
 	"net/url"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/view"
 )
 
@@ -93,7 +97,7 @@ func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 	}
 	c := view.Config{
 		Roots: roots, Token: rand.Text(), Hosts: hostNames(link, f.listen, got), Secure: secure != nil,
-		Mask: a.mask, Hide: a.hideOfRun, Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
+		Mask: a.mask, Hide: a.hideOfRun, Row: a.rowsOfRuns(), Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
 	}
 	s, err := view.New(c)
 	if err != nil {
@@ -160,4 +164,16 @@ func served(ctx context.Context, listen net.Listener, secure *tls.Config, s *vie
 		return fault.New(fault.Host, "serving", err)
 	}
 	return nil
+}
+
+// rowsOfRuns returns a function that finds the rows of runs in their datasets, as `batch audit` does.
+func (a *app) rowsOfRuns() func(context.Context, *manifest.Manifest, string) (*dataset.Instance, string) {
+	var mu sync.Mutex
+	by := auditor{app: a}
+	return func(ctx context.Context, m *manifest.Manifest, id string) (*dataset.Instance, string) {
+		mu.Lock()
+		defer mu.Unlock()
+		rows := by.rowsFor(ctx, auditPlace{snap: &results.Snapshot{Manifest: m}})
+		return rows.rows[id], rows.why
+	}
 }

@@ -98,7 +98,11 @@
       const last = part.lastElementChild;
       if (part.dataset.grows !== undefined && last && last.dataset.from) url.searchParams.set("from", last.dataset.from);
       source = new EventSource(url);
-      source.addEventListener("replace", (e) => { part.innerHTML = e.data; });
+      source.addEventListener("replace", (e) => {
+        const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+        part.innerHTML = e.data;
+        if (focused) [...part.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
+      });
       source.addEventListener("append", (e) => { part.insertAdjacentHTML("beforeend", e.data); });
       source.addEventListener("end", () => { stop(); part.dataset.live = ""; });
     };
