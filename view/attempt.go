@@ -115,6 +115,9 @@ func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
 	total := len(o.view.Marks)
 	d.From = pageWith(r.URL.Query(), total)
 	d.To = min(total, d.From+perPage-1)
+	if r.URL.Query().Has("all") {
+		d.From, d.To = 1, total
+	}
 	page, err := o.attempt.Page(d.From, d.To, steps.Options{})
 	if err != nil {
 		s.fail(w, r, err)
@@ -125,7 +128,9 @@ func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
 		d.Steps = append(d.Steps, o.step(st))
 	}
 	d.Bar, d.Jumps = newBar(o.view.Marks), o.jumps()
-	d.turn(total)
+	if d.From > 1 || d.To < total {
+		d.turn(total)
+	}
 	if !o.view.Ended && d.To == total && o.standing.row.Owner != "" {
 		d.Live = d.Base + "/events?" + o.query().Encode()
 	}

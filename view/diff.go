@@ -23,13 +23,15 @@ type diffLine struct {
 // name.
 func filesIn(patch string) []fileDiff {
 	var list []fileDiff
+	begin, end := 0, 0 // of the last file in patch
 	for line := range strings.Lines(patch) {
 		name, begins := fileOf(line)
 		if begins || len(list) == 0 {
-			list = append(list, fileDiff{Name: name})
+			list, begin = append(list, fileDiff{Name: name}), end
 		}
+		end += len(line)
 		f := &list[len(list)-1]
-		f.Text += line
+		f.Text = patch[begin:end]
 		class := ""
 		switch {
 		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "index "):

@@ -71,7 +71,10 @@ func (s *Server) Runs() int {
 
 // Handler answers the requests of browsers and programs. The caller limits the time for headers.
 // Answers that continue until their reader leaves end with the contexts of their requests.
-func (s *Server) Handler() http.Handler {
+func (s *Server) Handler() http.Handler { return s.guard(s.mux()) }
+
+// mux has the handlers of all pages.
+func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.overview)
 	mux.HandleFunc("GET /assets/{name}", asset)
@@ -89,7 +92,7 @@ func (s *Server) Handler() http.Handler {
 	if s.c.Control != nil {
 		mux.HandleFunc("POST /control", s.steer)
 	}
-	return s.guard(mux)
+	return mux
 }
 
 // runs are the run directories that a server shows.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,6 +31,7 @@ import (
 type viewFlags struct {
 	listen    string
 	cert, key string
+	export    string // a folder for the pages; empty: they are served
 }
 
 func (a *app) viewCommand() *cobra.Command {
@@ -50,6 +52,11 @@ The server only reads. Beyond this machine it needs TLS:
 
   batch view runs --listen 0.0.0.0:4200 --tls-cert cert.pem --tls-key key.pem
 
+--export writes all pages into a folder instead. Its index.html can be opened
+from a disk, and any web server can serve it:
+
+  batch view runs/sweep --export site
+
 Each page has a twin in JSON, for programs: add ?format=json to its address, and
 send the token as a header, Authorization: Bearer TOKEN.`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -63,11 +70,15 @@ send the token as a header, Authorization: Bearer TOKEN.`,
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen at; port 0 is any free one")
 	fs.StringVar(&f.cert, "tls-cert", "", "certificate of the server: a PEM `FILE`, with its chain")
 	fs.StringVar(&f.key, "tls-key", "", "key of --tls-cert: a PEM `FILE`")
+	fs.StringVar(&f.export, "export", "", "write the pages into this `FOLDER`, which is new or empty, and end")
 	return c
 }
 
 // view serves the pages of the runs in roots until it is interrupted.
 func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
+	if f.export != "" {
+		return a.exportView(ctx, f.export, roots)
+	}
 	if (f.cert == "") != (f.key == "") {
 		return fault.Newf(fault.Usage, "--tls-cert and --tls-key are needed together")
 	}
@@ -95,10 +106,8 @@ func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 	if err != nil {
 		return fault.New(fault.Bug, "making the link", err)
 	}
-	c := view.Config{
-		Roots: roots, Token: rand.Text(), Hosts: hostNames(link, f.listen, got), Secure: secure != nil,
-		Mask: a.mask, Hide: a.hideOfRun, Row: a.rowsOfRuns(), Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
-	}
+	c := a.viewConfig(roots)
+	c.Token, c.Hosts, c.Secure = rand.Text(), hostNames(link, f.listen, got), secure != nil
 	s, err := view.New(c)
 	if err != nil {
 		return err
@@ -109,6 +118,29 @@ func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 	}
 	fmt.Fprintf(a.stderr, "%s; ctrl-c ends the server\n", printable.Count(s.Runs(), "run", "runs"))
 	return served(ctx, listen, secure, s)
+}
+
+// viewConfig returns the settings of a server that shows the runs in roots.
+func (a *app) viewConfig(roots []string) view.Config {
+	return view.Config{
+		Roots: roots, Mask: a.mask, Hide: a.hideOfRun, Row: a.rowsOfRuns(), Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
+	}
+}
+
+// exportView writes the pages of the runs in roots into a folder.
+func (a *app) exportView(ctx context.Context, to string, roots []string) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	s, err := view.New(a.viewConfig(roots))
+	if err != nil {
+		return err
+	}
+	pages := 0
+	if err := s.Export(ctx, to, func(n int) { pages = n }); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s of %s in %s\n", printable.Count(pages, "page", "pages"), printable.Count(s.Runs(), "run", "runs"), filepath.Join(to, "index.html"))
+	return err
 }
 
 // hostNames returns the names by which browsers may call a server.

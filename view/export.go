@@ -1,0 +1,305 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/lazy"
+	"batch.example/batch/view/steps"
+)
+
+// Export writes the pages of all runs, with their JSON twins, into the folder dir, which must not
+// exist or be empty. Its index.html can be opened from a disk, and any web server can serve the
+// folder. A page of a trajectory has all steps. Each is called with the number of pages so far. After
+// an error the folder is incomplete.
+func (s *Server) Export(ctx context.Context, dir string, each func(pages int)) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.Usage, "exporting", err)
+	}
+	if len(entries) > 0 {
+		return fault.Newf(fault.Usage, "%s is not empty", dir).WithHint("name a new folder for the pages")
+	}
+	x := &exporter{Server: s, ctx: ctx, dir: dir, mux: s.mux(), files: map[string]string{}, each: each}
+	if err := x.plan(); err != nil {
+		return err
+	}
+	for _, page := range x.pages {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := x.write(page); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"view.css", "view.js"} {
+		text, err := files.ReadFile("pages/" + name)
+		if err == nil {
+			err = x.put("assets/"+name, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exporter writes pages into a folder.
+type exporter struct {
+	*Server
+	ctx   context.Context //nolint:containedctx // it lives as long as one call
+	dir   string
+	mux   http.Handler
+	pages []string          // addresses, in order
+	files map[string]string // by address: the file of a page, relative to the folder, with slashes
+	done  int
+	each  func(int)
+}
+
+// plan lists the pages and their files.
+func (x *exporter) plan() error {
+	all, err := x.standings()
+	if err != nil {
+		return err
+	}
+	x.page("/", "index.html")
+	x.files["/assets/view.css"], x.files["/assets/view.js"] = "assets/view.css", "assets/view.js"
+	folders := map[string]bool{}
+	for _, st := range all {
+		folder := folderOf(st.Name, folders)
+		for _, id := range st.ids {
+			o := &opened{id: id, number: -1}
+			if x.openIn(o, st.Name) != nil {
+				continue // it has no trajectory
+			}
+			x.page("/instance/"+url.PathEscape(id), "instance/"+id+".html")
+			if err := x.attempt(o, "run/"+folder+"/"+id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// attempt plans the pages of the attempts at an instance, and writes the outputs that they shorten.
+func (x *exporter) attempt(o *opened, base string) error {
+	link := attemptLink(o.run.Name, o.id)
+	x.pagesOf(link, "", base)
+	if err := x.outputs(o, link, base); err != nil {
+		return err
+	}
+	for _, a := range o.view.Attempts {
+		numbered := base
+		if a.Number != o.view.Attempt {
+			numbered = fmt.Sprintf("%s.attempt-%d", base, a.Number)
+		}
+		x.pagesOf(link, "attempt="+strconv.Itoa(a.Number), numbered)
+	}
+	return nil
+}
+
+// pagesOf plans the pages of one attempt.
+func (x *exporter) pagesOf(link, query, base string) {
+	for _, kind := range []string{"", "patch", "tests", "audit"} {
+		address, file := link, base+".html"
+		if kind != "" {
+			address, file = link+"/"+kind, base+"."+kind+".html"
+		}
+		x.page(key(address, query), file)
+	}
+}
+
+func key(address, query string) string {
+	if query == "" {
+		return address
+	}
+	return address + "?" + query
+}
+
+// page plans a page, unless another address has the same file.
+func (x *exporter) page(address, file string) {
+	if _, known := x.files[address]; known {
+		return
+	}
+	for _, there := range x.pages {
+		if x.files[there] == file {
+			x.files[address] = file
+			return
+		}
+	}
+	x.files[address] = file
+	x.pages = append(x.pages, address)
+}
+
+var unsafeName = lazy.Regexp(`[^A-Za-z0-9._@-]+`)
+
+// folderOf returns the name of a folder for a run that no other run has.
+func folderOf(name string, taken map[string]bool) string {
+	base := strings.Trim(unsafeName().ReplaceAllString(name, "-"), "-.")
+	if base == "" {
+		base = "run"
+	}
+	folder := base
+	for n := 2; taken[strings.ToLower(folder)]; n++ { // a disk may ignore case
+		folder = fmt.Sprintf("%s-%d", base, n)
+	}
+	taken[strings.ToLower(folder)] = true
+	return folder
+}
+
+// outputs writes the outputs of the last attempt that its page shortens.
+func (x *exporter) outputs(o *opened, link, base string) error {
+	page, err := o.attempt.Page(1, len(o.view.Marks), steps.Options{})
+	if err != nil {
+		return err
+	}
+	for _, st := range page.Steps {
+		for _, a := range st.Actions {
+			if a.Clipped == 0 {
+				continue
+			}
+			out, err := o.attempt.Output(st.Number, a.Number)
+			if err != nil {
+				return err
+			}
+			file := fmt.Sprintf("%s.output-%d-%d.txt", base, st.Number, a.Number)
+			if err := x.put(file, out.Bytes); err != nil {
+				return err
+			}
+			x.files[fmt.Sprintf("%s/output?step=%d&action=%d", link, st.Number, a.Number)] = file
+		}
+	}
+	return nil
+}
+
+// put writes a file.
+func (x *exporter) put(name string, data []byte) error {
+	to := filepath.Join(x.dir, filepath.FromSlash(name))
+	err := os.MkdirAll(filepath.Dir(to), 0o755)
+	if err == nil {
+		err = os.WriteFile(to, data, 0o644)
+	}
+	return atomicfile.Fault("writing "+to, err)
+}
+
+// write writes a page and its JSON.
+func (x *exporter) write(address string) error {
+	file := x.files[address]
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	html, err := x.get(address + separator + "all=1&gold=1")
+	if err != nil {
+		return err
+	}
+	twin, err := x.get(address + separator + "all=1&gold=1&format=json")
+	if err != nil {
+		return err
+	}
+	if !json.Valid(twin) {
+		return fault.Newf(fault.Bug, "the JSON of %s is not valid", address)
+	}
+	data := strings.TrimSuffix(file, ".html") + ".json"
+	html, err = relinked(html, func(link string) string { return x.target(link, file, data) })
+	if err != nil {
+		return fault.New(fault.Bug, "changing the links of "+address, err)
+	}
+	if err := errors.Join(x.put(file, html), x.put(data, twin)); err != nil {
+		return err
+	}
+	if x.done++; x.each != nil {
+		x.each(x.done)
+	}
+	return nil
+}
+
+// get asks this server for a page.
+func (x *exporter) get(address string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(x.ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, fault.New(fault.Bug, "exporting", err)
+	}
+	w := &memoryWriter{header: http.Header{}}
+	x.mux.ServeHTTP(w, r)
+	if w.code >= http.StatusBadRequest {
+		return nil, fault.Newf(fault.Instance, "the page %s cannot be made: %s", address, http.StatusText(w.code))
+	}
+	return w.body.Bytes(), nil
+}
+
+// target returns the file of a link of the page in file, relative to that page; "" if it is not exported.
+func (x *exporter) target(link, file, data string) string {
+	u, err := url.Parse(link)
+	if err != nil || u.Host != "" || u.Scheme != "" {
+		return ""
+	}
+	q := u.Query()
+	to := ""
+	switch {
+	case link != "" && link[0] == '#':
+		return link
+	case q.Get("format") == "json":
+		to = data
+	case u.Path == "": // another step of the same page
+		to = file
+	case strings.HasSuffix(u.Path, "/output"):
+		q.Del("text")
+		q.Del("attempt")
+		to = x.files[fmt.Sprintf("%s?step=%s&action=%s", u.EscapedPath(), q.Get("step"), q.Get("action"))]
+	default:
+		attempt := ""
+		if n := q.Get("attempt"); n != "" {
+			attempt = "attempt=" + n
+		}
+		to = x.files[key(u.EscapedPath(), attempt)]
+	}
+	if to == "" {
+		return ""
+	}
+	rel := strings.Repeat("../", strings.Count(file, "/")) + to
+	if path.Dir(to) == path.Dir(file) {
+		rel = path.Base(to)
+	}
+	out := url.URL{Path: rel, Fragment: u.Fragment}
+	if u.Fragment == "" && q.Get("step") != "" && strings.HasSuffix(to, ".html") {
+		out.Fragment = "step-" + q.Get("step")
+	}
+	return "./" + out.EscapedPath() + fragment(out)
+}
+
+func fragment(u url.URL) string {
+	if u.Fragment == "" {
+		return ""
+	}
+	return "#" + u.EscapedFragment()
+}
+
+// memoryWriter is an [http.ResponseWriter] into memory.
+type memoryWriter struct {
+	header http.Header
+	body   bytes.Buffer
+	code   int
+}
+
+// Header implements [http.ResponseWriter].
+func (w *memoryWriter) Header() http.Header { return w.header }
+
+// Write implements [http.ResponseWriter].
+func (w *memoryWriter) Write(p []byte) (int, error) { return w.body.Write(p) }
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *memoryWriter) WriteHeader(code int) { w.code = code }

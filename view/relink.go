@@ -1,0 +1,70 @@
+package view
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"golang.org/x/net/html"
+)
+
+// staticPolicy is the policy in a page that is opened from a disk.
+const staticPolicy = "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'"
+
+// relinked returns a page of this package with other links. Where to returns "", the link becomes
+// text. Forms and parts that need a server are left out.
+func relinked(page []byte, to func(link string) string) ([]byte, error) {
+	var out bytes.Buffer
+	in := html.NewTokenizer(bytes.NewReader(page))
+	left := "" // the element that is being left out
+	for {
+		kind := in.Next()
+		if kind == html.ErrorToken {
+			if err := in.Err(); !errors.Is(err, io.EOF) {
+				return nil, err
+			}
+			return out.Bytes(), nil
+		}
+		raw := bytes.Clone(in.Raw())
+		token := in.Token()
+		switch {
+		case left != "":
+			if kind == html.EndTagToken && token.Data == left {
+				left = ""
+			}
+		case kind == html.StartTagToken && (token.Data == "form" || token.Data == "noscript"):
+			left = token.Data
+		case kind == html.StartTagToken || kind == html.SelfClosingTagToken:
+			if relink(&token, to) {
+				out.WriteString(token.String())
+			} else {
+				out.Write(raw)
+			}
+			if token.Data == "head" {
+				out.WriteString(`<meta http-equiv="Content-Security-Policy" content="` + html.EscapeString(staticPolicy) + `">`)
+			}
+		default:
+			out.Write(raw)
+		}
+	}
+}
+
+// relink changes the links of an element, and reports whether there were any.
+func relink(t *html.Token, to func(string) string) (changed bool) {
+	var kept []html.Attribute
+	for _, a := range t.Attr {
+		switch a.Key {
+		case "href", "src":
+			changed = true
+			if a.Val = to(a.Val); a.Val == "" {
+				continue
+			}
+		case "data-live", "data-grows", "data-stream":
+			changed = true
+			continue
+		}
+		kept = append(kept, a)
+	}
+	t.Attr = kept
+	return changed
+}
