@@ -1,12 +1,14 @@
 package journal
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
+	"sync"
 
 	"batch.example/batch/fault"
 )
@@ -30,7 +32,13 @@ func Head(line []byte) (r Record, ok bool) {
 // that is damaged, or has another tool's form. Its Data may be used only during the call.
 // The last line may be torn. Walk ends when fn fails, and returns its error.
 func Walk(journal io.ReaderAt, from, to int64, fn func(r *Record, at Place) error) error {
-	lines := part(journal, from, to)
+	lines := walkers.Get().(*reader)
+	defer walkers.Put(lines)
+	lines.in.Reset(io.NewSectionReader(journal, from, to-from))
+	lines.at, lines.number, lines.seq = from, 0, anyRecord
+	if cap(lines.long) > longKept {
+		lines.long = nil
+	}
 	for {
 		l, err := lines.next()
 		if errors.Is(err, io.EOF) {
@@ -52,6 +60,11 @@ func Walk(journal io.ReaderAt, from, to int64, fn func(r *Record, at Place) erro
 		}
 	}
 }
+
+// walkers keep their buffers: a search walks through hundreds of journals.
+var walkers = sync.Pool{New: func() any { return &reader{in: bufio.NewReaderSize(nil, journalBuffer)} }}
+
+const longKept = 4 << 20
 
 // Bounds returns where the lines of an attempt begin and end in the first size bytes of a
 // journal; number 0 is the last attempt. Without such an attempt the error wraps
@@ -75,9 +88,8 @@ func attemptTail(journal io.ReaderAt, size int64, number int) (Tail, error) {
 
 // Output decodes the data of an output record. It is much faster than a JSON decoder.
 func (r *Record) Output() (d OutputData, err error) {
-	head, text, found := bytes.Cut(r.Data, []byte(outputMember))
-	text, whole := bytes.CutSuffix(text, []byte(`"}`))
-	if !found || !whole || bytes.ContainsRune(text, '"') {
+	head, text, usual := r.splitOutput()
+	if !usual {
 		err = json.Unmarshal(r.Data, &d)
 		return d, err
 	}
@@ -86,6 +98,24 @@ func (r *Record) Output() (d OutputData, err error) {
 	}
 	d.Kept, err = base64.StdEncoding.AppendDecode(nil, text)
 	return d, err
+}
+
+// AppendOutput appends the bytes of an output record to b, and decodes nothing else.
+func (r *Record) AppendOutput(b []byte) ([]byte, error) {
+	if _, text, usual := r.splitOutput(); usual {
+		return base64.StdEncoding.AppendDecode(b, text)
+	}
+	var d OutputData
+	err := json.Unmarshal(r.Data, &d)
+	return append(b, d.Kept...), err
+}
+
+// splitOutput splits an output record's data into the members before its bytes, and their
+// base64. usual is false if it does not have the form in which this package writes it.
+func (r *Record) splitOutput() (head, text []byte, usual bool) {
+	head, text, found := bytes.Cut(r.Data, []byte(outputMember))
+	text, whole := bytes.CutSuffix(text, []byte(`"}`))
+	return head, text, found && whole && bytes.IndexByte(text, '"') < 0
 }
 
 // Messages decodes the data of a messages record. reply is the last reply before it; nil if

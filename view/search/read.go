@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"sync"
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
@@ -35,8 +36,14 @@ type reader struct {
 	hit   Hit // with the place that is read
 
 	thought []byte // of the last reply, until its first command is known
+	output  []byte // of the last command
 	patch   []byte
 }
+
+// buffers are outputs of readers before.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+const bufferMost = 4 << 20
 
 // look emits the first match in a text of the place that is read.
 func (r *reader) look(where Place, step, action int, text []byte) error {
@@ -64,6 +71,13 @@ func (r *reader) journal(path string, number int) error {
 		return err
 	}
 	defer f.Close()
+	buffer := buffers.Get().(*[]byte)
+	r.output = *buffer
+	defer func() {
+		if *buffer = r.output; cap(r.output) <= bufferMost {
+			buffers.Put(buffer)
+		}
+	}()
 	info, err := f.Stat()
 	if err != nil {
 		return err

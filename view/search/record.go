@@ -20,7 +20,7 @@ func (r *reader) record(rec *journal.Record) (err error) {
 	case journal.TypeAction:
 		err = r.action(rec)
 	case journal.TypeOutput:
-		err = r.output(rec)
+		err = r.outputs(rec)
 	case journal.TypeSubmission:
 		d, err := journal.Decode[journal.SubmissionData](*rec)
 		r.keep(d.Submission, err)
@@ -47,6 +47,7 @@ func (r *reader) reply(rec *journal.Record) {
 		return
 	}
 	message := gjson.GetBytes(rec.Data, "message").Raw
+	r.thought = r.thought[:0]
 	for _, c := range trajectory.ReadChat([]byte(message)) {
 		r.thought = append(r.thought, joined(c.Text, c.Reasoning)...)
 	}
@@ -55,7 +56,7 @@ func (r *reader) reply(rec *journal.Record) {
 // flush searches the text of the last reply, without its command.
 func (r *reader) flush(command string) error {
 	text := r.thought
-	r.thought = nil
+	r.thought = text[:0]
 	if len(text) == 0 {
 		return nil
 	}
@@ -67,7 +68,7 @@ func (r *reader) flush(command string) error {
 
 // action searches a command.
 func (r *reader) action(rec *journal.Record) error {
-	if !r.in[Command] && r.thought == nil {
+	if !r.in[Command] && len(r.thought) == 0 {
 		r.hit.Action = int(gjson.GetBytes(rec.Data, "action").Int())
 		return nil
 	}
@@ -87,14 +88,15 @@ func (r *reader) action(rec *journal.Record) error {
 }
 
 // output searches an output.
-func (r *reader) output(rec *journal.Record) error {
+func (r *reader) outputs(rec *journal.Record) error {
 	if !r.in[Output] {
 		return nil
 	}
-	d, err := rec.Output()
+	text, err := rec.AppendOutput(r.output[:0])
 	if err != nil {
 		r.found.damaged++
 		return nil
 	}
-	return r.look(Output, r.hit.Step, d.Action, d.Kept)
+	r.output = text
+	return r.look(Output, r.hit.Step, r.hit.Action, text)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"unicode/utf8"
 )
 
 // members reads the members at the beginning of an object, which may be cut anywhere: numbers,
@@ -122,8 +123,8 @@ func (v value) text() string {
 	return s
 }
 
-// textBegin returns about the first most bytes of a string value that may be cut, decoded as
-// far as the search for words needs: with simple escapes.
+// textBegin returns about the first most bytes of a text that is a member of an object, and
+// may be cut.
 func textBegin(object []byte, name string, most int) string {
 	_, text, found := bytes.Cut(object, []byte(`,"`+name+`":"`))
 	if !found {
@@ -131,19 +132,24 @@ func textBegin(object []byte, name string, most int) string {
 	}
 	var out []byte
 	for i := 0; i < len(text) && len(out) < most && text[i] != '"'; i++ {
-		c := text[i]
-		if c == '\\' && i+1 < len(text) {
-			i++
-			switch c = text[i]; c {
-			case 'n', 'r':
-				c = '\n'
-			case 't':
-				c = '\t'
-			case 'u': // of no interest here, except where it ends
-				c, i = '?', i+4
-			}
+		if text[i] != '\\' {
+			out = append(out, text[i])
+			continue
 		}
-		out = append(out, c)
+		if i++; i == len(text) {
+			break
+		}
+		switch c := text[i]; c {
+		case 'n', 'r':
+			out = append(out, '\n')
+		case 't':
+			out = append(out, '\t')
+		case 'u':
+			code, _ := strconv.ParseUint(string(text[i+1:min(i+5, len(text))]), 16, 16) //nolint:errcheck // cut
+			out, i = utf8.AppendRune(out, rune(code)), i+4
+		default:
+			out = append(out, c)
+		}
 	}
 	return string(out)
 }
