@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"batch.example/batch/audit"
 	"batch.example/batch/fault"
@@ -118,7 +119,7 @@ func (s *auditSheet) writeDetector(w io.Writer, d audit.Detector, list []placedF
 	}
 	t.Row(heads...)
 	for _, f := range list {
-		cells := []any{"  " + f.Instance, f.Attempt, placeName(f.Finding), f.Evidence}
+		cells := []any{"  " + f.Instance, attemptName(f.Finding), placeName(f.Finding), f.Evidence}
 		if s.several {
 			cells = slices.Insert(cells, 0, any("  "+f.Directory))
 			cells[1] = f.Instance
@@ -132,6 +133,14 @@ func (s *auditSheet) writeDetector(w io.Writer, d audit.Detector, list []placedF
 	return err
 }
 
+// attemptName is the number of the attempt; other tools do not count them.
+func attemptName(f audit.Finding) string {
+	if f.Attempt == 0 {
+		return "-"
+	}
+	return strconv.Itoa(f.Attempt)
+}
+
 // placeName names the step of a finding, and the action if it is not the first one.
 func placeName(f audit.Finding) string {
 	switch {
@@ -140,7 +149,7 @@ func placeName(f audit.Finding) string {
 	case f.Action > 1:
 		return fmt.Sprintf("%d.%d", f.Step, f.Action)
 	}
-	return fmt.Sprint(f.Step)
+	return strconv.Itoa(f.Step)
 }
 
 // reason is why attempts were not checked, and how many.

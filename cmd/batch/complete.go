@@ -115,6 +115,7 @@ func (a *app) flagValues() map[string]completer {
 		},
 		"by":             fixed(selecting.Selectors()...),
 		"entry":          listedEntries,
+		"detector":       fixed(detectorNames()...),
 		"judge-template": func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
 		"chat": func(_ *cobra.Command, _ []string, prefix string) []string {
 			return paths.Files(a.home, prefix, ".jsonl")
