@@ -120,7 +120,7 @@ func TestAnOutputIsDecodedAsEncodingJSONDoes(t *testing.T) {
 	}
 }
 
-// A line of which Head reads the beginning has the members that encoding/json finds.
+// Head finds the members that encoding/json finds.
 func FuzzHead(f *testing.F) {
 	for line := range bytes.Lines(written(f)) {
 		f.Add(bytes.TrimSuffix(line, []byte("\n")))

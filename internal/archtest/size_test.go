@@ -33,11 +33,11 @@ var most = map[string]int{
 	"grade":      12877,
 	"imagecache": 1607,  // evictions are reported; one open file for all holds on an image, and not one for each agent
 	"internal":   12315, // runners in pods; a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
-	"journal":    2810,  // records read one by one, for pages of an attempt; before: writers share buffers; the engine of a container
+	"journal":    2840,  // records read one by one, for pages of an attempt; before: writers share buffers; the engine of a container
 	"kube":       2910,  // runners in pods; the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
 	"llm":        17094, // an encoded conversation in pieces
 	"report":     8022,  // the engines that graded, in the status; before: engines in the status
-	"results":    9175,  // parts of a conversation as steps; before: the engine of a grade; the engine of a grade; before: a directory that is read is held; engines
+	"results":    9480,  // files of SWE-agent and in ATIF; parts of a conversation as steps; before: the engine of a grade; the engine of a grade; before: a directory that is read is held; engines
 	"run":        10416, // sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
 	"runner":     1093,  // the engine of an attempt
 	"sandbox":    5304,  // an absent engine joins later; doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
@@ -46,7 +46,7 @@ var most = map[string]int{
 	"session":    1478,
 	"solver":     2077, // the engine of an attempt
 	"swebench":   2184,
-	"view":       2240, // pages and an index of attempts
+	"view":       2970, // pages and an index of attempts, and a search over them
 	"vocab":      488,
 }
 

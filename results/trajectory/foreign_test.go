@@ -28,11 +28,11 @@ const atif = `{"schema_version":"ATIF-v1.4","session_id":"s","agent":{"name":"a"
     {"tool_call_id":"2","function_name":"edit","arguments":{"path":"a.py","new":"x"}}],
    "observation":{"results":[{"source_call_id":"1","content":"a.py"},{"source_call_id":"2","content":[{"type":"text","text":"edited"}]}]},
    "metrics":{"prompt_tokens":100,"completion_tokens":9,"cached_tokens":60,"cost_usd":0.25}},
-  {"step_id":3,"source":"user","message":"Go on."},
+  {"step_id":3,"source":"user","message":"Hurry."},
   {"step_id":4,"source":"agent","message":"Done.","observation":{"results":[{"content":"bye"}]}}],
  "final_metrics":{"total_cost_usd":0.25,"total_steps":4}}`
 
-// brief is what matters of a step.
+// brief has the members of a step that files of all tools have.
 type brief struct {
 	Thought, Reasoning string
 	Actions            []string // tool, command and output
@@ -75,7 +75,7 @@ func TestAnotherToolsFileIsReadAsSteps(t *testing.T) {
 			[]brief{
 				{
 					Thought: "I look.", Reasoning: "Hm.", Cost: 0.25, Actions: []string{"|ls\n|a.py", "edit|path: a.py\nnew: x|edited"},
-					Notes: []trajectory.Message{{Role: "user", Text: "Go on."}},
+					Notes: []trajectory.Message{{Role: "user", Text: "Hurry."}},
 				},
 				{Thought: "Done.", Notes: []trajectory.Message{{Role: "user", Text: "bye"}}},
 			},

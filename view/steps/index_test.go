@@ -123,7 +123,7 @@ func TestAJournalIsReadWhileItGrows(t *testing.T) {
 	}
 }
 
-// Every cut of a journal is what a reader may find at some time: the line at its end is torn.
+// A reader may find a journal cut anywhere: the line at its end is torn.
 func TestATornEndIsWaitedFor(t *testing.T) {
 	whole := recorded(t, "toolcall")
 	dir, path := directory(t, nil)

@@ -10,7 +10,10 @@ import (
 // members reads the members at the beginning of an object, which may be cut anywhere: numbers,
 // texts, true, false and null, and flat objects of them. It ends before a list, a nested
 // object, a value that is cut, and anything that is not JSON without white space.
-type members struct{ rest []byte }
+type members struct {
+	rest  []byte // from the next member's name on; nil: there is none
+	after []byte // from behind the last value on
+}
 
 // value is a member's value: its JSON text.
 type value []byte
@@ -20,7 +23,7 @@ func newMembers(object []byte) members {
 	if !ok {
 		rest = nil
 	}
-	return members{rest}
+	return members{rest: rest}
 }
 
 // next returns the next member. Its name is as in the JSON text, with escapes.
@@ -34,10 +37,8 @@ func (m *members) next() (name []byte, v value, ok bool) {
 		return nil, nil, false
 	}
 	v, rest = value(rest[1:n+1]), rest[n+1:]
-	if m.rest = rest; len(rest) > 0 && rest[0] == ',' {
+	if m.rest, m.after = nil, rest; len(rest) > 0 && rest[0] == ',' {
 		m.rest = rest[1:]
-	} else {
-		m.rest = nil
 	}
 	return name[1 : len(name)-1], v, true
 }
@@ -79,7 +80,10 @@ func valueEnd(text []byte) int {
 	case '[':
 		return -1
 	}
-	return bytes.IndexAny(text, ",}")
+	if n := bytes.IndexAny(text, ",}"); n > 0 {
+		return n
+	}
+	return -1
 }
 
 // flatEnd returns where a flat object ends.
@@ -89,18 +93,12 @@ func flatEnd(text []byte) int {
 		return 2
 	}
 	for {
-		before := m.rest
 		_, v, ok := m.next()
 		if !ok || v[0] == '{' {
 			return -1
 		}
-		if m.rest == nil { // the last member, or a cut text
-			end := bytes.Index(before, v) + len(v)
-			at := len(text) - len(before) + end
-			if at < len(text) && text[at] == '}' {
-				return at + 1
-			}
-			return -1
+		if bytes.HasPrefix(m.after, []byte("}")) {
+			return len(text) - len(m.after) + 1
 		}
 	}
 }
