@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -218,5 +219,26 @@ func TestACommitThatAnOutputNamedIsNotLaterHistory(t *testing.T) {
 	}
 	if got := of("git-history", attempt("a__b-1", "git show 0123abc4"), &dataset.Instance{BaseCommit: "0123abc4ffff"}); got != nil {
 		t.Errorf("the base commit: %q", got)
+	}
+}
+
+func TestThePageAndThePackageNameEveryDetector(t *testing.T) {
+	for _, file := range []string{"../docs/audit.md", "doc.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest := string(text)
+		for _, d := range audit.Detectors() {
+			found := false
+			for _, form := range []string{"\n- **" + d.Name + "**: ", "\n//\t" + d.Name + " "} {
+				if _, after, ok := strings.Cut(rest, form); ok {
+					rest, found = after, true
+				}
+			}
+			if !found {
+				t.Errorf("%s does not list %s in its order", file, d.Name)
+			}
+		}
 	}
 }

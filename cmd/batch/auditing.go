@@ -35,7 +35,7 @@ type rowsOf struct {
 	why  string
 }
 
-// audited is what the audit of an attempt found.
+// audited has the findings in an attempt.
 type audited struct {
 	Directory string
 	Found     []audit.Finding
@@ -105,13 +105,18 @@ func placeOf(dir string) (auditPlace, error) {
 		}
 		return p, err
 	}
+	p.of(snap)
+	return p, nil
+}
+
+// of adds the instances that a run directory has predictions of.
+func (p *auditPlace) of(snap *results.Snapshot) {
 	p.snap = snap
 	for id := range snap.Patches {
 		p.ids = append(p.ids, id)
 	}
 	slices.Sort(p.ids)
 	p.ids = slices.Compact(p.ids)
-	return p, nil
 }
 
 // attempts returns the numbers of the attempts at an instance; -1 is the last one.

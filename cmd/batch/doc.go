@@ -25,6 +25,7 @@
 //	select      Choose one of several attempts at each instance: best of n
 //	diff        Compare the settings and outcomes of two run directories
 //	report      Write a page that compares runs, for a browser
+//	audit       Look for signs that results are not the agent's own work
 //	export      Write training data, data frames or a submission
 //	dataset     List instances, or show some
 //	config      Show the configuration that a run would use

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,13 +21,15 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var output string
+	var noAudit bool
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write a page that compares runs, for a browser",
 		Long: `Write one HTML file that compares run directories and sweeps: rates with their
 intervals, where the runs differ, cost, time, repositories, who is left out and
-why, and a table of all instances to sort and filter. It needs no network and
-no other file; its links lead to the trajectories, by relative paths from FILE.
+why, what ` + "`batch audit`" + ` finds, and a table of all instances to sort and filter.
+It needs no network and no other file; its links lead to the trajectories, by
+relative paths from FILE.
 
   batch report runs/gpt-5 runs/sonnet -o report.html
   batch report before=runs/1 after=runs/2
@@ -37,14 +40,15 @@ is not a report of batch is never replaced.
 
 Exit codes: 0 written, 1 it could not be written, 2 usage.`,
 		Args: someArgs("DIR"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.report(args, output) },
+		RunE: func(c *cobra.Command, args []string) error { return a.report(c.Context(), args, output, !noAudit) },
 	}
 	c.Flags().StringVarP(&output, "output", "o", "report.html", "write the page to `FILE`")
+	c.Flags().BoolVar(&noAudit, "no-audit", false, "do not read the trajectories for the section of findings")
 	return c
 }
 
 // report writes the page of what dirs name into file.
-func (a *app) report(dirs []string, file string) error {
+func (a *app) report(ctx context.Context, dirs []string, file string, audits bool) error {
 	if err := mayReplace(file); err != nil {
 		return err
 	}
@@ -59,10 +63,16 @@ func (a *app) report(dirs []string, file string) error {
 	if err != nil {
 		return err
 	}
+	d := page.Data{Entries: entries, Folder: folder, Hide: a.mask.Text}
+	if audits {
+		if d.Audit, err = a.auditEntries(ctx, entries); err != nil {
+			return err
+		}
+	}
 	size := int64(0)
 	err = atomicfile.Files{}.Write(file, 0o644, func(w io.Writer) error {
 		c := &counter{w: w}
-		err := page.Write(c, page.Data{Entries: entries, Folder: folder, Hide: a.mask.Text})
+		err := page.Write(c, d)
 		size = c.n
 		return err
 	})

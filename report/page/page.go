@@ -23,6 +23,9 @@ type Data struct {
 
 	// Hide replaces the secrets in a text: an error, a setting, a note. It may be nil.
 	Hide func(text string) string
+
+	// Audit has the findings of an audit. Nil: the page says that there was none.
+	Audit *Audit
 }
 
 // generator is the page's generator in its metadata.
@@ -41,7 +44,7 @@ var whole = sync.OnceValue(func() *template.Template { return template.Must(temp
 
 // Write writes the page. The same data gives the same bytes.
 func Write(w io.Writer, d Data) error {
-	return whole().Execute(w, newStudy(d).view(d.Entries))
+	return whole().Execute(w, newStudy(d).view(d))
 }
 
 // Is reports whether a file is a page that [Write] wrote. head is its first kilobyte, or the whole
@@ -77,6 +80,7 @@ type view struct {
 	Repos                    *reposView
 	Distributions            []distribution
 	Coverage                 coverageView
+	Audit                    auditView
 	Settings                 *settingsView
 	Table                    tableView
 	Runs                     []runView
@@ -89,13 +93,13 @@ type section struct{ ID, Name string }
 const methods = "Made by batch report. Intervals of rates and of differences are from resampling repositories. " +
 	"Differences are paired by instance and always second minus first; p is of the test that their interval is of; Holm’s correction is over all pairs."
 
-func (s study) view(entries []scores.Side) view {
-	pairs := s.compared(entries)
+func (s study) view(d Data) view {
+	pairs := s.compared(d.Entries)
 	v := view{
 		Generator: generator, Policy: policy(), Style: template.CSS(style), Script: template.JS(script), //nolint:gosec // they are embedded
 		Title: s.title(), Facts: s.facts(), Warnings: s.warnings(), Findings: s.findings(pairs),
 		Rates: s.ratesView(), Pairs: s.pairsView(pairs), Scatter: s.scatter(), Phases: s.phases(), Repos: s.reposView(),
-		Distributions: s.distributions(), Coverage: s.coverage(), Settings: s.settings(), Table: s.table(), Runs: s.runs(), Footer: methods,
+		Distributions: s.distributions(), Coverage: s.coverage(), Audit: s.audit(d.Audit), Settings: s.settings(), Table: s.table(), Runs: s.runs(), Footer: methods,
 	}
 	add := func(there bool, id, name string) {
 		if there {
@@ -109,6 +113,7 @@ func (s study) view(entries []scores.Side) view {
 	add(v.Repos != nil, "repositories", "Repositories")
 	add(v.Distributions != nil, "distributions", "Distributions")
 	add(true, "coverage", "Who is counted")
+	add(v.Audit.Rows != nil, "audit", "Audit")
 	add(v.Settings != nil, "settings", "Settings")
 	add(true, "instances", "Instances")
 	add(true, "runs", "Runs")
