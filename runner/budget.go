@@ -19,10 +19,10 @@ var ErrBudget = errors.New("the cost limit of the whole run is reached")
 // call. So the sum exceeds the limit only by the amounts by which calls cost more than the most
 // expensive call before them. Until the cost of a first call is known, one call is made at a time.
 type Budget struct {
-	limit  float64
 	shared Shared // nil: no other process shares the limit
 
 	mu       sync.Mutex
+	limit    float64
 	spent    float64
 	highest  float64       // cost of a call so far
 	known    bool          // highest is the cost of a call, not a guess
@@ -142,8 +142,24 @@ func (b *Budget) fits(n int, reserved float64) bool {
 	return spent < b.limit-rounding && spent+float64(n)*b.highest <= b.limit+rounding
 }
 
+// SetLimit changes the limit of this process, in US dollars; 0 means no limit. Calls that wait for
+// money begin if they fit now.
+func (b *Budget) SetLimit(limit float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.limit = limit
+	b.broadcast()
+}
+
+// Limit returns the limit of this process, in US dollars; 0 means no limit.
+func (b *Budget) Limit() float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.limit
+}
+
 // Open reports whether a call can begin, now or after the running calls have
-// ended. Once false, it stays false.
+// ended. Once false, it stays false until SetLimit.
 func (b *Budget) Open() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,6 +184,11 @@ func (b *Budget) end(dollars float64, paid bool) {
 			b.learn(dollars)
 		}
 	})
+	b.broadcast()
+}
+
+// broadcast is called with b.mu held.
+func (b *Budget) broadcast() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
@@ -210,7 +231,7 @@ func (r *Reservation) Reserved() float64 {
 }
 
 // Limited reports whether there is a limit.
-func (r *Reservation) Limited() bool { return r != nil && r.budget.limit > 0 }
+func (r *Reservation) Limited() bool { return r != nil && r.budget.Limit() > 0 }
 
 // Lose counts unanswered calls that may have been charged as spent, each with the reserved
 // amount. They were made under this reservation in addition to the one that is settled or

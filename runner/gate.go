@@ -10,7 +10,7 @@ const gatePause = time.Second
 // that enters must leave.
 func (p *pool) enter() bool {
 	shut := ""
-	for p.awaitWidth() {
+	for p.Pause.wait(p.admission) == nil && p.awaitWidth() {
 		why := p.gateReason()
 		switch {
 		case why != "":
@@ -18,7 +18,8 @@ func (p *pool) enter() bool {
 				shut = why
 				p.Log.Warn("not starting further instances for now", "why", why)
 			}
-			p.sleep(gatePause)
+			p.sleep(p.admission, gatePause)
+		case p.Pause.On():
 		case p.Width.take(): // another pool may have been faster
 			if shut != "" {
 				p.Log.Warn("starting instances again")

@@ -24,6 +24,17 @@ type run[J, R any] struct {
 // may itself be the cause.
 const maxOutages = 10
 
+// unlessHalted makes attempts, unless the job is halted.
+func (r *run[J, R]) unlessHalted(ctx context.Context) {
+	ctx, end, ok := r.Halts.begin(ctx, r.name)
+	defer end()
+	if !ok {
+		r.count(r.name, Pending)
+		return
+	}
+	r.attempts(ctx)
+}
+
 // attempts makes attempts until the job has a result, its failure is not
 // retried, or the run is interrupted.
 func (r *run[J, R]) attempts(ctx context.Context) {
@@ -43,7 +54,7 @@ func (r *run[J, R]) attempts(ctx context.Context) {
 		end, saved := r.save(ctx, result, err)
 		out := outages < maxOutages && r.Outage(err)
 		kind, most := r.Retries.key(end)
-		again := saved && (out || used[kind] < most) && !shared(err) && r.open()
+		again := saved && (out || used[kind] < most) && !shared(err) && r.open() && ctx.Err() == nil
 		if out {
 			outages++
 		} else {
@@ -57,15 +68,23 @@ func (r *run[J, R]) attempts(ctx context.Context) {
 				wait = r.backoff(n - outages)
 			}
 			r.OnEvent(Event{Type: EventRetry, Job: r.name, Attempt: n, Ending: end, Wait: wait})
-			r.sleep(wait)
-			again = r.open()
+			r.sleep(ctx, wait)
+			again = r.held(ctx) && r.open() && ctx.Err() == nil
 		}
 		if !again {
-			r.count(end.State)
+			r.count(r.name, end.State)
 			r.OnEvent(Event{Type: EventEnd, Job: r.name, Attempt: n, Ending: end})
 			return
 		}
 	}
+}
+
+// held waits for the end of a pause. It returns false if no further attempt may start.
+func (r *run[J, R]) held(ctx context.Context) bool {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(r.admission, stop)()
+	return r.Pause.wait(ctx) == nil
 }
 
 // attempt makes one attempt. A panic ends only this attempt.
@@ -77,14 +96,13 @@ func (r *run[J, R]) attempt(ctx context.Context, n int, queued time.Duration) (r
 			r.Log.Error("panic", "job", r.name, "err", err, "stack", p.Stack)
 		}
 	}()
+	at := &reporter{pool: r.pool, job: r.name, attempt: n}
 	result, err = r.worker.Do(ctx, Attempt[J]{
-		Job:    r.job,
-		Number: n,
-		Queued: queued,
-		Report: func(p Progress) {
-			r.OnEvent(Event{Type: EventPhase, Job: r.name, Attempt: n, Progress: p})
-		},
-		Reserve: r.Budget.Reserve,
+		Job:     r.job,
+		Number:  n,
+		Queued:  queued,
+		Report:  at.report,
+		Reserve: at.reserve,
 		Keep:    r.kept.keep,
 		Kept:    r.kept.take,
 	})

@@ -16,6 +16,8 @@ type Config struct {
 	Retries Retries         // nil means DefaultRetries
 	Backoff time.Duration   // before the second attempt, doubled for each further one; 0 means 5 s
 	Budget  *Budget         // nil means none
+	Pause   *Pause          // may be shared with other pools; nil: they are never held
+	Halts   *Halts          // nil: no job is halted
 	Drain   <-chan struct{} // when closed, no more jobs are admitted and the running ones end
 	OnEvent func(Event)     // called from many goroutines at once; nil ignores
 	Log     *slog.Logger    // nil discards
@@ -23,6 +25,9 @@ type Config struct {
 	// OnEnter is called when a job begins, before the next one is taken from the source; nil
 	// ignores.
 	OnEnter func()
+
+	// OnLeave is called when a job that the source gave has ended; nil ignores.
+	OnLeave func()
 
 	// OnStop is called with the fault that stops admission, once, while other jobs may still
 	// run; nil ignores.
@@ -67,14 +72,15 @@ func Run[J, R any](ctx context.Context, c Config, jobs Source[J], worker Worker[
 			break
 		}
 		if !p.enter() { // admission stopped while Run waited for the source or the gate
-			p.count(Pending)
+			p.count("", Pending)
 			break
 		}
 		p.OnEnter()
 		running.Go(func() {
+			defer p.OnLeave()
 			defer p.Width.leave()
 			r := run[J, R]{pool: p, worker: worker, job: job, name: worker.Name(job)}
-			r.attempts(ctx)
+			r.unlessHalted(ctx)
 		})
 	}
 	running.Wait()
@@ -94,8 +100,9 @@ type pool struct {
 	stopAdmission context.CancelFunc
 	watcher       sync.WaitGroup // of the goroutine that watches Drain
 
-	mu  sync.Mutex
-	sum Summary
+	mu    sync.Mutex
+	sum   Summary
+	ended map[string]State // of the jobs that have ended; nil: a job that ends again is another one
 }
 
 func newPool(ctx context.Context, c Config) *pool {
@@ -120,6 +127,9 @@ func newPool(ctx context.Context, c Config) *pool {
 	if c.OnEnter == nil {
 		c.OnEnter = func() {}
 	}
+	if c.OnLeave == nil {
+		c.OnLeave = func() {}
+	}
 	if c.OnStop == nil {
 		c.OnStop = func(error) {}
 	}
@@ -127,6 +137,9 @@ func newPool(ctx context.Context, c Config) *pool {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &pool{Config: c, parent: ctx, started: time.Now()}
+	if c.Halts != nil {
+		p.ended = map[string]State{}
+	}
 	p.admission, p.stopAdmission = context.WithCancel(ctx)
 	p.watcher.Go(func() {
 		select {
@@ -205,26 +218,38 @@ func (p *pool) sourceEnded(err error) {
 	p.stop(err)
 }
 
-func (p *pool) count(s State) {
+// count counts how a job ended. A job that ran again counts as it ended last.
+func (p *pool) count(name string, s State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch s {
-	case Final:
-		p.sum.Final++
-	case Pending:
-		p.sum.Pending++
-	default:
-		p.sum.Failed++
+	if was, again := p.ended[name]; again && name != "" {
+		*p.counter(was)--
+	}
+	*p.counter(s)++
+	if p.ended != nil {
+		p.ended[name] = s
 	}
 }
 
-// sleep waits for d, or until no more jobs are admitted.
-func (p *pool) sleep(d time.Duration) {
+func (p *pool) counter(s State) *int {
+	switch s {
+	case Final:
+		return &p.sum.Final
+	case Pending:
+		return &p.sum.Pending
+	default:
+		return &p.sum.Failed
+	}
+}
+
+// sleep waits for d, or until no more jobs are admitted or ctx ends.
+func (p *pool) sleep(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return
 	}
 	select {
 	case <-time.After(d):
 	case <-p.admission.Done():
+	case <-ctx.Done():
 	}
 }

@@ -49,6 +49,8 @@ type Progress struct {
 	Step   int     // model calls so far
 	Cost   float64 // US dollars, this attempt
 	Retry  *Retry  // set if the call failed and will be made again
+	Doing  string  // the command that runs, or the name of a tool; a program must not act on it
+	Held   bool    // it waits because of a [Pause]
 	Engine string  // the address of the engine where it runs; empty: not known or not named
 }
 

@@ -39,7 +39,7 @@ var most = map[string]int{
 	"report":     8022,  // the engines that graded, in the status; before: engines in the status
 	"results":    9480,  // files of SWE-agent and in ATIF; parts of a conversation as steps; before: the engine of a grade; the engine of a grade; before: a directory that is read is held; engines
 	"run":        10416, // sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
-	"runner":     1093,  // the engine of an attempt
+	"runner":     1450,  // pauses, halted jobs, jobs that are added: see package control
 	"sandbox":    5304,  // an absent engine joins later; doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
 	"scripts":    1407,  // Kubernetes' programs in one, and its pause image
 	"serve":      2862,

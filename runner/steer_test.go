@@ -1,0 +1,129 @@
+package runner_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
+)
+
+// steered is a Worker with jobs that make one paid call after a second, and end after another one.
+type steered struct {
+	mu   sync.Mutex
+	runs []string
+}
+
+func (s *steered) Name(job string) string { return job }
+
+func (s *steered) Do(ctx context.Context, a runner.Attempt[string]) (string, error) {
+	s.mu.Lock()
+	s.runs = append(s.runs, a.Job)
+	s.mu.Unlock()
+	for range 2 {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		if call, err := a.Reserve(ctx); err != nil {
+			return "", err
+		} else if call != nil {
+			call.Settle(1)
+		}
+	}
+	return a.Job, nil
+}
+
+func (s *steered) Save(_ context.Context, _, _ string, err error) (runner.Ending, error) {
+	end := runner.EndingOf(err)
+	if err == nil {
+		end.Outcome = vocab.OutcomeSubmitted
+	}
+	return end, nil
+}
+
+func TestAPauseHoldsJobsAndCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pause runner.Pause
+		began := time.Now()
+		held := make(chan bool, 1)
+		time.AfterFunc(500*time.Millisecond, func() { pause.Set(true) })
+		time.AfterFunc(time.Hour, func() { pause.Set(false) })
+		w := &steered{}
+		sum, err := runner.Run(t.Context(), runner.Config{Pause: &pause, Width: runner.NewWidth(1), OnEvent: func(e runner.Event) {
+			if e.Progress.Held {
+				held <- true
+			}
+		}}, runner.List([]string{"a", "b"}), w)
+		if err != nil || sum.Final != 2 {
+			t.Fatalf("summary %+v, error %v", sum, err)
+		}
+		if took := time.Since(began); took < time.Hour || took > time.Hour+4*time.Second {
+			t.Errorf("took %v, want the pause of an hour and the work after it", took)
+		}
+		if !<-held {
+			t.Error("no event says that a job is held")
+		}
+	})
+}
+
+func TestADrainOrAnEndReachesPausedJobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pause runner.Pause
+		pause.Set(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		sum, err := runner.Run(ctx, runner.Config{Pause: &pause}, runner.List([]string{"a", "b"}), &steered{})
+		if err != nil || sum.Pending != 2 {
+			t.Errorf("summary %+v, error %v; want 2 pending", sum, err)
+		}
+	})
+}
+
+func TestJobsAreHaltedAndRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var halts runner.Halts
+		jobs := runner.NewRoster([]string{"a", "b", "c"})
+		w := &steered{}
+		halts.Halt("c") // never begins
+		time.AfterFunc(500*time.Millisecond, func() {
+			if at, _ := halts.At("a"); at != runner.Underway {
+				t.Errorf("a is %v, want underway", at)
+			}
+			halts.Halt("a")
+			halts.Release("a", func() { jobs.Add("a") }) // before it has ended: it must not run twice at once
+		})
+		time.AfterFunc(2*time.Second, func() {
+			if at, halted := halts.At("c"); at == runner.Underway || !halted {
+				t.Errorf("c is %v, halted %v", at, halted)
+			}
+			halts.Halt("b")
+		})
+		sum, err := runner.Run(t.Context(), runner.Config{Halts: &halts, OnLeave: jobs.Ended}, jobs, w)
+		if err != nil || sum.Final != 1 || sum.Pending != 2 {
+			t.Errorf("summary %+v, error %v; want 1 final, 2 pending", sum, err)
+		}
+		if want := []string{"a", "b", "a"}; !slices.Equal(w.runs, want) {
+			t.Errorf("attempts at %v, want %v", w.runs, want)
+		}
+		if jobs.Add("a") {
+			t.Error("a job was added after all had ended")
+		}
+	})
+}
+
+func TestABudgetIsRaised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runner.NewBudget(3, 0, 0)
+		time.AfterFunc(1500*time.Millisecond, func() { b.SetLimit(0) })
+		sum, err := runner.Run(t.Context(), runner.Config{Budget: b}, runner.List([]string{"a", "b"}), &steered{})
+		if err != nil || sum.Final != 2 || b.Limit() != 0 {
+			t.Errorf("summary %+v, error %v", sum, err)
+		}
+	})
+}
