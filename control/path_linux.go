@@ -9,9 +9,9 @@ import (
 // maxPath is how long the address of a socket may be, in bytes.
 const maxPath = 107
 
-// within calls use with a path of the socket that is short enough for an address. It is valid
+// short calls use with a path of the socket that is short enough for an address. It is valid
 // until use returns.
-func within(path string, use func(short string) error) error {
+func short(path string, use func(address string) error) error {
 	if len(path) <= maxPath {
 		return use(path)
 	}

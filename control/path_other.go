@@ -2,5 +2,5 @@
 
 package control
 
-// within calls use with a path of the socket. Here a long path is refused by the system.
-func within(path string, use func(short string) error) error { return use(path) }
+// short calls use with a path of the socket. Here a long path is refused by the system.
+func short(path string, use func(address string) error) error { return use(path) }

@@ -133,9 +133,9 @@ type Reply struct {
 // Record is a [Command] in control.jsonl, with who gave it and when.
 type Record struct {
 	Command
-	Seq  int       `json:"seq"` // in control.jsonl, from 1
+	Seq  int64     `json:"seq"` // in control.jsonl, from 1
 	Time time.Time `json:"time"`
 	UID  int       `json:"uid"`
 	User string    `json:"user,omitempty"` // the name of UID, if it is known
-	PID  int       `json:"peer_pid"`       // of the program that sent it; 0: not known
+	PID  int       `json:"sender_pid"`     // of the program that sent it; 0: not known
 }

@@ -21,7 +21,7 @@ var most = map[string]int{
 	"authority":  73,
 	"chat":       1383,
 	"cmd":        9604, // sweeps merged, --json of merge, SIGTERM in a pod; doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
-	"control":    460, // the socket of a run, its client, and what both say
+	"control":    1230, // the socket of running work, its client, and the log of commands
 	"dataset":    4351, // a shard as JSON; an instance's shard follows from its id
 	"designs":    214,
 	"docker":     4800, // Podman without root: what it limits, and its page

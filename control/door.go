@@ -1,0 +1,86 @@
+package control
+
+import (
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// Limits of the connections of a [Server].
+const (
+	maxConns     = 256
+	refusedEvery = time.Minute // between two messages about refused connections
+)
+
+// sender is the program at the other end of a connection.
+type sender struct{ uid, pid int }
+
+// door accepts the connections of this process's user and of root, and closes all others.
+type door struct {
+	net.Listener
+	log  *slog.Logger
+	open chan struct{} // has a token for each open connection
+
+	last    time.Time // of the last message about refused connections
+	refused int       // since then
+}
+
+// Accept implements net.Listener.
+func (d *door) Accept() (net.Conn, error) {
+	for {
+		conn, err := d.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		p, err := senderAt(conn)
+		if err != nil || p.uid != 0 && p.uid != os.Getuid() {
+			d.refuse(p, err)
+			_ = conn.Close() // it is not used
+			continue
+		}
+		select {
+		case d.open <- struct{}{}:
+			return &visit{Conn: conn, sender: p, leave: sync.OnceFunc(func() { <-d.open })}, nil
+		default:
+			_ = conn.Close() // too many at the same time
+		}
+	}
+}
+
+// refuse logs that connections were refused, at most once a minute.
+func (d *door) refuse(p sender, err error) {
+	d.refused++
+	if time.Since(d.last) < refusedEvery {
+		return
+	}
+	d.log.Warn("refused a connection of another user to "+SocketName, "uid", p.uid, "sender_pid", p.pid, "refused", d.refused, "err", err)
+	d.last, d.refused = time.Now(), 0
+}
+
+// senderAt returns the program at the other end of a connection.
+func senderAt(conn net.Conn) (p sender, err error) {
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return p, err
+	}
+	failed := raw.Control(func(fd uintptr) { p.uid, p.pid, err = peerOf(int(fd)) })
+	if failed != nil {
+		return p, failed
+	}
+	return p, err
+}
+
+// visit is an open connection.
+type visit struct {
+	net.Conn
+	sender
+	leave func()
+}
+
+// Close implements net.Conn.
+func (v *visit) Close() error {
+	v.leave()
+	return v.Conn.Close()
+}

@@ -1,0 +1,141 @@
+package control_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"batch.example/batch/control"
+)
+
+func number[T any](n T) *T { return &n }
+
+// logged opens a new log with records.
+func logged(t *testing.T, dir string, records ...any) *control.Log {
+	t.Helper()
+	l, err := control.OpenLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		switch r := r.(type) {
+		case control.Command:
+			if r.ID == "" {
+				r.ID = control.NewID()
+			}
+			_, err = l.Add(control.Record{Command: r})
+		case control.Begin:
+			err = l.Begin(r)
+		case control.End:
+			err = l.End(r)
+		case string:
+			err = l.Done(r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+func TestWhatIsInForce(t *testing.T) {
+	dir := t.TempDir()
+	logged(
+		t, dir,
+		control.Begin{PID: 1},
+		control.Command{Verb: control.SetWidth, Width: 5},
+		control.Command{Verb: control.SetBudget, Budget: 7},
+		control.Command{Verb: control.Pause},
+		control.Command{Verb: control.Cancel, Instance: "x/a"},
+		control.Command{Verb: control.Cancel, Instance: "y/b"},
+		control.Command{Verb: control.Requeue, Instance: "y/b", ID: "done"}, "done",
+		control.Command{Verb: control.Requeue, Instance: "x/c", ID: "open"},
+		control.Command{Verb: control.SetLimit, Instance: "x/a", Limit: &control.Limit{Steps: number(5), Cost: number(2.0)}},
+		control.Command{Verb: control.SetLimit, Limit: &control.Limit{Steps: number(9)}},
+		control.Begin{PID: 2, Width: 3},
+		control.Command{Verb: control.Say, Instance: "x/a", Text: "hello"},
+	)
+	h, err := control.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := h.InForce()
+	if f.Width != 0 || f.Budget == nil || *f.Budget != 7 || h.Begun.PID != 2 || h.Ended != nil {
+		t.Errorf("in force %+v, begun %+v", f, h.Begun)
+	}
+	x := f.Cell("x")
+	if !reflect.DeepEqual(x.Canceled, []string{"a"}) || len(f.Cell("y").Canceled) != 0 {
+		t.Errorf("canceled: %v", f.Canceled)
+	}
+	if len(f.Requeued) != 1 || len(x.Requeued) != 1 || x.Requeued[0].Instance != "c" || len(x.Said) != 1 || x.Said[0].Text != "hello" {
+		t.Errorf("requeued %+v, said %+v", f.Requeued, x.Said)
+	}
+	if l := x.Of("a"); *l.Steps != 9 || *l.Cost != 2 || l.Seconds != nil || *x.Of("other").Steps != 9 {
+		t.Errorf("limits of x/a: %+v", l)
+	}
+}
+
+func TestTheEndOfAProcess(t *testing.T) {
+	dir := t.TempDir()
+	if h, err := control.Read(dir); err != nil || h.Begun != nil {
+		t.Errorf("without a file: %+v, %v", h, err)
+	}
+	logged(t, dir, control.Begin{PID: 1}, control.End{PID: 1, Code: 3})
+	h, err := control.Read(dir)
+	if err != nil || h.Ended == nil || h.Ended.Code != 3 {
+		t.Errorf("ended: %+v, %v", h, err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, control.LogName)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the log: %v, %v", info, err)
+	}
+}
+
+// A crash while a command is written leaves a part of its record.
+func TestATornCommandIsForgotten(t *testing.T) {
+	dir := t.TempDir()
+	logged(t, dir, control.Command{Verb: control.SetWidth, Width: 5}, control.Command{Verb: control.SetWidth, Width: 6})
+	path := filepath.Join(dir, control.LogName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, whole[:len(whole)-5], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := logged(t, dir, control.Command{Verb: control.Cancel, Instance: "a"})
+	if f := l.InForce(); f.Width != 5 || len(f.Canceled) != 1 {
+		t.Errorf("in force %+v", f)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	dir := f.TempDir()
+	l, err := control.OpenLog(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, c := range []control.Command{
+		{ID: "1", Verb: control.Say, Instance: "a", Text: "t"},
+		{ID: "2", Verb: control.SetLimit, Limit: &control.Limit{Steps: number(1)}},
+	} {
+		if _, err := l.Add(control.Record{Command: c}); err != nil {
+			f.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, control.LogName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, control.LogName), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if h, err := control.Read(dir); err == nil {
+			h.InForce().Cell("x")
+		}
+	})
+}

@@ -1,0 +1,411 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"batch.example/batch/control"
+	"batch.example/batch/fault"
+)
+
+// work notes the commands that it carries out.
+type work struct {
+	mu      sync.Mutex
+	applied []control.Record
+	fails   error
+}
+
+func (w *work) Status(content bool) control.Status {
+	s := control.Status{Kind: control.KindRun, State: control.Running, Workers: []control.Worker{{Instance: "a"}}}
+	if content {
+		s.Workers[0].Doing = "make test"
+	}
+	return s
+}
+
+func (w *work) Check(c control.Command) (control.Command, error) {
+	if c.Instance == "unknown" {
+		return c, fault.Newf(fault.Usage, "no instance unknown").WithHint("try another")
+	}
+	return c, nil
+}
+
+func (w *work) Apply(r control.Record) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.applied = append(w.applied, r)
+	return "done " + string(r.Verb), w.fails
+}
+
+// served is work that is served in a new directory.
+func served(t *testing.T, dir string) (*work, *text) {
+	t.Helper()
+	file, err := control.OpenLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, log := &work{}, &text{}
+	s, err := control.Serve(dir, w, file, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w, log
+}
+
+// text is written and read by several goroutines.
+type text struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.Builder.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.Builder.String()
+}
+
+func dialed(t *testing.T, dir string) *control.Client {
+	t.Helper()
+	c, err := control.Dial(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestACommandIsCarriedOutOnceAndOnRecord(t *testing.T) {
+	dir := t.TempDir()
+	w, _ := served(t, dir)
+	c := dialed(t, dir)
+	cmd := control.Command{ID: control.NewID(), Verb: control.SetWidth, Width: 3, Program: "test"}
+	first, err := c.Do(t.Context(), cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Do(t.Context(), cmd)
+	if err != nil || !again.Repeated || first.Repeated || again.Effect != first.Effect || again.Seq != first.Seq {
+		t.Errorf("first %+v, again %+v, error %v", first, again, err)
+	}
+	if len(w.applied) != 1 || first.UID != os.Getuid() || first.PID != os.Getpid() && runtime.GOOS == "linux" {
+		t.Errorf("applied %+v, reply %+v", w.applied, first)
+	}
+	h, err := control.Read(dir)
+	if err != nil || len(h.Commands) != 1 || h.Commands[0].Width != 3 || h.InForce().Width != 3 {
+		t.Errorf("history %+v, error %v", h, err)
+	}
+	cmd.Verb = control.Pause
+	if _, err := c.Do(t.Context(), cmd); fault.KindOf(err) != fault.Usage {
+		t.Errorf("another command with the same id: %v", err)
+	}
+}
+
+func TestCommandsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	w, _ := served(t, dir)
+	c := dialed(t, dir)
+	negative := -1
+	for name, cmd := range map[string]control.Command{
+		"unknown verb":  {Verb: "wdth"},
+		"no instance":   {Verb: control.Cancel},
+		"no width":      {Verb: control.SetWidth},
+		"no text":       {Verb: control.Say, Instance: "a"},
+		"long text":     {Verb: control.Say, Instance: "a", Text: strings.Repeat("x", control.MaxText+1)},
+		"huge":          {Verb: control.Say, Instance: "a", Text: strings.Repeat("\x01", 1<<20)},
+		"no limit":      {Verb: control.SetLimit},
+		"bad limit":     {Verb: control.SetLimit, Limit: &control.Limit{Steps: &negative}},
+		"bad budget":    {Verb: control.SetBudget, Budget: -2},
+		"bad id":        {ID: "a b", Verb: control.Pause},
+		"of the work":   {Verb: control.Cancel, Instance: "unknown"},
+		"long instance": {Verb: control.Cancel, Instance: strings.Repeat("x", 2000)},
+	} {
+		if _, err := c.Do(t.Context(), cmd); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: %v, want a usage fault", name, err)
+		}
+	}
+	if len(w.applied) != 0 {
+		t.Errorf("applied %+v", w.applied)
+	}
+	_, err := c.Do(t.Context(), control.Command{Verb: "wdth"})
+	if !strings.Contains(fault.HintOf(err), "did you mean width?") {
+		t.Errorf("hint %q", fault.HintOf(err))
+	}
+}
+
+func TestContentIsShownOnlyIfAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	served(t, dir)
+	c := dialed(t, dir)
+	if _, err := c.Do(t.Context(), control.Command{Verb: control.Say, Instance: "a", Text: "words"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []bool{false, true} {
+		s, err := c.Status(t.Context(), content)
+		if err != nil || s.PID != os.Getpid() || s.Dir != dir || len(s.Recent) != 1 {
+			t.Fatalf("status %+v, error %v", s, err)
+		}
+		if shown := s.Workers[0].Doing != "" || s.Recent[0].Text != ""; shown != content || s.Content != content {
+			t.Errorf("content %v: %+v", content, s)
+		}
+	}
+}
+
+func TestAFailedCommandIsOnRecord(t *testing.T) {
+	dir := t.TempDir()
+	w, _ := served(t, dir)
+	w.fails = fault.Newf(fault.Host, "the disk is full")
+	_, err := dialed(t, dir).Do(t.Context(), control.Command{Verb: control.Requeue, Instance: "a"})
+	if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "disk is full") {
+		t.Errorf("error %v", err)
+	}
+	h, err := control.Read(dir)
+	if err != nil || len(h.InForce().Requeued) != 1 {
+		t.Errorf("in force %+v, error %v", h.InForce(), err)
+	}
+}
+
+func TestTheSocketIsPrivateAndGoesAway(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	dir := t.TempDir()
+	path := filepath.Join(dir, control.SocketName)
+	stale, err := net.Listen("unix", path) // of a killed process
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.(*net.UnixListener).SetUnlinkOnClose(false)
+	_ = stale.Close() // as a kill does
+	if _, err := control.Dial(dir); !errors.Is(err, control.ErrNotRunning) {
+		t.Errorf("stale socket: %v", err)
+	}
+	t.Run("served", func(t *testing.T) {
+		served(t, dir)
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("socket %v, error %v", info, err)
+		}
+		if _, err := dialed(t, dir).Status(t.Context(), false); err != nil {
+			t.Error(err)
+		}
+		if c := dialed(t, mkdir(t, filepath.Join(dir, "cell"))); c.Dir() != filepath.Join(dir) {
+			t.Errorf("the client of a cell is for %s", c.Dir())
+		}
+	})
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func mkdir(t *testing.T, dir string) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestAFileInTheSocketsPlaceIsKept(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, control.SocketName)
+	if err := os.WriteFile(path, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file, err := control.OpenLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := control.Serve(dir, &work{}, file, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("no error")
+	}
+	if text, _ := os.ReadFile(path); string(text) != "mine" {
+		t.Errorf("the file has %q", text)
+	}
+}
+
+func TestALongPathWorks(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the system refuses long paths of sockets")
+	}
+	dir := mkdir(t, filepath.Join(t.TempDir(), strings.Repeat("x", 120), strings.Repeat("y", 200)))
+	served(t, dir)
+	if _, err := dialed(t, dir).Status(t.Context(), false); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWaitEndsWithTheWork(t *testing.T) {
+	dir := t.TempDir()
+	file, err := control.OpenLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := control.Serve(dir, &work{}, file, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan error, 1)
+	c := dialed(t, dir)
+	go func() { waited <- c.Wait(t.Context()) }()
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := c.Wait(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while it works: %v", err)
+	}
+	select {
+	case err := <-waited:
+		t.Errorf("it did not wait: %v", err)
+	default:
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
+}
+
+// Many connections that send nothing, or read nothing, do not keep the server from closing, and
+// most of them are closed at once.
+func TestHostileClients(t *testing.T) {
+	dir := t.TempDir()
+	before := runtime.NumGoroutine()
+	t.Run("served", func(t *testing.T) {
+		served(t, dir)
+		var conns []net.Conn
+		for i := range 600 {
+			conn, err := net.Dial("unix", filepath.Join(dir, control.SocketName))
+			for errors.Is(err, syscall.EAGAIN) { // the server has not accepted the others yet
+				runtime.Gosched()
+				conn, err = net.Dial("unix", filepath.Join(dir, control.SocketName))
+			}
+			if err != nil {
+				t.Fatal(i, err)
+			}
+			conns = append(conns, conn)
+		}
+		closed := 0
+		for _, conn := range conns[300:] {
+			_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+			if _, err := conn.Read(make([]byte, 1)); errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+				closed++
+			}
+		}
+		if closed != 300 {
+			t.Errorf("%d of 300 connections too many are closed", closed)
+		}
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+		endless(t, dir)
+	})
+	for tries := 0; runtime.NumGoroutine() > before; tries++ {
+		if tries > 500 {
+			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// endless sends a body without end. The server stops reading it soon.
+func endless(t *testing.T, dir string) {
+	t.Helper()
+	conn, err := net.Dial("unix", filepath.Join(dir, control.SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetWriteDeadline(time.Now().Add(20 * time.Second))
+	fmt.Fprint(conn, "POST /do HTTP/1.1\r\nHost: control\r\nContent-Length: 1000000000\r\n\r\n{\"text\":\"")
+	sent := 0
+	for sent < 1_000_000_000 {
+		n, err := conn.Write([]byte(strings.Repeat("x", 64<<10)))
+		if sent += n; err != nil {
+			break
+		}
+	}
+	if sent > 32<<20 {
+		t.Errorf("the server took %d bytes", sent)
+	}
+}
+
+// TestOtherUsersAreRefused connects as another user, with a socket that lets everyone connect.
+func TestOtherUsersAreRefused(t *testing.T) {
+	if os.Getuid() != 0 || runtime.GOOS != "linux" {
+		t.Skip("needs root, to become another user")
+	}
+	dir, err := os.MkdirTemp("/tmp", "control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	w, log := served(t, dir)
+	path := filepath.Join(dir, control.SocketName)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "program")
+	copied, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(program, copied, 0o755), os.Chmod(dir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	other := func() string {
+		c := exec.CommandContext(t.Context(), program, "-test.run=TestClientOfAnotherUser", "-test.v")
+		c.Env, c.Dir = append(os.Environ(), "CONTROL_TEST_DIR="+dir), "/"
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
+		out, _ := c.CombinedOutput()
+		return string(out)
+	}
+	if out := other(); !strings.Contains(out, "permission denied") {
+		t.Errorf("mode 0600: %s", out)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out := other(); !strings.Contains(out, "not served") {
+		t.Errorf("mode 0666: %s", out)
+	}
+	if len(w.applied) > 0 || !strings.Contains(log.String(), "uid=12345") {
+		t.Errorf("applied %v, log %s", w.applied, log)
+	}
+}
+
+// TestClientOfAnotherUser is the other process of TestOtherUsersAreRefused.
+func TestClientOfAnotherUser(t *testing.T) {
+	dir := os.Getenv("CONTROL_TEST_DIR")
+	if dir == "" {
+		t.Skip("runs in TestOtherUsersAreRefused")
+	}
+	c, err := control.Dial(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = c.Do(t.Context(), control.Command{Verb: control.Stop}); err != nil {
+		t.Fatalf("not served: %v", err)
+	}
+}
