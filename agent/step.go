@@ -102,13 +102,13 @@ func (r *run) call(ctx context.Context, step int) (*llm.Response, error) {
 	if err := r.record(ctx, Event{Type: EventRequest, Step: step, Digest: r.digest.String(), Tokens: r.gauge.tokens}); err != nil {
 		return nil, err
 	}
-	start := r.loop.config.Now()
+	start, before := r.loop.config.Now(), r.waited
 	resp, err := r.turn.Model.Generate(ctx, r.request(ctx, step))
 	latency := r.loop.config.Now().Sub(start)
 	r.end.ModelTime += latency
 	if err != nil {
 		waited, _ := llm.Waited(err)
-		r.waited += max(0, latency-waited) // as a resumed run counts it
+		r.waited = max(r.waited, before+latency-waited) // as a resumed run counts it
 		return nil, r.shown(ctx, step, r.failed(ctx, step, err))
 	}
 	resp = r.identified(resp, step)
@@ -126,7 +126,7 @@ func (r *run) request(ctx context.Context, step int) *llm.Request {
 	}
 	req.Trying = func() error {
 		if r.turn.Admit != nil {
-			if err := r.turn.Admit(); err != nil {
+			if err := r.admit(); err != nil {
 				return err
 			}
 		}
@@ -145,6 +145,13 @@ func (r *run) mayCall(ctx context.Context) error {
 	if err := r.withinLimits(ctx); err != nil || r.turn.Admit == nil {
 		return err
 	}
+	return r.admit()
+}
+
+// admit asks whether a call may be made. A wait for that is not the agent's time.
+func (r *run) admit() error {
+	start := r.loop.config.Now()
+	defer func() { r.waited += r.loop.config.Now().Sub(start) }()
 	return r.turn.Admit()
 }
 

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -196,4 +197,10 @@ func (l *Log) Done(id string) error {
 		l.h.finish(id)
 	}
 	return err
+}
+
+// NewRecord returns the record of a command that this process gives itself.
+func NewRecord(c Command) Record {
+	uid := os.Getuid()
+	return Record{Command: c, UID: uid, User: userName(uid), PID: os.Getpid()}
 }

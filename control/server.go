@@ -42,7 +42,8 @@ type Server struct {
 
 	http    http.Server
 	over    chan struct{}  // closed when the work has ended
-	serving sync.WaitGroup // the accepting goroutine, and requests
+	serving sync.WaitGroup // the accepting goroutine
+	asked   sync.WaitGroup // requests
 
 	gate   sync.Mutex
 	closed bool // guarded by gate: no request begins
@@ -84,19 +85,32 @@ func (s *Server) Close() error {
 	s.closed = true
 	s.gate.Unlock()
 	close(s.over)
+	answered := make(chan struct{})
+	go func() {
+		s.asked.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-time.After(lastAnswers):
+	}
 	err := s.http.Close()
 	s.serving.Wait()
+	<-answered
 	if gone := os.Remove(filepath.Join(s.dir, SocketName)); err == nil && !errors.Is(gone, fs.ErrNotExist) {
 		err = gone
 	}
 	return err
 }
 
+// lastAnswers is how long Close waits for clients to take their answers.
+const lastAnswers = 500 * time.Millisecond
+
 // counted lets Close wait for requests.
 func (s *Server) counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.enter() {
-			defer s.serving.Done()
+			defer s.asked.Done()
 			h.ServeHTTP(w, r)
 		}
 	})
@@ -107,7 +121,7 @@ func (s *Server) enter() bool {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	if !s.closed {
-		s.serving.Add(1)
+		s.asked.Add(1)
 	}
 	return !s.closed
 }
@@ -204,7 +218,8 @@ func userName(uid int) string {
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client may be gone
+	_ = json.NewEncoder(w).Encode(body)       // the client may be gone
+	_ = http.NewResponseController(w).Flush() // before Close ends the connection
 }
 
 func refuse(w http.ResponseWriter, err error) {

@@ -119,6 +119,7 @@ func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.Vie
 	}
 	g.asked.Store(int64(len(r.ungraded)))
 	pool.Width, pool.Budget, pool.OnEnter = r.Grading.Width, nil, nil
+	pool.Pause, pool.Halts, pool.OnLeave = nil, nil, nil
 	pool.OnStop = func(err error) {
 		v.Say(fmt.Sprintf("grading stopped, so no further instance starts: %v", err))
 		stop()

@@ -32,6 +32,8 @@ type Model struct {
 	// Uncounted means that no price is known and that costs need not be counted: the model is on
 	// this machine, needs no key, or the user does not want costs counted.
 	Uncounted bool
+	// Unpriced means that costs are not known, or not completely: they cannot be limited.
+	Unpriced bool
 	// Rewrite keeps conversations within the context; nil leaves them as they are.
 	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
 	// Open is called once. Proven means that the directory has replies of the model to this
@@ -124,7 +126,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 		}, err
 	}
 	rewrite, err := contextPolicy(cfg, m)
-	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, Uncounted: m.Cost == catalogue.Uncounted, Rewrite: rewrite, Open: open}, warnings, err
+	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, Uncounted: m.Cost == catalogue.Uncounted, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
 }
 
 // priced names the model or the service of m that has no known price.

@@ -25,6 +25,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/agent/mcp"
+	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
@@ -84,6 +85,11 @@ type Config struct {
 	// Instances that are left.
 	Jobs runner.Source[dataset.Instance]
 
+	// Control lets other programs watch and change the work, see package control; it has what this
+	// process was given. Nil: they cannot.
+	Control *control.Begin
+	cell    *cellControl // of a sweep; nil: none
+
 	// Earlier is a directory with attempts at Instances. This run continues copies of them;
 	// nil: none.
 	Earlier *Earlier
@@ -102,6 +108,7 @@ type Earlier struct {
 // Run is a run directory that this process has locked.
 type Run struct {
 	Config
+	steered
 	settings any // the resolved Settings, for journals
 	read     *results.Reader
 	store    *results.Store // nil: only a plan is made
@@ -182,6 +189,9 @@ func (r *Run) seed() error {
 }
 
 func (r *Run) prepare(ctx context.Context) error {
+	if err := r.openControl(); err != nil {
+		return err
+	}
 	plan, err := r.makePlan()
 	if err != nil {
 		return err
@@ -191,6 +201,7 @@ func (r *Run) prepare(ctx context.Context) error {
 			r.todo = append(r.todo, p.Instance)
 		}
 	}
+	r.todo = r.withoutCanceled(r.todo)
 	if r.Again {
 		return r.store.Reset(ids(r.Instances), r.Fresh)
 	}

@@ -17,6 +17,9 @@ type slot struct {
 // the next slot follows when its instance has begun. The slots of a run that takes no more instances
 // are skipped. It is safe for concurrent use.
 type slots struct {
+	linger  bool // a run waits for instances that are added, as long as one of any run waits or runs
+	running int  // instances that were taken and have not ended; counted if linger is set
+
 	mu       sync.Mutex
 	order    []slot // not taken yet
 	left     map[int]int
@@ -42,7 +45,10 @@ func (t *slots) take(run int) (in dataset.Instance, ok bool, wait <-chan struct{
 		t.order = t.order[1:]
 	}
 	switch {
+	case t.left[run] == 0 && !t.gone[run] && t.linger && (len(t.order) > 0 || t.running > 0):
+		return in, false, t.changed
 	case t.left[run] == 0 || t.gone[run]:
+		t.gone[run] = true // nothing can be added any more
 		return in, false, nil
 	case t.entering >= 0 || t.order[0].run != run:
 		return in, false, t.changed
@@ -51,7 +57,29 @@ func (t *slots) take(run int) (in dataset.Instance, ok bool, wait <-chan struct{
 	t.order = t.order[1:]
 	t.left[run]--
 	t.entering = run
+	t.running++
 	return in, true, nil
+}
+
+// add appends an instance of a run. It returns false if the run takes no more.
+func (t *slots) add(run int, in dataset.Instance) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone[run] {
+		return false
+	}
+	t.order = append(t.order, slot{run, in})
+	t.left[run]++
+	t.broadcast()
+	return true
+}
+
+// ended records that an instance that was taken has ended.
+func (t *slots) ended() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.running--
+	t.broadcast()
 }
 
 // leave records that a run takes no more instances.
@@ -59,6 +87,9 @@ func (t *slots) leave(run int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gone[run] = true
+	if t.entering == run { // it will not begin, so it cannot end
+		t.running--
+	}
 	t.begun(run)
 }
 
@@ -106,6 +137,12 @@ func (t *slotsOf) Entered() {
 	defer t.mu.Unlock()
 	t.begun(t.run)
 }
+
+// Add appends an instance of the run. It returns false if the run takes no more.
+func (t *slotsOf) Add(in dataset.Instance) bool { return t.add(t.run, in) }
+
+// Ended records that an instance of the run has ended.
+func (t *slotsOf) Ended() { t.ended() }
 
 // Left implements runner.Source.
 func (t *slotsOf) Left() int {

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 
+	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
 	"batch.example/batch/run/rundir"
+	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 )
@@ -31,6 +33,8 @@ type Cell struct {
 // run does not stop the others.
 type Sweep struct {
 	SweepConfig
+	log    *control.Log // nil: other programs cannot control it
+	by     *steering.Steering
 	runs   []*Run
 	unlock func() error
 }
@@ -38,7 +42,8 @@ type Sweep struct {
 // SweepConfig describes a sweep. Width, Grading.Width and Sandboxes (except the settings of
 // containers) must be the same in all cells.
 type SweepConfig struct {
-	Dir       string // the sweep's folder, for its lock and batch.log; it exists
+	Control   *control.Begin // as in [Config]; the cells' own has no effect
+	Dir       string         // the sweep's folder, for its lock and batch.log; it exists
 	Cells     []Cell
 	Locked    func() error // called when the folder is locked, before the cells are opened; nil ignores
 	CostLimit float64      // US dollars that all cells may cost together; 0: no limit. The cells' own limits have no effect
@@ -59,7 +64,16 @@ func OpenSweep(ctx context.Context, c SweepConfig) (*Sweep, error) {
 			return nil, err
 		}
 	}
+	if c.Control != nil {
+		if s.log, err = control.OpenLog(c.Dir); err != nil {
+			_ = s.Close() // the error says more
+			return nil, err
+		}
+	}
 	for _, cell := range c.Cells {
+		if cell.Control = nil; s.log != nil {
+			cell.cell = &cellControl{s.log, cell.Name}
+		}
 		r, err := Open(ctx, cell.Config)
 		if err != nil {
 			_ = s.Close() // the error says more
@@ -126,13 +140,15 @@ func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) 
 	order := s.order()
 	var boxes *sandbox.Shared
 	return rundir.Job{
-		Dir: s.Dir, Mask: s.Cells[0].Store.Mask, Boxes: s.runs[0].Sandboxes,
+		Dir: s.Dir, Mask: s.Cells[0].Store.Mask, Boxes: s.runs[0].Sandboxes, Steer: s.steer(),
 		Connect: func(ctx context.Context, c sandbox.Config) (_ rundir.Engine, err error) {
 			boxes, err = sandbox.Share(ctx, c, s.hostInstances(order))
 			return boxes, err
 		},
 		Pool: func(ctx context.Context, pool runner.Config, v rundir.View) error {
-			return s.work(ctx, pool.Drain, v, boxes, newSlots(order))
+			jobs := newSlots(order)
+			jobs.linger = s.by != nil
+			return s.work(ctx, pool.Drain, v, boxes, jobs)
 		},
 		Progress: s.progress,
 	}.Work(ctx, drain, v)
@@ -149,6 +165,9 @@ func (s *Sweep) work(ctx context.Context, drain <-chan struct{}, v rundir.View, 
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
+	if s.by != nil {
+		s.by.Opened(budget)
+	}
 	errs := make([]error, len(s.runs))
 	var working sync.WaitGroup
 	for i, r := range s.runs {

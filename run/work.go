@@ -31,8 +31,14 @@ func (r *Run) work(ctx context.Context, drain <-chan struct{}, v rundir.View, wi
 	}
 	var models solver.Models
 	var host *sandbox.Host
+	var steer rundir.Steerer
+	if with == nil {
+		if r.by = r.steer(); r.by != nil {
+			steer = r.by
+		}
+	}
 	return rundir.Job{
-		Dir: r.Output, Mask: r.Store.Mask, Boxes: r.boxes(),
+		Dir: r.Output, Mask: r.Store.Mask, Boxes: r.boxes(), Steer: steer,
 		Begin: func(log *slog.Logger) (err error) {
 			models, err = r.begin(log)
 			return err
@@ -78,7 +84,7 @@ func (r *Run) begin(log *slog.Logger) (solver.Models, error) {
 func (r *Run) progress() rundir.Progress {
 	s := r.Summary()
 	return rundir.Progress{
-		Done: len(s.Asked) - len(r.todo) + r.sum.Final, Total: len(s.Asked), Spent: s.Spent, Unanswered: results.UnansweredOf(s.Records),
+		Done: len(s.Asked) - len(r.todo) - r.kept + r.sum.Final, Total: len(s.Asked), Spent: s.Spent, Unanswered: results.UnansweredOf(s.Records),
 		Outcomes: s.Outcomes(), Host: s.Host,
 	}
 }
@@ -106,14 +112,24 @@ func (r *Run) attempt(ctx context.Context, pool runner.Config, v rundir.View, ho
 func (r *Run) jobs(pool *runner.Config, with *shared) (list runner.Source[dataset.Instance], done func() error, err error) {
 	if with != nil {
 		pool.Budget, pool.OnEnter = with.budget, with.jobs.Entered
+		if r.part != nil {
+			pool.Pause, pool.Halts, pool.OnLeave = r.by.Pause(), r.part.Halts, with.jobs.Ended
+			r.add = with.jobs.Add
+		}
 		return with.jobs, func() error { return nil }, nil
 	}
-	list = r.Jobs
-	if list == nil {
-		list = runner.List(r.todo)
-	}
 	pool.Budget, done, err = r.limit().Open(r.costs())
-	return list, done, err
+	switch {
+	case r.Jobs != nil:
+		return r.Jobs, done, err
+	case r.by == nil:
+		return runner.List(r.todo), done, err
+	}
+	roster := runner.NewRoster(r.todo)
+	r.by.Opened(pool.Budget)
+	pool.Pause, pool.Halts, pool.OnLeave = r.by.Pause(), r.part.Halts, roster.Ended
+	r.add = roster.Add
+	return roster, done, err
 }
 
 // stoppable returns a channel that is closed with drain, or by stop, which must be called.

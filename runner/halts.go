@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -105,4 +107,11 @@ func (h *Halts) end(name string, r *halting) {
 	if again != nil {
 		again()
 	}
+}
+
+// Halted returns the names of the halted jobs, sorted.
+func (h *Halts) Halted() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.halted))
 }

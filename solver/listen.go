@@ -1,6 +1,7 @@
 package solver
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -84,7 +85,7 @@ func (t *attempt) progress(e agent.Event) {
 		t.at = runner.Progress{Phase: "model", Step: e.Step, Cost: e.Cost, Engine: t.box.Engine}
 		t.runner.Report(t.at)
 	case agent.EventAction:
-		t.at = runner.Progress{Phase: "commands", Step: e.Step, Cost: e.Cost, Engine: t.box.Engine}
+		t.at = runner.Progress{Phase: "commands", Step: e.Step, Cost: e.Cost, Engine: t.box.Engine, Doing: cmp.Or(e.Command, e.Tool)}
 		t.runner.Report(t.at)
 	case agent.EventRepeat:
 		next := e.Repeat

@@ -280,6 +280,7 @@ func (t *attempt) report(phase string) {
 
 // reserve reserves money for the next call.
 func (t *attempt) reserve(ctx context.Context) (session.Reservation, error) {
+	defer t.watch.during(&t.watch.person)() // a pause may last for days
 	call, err := t.runner.Reserve(ctx)
 	t.limited = call.Limited()
 	return call, err

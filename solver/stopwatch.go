@@ -17,7 +17,7 @@ type stopwatch struct {
 	phase *float64
 	spent results.Phases
 
-	person float64 // seconds in which the attempt waited for a person: not of its time
+	person float64 // seconds in which the attempt waited for a person, a pause or money: not of its time
 
 	mu     sync.Mutex
 	inside int    // callers of together

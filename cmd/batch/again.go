@@ -22,7 +22,7 @@ func (a *app) continued(dir string, own runFlags, flags *pflag.FlagSet) (runFlag
 	}
 	f := own
 	f.Request = over(r, own.Request, flags)
-	f.settled, f.asked, f.argv = true, &r, m.Argv
+	f.settled, f.asked, f.argv, f.given = true, &r, m.Argv, flags.Changed
 	return f, nil
 }
 

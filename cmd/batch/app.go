@@ -63,7 +63,9 @@ func (a *app) root() *cobra.Command {
 	root.Version = version()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.runCommand(), a.sweepCommand(), a.chatCommand(), a.attachCommand(), a.serveCommand(), a.statusCommand(), a.showCommand(), a.viewCommand(), a.resumeCommand(), a.retryCommand(), a.gradeCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.diffCommand(), a.mergeCommand(), a.reportCommand(), a.auditCommand(), a.exportCommand(), a.datasetCommand(), a.imagesCommand(), a.modelsCommand(), a.cleanCommand(), a.doctorCommand(), a.stubCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.sweepCommand(), a.chatCommand(), a.attachCommand(), a.serveCommand(), a.resumeCommand(), a.retryCommand(), a.mergeCommand())
+	root.AddCommand(a.ctlCommand(), a.viewCommand(), a.statusCommand(), a.showCommand(), a.gradeCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.diffCommand(), a.reportCommand(), a.auditCommand(), a.exportCommand())
+	root.AddCommand(a.datasetCommand(), a.imagesCommand(), a.modelsCommand(), a.cleanCommand(), a.doctorCommand(), a.stubCommand(), a.versionCommand())
 	root.AddCommand(a.configCommand())
 	root.AddCommand(topics()...)
 	root.AddCommand(a.generators()...)
@@ -92,6 +94,9 @@ func (a *app) exit(err error) int {
 		return exitOK
 	}
 	code := exitCode(err)
+	if _, reported := errors.AsType[exited](err); reported {
+		return code
+	}
 	if errors.Is(err, errIncomplete) || errors.Is(err, errInterrupted) || errors.Is(err, errGate) || errors.Is(err, errPrices) {
 		return code
 	}
@@ -111,7 +116,10 @@ func (a *app) complain(err error) {
 
 func exitCode(err error) int {
 	_, locked := errors.AsType[*results.LockedError](err)
+	other, ended := errors.AsType[exited](err)
 	switch {
+	case ended:
+		return other.code
 	case locked:
 		return exitLocked
 	case errors.Is(err, errInterrupted), fault.Canceled(err):

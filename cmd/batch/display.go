@@ -71,6 +71,9 @@ func (d display) Event(e runner.Event) {
 		p.Type = progress.InstanceStart
 	case runner.EventPhase:
 		p.Type = progress.InstancePhase
+		if e.Progress.Held {
+			p.Phase = "paused"
+		}
 		if again := e.Progress.Retry; again != nil {
 			p.Type, p.Error = progress.CallRetry, again.Reason
 			p.Try, p.Tries, p.Wait, p.RateLimited = again.Try, again.Tries, again.Wait, again.RateLimited

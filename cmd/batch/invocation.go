@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/agent/template"
+	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
@@ -31,7 +32,8 @@ type invocation struct {
 	inject    *inject.Plan
 	telemetry *telemetry.Config // nil: none is sent
 	started   time.Time
-	leaves    bool // when Kubernetes evicts this process, the next pod of its Job continues the attempts
+	given     *control.Begin // nil: other programs cannot control the run
+	leaves    bool           // when Kubernetes evicts this process, the next pod of its Job continues the attempts
 }
 
 // run works through the selected instances and prints how they ended.
@@ -140,7 +142,7 @@ func (s *invocation) config() (c run.Config, err error) {
 	if c, err = s.Setup.Config(); err != nil {
 		return c, err
 	}
-	c.Again, c.Settled, c.Accept = s.flags.retrying, s.flags.settled, s.flags.accept
+	c.Again, c.Settled, c.Accept, c.Control = s.flags.retrying, s.flags.settled, s.flags.accept, s.given
 	return c, s.complete(&c)
 }
 

@@ -35,6 +35,8 @@ type runFlags struct {
 	fresh    bool         // and the unfinished ones from the beginning
 	asked    *run.Request // of the last `batch run`; nil: this one
 	argv     []string     // its command line
+
+	given func(flag string) bool // on the command line; nil: none is
 }
 
 func newRunFlags() runFlags { return runFlags{Request: run.NewRequest(), engineWait: 5 * time.Minute} }
@@ -103,7 +105,7 @@ Exit codes: 0 every instance has a result, 1 the run could not continue,
 2 usage, 3 some instances have no result, or with --grade no verdict, 4 the
 directory is in use, 130 interrupted.`,
 		RunE: func(c *cobra.Command, ids []string) error {
-			f.Named = ids
+			f.Named, f.given = ids, c.Flags().Changed
 			if err := f.check(); err != nil {
 				return err
 			}
@@ -210,9 +212,13 @@ func (a *app) configured(f runFlags, git *run.GitProbe) (*invocation, error) {
 	if err != nil {
 		return nil, err
 	}
+	given, err := f.underControl(setup.Output, &setup.Request)
+	if err != nil {
+		return nil, err
+	}
 	setup.Git = git.Known
 	if f.asked != nil {
 		setup.Asked, setup.Argv = *f.asked, f.argv
 	}
-	return &invocation{app: a, Setup: setup, flags: f, inject: plan, started: time.Now()}, nil
+	return &invocation{app: a, Setup: setup, flags: f, inject: plan, started: time.Now(), given: given}, nil
 }

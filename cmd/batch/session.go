@@ -45,10 +45,36 @@ func (s session) work(ctx context.Context, j job) error {
 	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, s.saving, s.again, s.leaves)
 	defer stop()
 	err := j.Work(ctx, sig.drain, d)
-	if err == nil && sig.drained.Load() && j.Pending() > 0 {
+	steered, _ := j.(steered)
+	drained := sig.drained.Load() || steered != nil && steered.Drained()
+	if err == nil && drained && j.Pending() > 0 {
 		err = errInterrupted
 	}
+	if steered != nil {
+		s.record(steered, err)
+	}
 	return err
+}
+
+// steered is a job that other programs watch and change: see package control.
+type steered interface {
+	Drained() bool   // one of them ended it
+	Unfinished() int // how many instances have no result
+	Conclude(pid, code int) error
+}
+
+// record puts on record the exit code with which the command will end, as long as the directory
+// is locked.
+func (s session) record(j steered, ended error) {
+	code := exitOK
+	if ended != nil {
+		code = exitCode(ended)
+	} else if j.Unfinished() > 0 {
+		code = exitIncomplete
+	}
+	if err := j.Conclude(os.Getpid(), code); err != nil {
+		s.tell(fmt.Sprintf("the exit code is not on record: %v", err))
+	}
 }
 
 // conclude closes a job, prints with table how it ended, and chooses how the command ends.

@@ -70,6 +70,7 @@ continue, 2 usage, 3 some instances have no result, or with --grade no verdict,
 4 the folder is in use, 130 interrupted.`,
 		Args: atMostOne("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
+			f.run.given = c.Flags().Changed
 			if len(args) == 1 {
 				g, err := sweep.ReadFile(args[0], fileKeys{c.Flags()})
 				if err != nil {

@@ -29,6 +29,9 @@ type sweeping struct {
 func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err error) {
 	s := &sweeping{app: a, Setup: setup, flags: f, started: time.Now()}
 	s.Accept = f.accept
+	if err := s.underControl(); err != nil {
+		return err
+	}
 	if _, err := inject.Parse(f.inject); err != nil { // each cell has a plan of its own
 		return err
 	}

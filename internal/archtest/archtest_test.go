@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"runner":     {"fault", "internal/near"},
 	"grade":      {"dataset", "results", "swebench", "fault", "internal/atomicfile", "internal/bash", "internal/mask", "internal/near", "internal/printable", "internal/python"},
 	"sandbox":    {leaf, "dataset", "imagecache", "fault", "internal/bash", "internal/box", "internal/boxgit", "internal/meminfo", "internal/owner"},
-	"run":        {"dataset", "grade", "agent", "llm", "journal", "results", "runner", "sandbox", leaf, "engines", "solver", "swebench", "imagecache", "fault", "internal/abspath", "internal/atomicfile", "internal/boxgit", "internal/mask", "internal/near", "internal/owner", "internal/printable"},
+	"run":        {"control", "dataset", "grade", "agent", "llm", "journal", "results", "runner", "sandbox", leaf, "engines", "solver", "swebench", "imagecache", "fault", "internal/abspath", "internal/atomicfile", "internal/boxgit", "internal/mask", "internal/near", "internal/owner", "internal/printable"},
 	"doctor":     {leaf, "dataset", "llm", "fault"},
 	"solver":     {"session", "sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},
 	"serve":      {"session", "solver", "agent", "authority", "dataset", "journal", "runner", "fault", "internal/atomicfile"},

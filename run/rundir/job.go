@@ -44,6 +44,8 @@ type Job struct {
 	Connect func(context.Context, sandbox.Config) (Engine, error)
 	Boxes   sandbox.Config // for Connect; without Lease, Drain, Log and the fields that a View sets
 
+	Steer Steerer // nil: other programs cannot watch or change the work
+
 	// Pool does the work. The Config has the common settings of all jobs.
 	Pool func(context.Context, runner.Config, View) error
 	// Progress is called before the Pool and after it, without Ended.
@@ -69,6 +71,8 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 		return err
 	}
 	defer closeLog()
+	ctx, drain, v, unsteer := j.steered(ctx, drain, v, log)
+	defer unsteer()
 	if j.Begin != nil {
 		if err := j.Begin(log); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"batch.example/batch/agent/config"
+	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/limit"
@@ -30,6 +31,8 @@ type Setup struct {
 	Index  *sweeps.Index // has no secrets
 	Cells  []Cell        // the cells that run; they may have secrets
 	Accept []string      // names of accepted differences, as in [run.Config]
+
+	Control *control.Begin // as in [run.SweepConfig]
 
 	process   run.Process
 	continued bool
@@ -323,7 +326,7 @@ func (s *Setup) Open(ctx context.Context, configs []run.Config) (*run.Sweep, err
 	if err != nil {
 		return nil, err
 	}
-	c := run.SweepConfig{Dir: s.Dir, CostLimit: s.Index.CostLimit / float64(shard.N), Locked: s.writeIndex}
+	c := run.SweepConfig{Dir: s.Dir, Control: s.Control, CostLimit: s.Index.CostLimit / float64(shard.N), Locked: s.writeIndex}
 	mine := map[string]bool{}
 	for i, cell := range s.Cells {
 		c.Cells = append(c.Cells, run.Cell{Name: cell.Folder, Config: configs[i]})

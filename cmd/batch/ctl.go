@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"batch.example/batch/control"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/results"
+	"batch.example/batch/results/sweeps"
+)
+
+// ctlFlags are the flags of `batch ctl`.
+type ctlFlags struct {
+	json, content bool
+	id            string
+}
+
+// Verbs of `batch ctl` that change nothing.
+const (
+	verbPs   = "ps"
+	verbWait = "wait"
+)
+
+func (a *app) ctlCommand() *cobra.Command {
+	var f ctlFlags
+	c := &cobra.Command{
+		Use:   "ctl DIR VERB [ARGUMENT...]",
+		Short: "Watch and change a run while it works",
+		Long: `Watch and change a run, a sweep or grading while it works in DIR. In a sweep, an
+instance is CELL/ID, or ID if only one cell has it.
+
+  ps                what every worker does and since when, stalled ones first
+  width N           run N instances at once
+  pause, resume     no instance begins and no call is made; continue
+  drain             running instances end, no others begin
+  stop              save running attempts and end; batch resume continues
+  wait              return when the work ends, with its exit code
+  cancel ID...      end an attempt now; it does not run again until requeue
+  requeue ID...     run an instance again that has ended or was canceled
+  budget N, +N      set or raise the limit on the cost of all, in US dollars
+  limit step=N cost=N time=30m [ID]
+                    limits of attempts that run or begin: of one, or of all
+  say ID TEXT...    give the agent a message before its next call
+
+  batch ctl runs/gpt-5 ps
+  batch ctl runs/gpt-5 width 16
+  batch ctl runs/gpt-5 say django__django-11019 "the bug is in forms.py"
+  batch ctl runs/gpt-5 ps --json
+
+Each change is in DIR/control.jsonl and DIR/batch.log, with who made it. After a
+kill, batch resume keeps cancel, requeue, budget, limit, width and say. With the
+same --id, a change is made once however often it is sent.
+
+Without --content, ps --json has only ids, fixed words and numbers, so that a
+program that watches cannot be steered by what an agent printed.
+
+Exit codes: 0 done, 1 the work cannot be reached, 2 usage, or no work is running
+in DIR. Of wait: the exit code of the work.`,
+		Args: ctlArgs,
+		RunE: func(c *cobra.Command, args []string) error { return a.ctl(c.Context(), f, args[0], args[1], args[2:]) },
+	}
+	fs := c.Flags()
+	fs.BoolVar(&f.json, "json", false, "print JSON; see batch help control")
+	fs.BoolVar(&f.content, "content", false, "of ps: also the commands that agents run and the errors of their calls")
+	fs.StringVar(&f.id, "id", "", "`NAME` of this change, of letters, digits and hyphens")
+	return c
+}
+
+// ctlArgs wants a directory and a known verb.
+func ctlArgs(c *cobra.Command, args []string) error {
+	if err := someArgs("DIR", "VERB")(c, args); err != nil {
+		return err
+	}
+	names := []string{verbPs, verbWait}
+	for _, v := range control.Verbs {
+		names = append(names, string(v))
+	}
+	if slices.Contains(names, args[1]) {
+		return nil
+	}
+	slices.Sort(names)
+	return fault.Newf(fault.Usage, "unknown verb %q", args[1]).
+		WithHint("%s", near.Hint(near.Name(args[1], names), "expected one of "+strings.Join(names, ", ")))
+}
+
+func (a *app) ctl(ctx context.Context, f ctlFlags, dir, verb string, args []string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return fault.New(fault.Usage, "", err)
+	}
+	if f.content && verb != verbPs {
+		return fault.Newf(fault.Usage, "--content: only ps takes it")
+	}
+	switch verb {
+	case verbPs, verbWait:
+		if len(args) > 0 {
+			return fault.Newf(fault.Usage, "%s takes no arguments", verb)
+		}
+	}
+	if verb == verbWait {
+		return a.wait(ctx, dir, f.json)
+	}
+	commands, err := commandsOf(control.Verb(verb), args)
+	if err != nil {
+		return err
+	}
+	if f.id != "" && len(commands) > 1 {
+		return fault.Newf(fault.Usage, "--id names one change, and these are %d", len(commands))
+	}
+	client, err := reach(dir)
+	if err != nil {
+		return err
+	}
+	if verb == verbPs {
+		return a.ps(ctx, client, f)
+	}
+	for _, cmd := range commands {
+		cmd.ID, cmd.Program, cmd.Instance = f.id, "batch ctl", inCell(client, dir, cmd.Instance)
+		if cmd.ID == "" {
+			cmd.ID = control.NewID()
+		}
+		if err := a.send(ctx, client, cmd, f.json); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends a command, again if the answer was lost, and prints the answer.
+func (a *app) send(ctx context.Context, client *control.Client, cmd control.Command, asJSON bool) error {
+	reply, err := client.Do(ctx, cmd)
+	if err != nil && fault.KindOf(err) != fault.Usage && ctx.Err() == nil {
+		reply, err = client.Do(ctx, cmd)
+	}
+	if err != nil {
+		return notRunning(client.Dir(), err)
+	}
+	if asJSON {
+		return a.writeJSON(reply)
+	}
+	text := string(cmd.Verb)
+	if cmd.Instance != "" {
+		text += " " + cmd.Instance
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s: %s\n", printable.Line(text), printable.Line(reply.Effect))
+	return err
+}
+
+func (a *app) writeJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// inCell names an instance of the cell dir, if the client is the sweep's.
+func inCell(client *control.Client, dir, instance string) string {
+	if instance == "" || filepath.Clean(client.Dir()) == filepath.Clean(dir) {
+		return instance
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return instance
+	}
+	return filepath.Base(abs) + "/" + instance
+}
+
+// reach returns a client for the work in dir.
+func reach(dir string) (*control.Client, error) {
+	client, err := control.Dial(dir)
+	if err == nil && client.Dir() != dir && !sweeps.Is(client.Dir()) {
+		err = fault.Newf(fault.Usage, "%s: %w", dir, control.ErrNotRunning)
+	}
+	if err != nil {
+		return nil, notRunning(dir, err)
+	}
+	return client, nil
+}
+
+// notRunning explains an error of a client for dir.
+func notRunning(dir string, err error) error {
+	if !errors.Is(err, control.ErrNotRunning) {
+		return err
+	}
+	word := printable.ShellWord(dir)
+	if busy, _ := results.InUse(dir); busy {
+		return fault.New(fault.Host, "", err).WithHint("a process works there, but cannot be controlled: it is just beginning or ending,\nor its batch.log says why")
+	}
+	return fault.New(fault.Usage, "", err).WithHint("`batch status %s` shows what is there, `batch resume %s` continues it", word, word)
+}

@@ -1,0 +1,166 @@
+package run
+
+import (
+	"slices"
+
+	"batch.example/batch/control"
+	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/printable"
+	"batch.example/batch/run/steering"
+	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
+)
+
+// steered has the parts of a run that commands of other programs change.
+type steered struct {
+	log  *control.Log
+	name string // of the cell; empty: the run is not in a sweep
+	part *steering.Part
+	by   *steering.Steering // nil before work begins
+	add  func(dataset.Instance) bool
+	kept int // instances that ran again and had a result before the work began
+}
+
+// openControl opens the log of commands, and carries out what earlier processes left: the
+// results of requeued instances are removed.
+func (r *Run) openControl() (err error) {
+	switch {
+	case r.cell != nil:
+		r.steered = steered{log: r.cell.log, name: r.cell.name}
+	case r.Control != nil:
+		r.steered.log, err = control.OpenLog(r.Output)
+	}
+	if r.steered.log == nil || err != nil {
+		return err
+	}
+	r.part = &steering.Part{Name: r.name, IDs: ids(r.Instances), Halts: new(runner.Halts)}
+	if r.Again {
+		if err := r.requeueChosen(); err != nil {
+			return err
+		}
+	}
+	for _, q := range r.inForce().Requeued {
+		if err := r.store.Reset([]string{q.Instance}, false); err != nil {
+			return err
+		}
+		if err := r.steered.log.Done(q.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inForce returns what commands left in force for this run.
+func (r *Run) inForce() control.InForce {
+	if r.steered.log == nil {
+		return control.InForce{}
+	}
+	f := r.steered.log.InForce()
+	if r.name != "" {
+		return f.Cell(r.name)
+	}
+	return f
+}
+
+// requeueChosen puts on record that canceled instances run again, because they were chosen.
+func (r *Run) requeueChosen() error {
+	canceled := r.inForce().Canceled
+	for _, in := range r.Instances {
+		if !slices.Contains(canceled, in.ID) {
+			continue
+		}
+		c := control.Command{ID: control.NewID(), Verb: control.Requeue, Instance: in.ID, Program: "batch retry"}
+		if r.name != "" {
+			c.Instance = r.name + "/" + in.ID
+		}
+		if _, err := r.steered.log.Add(control.NewRecord(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutCanceled leaves out the instances that were canceled, and says so.
+func (r *Run) withoutCanceled(list []dataset.Instance) []dataset.Instance {
+	canceled := r.inForce().Canceled
+	kept := slices.DeleteFunc(slices.Clone(list), func(in dataset.Instance) bool { return slices.Contains(canceled, in.ID) })
+	if n := len(list) - len(kept); n > 0 {
+		r.Tell(printable.Count(n, "instance was canceled and does", "instances were canceled and do") +
+			" not run; `batch retry DIR INSTANCE` runs one again")
+	}
+	return kept
+}
+
+// steer prepares the steering of work that begins; nil: other programs cannot steer it.
+func (r *Run) steer() *steering.Steering {
+	if r.part == nil || r.Jobs != nil {
+		return nil
+	}
+	r.preparePart()
+	return steering.New(steering.Config{
+		Kind: control.KindRun, Dir: r.Output, Log: r.steered.log, Given: *r.Control, Width: r.Width, Fits: r.fits, Limit: r.limit().USD,
+		Parts: []*steering.Part{r.part}, Cost: r.store.Cost, Spent: r.store.Spent, Mask: r.Store.Mask, Unpriced: r.Model.Unpriced,
+	})
+}
+
+// preparePart sets the functions of the run's part.
+func (r *Run) preparePart() {
+	todo, byID := map[string]bool{}, map[string]dataset.Instance{}
+	for _, in := range r.todo {
+		todo[in.ID] = true
+	}
+	for _, in := range r.Instances {
+		byID[in.ID] = in
+	}
+	r.part.Todo = func(id string) bool { return todo[id] }
+	r.part.Finished = func(id string) bool {
+		_, done := r.store.Finished(id)
+		return done
+	}
+	r.part.Again = func(id string) error { return r.again(byID[id], todo[id]) }
+}
+
+// again removes the result of an instance and lets it run again. Todo says that it was to run
+// when the work began.
+func (r *Run) again(in dataset.Instance, todo bool) error {
+	if r.add == nil {
+		return fault.Newf(fault.Usage, "requeue: no instance has begun yet").WithHint("try again in a moment")
+	}
+	if r.part.Finished(in.ID) {
+		if err := r.store.Reset([]string{in.ID}, false); err != nil {
+			return err
+		}
+		if !todo {
+			r.kept++
+		}
+	}
+	over := false
+	r.part.Halts.Release(in.ID, func() { over = !r.add(in) })
+	if over {
+		return fault.Newf(fault.Usage, "requeue: all instances have ended").WithHint("`batch resume` runs it")
+	}
+	return nil
+}
+
+// fits refuses a width for which the process may not open enough files.
+func (r *Run) fits(width int) error {
+	return checkFiles(min(width, len(r.Instances)), countImages(r.Instances), sandbox.OpenFiles())
+}
+
+// Drained reports whether a command of another program drained or stopped the work.
+func (r *Run) Drained() bool { return r.by != nil && r.by.Drained() }
+
+// Unfinished returns how many instances have no result, or no verdict if the run grades.
+func (r *Run) Unfinished() int {
+	s := r.Summary()
+	return s.Missing + s.Ungraded
+}
+
+// Conclude puts on record the exit code with which the process will end, for programs that wait.
+func (r *Run) Conclude(pid, code int) error {
+	if r.by == nil {
+		return nil
+	}
+	return r.steered.log.End(control.End{PID: pid, Code: code})
+}

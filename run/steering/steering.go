@@ -1,0 +1,205 @@
+package steering
+
+import (
+	"log/slog"
+	"math"
+	"os"
+	"sync"
+	"time"
+
+	"batch.example/batch/control"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/run/rundir"
+	"batch.example/batch/runner"
+)
+
+// Config describes work that is steered. All fields are required, except where they say otherwise.
+type Config struct {
+	Kind  string // a Kind constant of package control
+	Dir   string // with the socket; this process has its lock
+	Log   *control.Log
+	Given control.Begin         // what this process was given, without PID
+	Width *runner.Width         // of the work
+	Fits  func(width int) error // refuses a width; nil: any fits
+	Limit float64               // US dollars that the work may cost; 0: no limit
+	Parts []*Part
+
+	Unpriced bool // costs are not known, so that they cannot be limited
+
+	Cost  func() float64 // US dollars of all answered calls
+	Spent func() float64 // Cost, and what unanswered calls may have cost
+	Mask  *mask.Masker   // hides secrets in texts; nil hides none
+}
+
+// Part is one run: all of the work, or a cell of a sweep.
+type Part struct {
+	Name     string // of the cell; empty: the work has no cells
+	IDs      []string
+	Halts    *runner.Halts
+	Finished func(id string) bool // it has a result; nil: a result is not kept apart
+
+	Todo func(id string) bool // it was to run when the work began; nil: all were
+
+	// Again removes the result of an instance and lets it run again; nil: that is not possible.
+	Again func(id string) error
+
+	has    map[string]bool
+	limits map[string]control.Limit // guarded by the mu of Steering
+	said   []control.Record         // likewise
+}
+
+// Steering is the steering of one work. It is safe for concurrent use.
+type Steering struct {
+	Config
+	pause   runner.Pause
+	workers tracker
+	started time.Time
+
+	drain, stop func() // of Begin
+	say         func(text string)
+
+	mu      sync.Mutex
+	state   control.State
+	since   time.Time
+	budget  *runner.Budget // nil: it is not open yet
+	drained bool
+}
+
+// New returns the steering of work, with what earlier commands left in force for its parts.
+func New(c Config) *Steering {
+	now := time.Now()
+	s := &Steering{Config: c, started: now, state: control.Running, since: now}
+	s.workers.init()
+	in := c.Log.InForce()
+	for _, p := range c.Parts {
+		own := in
+		if p.Name != "" {
+			own = in.Cell(p.Name)
+		}
+		p.has = map[string]bool{}
+		for _, id := range p.IDs {
+			p.has[id] = true
+		}
+		p.limits, p.said = own.Limits, own.Said
+		for _, id := range own.Canceled {
+			p.Halts.Halt(id)
+		}
+	}
+	return s
+}
+
+// Pause is the pause of all pools of the work.
+func (s *Steering) Pause() *runner.Pause { return &s.pause }
+
+// Opened says that calls are paid from b.
+func (s *Steering) Opened(b *runner.Budget) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.budget = b
+	if b != nil && s.budgetChanged() {
+		b.SetLimit(s.Limit)
+	}
+}
+
+// budgetChanged reports whether a command changed the limit before the budget was open. s.mu is
+// held.
+func (s *Steering) budgetChanged() bool { return s.budget.Limit() != s.Limit }
+
+// Drained reports whether a command drained or stopped the work.
+func (s *Steering) Drained() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.drained
+}
+
+// Begin implements [rundir.Steerer]. Work that cannot be steered, because no socket can be made
+// there, is done all the same.
+func (s *Steering) Begin(v rundir.View, log *slog.Logger, drain, stop func(), draining <-chan struct{}) (rundir.View, func()) {
+	s.drain, s.stop, s.say = drain, stop, v.Say
+	given := s.Given
+	given.PID = os.Getpid()
+	err := s.Log.Begin(given)
+	var server *control.Server
+	if err == nil {
+		server, err = control.Serve(s.Dir, s, s.Log, log)
+	}
+	if err != nil {
+		log.Warn("other programs cannot watch or control this work", "err", err)
+	}
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-draining:
+			s.enter(control.Draining)
+			s.pause.Set(false)
+		case <-over:
+		}
+	})
+	return view{v, s, ""}, func() {
+		close(over)
+		watching.Wait()
+		if server == nil {
+			return
+		}
+		if err := server.Close(); err != nil {
+			log.Warn("closing "+control.SocketName, "err", err)
+		}
+	}
+}
+
+// enter changes the state. A state that ends the work stays.
+func (s *Steering) enter(state control.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	final := s.state == control.Stopping || s.state == control.Draining && state != control.Stopping
+	if !final && s.state != state {
+		s.state, s.since = state, time.Now()
+	}
+}
+
+// Status implements control.Work.
+func (s *Steering) Status(content bool) control.Status {
+	st := control.Status{Kind: s.Kind, Started: s.started, Now: time.Now(), Verbs: s.verbs(), Width: s.Width.N(), Cancels: s.canceled()}
+	st.Cost = s.Cost()
+	st.Held = cents(s.Spent() - st.Cost)
+	s.mu.Lock()
+	st.State, st.Since, st.Budget = s.state, s.since, s.Limit
+	s.mu.Unlock()
+	for _, p := range s.Parts {
+		if p.Name != "" {
+			st.Cells = append(st.Cells, p.Name)
+		}
+	}
+	s.workers.fill(&st)
+	for i := range st.Workers {
+		w := &st.Workers[i]
+		w.Doing, w.Reason = s.Mask.Text(w.Doing), s.Mask.Text(w.Reason)
+		if !content {
+			w.Doing, w.Reason = "", ""
+		}
+	}
+	return st
+}
+
+// cents returns an amount without the errors of sums.
+func cents(dollars float64) float64 { return max(0, math.Round(dollars*1e9)/1e9) }
+
+// canceled returns the names of the canceled instances.
+func (s *Steering) canceled() []string {
+	list := []string{}
+	for _, p := range s.Parts {
+		for _, id := range p.Halts.Halted() {
+			list = append(list, p.full(id))
+		}
+	}
+	return list
+}
+
+// full returns the name of an instance in the work.
+func (p *Part) full(id string) string {
+	if p.Name == "" {
+		return id
+	}
+	return p.Name + "/" + id
+}
