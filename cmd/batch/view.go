@@ -31,6 +31,7 @@ import (
 type viewFlags struct {
 	listen    string
 	cert, key string
+	control   bool   // the pages have forms that change running work
 	export    string // a folder for the pages; empty: they are served
 }
 
@@ -48,7 +49,8 @@ folder of them (default: runs). It also reads the folders of mini-swe-agent.
   batch view runs/gpt-5 runs/sonnet --listen 127.0.0.1:4200
 
 The first line is the link, with a token that the browser keeps as a cookie.
-The server only reads. Beyond this machine it needs TLS:
+The server only reads; --control adds forms that change running work, as
+batch ctl does. Beyond this machine it needs TLS:
 
   batch view runs --listen 0.0.0.0:4200 --tls-cert cert.pem --tls-key key.pem
 
@@ -70,6 +72,7 @@ send the token as a header, Authorization: Bearer TOKEN.`,
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen at; port 0 is any free one")
 	fs.StringVar(&f.cert, "tls-cert", "", "certificate of the server: a PEM `FILE`, with its chain")
 	fs.StringVar(&f.key, "tls-key", "", "key of --tls-cert: a PEM `FILE`")
+	fs.BoolVar(&f.control, "control", false, "add forms that change running work, as batch ctl does")
 	fs.StringVar(&f.export, "export", "", "write the pages into this `FOLDER`, which is new or empty, and end")
 	return c
 }
@@ -107,6 +110,9 @@ func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 		return fault.New(fault.Bug, "making the link", err)
 	}
 	c := a.viewConfig(roots)
+	if f.control {
+		c.Control = commandsOf
+	}
 	c.Token, c.Hosts, c.Secure = rand.Text(), hostNames(link, f.listen, got), secure != nil
 	s, err := view.New(c)
 	if err != nil {
