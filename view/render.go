@@ -34,6 +34,7 @@ var funcs = template.FuncMap{
 	"run":     func(name string) string { return runLink(name) },
 	"attempt": func(run, id string) string { return attemptLink(run, id) },
 	"plain":   printable.Text, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
+	"noticed":  func(seconds float64) bool { return seconds >= 0.05 },
 	"exitBad":  func(code *int) bool { return *code != 0 },
 	"instance": func(id string) string { return "/instance/" + url.PathEscape(id) },
 }
