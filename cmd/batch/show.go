@@ -39,8 +39,8 @@ func (a *app) showCommand() *cobra.Command {
 commands, their output, exit code and duration, what each call cost, the patch,
 and what grading found. INSTANCE may be the beginning of an id. It only reads,
 and shows the steps so far of an instance that is running. It also reads the
-output folders of mini-swe-agent, and a single .traj.json file in place of
-DIR INSTANCE.
+output folders of mini-swe-agent, SWE-agent and Harbor, and a single file in
+place of DIR INSTANCE: .traj.json, SWE-agent's .traj, or ATIF.
 
   batch show runs/gpt-5 django__django-11019
   batch show runs/gpt-5 django__django-11019 --full | less
@@ -132,10 +132,10 @@ func (f *showFlags) source() trajectory.Source {
 func (f *showFlags) find(args []string) (*results.Snapshot, error) {
 	info, err := os.Stat(args[0])
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.Newf(fault.Usage, "%s does not exist", args[0]).WithHint("name a run directory, or a .traj.json file")
+		return nil, fault.Newf(fault.Usage, "%s does not exist", args[0]).WithHint("name a run directory, or a file with a trajectory")
 	}
 	if err != nil {
-		return nil, fault.New(fault.Usage, "reading "+args[0], err).WithHint("name a run directory, or a .traj.json file")
+		return nil, fault.New(fault.Usage, "reading "+args[0], err).WithHint("name a run directory, or a file with a trajectory")
 	}
 	if !info.IsDir() {
 		if len(args) > 1 {

@@ -3,6 +3,7 @@ package trajectory_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,6 +92,15 @@ func TestAnotherToolsFileIsReadAsSteps(t *testing.T) {
 		v, err := trajectory.Source{File: path}.Read(nil)
 		if err != nil {
 			t.Fatal(err)
+		}
+		dir := strings.TrimSuffix(path, filepath.FromSlash("/"+test.name))
+		if ids := trajectory.Instances(dir); len(ids) != 1 || ids[0] != test.instance {
+			t.Errorf("%s: the folder has the instances %v", test.name, ids)
+		}
+		for _, attempt := range []int{-1, 0} {
+			if again, err := (trajectory.Source{Dir: dir, Instance: test.instance, Attempt: attempt}).Read(nil); err != nil || len(again.Steps) != len(v.Steps) {
+				t.Errorf("%s: from its folder: %v", test.name, err)
+			}
 		}
 		if d := cmp.Diff(test.want, briefly(v)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, d)

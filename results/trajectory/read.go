@@ -41,7 +41,7 @@ func (s Source) path() (path string, h *journal.History, err error) {
 		if earlier := results.EarlierTrajectory(s.Dir, s.Instance, 0); exists(earlier) {
 			return earlier, nil, nil
 		}
-		return last, nil, nil
+		return s.foreignOr(last), nil, nil
 	}
 	h, err = history(results.JournalPath(s.Dir, s.Instance), s.Attempt)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,34 @@ func (s Source) path() (path string, h *journal.History, err error) {
 	if earlier := results.EarlierTrajectory(s.Dir, s.Instance, number); number > 0 && exists(earlier) {
 		return earlier, h, err
 	}
+	if h == nil && err == nil {
+		last = s.foreignOr(last)
+	}
 	return last, h, err
+}
+
+// foreignOr returns path if the file exists, or else the file of another tool in the run
+// directory, if there is one.
+func (s Source) foreignOr(path string) string {
+	if !exists(path) {
+		if other := foreignFile(s.Dir, s.Instance); other != "" {
+			return other
+		}
+	}
+	return path
+}
+
+// foreignFile returns where SWE-agent or Harbor put the trajectory of an instance or a trial;
+// empty if there is none.
+func foreignFile(dir, id string) string {
+	for _, name := range []string{
+		filepath.Join(id, id+".traj"), id + ".traj", filepath.Join(id, "agent", "trajectory.json"), filepath.Join(id, "trajectory.json"),
+	} {
+		if path := filepath.Join(dir, name); exists(path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // load finds the attempt in its file, in its journal, or in both. If it runs or broke off,
@@ -224,17 +251,18 @@ func instanceIn(path string) string {
 	return name
 }
 
-// Instances returns the ids of the instances in dir that have a trajectory or a journal.
+// Instances returns the ids of the instances in dir that have a trajectory or a journal, and of
+// another tool's instances or trials.
 func Instances(dir string) []string {
 	entries, _ := os.ReadDir(dir) //nolint:errcheck // an unreadable folder has none
 	var ids []string
 	for _, e := range entries {
-		id := e.Name()
-		if e.IsDir() && (exists(results.TrajectoryPath(dir, id)) || exists(results.JournalPath(dir, id))) {
+		id, isFile := strings.CutSuffix(e.Name(), ".traj")
+		if e.IsDir() && (exists(results.TrajectoryPath(dir, id)) || exists(results.JournalPath(dir, id)) || foreignFile(dir, id) != "") || isFile && !e.IsDir() {
 			ids = append(ids, id)
 		}
 	}
-	return ids
+	return slices.Compact(ids)
 }
 
 // complete adds the data of the journal that a trajectory lacks: the usage of calls, the

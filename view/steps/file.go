@@ -2,6 +2,7 @@ package steps
 
 import (
 	"encoding/base64"
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -13,8 +14,9 @@ import (
 
 // file is an attempt that was read from a finished file.
 type file struct {
-	view *trajectory.View
-	mask *mask.Masker
+	view  *trajectory.View
+	mask  *mask.Masker
+	marks []Mark
 }
 
 func readFile(s Source, m *mask.Masker) (*file, error) {
@@ -22,15 +24,16 @@ func readFile(s Source, m *mask.Masker) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{v, m}, nil
+	f := &file{view: v, mask: m, marks: []Mark{}}
+	for i := range v.Steps {
+		f.marks = append(f.marks, f.step(i, 0).Mark)
+	}
+	return f, nil
 }
 
 func (f *file) overview() *Overview {
 	v := f.view
-	o := &Overview{Instance: v.Instance, Form: v.Form, Attempt: v.Attempt, Model: v.Model, Ended: v.Exit != nil || v.Patch != nil, Marks: []Mark{}}
-	for i := range v.Steps {
-		o.Marks = append(o.Marks, f.step(i, 0).Mark)
-	}
+	o := &Overview{Instance: v.Instance, Form: v.Form, Attempt: v.Attempt, Model: v.Model, Ended: v.Exit != nil || v.Patch != nil, Marks: slices.Clone(f.marks)}
 	if v.Record != nil {
 		o.Began, o.Ended = v.Record.Started, v.Record.Outcome != vocab.OutcomePending
 	}
