@@ -24,6 +24,7 @@ type attempt struct {
 	call  *pending // the next call, from its first record on
 	turns []Turn
 	now   Now
+	idle  bool // nothing worked for some time: it was stopped, or waited for a person
 
 	differences []difference
 }
@@ -85,7 +86,7 @@ func (a *attempt) again(r *journal.Record) {
 	if r.Type == journal.TypeResume {
 		a.resumed++
 	}
-	a.end, a.submission = -1, 0
+	a.end, a.submission, a.idle = -1, 0, true
 	if s := a.step(); s != nil {
 		s.Flags &^= Submission
 	}
@@ -108,9 +109,10 @@ func (a *attempt) calls(r *journal.Record, at int64, cost float64) {
 	switch r.Type {
 	case journal.TypeRequest:
 		a.call.asked = r.Time
-		if s := a.step(); s != nil && s.Other == 0 {
+		if s := a.step(); s != nil && s.Other == 0 && !a.idle {
 			s.Other = max(0, seconds(s.Answered, r.Time)-s.Commands)
 		}
+		a.idle = false
 	case journal.TypeTry:
 		mark.Tries++
 	case journal.TypeLost:
@@ -259,7 +261,7 @@ func (a *attempt) turn(r *journal.Record, m members) {
 		if n == 0 {
 			return
 		}
-		a.turns[n-1].Ended = r.Time
+		a.turns[n-1].Ended, a.idle = r.Time, true
 		for name, v, ok := m.next(); ok; name, v, ok = m.next() {
 			if string(name) == "end" {
 				a.turns[n-1].End = v.text()

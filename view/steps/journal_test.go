@@ -21,6 +21,7 @@ type writer struct {
 	dir  string
 	path string
 	step int
+	last []json.RawMessage // messages since the last request
 	rand *rand.Rand
 }
 
@@ -63,6 +64,7 @@ func (w *writer) flush() { w.ok(w.j.Flush()) }
 
 func (w *writer) messages(list ...json.RawMessage) {
 	w.add(journal.TypeMessages, journal.MessagesData{Messages: list})
+	w.last = append(w.last, list...)
 }
 
 func message(role, text string) json.RawMessage {
@@ -76,6 +78,7 @@ func encode(v any) json.RawMessage {
 
 // ask records a request.
 func (w *writer) ask() {
+	w.last = nil
 	w.add(journal.TypeRequest, journal.RequestData{Step: w.step + 1, Digest: "d", Tokens: 1000})
 }
 

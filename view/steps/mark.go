@@ -18,7 +18,7 @@ type Mark struct {
 	Waited   float64 `json:"waited,omitempty"`  // part of Seconds, for rate limits and retries
 	Limited  float64 `json:"limited,omitempty"` // part of Waited, for rate limits alone
 	Commands float64 `json:"command_seconds"`   // of its commands
-	Other    float64 `json:"other_seconds"`     // until the next call: neither calls nor commands
+	Other    float64 `json:"other_seconds"`     // until the next call: neither calls nor commands; 0 if it was stopped in between
 
 	Cost        float64 `json:"cost"`                   // US dollars of the call
 	SummaryCost float64 `json:"summary_cost,omitempty"` // of calls for summaries just before it
