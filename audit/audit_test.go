@@ -223,7 +223,7 @@ func TestACommitThatAnOutputNamedIsNotLaterHistory(t *testing.T) {
 }
 
 func TestThePageAndThePackageNameEveryDetector(t *testing.T) {
-	for _, file := range []string{"../docs/audit.md", "doc.go"} {
+	for _, file := range []string{"../docs/auditing.md", "doc.go"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
