@@ -20,6 +20,7 @@ type steered struct {
 	by   *steering.Steering // nil before work begins
 	add  func(dataset.Instance) bool
 	kept int // instances that ran again and had a result before the work began
+	left int // canceled instances without a result, when the work began
 }
 
 // openControl opens the log of commands, and carries out what earlier processes left: the
@@ -87,10 +88,14 @@ func (r *Run) withoutCanceled(list []dataset.Instance) []dataset.Instance {
 	kept := slices.DeleteFunc(slices.Clone(list), func(in dataset.Instance) bool { return slices.Contains(canceled, in.ID) })
 	if n := len(list) - len(kept); n > 0 {
 		r.Tell(printable.Count(n, "instance was canceled and does", "instances were canceled and do") +
-			" not run; `batch retry DIR INSTANCE` runs one again")
+			" not run; `batch retry " + printable.ShellWord(r.Output) + " INSTANCE` runs one again")
+		r.left = n
 	}
 	return kept
 }
+
+// Canceled returns how many instances are left out because they were canceled.
+func (r *Run) Canceled() int { return r.left }
 
 // steer prepares the steering of work that begins; nil: other programs cannot steer it.
 func (r *Run) steer() *steering.Steering {

@@ -84,7 +84,7 @@ func (r *Run) begin(log *slog.Logger) (solver.Models, error) {
 func (r *Run) progress() rundir.Progress {
 	s := r.Summary()
 	return rundir.Progress{
-		Done: len(s.Asked) - len(r.todo) - r.kept + r.sum.Final, Total: len(s.Asked), Spent: s.Spent, Unanswered: results.UnansweredOf(s.Records),
+		Done: len(s.Asked) - len(r.todo) - r.left - r.kept + r.sum.Final, Total: len(s.Asked), Spent: s.Spent, Unanswered: results.UnansweredOf(s.Records),
 		Outcomes: s.Outcomes(), Host: s.Host,
 	}
 }

@@ -26,6 +26,7 @@ type display struct {
 	json    bool
 	started time.Time
 	cell    string // of a sweep; empty: none
+	begun   func() // called before the first progress is shown
 }
 
 // show shows e, with its secrets hidden.
@@ -112,6 +113,7 @@ func (d display) Progress(p rundir.Progress) {
 	if d.cell != "" {
 		return
 	}
+	d.begun()
 	e := d.about
 	e.Time, e.Type, e.Done, e.Total, e.Cost = time.Now(), progress.RunStart, p.Done, p.Total, p.Spent
 	e.Lost, e.Held = p.Unanswered.Lost, p.Unanswered.Held

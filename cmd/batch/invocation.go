@@ -60,7 +60,7 @@ func (s *invocation) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = s.also(err, r.Close()) }()
 	if r.Todo()+r.ToGrade() == 0 {
-		s.tell(nothingToDo(len(s.Instances)) + "\n  " + strings.Join(s.againHints(), "\n  "))
+		s.tell(nothingToDo(len(s.Instances)-r.Canceled()) + "\n  " + strings.Join(s.againHints(), "\n  "))
 		return s.conclude(r, nil)
 	}
 	stopTelemetry, err := s.startTelemetry(ctx, r)
@@ -83,7 +83,7 @@ func (s *invocation) session() session {
 			Directory: s.Output, Model: s.Settings.Model.ModelName, Dataset: s.Dataset.Name, Workers: s.Workers, Total: len(s.Instances),
 		},
 		saving: "saving the work of running instances and removing their containers", again: s.resumeCommand(s.CostLimit),
-		leaves: s.leaves,
+		leaves: s.leaves, apart: s.flags.apart,
 	}
 }
 

@@ -36,6 +36,7 @@ type runFlags struct {
 	asked    *run.Request // of the last `batch run`; nil: this one
 	argv     []string     // its command line
 
+	apart detaching
 	given func(flag string) bool // on the command line; nil: none is
 }
 
@@ -134,6 +135,7 @@ func (f *runFlags) add(c *cobra.Command) {
 
 func (f *runFlags) addDryRun(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.dryRun, "dry-run", false, "check everything and show what would run, without running it")
+	f.apart.add(fs)
 }
 
 // check refuses flags with values that no run can have.
@@ -155,6 +157,9 @@ func (f *runFlags) read() error {
 
 // run checks what `batch run` was asked for, and runs it.
 func (a *app) run(ctx context.Context, f runFlags) error {
+	if apart, err := a.detached(f); apart || err != nil {
+		return err
+	}
 	if f.dryRun {
 		postponeCollection()
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"batch.example/batch/fault"
@@ -32,6 +33,7 @@ type session struct {
 	saving      string // what a second interrupt does
 	again       string // the command that continues the job
 	leaves      bool   // see watchSignals
+	apart       detaching
 }
 
 // work does the rest of a job, and shows it.
@@ -123,5 +125,10 @@ func (s session) newDisplay(j job) display {
 	}
 	return display{
 		Display: s.progress(about, s.json, s.quiet), started: s.started, mask: s.mask, json: s.json, about: about, cost: j.Cost,
+		begun: sync.OnceFunc(func() {
+			if err := s.apart.leaveTerminal(s.about.Directory); err != nil {
+				s.complain(err)
+			}
+		}),
 	}
 }

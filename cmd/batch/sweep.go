@@ -22,6 +22,7 @@ type sweepFlags struct {
 	common   []string // -c of all cells
 	attempts int
 	dryRun   bool
+	apart    detaching
 
 	run  *runFlags      // what all cells run
 	each *cobra.Command // has its flags
@@ -91,6 +92,7 @@ func (f *sweepFlags) add(fs *pflag.FlagSet) {
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "a configuration of the grid: a YAML `FILE`, batch's own default, text or tools, or key=value\n(of one key only: see --set); may be repeated")
 	fs.StringArrayVar(&f.common, "set", nil, "YAML FILE or key=value that all cells have; may be repeated")
 	fs.IntVar(&f.attempts, "attempts", 1, "how often each model runs with each configuration")
+	f.apart.add(fs)
 	fs.BoolVar(&f.dryRun, "dry-run", false, "check everything and show what would run, without running it")
 	inSection(fs, "Grid")
 	own := newRunFlags()
@@ -113,7 +115,7 @@ type fileKeys struct{ flags *pflag.FlagSet }
 // Names implements sweep.Keys.
 func (k fileKeys) Names() (names []string) {
 	k.flags.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains([]string{"model", "set", "help", "dry-run"}, f.Name) {
+		if !slices.Contains([]string{"model", "set", "help", "dry-run", "detach", begunFlag}, f.Name) {
 			names = append(names, f.Name)
 		}
 	})
@@ -225,6 +227,6 @@ func (a *app) sweep(ctx context.Context, g sweep.Grid, f sweepFlags) error {
 		return err
 	}
 	own := *f.run
-	own.dryRun = f.dryRun
+	own.dryRun, own.apart = f.dryRun, f.apart
 	return a.runSweep(ctx, setup, own)
 }

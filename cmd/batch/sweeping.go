@@ -27,6 +27,9 @@ type sweeping struct {
 
 // runSweep opens the cells, works through them and prints how they ended.
 func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err error) {
+	if apart, err := a.detached(f); apart || err != nil {
+		return err
+	}
 	s := &sweeping{app: a, Setup: setup, flags: f, started: time.Now()}
 	s.Accept = f.accept
 	if err := s.underControl(); err != nil {
