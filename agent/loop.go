@@ -61,6 +61,10 @@ type Turn struct {
 	Recorder  Recorder     // may be nil
 	Admit     func() error // asked before each paid call; may be nil; its error ends the run
 
+	// Limits is called before each call with the limits of the configuration, and returns the ones
+	// that apply. It may be nil.
+	Limits func(Limits) Limits
+
 	// Approve is called before each action, with the tool's name. If it returns an
 	// [Interrupt], the action and the rest of its reply do not run; the model is shown
 	// that, and then the interrupt's messages. Another error ends the run. May be nil.
@@ -85,6 +89,13 @@ type Turn struct {
 	// Ready is called before each action that runs and returns when the environment is
 	// ready. The wait does not count as the agent's time; an error ends the run. May be nil.
 	Ready func(context.Context) error
+}
+
+// Limits are the limits of a run, as in [Config]; zero means no limit.
+type Limits struct {
+	Steps int
+	Cost  float64 // US dollars
+	Time  time.Duration
 }
 
 // Spent counts model calls and their cost.

@@ -155,16 +155,26 @@ func (r *run) admit() error {
 	return r.turn.Admit()
 }
 
+// limits returns the limits that apply now.
+func (r *run) limits() Limits {
+	c := &r.loop.config
+	l := Limits{c.StepLimit, c.CostLimit, c.WallTimeLimit}
+	if r.turn.Limits != nil {
+		l = r.turn.Limits(l)
+	}
+	return l
+}
+
 // withinLimits checks cancellation, and the limits in mini-swe-agent's order.
 func (r *run) withinLimits(ctx context.Context) error {
-	c := &r.loop.config
+	l := r.limits()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case 0 < c.StepLimit && c.StepLimit <= r.end.Calls-r.turn.Earlier.Calls,
-		0 < c.CostLimit && (c.CostLimit <= r.end.Cost-r.turn.Earlier.Cost || r.turn.Earlier.Unpriced < r.end.Unpriced && !r.turn.Uncounted):
+	case 0 < l.Steps && l.Steps <= r.end.Calls-r.turn.Earlier.Calls,
+		0 < l.Cost && (l.Cost <= r.end.Cost-r.turn.Earlier.Cost || r.turn.Earlier.Unpriced < r.end.Unpriced && !r.turn.Uncounted):
 		return exit(vocab.StatusLimitsExceeded)
-	case 0 < c.WallTimeLimit && c.WallTimeLimit <= r.elapsed():
+	case 0 < l.Time && l.Time <= r.elapsed():
 		return exit(vocab.StatusTimeExceeded)
 	}
 	return nil

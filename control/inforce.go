@@ -15,7 +15,7 @@ type InForce struct {
 	Limits   map[string]Limit // by instance; "" has the limits of all
 	Canceled []string         // sorted
 	Requeued []Record         // not complete yet, oldest first
-	Said     []Record         // all messages of people, oldest first
+	Said     []Record         // messages of people that no agent has read, oldest first
 }
 
 // InForce returns what the commands of h leave in force.
@@ -47,7 +47,9 @@ func (h *History) InForce() InForce {
 				f.Requeued = append(f.Requeued, r)
 			}
 		case Say:
-			f.Said = append(f.Said, r)
+			if !h.done[r.ID] {
+				f.Said = append(f.Said, r)
+			}
 		}
 	}
 	given(len(h.Commands))

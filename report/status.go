@@ -221,11 +221,14 @@ func (s Status) writeHead(b *bufio.Writer) {
 }
 
 // writeResumed counts the resumed instances, and names the ones with commands that had another
-// output when they ran again.
+// output when they ran again, and the ones that a person helped.
 func writeResumed(b *bufio.Writer, records []results.Record) {
 	resumed, differences := 0, 0
-	var other []string
+	var other, helped []string
 	for _, r := range records {
+		if r.Said > 0 {
+			helped = append(helped, r.InstanceID)
+		}
 		if r.Resumed > 0 {
 			resumed++
 		}
@@ -233,6 +236,9 @@ func writeResumed(b *bufio.Writer, records []results.Record) {
 			differences += r.Differences
 			other = append(other, r.InstanceID)
 		}
+	}
+	if len(helped) > 0 {
+		writeWords(b, OneLine(fmt.Sprintf("helped by a person: %d, %s", len(helped), strings.Join(helped, " ")), 3*width), "  ")
 	}
 	if resumed > 0 {
 		fmt.Fprintf(b, "continued after an interruption or a failure: %d\n", resumed)

@@ -121,6 +121,9 @@ func attemptOf(v *trajectory.View) string {
 	if n := v.Record.Resumed; n > 0 {
 		text += ", resumed " + printable.Count(n, "time", "times")
 	}
+	if n := v.Record.Said; n > 0 {
+		text += ", helped by a person with " + printable.Count(n, "message", "messages")
+	}
 	return text
 }
 

@@ -15,6 +15,11 @@
 //	  batch.log             the run's log
 //	  grades.jsonl          what grading found, append-only: see batch help
 //	                        grades
+//	  control.jsonl         changes that people and programs made while a run
+//	                        worked, append-only: see batch help control. Mode
+//	                        0600
+//	  control.sock          the socket of a run that works
+//	  detach.log            the output of a run with --detach
 //	  quarantine.txt        ids of instances that are left out of all rates
 //	  logs/                 logs and reports of grading, with the final report
 //	                        <model>.<run id>.json beside it: see batch help
@@ -94,6 +99,9 @@
 //	patch_bytes, salvaged   salvaged: the patch is the working tree's diff
 //	resumed, differences    how often the attempt was resumed; how many commands
 //	                        had another output when they ran again
+//	said                    how many messages the agent was sent by people while it
+//	                        worked: see batch help control. Not 0 means that a
+//	                        person helped
 //	resolved                by the verdict of the attempt's prediction; null if
 //	                        no verdict counts, or the instance is quarantined
 //	verdict                 see batch help grades; this column and the next ones

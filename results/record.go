@@ -37,6 +37,7 @@ type Record struct {
 	// actions had another output when they ran again.
 	Resumed     int `json:"resumed,omitempty"`
 	Differences int `json:"differences,omitempty"`
+	Said        int `json:"said,omitempty"` // messages of people that the agent was sent while it worked
 
 	Started time.Time `json:"started"`
 	Time    Phases    `json:"seconds"`
@@ -187,6 +188,7 @@ type Row struct {
 	Salvaged    bool `parquet:"salvaged"`
 	Resumed     int  `parquet:"resumed"`
 	Differences int  `parquet:"differences"`
+	Said        int  `parquet:"said"`
 
 	Resolved     *bool    `parquet:"resolved,optional"`
 	Verdict      string   `parquet:"verdict,optional"`
@@ -235,7 +237,7 @@ func rowOf(r Record, last bool) Row {
 		InstanceID: r.InstanceID, Repo: r.Repo, License: r.License, Attempt: r.Attempt, Last: last, HasResult: r.Outcome.Final(),
 		ExitStatus: string(r.Status), Outcome: string(r.Outcome), Blame: r.Blame, Error: r.Error,
 		Model: r.Model, ModelID: r.ModelID, Image: r.Image, ImageID: r.ImageID, ImageDigest: r.ImageDigest,
-		PatchBytes: r.PatchBytes, Salvaged: r.Salvaged, Resumed: r.Resumed, Differences: r.Differences, Started: r.Started,
+		PatchBytes: r.PatchBytes, Salvaged: r.Salvaged, Resumed: r.Resumed, Differences: r.Differences, Said: r.Said, Started: r.Started,
 		Resolved: r.Resolved, Quarantined: r.Quarantined, Engine: r.Engine,
 	}
 	if r.Grade != nil {

@@ -218,6 +218,9 @@ func (r *Run) solver(models solver.Models, host *sandbox.Host, g *grader, log *s
 	if g != nil {
 		c.Saved = g.ended
 	}
+	if r.by != nil {
+		c.Ears, c.Limits = ears{r, log}, r.limited
+	}
 	if r.Model.Rewrite == nil { // otherwise the limits are not exceeded
 		c.MaxMessages, c.MaxTokens = r.Settings.Agent.ContextMessages, r.Settings.ContextLimit(r.Model.Window)
 	}

@@ -43,6 +43,7 @@ type Input struct {
 	Env   Environment
 	Tools []agent.Tool // in addition to the loop's
 
+	Limits  func(agent.Limits) agent.Limits            // see agent.Turn
 	Reserve func(context.Context) (Reservation, error) // reserves money for each call; nil: there is no limit
 	Listen  agent.Listener                             // sees everything the agent does; nil: none
 	// Watch is called with each event of the turn, on the goroutine that runs it. It must not
@@ -203,7 +204,7 @@ func (t *Turn) Run(ctx context.Context) (res *Result, err error) {
 	ctx = authority.With(ctx, in.Authority)
 	run := t.run
 	run.Model, run.Env, run.Window, run.Uncounted = in.Model, &actions{env: in.Env, rec: rec}, s.c.Window, s.c.Uncounted
-	run.Tools = in.Tools
+	run.Tools, run.Limits = in.Tools, in.Limits
 	run.Recorder = agent.Recorders(before{in.Before, rec}, t.listen, in.Listen)
 	run.Admit = func() error { return t.admit(ctx) }
 	run.Approve, run.Rewrite, run.Ready = t.may(in.Approve), t.rewrite(), in.Ready

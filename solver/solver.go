@@ -63,6 +63,9 @@ type Config struct {
 	// is none. Saved may be nil.
 	Saved func(dataset.Instance, *results.Prediction)
 
+	Ears   Ears                                               // nil: no messages come from outside
+	Limits func(instance string, l agent.Limits) agent.Limits // see agent.Turn
+
 	Talk Talk // leads the conversation of each attempt; nil: it has one turn
 
 	Now func() time.Time
@@ -138,6 +141,7 @@ func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err erro
 	}
 	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number, "model", s.c.ModelName, "image", t.in.ImageName(""))
 	t.recall()
+	t.recallSaid()
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	err = t.solve(ctx)
 	t.finish(err)
@@ -152,6 +156,7 @@ type attempt struct {
 	runner  Attempt
 	past    *journal.History // of an attempt that is resumed
 	carried carried
+	hearing hearing
 	journal session.Store
 	heard   agent.Listener // the caller's
 	log     *slog.Logger
@@ -283,6 +288,12 @@ func (t *attempt) reserve(ctx context.Context) (session.Reservation, error) {
 	defer t.watch.during(&t.watch.person)() // a pause may last for days
 	call, err := t.runner.Reserve(ctx)
 	t.limited = call.Limited()
+	if err == nil {
+		if stop := t.interjection(); stop != nil {
+			call.Release()
+			return nil, stop
+		}
+	}
 	return call, err
 }
 

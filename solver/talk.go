@@ -217,9 +217,12 @@ func (c *Conversation) input(in session.Input) session.Input {
 	in.Model, in.Env = timed{in.Model, t.watch}, measured{c.box, t.watch}
 	in.Tools = slices.Concat(in.Tools, c.tools)
 	in.Reserve, in.Ready, in.Before = t.reserve, t.settle, t.logEvent
+	if t.Limits != nil {
+		in.Limits = func(l agent.Limits) agent.Limits { return t.Limits(t.in.ID, l) }
+	}
 	listen := in.Listen
 	in.Listen = func(e agent.Event) {
-		for _, l := range []agent.Listener{t.progress, t.heard, listen} {
+		for _, l := range []agent.Listener{t.progress, t.hear, t.heard, listen} {
 			if l != nil {
 				l(e)
 			}

@@ -48,7 +48,7 @@
 //	exit_status, outcome, blame, error
 //	model, model_id, image, image_id, image_digest, engine
 //	steps, cost, lost, held, unpriced
-//	patch_bytes, salvaged, resumed, differences, started
+//	patch_bytes, salvaged, resumed, differences, said, started
 //
 // usage is an object with the tokens: input_tokens, cached_tokens, cache_write_tokens,
 // cache_write_1h_tokens, output_tokens and reasoning_tokens. seconds is an object with the

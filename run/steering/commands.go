@@ -277,7 +277,21 @@ func (s *Steering) LimitOf(p *Part, id string) control.Limit {
 	return p.limits[id].Over(p.limits[""])
 }
 
-// Said returns the messages of people for an instance of a part, oldest first.
+// Heard says that a message is part of an attempt: no other attempt gets it.
+func (s *Steering) Heard(p *Part, id string) error {
+	s.mu.Lock()
+	n := len(p.said)
+	p.said = slices.DeleteFunc(p.said, func(r control.Record) bool { return r.ID == id })
+	waited := len(p.said) < n
+	s.mu.Unlock()
+	if !waited {
+		return nil // it was heard before
+	}
+	return s.Log.Done(id)
+}
+
+// Said returns the messages of people for an instance of a part that no attempt has heard, oldest
+// first.
 func (s *Steering) Said(p *Part, id string) (list []control.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

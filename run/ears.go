@@ -1,0 +1,47 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/solver"
+)
+
+// ears implements solver.Ears with the commands of other programs.
+type ears struct {
+	*Run
+	log *slog.Logger
+}
+
+// Said implements solver.Ears.
+func (e ears) Said(instance string) (list []solver.Said) {
+	for _, r := range e.by.Said(e.part, instance) {
+		list = append(list, solver.Said{ID: r.ID, Text: r.Text, By: cmp.Or(r.User, fmt.Sprintf("user %d", r.UID))})
+	}
+	return list
+}
+
+// Heard implements solver.Ears. If that cannot be recorded, the journal says it to the next process.
+func (e ears) Heard(instance, id string) {
+	if err := e.by.Heard(e.part, id); err != nil {
+		e.log.Warn("not on record: that an agent has read a message", "instance", instance, "err", err)
+	}
+}
+
+// limited returns the limits of an instance's attempts with what commands have set.
+func (r *Run) limited(instance string, l agent.Limits) agent.Limits {
+	set := r.by.LimitOf(r.part, instance)
+	if set.Steps != nil {
+		l.Steps = *set.Steps
+	}
+	if set.Cost != nil {
+		l.Cost = *set.Cost
+	}
+	if set.Seconds != nil {
+		l.Time = time.Duration(*set.Seconds * float64(time.Second))
+	}
+	return l
+}
