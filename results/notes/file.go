@@ -65,8 +65,8 @@ func Add(dir string, n Note) (Note, error) {
 	return n, nil
 }
 
-// Carry appends notes of another run directory, as they are, but with new ids where dir has a note
-// of the same id. They are durable if the error is nil.
+// Carry appends the notes of another run directory that dir does not have yet. They keep their ids,
+// except where another note of dir has the same. They are durable if the error is nil.
 func Carry(dir string, from []Note) error {
 	if len(from) == 0 {
 		return nil
@@ -75,6 +75,9 @@ func Carry(dir string, from []Note) error {
 		for _, n := range from {
 			if err := n.Check(); err != nil {
 				return nil, err
+			}
+			if slices.Contains(list, n) {
+				continue
 			}
 			if n.ID == "" || list.find(n.ID) >= 0 {
 				n.ID = list.free()

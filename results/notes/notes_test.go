@@ -219,11 +219,13 @@ func TestNotesAreCarriedWithTheirIDs(t *testing.T) {
 	if got := read(t, two); !reflect.DeepEqual(got, []notes.Note{a, b}) {
 		t.Errorf("carried %+v", got)
 	}
-	if err := notes.Carry(two, []notes.Note{a}); err != nil {
+	other := a
+	other.Label = "z"
+	if err := notes.Carry(two, []notes.Note{b, other, a}); err != nil {
 		t.Fatal(err)
 	}
 	got := read(t, two)
-	if len(got) != 3 || got[2].ID == a.ID || got[2].When != a.When {
+	if len(got) != 3 || got[2].ID == a.ID || got[2].Label != "z" || got[2].When != a.When {
 		t.Errorf("carried again: %+v", got)
 	}
 	if err := notes.Carry(two, []notes.Note{{}}); fault.KindOf(err) != fault.Usage {

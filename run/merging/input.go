@@ -16,6 +16,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/results/notes"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
 	"batch.example/batch/swebench"
@@ -32,6 +33,7 @@ type input struct {
 	entries  map[string][]byte // of preds.json
 	graded   bool              // there is a grades.jsonl
 	grades   []grades.Grade
+	notes    []notes.Note
 }
 
 // readAll reads the directories, and keeps runs out of them until release is called. A directory
@@ -163,7 +165,10 @@ func (in *input) read() (err error) {
 	if _, err := os.Stat(grades.Path(in.dir)); err == nil {
 		in.graded = true
 	}
-	in.grades, err = grades.Read(in.dir)
+	if in.grades, err = grades.Read(in.dir); err != nil {
+		return err
+	}
+	in.notes, err = notes.Read(in.dir)
 	return err
 }
 
