@@ -31,14 +31,16 @@ type attemptPage struct {
 	Prompts  []steps.Text    `json:"prompts,omitempty"`
 	End      *steps.End      `json:"end,omitempty"`
 	Problems []steps.Problem `json:"problems,omitempty"`
+	Notes    []noteView      `json:"notes,omitempty"` // on the instance and the attempt
 
-	Bar   *bar      `json:"-"`
-	Jumps []jump    `json:"-"`
-	Pages []pageOf  `json:"-"`
-	Prev  string    `json:"-"`
-	Next  string    `json:"-"`
-	Live  string    `json:"-"` // address of the events of an attempt that runs
-	Steer *steering `json:"-"` // nil: there are no forms
+	Bar     *bar      `json:"-"`
+	Jumps   []jump    `json:"-"`
+	Pages   []pageOf  `json:"-"`
+	Prev    string    `json:"-"`
+	Next    string    `json:"-"`
+	Live    string    `json:"-"` // address of the events of an attempt that runs
+	Steer   *steering `json:"-"` // nil: there are no forms
+	NewNote *noteForm `json:"-"` // nil: there are no forms
 	tabs
 }
 
@@ -59,11 +61,13 @@ type attempts struct {
 // stepView is a step with what the model was sent, where this differs from what happened.
 type stepView struct {
 	steps.Step
-	Link  string        `json:"link"`
-	Exact string        `json:"exact"` // address of its outputs, without the action
-	At    string        `json:"-"`     // time since the attempt began
-	Sent  []steps.Shown `json:"sent,omitempty"`
-	Names []string      `json:"-"` // of its flags
+	Link    string        `json:"link"`
+	Exact   string        `json:"exact"` // address of its outputs, without the action
+	At      string        `json:"-"`     // time since the attempt began
+	Sent    []steps.Shown `json:"sent,omitempty"`
+	Names   []string      `json:"-"`                // of its flags
+	Noted   []noteView    `json:"people,omitempty"` // people's notes on the step
+	NewNote *noteForm     `json:"-"`                // nil: there are no forms
 }
 
 // jump is a kind of steps, and links to the first ones.
@@ -124,8 +128,22 @@ func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.Prompts, d.End, d.Problems = page.Prompts, page.End, append(o.view.Problems, page.Problems...)
+	by, err := s.noted(o)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	d.Notes = by[0]
+	if s.c.Control != nil {
+		d.NewNote = &noteForm{o.run.Name, o.id, o.view.Attempt, 0, o.place(0)}
+	}
 	for _, st := range page.Steps {
-		d.Steps = append(d.Steps, o.step(st))
+		v := o.step(st)
+		v.Noted = by[st.Number]
+		if s.c.Control != nil {
+			v.NewNote = &noteForm{o.run.Name, o.id, o.view.Attempt, st.Number, v.Link}
+		}
+		d.Steps = append(d.Steps, v)
 	}
 	d.Bar, d.Jumps = newBar(o.view.Marks), o.jumps()
 	if d.From > 1 || d.To < total {

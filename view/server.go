@@ -31,6 +31,7 @@ type Config struct {
 	// Control reads the arguments of a verb of `batch ctl`. With it, the pages have forms that send
 	// commands to the processes; nil: they only read.
 	Control func(control.Verb, []string) ([]control.Command, error)
+	User    string // the user's name, for notes; empty: not known
 
 	// Hide adds the secrets of a run to Mask; nil adds none. It is called when the run was read.
 	Hide func(*manifest.Manifest)
@@ -91,6 +92,7 @@ func (s *Server) mux() http.Handler {
 	mux.HandleFunc("GET /run/{run}/{id}/audit", s.audit)
 	if s.c.Control != nil {
 		mux.HandleFunc("POST /control", s.steer)
+		mux.HandleFunc("POST /note", s.note)
 	}
 	return mux
 }
