@@ -116,14 +116,16 @@ func (q Query) regexp(m *matcher) error {
 	if err != nil {
 		return fault.Newf(fault.Usage, "the regular expression cannot be used: %w", err)
 	}
-	m.find = re.FindIndex
-	if q.Ran != "" {
-		m.find = func(in []byte) []int {
-			if at := re.FindSubmatchIndex(in); at != nil {
-				return at[2:4]
-			}
+	part := requiredIn(expr)
+	m.find = func(in []byte) []int {
+		if len(part) > 0 && !bytes.Contains(in, part) {
 			return nil
 		}
+		at := re.FindSubmatchIndex(in)
+		if at != nil && q.Ran != "" {
+			return at[2:4]
+		}
+		return at[:min(2, len(at))]
 	}
 	return nil
 }
