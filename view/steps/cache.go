@@ -2,6 +2,8 @@ package steps
 
 import (
 	"container/list"
+	"errors"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -55,7 +57,10 @@ func (c *Cache) Attempt(s Source) (*Attempt, error) {
 			c.forget(e)
 			return nil, err
 		}
-		return x.of(s, c.mask)
+		if a, err := x.of(s, c.mask); !errors.Is(err, fs.ErrNotExist) {
+			return a, err
+		}
+		k.attempt = s.Attempt
 	}
 	k.instance += "\x00" // not the journal's
 	e := c.entry(k)
@@ -129,7 +134,7 @@ func (e *cached) finished(s Source, m *mask.Masker) (*Attempt, error) {
 	if e.file != nil && err == nil && e.was != nil && os.SameFile(is, e.was) && is.Size() == e.was.Size() && is.ModTime().Equal(e.was.ModTime()) {
 		return e.file, nil
 	}
-	a, err := Open(s, m)
+	a, err := openFile(s, m)
 	if err != nil {
 		return nil, err
 	}

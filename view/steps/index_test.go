@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
+	"batch.example/batch/results"
 	"batch.example/batch/view/steps"
 	"batch.example/batch/vocab"
 )
@@ -240,6 +242,19 @@ func TestEachAttemptOfAJournalIsReadByItsNumber(t *testing.T) {
 	}
 	if _, err := steps.Open(steps.Source{Dir: w.dir, Instance: demo, Attempt: 3}, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("attempt 3: %v", err)
+	}
+	// An attempt that is only in a file is read from it.
+	file := results.EarlierTrajectory(w.dir, demo, 3)
+	w.ok(os.MkdirAll(filepath.Dir(file), 0o700))
+	w.ok(os.WriteFile(file, []byte(`{"info":{"batch":{"attempt":3}},"messages":[{"role":"assistant","content":"four"}]}`), 0o600))
+	for _, open := range []func(steps.Source) (*steps.Attempt, error){
+		func(s steps.Source) (*steps.Attempt, error) { return steps.Open(s, nil) }, steps.NewCache(9, nil).Attempt,
+	} {
+		a, err := open(steps.Source{Dir: w.dir, Instance: demo, Attempt: 3})
+		w.ok(err)
+		if o := overview(t, a); o.Form != "batch" || len(o.Marks) != 1 {
+			t.Errorf("%+v", o)
+		}
 	}
 }
 

@@ -41,13 +41,19 @@ type Attempt struct {
 func Open(s Source, m *mask.Masker) (*Attempt, error) {
 	if s.File == "" && s.Attempt != 0 {
 		x, err := NewIndex(results.JournalPath(s.Dir, s.Instance))
+		var a *Attempt
 		if err == nil {
-			return x.of(s, m)
+			a, err = x.of(s, m)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return a, err
 		}
 	}
+	return openFile(s, m)
+}
+
+// openFile opens an attempt without a journal.
+func openFile(s Source, m *mask.Masker) (*Attempt, error) {
 	f, err := readFile(s, m)
 	if err != nil {
 		return nil, err
