@@ -180,6 +180,9 @@ func served(ctx context.Context, listen net.Listener, secure *tls.Config, s *vie
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // clients' errors
 	}
+	var warm sync.WaitGroup
+	warm.Go(func() { s.Warm(ctx) })
+	defer warm.Wait()
 	failed := make(chan error, 1)
 	go func() {
 		if secure != nil {
