@@ -11,6 +11,7 @@ import (
 // goldLine is an added line of the solution that is long enough to be recognized.
 type goldLine struct {
 	text   string
+	patch  int      // 0: the gold patch, 1: test_patch
 	beside []string // the lines before and after it there; at least one
 	words  []string // the words that are only in added lines
 }
@@ -19,10 +20,13 @@ type goldLine struct {
 func findGoldText(t *task, h *hits) {
 	lines := map[string][]*goldLine{}
 	known := t.knownText()
-	for _, patch := range []string{t.row.Patch, t.row.TestPatch} {
+	var need [2]int // of different lines in one output
+	for i, patch := range []string{t.row.Patch, t.row.TestPatch} {
 		for _, l := range goldLines(patch) {
 			if !strings.Contains(known, l.text) {
+				l.patch = i
 				lines[l.text] = append(lines[l.text], l)
+				need[i] = min(2, need[i]+1)
 			}
 		}
 	}
@@ -35,7 +39,7 @@ func findGoldText(t *task, h *hits) {
 		for _, w := range words(a.Command) {
 			written[w] = true
 		}
-		if line := shownLine(a.Output, lines, written); line != "" {
+		if line := shownLine(a.Output, lines, need, written); line != "" {
 			h.add(a, line, "")
 		}
 	}
@@ -88,7 +92,7 @@ func goldLinesOf(lines []diff.Line, old map[string]bool) (list []*goldLine) {
 				g.words = append(g.words, w)
 			}
 		}
-		if l.Kind != '+' || len(l.Text) < minLine || len(g.words) == 0 || old[l.Text] {
+		if l.Kind != '+' || len(l.Text) < minLine || len(g.words) == 0 || old[l.Text] || common().MatchString(l.Text) {
 			continue
 		}
 		for _, n := range []int{i - 1, i + 1} {
@@ -104,15 +108,26 @@ func goldLinesOf(lines []diff.Line, old map[string]bool) (list []*goldLine) {
 }
 
 // A line of the solution counts from this length on, and its neighbor from this one on.
-const minLine, minBeside = 24, 6
+const minLine, minBeside = 20, 6
+
+// common matches lines that many files have: imports, decorators and comments.
+var common = lazy.Regexp(`^(?:import|from|use|using|package|require|#|@|//|/?\*|\w+ = require)\b|^[#@*/]|(?i)copyright|licen[cs]e`)
 
 var word = lazy.Regexp(`[A-Za-z_][A-Za-z_0-9]{3,}|\d{3,}`)
 
 func words(text string) []string { return word().FindAllString(text, -1) }
 
 // shownLine returns the first line of the output that is of the solution and stands beside its
-// neighbor there. Lines do not count if the agent has written all of their new words.
-func shownLine(output string, lines map[string][]*goldLine, written map[string]bool) string {
+// neighbor there, if there are as many of these as needed. Lines do not count if the agent has
+// written all of their new words.
+func shownLine(output string, lines map[string][]*goldLine, need [2]int, written map[string]bool) string {
+	first, have := [2]string{}, [2]map[string]bool{{}, {}}
+	hit := func(l *goldLine) bool {
+		if have[l.patch][l.text] = true; first[l.patch] == "" {
+			first[l.patch] = l.text
+		}
+		return len(have[l.patch]) >= need[l.patch]
+	}
 	before, beforeText := []*goldLine(nil), ""
 	for raw := range strings.Lines(output) {
 		text := shown(raw)
@@ -120,8 +135,8 @@ func shownLine(output string, lines map[string][]*goldLine, written map[string]b
 			continue
 		}
 		for _, l := range before { // its neighbor may be below
-			if slices.Contains(l.beside, text) {
-				return l.text
+			if slices.Contains(l.beside, text) && hit(l) {
+				return first[l.patch]
 			}
 		}
 		before = nil
@@ -129,8 +144,8 @@ func shownLine(output string, lines map[string][]*goldLine, written map[string]b
 			if hasAll(written, l.words) {
 				continue
 			}
-			if slices.Contains(l.beside, beforeText) {
-				return l.text
+			if slices.Contains(l.beside, beforeText) && hit(l) {
+				return first[l.patch]
 			}
 			before = append(before, l)
 		}

@@ -51,7 +51,7 @@ func reaches(c shell.Command) bool {
 	case len(plain) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "--version") || slices.Contains(args, "--offline"):
 		return name == "yarn" && len(args) == 0
 	case slices.Contains(clients, name):
-		return slices.ContainsFunc(plain, func(p string) bool { return isRemote(name, p) })
+		return slices.ContainsFunc(addresses(name, args), func(p string) bool { return isRemote(name, p) })
 	case name == "git":
 		return gitReaches(gitArgs(args))
 	case name == "go":
@@ -62,6 +62,28 @@ func reaches(c shell.Command) bool {
 	}
 	verbs, known := installers[name]
 	return known && (verbs == nil || slices.Contains(verbs, plain[0]))
+}
+
+// clientValued are the flags of curl and wget with a value in the next word, by their letters.
+var clientValued = map[string]string{"curl": "odHXuAebcFTwmKEPrtzCQ", "wget": "OoPUtTwQ", "aria2c": "od"}
+
+// curlSwitches are the long flags of curl that are often used and have no value.
+var curlSwitches = []string{"--silent", "--location", "--fail", "--insecure", "--head", "--compressed", "--verbose", "--show-error", "--remote-name", "--get", "--include", "--url"}
+
+// addresses returns the operands of a client that may be addresses: no values of flags.
+func addresses(client string, args []string) (list []string) {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		long := client == "curl" && strings.HasPrefix(a, "--") && !strings.Contains(a, "=") && !slices.Contains(curlSwitches, a)
+		short := len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(clientValued[client], a[len(a)-1:])
+		switch {
+		case long, short:
+			i++
+		case !strings.HasPrefix(a, "-"):
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // isRemote reports whether an operand of a client names another host.
@@ -184,15 +206,22 @@ var requesting = lazy.Regexp(`(?:urlopen|urlretrieve|\brequests\.(?:get|post|put
 // urlNamed matches where code gives an address a name.
 var urlNamed = lazy.Regexp(`(?m)^\s*(?:const |let |var )?(\w+)\s*=\s*[rbuf]?['"](https?://[^'"\n]+)['"]`)
 
+// mocked matches code that answers its requests itself.
+var mocked = lazy.Regexp(`\b(?:requests_mock|responses|httpretty|vcr|nock|MockTransport|monkeypatch|mock)\b`)
+
 // reaches returns the part of code that reaches another host; empty if there is none.
 func (c code) reaches() string {
+	if mocked().MatchString(c.text) {
+		return ""
+	}
 	names := map[string]string{}
 	for _, m := range urlNamed().FindAllStringSubmatch(c.text, -1) {
 		names[m[1]] = m[2]
 	}
 	for _, m := range requesting().FindAllStringSubmatch(c.text, -1) {
 		address := m[1] + names[m[2]]
-		if address != "" && !isLocal(address) && strings.Contains(address, ".") {
+		host := strings.Contains(m[0], "onnection(") && strings.Contains(address, ".")
+		if (host || strings.Contains(address, "://")) && !isLocal(address) {
 			return m[0]
 		}
 	}

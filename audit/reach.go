@@ -98,8 +98,8 @@ func findOthers(t *task, h *hits) {
 var (
 	enginePath = lazy.Regexp(`(?:/var)?/run/(?:docker|podman/podman|containerd/containerd|crio/crio)\.sock|/var/lib/(?:docker|containerd|kubelet)\b|` +
 		`/var/run/secrets/kubernetes\.io|\b169\.254\.169\.254\b|metadata\.google\.internal`)
-	// instanceID matches the ids of SWE-bench's instances, also in the names of images.
-	instanceID = lazy.Regexp(`(?i)\b([a-z0-9][\w.-]*?(?:__|_1776_)[a-z0-9][\w.-]*?-\d+)\b`)
+	// instanceID matches a name in a path, or an image's name, that is the id of an instance.
+	instanceID = lazy.Regexp(`(?i)(?:^|/|x86_64\.)([a-z0-9][\w.-]*?(?:__|_1776_)[a-z0-9][\w.-]*?-\d+)(?:$|/|:|\.patch$|\.traj\.json$)`)
 )
 
 // engines are programs that talk to an engine or leave a container.
@@ -114,8 +114,8 @@ func (t *task) otherIn(c shell.Command) string {
 		if part := enginePath().FindString(a); part != "" {
 			return part
 		}
-		if id := instanceID().FindString(a); id != "" && !t.own(id) {
-			return id
+		if m := instanceID().FindStringSubmatch(a); m != nil && !t.own(m[1]) {
+			return m[1]
 		}
 	}
 	return ""

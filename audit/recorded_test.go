@@ -4,9 +4,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"batch.example/batch/audit"
+	"batch.example/batch/audit/diff"
 	"batch.example/batch/dataset"
 	"batch.example/batch/results/trajectory"
 )
@@ -72,4 +74,51 @@ func TestGoldPatchesHaveFewFindings(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Code that was there before a task's base commit is the old side of the patches of earlier tasks
+// of its repository. An output with such code is not the task's solution.
+func TestEarlierCodeIsNotGoldText(t *testing.T) {
+	path := shared + "datasets/SWE-bench_Verified-test.parquet"
+	ds, err := dataset.Open(context.Background(), dataset.Source{Name: path})
+	if err != nil {
+		t.Skip("Verified is not in ../shared/data")
+	}
+	n, shown := 0, 0
+	for _, in := range ds.Instances {
+		if got := of("gold-text", attempt(in.ID, "git show 123\n=> "+in.Patch), &in); got != nil {
+			shown++
+		}
+		v := attempt(in.ID)
+		v.Steps = []trajectory.Step{{Number: 1}}
+		for _, other := range ds.Instances {
+			created, own := other.Fields["created_at"].(string), in.Fields["created_at"].(string)
+			if other.Repo == in.Repo && created < own {
+				v.Steps[0].Actions = append(v.Steps[0].Actions, trajectory.Action{Output: oldSide(other.Patch + other.TestPatch)})
+			}
+		}
+		for _, evidence := range of("gold-text", v, &in) {
+			n++
+			t.Logf("%s: %s", in.ID, evidence)
+		}
+	}
+	t.Logf("earlier code: %d, the gold patch: %d of %d", n, shown, len(ds.Instances))
+	if n > 2 || shown < 350 {
+		t.Errorf("gold-text finds the solutions of %d tasks in earlier code, and of %d in the gold patch, want at most 2 and at least 350", n, shown)
+	}
+}
+
+// oldSide returns the lines of a patch before the change.
+func oldSide(patch string) string {
+	var b strings.Builder
+	for _, f := range diff.Read(patch) {
+		for _, lines := range f.Hunks {
+			for _, l := range lines {
+				if l.Kind != '+' {
+					b.WriteString(l.Text + "\n")
+				}
+			}
+		}
+	}
+	return b.String()
 }

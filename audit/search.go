@@ -59,7 +59,7 @@ func (s searched) in(c shell.Command) string {
 	name, args := c.Name(), c.Args()
 	if args, ok := pipArgs(c); ok && s.project != "" && pipReaches(args) {
 		for _, a := range operands(args) {
-			if requirement, _, _ := strings.Cut(a, "["); strings.EqualFold(strings.FieldsFunc(requirement+"=", isVersion)[0], s.project) {
+			if n := strings.IndexAny(a+"=", "[=<>!~; "); strings.EqualFold(a[:n], s.project) {
 				return a
 			}
 		}
@@ -73,8 +73,6 @@ func (s searched) in(c shell.Command) string {
 	}
 	return s.searching(name, args)
 }
-
-func isVersion(r rune) bool { return strings.ContainsRune("=<>!~; ", r) }
 
 // searching returns the pattern of a search for the task's number.
 func (s searched) searching(name string, args []string) string {

@@ -24,7 +24,7 @@ func findStartup(t *task, h *hits) {
 	for i := range t.actions {
 		a := &t.actions[i]
 		for _, w := range a.writes {
-			if atStart().MatchString(w.path) || installed().MatchString(w.path) || isConftest(w.path) && hook().MatchString(w.data) {
+			if w.atStart() || isConftest(w.path) && hook().MatchString(w.data) {
 				h.add(a, w.text, path.Base(w.path))
 			}
 		}
@@ -46,6 +46,18 @@ func findStartup(t *task, h *hits) {
 			}
 		}
 	}
+}
+
+// atStart reports whether the file runs without being asked for. A .pth file that is copied may be
+// the weights of a model.
+func (w write) atStart() bool {
+	switch {
+	case w.removed:
+		return false
+	case installed().MatchString(w.path):
+		return true
+	}
+	return atStart().MatchString(w.path) && !(w.copied && path.Ext(w.path) == ".pth")
 }
 
 func isConftest(p string) bool { return path.Base(p) == "conftest.py" }

@@ -16,6 +16,8 @@ type write struct {
 	path string // as the command has it, behind the directory that it changed to
 	text string // the command
 	data string // what is written; empty if it is not in the command
+
+	removed, copied bool // it is removed; it is a file that was there before
 }
 
 // writesOf returns the files that a command writes, if its words say so.
@@ -23,7 +25,7 @@ func writesOf(c shell.Command) (list []write) {
 	add := func(paths ...string) {
 		for _, p := range paths {
 			if p != "" && !strings.HasPrefix(p, "/dev/") && !strings.HasPrefix(p, "&") {
-				list = append(list, write{within(c.Dir, p), c.Text, c.Stdin})
+				list = append(list, write{path: within(c.Dir, p), text: c.Text, data: c.Stdin})
 			}
 		}
 	}
@@ -34,16 +36,26 @@ func writesOf(c shell.Command) (list []write) {
 	}
 	plain := operands(c.Args())
 	switch c.Name() {
-	case "tee", "truncate", "rm", "unlink":
+	case "tee", "truncate":
 		add(plain...)
+	case "rm", "unlink":
+		n := len(list)
+		add(plain...)
+		for i := range list[n:] {
+			list[n+i].removed = true
+		}
 	case "sed", "perl":
 		if slices.ContainsFunc(c.Args(), inPlace) {
 			add(scripted(c.Args())...)
 		}
 	case "cp", "mv", "install", "ln":
+		n := len(list)
 		add(destinations(plain)...)
 		if c.Name() == "mv" && len(plain) > 1 {
 			add(plain[:len(plain)-1]...)
+		}
+		for i := range list[n:] {
+			list[n+i].copied = true
 		}
 	case "dd":
 		for _, a := range c.Args() {
@@ -155,7 +167,7 @@ func (c code) writes() (list []write) {
 	for _, m := range opened().FindAllStringSubmatch(c.text, -1) {
 		p := m[1] + m[3] + names[m[2]] + names[m[4]]
 		if p != "" && !strings.Contains(p, "{") {
-			list = append(list, write{within(c.command.Dir, p), m[0], c.text})
+			list = append(list, write{path: within(c.command.Dir, p), text: m[0], data: c.text})
 		}
 	}
 	return list
@@ -168,7 +180,7 @@ func editorWrites(arguments string) []write {
 	if file == "" || verb == "view" || verb == "undo" || verb == "undo_edit" {
 		return nil
 	}
-	return []write{{path.Clean(file), "command: " + verb + ", path: " + file, arguments}}
+	return []write{{path: path.Clean(file), text: "command: " + verb + ", path: " + file, data: arguments}}
 }
 
 var argumentLine = map[string]func() *regexp.Regexp{
