@@ -31,6 +31,9 @@ func (h *History) InForce() InForce {
 	}
 	for i, r := range h.Commands {
 		given(i)
+		if h.brief[r.ID] {
+			continue
+		}
 		switch r.Verb {
 		case SetWidth:
 			f.Width = r.Width

@@ -26,6 +26,7 @@ const (
 // Begin is the record of a process that begins to work in the directory. What it was given
 // replaces what commands had set before.
 type Begin struct {
+	Kind   string   `json:"kind,omitempty"` // of the work; commands to grading last only as long as it
 	PID    int      `json:"pid"`
 	Width  int      `json:"width,omitempty"`  // that was given to the process; 0: none
 	Budget *float64 `json:"budget,omitempty"` // likewise, in US dollars; nil: none
@@ -62,7 +63,8 @@ type History struct {
 	Ended *End
 
 	done  map[string]bool
-	begun []int // how many commands there were when a process began
+	brief map[string]bool // ids of commands to grading
+	begun []int           // how many commands there were when a process began
 	given []Begin
 }
 
@@ -94,10 +96,21 @@ func (h *History) take(r journal.Record, _ journal.Place) error {
 		return err
 	case typeCommand:
 		c, err := journal.Decode[command](r)
-		h.Commands = append(h.Commands, c.record(r.Seq, r.Time))
+		h.add(c.record(r.Seq, r.Time))
 		return err
 	}
 	return nil // of a later version
+}
+
+func (h *History) add(r Record) {
+	h.Commands = append(h.Commands, r)
+	if h.Begun == nil || h.Begun.Kind != KindGrade {
+		return
+	}
+	if h.brief == nil {
+		h.brief = map[string]bool{}
+	}
+	h.brief[r.ID] = true
 }
 
 func (h *History) finish(id string) {
@@ -136,6 +149,9 @@ func (l *Log) Begin(b Begin) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, err := l.file.Add(journal.Entry{Type: typeBegin, Data: b})
+	if err == nil {
+		l.h.Begun = &b
+	}
 	return err
 }
 
@@ -189,7 +205,7 @@ func (l *Log) Add(r Record) (Record, error) {
 	if saved, err := l.file.At(places[0]); err == nil {
 		r.Seq, r.Time = saved.Seq, saved.Time
 	}
-	l.h.Commands = append(l.h.Commands, r)
+	l.h.add(r)
 	l.byID[r.ID] = r
 	return r, nil
 }

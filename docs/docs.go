@@ -32,6 +32,7 @@ var Pages = []Page{
 	{Name: "auditing", Title: "Audit: signs that a result is not the agent's own work"},
 	{Name: "shards", Title: "Shards: one dataset on several machines, and Slurm"},
 	{Name: "resuming", Title: "Watch, resume, retry and compare runs"},
+	{Name: "control", Title: "Watch and change a run while it works"},
 	{Name: "talk", Title: "Talk with an agent, and serve it to programs"},
 	{Name: "promises", Title: "What batch promises, and what it does not"},
 	{Name: "install", Title: "Install batch, or run it in a container"},

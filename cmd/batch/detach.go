@@ -24,14 +24,14 @@ import (
 // detachLog is the file in a run directory that has the output of a detached command.
 const detachLog = "detach.log"
 
-// begunFlag is given to the process that goes on without the terminal: the descriptor on which
+// begunFlag is given to the process that continues without the terminal: the descriptor on which
 // it reports that the work has begun.
 const begunFlag = "begun-on"
 
 // lastOutput is how long a command that detaches waits for the last output of its process.
 const lastOutput = 2 * time.Second
 
-// detaching says how a command goes on without the terminal.
+// detaching says how a command continues without the terminal.
 type detaching struct {
 	asked   bool // by --detach
 	begunOn int  // 0: this process is not detached
@@ -48,12 +48,12 @@ func isBegunFlag(arg string) bool { return strings.HasPrefix(arg, "--"+begunFlag
 
 // detached starts the command again in a session of its own, and returns when its work has
 // begun, or with its exit code. Done is false if this process is to do the work itself.
-func (a *app) detached(f runFlags) (done bool, err error) {
+func (a *app) detached(d detaching, dryRun bool, instances string) (done bool, err error) {
 	a.args = slices.DeleteFunc(slices.Clone(a.args), isBegunFlag)
-	if !f.apart.asked || f.apart.begunOn != 0 {
+	if !d.asked || d.begunOn != 0 {
 		return false, nil
 	}
-	if f.dryRun || f.InstancesFile == "-" {
+	if dryRun || instances == "-" {
 		return true, fault.Newf(fault.Usage, "--detach: there is no terminal for --dry-run, and no standard input for --instances -")
 	}
 	self, err := os.Executable()

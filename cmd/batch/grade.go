@@ -25,6 +25,7 @@ type gradeFlags struct {
 	parsed                      logparse.Rules // rules, read by check
 
 	goldCheck, redo, noCache, dryRun bool
+	apart                            detaching
 	fill                             bool // it is `batch dataset fill`
 	timeout                          time.Duration
 	repeat                           int
@@ -151,6 +152,7 @@ func (f *gradeFlags) addTests(c *cobra.Command) {
 }
 
 func (f *gradeFlags) addOutput(fs *pflag.FlagSet) {
+	f.apart.add(fs)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
 	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches and logs; may be repeated\n(adds to run.mask_patterns)")
@@ -158,7 +160,7 @@ func (f *gradeFlags) addOutput(fs *pflag.FlagSet) {
 }
 
 // runningTests are the flags about how tests run and what is shown meanwhile.
-var runningTests = []string{"dry-run", "json", "repeat", "redo", "no-cache", "timeout", "retry"}
+var runningTests = []string{"dry-run", "detach", "json", "repeat", "redo", "no-cache", "timeout", "retry"}
 
 // takeArguments separates what is graded from the ids of instances.
 func (f *gradeFlags) takeArguments(args []string) error {

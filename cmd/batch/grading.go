@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"batch.example/batch/agent/config"
+	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
@@ -45,6 +46,12 @@ type gradeSession struct {
 
 // gradeContainers grades predictions that have to be tested.
 func (a *app) gradeContainers(ctx context.Context, f gradeFlags) error {
+	if f.goldCheck && f.apart.asked {
+		return fault.Newf(fault.Usage, "--check takes no --detach")
+	}
+	if apart, err := a.detached(f.apart, f.dryRun, f.InstancesFile); apart || err != nil {
+		return err
+	}
 	s := &gradeSession{app: a, flags: f, started: time.Now()}
 	if err := s.open(ctx); err != nil {
 		return err
@@ -224,7 +231,7 @@ func (s *gradeSession) request(output string, list []results.Prediction) (r grad
 	r = grading.Request{
 		Output: output, Instances: s.selected, Import: list, Settings: s.settings(), Redo: f.redo, ByImage: f.Order != manifest.OrderGiven,
 		Sandboxes: sandboxes, Store: results.Options{Mask: s.mask},
-		Width: runner.NewWidth(f.Workers), Retries: retries, Tell: s.tell,
+		Width: runner.NewWidth(f.Workers), Retries: retries, Tell: s.tell, Control: &control.Begin{},
 	}
 	for _, in := range s.flagged {
 		r.Selected = append(r.Selected, in.ID)
@@ -323,7 +330,7 @@ func (s *gradeSession) session(d *grading.Directory) session {
 			Directory: d.Output, Model: cmp.Or(predictions[0].Model, "None"), Dataset: s.ds.Name,
 			Workers: s.flags.Workers, Total: len(predictions), Grading: true,
 		},
-		saving: "ending running tests and removing their containers", again: "the same command",
+		saving: "ending running tests and removing their containers", again: "the same command", apart: s.flags.apart,
 	}
 }
 

@@ -157,7 +157,7 @@ func (f *runFlags) read() error {
 
 // run checks what `batch run` was asked for, and runs it.
 func (a *app) run(ctx context.Context, f runFlags) error {
-	if apart, err := a.detached(f); apart || err != nil {
+	if apart, err := a.detached(f.apart, f.dryRun, f.InstancesFile); apart || err != nil {
 		return err
 	}
 	if f.dryRun {

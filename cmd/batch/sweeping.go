@@ -27,7 +27,7 @@ type sweeping struct {
 
 // runSweep opens the cells, works through them and prints how they ended.
 func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err error) {
-	if apart, err := a.detached(f); apart || err != nil {
+	if apart, err := a.detached(f.apart, f.dryRun, f.InstancesFile); apart || err != nil {
 		return err
 	}
 	s := &sweeping{app: a, Setup: setup, flags: f, started: time.Now()}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
@@ -17,6 +18,7 @@ import (
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/rundir"
+	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/swebench"
@@ -41,6 +43,9 @@ type Request struct {
 	Width     *runner.Width
 	Retries   runner.Retries
 	Tell      func(text string) // called before work begins; nil ignores
+
+	// Control lets other programs watch and change the work, see package control; nil: they cannot.
+	Control *control.Begin
 }
 
 // Settings has everything that verdicts depend on beside the prediction, the row and the
@@ -147,6 +152,10 @@ type Directory struct {
 	log   *grades.Log
 	plan  []Planned
 	sum   runner.Summary
+
+	commands *control.Log       // nil: other programs cannot control the work
+	by       *steering.Steering // likewise
+	halts    *runner.Halts      // likewise
 }
 
 // Open locks the directory and makes a plan. The caller must Close the Directory.
@@ -320,8 +329,12 @@ func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 			boxes.Instances = append(boxes.Instances, p.Instance)
 		}
 	}
+	steer, err := d.steer(jobs)
+	if err != nil {
+		return err
+	}
 	return rundir.Job{
-		Dir: d.Output, Mask: d.Store.Mask, Boxes: boxes,
+		Dir: d.Output, Mask: d.Store.Mask, Boxes: boxes, Steer: steer,
 		Begin: func(log *slog.Logger) error {
 			d.store.SetLog(log)
 			log.Info("grading started", "predictions", len(d.plan), "todo", len(jobs), "run_id", d.RunIDOf(d.Output), "workers", d.Width.N())
@@ -332,7 +345,10 @@ func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 			return host, err
 		},
 		Pool: func(ctx context.Context, pool runner.Config, _ rundir.View) (err error) {
-			pool.Width, pool.Retries = d.Width, d.Retries
+			pool.Width, pool.Retries, pool.Halts = d.Width, d.Retries, d.halts
+			if d.by != nil {
+				pool.Pause = d.by.Pause()
+			}
 			d.sum, err = Run(ctx, d.Config(d.Output, d.log, host, pool), runner.List(jobs))
 			return err
 		},

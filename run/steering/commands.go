@@ -159,6 +159,9 @@ func (s *Steering) apply(r control.Record) (effect string, err error) {
 	case control.Pause:
 		s.pause.Set(true)
 		s.enter(control.Paused)
+		if s.Kind == control.KindGrade {
+			return "no prediction begins, the running ones end", nil
+		}
 		return "no instance begins, and attempts wait before their next call", nil
 	case control.Resume:
 		s.pause.Set(false)
@@ -231,6 +234,9 @@ func (s *Steering) applyTo(r control.Record) (effect string, err error) {
 	case control.Cancel:
 		at, _ := p.Halts.At(id)
 		p.Halts.Halt(id)
+		if s.Kind == control.KindGrade {
+			return "it is not graded, until the next batch grade", nil
+		}
 		if at == runner.Underway {
 			return "its attempt ends now, and does not run again until it is requeued", nil
 		}

@@ -81,6 +81,9 @@ func New(c Config) *Steering {
 			p.has[id] = true
 		}
 		p.limits, p.said = own.Limits, own.Said
+		if c.Kind == control.KindGrade { // what was canceled is an agent's attempt
+			continue
+		}
 		for _, id := range own.Canceled {
 			p.Halts.Halt(id)
 		}
@@ -117,7 +120,7 @@ func (s *Steering) Drained() bool {
 func (s *Steering) Begin(v rundir.View, log *slog.Logger, drain, stop func(), draining <-chan struct{}) (rundir.View, func()) {
 	s.drain, s.stop, s.say = drain, stop, v.Say
 	given := s.Given
-	given.PID = os.Getpid()
+	given.PID, given.Kind = os.Getpid(), s.Kind
 	err := s.Log.Begin(given)
 	var server *control.Server
 	if err == nil {
