@@ -113,7 +113,12 @@ func (a *app) flagValues() map[string]completer {
 			}
 			return paths.RunDirectories(a.home, prefix)
 		},
-		"by":             fixed(selecting.Selectors()...),
+		"by": func(c *cobra.Command, _ []string, _ string) []string {
+			if c.Name() == "compare" {
+				return []string{"label"}
+			}
+			return selecting.Selectors()
+		},
 		"entry":          listedEntries,
 		"detector":       fixed(detectorNames()...),
 		"judge-template": func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },

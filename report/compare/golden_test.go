@@ -45,6 +45,8 @@ func cases(t *testing.T) map[string]compare.Comparison {
 		"two":      compare.New(two, compare.Options{Gates: []compare.Gate{gate}}),
 		"attempts": compare.New(attempts, compare.Options{Gates: []compare.Gate{gate}}),
 		"three":    compare.New(three, compare.Options{AllPairs: true, Gates: []compare.Gate{gate}}),
+		"labels":   compare.New(labelledEntries(), compare.Options{ByLabel: true}),
+		"nolabels": compare.New([]scores.Side{entry("base", "yn"), entry("new", "ny")}, compare.Options{ByLabel: true}),
 		"hostile":  compare.New([]scores.Side{hostileA, hostileB}, compare.Options{}),
 	}
 }
@@ -55,7 +57,7 @@ func TestGolden(t *testing.T) {
 			".txt": func(b *bytes.Buffer) error { return c.Write(b, true) },
 			".md":  func(b *bytes.Buffer) error { return c.WriteMarkdown(b, true) },
 		}
-		if name == "attempts" {
+		if name == "attempts" || name == "labels" {
 			forms[".json"] = func(b *bytes.Buffer) error {
 				e := json.NewEncoder(b)
 				e.SetIndent("", "  ")
@@ -102,7 +104,13 @@ func TestTextFitsANarrowTerminal(t *testing.T) {
 }
 
 func TestTextFromOutsideDoesNothing(t *testing.T) {
-	c := cases(t)["hostile"]
+	for _, name := range []string{"hostile", "labels"} {
+		doesNothing(t, cases(t)[name])
+	}
+}
+
+func doesNothing(t *testing.T, c compare.Comparison) {
+	t.Helper()
 	var text, md bytes.Buffer
 	if err := c.Write(&text, true); err != nil {
 		t.Fatal(err)

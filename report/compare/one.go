@@ -51,6 +51,9 @@ func NewOne(e scores.Side, o Options) One {
 	boot := complete(o.Bootstrap)
 	one := One{Level: boot.Level, Entry: s.entry(commonOf([]side{s}), reposOf([]side{s}), boot), Gates: []Ruling{}}
 	one.LeftOut, _, _ = s.without()
+	if o.ByLabel {
+		one.Entry.Labels = s.labelled()
+	}
 	for _, g := range o.Gates {
 		one.Gates = append(one.Gates, g.ruleRates([]side{s}, boot)...)
 	}
@@ -90,6 +93,7 @@ func (o One) Write(w io.Writer) error {
 	for _, line := range o.lines() {
 		t.words("", "%s", line)
 	}
+	t.labels([]Side{o.Entry}, noName)
 	for _, r := range o.Gates {
 		t.words("", "%s", r.Text)
 	}
@@ -99,15 +103,16 @@ func (o One) Write(w io.Writer) error {
 // WriteMarkdown writes the entry and its gates in GitHub's Markdown: see
 // [Comparison.WriteMarkdown].
 func (o One) WriteMarkdown(w io.Writer) error {
+	m := markdown{Writer: bufio.NewWriter(w)}
 	for _, line := range o.lines() {
-		if _, err := fmt.Fprintf(w, "- %s\n", escaped(line)); err != nil {
-			return err
-		}
+		fmt.Fprintf(m, "- %s\n", escaped(line))
 	}
+	m.labels([]Side{o.Entry}, noName)
 	for _, r := range o.Gates {
-		if _, err := fmt.Fprintf(w, "\n**%s**\n", sentence(escaped(r.Text))); err != nil {
-			return err
-		}
+		fmt.Fprintf(m, "\n**%s**\n", sentence(escaped(r.Text)))
 	}
-	return nil
+	return m.Flush()
 }
+
+// noName is the name of the only entry in a table.
+func noName(Side) string { return "" }

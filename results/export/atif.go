@@ -88,6 +88,7 @@ type atifStepExtra struct {
 	Seconds  float64   `json:"seconds,omitempty"`
 	Waited   float64   `json:"waited,omitempty"`
 	Rewrites []Rewrite `json:"rewrites,omitempty"`
+	Notes    []Note    `json:"notes,omitempty"` // of people
 }
 
 type atifFinal struct {
@@ -143,7 +144,7 @@ func (a *attempt) atif() atifTrajectory {
 	if v.Info.BatchVersion == "" {
 		t.Agent.Name, t.Agent.Version = "mini-swe-agent", cmp.Or(v.Info.MiniVersion, "unknown")
 	}
-	w := atifWriter{view: v}
+	w := atifWriter{about: &a.about, view: v}
 	for i, m := range v.Messages {
 		w.message(i, timeOf(m), a.chats[i])
 	}
@@ -173,6 +174,7 @@ func (a *attempt) finalMetrics() atifFinal {
 
 // atifWriter makes steps of messages.
 type atifWriter struct {
+	about *About
 	view  *trajectory.View
 	steps []atifStep
 	next  int              // of view.Steps
@@ -225,8 +227,8 @@ func (w *atifWriter) reply(chats []trajectory.Chat, at string) {
 		}
 		step.Metrics.Cost = s.Cost
 	}
-	extra := atifStepExtra{Refused: s.Refused, Seconds: s.Seconds, Waited: s.Waited, Rewrites: rewritesOf(*s)}
-	if s.Refused || s.Seconds > 0 || len(extra.Rewrites) > 0 {
+	extra := atifStepExtra{Refused: s.Refused, Seconds: s.Seconds, Waited: s.Waited, Rewrites: rewritesOf(*s), Notes: w.about.notesAt(s.Number)}
+	if s.Refused || s.Seconds > 0 || len(extra.Rewrites)+len(extra.Notes) > 0 {
 		step.Extra = &extra
 	}
 	w.add(step)

@@ -16,7 +16,7 @@ func Render(text []byte) (chat, atif []byte, err error) {
 		return nil, nil, nil
 	}
 	v.Patch = &trajectory.Patch{}
-	a := Options{Reasoning: true}.attemptOf(Run{"r", &results.Snapshot{}}, results.Record{InstanceID: "a"}, v)
+	a := Options{Reasoning: true}.attemptOf(Run{Name: "r", Snapshot: &results.Snapshot{}}, results.Record{InstanceID: "a"}, v)
 	if !a.unheard() {
 		if chat, err = json.Marshal(a.line()); err != nil {
 			return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"batch.example/batch/results"
+	"batch.example/batch/results/notes"
 	"batch.example/batch/results/sweeps"
 )
 
@@ -13,6 +14,7 @@ import (
 type Run struct {
 	Name     string // its folder's name, in a sweep SWEEP/CELL; unique in a list that [Open] made
 	Snapshot *results.Snapshot
+	Notes    []notes.Note // of people
 }
 
 // Open reads run directories and the cells of sweeps that have begun. It takes no lock. Any
@@ -25,7 +27,9 @@ func Open(dirs []string) ([]Run, error) {
 			if err != nil {
 				return nil, err
 			}
-			runs = add(runs, baseOf(dir), snap)
+			if runs, err = add(runs, baseOf(dir), snap); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		x, err := sweeps.Read(dir)
@@ -40,19 +44,22 @@ func Open(dirs []string) ([]Run, error) {
 			if snap == nil {
 				continue
 			}
-			runs = add(runs, filepath.Join(baseOf(dir), x.Cells[i].Folder), snap)
+			if runs, err = add(runs, filepath.Join(baseOf(dir), x.Cells[i].Folder), snap); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return runs, nil
 }
 
-// add adds a run under an unused name.
-func add(runs []Run, name string, snap *results.Snapshot) []Run {
+// add adds a run under an unused name, with its notes.
+func add(runs []Run, name string, snap *results.Snapshot) ([]Run, error) {
 	free := name
 	for n := 2; slices.ContainsFunc(runs, func(r Run) bool { return r.Name == free }); n++ {
 		free = name + "-" + strconv.Itoa(n)
 	}
-	return append(runs, Run{free, snap})
+	list, err := notes.Read(snap.Dir)
+	return append(runs, Run{free, snap, list}), err
 }
 
 // baseOf returns the name of a folder, also of the current one.
