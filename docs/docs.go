@@ -29,6 +29,7 @@ var Pages = []Page{
 	{Name: "checks", Title: "What to check before a run costs money"},
 	{Name: "grading", Title: "Grading, submissions, and how the harness compares"},
 	{Name: "sweeps", Title: "Sweeps, several attempts and comparisons"},
+	{Name: "viewing", Title: "Runs in a browser: batch view"},
 	{Name: "auditing", Title: "Audit: signs that a result is not the agent's own work"},
 	{Name: "shards", Title: "Shards: one dataset on several machines, and Slurm"},
 	{Name: "resuming", Title: "Watch, resume, retry and compare runs"},

@@ -18,7 +18,7 @@ type noteView struct {
 	Back string `json:"-"` // where a person goes after removing it; empty: there are no forms
 }
 
-// noteForm is what the form for a new note needs.
+// noteForm has the hidden fields of the form for a new note.
 type noteForm struct {
 	Run, Instance string
 	Attempt, Step int

@@ -93,7 +93,7 @@ func (s *standing) rowOf(model string) runRow {
 	return r
 }
 
-// asked is what the address asks the matrix for.
+// asked has the choices in the address of the matrix.
 type asked struct {
 	Runs    []string // the columns; empty: all
 	Text    string   // instances whose ids contain it

@@ -111,7 +111,7 @@ func firstLine(text string) string {
 	return printable.Line(line)
 }
 
-// frame is what every page has around its data.
+// frame has the parts of a page around its data.
 type frame struct {
 	Title string
 	Twin  string // address of the JSON twin

@@ -130,7 +130,7 @@ func (d *searchPage) choose(q url.Values, all []*standing) {
 	}
 }
 
-// searchEvents sends the hits of a search while it goes on.
+// searchEvents sends the hits of a search while it continues.
 func (s *Server) searchEvents(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	query, _ := asks(q)
@@ -198,7 +198,7 @@ func found(hits int, r search.Result, took time.Duration) string {
 // Before is the excerpt before the match.
 func (h hitView) Before() string { return h.Excerpt[:h.From] }
 
-// Match is what matched.
+// Match returns the text that was found.
 func (h hitView) Match() string { return h.Excerpt[h.From:h.To] }
 
 // After is the excerpt after the match.

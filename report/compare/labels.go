@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// Labelled counts the instances of a side with a label, also those that are not common. With
+// Labelled counts the instances of a side with a label, common or not. With
 // several attempts, only the attempts with the label count, and an instance counts by their mean.
 type Labelled struct {
 	Label      string  `json:"label"`
