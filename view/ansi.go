@@ -71,10 +71,14 @@ func escape(text string) (parameters string, color bool, rest string) {
 		}
 		return "", false, ""
 	}
-	if text[1] < 0x20 || text[1] > 0x7e {
-		return "", false, text[1:]
+	at := 1
+	for at < len(text)-1 && text[at] >= 0x20 && text[at] < 0x30 { // before the final byte, as in ESC ( B
+		at++
 	}
-	return "", false, text[2:]
+	if text[at] < 0x20 || text[at] > 0x7e {
+		return "", false, text[at:]
+	}
+	return "", false, text[at+1:]
 }
 
 // style is how a terminal shows text.

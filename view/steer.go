@@ -40,7 +40,7 @@ func (s *Server) steer(w http.ResponseWriter, r *http.Request) {
 // back is where a person goes after a form: a page of this server.
 func back(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || !strings.HasPrefix(u.EscapedPath(), "/") || strings.HasPrefix(to, "//") || strings.HasPrefix(to, `/\`) {
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.EscapedPath(), "/") || strings.HasPrefix(u.EscapedPath(), "//") || strings.HasPrefix(to, `/\`) {
 		return "/live"
 	}
 	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery, Fragment: u.Fragment}).String()
