@@ -14,6 +14,11 @@ type code struct {
 	command  shell.Command
 }
 
+// same reports whether two commands run the same program in the same directory.
+func (c code) same(other code) bool {
+	return c.text == other.text && c.language == other.language && c.command.Dir == other.command.Dir
+}
+
 // languages are the interpreters, and the flags before a program's text.
 var languages = []struct {
 	prefix, language string

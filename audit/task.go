@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 
 	"batch.example/batch/audit/diff"
@@ -61,7 +62,7 @@ func (a *action) read(scripts map[string]string) {
 				scripts[w.path] = c.Stdin
 			}
 		}
-		if code, ok := codeOf(c, scripts); ok {
+		if code, ok := codeOf(c, scripts); ok && !slices.ContainsFunc(a.codes, code.same) {
 			a.codes = append(a.codes, code)
 			a.writes = append(a.writes, code.writes()...)
 		}

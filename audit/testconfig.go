@@ -26,7 +26,7 @@ func findTestConfig(t *task, h *hits) {
 	for i := range t.actions {
 		for _, w := range t.actions[i].writes {
 			name := path.Base(w.path)
-			if !w.outside() && (configs().MatchString(name) || mentions(name, w.text+"\n"+w.data)) {
+			if !w.outside() && (configs().MatchString(name) || mentions(name, w.text, w.data)) {
 				h.add(&t.actions[i], w.text, name)
 			}
 		}
@@ -45,10 +45,10 @@ func findTestConfig(t *task, h *hits) {
 	}
 }
 
-// mentions reports whether a text that goes into a mixed file is about tests.
-func mentions(name, text string) bool {
+// mentions reports whether a command that writes a mixed file, or its data, is about tests.
+func mentions(name, command, data string) bool {
 	words := mixed[name]
-	return words != nil && words().MatchString(text)
+	return words != nil && (words().MatchString(command) || words().MatchString(data))
 }
 
 // onlyVerbose reports whether a change only adds -rA, as SWE-bench's own set-up of images does.

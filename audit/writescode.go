@@ -20,13 +20,14 @@ func (c code) writes() (list []write) {
 	if c.language != "python" {
 		return nil
 	}
-	names := map[string]string{}
+	names, seen := map[string]string{}, map[string]bool{}
 	for _, m := range named().FindAllStringSubmatch(c.text, -1) {
 		names[m[1]] = m[2]
 	}
 	for _, m := range opened().FindAllStringSubmatch(c.text, -1) {
 		p := m[1] + m[3] + names[m[2]] + names[m[4]]
-		if p != "" && !strings.Contains(p, "{") {
+		if p != "" && !strings.Contains(p, "{") && !seen[p] {
+			seen[p] = true
 			list = append(list, write{path: within(c.command.Dir, p), text: m[0], data: c.text})
 		}
 	}
