@@ -136,6 +136,11 @@ func TestLimits(t *testing.T) {
 		{"calls made before count", func(c *Config) { c.StepLimit = 3 }, Turn{Calls: 3}, vocab.StatusLimitsExceeded, 3},
 		{"cost spent before counts", func(c *Config) { c.CostLimit = 3 }, Turn{Cost: 2}, vocab.StatusLimitsExceeded, 1},
 		{"time spent before counts", func(c *Config) { c.WallTimeLimit = time.Minute }, Turn{Elapsed: time.Hour}, vocab.StatusTimeExceeded, 0},
+		{
+			"limits that are changed while it works", func(c *Config) { c.StepLimit, c.CostLimit = 1, 1 },
+			Turn{Limits: func(l Limits) Limits { return Limits{Steps: 2 * l.Steps, Cost: 5} }},
+			vocab.StatusLimitsExceeded, 2,
+		},
 		{"steps come before time", func(c *Config) { c.StepLimit, c.WallTimeLimit = 1, 1 }, Turn{Calls: 1, Elapsed: 5}, vocab.StatusLimitsExceeded, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -150,6 +155,19 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
+	t.Run("wall time stops while a call is held", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			held := func() error {
+				time.Sleep(time.Hour)
+				return nil
+			}
+			end, _ := newLoop(t, func(c *Config) { c.StepLimit, c.WallTimeLimit = 2, time.Second }).Run(t.Context(),
+				Turn{Model: endless(9), Env: &env{}, Admit: held})
+			if end.Status != vocab.StatusLimitsExceeded || end.Calls != 2 {
+				t.Errorf("got %s after %d calls, want two calls", end.Status, end.Calls)
+			}
+		})
+	})
 	t.Run("wall time runs while commands do", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			end, _ := newLoop(t, func(c *Config) { c.WallTimeLimit = time.Second }).Run(t.Context(),
