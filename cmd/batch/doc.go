@@ -11,6 +11,7 @@
 //
 //	run         Turn a dataset into predictions
 //	sweep       Run a grid of models, configurations and attempts
+//	ctl         Watch and change a run while it works
 //	resume      Continue an interrupted or crashed run
 //	retry       Run chosen instances of a run directory again
 //	merge       Make one run directory of the shards of a run
