@@ -2,6 +2,7 @@ package run
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"batch.example/batch/control"
 	"batch.example/batch/dataset"
@@ -17,10 +18,10 @@ type steered struct {
 	log  *control.Log
 	name string // of the cell; empty: the run is not in a sweep
 	part *steering.Part
-	by   *steering.Steering // nil before work begins
-	add  func(dataset.Instance) bool
-	kept int // instances that ran again and had a result before the work began
-	left int // canceled instances without a result, when the work began
+	by   *steering.Steering                          // nil before work begins
+	add  atomic.Pointer[func(dataset.Instance) bool] // to the source of the pool; nil before it works
+	kept atomic.Int64                                // instances that ran again and had a result before the work began
+	left int                                         // canceled instances without a result, when the work began
 }
 
 // openControl opens the log of commands, and carries out what earlier processes left: the
@@ -28,7 +29,7 @@ type steered struct {
 func (r *Run) openControl() (err error) {
 	switch {
 	case r.cell != nil:
-		r.steered = steered{log: r.cell.log, name: r.cell.name}
+		r.steered.log, r.name = r.cell.log, r.cell.name
 	case r.Control != nil:
 		r.steered.log, err = control.OpenLog(r.Output)
 	}
@@ -129,7 +130,8 @@ func (r *Run) preparePart() {
 // again removes the result of an instance and lets it run again. Todo says that it was to run
 // when the work began.
 func (r *Run) again(in dataset.Instance, todo bool) error {
-	if r.add == nil {
+	add := r.add.Load()
+	if add == nil {
 		return fault.Newf(fault.Usage, "requeue: no instance has begun yet").WithHint("try again in a moment")
 	}
 	if r.part.Finished(in.ID) {
@@ -137,11 +139,11 @@ func (r *Run) again(in dataset.Instance, todo bool) error {
 			return err
 		}
 		if !todo {
-			r.kept++
+			r.kept.Add(1)
 		}
 	}
 	over := false
-	r.part.Halts.Release(in.ID, func() { over = !r.add(in) })
+	r.part.Halts.Release(in.ID, func() { over = !(*add)(in) })
 	if over {
 		return fault.Newf(fault.Usage, "requeue: all instances have ended").WithHint("`batch resume` runs it")
 	}
@@ -169,3 +171,6 @@ func (r *Run) Conclude(pid, code int) error {
 	}
 	return r.steered.log.End(control.End{PID: pid, Code: code})
 }
+
+// takeMore sets how an instance is added to the pool that works.
+func (r *Run) takeMore(add func(dataset.Instance) bool) { r.add.Store(&add) }

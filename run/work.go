@@ -84,7 +84,7 @@ func (r *Run) begin(log *slog.Logger) (solver.Models, error) {
 func (r *Run) progress() rundir.Progress {
 	s := r.Summary()
 	return rundir.Progress{
-		Done: len(s.Asked) - len(r.todo) - r.left - r.kept + r.sum.Final, Total: len(s.Asked), Spent: s.Spent, Unanswered: results.UnansweredOf(s.Records),
+		Done: len(s.Asked) - len(r.todo) - r.left - int(r.kept.Load()) + r.sum.Final, Total: len(s.Asked), Spent: s.Spent, Unanswered: results.UnansweredOf(s.Records),
 		Outcomes: s.Outcomes(), Host: s.Host,
 	}
 }
@@ -114,7 +114,7 @@ func (r *Run) jobs(pool *runner.Config, with *shared) (list runner.Source[datase
 		pool.Budget, pool.OnEnter = with.budget, with.jobs.Entered
 		if r.part != nil {
 			pool.Pause, pool.Halts, pool.OnLeave = r.by.Pause(), r.part.Halts, with.jobs.Ended
-			r.add = with.jobs.Add
+			r.takeMore(with.jobs.Add)
 		}
 		return with.jobs, func() error { return nil }, nil
 	}
@@ -128,7 +128,7 @@ func (r *Run) jobs(pool *runner.Config, with *shared) (list runner.Source[datase
 	roster := runner.NewRoster(r.todo)
 	r.by.Opened(pool.Budget)
 	pool.Pause, pool.Halts, pool.OnLeave = r.by.Pause(), r.part.Halts, roster.Ended
-	r.add = roster.Add
+	r.takeMore(roster.Add)
 	return roster, done, err
 }
 

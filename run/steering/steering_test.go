@@ -1,0 +1,191 @@
+package steering
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"batch.example/batch/control"
+	"batch.example/batch/fault"
+	"batch.example/batch/run/rundir"
+	"batch.example/batch/runner"
+)
+
+// steered is the steering of two cells with the instances a and b.
+func steered(t *testing.T) (*Steering, *control.Log) {
+	t.Helper()
+	log, err := control.OpenLog(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []*Part
+	for _, name := range []string{"x", "y"} {
+		parts = append(parts, &Part{
+			Name: name, IDs: []string{"a", "b", name}, Halts: new(runner.Halts), Finished: func(id string) bool { return id == "b" },
+			Again: func(string) error { return nil },
+		})
+	}
+	none := func() float64 { return 0 }
+	s := New(Config{Kind: control.KindSweep, Log: log, Width: runner.NewWidth(2), Limit: 10, Parts: parts, Cost: none, Spent: none})
+	s.say, s.drain, s.stop = func(string) {}, func() {}, func() {}
+	return s, log
+}
+
+func TestNamesOfInstances(t *testing.T) {
+	s, _ := steered(t)
+	for name, want := range map[string]string{
+		"x/a": "x/a", "y": "y/y", "a": "in 2 cells", "c": "no instance c", "z/a": "no instance z/a", "x/y": "no instance x/y",
+	} {
+		c, err := s.Check(control.Command{Verb: control.Cancel, Instance: name})
+		got := c.Instance
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestChecks(t *testing.T) {
+	s, _ := steered(t)
+	steps := 3
+	for _, c := range []struct {
+		cmd  control.Command
+		want string // in the error; empty: none
+	}{
+		{control.Command{Verb: control.Cancel, Instance: "x/b"}, "has a result"},
+		{control.Command{Verb: control.Say, Instance: "x/b", Text: "t"}, "has a result"},
+		{control.Command{Verb: control.Say, Instance: "x/a", Text: "t"}, ""},
+		{control.Command{Verb: control.Requeue, Instance: "x/b"}, ""},
+		{control.Command{Verb: control.Requeue, Instance: "x/a"}, "has not begun"},
+		{control.Command{Verb: control.SetBudget, Budget: -11, Add: true}, "the limit is"},
+		{control.Command{Verb: control.SetLimit, Limit: &control.Limit{Steps: &steps}}, ""},
+	} {
+		_, err := s.Check(c.cmd)
+		if c.want == "" && err != nil || c.want != "" && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %s: %v, want %q", c.cmd.Verb, c.cmd.Instance, err, c.want)
+		}
+	}
+	c, err := s.Check(control.Command{Verb: control.SetBudget, Budget: 5, Add: true})
+	if err != nil || c.Budget != 15 || c.Add {
+		t.Errorf("+5 is %+v, %v", c, err)
+	}
+}
+
+func TestADrainEndsAPauseAndStays(t *testing.T) {
+	s, _ := steered(t)
+	apply := func(v control.Verb) {
+		t.Helper()
+		if _, err := s.Apply(control.Record{Command: control.Command{Verb: v}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(control.Pause)
+	if !s.Pause().On() || s.Status(false).State != control.Paused {
+		t.Errorf("paused: %v, %s", s.Pause().On(), s.Status(false).State)
+	}
+	apply(control.Drain)
+	if s.Pause().On() || s.Status(false).State != control.Draining || !s.Drained() {
+		t.Errorf("drained: paused %v, %s", s.Pause().On(), s.Status(false).State)
+	}
+	if _, err := s.Check(control.Command{Verb: control.Pause}); err == nil {
+		t.Error("a pause after a drain is not refused")
+	}
+	apply(control.Stop)
+	if s.Status(false).State != control.Stopping {
+		t.Error(s.Status(false).State)
+	}
+}
+
+func TestAMessageIsHeardOnce(t *testing.T) {
+	s, log := steered(t)
+	p := s.Parts[0]
+	r, err := log.Add(control.NewRecord(control.Command{ID: "m", Verb: control.Say, Instance: "x/a", Text: "t"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(r); err != nil || len(s.Said(p, "a")) != 1 || len(s.Said(s.Parts[1], "a")) != 0 {
+		t.Fatalf("said %v, error %v", s.Said(p, "a"), err)
+	}
+	for range 2 {
+		if err := s.Heard(p, "m"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.Said(p, "a")) != 0 || len(log.InForce().Said) != 0 {
+		t.Errorf("after it was heard: %v, %v", s.Said(p, "a"), log.InForce().Said)
+	}
+}
+
+func TestTheStateOfWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := steered(t)
+		v := view{rundir.Silent{}, s, ""}
+		v.Progress(rundir.Progress{Done: 2, Total: 6})
+		x := v.Cell("x")
+		event := func(typ runner.EventType, id string, p runner.Progress) {
+			x.Event(runner.Event{Type: typ, Job: id, Attempt: 1, Progress: p})
+		}
+		event(runner.EventStart, "a", runner.Progress{})
+		event(runner.EventStart, "x", runner.Progress{})
+		event(runner.EventPhase, "a", runner.Progress{Phase: "commands", Step: 3, Doing: "make"})
+		time.Sleep(control.StalledAfter + time.Second)
+		event(runner.EventPhase, "x", runner.Progress{Phase: "model", Step: 1, Retry: &runner.Retry{Wait: time.Minute, RateLimited: true, Reason: "429"}})
+		st := s.Status(true)
+		if st.Running != 2 || st.Done != 2 || st.Total != 6 || len(st.Workers) != 2 {
+			t.Fatalf("%+v", st)
+		}
+		a, b := st.Workers[0], st.Workers[1]
+		if a.Instance != "a" || !a.Stalled || a.Doing != "make" || st.Now.Sub(a.Since) < control.StalledAfter {
+			t.Errorf("a: %+v", a)
+		}
+		if b.Stalled || b.Waiting != "rate limit" || b.Until == nil || b.Reason != "429" || b.Phase != "start" {
+			t.Errorf("x: %+v", b)
+		}
+		for _, w := range s.Status(false).Workers {
+			if w.Doing != "" || w.Reason != "" {
+				t.Errorf("content was not asked for: %+v", w)
+			}
+		}
+		x.Event(runner.Event{Type: runner.EventEnd, Job: "a", Ending: runner.Ending{State: runner.Final}})
+		x.Event(runner.Event{Type: runner.EventEnd, Job: "x", Ending: runner.Ending{State: runner.Failed}})
+		event(runner.EventPhase, "x", runner.Progress{Phase: "finish"}) // too late
+		if st = s.Status(false); st.Running != 0 || st.Done != 3 || st.Failed != 1 {
+			t.Errorf("at the end: %+v", st)
+		}
+		event(runner.EventStart, "a", runner.Progress{})
+		if st = s.Status(false); st.Done != 2 || st.Running != 1 {
+			t.Errorf("again: %+v", st)
+		}
+	})
+}
+
+// A directory in which no socket can be made does not stop the work.
+func TestWorkWithoutASocket(t *testing.T) {
+	s, _ := steered(t)
+	s.Dir = t.TempDir() + "/gone"
+	var log strings.Builder
+	_, end := s.Begin(rundir.Silent{}, slog.New(slog.NewTextHandler(&log, nil)), func() {}, func() {}, nil)
+	end()
+	if !strings.Contains(log.String(), "cannot watch or control") {
+		t.Error(log.String())
+	}
+	if _, err := os.Stat(s.Dir); err == nil {
+		t.Error("the directory was made")
+	}
+}
+
+func BenchmarkEvent(b *testing.B) {
+	var tr tracker
+	tr.init()
+	for range 64 {
+		tr.event("", "a", runner.Event{Type: runner.EventStart, Job: "a"})
+	}
+	for b.Loop() {
+		tr.event("", "a", runner.Event{Type: runner.EventPhase, Job: "a", Progress: runner.Progress{Phase: "model"}})
+	}
+}
