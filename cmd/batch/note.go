@@ -143,7 +143,7 @@ func (a *app) placeNote(n *notes.Note, f noteFlags, args []string) error {
 	}
 	if n.Step > len(view.Steps) {
 		return fault.Newf(fault.Usage, "--step %d: attempt %d at %s has %s", n.Step, view.Attempt, n.Instance, printable.Count(len(view.Steps), "step", "steps")).
-			WithHint("`batch show %s %s` shows them", printable.ShellWord(args[0]), printable.ShellWord(n.Instance))
+			WithHint("`batch show %s` shows them", printable.ShellWord(args[0])+" "+printable.ShellWord(n.Instance))
 	}
 	n.Attempt = view.Attempt
 	return nil

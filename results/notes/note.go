@@ -38,6 +38,8 @@ func (n Note) Check() error {
 		return fault.Newf(fault.Usage, "instance: the id %w", err)
 	}
 	switch {
+	case !utf8.ValidString(n.Instance):
+		return fault.Newf(fault.Usage, "instance: the id is not valid UTF-8")
 	case n.Attempt < 0:
 		return fault.Newf(fault.Usage, "attempt: %d: attempts are numbered from 1; 0 is the whole instance", n.Attempt)
 	case n.Step < 0:

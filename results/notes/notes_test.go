@@ -96,6 +96,7 @@ func TestAWrongNoteNamesItsField(t *testing.T) {
 	for want, n := range map[string]notes.Note{
 		"instance: the id is empty":                    {Text: "x"},
 		"instance: the id contains":                    {Instance: "x/y", Text: "x"},
+		"instance: the id is not valid UTF-8":          {Instance: "\xb8", Text: "x"},
 		"instance: the id is the name of":              {Instance: notes.File, Text: "x"},
 		"attempt: -1":                                  {Instance: "a", Attempt: -1, Text: "x"},
 		"step: -2":                                     {Instance: "a", Step: -2, Text: "x"},
