@@ -58,6 +58,9 @@ Format, version 1.7, as Harbor does. It also has the replies that were refused.
 --steps writes a row for each step as parquet: "batch help data" lists
 its columns.
 
+"metadata", the steps of ATIF and the table of steps have the labels and texts
+of people's notes (batch note), without the names of their authors.
+
   batch export runs/gpt-5 --sb-cli preds.json
   batch export runs/gpt-5 --leaderboard 20261123_my-agent_gpt-5 \
       --name 'My Agent + GPT-5' --site https://my.example/agent \

@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// Labelled counts the instances of a side with a label, common or not. With
-// several attempts, only the attempts with the label count, and an instance counts by their mean.
+// Labelled counts the instances of a side with a label, common to all sides or not. With several
+// attempts, only the attempts with the label count, and an instance counts by their mean.
 type Labelled struct {
 	Label      string  `json:"label"`
 	Instances  int     `json:"instances"`
