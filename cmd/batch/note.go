@@ -185,7 +185,7 @@ func (a *app) listNotes(f noteFlags, args []string) error {
 
 func (a *app) printNotes(f noteFlags, list []notes.Note) error {
 	if f.asJSON {
-		return a.printJSON(slices.Concat([]notes.Note{}, list))
+		return a.printJSON(append([]notes.Note{}, list...)) // never null
 	}
 	return a.page(true, func(w io.Writer, width int, color bool) error {
 		return report.Notes(w, list, report.Reading{Width: width, Color: color})

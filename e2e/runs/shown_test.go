@@ -52,6 +52,9 @@ var codes = map[string]int{
 	"batch select runs/sweep --entry gpt-5 --by judge -m openai/gpt-5 -o runs/judge": e2e.ExitIncomplete,
 	// A conversation that ends without a word has no result.
 	"batch chat --image me/repo -m openai/gpt-5 --whitelist 'ls|cat|git diff'": e2e.ExitIncomplete,
+	// The attempts of the folder's run have no steps, and there is no note.
+	`batch note runs/gpt-5 django__django-11019 "Fixes the wrong file." --step 7`: e2e.ExitUsage,
+	"batch note runs/gpt-5 --remove k3j2m4n5":                                     e2e.ExitUsage,
 	// A submission needs all instances of the dataset.
 	"batch export runs/gpt-5 --leaderboard 20261123_my-agent_gpt-5 --name 'My Agent + GPT-5' --site https://my.example/agent " +
 		"--report https://my.example/report --authors 'A. Author,B. Author' --org 'My Lab' --os-model=false --os-system=true": e2e.ExitUsage,
