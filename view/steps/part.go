@@ -148,7 +148,7 @@ func (p *part) acts(rec *journal.Record, r *pageReader) error {
 		if n > 0 && p.was.Actions[n-1].Output == nil {
 			p.was.Actions = p.was.Actions[:n-1] // it was still running, and is requested again
 		}
-		p.was.Actions = append(p.was.Actions, journal.Action{Command: d.Command, Tool: d.Tool})
+		p.was.Actions = append(p.was.Actions, journal.Action{Command: r.mask.Text(d.Command), Tool: r.mask.Text(d.Tool)})
 		return err
 	}
 	if n == 0 {
@@ -157,7 +157,7 @@ func (p *part) acts(rec *journal.Record, r *pageReader) error {
 	d, err := rec.Output()
 	text := clip(r.mask.Bytes(d.Kept), r.clip)
 	text.kept = int64(len(d.Kept))
-	d.Kept, d.Shown = nil, ""
+	d.Kept, d.Shown, d.Note = nil, "", r.mask.Text(d.Note)
 	p.was.Actions[n-1].Output = &d
 	if p.texts == nil {
 		p.texts = map[int]clipped{}
