@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 	"batch.example/batch/view/steps"
 	"batch.example/batch/vocab"
@@ -190,6 +191,7 @@ type opened struct {
 	number   int // as asked for; -1: the last
 	attempt  *steps.Attempt
 	view     *steps.Overview
+	mask     *mask.Masker
 }
 
 // open finds the attempt in the address of a request.
@@ -210,7 +212,7 @@ func (s *Server) openIn(o *opened, name string) (err error) {
 	if o.run, err = s.runs.named(name); err != nil {
 		return err
 	}
-	o.standing = o.run.read()
+	o.standing, o.mask = o.run.read(), s.c.Mask
 	if vocab.CheckID(o.id) != nil || !slices.Contains(o.standing.ids, o.id) {
 		return fault.Newf(fault.Usage, "%s has no instance %q", name, o.id)
 	}
@@ -225,8 +227,11 @@ func (s *Server) openIn(o *opened, name string) (err error) {
 func (o *opened) record() *results.Record {
 	if snap := o.standing.scores.Snapshot; snap != nil {
 		for i := range snap.Records {
-			if rec := &snap.Records[i]; rec.InstanceID == o.id && rec.Attempt == o.view.Attempt {
-				return rec
+			if rec := snap.Records[i]; rec.InstanceID == o.id && rec.Attempt == o.view.Attempt {
+				if rec, err := hidden(o.mask, rec); err == nil {
+					return &rec
+				}
+				return nil
 			}
 		}
 	}

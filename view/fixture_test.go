@@ -112,9 +112,17 @@ func (w *recorder) result(tool, command, output string, d journal.OutputData) {
 	d.Total = int64(len(output))
 	w.add(journal.TypeOutput, d)
 	w.messages(map[string]any{
-		"role": "tool", "tool_call_id": fmt.Sprintf("call_%d", w.step), "content": fmt.Sprintf("<returncode>%d</returncode>\n%s", d.ExitCode, output[:min(len(output), 2000)]),
+		"role": "tool", "tool_call_id": fmt.Sprintf("call_%d", w.step), "content": fmt.Sprintf("<returncode>%d</returncode>\n%s", d.ExitCode, cutAtLine(output, 2000)),
 		"extra": map[string]any{"raw_output": journal.OutputRef{Step: w.step, Action: 1}, "returncode": d.ExitCode},
 	})
+}
+
+// cutAtLine returns the first lines of a text, as an agent that sends only a part of an output.
+func cutAtLine(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return text[:strings.LastIndexByte(text[:most], '\n')+1]
 }
 
 // work records n steps, with failures among them.

@@ -304,7 +304,7 @@ func TestAFormLeadsBack(t *testing.T) {
 	_, s, run := oneRun(t)
 	for to, want := range map[string]string{
 		"": "/live", "/x?y=1#step-2": "/x?y=1#step-2", "//evil.example": "/live", `/\evil.example`: "/live", "https://evil.example/x": "/live", "https:evil": "/live",
-		"javascript:alert(1)": "/live", "evil": "/live", "/\tevil": "/live", "/%2Fevil.example": "/%2Fevil.example", "\\\\evil.example": "/live", "/a\r\nX: 1": "/live",
+		"javascript:alert(1)": "/live", "evil": "/live", "/\tevil": "/live", "/%2Fevil.example": "/live", "\\\\evil.example": "/live", "/a\r\nX: 1": "/live",
 		"http:///evil.example": "/live", "http:////evil.example": "/live", "///evil.example": "/live",
 	} {
 		form := url.Values{"run": {run}, "instance": {instances[0]}, "text": {"x"}, "back": {to}}
@@ -321,7 +321,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	const secret = "sk-Abc123Def456Ghi789"
 	text := func(place string) string {
 		switch place {
-		case "status", "repo":
+		case "status", "repo", "worker":
 			return usual(place)
 		case "output":
 			return "a\n" + secret + "\n\x1b[31m" + secret + "\x1b[0m\n"

@@ -37,7 +37,7 @@ func (s *Server) noted(o *opened) (map[int][]noteView, error) {
 		if n.Instance != o.id || n.Attempt != o.view.Attempt && (n.Attempt > 0 || n.Step > 0) {
 			continue
 		}
-		n.Text = s.c.Mask.Text(n.Text)
+		n.Label, n.Text, n.Who = s.c.Mask.Text(n.Label), s.c.Mask.Text(n.Text), s.c.Mask.Text(n.Who)
 		v := noteView{Note: n, Run: o.run.Name}
 		if s.c.Control != nil {
 			v.Back = o.place(n.Step)

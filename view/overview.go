@@ -157,7 +157,12 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 	d := overview{Ask: newAsked(r.URL.Query())}
 	var columns []*standing
 	for _, st := range all {
-		d.Runs = append(d.Runs, st.row)
+		row, err := hidden(s.c.Mask, st.row)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		d.Runs = append(d.Runs, row)
 		if len(d.Ask.Runs) == 0 || slices.Contains(d.Ask.Runs, st.Name) {
 			columns = append(columns, st)
 		}

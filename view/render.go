@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
 )
@@ -129,7 +130,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, page, title string
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(b.Bytes()) // the reader has left
+		_, _ = w.Write(s.c.Mask.JSON(b.Bytes())) // the reader has left
 		return
 	}
 	if err := templates().ExecuteTemplate(&b, page, frame{Title: title, Twin: twin(r.URL), Body: d}); err != nil {
@@ -138,6 +139,20 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, page, title string
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // the reader has left
+}
+
+// hidden returns data of JSON form in which no secret is left. The writers of a run hide the secrets that
+// they knew; a later pattern, or another tool's file, may have more.
+func hidden[T any](m *mask.Masker, v T) (T, error) {
+	var clean T
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(m.JSON(text), &clean)
+	}
+	if err != nil {
+		return clean, fault.New(fault.Bug, "hiding secrets", err)
+	}
+	return clean, nil
 }
 
 // twin returns the address of a page's JSON.

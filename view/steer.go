@@ -40,7 +40,7 @@ func (s *Server) steer(w http.ResponseWriter, r *http.Request) {
 // back is where a person goes after a form: a page of this server.
 func back(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.EscapedPath(), "/") || strings.HasPrefix(u.EscapedPath(), "//") || strings.HasPrefix(to, `/\`) {
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.HasPrefix(u.Path, `/\`) {
 		return "/live"
 	}
 	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery, Fragment: u.Fragment}).String()
@@ -87,7 +87,7 @@ func (s *Server) workOf(work string) (string, error) {
 	return work, nil
 }
 
-// steering has the hidden fields of the forms about an instance.
+// steering is what the forms about an instance need.
 type steering struct {
 	Work     string
 	Instance string // as the process names it: with its cell in a sweep

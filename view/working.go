@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/control"
+	"batch.example/batch/internal/mask"
 )
 
 // livePage is the data of the page about work under way.
@@ -105,7 +106,9 @@ func (s *Server) working(ctx context.Context) (livePage, string, error) {
 	ctx = context.WithoutCancel(ctx)
 	page := livePage{Works: askAll(ctx, runs)}
 	for i := range page.Works {
-		page.Works[i].Error = s.c.Mask.Text(page.Works[i].Error)
+		if err := page.Works[i].hide(s.c.Mask); err != nil {
+			return page, "", err
+		}
 	}
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, "works", page); err != nil {
@@ -113,6 +116,23 @@ func (s *Server) working(ctx context.Context) (livePage, string, error) {
 	}
 	s.now.page, s.now.html, s.now.asked = page, b.String(), time.Now()
 	return page, s.now.html, nil
+}
+
+// hide hides secrets: a process gives the names of instances and engines as they are.
+func (w *work) hide(m *mask.Masker) error {
+	w.Error, w.Owner = m.Text(w.Error), m.Text(w.Owner)
+	if w.Status == nil {
+		return nil
+	}
+	status, err := hidden(m, *w.Status)
+	if err != nil {
+		return err
+	}
+	w.Status = &status
+	for i := range w.Rows {
+		w.Rows[i].Worker = status.Workers[i]
+	}
+	return nil
 }
 
 // askAll asks the processes that work in runs, in the order of the runs.
