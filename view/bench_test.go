@@ -48,8 +48,6 @@ func BenchmarkOverview(b *testing.B) {
 	}
 }
 
-const token = "the-token"
-
 func server(t testing.TB, roots ...string) http.Handler {
 	t.Helper()
 	s, err := view.New(view.Config{Roots: roots, Token: token, Hosts: []string{"example.com"}, Mask: mask.New()})

@@ -87,7 +87,7 @@ func (s *Server) workOf(work string) (string, error) {
 	return work, nil
 }
 
-// steering is what the forms about an instance need.
+// steering has the hidden fields of the forms about an instance.
 type steering struct {
 	Work     string
 	Instance string // as the process names it: with its cell in a sweep
