@@ -37,7 +37,7 @@ func New(entries []scores.Side, o Options) Comparison {
 	for _, s := range sides {
 		e := s.entry(common, repos, o.Bootstrap)
 		if o.ByLabel {
-			e.Labels = s.labelled()
+			e.Labels = s.labeled()
 		}
 		c.Entries = append(c.Entries, e)
 	}

@@ -45,7 +45,7 @@ func cases(t *testing.T) map[string]compare.Comparison {
 		"two":      compare.New(two, compare.Options{Gates: []compare.Gate{gate}}),
 		"attempts": compare.New(attempts, compare.Options{Gates: []compare.Gate{gate}}),
 		"three":    compare.New(three, compare.Options{AllPairs: true, Gates: []compare.Gate{gate}}),
-		"labels":   compare.New(labelledEntries(), compare.Options{ByLabel: true}),
+		"labels":   compare.New(labeledEntries(), compare.Options{ByLabel: true}),
 		"nolabels": compare.New([]scores.Side{entry("base", "yn"), entry("new", "ny")}, compare.Options{ByLabel: true}),
 		"hostile":  compare.New([]scores.Side{hostileA, hostileB}, compare.Options{}),
 	}

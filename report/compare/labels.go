@@ -11,9 +11,9 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// Labelled counts the instances of a side with a label, common to all sides or not. With several
+// Labeled counts the instances of a side with a label, common to all sides or not. With several
 // attempts, only the attempts with the label count, and an instance counts by their mean.
-type Labelled struct {
+type Labeled struct {
 	Label      string  `json:"label"`
 	Instances  int     `json:"instances"`
 	Resolved   float64 `json:"resolved"`
@@ -21,8 +21,8 @@ type Labelled struct {
 	LeftOut    int     `json:"left_out"` // they have no score
 }
 
-// labelled counts by label, sorted.
-func (s side) labelled() []Labelled {
+// labeled counts by label, sorted.
+func (s side) labeled() []Labeled {
 	ids := map[string]map[string]bool{}
 	for _, run := range s.scores.Runs {
 		for id, labels := range run.Labels {
@@ -34,9 +34,9 @@ func (s side) labelled() []Labelled {
 			}
 		}
 	}
-	list := []Labelled{}
+	list := []Labeled{}
 	for _, label := range slices.Sorted(maps.Keys(ids)) {
-		l := Labelled{Label: label}
+		l := Labeled{Label: label}
 		for id := range ids[label] {
 			l.add(s.withLabel(id, label))
 		}
@@ -59,7 +59,7 @@ func (s side) withLabel(id, label string) result {
 	return newResult(only, id)
 }
 
-func (l *Labelled) add(r result) {
+func (l *Labeled) add(r result) {
 	l.Instances++
 	if !r.scored() {
 		l.LeftOut++
@@ -84,21 +84,21 @@ func labelRows(sides []Side, name func(Side) string) [][]string {
 	rows := [][]string{{"label", "", "instances", "resolved", "not resolved", "left out"}}
 	for _, label := range slices.Sorted(maps.Keys(all)) {
 		for _, s := range sides {
-			l := s.labelled(label)
+			l := s.labeled(label)
 			rows = append(rows, []string{report.OneLine(label, longestName), name(s), strconv.Itoa(l.Instances), count(l.Resolved), count(l.Unresolved), strconv.Itoa(l.LeftOut)})
 		}
 	}
 	return rows
 }
 
-// labelled returns the counts of a label; zeros if no instance has it.
-func (e Side) labelled(label string) Labelled {
+// labeled returns the counts of a label; zeros if no instance has it.
+func (e Side) labeled(label string) Labeled {
 	for _, l := range e.Labels {
 		if l.Label == label {
 			return l
 		}
 	}
-	return Labelled{Label: label}
+	return Labeled{Label: label}
 }
 
 // noLabels is the text in place of an empty table.

@@ -9,9 +9,9 @@ import (
 	"batch.example/batch/results/scores"
 )
 
-// labelledEntries have hostile labels, labels on a single attempt, and an instance that is not
+// labeledEntries have hostile labels, labels on a single attempt, and an instance that is not
 // in the scores.
-func labelledEntries() []scores.Side {
+func labeledEntries() []scores.Side {
 	a, b := entry("base", "ynigq", "nnyyy"), entry("new", "yyyyy")
 	a.Runs[0].Labels = map[string][]string{
 		"r0__p-00": {"flaky"}, "r1__p-01": {"flaky", "gave-up"}, "r2__p-02": {"flaky"}, "r0__p-04": {"flaky"}, "unknown": {"flaky"},
@@ -22,8 +22,8 @@ func labelledEntries() []scores.Side {
 }
 
 func TestInstancesAreCountedByLabel(t *testing.T) {
-	c := compare.New(labelledEntries(), compare.Options{ByLabel: true})
-	want := [][]compare.Labelled{{
+	c := compare.New(labeledEntries(), compare.Options{ByLabel: true})
+	want := [][]compare.Labeled{{
 		{Label: "flaky", Instances: 5, Resolved: 0.5, Unresolved: 1.5, LeftOut: 3}, // 0 is resolved once, 1 is not, 2 has no score with the label, 4 is quarantined
 		{Label: "gave-up", Instances: 1, Unresolved: 1},
 		{Label: "second", Instances: 1, Resolved: 1},
@@ -31,14 +31,14 @@ func TestInstancesAreCountedByLabel(t *testing.T) {
 	}, {
 		{Label: "gave-up", Instances: 1, Resolved: 1},
 	}}
-	if diff := cmp.Diff(want, [][]compare.Labelled{c.Entries[0].Labels, c.Entries[1].Labels}); diff != "" {
+	if diff := cmp.Diff(want, [][]compare.Labeled{c.Entries[0].Labels, c.Entries[1].Labels}); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	one := compare.NewOne(labelledEntries()[1], compare.Options{ByLabel: true})
+	one := compare.NewOne(labeledEntries()[1], compare.Options{ByLabel: true})
 	if diff := cmp.Diff(want[1], one.Entry.Labels); diff != "" {
 		t.Errorf("of one entry (-want +got):\n%s", diff)
 	}
-	if c := compare.New(labelledEntries(), compare.Options{}); c.Entries[0].Labels != nil {
+	if c := compare.New(labeledEntries(), compare.Options{}); c.Entries[0].Labels != nil {
 		t.Errorf("labels without the option: %v", c.Entries[0].Labels)
 	}
 }

@@ -52,7 +52,7 @@ func NewOne(e scores.Side, o Options) One {
 	one := One{Level: boot.Level, Entry: s.entry(commonOf([]side{s}), reposOf([]side{s}), boot), Gates: []Ruling{}}
 	one.LeftOut, _, _ = s.without()
 	if o.ByLabel {
-		one.Entry.Labels = s.labelled()
+		one.Entry.Labels = s.labeled()
 	}
 	for _, g := range o.Gates {
 		one.Gates = append(one.Gates, g.ruleRates([]side{s}, boot)...)

@@ -129,7 +129,7 @@ func (s *state) lines(text []byte, at int64, head []byte) []byte {
 	return head
 }
 
-// remember keeps the bytes before the end, to recognise the file.
+// remember keeps the bytes before the end, to recognize the file.
 func (s *state) remember(f io.ReaderAt) error {
 	s.before = make([]byte, min(known, s.at))
 	_, err := f.ReadAt(s.before, s.at-int64(len(s.before)))
