@@ -45,7 +45,7 @@ func (s *Server) Export(ctx context.Context, dir string, each func(pages int)) e
 			return err
 		}
 	}
-	for _, name := range []string{"view.css", "view.js"} {
+	for _, name := range assets {
 		text, err := files.ReadFile("pages/" + name)
 		if err == nil {
 			err = x.put("assets/"+name, text)
@@ -56,6 +56,9 @@ func (s *Server) Export(ctx context.Context, dir string, each func(pages int)) e
 	}
 	return nil
 }
+
+// assets are the files beside the pages.
+var assets = []string{"view.css", "view.js", "icon.svg"}
 
 // exporter writes pages into a folder.
 type exporter struct {
@@ -76,7 +79,9 @@ func (x *exporter) plan() error {
 		return err
 	}
 	x.page("/", "index.html")
-	x.files["/assets/view.css"], x.files["/assets/view.js"] = "assets/view.css", "assets/view.js"
+	for _, name := range assets {
+		x.files["/assets/"+name] = "assets/" + name
+	}
 	folders := map[string]bool{}
 	for _, st := range all {
 		folder := folderOf(st.Name, folders)

@@ -196,11 +196,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(b.Bytes()) // the reader has left
 }
 
-// asset answers with the style or the script.
+// asset answers with the style, the script or the icon.
 func asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	text, err := files.ReadFile(path.Join("pages", name))
-	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 	kind := kinds[path.Ext(name)]
 	if err != nil || kind == "" {
 		http.NotFound(w, r)

@@ -88,6 +88,16 @@
     if (target && target.dataset.mark !== undefined) { here = target; here.classList.add("here"); }
   }
 
+  // A step that was shown before its end is shown anew, with its open folds.
+  function renew(was, now) {
+    const focused = was === document.activeElement;
+    const open = [...was.querySelectorAll("details")].map((d) => d.open);
+    now.querySelectorAll("details").forEach((d, i) => { d.open = open[i] || d.open; });
+    was.replaceWith(now);
+    if (here === was) { here = now; here.classList.add("here"); }
+    if (focused) now.focus({ preventScroll: true });
+  }
+
   // A live part is replaced, or grows, by what the server sends. The connection is closed while
   // the page is not visible: a browser has few of them.
   for (const part of document.querySelectorAll("[data-live]")) {
@@ -96,14 +106,18 @@
       if (source || document.hidden) return;
       const url = new URL(part.dataset.live, location.href);
       const last = part.lastElementChild;
-      if (part.dataset.grows !== undefined && last && last.dataset.from) url.searchParams.set("from", last.dataset.from);
+      if (part.dataset.grows !== undefined && last && last.dataset.from) url.searchParams.set("from", last.dataset.from - 1); // it may have been incomplete
       source = new EventSource(url);
       source.addEventListener("replace", (e) => {
         const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
         part.innerHTML = e.data;
         if (focused) [...part.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
       });
-      source.addEventListener("append", (e) => { part.insertAdjacentHTML("beforeend", e.data); });
+      source.addEventListener("append", (e) => {
+        part.insertAdjacentHTML("beforeend", e.data);
+        const same = [...part.children].find((x) => x.id === part.lastElementChild.id);
+        if (same !== part.lastElementChild) renew(same, part.lastElementChild);
+      });
       source.addEventListener("end", () => { stop(); part.dataset.live = ""; });
     };
     const stop = () => { if (source) { source.close(); source = null; } };
