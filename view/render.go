@@ -34,7 +34,7 @@ var funcs = template.FuncMap{
 	"dollars": dollars, "seconds": seconds, "percent": percent, "share": share, "count": printable.Count, "number": number,
 	"run":     func(name string) string { return runLink(name) },
 	"attempt": func(run, id string) string { return attemptLink(run, id) },
-	"plain":   printable.Text, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
+	"plain":   printable.Text, "line": line, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
 	"noticed":  func(seconds float64) bool { return seconds >= 0.05 },
 	"exitBad":  func(code *int) bool { return *code != 0 },
 	"instance": func(id string) string { return "/instance/" + url.PathEscape(id) },
@@ -83,6 +83,9 @@ func number(v *int) string {
 	}
 	return strconv.Itoa(*v)
 }
+
+// line returns a name in one line, without characters that would turn the text around it.
+func line(name any) string { return printable.Line(fmt.Sprint(name)) }
 
 // size says how long a text is.
 func size(text string) string {
