@@ -21,6 +21,7 @@ const (
 	Resume Action = "resume" // its unfinished attempt continues
 	Retry  Action = "retry"  // another attempt begins
 	Keep   Action = "keep"   // it has a result, and does not run
+	Cancel Action = "cancel" // only in [NewPlan]: it was canceled, and does not run
 )
 
 // Planned is an instance with the run's action for it.
@@ -67,6 +68,9 @@ func NewPlan(ctx context.Context, c Config) (*Plan, error) {
 	}
 	plan, err := r.makePlan()
 	if err != nil {
+		return nil, err
+	}
+	if err := r.markCanceled(plan); err != nil {
 		return nil, err
 	}
 	for i, p := range plan.Instances {

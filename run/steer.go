@@ -95,6 +95,24 @@ func (r *Run) withoutCanceled(list []dataset.Instance) []dataset.Instance {
 	return kept
 }
 
+// markCanceled marks the instances of a plan that were canceled.
+func (r *Run) markCanceled(plan *Plan) error {
+	if r.Control == nil || r.Again {
+		return nil
+	}
+	h, err := control.Read(r.Output)
+	if err != nil {
+		return err
+	}
+	canceled := h.InForce().Canceled
+	for i, p := range plan.Instances {
+		if p.Action != Keep && slices.Contains(canceled, p.ID) {
+			plan.Instances[i].Action, plan.Instances[i].Why = Cancel, "`batch retry` runs it"
+		}
+	}
+	return nil
+}
+
 // Canceled returns how many instances are left out because they were canceled.
 func (r *Run) Canceled() int { return r.left }
 

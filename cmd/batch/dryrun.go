@@ -105,7 +105,7 @@ func headline(plan *run.Plan) string {
 	for _, a := range []struct {
 		run.Action
 		text string
-	}{{run.Fresh, "fresh"}, {run.Resume, "resumed"}, {run.Retry, "retried"}, {run.Keep, "kept with a result"}} {
+	}{{run.Fresh, "fresh"}, {run.Resume, "resumed"}, {run.Retry, "retried"}, {run.Keep, "kept with a result"}, {run.Cancel, "canceled"}} {
 		if n := plan.Count(a.Action); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, a.text))
 		}
@@ -113,7 +113,7 @@ func headline(plan *run.Plan) string {
 	if plan.Ungraded > 0 {
 		parts = append(parts, graded+" graded")
 	}
-	return fmt.Sprintf("would run %d of %s: %s", all-plan.Count(run.Keep), printable.Count(all, "instance", "instances"), strings.Join(parts, ", "))
+	return fmt.Sprintf("would run %d of %s: %s", all-plan.Count(run.Keep)-plan.Count(run.Cancel), printable.Count(all, "instance", "instances"), strings.Join(parts, ", "))
 }
 
 // why explains the action of an instance; found may be nil.
