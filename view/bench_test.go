@@ -28,21 +28,21 @@ func BenchmarkOverview(b *testing.B) {
 		all.Wait()
 		b.Run(fmt.Sprintf("warm/%dx8", instances), func(b *testing.B) {
 			h := server(b, dir)
-			page(b, h, "/")
+			fetched(b, h, "/")
 			for b.Loop() {
-				page(b, h, "/")
+				fetched(b, h, "/")
 			}
 		})
 		b.Run(fmt.Sprintf("by repository/%dx8", instances), func(b *testing.B) {
 			h := server(b, dir)
-			page(b, h, "/")
+			fetched(b, h, "/")
 			for b.Loop() {
-				page(b, h, "/?group=repo&sort=cost")
+				fetched(b, h, "/?group=repo&sort=cost")
 			}
 		})
 		b.Run(fmt.Sprintf("cold/%dx8", instances), func(b *testing.B) {
 			for b.Loop() {
-				page(b, server(b, dir), "/")
+				fetched(b, server(b, dir), "/")
 			}
 		})
 	}
@@ -57,7 +57,7 @@ func server(t testing.TB, roots ...string) http.Handler {
 	return s.Handler()
 }
 
-func page(t testing.TB, h http.Handler, address string) *httptest.ResponseRecorder {
+func fetched(t testing.TB, h http.Handler, address string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, address, http.NoBody)
 	r.Header.Set("Authorization", "Bearer "+token)
