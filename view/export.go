@@ -207,11 +207,11 @@ func (x *exporter) write(address string) error {
 	if strings.Contains(address, "?") {
 		separator = "&"
 	}
-	html, err := x.get(address + separator + "all=1&gold=1")
+	html, err := x.get(address + separator + "all=1")
 	if err != nil {
 		return err
 	}
-	twin, err := x.get(address + separator + "all=1&gold=1&format=json")
+	twin, err := x.get(address + separator + "all=1&format=json")
 	if err != nil {
 		return err
 	}

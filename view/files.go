@@ -84,7 +84,7 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	d := patchPage{Run: o.run.Name, Instance: o.id, Attempt: o.view.Attempt, HasGold: s.c.Row != nil, tabs: o.tabs("patch")}
+	d := patchPage{Run: o.run.Name, Instance: o.id, Attempt: o.view.Attempt, HasGold: s.c.Row != nil && !r.URL.Query().Has("all"), tabs: o.tabs("patch")}
 	text, salvaged, err := o.attempt.Patch()
 	switch {
 	case errors.Is(err, trajectory.ErrNoPatch):

@@ -46,6 +46,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.Error(w, "open the link that `batch view` printed: it has the token", http.StatusForbidden)
 		default:
 			timed := &timedWriter{ResponseWriter: w, control: http.NewResponseController(w)}
+			if r.Method != http.MethodPost { // there is no body; at the deadline the request's context would end
+				_ = timed.control.SetReadDeadline(time.Time{})
+			}
 			next.ServeHTTP(timed, r)
 		}
 	})

@@ -98,7 +98,7 @@ func TestWhoMayRead(t *testing.T) {
 		"an own origin with another scheme": {"GET", "/", []string{"Origin", "https://" + host}, 403},
 		"a foreign origin":                  {"GET", "/", []string{"Origin", "http://evil.example"}, 403},
 		"the origin null":                   {"GET", "/", []string{"Origin", "null"}, 403},
-		"an origin that is no address":      {"GET", "/", []string{"Origin", "http://[::1"}, 403},
+		"an origin that is not an address":  {"GET", "/", []string{"Origin", "http://[::1"}, 403},
 		"another port's origin":             {"GET", "/", []string{"Origin", "http://127.0.0.1:1"}, 403},
 		"a foreign page's script":           {"GET", "/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403},
 		"another port's script":             {"GET", "/", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"}, 403},
@@ -243,7 +243,7 @@ func TestUnknownAddresses(t *testing.T) {
 	s, steers, run := oneRun(t)
 	must(t, os.WriteFile(filepath.Join(s.dir, "passwd"), []byte("root:x:0"), 0o600))
 	r, id := "/run/"+url.PathEscape(run), instances[0]
-	for target, page := range map[string]bool{ // whether the answer is a page of ours
+	for target, page := range map[string]bool{ // whether the answer is a page of the server
 		"/none": false, "/run": false, "/run/": false, "/instance/": false, "/assets/": false, "/assets/overview.html": false,
 		"/assets/..%2f..%2fgo.mod": false, "/assets/view.css%00": false, "/assets/%2e%2e%2fview.go": false, r: false, r + "/": false,
 		"/run/none/" + id: true, "/instance/none": true, r + "/none": true, r + "/none/patch": true, r + "/none/events": true,
@@ -261,7 +261,7 @@ func TestUnknownAddresses(t *testing.T) {
 			t.Errorf("%.80s: %d\n%.300s", target, got.Code, body)
 		}
 		if page && (!strings.Contains(body, `role="alert"`) || !strings.HasPrefix(got.Header().Get("Content-Type"), "text/html")) {
-			t.Errorf("%.80s: it is no page: %.300s", target, body)
+			t.Errorf("%.80s: it is not a page: %.300s", target, body)
 		}
 		if page {
 			if twin := s.request(t, "GET", twinOf(target), ""); twin.Code != http.StatusNotFound || twin.Header().Get("Content-Type") != "application/json" {
@@ -276,8 +276,8 @@ func TestUnknownAddresses(t *testing.T) {
 		}
 	}
 	for form, want := range map[string]int{
-		"verb=pause&work=/etc": 404, "verb=pause": 404, "verb=pause&work=" + strings.Repeat("x", 200_000): 404,
-		"%zz": 404,
+		"verb=pause&work=/etc": 422, "verb=pause": 422, "verb=pause&work=" + strings.Repeat("x", 200_000): 422,
+		"%zz": 422,
 	} {
 		if got := steers.request(t, "POST", "/control", form); got.Code != want {
 			t.Errorf("%.50s: %d %.200s", form, got.Code, got.Body)
@@ -293,7 +293,7 @@ func TestUnknownAddresses(t *testing.T) {
 		{"run": {run}, "instance": {id}},
 		{"run": {run}, "instance": {id}, "label": {"<b>"}},
 	} {
-		if got := steers.request(t, "POST", "/note", form.Encode()); got.Code != http.StatusNotFound {
+		if got := steers.request(t, "POST", "/note", form.Encode()); got.Code != http.StatusUnprocessableEntity {
 			t.Errorf("note %v: %d", form, got.Code)
 		}
 	}

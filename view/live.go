@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -29,10 +30,14 @@ func newStream(w http.ResponseWriter) *stream {
 	return s
 }
 
-// send sends an event. A line of its data begins with "data: ", whatever is in it.
-func (s *stream) send(event, data string) error {
+// send sends an event. A line of its data begins with "data: ", whatever is in it. A browser that
+// connects again names the last id that is not 0.
+func (s *stream) send(event string, id int, data string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "event: %s\n", event)
+	if id > 0 {
+		fmt.Fprintf(&b, "id: %d\n", id)
+	}
 	for line := range strings.SplitSeq(strings.ReplaceAll(data, "\r", "\n"), "\n") {
 		fmt.Fprintf(&b, "data: %s\n", line)
 	}
@@ -40,7 +45,9 @@ func (s *stream) send(event, data string) error {
 	if _, err := s.w.Write(b.Bytes()); err != nil {
 		return err
 	}
-	return s.control.Flush()
+	err := s.control.Flush()
+	_ = s.control.SetWriteDeadline(time.Time{}) // HTTP/2 ends a stream at its deadline even if nothing is written
+	return err
 }
 
 // grows sends the new steps of an attempt that runs. Each is sent when the next one begins, because
@@ -51,9 +58,9 @@ func (s *Server) grows(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	last, err := strconv.Atoi(r.URL.Query().Get("from"))
-	if id := r.Header.Get("Last-Event-ID"); err != nil || last < 0 {
-		last, _ = strconv.Atoi(id)
+	last, err := strconv.Atoi(cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("from")))
+	if err != nil || last < 0 {
+		last = 0
 	}
 	out := newStream(w)
 	for tick := time.NewTicker(followEvery); ; {
@@ -63,7 +70,7 @@ func (s *Server) grows(w http.ResponseWriter, r *http.Request) {
 		}
 		if o.view.Ended {
 			tick.Stop()
-			_ = out.send("end", "") // the reader has left
+			_ = out.send("end", 0, "") // the reader has left
 			return
 		}
 		select {
@@ -100,7 +107,7 @@ func (s *Server) sendSteps(out *stream, o *opened, last int) (int, error) {
 		if err := templates().ExecuteTemplate(&b, "step", o.step(st)); err != nil {
 			return last, err
 		}
-		if err := out.send("append", b.String()); err != nil {
+		if err := out.send("append", st.Number, b.String()); err != nil {
 			return last, err
 		}
 		last = st.Number

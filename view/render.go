@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
@@ -35,6 +36,7 @@ var funcs = template.FuncMap{
 	"run":     func(name string) string { return runLink(name) },
 	"attempt": func(run, id string) string { return attemptLink(run, id) },
 	"plain":   printable.Text, "line": line, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
+	"newID":    control.NewID,
 	"noticed":  func(seconds float64) bool { return seconds >= 0.05 },
 	"exitBad":  func(code *int) bool { return *code != 0 },
 	"instance": func(id string) string { return "/instance/" + url.PathEscape(id) },
@@ -173,10 +175,12 @@ type failure struct {
 
 // fail answers with an error.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	code := http.StatusInternalServerError
+	code, title := http.StatusInternalServerError, "Not shown"
 	switch {
+	case r.Method == http.MethodPost && fault.KindOf(err) == fault.Usage:
+		code, title = http.StatusUnprocessableEntity, "Not done"
 	case errors.Is(err, fs.ErrNotExist), fault.KindOf(err) == fault.Usage:
-		code = http.StatusNotFound
+		code, title = http.StatusNotFound, "Not found"
 	case fault.Canceled(err):
 		return // the reader has left
 	default:
@@ -189,7 +193,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = json.NewEncoder(&b).Encode(d)
 	} else {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		err = templates().ExecuteTemplate(&b, "failure", frame{Title: "Not found", Twin: twin(r.URL), Body: d})
+		err = templates().ExecuteTemplate(&b, "failure", frame{Title: title, Twin: twin(r.URL), Body: d})
 	}
 	if err != nil {
 		http.Error(w, "this page cannot be shown", code)

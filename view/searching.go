@@ -147,13 +147,13 @@ func (s *Server) searchEvents(w http.ResponseWriter, r *http.Request) {
 		if err := templates().ExecuteTemplate(&b, "hit", h); err != nil {
 			return err
 		}
-		return out.send("append", b.String())
+		return out.send("append", 0, b.String())
 	})
 	text := found(hits, result, time.Since(began))
 	if err != nil {
 		text = s.c.Mask.Text(err.Error())
 	}
-	_ = out.send("end", text) // the reader has left
+	_ = out.send("end", 0, text) // the reader has left
 }
 
 // find searches the attempts of runs; no runs are all runs.

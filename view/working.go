@@ -80,7 +80,7 @@ func (s *Server) liveEvents(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	for {
 		_, html, err := s.working(r.Context())
-		if err != nil || out.send("replace", html) != nil {
+		if err != nil || out.send("replace", 0, html) != nil {
 			return
 		}
 		select {

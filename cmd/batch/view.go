@@ -109,6 +109,9 @@ func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 	if err != nil {
 		return fault.New(fault.Bug, "making the link", err)
 	}
+	if host, _, err := net.SplitHostPort(f.listen); err == nil && strings.HasSuffix(host, ".localhost") {
+		link.Host = net.JoinHostPort(host, fmt.Sprint(got.Port))
+	}
 	c := a.viewConfig(roots)
 	if f.control {
 		c.Control, c.User = commandsOf, userName()

@@ -39,7 +39,7 @@ type Side struct {
 	Seconds  *float64       `json:"seconds"`  // likewise
 	Flaky    []Flaky        `json:"flaky"`
 	Notes    []string       `json:"notes,omitempty"` // what is damaged or missing
-	Labels   []Labeled     `json:"labels,omitzero"` // by label; absent unless asked for
+	Labels   []Labeled      `json:"labels,omitzero"` // by label; absent unless asked for
 	Mixed    *results.Mixed `json:"mixed,omitempty"` // nil: the results are of one model with the same settings
 }
 

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"path/filepath"
@@ -100,11 +101,19 @@ func Remove(dir, id, who string) error {
 	})
 }
 
+// patience is how long another process may add notes, also on a busy machine.
+const patience = 30 * time.Second
+
 // change appends the records that what returns for the notes of the directory. No other process
 // adds meanwhile.
 func change(dir string, what func(notes) ([]journal.Entry, error)) (err error) {
 	lock := flock.New(filepath.Join(dir, lockFile), flock.SetPermissions(0o644))
-	if err := lock.Lock(); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if locked, err := lock.TryLockContext(ctx, 5*time.Millisecond); !locked {
+		if err == nil || errors.Is(err, context.DeadlineExceeded) {
+			return fault.Newf(fault.Host, "%s is locked by another process", filepath.Join(dir, lockFile)).WithHint("end that process, and add the note again")
+		}
 		return atomicfile.Fault("adding a note in "+dir, err)
 	}
 	defer func() { err = errors.Join(err, atomicfile.Fault("adding a note in "+dir, lock.Close())) }()

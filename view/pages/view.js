@@ -126,13 +126,17 @@
     start();
   }
 
-  // Search results arrive while the search goes on.
+  // Search results arrive while the search continues.
   for (const box of document.querySelectorAll("[data-stream]")) {
     const status = $("#searching");
     const source = new EventSource(box.dataset.stream);
     source.addEventListener("append", (e) => { box.insertAdjacentHTML("beforeend", e.data); });
     source.addEventListener("status", (e) => { status.textContent = e.data; });
     source.addEventListener("end", (e) => { status.textContent = e.data; source.close(); });
+    source.addEventListener("error", () => { // a browser would search again
+      source.close();
+      if (status.textContent === "Searching.") status.textContent = "The search broke off: load the page again.";
+    });
     addEventListener("pagehide", () => source.close());
   }
 })();
