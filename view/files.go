@@ -234,9 +234,10 @@ func (s *Server) quote(path string, lists []testList) error {
 	in := bufio.NewReader(f)
 	for number := 1; ; number++ {
 		line, err := in.ReadString('\n')
+		clean := s.c.Mask.Text(strings.TrimRight(line, "\r\n"))
 		for _, l := range lists {
 			for i := range l.Tests {
-				l.Tests[i].see(s.c.Mask.Text(strings.TrimRight(line, "\r\n")), number)
+				l.Tests[i].see(clean, number)
 			}
 		}
 		if errors.Is(err, io.EOF) {
