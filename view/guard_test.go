@@ -243,7 +243,7 @@ func TestUnknownAddresses(t *testing.T) {
 	s, steers, run := oneRun(t)
 	must(t, os.WriteFile(filepath.Join(s.dir, "passwd"), []byte("root:x:0"), 0o600))
 	r, id := "/run/"+url.PathEscape(run), instances[0]
-	for target, page := range map[string]bool{ // whether the answer is a page of the server
+	for target, page := range map[string]bool{ // whether the answer is a page of this package
 		"/none": false, "/run": false, "/run/": false, "/instance/": false, "/assets/": false, "/assets/overview.html": false,
 		"/assets/..%2f..%2fgo.mod": false, "/assets/view.css%00": false, "/assets/%2e%2e%2fview.go": false, r: false, r + "/": false,
 		"/run/none/" + id: true, "/instance/none": true, r + "/none": true, r + "/none/patch": true, r + "/none/events": true,

@@ -37,6 +37,12 @@ func keys(t *testing.T, b *tab) {
 			t.Errorf("after o, %d folds are open", got)
 		}
 	}
+	b.do(chromedp.Focus(chromedp.CSS("#step-4 summary"))) // no letter is typed there
+	b.press("k")
+	if got := b.here(); got != "step-3" {
+		t.Errorf("from a fold, k leads to %s", got)
+	}
+	b.press("j")
 	b.press("?")
 	if !js[bool](b, `document.getElementById("keys").open`) {
 		t.Error("? does not show the keys")

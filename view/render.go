@@ -173,14 +173,19 @@ type failure struct {
 	Hint  string `json:"hint,omitempty"`
 }
 
+// failed are the heads of pages about errors.
+var failed = map[int]string{
+	http.StatusNotFound: "Not found", http.StatusUnprocessableEntity: "Not done", http.StatusInternalServerError: "This page cannot be made",
+}
+
 // fail answers with an error.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	code, title := http.StatusInternalServerError, "Not shown"
+	code := http.StatusInternalServerError
 	switch {
 	case r.Method == http.MethodPost && fault.KindOf(err) == fault.Usage:
-		code, title = http.StatusUnprocessableEntity, "Not done"
+		code = http.StatusUnprocessableEntity
 	case errors.Is(err, fs.ErrNotExist), fault.KindOf(err) == fault.Usage:
-		code, title = http.StatusNotFound, "Not found"
+		code = http.StatusNotFound
 	case fault.Canceled(err):
 		return // the reader has left
 	default:
@@ -193,7 +198,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = json.NewEncoder(&b).Encode(d)
 	} else {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		err = templates().ExecuteTemplate(&b, "failure", frame{Title: title, Twin: twin(r.URL), Body: d})
+		err = templates().ExecuteTemplate(&b, "failure", frame{Title: failed[code], Twin: twin(r.URL), Body: d})
 	}
 	if err != nil {
 		http.Error(w, "this page cannot be shown", code)

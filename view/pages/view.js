@@ -1,7 +1,7 @@
 (() => {
   "use strict";
   const $ = (selector) => document.querySelector(selector);
-  const typing = (target) => target.closest("input, select, textarea, button, summary, dialog") !== null;
+  const typing = (target) => target.closest("input, select, textarea, dialog") !== null;
 
   // The marks of a page are its steps, hits or rows. j and k go through them.
   const marks = () => [...document.querySelectorAll("[data-mark]")];
