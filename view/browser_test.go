@@ -162,13 +162,24 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 // js returns the value of a JavaScript expression.
 func js[T any](b *tab, expression string) T {
 	b.t.Helper()
+	return ask(b, expression, chromedp.Evaluate[T](expression))
+}
+
+// ask asks a page, or the next one if the page is left meanwhile.
+func ask[T any](b *tab, what string, action chromedp.Action[T]) T {
+	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
+	for {
+		v, err := chromedp.Run(ctx, action)
+		switch {
+		case err == nil:
+			return v
+		case ctx.Err() == nil && (strings.Contains(err.Error(), "context with specified id") || strings.Contains(err.Error(), "navigated or closed")):
+			continue
+		}
+		b.t.Fatalf("%s: %v", what, err)
 	}
-	return v
 }
 
 func (b *tab) press(keys string) { b.t.Helper(); b.do(chromedp.KeyEvent(keys)) }
@@ -179,11 +190,7 @@ func (b *tab) wait(css string) { b.t.Helper(); b.do(chromedp.WaitReady(chromedp.
 // until waits until a JavaScript expression is true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression)); err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
+	ask(b, expression, chromedp.Poll[bool](expression))
 }
 
 // accessible is a script that returns what keeps people from using a page: without a mouse, with a
