@@ -32,7 +32,7 @@ func TestInABrowser(t *testing.T) {
 	if chromium.Path() == "" {
 		t.Skip("no chromium: scripts/ensure-extras installs it")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
 	t.Cleanup(cancel)
 	first, stop, err := chromium.Open(ctx, "127.0.0.1")
 	if err != nil {
