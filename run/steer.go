@@ -137,7 +137,7 @@ func (r *Run) preparePart() {
 	for _, in := range r.Instances {
 		byID[in.ID] = in
 	}
-	r.part.Todo = func(id string) bool { return todo[id] }
+	r.part.Halts.Queue(ids(r.todo)...)
 	r.part.Finished = func(id string) bool {
 		_, done := r.store.Finished(id)
 		return done
@@ -160,9 +160,7 @@ func (r *Run) again(in dataset.Instance, todo bool) error {
 			r.kept.Add(1)
 		}
 	}
-	over := false
-	r.part.Halts.Release(in.ID, func() { over = !(*add)(in) })
-	if over {
+	if !r.part.Halts.Release(in.ID, func() bool { return (*add)(in) }) {
 		return fault.Newf(fault.Usage, "requeue: all instances have ended").WithHint("`batch resume` runs it")
 	}
 	return nil

@@ -12,14 +12,15 @@ import (
 type Halts struct {
 	mu      sync.Mutex
 	halted  map[string]bool
+	queued  map[string]bool // in the source, and not begun
 	running map[string]*halting
-	ended   map[string]bool // began, or was kept from beginning, and does not run
+	ended   map[string]bool // began, or was kept from beginning, and has ended
 }
 
 // halting is a running job.
 type halting struct {
 	cancel context.CancelFunc
-	again  func() // called when it has ended; nil: nothing
+	again  func() bool // called when it has ended; nil: nothing
 }
 
 // Place says where a job is.
@@ -31,6 +32,30 @@ const (
 	Underway              // it runs
 	Left                  // it has ended, or was kept from beginning
 )
+
+// Queue says that jobs are in the source of the pool from its beginning.
+func (h *Halts) Queue(names ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, name := range names {
+		h.queue(name)
+	}
+}
+
+// queue is called with h.mu held.
+func (h *Halts) queue(name string) {
+	if h.queued == nil {
+		h.queued = map[string]bool{}
+	}
+	h.queued[name] = true
+}
+
+// Queued reports whether a job is in the source of the pool and has not begun.
+func (h *Halts) Queued(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.queued[name]
+}
 
 // Halt ends a job as interrupted if it runs, and keeps it from beginning until [Halts.Release].
 func (h *Halts) Halt(name string) {
@@ -46,20 +71,32 @@ func (h *Halts) Halt(name string) {
 	}
 }
 
-// Release lets a job begin again. It calls again, which may add the job to its source: at once,
-// or when the running job has ended.
-func (h *Halts) Release(name string, again func()) {
+// Release lets a job begin again. Unless the job is in its source, Release calls again, which adds
+// it and reports whether it could: at once, or when the running job has ended. Release returns false
+// if again did.
+func (h *Halts) Release(name string, again func() bool) bool {
 	h.mu.Lock()
 	delete(h.halted, name)
-	r := h.running[name]
-	if r != nil {
+	r, queued := h.running[name], h.queued[name]
+	switch {
+	case r != nil:
 		r.again = again
+	case !queued:
+		h.queue(name)
 	}
-	delete(h.ended, name)
 	h.mu.Unlock()
-	if r == nil {
-		again()
+	return r != nil || queued || h.add(name, again)
+}
+
+// add adds a job that counts as queued, because it may begin before again returns.
+func (h *Halts) add(name string, again func() bool) bool {
+	added := again()
+	if !added {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.queued, name)
 	}
+	return added
 }
 
 // At returns where a job is, and whether it is halted.
@@ -69,7 +106,7 @@ func (h *Halts) At(name string) (at Place, halted bool) {
 	switch {
 	case h.running[name] != nil:
 		at = Underway
-	case h.ended[name]:
+	case h.ended[name] && !h.queued[name]:
 		at = Left
 	}
 	return at, h.halted[name]
@@ -86,6 +123,7 @@ func (h *Halts) begin(ctx context.Context, name string) (_ context.Context, end 
 	if h.ended == nil {
 		h.ended, h.running = map[string]bool{}, map[string]*halting{}
 	}
+	delete(h.queued, name)
 	if h.halted[name] {
 		h.ended[name] = true
 		return ctx, func() {}, false
@@ -102,10 +140,13 @@ func (h *Halts) end(name string, r *halting) {
 	h.mu.Lock()
 	delete(h.running, name)
 	again := r.again
-	h.ended[name] = again == nil
+	h.ended[name] = true
+	if again != nil {
+		h.queue(name)
+	}
 	h.mu.Unlock()
 	if again != nil {
-		again()
+		h.add(name, again)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestJobsAreHaltedAndRunAgain(t *testing.T) {
 				t.Errorf("a is %v, want underway", at)
 			}
 			halts.Halt("a")
-			halts.Release("a", func() { jobs.Add("a") }) // before it has ended: it must not run twice at once
+			halts.Release("a", func() bool { return jobs.Add("a") }) // before it has ended: it must not run twice at once
 		})
 		time.AfterFunc(2*time.Second, func() {
 			if at, halted := halts.At("c"); at == runner.Underway || !halted {
@@ -112,6 +112,35 @@ func TestJobsAreHaltedAndRunAgain(t *testing.T) {
 			t.Errorf("attempts at %v, want %v", w.runs, want)
 		}
 		if jobs.Add("a") {
+			t.Error("a job was added after all had ended")
+		}
+	})
+}
+
+// A job that is in its source is not added to it: it would run twice.
+func TestAQueuedJobIsNotAddedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var halts runner.Halts
+		jobs := runner.NewRoster([]string{"a", "b"})
+		halts.Queue("a", "b")
+		w := &steered{}
+		again := func() bool { return jobs.Add("b") }
+		time.AfterFunc(500*time.Millisecond, func() {
+			halts.Halt("b")
+			if !halts.Release("b", again) || !halts.Queued("b") || halts.Queued("a") {
+				t.Errorf("queued: a %v, b %v", halts.Queued("a"), halts.Queued("b"))
+			}
+		})
+		time.AfterFunc(2500*time.Millisecond, func() { // b runs
+			halts.Halt("b")
+			halts.Release("b", again)
+			halts.Release("b", again)
+		})
+		sum, err := runner.Run(t.Context(), runner.Config{Halts: &halts, OnLeave: jobs.Ended}, jobs, w)
+		if want := []string{"a", "b", "b"}; err != nil || sum.Final != 2 || !slices.Equal(w.runs, want) {
+			t.Errorf("summary %+v, error %v, attempts at %v, want %v", sum, err, w.runs, want)
+		}
+		if halts.Release("b", again) || halts.Queued("b") {
 			t.Error("a job was added after all had ended")
 		}
 	})

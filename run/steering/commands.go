@@ -115,7 +115,7 @@ func (p *Part) check(v control.Verb, id string) error {
 		switch {
 		case at == runner.Underway && !halted:
 			return fault.Newf(fault.Usage, "requeue: %s is running", p.full(id))
-		case at == runner.Waiting && !halted && !finished && p.waits(id):
+		case p.Halts.Queued(id) && !halted:
 			return fault.Newf(fault.Usage, "requeue: %s has not begun yet", p.full(id))
 		}
 	case control.Cancel, control.Say:
@@ -128,9 +128,6 @@ func (p *Part) check(v control.Verb, id string) error {
 	}
 	return nil
 }
-
-// waits reports whether an instance that has not begun will begin.
-func (p *Part) waits(id string) bool { return p.Todo == nil || p.Todo(id) }
 
 // Apply implements control.Work. A person who watches is shown what changes.
 func (s *Steering) Apply(r control.Record) (effect string, err error) {

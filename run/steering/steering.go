@@ -35,10 +35,8 @@ type Config struct {
 type Part struct {
 	Name     string // of the cell; empty: the work has no cells
 	IDs      []string
-	Halts    *runner.Halts
+	Halts    *runner.Halts        // knows which instances are queued
 	Finished func(id string) bool // it has a result; nil: a result is not kept apart
-
-	Todo func(id string) bool // it was to run when the work began; nil: all were
 
 	// Again removes the result of an instance and lets it run again; nil: that is not possible.
 	Again func(id string) error

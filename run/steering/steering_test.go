@@ -27,6 +27,7 @@ func steered(t *testing.T) (*Steering, *control.Log) {
 			Name: name, IDs: []string{"a", "b", name}, Halts: new(runner.Halts), Finished: func(id string) bool { return id == "b" },
 			Again: func(string) error { return nil },
 		})
+		parts[len(parts)-1].Halts.Queue("a", name)
 	}
 	none := func() float64 { return 0 }
 	s := New(Config{Kind: control.KindSweep, Log: log, Width: runner.NewWidth(2), Limit: 10, Parts: parts, Cost: none, Spent: none})
@@ -73,6 +74,33 @@ func TestChecks(t *testing.T) {
 	c, err := s.Check(control.Command{Verb: control.SetBudget, Budget: 5, Add: true})
 	if err != nil || c.Budget != 15 || c.Add {
 		t.Errorf("+5 is %+v, %v", c, err)
+	}
+}
+
+// An instance that waits, because it was requeued, is not requeued a second time.
+func TestARequeueOfAQueuedInstanceIsRefused(t *testing.T) {
+	s, _ := steered(t)
+	p := s.Parts[0]
+	finished := map[string]bool{"b": true}
+	p.Finished = func(id string) bool { return finished[id] }
+	p.Again = func(id string) error {
+		delete(finished, id)
+		p.Halts.Release(id, func() bool { return true })
+		return nil
+	}
+	c := control.Command{ID: "1", Verb: control.Requeue, Instance: "x/b"}
+	if _, err := s.Check(c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(control.NewRecord(c)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Check(c); err == nil || !strings.Contains(err.Error(), "has not begun") {
+		t.Errorf("the second requeue: %v", err)
+	}
+	p.Halts.Halt("b")
+	if _, err := s.Check(c); err != nil {
+		t.Errorf("after it was canceled: %v", err)
 	}
 }
 
