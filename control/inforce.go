@@ -43,9 +43,10 @@ func (h *History) InForce() InForce {
 			f.limit(r)
 		case Cancel:
 			canceled[r.Instance] = true
-			f.Requeued = slices.DeleteFunc(f.Requeued, func(q Record) bool { return q.Instance == r.Instance })
+			f.forget(r.Instance)
 		case Requeue:
 			delete(canceled, r.Instance)
+			f.forget(r.Instance)
 			if !h.done[r.ID] {
 				f.Requeued = append(f.Requeued, r)
 			}
@@ -58,6 +59,11 @@ func (h *History) InForce() InForce {
 	given(len(h.Commands))
 	f.Canceled = slices.Sorted(maps.Keys(canceled))
 	return f
+}
+
+// forget leaves out the requeues of an instance, because a later command replaces them.
+func (f *InForce) forget(instance string) {
+	f.Requeued = slices.DeleteFunc(f.Requeued, func(q Record) bool { return q.Instance == instance })
 }
 
 func ifSet[T any](set bool, then, otherwise T) T {

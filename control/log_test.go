@@ -76,6 +76,25 @@ func TestWhatIsInForce(t *testing.T) {
 	}
 }
 
+// A requeue that was not carried out does not come back after a later one was.
+func TestALaterRequeueReplacesAnEarlierOne(t *testing.T) {
+	l := logged(
+		t, t.TempDir(),
+		control.Command{Verb: control.Requeue, Instance: "a", ID: "failed"},
+		control.Command{Verb: control.Requeue, Instance: "a", ID: "second"},
+		control.Command{Verb: control.Requeue, Instance: "b", ID: "open"},
+	)
+	if f := l.InForce(); len(f.Requeued) != 2 || f.Requeued[0].ID != "second" {
+		t.Errorf("requeued: %+v", f.Requeued)
+	}
+	if err := l.Done("second"); err != nil {
+		t.Fatal(err)
+	}
+	if f := l.InForce(); len(f.Requeued) != 1 || f.Requeued[0].ID != "open" {
+		t.Errorf("after it was carried out: %+v", f.Requeued)
+	}
+}
+
 func TestTheEndOfAProcess(t *testing.T) {
 	dir := t.TempDir()
 	if h, err := control.Read(dir); err != nil || h.Begun != nil {

@@ -50,6 +50,7 @@ type Server struct {
 
 	mu      sync.Mutex // held while a command is carried out
 	effects map[string]string
+	failed  map[string]error // of Apply
 }
 
 // Serve listens on the socket in dir, whose lock the caller holds. The caller must Close the
@@ -59,7 +60,7 @@ func Serve(dir string, w Work, file *Log, log *slog.Logger) (*Server, error) {
 	if err != nil {
 		return nil, fault.New(fault.Host, "listening for programs that control the work", err)
 	}
-	s := &Server{dir: dir, work: w, file: file, log: log, over: make(chan struct{}), effects: map[string]string{}}
+	s := &Server{dir: dir, work: w, file: file, log: log, over: make(chan struct{}), effects: map[string]string{}, failed: map[string]error{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", s.status)
 	mux.HandleFunc("POST /do", s.do)
@@ -188,6 +189,7 @@ func (s *Server) carryOut(c Command, from sender) (Reply, error) {
 	effect, err := s.work.Apply(r)
 	s.log.Info("control", "verb", r.Verb, "instance", r.Instance, "effect", effect, "id", r.ID, "user", r.User, "uid", r.UID, "sender_pid", r.PID, "program", r.Program, "err", err)
 	if err != nil {
+		s.failed[r.ID] = err
 		return Reply{}, err
 	}
 	s.effects[r.ID] = effect
@@ -198,6 +200,9 @@ func (s *Server) carryOut(c Command, from sender) (Reply, error) {
 func (s *Server) repeated(c Command, r Record) (Reply, error) {
 	if c.Verb != r.Verb {
 		return Reply{}, fault.Newf(fault.Usage, "the id of this command belongs to another one: %s", r.Verb)
+	}
+	if err := s.failed[r.ID]; err != nil {
+		return Reply{}, err
 	}
 	effect := s.effects[r.ID]
 	if effect == "" {

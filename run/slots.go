@@ -18,7 +18,7 @@ type slot struct {
 // are skipped. It is safe for concurrent use.
 type slots struct {
 	linger  bool // a run waits for instances that are added, as long as one of any run waits or runs
-	running int  // instances that were taken and have not ended; counted if linger is set
+	running int  // instances that were taken and have not ended, and holds; counted if linger is set
 
 	mu       sync.Mutex
 	order    []slot // not taken yet
@@ -72,6 +72,17 @@ func (t *slots) add(run int, in dataset.Instance) bool {
 	t.left[run]++
 	t.broadcast()
 	return true
+}
+
+// hold keeps a run open for an instance that will be added, until ended is called. It returns false
+// if the run takes no more.
+func (t *slots) hold(run int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.gone[run] {
+		t.running++
+	}
+	return !t.gone[run]
 }
 
 // ended records that an instance that was taken has ended.
@@ -141,7 +152,10 @@ func (t *slotsOf) Entered() {
 // Add appends an instance of the run. It returns false if the run takes no more.
 func (t *slotsOf) Add(in dataset.Instance) bool { return t.add(t.run, in) }
 
-// Ended records that an instance of the run has ended.
+// Hold keeps the run open until Ended. It returns false if the run takes no more.
+func (t *slotsOf) Hold() bool { return t.hold(t.run) }
+
+// Ended records that an instance of the run has ended, or ends a Hold.
 func (t *slotsOf) Ended() { t.ended() }
 
 // Left implements runner.Source.

@@ -18,10 +18,17 @@ type steered struct {
 	log  *control.Log
 	name string // of the cell; empty: the run is not in a sweep
 	part *steering.Part
-	by   *steering.Steering                          // nil before work begins
-	add  atomic.Pointer[func(dataset.Instance) bool] // to the source of the pool; nil before it works
-	kept atomic.Int64                                // instances that ran again and had a result before the work began
-	left int                                         // canceled instances without a result, when the work began
+	by   *steering.Steering     // nil before work begins
+	more atomic.Pointer[source] // of the pool; nil before it works
+	kept atomic.Int64           // instances that ran again and had a result before the work began
+	left int                    // canceled instances without a result, when the work began
+}
+
+// source is the source of a pool that takes instances while it works.
+type source interface {
+	Add(dataset.Instance) bool
+	Hold() bool // keeps it open until Ended; false: it is not open
+	Ended()
 }
 
 // openControl opens the log of commands, and carries out what earlier processes left: the
@@ -142,15 +149,21 @@ func (r *Run) preparePart() {
 		_, done := r.store.Finished(id)
 		return done
 	}
+	r.part.Takes = func() error {
+		release, err := r.hold()
+		release()
+		return err
+	}
 	r.part.Again = func(id string) error { return r.again(byID[id], todo[id]) }
 }
 
 // again removes the result of an instance and lets it run again. Todo says that it was to run
 // when the work began.
 func (r *Run) again(in dataset.Instance, todo bool) error {
-	add := r.add.Load()
-	if add == nil {
-		return fault.Newf(fault.Usage, "requeue: no instance has begun yet").WithHint("try again in a moment")
+	release, err := r.hold()
+	defer release()
+	if err != nil {
+		return err
 	}
 	if r.part.Finished(in.ID) {
 		if err := r.store.Reset([]string{in.ID}, false); err != nil {
@@ -160,10 +173,23 @@ func (r *Run) again(in dataset.Instance, todo bool) error {
 			r.kept.Add(1)
 		}
 	}
-	if !r.part.Halts.Release(in.ID, func() bool { return (*add)(in) }) {
-		return fault.Newf(fault.Usage, "requeue: all instances have ended").WithHint("`batch resume` runs it")
+	if !r.part.Halts.Release(in.ID, func() bool { return (*r.more.Load()).Add(in) }) { // it stays in force
+		return fault.Newf(fault.Host, "requeue: no further instance begins").WithHint("`batch resume` runs it")
 	}
 	return nil
+}
+
+// hold keeps the pool open for an instance, until release is called.
+func (r *Run) hold() (release func(), err error) {
+	more := r.more.Load()
+	switch {
+	case more == nil && len(r.todo)+len(r.ungraded) > 0:
+		return func() {}, fault.Newf(fault.Usage, "requeue: no instance has begun yet").WithHint("try again in a moment")
+	case more == nil || !(*more).Hold():
+		return func() {}, fault.Newf(fault.Usage, "requeue: no further instance begins").
+			WithHint("when the work has ended: `batch retry %s INSTANCE`", printable.ShellWord(r.Output))
+	}
+	return (*more).Ended, nil
 }
 
 // fits refuses a width for which the process may not open enough files.
@@ -188,5 +214,5 @@ func (r *Run) Conclude(pid, code int) error {
 	return r.steered.log.End(control.End{PID: pid, Code: code})
 }
 
-// takeMore sets how an instance is added to the pool that works.
-func (r *Run) takeMore(add func(dataset.Instance) bool) { r.add.Store(&add) }
+// takeMore sets the source of the pool that works.
+func (r *Run) takeMore(s source) { r.more.Store(&s) }

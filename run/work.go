@@ -114,7 +114,7 @@ func (r *Run) jobs(pool *runner.Config, with *shared) (list runner.Source[datase
 		pool.Budget, pool.OnEnter = with.budget, with.jobs.Entered
 		if r.part != nil {
 			pool.Pause, pool.Halts, pool.OnLeave = r.by.Pause(), r.part.Halts, with.jobs.Ended
-			r.takeMore(with.jobs.Add)
+			r.takeMore(with.jobs)
 		}
 		return with.jobs, func() error { return nil }, nil
 	}
@@ -128,7 +128,7 @@ func (r *Run) jobs(pool *runner.Config, with *shared) (list runner.Source[datase
 	roster := runner.NewRoster(r.todo)
 	r.by.Opened(pool.Budget)
 	pool.Pause, pool.Halts, pool.OnLeave = r.by.Pause(), r.part.Halts, roster.Ended
-	r.takeMore(roster.Add)
+	r.takeMore(roster)
 	return roster, done, err
 }
 

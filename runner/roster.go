@@ -33,7 +33,18 @@ func (r *Roster[J]) Add(job J) bool {
 	return true
 }
 
-// Ended says that a job that Next returned has ended.
+// Hold keeps the roster open for a job that will be added, until Ended is called. It returns false
+// if all jobs have ended.
+func (r *Roster[J]) Hold() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.over {
+		r.running++
+	}
+	return !r.over
+}
+
+// Ended says that a job that Next returned has ended, or ends a Hold.
 func (r *Roster[J]) Ended() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -117,6 +117,8 @@ func (p *Part) check(v control.Verb, id string) error {
 			return fault.Newf(fault.Usage, "requeue: %s is running", p.full(id))
 		case p.Halts.Queued(id) && !halted:
 			return fault.Newf(fault.Usage, "requeue: %s has not begun yet", p.full(id))
+		case p.Takes != nil:
+			return p.Takes()
 		}
 	case control.Cancel, control.Say:
 		if finished {
@@ -244,13 +246,18 @@ func (s *Steering) applyTo(r control.Record) (effect string, err error) {
 }
 
 func (s *Steering) requeue(p *Part, id string, r control.Record) error {
+	undo := func() {}
 	if p.Finished(id) {
-		s.workers.again(p.full(id))
+		undo = s.workers.again(p.full(id)) // before it can begin
 	}
-	if err := p.Again(id); err != nil {
+	err := p.Again(id)
+	if err != nil {
+		undo()
+	}
+	if err != nil && fault.KindOf(err) != fault.Usage {
 		return err
 	}
-	return s.Log.Done(r.ID)
+	return cmp.Or(s.Log.Done(r.ID), err) // the next process must not carry out what was refused
 }
 
 // inPart returns a record with the name of its instance in its part.

@@ -38,7 +38,11 @@ type Part struct {
 	Halts    *runner.Halts        // knows which instances are queued
 	Finished func(id string) bool // it has a result; nil: a result is not kept apart
 
+	// Takes refuses instances that run again, with a Usage fault; nil: it takes them.
+	Takes func() error
+
 	// Again removes the result of an instance and lets it run again; nil: that is not possible.
+	// A Usage fault says that it has done nothing.
 	Again func(id string) error
 
 	has    map[string]bool

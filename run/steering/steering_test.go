@@ -1,6 +1,7 @@
 package steering
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"strings"
@@ -101,6 +102,36 @@ func TestARequeueOfAQueuedInstanceIsRefused(t *testing.T) {
 	p.Halts.Halt("b")
 	if _, err := s.Check(c); err != nil {
 		t.Errorf("after it was canceled: %v", err)
+	}
+}
+
+// A requeue that is refused is not carried out later, and does not change the counts.
+func TestARefusedRequeueIsForgotten(t *testing.T) {
+	s, log := steered(t)
+	p := s.Parts[0]
+	view{rundir.Silent{}, s, ""}.Progress(rundir.Progress{Done: 1, Total: 6})
+	refusal := fault.Newf(fault.Usage, "no instance has begun yet")
+	p.Takes = func() error { return refusal }
+	c := control.Command{Verb: control.Requeue, Instance: "x/b"}
+	if _, err := s.Check(c); !errors.Is(err, refusal) {
+		t.Errorf("checked: %v", err)
+	}
+	for id, lost := range map[string]error{"refused": refusal, "failed": fault.Newf(fault.Host, "disk full")} {
+		c.ID = id
+		p.Again = func(string) error { return lost }
+		r, err := log.Add(control.NewRecord(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Apply(r); !errors.Is(err, lost) {
+			t.Errorf("%s: %v", id, err)
+		}
+		if n := len(log.InForce().Requeued); (n == 1) != (id == "failed") {
+			t.Errorf("%s: %d requeues are in force", id, n)
+		}
+	}
+	if st := s.Status(false); st.Done != 1 {
+		t.Errorf("done: %d, want 1", st.Done)
 	}
 }
 

@@ -130,14 +130,25 @@ func (t *tracker) counter(s runner.State) *int {
 	}
 }
 
-// again takes note that an instance with a result of this or an earlier process runs again.
-func (t *tracker) again(name string) {
+// again takes note that an instance with a result of this or an earlier process runs again. Undo
+// takes that back.
+func (t *tracker) again(name string) (undo func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, here := t.ended[name]; !here {
+	s, here := t.ended[name]
+	if !here {
 		t.kept--
 	}
 	t.leave(name)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if here {
+			t.end(name, s)
+		} else {
+			t.kept++
+		}
+	}
 }
 
 // fill sets the parts of a status that the tracker knows.
