@@ -43,8 +43,11 @@ func (s *Steering) Check(c control.Command) (control.Command, error) {
 			return c, s.Fits(c.Width)
 		}
 	case control.Pause, control.Resume, control.Requeue:
-		if state := s.Status(false).State; state == control.Draining || state == control.Stopping {
-			return c, fault.Newf(fault.Usage, "%s: the work is %s", c.Verb, state).WithHint("`batch resume` continues it afterwards")
+		s.mu.Lock()
+		state := s.state
+		s.mu.Unlock()
+		if final(state) {
+			return c, ending(c.Verb, state)
 		}
 	case control.SetBudget:
 		if s.Unpriced {
@@ -56,6 +59,11 @@ func (s *Steering) Check(c control.Command) (control.Command, error) {
 		return c, nil
 	}
 	return c, p.check(c.Verb, id)
+}
+
+// ending refuses a command because the work ends.
+func ending(v control.Verb, state control.State) error {
+	return fault.Newf(fault.Usage, "%s: the work is %s", v, state).WithHint("`batch resume` continues it afterwards")
 }
 
 // absolute returns a change of the budget as the new limit.
@@ -156,15 +164,17 @@ func (s *Steering) apply(r control.Record) (effect string, err error) {
 		s.Width.Set(r.Width)
 		return fmt.Sprintf("%d at once, before: %d", r.Width, was), nil
 	case control.Pause:
-		s.pause.Set(true)
-		s.enter(control.Paused)
+		if state := s.enter(control.Paused); final(state) { // a drain came after Check
+			return "", ending(r.Verb, state)
+		}
 		if s.Kind == control.KindGrade {
 			return "no prediction begins, the running ones end", nil
 		}
 		return "no instance begins, and attempts wait before their next call", nil
 	case control.Resume:
-		s.pause.Set(false)
-		s.enter(control.Running)
+		if state := s.enter(control.Running); final(state) {
+			return "", ending(r.Verb, state)
+		}
 		return "the work continues", nil
 	case control.Drain, control.Stop:
 		return s.finish(r.Verb), nil
@@ -179,7 +189,6 @@ func (s *Steering) finish(v control.Verb) string {
 	s.mu.Lock()
 	s.drained = true
 	s.mu.Unlock()
-	s.pause.Set(false)
 	if v == control.Drain {
 		s.enter(control.Draining)
 		s.drain()

@@ -137,7 +137,6 @@ func (s *Steering) Begin(v rundir.View, log *slog.Logger, drain, stop func(), dr
 		select {
 		case <-draining:
 			s.enter(control.Draining)
-			s.pause.Set(false)
 		case <-over:
 		}
 	})
@@ -153,15 +152,21 @@ func (s *Steering) Begin(v rundir.View, log *slog.Logger, drain, stop func(), dr
 	}
 }
 
-// enter changes the state. A state that ends the work stays.
-func (s *Steering) enter(state control.State) {
+// enter changes the state, and holds the pools while it is Paused. A state that ends the work stays.
+// It returns the state.
+func (s *Steering) enter(state control.State) control.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	final := s.state == control.Stopping || s.state == control.Draining && state != control.Stopping
-	if !final && s.state != state {
+	stays := s.state == control.Stopping || s.state == control.Draining && state != control.Stopping
+	if !stays && s.state != state {
 		s.state, s.since = state, time.Now()
+		s.pause.Set(state == control.Paused)
 	}
+	return s.state
 }
+
+// final reports whether a state ends the work.
+func final(s control.State) bool { return s == control.Draining || s == control.Stopping }
 
 // Status implements control.Work.
 func (s *Steering) Status(content bool) control.Status {

@@ -160,6 +160,21 @@ func TestADrainEndsAPauseAndStays(t *testing.T) {
 	}
 }
 
+// A drain may come between the check of a command and the command.
+func TestAPauseAfterADrainHoldsNothing(t *testing.T) {
+	for _, v := range []control.Verb{control.Pause, control.Resume} {
+		s, _ := steered(t)
+		if _, err := s.Check(control.Command{Verb: v}); err != nil {
+			t.Fatal(err)
+		}
+		s.enter(control.Draining)
+		_, err := s.Apply(control.Record{Command: control.Command{Verb: v}})
+		if fault.KindOf(err) != fault.Usage || s.Pause().On() || s.Status(false).State != control.Draining {
+			t.Errorf("%s: error %v, paused %v, %s", v, err, s.Pause().On(), s.Status(false).State)
+		}
+	}
+}
+
 func TestAMessageIsHeardOnce(t *testing.T) {
 	s, log := steered(t)
 	p := s.Parts[0]
