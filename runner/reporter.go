@@ -18,16 +18,32 @@ func (r *reporter) report(p Progress) {
 	r.pool.OnEvent(Event{Type: EventPhase, Job: r.job, Attempt: r.attempt, Progress: p})
 }
 
-// reserve implements Reserve of an [Attempt]: it waits for the end of a pause first.
+// reserve implements Reserve of an [Attempt]: no call is made during a pause, also if it began while
+// the attempt waited for money.
 func (r *reporter) reserve(ctx context.Context) (*Reservation, error) {
-	if r.pool.Pause.On() {
-		held := r.last
-		held.Held = true
-		r.pool.OnEvent(Event{Type: EventPhase, Job: r.job, Attempt: r.attempt, Progress: held})
-		if err := r.pool.Pause.wait(ctx); err != nil {
+	for {
+		if err := r.hold(ctx); err != nil {
 			return nil, err
 		}
-		r.report(r.last)
+		call, err := r.pool.Budget.Reserve(ctx)
+		if err != nil || !r.pool.Pause.On() {
+			return call, err
+		}
+		call.Release()
 	}
-	return r.pool.Budget.Reserve(ctx)
+}
+
+// hold waits for the end of a pause.
+func (r *reporter) hold(ctx context.Context) error {
+	if !r.pool.Pause.On() {
+		return nil
+	}
+	held := r.last
+	held.Held = true
+	r.pool.OnEvent(Event{Type: EventPhase, Job: r.job, Attempt: r.attempt, Progress: held})
+	if err := r.pool.Pause.wait(ctx); err != nil {
+		return err
+	}
+	r.report(r.last)
+	return nil
 }

@@ -72,6 +72,47 @@ func TestAPauseHoldsJobsAndCalls(t *testing.T) {
 	})
 }
 
+// slow is a Worker whose jobs make one call of a second.
+type slow struct {
+	steered
+	calls []time.Time // guarded by mu
+}
+
+func (s *slow) Do(ctx context.Context, a runner.Attempt[string]) (string, error) {
+	call, err := a.Reserve(ctx)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	s.calls = append(s.calls, time.Now())
+	s.mu.Unlock()
+	time.Sleep(time.Second)
+	call.Settle(1)
+	return a.Job, nil
+}
+
+// Before a cost is known, one call is made at a time: the others wait for money.
+func TestAPauseHoldsCallsThatWaitForMoney(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pause runner.Pause
+		began := time.Now()
+		time.AfterFunc(500*time.Millisecond, func() { pause.Set(true) })
+		time.AfterFunc(time.Hour, func() { pause.Set(false) })
+		w := &slow{}
+		sum, err := runner.Run(t.Context(), runner.Config{
+			Pause: &pause, Width: runner.NewWidth(3), Budget: runner.NewBudget(100, 0, 0),
+		}, runner.List([]string{"a", "b", "c"}), w)
+		if err != nil || sum.Final != 3 || len(w.calls) != 3 {
+			t.Fatalf("summary %+v, error %v", sum, err)
+		}
+		for _, at := range w.calls[1:] {
+			if at.Sub(began) < time.Hour {
+				t.Errorf("a call began %v after the beginning, during the pause", at.Sub(began))
+			}
+		}
+	})
+}
+
 func TestADrainOrAnEndReachesPausedJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var pause runner.Pause
