@@ -125,7 +125,10 @@ func (a *app) ctl(ctx context.Context, f ctlFlags, dir, verb string, args []stri
 		return a.ps(ctx, client, f)
 	}
 	for _, cmd := range commands {
-		cmd.ID, cmd.Program, cmd.Instance = f.id, "batch ctl", inCell(client, dir, cmd.Instance)
+		cmd.ID, cmd.Program = f.id, "batch ctl"
+		if cmd.Instance, err = inCell(client, dir, cmd); err != nil {
+			return err
+		}
 		if cmd.ID == "" {
 			cmd.ID = control.NewID()
 		}
@@ -163,16 +166,22 @@ func (a *app) writeJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// inCell names an instance of the cell dir, if the client is the sweep's.
-func inCell(client *control.Client, dir, instance string) string {
-	if instance == "" || filepath.Clean(client.Dir()) == filepath.Clean(dir) {
-		return instance
+// inCell names the instance of a command that is given to dir, if that is a cell and the client is
+// the sweep's. It refuses a command that would change the other cells too.
+func inCell(client *control.Client, dir string, cmd control.Command) (string, error) {
+	sweep := filepath.Clean(client.Dir())
+	if sweep == filepath.Clean(dir) {
+		return cmd.Instance, nil
+	}
+	if cmd.Instance == "" {
+		return "", fault.Newf(fault.Usage, "%s is a cell of a sweep: %s changes all its cells", dir, cmd.Verb).
+			WithHint("`batch ctl %s %s` does so", printable.ShellWord(sweep), cmd.Verb)
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return instance
+		return "", fault.New(fault.Host, "", err)
 	}
-	return filepath.Base(abs) + "/" + instance
+	return filepath.Base(abs) + "/" + cmd.Instance, nil
 }
 
 // reach returns a client for the work in dir.

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"batch.example/batch/control"
+	"batch.example/batch/fault"
+	"batch.example/batch/results/sweeps"
+)
+
+// obedient is work that carries out every command.
+type obedient struct{ did []string }
+
+func (o *obedient) Status(bool) control.Status { return control.Status{} }
+
+func (o *obedient) Check(c control.Command) (control.Command, error) { return c, nil }
+
+func (o *obedient) Apply(r control.Record) (string, error) {
+	o.did = append(o.did, strings.TrimSpace(string(r.Verb)+" "+r.Instance))
+	return "done", nil
+}
+
+func TestACommandToACellDoesNotChangeTheOthers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll(filepath.Join("sweep", "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("sweep", sweeps.File), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := control.OpenLog("sweep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var work obedient
+	s, err := control.Serve("sweep", &work, file, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for _, c := range []struct {
+		dir, verb, args string
+		refused         bool
+	}{
+		{"sweep/x", "stop", "", true},
+		{"sweep/x", "width", "2", true},
+		{"sweep/x", "limit", "step=3", true},
+		{"sweep/x", "limit", "step=3 a", false},
+		{"sweep/x", "cancel", "a", false},
+		{"sweep/", "pause", "", false},
+	} {
+		a := &app{stdout: &bytes.Buffer{}}
+		err := a.ctl(t.Context(), ctlFlags{}, c.dir, c.verb, strings.Fields(c.args))
+		if c.refused && (fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), "batch ctl sweep "+c.verb)) || !c.refused && err != nil {
+			t.Errorf("%s %s %s: %v", c.dir, c.verb, c.args, err)
+		}
+	}
+	if want := []string{"limit x/a", "cancel x/a", "pause"}; !slices.Equal(work.did, want) {
+		t.Errorf("did %v, want %v", work.did, want)
+	}
+}
