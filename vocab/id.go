@@ -14,11 +14,13 @@ const maxID = 200
 // have one of these names.
 var ownFiles = []string{
 	"preds.json", "exit_statuses.yaml", "results.parquet", "manifest.json", "batch.log",
-	"grades.jsonl", "quarantine.txt", "notes.jsonl", "logs",
+	"grades.jsonl", "quarantine.txt", "notes.jsonl", "logs", "control.jsonl", "control.sock", "detach.log",
 }
 
 // asideFiles are the beginnings of the names of files that were moved or copied aside.
-var asideFiles = []string{"preds.json.corrupt-", "preds.json.original-", "grades.jsonl.corrupt-", "notes.jsonl.corrupt-"}
+var asideFiles = []string{
+	"preds.json.corrupt-", "preds.json.original-", "grades.jsonl.corrupt-", "notes.jsonl.corrupt-", "control.jsonl.corrupt-",
+}
 
 // CheckID refuses an instance id that is not a valid folder name, since each instance
 // gets a folder. The error continues a sentence about the id: "is empty".

@@ -136,6 +136,10 @@ func TestCheckID(t *testing.T) {
 		"Grades.jsonl":             "own files",
 		"quarantine.txt":           "own files",
 		"logs":                     "own files",
+		"control.jsonl":            "own files",
+		"Control.sock":             "own files",
+		"control.jsonl.corrupt-1":  "own files",
+		"detach.log":               "own files",
 		"logs-1":                   "",
 	} {
 		err := vocab.CheckID(id)
