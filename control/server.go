@@ -130,7 +130,10 @@ func (s *Server) enter() bool {
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	content := r.FormValue("content") == "true"
 	st := s.work.Status(content)
-	st.Dir, st.PID, st.Content, st.Recent = s.dir, os.Getpid(), content, s.file.Recent(content)
+	st.Dir, st.PID, st.Content = s.dir, os.Getpid(), content
+	if st.Recent == nil {
+		st.Recent = s.file.Recent(content)
+	}
 	if abs, err := filepath.Abs(s.dir); err == nil {
 		st.Dir = abs
 	}

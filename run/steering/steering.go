@@ -71,7 +71,7 @@ type Steering struct {
 func New(c Config) *Steering {
 	now := time.Now()
 	s := &Steering{Config: c, started: now, state: control.Running, since: now}
-	s.workers.init()
+	s.workers.init(c.Mask)
 	in := c.Log.InForce()
 	for _, p := range c.Parts {
 		own := in
@@ -180,6 +180,10 @@ func (s *Steering) Status(content bool) control.Status {
 		if p.Name != "" {
 			st.Cells = append(st.Cells, p.Name)
 		}
+	}
+	st.Recent = s.Log.Recent(content)
+	for i := range st.Recent {
+		st.Recent[i].Text = s.Mask.Text(st.Recent[i].Text)
 	}
 	s.workers.fill(&st)
 	for i := range st.Workers {

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"batch.example/batch/control"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 )
@@ -238,6 +240,34 @@ func TestTheStateOfWorkers(t *testing.T) {
 	})
 }
 
+// A text is cut after its secrets are hidden, since a part of one would not be recognized.
+func TestNoSecretIsShown(t *testing.T) {
+	const secret = "sk-0123456789abcdefghij"
+	s, log := steered(t)
+	s.Mask = mask.New(mask.Secret{Value: secret, Name: "KEY"})
+	s.workers.init(s.Mask)
+	v := view{rundir.Silent{}, s, ""}
+	v.Event(runner.Event{Type: runner.EventStart, Job: "a"})
+	if _, err := log.Add(control.NewRecord(control.Command{ID: "m", Verb: control.Say, Instance: "a", Text: "use " + secret})); err != nil {
+		t.Fatal(err)
+	}
+	for n := control.MaxDoing - len(secret); n <= control.MaxDoing; n++ {
+		v.Event(runner.Event{Type: runner.EventPhase, Job: "a", Progress: runner.Progress{Doing: strings.Repeat("x", n) + secret + strings.Repeat("é", 99)}})
+		st := s.Status(true)
+		if doing := st.Workers[0].Doing; strings.Contains(doing, "sk") || len(doing) > control.MaxDoing || !utf8.ValidString(doing) {
+			t.Fatalf("after %d bytes: %q", n, doing[n-5:])
+		}
+		if text := st.Recent[0].Text; !strings.HasPrefix(text, "use ") || strings.Contains(text, secret) {
+			t.Fatal(text)
+		}
+	}
+	for _, text := range []string{strings.Repeat("\x80", 3000), strings.Repeat("xé", 3000)} {
+		if got := cut(text); !strings.HasPrefix(text, got) || utf8.ValidString(text) && (!utf8.ValidString(got) || len(got) < control.MaxDoing-3) {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
 // A directory in which no socket can be made does not stop the work.
 func TestWorkWithoutASocket(t *testing.T) {
 	s, _ := steered(t)
@@ -255,7 +285,7 @@ func TestWorkWithoutASocket(t *testing.T) {
 
 func BenchmarkEvent(b *testing.B) {
 	var tr tracker
-	tr.init()
+	tr.init(nil)
 	for range 64 {
 		tr.event("", "a", runner.Event{Type: runner.EventStart, Job: "a"})
 	}

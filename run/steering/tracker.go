@@ -5,13 +5,17 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"batch.example/batch/control"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/runner"
 )
 
 // tracker keeps the state of each worker.
 type tracker struct {
+	mask *mask.Masker
+
 	mu      sync.Mutex
 	running map[string]*worker
 	ended   map[string]runner.State // how instances ended that ran in this process, by name
@@ -27,7 +31,8 @@ type worker struct {
 	changed time.Time
 }
 
-func (t *tracker) init() {
+func (t *tracker) init(m *mask.Masker) {
+	t.mask = m
 	t.running, t.ended = map[string]*worker{}, map[string]runner.State{}
 }
 
@@ -41,6 +46,7 @@ func (t *tracker) begin(done, total int) {
 // event takes note of an event of an instance, by its name in the work.
 func (t *tracker) event(cell, name string, e runner.Event) {
 	now := time.Now()
+	e.Progress.Doing = cut(t.mask.Text(e.Progress.Doing)) // a part of a secret would not be recognized
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	w := t.running[name]
@@ -74,7 +80,7 @@ func (w *worker) change(e runner.Event, now time.Time) {
 	case p.Held:
 		w.Waiting = string(control.Paused)
 	default:
-		w.Phase, w.Doing, w.Reason = p.Phase, cut(p.Doing), ""
+		w.Phase, w.Doing, w.Reason = p.Phase, p.Doing, ""
 	}
 	w.Step, w.Cost, w.Engine = p.Step, p.Cost, cmp.Or(p.Engine, w.Engine)
 }
@@ -92,8 +98,14 @@ func waiting(r *runner.Retry) string {
 	return "back-off"
 }
 
-// cut returns the beginning of a text.
-func cut(text string) string { return text[:min(len(text), control.MaxDoing)] }
+// cut returns the beginning of a text, without a part of a character.
+func cut(text string) string {
+	end := min(len(text), control.MaxDoing)
+	for 0 < end && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
 
 // pulled takes note that the image of an instance arrives.
 func (t *tracker) pulled(name string) {
