@@ -184,8 +184,20 @@ func ask[T any](b *tab, what string, action chromedp.Action[T]) T {
 
 func (b *tab) press(keys string) { b.t.Helper(); b.do(chromedp.KeyEvent(keys)) }
 
-// wait waits until an element is there.
-func (b *tab) wait(css string) { b.t.Helper(); b.do(chromedp.WaitReady(chromedp.CSS(css))) }
+// wait waits until an element is there. It asks the page that is shown at each time: a node of a
+// page that is left meanwhile cannot be found again.
+func (b *tab) wait(css string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for !js[bool](b, fmt.Sprintf(`document.readyState !== "loading" && document.querySelector(%q) !== null`, css)) {
+		select {
+		case <-ctx.Done():
+			b.t.Fatalf("%s: %v", css, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
 
 // until waits until a JavaScript expression is true.
 func (b *tab) until(expression string) {

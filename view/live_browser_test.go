@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
@@ -17,10 +17,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// click presses a link, a button or a fold with the keyboard: a mouse would miss it while the page scrolls.
+// click follows a link, or presses a button or a fold, as soon as it is there.
 func (b *tab) click(css string) {
 	b.t.Helper()
-	b.do(chromedp.Focus(chromedp.CSS(css)), chromedp.KeyEvent(kb.Enter))
+	b.wait(css)
+	js[bool](b, fmt.Sprintf(`(e => { e.focus(); e.click(); return true })(document.querySelector(%q))`, css))
 }
 
 // withoutScripts reads everything by links and forms alone.
