@@ -201,6 +201,57 @@ func TestWaitsForTheProviderDoNotCountAsAgentTime(t *testing.T) {
 	})
 }
 
+// retried makes the second try of each call after it was admitted, and reports that wait. The call
+// takes a second more, and then fails if it has an error.
+type retried struct {
+	llm.Model
+	err error
+}
+
+func (d retried) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	start := time.Now()
+	if err := req.Trying(); err != nil {
+		return nil, err
+	}
+	waited := time.Since(start)
+	time.Sleep(time.Second)
+	if d.err != nil {
+		return nil, d.err
+	}
+	resp, err := d.Model.Generate(ctx, req)
+	if err == nil {
+		resp.Waited += waited
+	}
+	return resp, err
+}
+
+// The work may be paused before a further try of a call: that wait is in the answer already.
+func TestAPauseBetweenTriesIsCountedOnce(t *testing.T) {
+	admit := func() error {
+		time.Sleep(time.Hour)
+		return nil
+	}
+	for _, failed := range []error{nil, errScriptEnd} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &run{loop: newLoop(t, func(*Config) {}), turn: Turn{Admit: admit}, started: time.Now()}
+			r.turn.Model = retried{&script{replies: []*llm.Response{ask("1", "ls")}}, failed}
+			resp, latency, err := r.generate(t.Context(), &llm.Request{Trying: r.admit})
+			want := time.Second
+			if !errors.Is(err, failed) || latency != time.Hour+time.Second {
+				t.Fatalf("%v after %v", err, latency)
+			}
+			if err == nil {
+				r.waitedFor(resp.Waited, resp.RateLimited)
+			} else {
+				want = 0 // a failed call is not the agent's time
+			}
+			if got := r.elapsed(); got != want {
+				t.Errorf("with error %v, the agent worked for %v, want %v", failed, got, want)
+			}
+		})
+	}
+}
+
 // Time that the environment makes it wait does not count either, and an environment
 // that does not become ready ends the run before an action is recorded.
 func TestAnActionWaitsForItsEnvironment(t *testing.T) {

@@ -188,10 +188,7 @@ func (r *run) ask(ctx context.Context, messages []llm.Message) (*llm.Response, e
 	}
 	req := r.request(ctx, step)
 	req.Messages, req.Memo, req.Tokens = messages, nil, size.tokens
-	start := r.loop.config.Now()
-	resp, err := r.turn.Model.Generate(ctx, req)
-	latency := r.loop.config.Now().Sub(start)
-	r.end.ModelTime += latency
+	resp, latency, err := r.generate(ctx, req)
 	if err != nil {
 		return nil, r.failed(ctx, step, err)
 	}

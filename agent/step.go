@@ -102,19 +102,29 @@ func (r *run) call(ctx context.Context, step int) (*llm.Response, error) {
 	if err := r.record(ctx, Event{Type: EventRequest, Step: step, Digest: r.digest.String(), Tokens: r.gauge.tokens}); err != nil {
 		return nil, err
 	}
-	start, before := r.loop.config.Now(), r.waited
-	resp, err := r.turn.Model.Generate(ctx, r.request(ctx, step))
-	latency := r.loop.config.Now().Sub(start)
-	r.end.ModelTime += latency
+	resp, latency, err := r.generate(ctx, r.request(ctx, step))
 	if err != nil {
-		waited, _ := llm.Waited(err)
-		r.waited = max(r.waited, before+latency-waited) // as a resumed run counts it
 		return nil, r.shown(ctx, step, r.failed(ctx, step, err))
 	}
 	resp = r.identified(resp, step)
 	r.spendRest()
 	r.pay(resp)
 	return resp, r.record(ctx, Event{Type: EventReply, Response: resp, Answer: rawAnswer(resp), Latency: latency})
+}
+
+// generate asks the model. What admit waited before further tries is part of the waits that the
+// answer or the error reports, so it is not counted here.
+func (r *run) generate(ctx context.Context, req *llm.Request) (resp *llm.Response, latency time.Duration, err error) {
+	start, before := r.loop.config.Now(), r.waited
+	resp, err = r.turn.Model.Generate(ctx, req)
+	latency = r.loop.config.Now().Sub(start)
+	r.end.ModelTime += latency
+	r.waited = before
+	if err != nil {
+		waited, _ := llm.Waited(err)
+		r.waited += max(0, latency-waited) // as a resumed run counts it
+	}
+	return resp, latency, err
 }
 
 func (r *run) request(ctx context.Context, step int) *llm.Request {

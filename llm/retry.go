@@ -151,7 +151,7 @@ func (c *call) try(ctx context.Context) (resp *Response, err error) {
 	pass, err := c.gate.Enter(ctx, &c.ticket)
 	now := time.Now()
 	c.sum.waited = now.Sub(c.started)
-	c.sum.limited += now.Sub(arrived)
+	c.sum.limited += now.Sub(ready)
 	if err != nil {
 		return nil, err
 	}

@@ -285,6 +285,21 @@ func TestAGateDecidesWhenARateLimitedCallIsMadeAgain(t *testing.T) {
 	})
 }
 
+// The work may be paused before a further try. That is not a wait for the provider.
+func TestAPauseBeforeATryIsNotAWaitForTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &answers{errs: repeat(limited(0), 1), takes: time.Second}
+		req := &llm.Request{Trying: func() error {
+			time.Sleep(time.Hour)
+			return nil
+		}}
+		resp, err := llm.Calls{Gate: &gate{}}.Compose(patient{m, llm.RetryPolicy{Tries: 2}}).Generate(t.Context(), req)
+		if err != nil || resp.RateLimited != 3*time.Second || resp.Waited != time.Hour+3*time.Second {
+			t.Errorf("waited %v, of that %v for the limit, error %v; want a pause of an hour, 3 s, none", resp.Waited, resp.RateLimited, err)
+		}
+	})
+}
+
 func TestAGateDecidesAboutALongPauseToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &answers{errs: repeat(limited(11*time.Minute), 1)}
