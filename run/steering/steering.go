@@ -59,6 +59,7 @@ type Steering struct {
 
 	drain, stop func() // of Begin
 	say         func(text string)
+	log         *slog.Logger
 
 	mu      sync.Mutex
 	state   control.State
@@ -120,7 +121,7 @@ func (s *Steering) Drained() bool {
 // Begin implements [rundir.Steerer]. Work that cannot be steered, because no socket can be made
 // there, is done all the same.
 func (s *Steering) Begin(v rundir.View, log *slog.Logger, drain, stop func(), draining <-chan struct{}) (rundir.View, func()) {
-	s.drain, s.stop, s.say = drain, stop, v.Say
+	s.drain, s.stop, s.say, s.log = drain, stop, v.Say, log
 	given := s.Given
 	given.PID, given.Kind = os.Getpid(), s.Kind
 	err := s.Log.Begin(given)

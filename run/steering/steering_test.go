@@ -197,6 +197,36 @@ func TestAMessageIsHeardOnce(t *testing.T) {
 	}
 }
 
+func TestAMessageThatIsNotReadIsDropped(t *testing.T) {
+	s, log := steered(t)
+	var shown []string
+	s.say, s.log = func(text string) { shown = append(shown, text) }, slog.New(slog.DiscardHandler)
+	for _, id := range []string{"x/a", "y/a"} {
+		r, err := log.Add(control.NewRecord(control.Command{ID: id, Verb: control.Say, Instance: id, Text: "t"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown = nil
+	x := view{rundir.Silent{}, s, ""}.Cell("x")
+	for _, state := range []runner.State{runner.Failed, runner.Final} { // what failed may run again
+		if len(s.Said(s.Parts[0], "a")) != 1 || len(shown) != 0 {
+			t.Fatalf("before %v: said %v, shown %q", state, s.Said(s.Parts[0], "a"), shown)
+		}
+		x.Event(runner.Event{Type: runner.EventStart, Job: "a"})
+		x.Event(runner.Event{Type: runner.EventEnd, Job: "a", Ending: runner.Ending{State: state}})
+	}
+	if left := log.InForce().Said; len(left) != 1 || left[0].Instance != "y/a" || len(s.Said(s.Parts[0], "a")) != 0 {
+		t.Errorf("in force: %v; want the message for the other cell", left)
+	}
+	if len(shown) != 1 || !strings.Contains(shown[0], "say x/a: the attempt ended before") {
+		t.Errorf("shown: %q", shown)
+	}
+}
+
 func TestTheStateOfWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := steered(t)

@@ -1,6 +1,9 @@
 package steering
 
 import (
+	"fmt"
+	"slices"
+
 	"batch.example/batch/imagecache"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
@@ -24,6 +27,25 @@ func (v view) name(id string) string {
 func (v view) Event(e runner.Event) {
 	v.s.workers.event(v.cell, v.name(e.Job), e)
 	v.View.Event(e)
+	if e.Type == runner.EventEnd && e.Ending.State == runner.Final {
+		v.unread(e.Job)
+	}
+}
+
+// unread drops the messages for an instance that has a result, so that no later attempt reads what
+// was said to this one. A person who watches is shown them.
+func (v view) unread(id string) {
+	i := slices.IndexFunc(v.s.Parts, func(p *Part) bool { return p.Name == v.cell })
+	if i < 0 {
+		return
+	}
+	for _, r := range v.s.Said(v.s.Parts[i], id) {
+		v.s.say(fmt.Sprintf("say %s: the attempt ended before the agent read the message (%s)", v.name(id), by(r)))
+		v.s.log.Warn("a person's message was not read: the attempt ended before", "instance", v.name(id), "id", r.ID)
+		if err := v.s.Heard(v.s.Parts[i], r.ID); err != nil {
+			v.s.log.Warn("not on record: that a message was not read", "instance", v.name(id), "id", r.ID, "err", err)
+		}
+	}
 }
 
 // Pulled implements [rundir.View].
