@@ -12,8 +12,9 @@ type Roster[J any] struct {
 	mu      sync.Mutex
 	jobs    []J
 	running int
-	over    bool          // no job waited or ran
+	over    bool          // no job waited or ran, or no more jobs are admitted
 	changed chan struct{} // closed and replaced at each change
+	watch   sync.Once
 }
 
 // NewRoster returns a roster of jobs.
@@ -21,7 +22,7 @@ func NewRoster[J any](jobs []J) *Roster[J] {
 	return &Roster[J]{jobs: slices.Clone(jobs), changed: make(chan struct{})}
 }
 
-// Add appends a job. It returns false if all jobs have ended.
+// Add appends a job. It returns false if all jobs have ended, or no more are admitted.
 func (r *Roster[J]) Add(job J) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +35,7 @@ func (r *Roster[J]) Add(job J) bool {
 }
 
 // Hold keeps the roster open for a job that will be added, until Ended is called. It returns false
-// if all jobs have ended.
+// if all jobs have ended, or no more are admitted.
 func (r *Roster[J]) Hold() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,6 +61,7 @@ func (r *Roster[J]) broadcast() {
 
 // Next implements [Source]. It waits for a job as long as one runs.
 func (r *Roster[J]) Next(ctx context.Context) (job J, ok bool, err error) {
+	r.watch.Do(func() { context.AfterFunc(ctx, r.end) })
 	for {
 		job, ok, changed := r.take()
 		if ok || changed == nil {
@@ -71,6 +73,13 @@ func (r *Roster[J]) Next(ctx context.Context) (job J, ok bool, err error) {
 			return job, false, nil
 		}
 	}
+}
+
+// end ends the roster because no more jobs are admitted: one that is added would not begin.
+func (r *Roster[J]) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
 }
 
 // take returns a job, or a channel to wait for; neither if all have ended.

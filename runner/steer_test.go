@@ -187,6 +187,39 @@ func TestAQueuedJobIsNotAddedAgain(t *testing.T) {
 	})
 }
 
+// After the budget was reached, no job begins, so none may be added.
+func TestARosterEndsWithAdmission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runner.NewBudget(1, 0, 0)
+		jobs := runner.NewRoster([]string{"a", "b"})
+		time.AfterFunc(1500*time.Millisecond, func() {
+			if !jobs.Hold() || !jobs.Add("c") {
+				t.Error("a job was not added while one runs")
+			}
+			jobs.Ended()
+		})
+		time.AfterFunc(2500*time.Millisecond, func() {
+			b.SetLimit(0) // too late
+			if jobs.Hold() || jobs.Add("d") {
+				t.Error("a job was added after the budget was reached")
+			}
+		})
+		w := &slow{}
+		sum, err := runner.Run(t.Context(), runner.Config{Budget: b, Width: runner.NewWidth(2), OnLeave: jobs.Ended}, jobs, w)
+		if err != nil || !sum.Budget || sum.Pending != 3 {
+			t.Errorf("summary %+v, error %v; want 3 pending", sum, err)
+		}
+	})
+}
+
+// slow is like steered, and its jobs end a second later.
+type slow struct{ steered }
+
+func (s *slow) Do(ctx context.Context, a runner.Attempt[string]) (string, error) {
+	defer time.Sleep(time.Second)
+	return s.steered.Do(ctx, a)
+}
+
 func TestABudgetIsRaised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := runner.NewBudget(3, 0, 0)

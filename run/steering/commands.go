@@ -44,10 +44,13 @@ func (s *Steering) Check(c control.Command) (control.Command, error) {
 		}
 	case control.Pause, control.Resume, control.Requeue:
 		s.mu.Lock()
-		state := s.state
+		state, reached := s.state, s.budget != nil && !s.budget.Open()
 		s.mu.Unlock()
-		if final(state) {
+		switch {
+		case final(state):
 			return c, ending(c.Verb, state)
+		case reached && c.Verb == control.Requeue:
+			return c, fault.Newf(fault.Usage, "requeue: the cost limit is reached").WithHint("raise it: `batch ctl DIR budget +5`")
 		}
 	case control.SetBudget:
 		if s.Unpriced {
@@ -78,6 +81,10 @@ func (s *Steering) absolute(c control.Command) (control.Command, error) {
 	}
 	if c.Add && c.Budget <= 0 {
 		return c, fault.Newf(fault.Usage, "budget: the limit is %s", printable.Dollars(s.Limit))
+	}
+	if spent := s.Spent(); c.Budget > 0 && c.Budget <= spent {
+		return c, fault.Newf(fault.Usage, "budget: %s is spent already, the limit must be higher", printable.Dollars(spent)).
+			WithHint("`batch ctl DIR drain` ends the work")
 	}
 	c.Add = false
 	return c, nil

@@ -177,6 +177,30 @@ func TestAPauseAfterADrainHoldsNothing(t *testing.T) {
 	}
 }
 
+func TestALimitThatIsReached(t *testing.T) {
+	s, _ := steered(t)
+	s.Spent = func() float64 { return 2 }
+	for dollars, refused := range map[float64]bool{0: false, 1: true, 2: true, 2.5: false} {
+		_, err := s.Check(control.Command{Verb: control.SetBudget, Budget: dollars})
+		if refused && fault.KindOf(err) != fault.Usage || !refused && err != nil {
+			t.Errorf("budget %v: %v", dollars, err)
+		}
+	}
+	if _, err := s.Check(control.Command{Verb: control.SetBudget, Budget: -9, Add: true}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("budget -9 of 10: %v", err)
+	}
+	b := runner.NewBudget(10, 10, 1)
+	s.Opened(b)
+	requeue := control.Command{Verb: control.Requeue, Instance: "x/b"}
+	if _, err := s.Check(requeue); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "limit is reached") {
+		t.Errorf("requeue: %v", err)
+	}
+	b.SetLimit(20)
+	if _, err := s.Check(requeue); err != nil {
+		t.Errorf("requeue after the limit was raised: %v", err)
+	}
+}
+
 func TestAMessageIsHeardOnce(t *testing.T) {
 	s, log := steered(t)
 	p := s.Parts[0]
