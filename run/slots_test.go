@@ -95,3 +95,27 @@ func TestWhatIsLeftOfARunIsCounted(t *testing.T) {
 		t.Errorf("%d and %d are left, want 1 and 0", first.Left(), second.Left())
 	}
 }
+
+// A run of a sweep stays open for an instance that will be added.
+func TestAHeldRunStaysOpen(t *testing.T) {
+	shared := newSlots(order("0a"))
+	shared.linger = true
+	first, second := &slotsOf{slots: shared, run: 0}, &slotsOf{slots: shared, run: 1}
+	if _, ok, _ := first.Next(t.Context()); !ok || !second.Hold() {
+		t.Fatal("the second run is not open")
+	}
+	first.Entered()
+	first.Ended()
+	if _, ok, wait := shared.take(1); ok || wait == nil || !second.Add(dataset.Instance{ID: "b"}) {
+		t.Error("a run that is held has ended")
+	}
+	second.Ended()
+	if in, ok, _ := second.Next(t.Context()); !ok || in.ID != "b" {
+		t.Errorf("next is %v, %v", in.ID, ok)
+	}
+	second.Entered()
+	second.Ended()
+	if _, ok, wait := shared.take(1); ok || wait != nil || second.Hold() {
+		t.Error("the second run is open after all have ended")
+	}
+}
