@@ -204,7 +204,7 @@ func TestARosterEndsWithAdmission(t *testing.T) {
 				t.Error("a job was added after the budget was reached")
 			}
 		})
-		w := &slow{}
+		w := &late{}
 		sum, err := runner.Run(t.Context(), runner.Config{Budget: b, Width: runner.NewWidth(2), OnLeave: jobs.Ended}, jobs, w)
 		if err != nil || !sum.Budget || sum.Pending != 3 {
 			t.Errorf("summary %+v, error %v; want 3 pending", sum, err)
@@ -212,10 +212,10 @@ func TestARosterEndsWithAdmission(t *testing.T) {
 	})
 }
 
-// slow is like steered, and its jobs end a second later.
-type slow struct{ steered }
+// late is like steered, and its jobs end a second later.
+type late struct{ steered }
 
-func (s *slow) Do(ctx context.Context, a runner.Attempt[string]) (string, error) {
+func (s *late) Do(ctx context.Context, a runner.Attempt[string]) (string, error) {
 	defer time.Sleep(time.Second)
 	return s.steered.Do(ctx, a)
 }

@@ -127,9 +127,9 @@ func TestWhoMayRead(t *testing.T) {
 		want           int
 	}{
 		"an own page":                     {"POST", "/control", []string{"Origin", "http://" + host}, 0},
-		"a program":                       {"POST", "/control", nil, 404},
+		"a program":                       {"POST", "/control", nil, 422},
 		"the cookie without an origin":    {"POST", "/control", []string{"Authorization", "-", "Cookie", "%"}, 403},
-		"the cookie with an own origin":   {"POST", "/control", []string{"Authorization", "-", "Cookie", "%", "Origin", "%"}, 404},
+		"the cookie with an own origin":   {"POST", "/control", []string{"Authorization", "-", "Cookie", "%", "Origin", "%"}, 422},
 		"the cookie with null":            {"POST", "/control", []string{"Authorization", "-", "Cookie", "%", "Origin", "null"}, 403},
 		"the cookie with a foreign page":  {"POST", "/control", []string{"Authorization", "-", "Cookie", "%", "Origin", "http://evil.example"}, 403},
 		"a foreign page that navigates":   {"POST", "/note", []string{"Authorization", "-", "Cookie", "%", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 403},

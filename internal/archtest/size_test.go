@@ -17,12 +17,12 @@ import (
 // line what went in return, or why nothing did.
 var most = map[string]int{
 	"":           76,    // lines for audit, control, notes and view; before: a line each for shards and kube
-	"agent":      14252, // messages of people, limits that change, calls that are held; before: actions that take less memory; before: environment.engines and environment.pod; problems of templates are listed in the order of the file again
-	"audit":      2590,  // detectors of what is not the agent's own work
+	"agent":      14259, // messages of people, limits that change, calls that are held; before: actions that take less memory; before: environment.engines and environment.pod; problems of templates are listed in the order of the file again
+	"audit":      2586,  // detectors of what is not the agent's own work
 	"authority":  73,
 	"chat":       1383,
-	"cmd":        11600, // batch view, ctl, audit, note and --detach: five commands; the view takes the address of --listen and the settings of TLS from serve; before: sweeps merged, --json of merge, SIGTERM in a pod; doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
-	"control":    1250,  // the socket of running work, its client, and the log of commands
+	"cmd":        11595, // batch view, ctl, audit, note and --detach: five commands; the view takes the address of --listen and the settings of TLS from serve; before: sweeps merged, --json of merge, SIGTERM in a pod; doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
+	"control":    1260,  // the socket of running work, its client, and the log of commands
 	"dataset":    4351,  // a shard as JSON; an instance's shard follows from its id
 	"designs":    214,
 	"docker":     4800, // Podman without root: what it limits, and its page
@@ -33,22 +33,22 @@ var most = map[string]int{
 	"fault":      174,
 	"grade":      12877,
 	"imagecache": 1607,  // evictions are reported; one open file for all holds on an image, and not one for each agent
-	"internal":   12320, // a browser of tests reaches this machine; before: runners in pods; a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
+	"internal":   12353, // a browser of tests reaches this machine; before: runners in pods; a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
 	"journal":    2840,  // records read one by one, for pages of an attempt; before: writers share buffers; the engine of a container
 	"kube":       2910,  // runners in pods; the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
 	"llm":        17094, // an encoded conversation in pieces
-	"report":     8390,  // notes and labels, findings of the audit; before: the engines that graded, in the status; before: engines in the status
-	"results":    9915,  // results/notes; files of SWE-agent and in ATIF; parts of a conversation as steps; before: files of SWE-agent and in ATIF; parts of a conversation as steps; before: the engine of a grade; the engine of a grade; before: a directory that is read is held; engines
-	"run":        11655, // a run, a sweep and grading are watched and changed while they work; before: sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
-	"runner":     1450,  // pauses, halted jobs, jobs that are added: see package control
+	"report":     8383,  // notes and labels, findings of the audit; before: the engines that graded, in the status; before: engines in the status
+	"results":    9920,  // results/notes; files of SWE-agent and in ATIF; parts of a conversation as steps; before: files of SWE-agent and in ATIF; parts of a conversation as steps; before: the engine of a grade; the engine of a grade; before: a directory that is read is held; engines
+	"run":        11788, // a run, a sweep and grading are watched and changed while they work; before: sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
+	"runner":     1527,  // pauses, halted jobs, jobs that are added: see package control
 	"sandbox":    5304,  // an absent engine joins later; doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
 	"scripts":    1413,  // a picture of a page of a server; before: Kubernetes' programs in one, and its pause image
 	"serve":      2862,
 	"session":    1479, // a message of a person
-	"solver":     2205, // messages of people and limits of running attempts; before: the engine of an attempt
+	"solver":     2203, // messages of people and limits of running attempts; before: the engine of an attempt
 	"swebench":   2184,
-	"view":       6560, // pages about runs in a browser, an index of attempts, a search over them
-	"vocab":      488,
+	"view":       6552, // pages about runs in a browser, an index of attempts, a search over them
+	"vocab":      490,
 }
 
 // slack is how far below its figure a room may be, so that not every commit changes the table.
