@@ -39,7 +39,11 @@ func (r *reader) add(c Command, depth int) {
 				return
 			}
 		case name == "eval":
-			r.read(strings.Join(c.Args(), " "), depth+1)
+			args := c.Args()
+			for len(args) > 1 && args[0] == "eval" { // once is enough
+				args = args[1:]
+			}
+			r.read(strings.Join(args, " "), depth+1)
 			return
 		case name == "find":
 			r.executed(c, depth)
