@@ -28,6 +28,7 @@ var notRun = map[string]string{
 	"batch retry %s --verdict ...":                                            hasArguments,
 	"batch grade --check --subset ...":                                        hasArguments,
 	"batch dataset %s":                                                        hasArguments,
+	"batch ctl %s %s":                                                         hasArguments,
 	"batch dataset init --repo DIR --test COMMAND --log-parser NAME":          "a script of e2e/grading runs it on a repository",
 	"batch run --replay DIR":                                                  "it names a flag; a test of recordings runs it",
 	"source <(batch completion zsh)":                                          otherShell,
@@ -75,7 +76,7 @@ var filled = strings.NewReplacer(
 	"show %s", "show runs/gpt-5 "+shownIDs[0], "help %s", "help row", "help NAME", "help row", "help COMMAND", "help run", "%s", "runs/gpt-5", "%v", "60",
 	"runs/fill/rows.jsonl", "rows.jsonl", "my-dataset/rows.jsonl -c my-dataset/", "rows.jsonl -c ", "fill ROWS", "fill rows.jsonl", "INSTANCE...", shownIDs[0], "...", "--subset verified -m openai/gpt-5", "INSTANCE", shownIDs[0], "DIR", "runs/gpt-5", "FOLDER", "runs/sweep",
 	"[TASK]", "'a task'", "MODEL", "openai/gpt-5", "COMMAND --log-parser NAME", "'pytest -rA' --log-parser parse_log_pytest",
-	"python:3.13", demoImage, "me/repo", demoImage, "IMAGE", demoImage, "0.0.0.0:8443", "0.0.0.0:0", "HOST:8443", "localhost",
+	"python:3.13", demoImage, "me/repo", demoImage, "IMAGE", demoImage, "0.0.0.0:8443", "0.0.0.0:0", ":4200", ":0", "HOST:8443", "localhost",
 )
 
 // narrowed selects one instance where a line would run several.
@@ -164,6 +165,11 @@ func namesFiles(t *testing.T, dir, text, out string) {
 // makeRuns makes what a line names as runs/NAME or sweeps/NAME, except what it is to write.
 func makeRuns(t *testing.T, dir, line string, run fs.FS) {
 	t.Helper()
+	if strings.Contains(line, "batch view") {
+		if err := os.CopyFS(filepath.Join(dir, "runs", "any"), run); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, m := range regexp.MustCompile(`(-o )?\b((?:runs|sweeps)/[\w-]+)`).FindAllStringSubmatch(line, -1) {
 		path := filepath.Join(dir, m[2])
 		if _, err := os.Stat(path); m[1] != "" || err == nil {
@@ -181,7 +187,7 @@ var (
 	engineLine = regexp.MustCompile(`batch (run|sweep|resume|retry|grade|attach|chat|serve|images|clean|doctor|dataset fill)\b|--by tests`)
 	planned    = regexp.MustCompile(`batch (run|sweep|resume|retry|grade)\b`)
 	talking    = regexp.MustCompile(`batch (chat|attach)\b`)
-	serving    = regexp.MustCompile(`batch (serve|stub)\b`)
+	serving    = regexp.MustCompile(`batch (serve|stub|view)\b`)
 	engineless = regexp.MustCompile(` --(help|from-logs)\b|run .*--dry-run`)
 )
 
@@ -208,11 +214,11 @@ func runnable(t *testing.T, line string) string {
 	if strings.Contains(text, "~/src/shop") {
 		text = "batch dataset init example && mkdir src && mv example/repo src/shop && " + text
 	}
-	if serving.MatchString(text) { // interrupted once it serves
+	if serving.MatchString(text) && !strings.Contains(text, "--export") { // interrupted once it serves
 		if !strings.Contains(text, "--listen") { // another line may serve at the same time
 			text = serving.ReplaceAllString(text, "$0 --listen 127.0.0.1:0")
 		}
-		return fmt.Sprintf("set -m; %s >said & until grep -qE '^(contexts|batch run) ' said; do kill -0 $! || break; sleep 0.05; done; kill -INT $!; wait $!", text)
+		return fmt.Sprintf("set -m; %s >said & until grep -qE '^(contexts |batch run |https?://)' said; do kill -0 $! || break; sleep 0.05; done; kill -INT $!; wait $!", text)
 	}
 	return talking.ReplaceAllString(text, "$0 --no-tty")
 }
