@@ -39,7 +39,7 @@ func find(roots []string) ([]place, error) {
 			return nil, fault.New(fault.Usage, "reading "+root, err)
 		}
 		if !info.IsDir() {
-			return nil, fault.Newf(fault.Usage, "%s is a file", root).WithHint("name its folder; `batch show FILE` shows one trajectory")
+			return nil, fault.Newf(fault.Usage, "%s is a file", root).WithHint("name its folder; batch show reads one file")
 		}
 		found := below(filepath.Clean(root), 0)
 		if len(found) == 0 {
