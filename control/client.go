@@ -91,15 +91,19 @@ func (c *Client) Status(ctx context.Context, content bool) (s Status, err error)
 	return s, c.call(ctx, http.MethodGet, path, nil, &s)
 }
 
-// Do sends a command and returns when it is carried out. An error is a fault; if the command
-// cannot be carried out, its kind is Usage. After any other error the command may have been
-// carried out: it can be sent again with the same ID. An empty ID gets a new one, with which no
-// one can send it again.
+// Do sends a command and returns when it is carried out. It sends the command once more if the answer
+// was lost. An error is a fault; if the command cannot be carried out, its kind is Usage. After any
+// other error the command may have been carried out: it can be sent again with the same ID. An empty
+// ID gets a new one, with which no one can send it again.
 func (c *Client) Do(ctx context.Context, cmd Command) (r Reply, err error) {
 	if cmd.ID == "" {
 		cmd.ID = NewID()
 	}
-	return r, c.call(ctx, http.MethodPost, "/do", cmd, &r)
+	err = c.call(ctx, http.MethodPost, "/do", cmd, &r)
+	if err != nil && fault.KindOf(err) != fault.Usage && ctx.Err() == nil {
+		err = c.call(ctx, http.MethodPost, "/do", cmd, &r)
+	}
+	return r, err
 }
 
 // Wait returns when the process that works in the directory has ended, or with the error of

@@ -60,12 +60,10 @@ func (s *Server) command(ctx context.Context, form url.Values) (reply control.Re
 	client, err := control.Dial(dir)
 	for i := 0; err == nil && i < len(cmds); i++ {
 		cmds[i].Program = "batch view"
-		if cmds[i].ID = control.NewID(); form.Get("id") != "" { // a form that is sent twice is one command
-			cmds[i].ID = fmt.Sprintf("%s-%d", form.Get("id"), i)
+		if id := form.Get("id"); id != "" { // a form that is sent twice is one command
+			cmds[i].ID = fmt.Sprintf("%s-%d", id, i)
 		}
-		if reply, err = client.Do(ctx, cmds[i]); err != nil && fault.KindOf(err) != fault.Usage {
-			reply, err = client.Do(ctx, cmds[i])
-		}
+		reply, err = client.Do(ctx, cmds[i])
 	}
 	return reply, err
 }

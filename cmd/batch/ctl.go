@@ -129,9 +129,6 @@ func (a *app) ctl(ctx context.Context, f ctlFlags, dir, verb string, args []stri
 		if cmd.Instance, err = inCell(client, dir, cmd); err != nil {
 			return err
 		}
-		if cmd.ID == "" {
-			cmd.ID = control.NewID()
-		}
 		if err := a.send(ctx, client, cmd, f.json); err != nil {
 			return err
 		}
@@ -139,12 +136,9 @@ func (a *app) ctl(ctx context.Context, f ctlFlags, dir, verb string, args []stri
 	return nil
 }
 
-// send sends a command, again if the answer was lost, and prints the answer.
+// send sends a command, and prints the answer.
 func (a *app) send(ctx context.Context, client *control.Client, cmd control.Command, asJSON bool) error {
 	reply, err := client.Do(ctx, cmd)
-	if err != nil && fault.KindOf(err) != fault.Usage && ctx.Err() == nil {
-		reply, err = client.Do(ctx, cmd)
-	}
 	if err != nil {
 		return notRunning(client.Dir(), err)
 	}

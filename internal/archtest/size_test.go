@@ -22,7 +22,7 @@ var most = map[string]int{
 	"authority":  73,
 	"chat":       1383,
 	"cmd":        11595, // batch view, ctl, audit, note and --detach: five commands; the view takes the address of --listen and the settings of TLS from serve; before: sweeps merged, --json of merge, SIGTERM in a pod; doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
-	"control":    1260,  // the socket of running work, its client, and the log of commands
+	"control":    1264,  // the socket of running work, its client, and the log of commands
 	"dataset":    4351,  // a shard as JSON; an instance's shard follows from its id
 	"designs":    214,
 	"docker":     4800, // Podman without root: what it limits, and its page
