@@ -54,7 +54,8 @@
 //	{id: {"model_name_or_path": text, "instance_id": id, "model_patch": text}}
 //
 // with an entry for every instance with a result of its last attempt (batch help program lists the
-// outcomes that are results). Other instances have no entry, so that other tools also run them again.
+// outcomes that are results). If the agent was sent messages by a person, the entry has their number as
+// a fourth member, said. Other instances have no entry, so that other tools also run them again.
 // Entries of other tools keep their text, including unknown members. If preds.json has another form
 // that batch reads (a list, rows that follow each other, a byte order mark, NaN), it is copied to
 // preds.json.original-<n> and rewritten in this form. An entry that is not a prediction is kept but

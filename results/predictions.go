@@ -24,6 +24,7 @@ type Prediction struct {
 	Attempt    int    // the attempt that made it; 0: another tool
 	Model      string // model_name_or_path
 	Text       string // model_patch; empty if nothing was submitted
+	Said       int    // messages of people that the agent was sent while it worked: said
 
 	// Patch is the patch byte for byte. If it is not UTF-8, JSON cannot hold it and Text
 	// differs: an attempt's Text is another patch with the same effect, an imported Text
@@ -88,7 +89,7 @@ func (rd *Reader) prediction(e *prediction, r Record) (Prediction, error) {
 		return Prediction{}, err
 	}
 	read := swebench.PredictionOf(e.id, text)
-	p := Prediction{InstanceID: e.id, Attempt: r.Attempt, Model: read.Model, Text: read.Patch, Patch: []byte(read.Patch)}
+	p := Prediction{InstanceID: e.id, Attempt: r.Attempt, Model: read.Model, Text: read.Patch, Said: max(r.Said, read.Said), Patch: []byte(read.Patch)}
 	if checkID(e.id) != nil {
 		return p, nil
 	}
@@ -217,7 +218,7 @@ func (s *Store) imported(in Prediction) (*prediction, error) {
 			return nil, atomicfile.Fault("writing a patch", err)
 		}
 	}
-	d := predictionData{Model: strings.ToValidUTF8(in.Model, "\uFFFD"), Patch: asText(in.Patch)}
+	d := predictionData{Model: strings.ToValidUTF8(in.Model, "\uFFFD"), Patch: asText(in.Patch), Said: in.Said}
 	e, err := newPrediction(in.InstanceID, d)
 	if err != nil {
 		return nil, err

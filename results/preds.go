@@ -87,7 +87,7 @@ func inOrder(list []*prediction) []*prediction {
 }
 
 func newPrediction(id string, d predictionData) (*prediction, error) {
-	text, err := swebench.PredsEntry(id, d.Model, d.Patch)
+	text, err := swebench.PredsEntry(id, d.Model, d.Patch, d.Said)
 	ready := func() ([]byte, error) { return text, nil }
 	return &prediction{id: id, text: ready, digest: d.digest(), patch: grades.PatchDigest(d.Patch)}, err
 }

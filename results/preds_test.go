@@ -224,6 +224,46 @@ func TestAnEmptyPredictionsFileIsPutBackFromTheJournals(t *testing.T) {
 	}
 }
 
+// A prediction that a person helped with says so, also in a run that imports it.
+func TestHelpIsMarkedInThePrediction(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	helped := result("a", "patch")
+	helped.Record.Said = 2
+	put(t, s, helped)
+	put(t, s, result("b", "patch"))
+	closeStore(t, s)
+	marked := read(t, dir, "preds.json")
+	if strings.Count(marked, "said") != 1 || !strings.Contains(marked, "\"model_patch\": \"patch\",\n    \"said\": 2\n  }") {
+		t.Errorf("preds.json is %s", marked)
+	}
+	write(t, "", dir, "preds.json")
+	s = open(t, dir)
+	list, err := s.Predictions(nil)
+	closeStore(t, s)
+	if err != nil || len(list) != 2 || list[0].Said != 2 || list[1].Said != 0 {
+		t.Fatalf("got %+v, %v", list, err)
+	}
+	if again := read(t, dir, "preds.json"); again != marked {
+		t.Errorf("put back from the journals: %s", again)
+	}
+	write(t, strings.Replace(marked, `"said": 2`, `"said": "no"`, 1), dir, "preds.json")
+	if there, err := results.Look(dir); err != nil {
+		t.Error(err)
+	} else if seen, err := there.Predictions(nil); err != nil || seen[0].Said != 2 {
+		t.Errorf("with the mark removed: %+v, %v", seen, err)
+	}
+	other := t.TempDir()
+	s = open(t, other)
+	if err := s.Import(list); err != nil {
+		t.Error(err)
+	}
+	closeStore(t, s)
+	if got := read(t, other, "preds.json"); got != marked {
+		t.Errorf("imported: %s", got)
+	}
+}
+
 // Each form that is tolerated keeps its predictions, and the file as it was.
 func TestOtherFormsOfPredictionsAreKept(t *testing.T) {
 	const entry = `{"model_name_or_path":"m","instance_id":"done","model_patch":"p"}`

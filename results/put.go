@@ -22,6 +22,7 @@ import (
 type predictionData struct {
 	Model string `json:"model_name_or_path"`
 	Patch string `json:"model_patch"`
+	Said  int    `json:"said,omitempty"`
 }
 
 func (p predictionData) digest() string {
@@ -74,7 +75,7 @@ func (s *Store) Put(_ context.Context, r *Result) (*Prediction, error) {
 
 // made returns the prediction that [Reader.Predictions] will read for r.
 func (r *Result) made() *Prediction {
-	p := &Prediction{InstanceID: r.Record.InstanceID, Attempt: r.Record.Attempt, Model: r.Record.Model, Text: r.Prediction}
+	p := &Prediction{InstanceID: r.Record.InstanceID, Attempt: r.Record.Attempt, Model: r.Record.Model, Text: r.Prediction, Said: r.Record.Said}
 	exact := r.Submission
 	if r.Record.Salvaged {
 		exact = r.Salvage
@@ -143,7 +144,7 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 	if err := s.writeInstanceFiles(h, r); err != nil {
 		return err
 	}
-	p := predictionData{Model: r.Record.Model, Patch: r.Prediction}
+	p := predictionData{Model: r.Record.Model, Patch: r.Prediction, Said: r.Record.Said}
 	last, _ := a.journal.State()
 	end := endData{pastAttempt: pastAttempt{Record: r.Record, Spent: max(r.Record.Cost, last.SpentSoFar())}, Notes: r.Notes}
 	end.Earlier, _ = s.others(in, a.number)

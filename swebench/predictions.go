@@ -16,6 +16,7 @@ type Prediction struct {
 	InstanceID string
 	Model      string // model_name_or_path; empty if the file does not have it
 	Patch      string // empty if it is null
+	Said       int    // messages of people that the agent was sent; 0 if the file has no such number
 	Where      string // "line 3" or "entry 2"; empty if it is not known
 	Text       []byte // the entry as JSON, with its other members; valid until [ScanPredictions] returns
 

@@ -10,13 +10,15 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// PredsEntry returns a prediction's entry in preds.json, in mini-swe-agent's form.
-func PredsEntry(id, model, patch string) ([]byte, error) {
+// PredsEntry returns a prediction's entry in preds.json, in mini-swe-agent's form. Only the entry of
+// a prediction that a person helped with has another member: said, the number of messages.
+func PredsEntry(id, model, patch string, said int) ([]byte, error) {
 	return python.JSON(struct {
 		Model string `json:"model_name_or_path"`
 		ID    string `json:"instance_id"`
 		Patch string `json:"model_patch"`
-	}{model, id, patch}, "  ")
+		Said  int    `json:"said,omitempty"`
+	}{model, id, patch, said}, "  ")
 }
 
 // PredsEntry returns the Text of p as an entry of preds.json, with all its members.

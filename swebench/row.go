@@ -44,6 +44,7 @@ func readRow(key string, text []byte) (Prediction, error) {
 	p.InstanceID, errID = r.id(key)
 	p.Model, _, errModel = r.text("model_name_or_path", "prefix")
 	p.Patch, errPatch = r.patch()
+	_ = json.Unmarshal(r["said"], &p.Said) // another tool's member of this name may have any value
 	return p, cmp.Or(errID, errModel, errPatch)
 }
 

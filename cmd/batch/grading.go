@@ -160,7 +160,7 @@ func (s *gradeSession) predictions() ([]results.Prediction, error) {
 	s.tellNotes(read)
 	list := make([]results.Prediction, len(read.List))
 	for i, p := range read.List {
-		list[i] = results.Prediction{InstanceID: p.InstanceID, Model: p.Model, Patch: []byte(p.Patch)}.WithText()
+		list[i] = results.Prediction{InstanceID: p.InstanceID, Model: p.Model, Said: p.Said, Patch: []byte(p.Patch)}.WithText()
 	}
 	selected := map[string]bool{}
 	for _, in := range s.selected {

@@ -67,6 +67,7 @@ func Read(dir string) (*Run, error) {
 		in := at[p.InstanceID]
 		in.Predictions = max(1, times[in.ID])
 		in.Attempt, in.Model, in.Patch, in.Exact = p.Attempt, p.Model, p.Text, p.Patch
+		in.Said = p.Said
 		in.Trace = exists(results.TrajectoryPath(r.Dir, in.ID)) || exists(results.JournalPath(r.Dir, in.ID))
 		if err := in.grade(r.Dir, latest); err != nil {
 			return nil, err

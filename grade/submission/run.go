@@ -26,6 +26,7 @@ type Instance struct {
 	Model       string // model_name_or_path
 	Patch       string // model_patch
 	Exact       []byte // the exact submission, if Patch is another text with the same effect
+	Said        int    // messages of people that the agent was sent
 
 	Results int  // attempts that ended with a result
 	Trace   bool // there is a trajectory

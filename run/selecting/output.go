@@ -37,7 +37,7 @@ func (s *Selecting) Write() error {
 		if p.Attempt > 0 { // batch's own text has the same effect, and was graded
 			patch = []byte(p.Text)
 		}
-		list = append(list, results.Prediction{InstanceID: c.id, Model: model, Patch: patch}.WithText())
+		list = append(list, results.Prediction{InstanceID: c.id, Model: model, Said: p.Said, Patch: patch}.WithText())
 		if err := s.writeTrajectory(c); err != nil {
 			return err
 		}
