@@ -40,7 +40,11 @@ func start(t testing.TB) *local {
 	}
 	h := &local{dir: t.TempDir()}
 	path := filepath.Join(h.dir, "init")
-	if err := os.WriteFile(path, program, 0o700); err != nil {
+	// A program that another test forks now would have the file open for writing: text file busy.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(path, program, 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	theirs := [2]*os.File{}

@@ -1,0 +1,211 @@
+package runs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"batch.example/batch/control"
+	"batch.example/batch/e2e"
+	"batch.example/batch/internal/chromium"
+)
+
+// buttons is a browser on `batch view --control`, beside a run that works.
+type buttons struct {
+	t   *testing.T
+	tab context.Context
+	out string // the run directory
+	url *url.URL
+}
+
+// TestEveryVerbIsAButton steers a run that works in containers by the buttons of batch view alone.
+func TestEveryVerbIsAButton(t *testing.T) {
+	t.Parallel()
+	e2e.NeedDocker(t)
+	if chromium.Path() == "" {
+		t.Skip("no chromium: scripts/ensure-extras installs it")
+	}
+	dir := t.TempDir()
+	var rows, replies strings.Builder
+	for i := range 4 {
+		fmt.Fprintf(&rows, `{"instance_id":"button__%d","problem_statement":"p","image_name":"batch-demo/demo__slug-1:latest"}`+"\n", i)
+	}
+	fmt.Fprintln(&replies, "'*':")
+	for range 4000 {
+		fmt.Fprintln(&replies, `- {bash: "true", delay: 150ms, cost: 0.0001}`)
+	}
+	e2e.WriteFiles(t, dir, map[string]string{"rows.jsonl": rows.String(), "replies.yaml": replies.String()})
+
+	run := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "-m", "scripted/replies.yaml", "-o", "out", "-q", "-w", "1", "--order", "given", "-c", "agent.step_limit=0", "-c", "agent.cost_limit=0")
+	var said strings.Builder
+	run.Stdout, run.Stderr = &said, &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	defer func() {
+		if !ended {
+			_ = run.Process.Kill()
+			_ = run.Wait()
+			t.Log(said.String())
+		}
+	}()
+	b := &buttons{t: t, out: filepath.Join(dir, "out")}
+	b.await("the run works", func(s control.Status) bool { return s.Running == 1 })
+	b.open(dir)
+
+	b.press("/live", "pause", "", "")
+	b.await("pause", func(s control.Status) bool { return s.State == control.Paused })
+	b.press("/live", "resume", "", "")
+	b.await("resume", func(s control.Status) bool { return s.State == control.Running })
+	b.press("/live", "width", "value", "2")
+	b.await("width", func(s control.Status) bool { return s.Width == 2 && s.Running == 2 })
+	b.press("/live", "budget", "value", "5")
+	b.press("/live", "budget", "value", "+2.5")
+	b.await("budget", func(s control.Status) bool { return s.Budget == 7.5 })
+	b.press("/live", "limit", "value", "step=3999 time=30m")
+	b.press("/live", "cancel", "instance", "button__3")
+	b.await("cancel", func(s control.Status) bool { return slices.Equal(s.Cancels, []string{"button__3"}) })
+	b.press("/live", "requeue", "instance", "button__3")
+	b.await("requeue", func(s control.Status) bool { return len(s.Cancels) == 0 })
+
+	attempt := func(id string) string { return "/run/" + url.PathEscape(b.out) + "/" + id + "?step=last" }
+	b.press(attempt("button__0"), "say", "text", "mind the header\n<b>and</b> the end")
+	b.eventually("the message is in the page", `[...document.querySelectorAll(".step")].some(e => e.innerText.includes("<b>and</b> the end"))`)
+	b.press(attempt("button__1"), "limit", "value", "step=3998")
+	b.press(attempt("button__1"), "cancel", "", "")
+	b.await("cancel of an attempt", func(s control.Status) bool { return slices.Equal(s.Cancels, []string{"button__1"}) })
+
+	b.press("/live", "drain", "", "")
+	b.await("drain", func(s control.Status) bool { return s.State == control.Draining })
+	b.press("/live", "stop", "", "")
+	_ = run.Wait()
+	ended = true
+	if code := run.ProcessState.ExitCode(); code != e2e.ExitInterrupted {
+		t.Errorf("the run ended with %d, want %d\n%s", code, e2e.ExitInterrupted, &said)
+	}
+	b.logged("pause ", "resume ", "width ", "budget ", "budget ", "limit ", "cancel button__3", "requeue button__3", "say button__0", "limit button__1", "cancel button__1", "drain ", "stop ")
+	if text, err := os.ReadFile(filepath.Join(b.out, "button__0", "button__0.traj.json")); err != nil || strings.Count(string(text), `"UserInterruption"`) != 1 {
+		t.Errorf("the trajectory has the message %d times, want once; error %v", strings.Count(string(text), `"UserInterruption"`), err)
+	}
+}
+
+// open starts batch view and a browser, and opens the link that it prints.
+func (b *buttons) open(dir string) {
+	b.t.Helper()
+	view := e2e.Batch(b.t, dir, "view", "out", "--control")
+	pipe, err := view.StdoutPipe()
+	if err == nil {
+		err = view.Start()
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		_ = view.Process.Signal(os.Interrupt)
+		if err := view.Wait(); err != nil {
+			b.t.Errorf("batch view: %v", err)
+		}
+	})
+	lines := bufio.NewScanner(pipe)
+	lines.Scan()
+	if b.url, err = url.Parse(lines.Text()); err != nil || b.url.Host == "" {
+		b.t.Fatalf("the first line of batch view is %q", lines.Text())
+	}
+	tab, stop, err := chromium.Open(b.t.Context(), "127.0.0.1")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = stop() })
+	b.tab = tab
+	b.do(chromedp.Navigate(b.url.String()))
+}
+
+func (b *buttons) do(action chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.tab, e2e.Patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, action); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// press opens a page, fills a field of the form with the verb's button, and clicks on the button.
+func (b *buttons) press(page, verb, field, value string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.url.Scheme + "://" + b.url.Host + page))
+	button := fmt.Sprintf("form[action='/control'] button[value=%s]", verb)
+	b.eventually("there is a button "+verb, fmt.Sprintf(`document.querySelector(%q) !== null`, button))
+	b.eventually("the form is filled", fmt.Sprintf(`(() => {
+	  const form = document.querySelector(%q).form, field = %q;
+	  if (field) { form.elements[field].value = ""; form.elements[field].focus(); }
+	  return true;
+	})()`, button, field))
+	if field != "" {
+		b.do(chromedp.SendKeys(chromedp.CSS(fmt.Sprintf("form:has(button[value=%s]) [name=%s]:not([type=hidden])", verb, field)), value))
+	}
+	b.eventually("the button is clicked", fmt.Sprintf(`(e => { document.body.id = "before"; e.click(); return true })(document.querySelector(%q))`, button))
+	b.eventually("an answer to "+verb, `document.readyState === "complete" && document.body.id !== "before"`)
+	b.eventually(verb+" is not refused", `document.querySelector("h1") !== null && document.querySelector("[role=alert]") === null`)
+}
+
+// eventually waits until a JavaScript expression is true in the page that is shown.
+func (b *buttons) eventually(what, expression string) {
+	b.t.Helper()
+	var last error
+	for end := time.Now().Add(e2e.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		yes, err := chromedp.Run(b.tab, chromedp.Evaluate[bool](expression))
+		if yes {
+			return
+		}
+		last = err
+	}
+	text, _ := chromedp.Run(b.tab, chromedp.Evaluate[string](`document.body.innerText`))
+	b.t.Fatalf("%s: not so: %v\n%s", what, last, text)
+}
+
+// await waits for a state of the run, as the run itself reports it.
+func (b *buttons) await(what string, so func(control.Status) bool) {
+	b.t.Helper()
+	var last control.Status
+	err := errors.New("never asked")
+	for end := time.Now().Add(e2e.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		var client *control.Client
+		if client, err = control.Dial(b.out); err != nil {
+			continue
+		}
+		if last, err = client.Status(b.t.Context(), false); err == nil && so(last) {
+			return
+		}
+	}
+	b.t.Fatalf("%s: %+v, %v", what, last, err)
+}
+
+// logged checks that the run's log has these commands from batch view, each once and in this order.
+func (b *buttons) logged(want ...string) {
+	b.t.Helper()
+	h, err := control.Read(b.out)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var got []string
+	for _, r := range h.Commands {
+		got = append(got, string(r.Verb)+" "+r.Instance)
+		if r.Program != "batch view" || r.UID != os.Getuid() {
+			b.t.Errorf("%s was sent by %q of user %d", r.Verb, r.Program, r.UID)
+		}
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("control.jsonl has\n%q, want\n%q", got, want)
+	}
+}
