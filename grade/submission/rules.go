@@ -175,7 +175,7 @@ func (f *Findings) remarks(r *Run, t Target, m Metadata) {
 	if network := r.network(); network != "none" {
 		f.note("network of the agent: %s; the point about look-ups stays open in README.md: say there how solutions were kept out of reach", network)
 	}
-	r.where(func(in Instance) bool { return in.Said > 0 }, f.note, "helped by a person's messages (`batch ctl RUN say`): %s; say so in README.md, or submit a run without help")
+	r.where(func(in Instance) bool { return in.Said > 0 }, f.note, "helped by a person, with the verb say of batch ctl: %s; say so in README.md, or submit a run without help")
 	r.where(func(in Instance) bool { return len(in.Suspicious) > 0 }, f.note, "suspicious: %s; `batch status` says why")
 	r.where(func(in Instance) bool { return in.Quarantined }, f.note, "in quarantine here, and counted by the leaderboard: %s")
 	if m.Logo == "" {

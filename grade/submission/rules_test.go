@@ -231,7 +231,7 @@ func TestNotes(t *testing.T) {
 		"since 2025-11-18, SWE-bench Verified takes":               submission.CheckLeaderboard(whole, verified, metadata(), "20261123_x"),
 		"network of the agent: bridge; the point":                  submission.CheckLeaderboard(network, none, metadata(), "20261123_x"),
 		"suspicious: 1 instance (x__1)":                            submission.CheckLeaderboard(odd, none, metadata(), "20261123_x"),
-		"(`batch ctl RUN say`): 1 instance (x__2);":                submission.CheckLeaderboard(odd, none, metadata(), "20261123_x"),
+		"with the verb say of batch ctl: 1 instance (x__2);":       submission.CheckLeaderboard(odd, none, metadata(), "20261123_x"),
 		"in quarantine here":                                       submission.CheckLeaderboard(odd, none, metadata(), "20261123_x"),
 		"--logo FILE":                                              submission.CheckLeaderboard(good(), none, bare, "20261123_x"),
 		"name it with --artifacts":                                 submission.CheckLeaderboard(whole, verified, bare, "20261123_x"),

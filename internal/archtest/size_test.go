@@ -31,14 +31,14 @@ var most = map[string]int{
 	"e2e":        975,  // StartHelper, in place of two copies in tests
 	"engines":    200,  // engines on one machine, in the page; the page says where grades name their engine; before: addresses, their page, and several engines in one run
 	"fault":      174,
-	"grade":      12877,
+	"grade":      12880, // a submission says where a person helped
 	"imagecache": 1607,  // evictions are reported; one open file for all holds on an image, and not one for each agent
 	"internal":   12353, // a browser of tests reaches this machine; before: runners in pods; a call of tests to the cluster; the helper of pods: its socket, its network, its memory; internal/kubetest; before: enginetest.Testbed, in place of Docker images in tests
 	"journal":    2840,  // records read one by one, for pages of an attempt; before: writers share buffers; the engine of a container
 	"kube":       2910,  // runners in pods; the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
 	"llm":        17094, // an encoded conversation in pieces
 	"report":     8383,  // notes and labels, findings of the audit; before: the engines that graded, in the status; before: engines in the status
-	"results":    9920,  // results/notes; files of SWE-agent and in ATIF; parts of a conversation as steps; before: files of SWE-agent and in ATIF; parts of a conversation as steps; before: the engine of a grade; the engine of a grade; before: a directory that is read is held; engines
+	"results":    9923,  // a prediction says that a person helped; before: results/notes; files of SWE-agent and in ATIF; parts of a conversation as steps; the engine of a grade: a directory that is read is held; engines
 	"run":        11788, // a run, a sweep and grading are watched and changed while they work; before: sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
 	"runner":     1527,  // pauses, halted jobs, jobs that are added: see package control
 	"sandbox":    5304,  // an absent engine joins later; doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
@@ -46,7 +46,7 @@ var most = map[string]int{
 	"serve":      2862,
 	"session":    1479, // a message of a person
 	"solver":     2203, // messages of people and limits of running attempts; before: the engine of an attempt
-	"swebench":   2184,
+	"swebench":   2188, // a prediction says that a person helped
 	"view":       6552, // pages about runs in a browser, an index of attempts, a search over them
 	"vocab":      490,
 }

@@ -157,8 +157,8 @@ func TestASecretIsNotFound(t *testing.T) {
 func TestASearchEndsAtOnceWhenItsReaderGoes(t *testing.T) {
 	dir := t.TempDir()
 	var sources []search.Source
-	for i := range 20 {
-		sources = append(sources, write(t, dir, fmt.Sprint("i", i), "", many(200)...))
+	for i := range 10 {
+		sources = append(sources, write(t, dir, fmt.Sprint("i", i), "", many(60)...))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
