@@ -38,7 +38,7 @@ var most = map[string]int{
 	"kube":       2910,  // runners in pods; the time of pulls, and the helper from an image; before: pods of a cluster as sandboxes
 	"llm":        17094, // an encoded conversation in pieces
 	"report":     8383,  // notes and labels, findings of the audit; before: the engines that graded, in the status; before: engines in the status
-	"results":    9923,  // a prediction says that a person helped; before: results/notes; files of SWE-agent and in ATIF; parts of a conversation as steps; the engine of a grade: a directory that is read is held; engines
+	"results":    9923,  // a prediction says that a person helped; before: results/notes; files of SWE-agent and in ATIF; parts of a conversation as steps; the engine of a grade; a directory that is read is held; engines
 	"run":        11788, // a run, a sweep and grading are watched and changed while they work; before: sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
 	"runner":     1527,  // pauses, halted jobs, jobs that are added: see package control
 	"sandbox":    5304,  // an absent engine joins later; doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
