@@ -1,7 +1,8 @@
 // Package shell finds the commands in a bash script, without running it. [Split] returns simple
 // commands in the order in which they are written, also inside of substitutions, subshells, control
 // structures, bash -c, eval, xargs and find -exec, and behind env, sudo, timeout and similar. Text
-// that is only data is not a command: arguments, comments, and here documents of other programs.
+// that is only data is not a command: arguments, comments, and here documents of other programs,
+// apart from the substitutions in them.
 //
 // It never fails: a script with errors of syntax has the commands that could be read. It
 // takes time in proportion to the script's length. It does not expand: $NAME stays as it

@@ -33,6 +33,21 @@ func (s *scanner) dollar(b *strings.Builder, inQuotes bool) bool {
 	return false
 }
 
+// document reads the commands in the substitutions of a here document.
+func (s *scanner) document() {
+	var b strings.Builder
+	for s.pos < len(s.src) {
+		switch s.src[s.pos] {
+		case '\\':
+			s.pos += 2
+		case '$', '`':
+			s.dollar(&b, true)
+		default:
+			s.pos++
+		}
+	}
+}
+
 // keep takes n bytes as they are.
 func (s *scanner) keep(b *strings.Builder, n int) {
 	b.WriteString(s.src[s.pos : s.pos+n])

@@ -60,12 +60,12 @@ func (s *scanner) target(op string) {
 		s.inner()
 		return
 	}
-	text, _ := s.text()
+	text, quoted := s.text()
 	d := &s.now
 	switch op {
 	case "<<", "<<-":
 		d.docs++
-		s.pending = append(s.pending, heredoc{delimiter: text, tabs: op == "<<-"})
+		s.pending = append(s.pending, heredoc{delimiter: text, tabs: op == "<<-", quoted: quoted})
 	case "<<<":
 		d.Stdin += text + "\n"
 	default:

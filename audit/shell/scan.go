@@ -54,6 +54,7 @@ type draft struct {
 type heredoc struct {
 	delimiter string
 	tabs      bool // <<-
+	quoted    bool // nothing in it is expanded
 	to        *draft
 }
 
@@ -172,6 +173,9 @@ func (s *scanner) heredocs() {
 				break
 			}
 			body.WriteString(line + "\n")
+		}
+		if !h.quoted && s.depth+1 < maxDepth {
+			(&scanner{reader: s.reader, src: body.String(), depth: s.depth + 1}).document()
 		}
 		if h.to == nil {
 			continue

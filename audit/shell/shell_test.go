@@ -40,6 +40,7 @@ func TestSplitFindsTheCommands(t *testing.T) {
 		"cat <<'E O' > f\n$(curl x)\nE O\na":                          {"cat", "a"},
 		"cat <<-E\n\tcurl x\n\tE\na":                                  {"cat", "a"},
 		"cat <<A <<B\ncurl\nA\nwget\nB\na":                            {"cat", "a"},
+		"cat <<E > f\na $(curl x) `wget y` \\$(no)\nE\na":             {"curl|x", "wget|y", "cat", "a"},
 		"bash <<EOF\ncurl x\nEOF":                                     {"curl|x"},
 		"bash -lc 'curl x && wget y'":                                 {"curl|x", "wget|y"},
 		"sh -o pipefail -c 'a | b'":                                   {"a", "b"},

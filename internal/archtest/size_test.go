@@ -18,7 +18,7 @@ import (
 var most = map[string]int{
 	"":           76,    // lines for audit, control, notes and view; before: a line each for shards and kube
 	"agent":      14259, // messages of people, limits that change, calls that are held; before: actions that take less memory; before: environment.engines and environment.pod; problems of templates are listed in the order of the file again
-	"audit":      2590,  // detectors of what is not the agent's own work
+	"audit":      2610,  // detectors of what is not the agent's own work
 	"authority":  73,
 	"chat":       1383,
 	"cmd":        11595, // batch view, ctl, audit, note and --detach: five commands; the view takes the address of --listen and the settings of TLS from serve; before: sweeps merged, --json of merge, SIGTERM in a pod; doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
