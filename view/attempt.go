@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -47,10 +48,10 @@ type attemptPage struct {
 
 // tabs are the links of the pages about one attempt.
 type tabs struct {
-	Here     string     `json:"-"` // steps, patch, tests or audit
-	Base     string     `json:"-"` // address of the attempt's page
-	Query    string     `json:"-"` // the attempt, in an address
-	Attempts []attempts `json:"-"`
+	Here     string       `json:"-"` // steps, patch, tests or audit
+	Base     string       `json:"-"` // address of the attempt's page
+	Query    template.URL `json:"-"` // the attempt, in an address; a string would be escaped as one value
+	Attempts []attempts   `json:"-"`
 }
 
 type attempts struct {
@@ -248,7 +249,7 @@ func (o *opened) query() url.Values {
 func (o *opened) tabs(here string) tabs {
 	t := tabs{Here: here, Base: attemptLink(o.run.Name, o.id)}
 	if q := o.query().Encode(); q != "" {
-		t.Query = q + "&"
+		t.Query = template.URL(q + "&")
 	}
 	for _, a := range o.view.Attempts {
 		t.Attempts = append(t.Attempts, attempts{a.Number, fmt.Sprintf("%s?attempt=%d", t.Base, a.Number), a.Number == o.view.Attempt})

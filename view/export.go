@@ -18,13 +18,15 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/view/steps"
 )
 
 // Export writes the pages of all runs, with their JSON twins, into the folder dir, which must not
 // exist or be empty. Its index.html can be opened from a disk, and any web server can serve the
-// folder. A page of a trajectory has all steps. Each is called with the number of pages so far. After
-// an error the folder is incomplete.
+// folder. A page of a trajectory has all steps. Each is called with the number of pages so far. A page
+// that cannot be made says why, and an Instance fault then counts such pages. After any other error the
+// folder is incomplete.
 func (s *Server) Export(ctx context.Context, dir string, each func(pages int)) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -54,6 +56,10 @@ func (s *Server) Export(ctx context.Context, dir string, each func(pages int)) e
 			return err
 		}
 	}
+	if len(x.failures) > 0 {
+		return fault.Newf(fault.Instance, "%s not be made, such as %s", printable.Count(len(x.failures), "page could", "pages could"), x.failures[0]).
+			WithHint("all others are there; the page says why")
+	}
 	return nil
 }
 
@@ -70,6 +76,8 @@ type exporter struct {
 	files map[string]string // by address: the file of a page, relative to the folder, with slashes
 	done  int
 	each  func(int)
+
+	failures []string // the addresses of pages and outputs that could not be made
 }
 
 // plan lists the pages and their files.
@@ -110,6 +118,12 @@ func (x *exporter) attempt(o *opened, base string) error {
 		numbered := base
 		if a.Number != o.view.Attempt {
 			numbered = fmt.Sprintf("%s.attempt-%d", base, a.Number)
+			earlier := &opened{id: o.id, number: a.Number}
+			if x.openIn(earlier, o.run.Name) == nil { // otherwise its page says why
+				if err := x.outputs(earlier, link, numbered); err != nil {
+					return err
+				}
+			}
 		}
 		x.pagesOf(link, "attempt="+strconv.Itoa(a.Number), numbered)
 	}
@@ -165,29 +179,39 @@ func folderOf(name string, taken map[string]bool) string {
 	return folder
 }
 
-// outputs writes the outputs of the last attempt that its page shortens.
+// outputs writes the outputs of an attempt that its page shortens.
 func (x *exporter) outputs(o *opened, link, base string) error {
 	page, err := o.attempt.Page(1, len(o.view.Marks), steps.Options{})
-	if err != nil {
-		return err
+	if err != nil { // the attempt's page says why
+		return nil //nolint:nilerr // see above
+	}
+	attempt := ""
+	if o.view.Attempt > 0 {
+		attempt = strconv.Itoa(o.view.Attempt)
 	}
 	for _, st := range page.Steps {
 		for _, a := range st.Actions {
 			if a.Clipped == 0 {
 				continue
 			}
+			address := outputKey(link+"/output", attempt, strconv.Itoa(st.Number), strconv.Itoa(a.Number))
 			out, err := o.attempt.Output(st.Number, a.Number)
 			if err != nil {
-				return err
+				x.failures = append(x.failures, fmt.Sprintf("%s: %v", address, err))
+				continue
 			}
 			file := fmt.Sprintf("%s.output-%d-%d.txt", base, st.Number, a.Number)
 			if err := x.put(file, out.Bytes); err != nil {
 				return err
 			}
-			x.files[fmt.Sprintf("%s/output?step=%d&action=%d", link, st.Number, a.Number)] = file
+			x.files[address] = file
 		}
 	}
 	return nil
+}
+
+func outputKey(address, attempt, step, action string) string {
+	return fmt.Sprintf("%s?attempt=%s&step=%s&action=%s", address, attempt, step, action)
 }
 
 // put writes a file.
@@ -207,11 +231,14 @@ func (x *exporter) write(address string) error {
 	if strings.Contains(address, "?") {
 		separator = "&"
 	}
-	html, err := x.get(address + separator + "all=1")
+	html, code, err := x.get(address + separator + "all=1")
 	if err != nil {
 		return err
 	}
-	twin, err := x.get(address + separator + "all=1&format=json")
+	if code >= http.StatusMultipleChoices {
+		x.failures = append(x.failures, file)
+	}
+	twin, _, err := x.get(address + separator + "all=1&format=json")
 	if err != nil {
 		return err
 	}
@@ -232,18 +259,15 @@ func (x *exporter) write(address string) error {
 	return nil
 }
 
-// get asks this server for a page.
-func (x *exporter) get(address string) ([]byte, error) {
+// get asks this server for a page, which may be about an error.
+func (x *exporter) get(address string) (text []byte, code int, err error) {
 	r, err := http.NewRequestWithContext(x.ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return nil, fault.New(fault.Bug, "exporting", err)
+		return nil, 0, fault.New(fault.Bug, "exporting", err)
 	}
 	w := &memoryWriter{header: http.Header{}}
 	x.mux.ServeHTTP(w, r)
-	if w.code >= http.StatusBadRequest {
-		return nil, fault.Newf(fault.Instance, "the page %s cannot be made: %s", address, http.StatusText(w.code))
-	}
-	return w.body.Bytes(), nil
+	return w.body.Bytes(), w.code, nil
 }
 
 // target returns the file of a link of the page in file, relative to that page; "" if it is not exported.
@@ -262,9 +286,7 @@ func (x *exporter) target(link, file, data string) string {
 	case u.Path == "": // another step of the same page
 		to = file
 	case strings.HasSuffix(u.Path, "/output"):
-		q.Del("text")
-		q.Del("attempt")
-		to = x.files[fmt.Sprintf("%s?step=%s&action=%s", u.EscapedPath(), q.Get("step"), q.Get("action"))]
+		to = x.files[outputKey(u.EscapedPath(), q.Get("attempt"), q.Get("step"), q.Get("action"))]
 	default:
 		attempt := ""
 		if n := q.Get("attempt"); n != "" {

@@ -164,6 +164,7 @@ type testView struct {
 	Name  string    `json:"name"`
 	Lines []logLine `json:"lines,omitempty"`
 	More  int       `json:"more_lines,omitempty"`
+	last  int       // number of the last line that names it
 }
 
 type logLine struct {
@@ -183,7 +184,7 @@ func (s *Server) tests(w http.ResponseWriter, r *http.Request) {
 		d.Grade = rec.Grade
 		d.Lists = listsOf(rec.Grade)
 		d.Log = logOf(o.run.Dir, rec.Grade)
-		if err := s.quote(d.Log, d.Lists); err != nil {
+		if err := s.quote(r.Context(), d.Log, d.Lists); err != nil {
 			d.NoLog = err.Error()
 		}
 	}
@@ -219,10 +220,11 @@ func listsOf(g *grades.Grade) (list []testList) {
 const (
 	mostLines   = 3
 	longestLine = 400
+	mostRead    = 16 << 10 // bytes of a line, which a patch may have printed
 )
 
-// quote finds the lines of the log at path that name each test: its end, since a log may wrap names.
-func (s *Server) quote(path string, lists []testList) error {
+// quote finds the lines of the log at path that name each test. It ends with ctx.
+func (s *Server) quote(ctx context.Context, path string, lists []testList) error {
 	if path == "" {
 		return nil
 	}
@@ -231,15 +233,10 @@ func (s *Server) quote(path string, lists []testList) error {
 		return fmt.Errorf("the log of the tests is not there: %w", err)
 	}
 	defer f.Close()
-	in := bufio.NewReader(f)
-	for number := 1; ; number++ {
+	in, named := bufio.NewReader(f), newNamed(lists)
+	for number := 1; ctx.Err() == nil; number++ {
 		line, err := in.ReadString('\n')
-		clean := s.c.Mask.Text(strings.TrimRight(line, "\r\n"))
-		for _, l := range lists {
-			for i := range l.Tests {
-				l.Tests[i].see(clean, number)
-			}
-		}
+		named.see(s.c.Mask.Text(strings.TrimRight(line[:min(len(line), mostRead)], "\r\n")), number)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -247,13 +244,54 @@ func (s *Server) quote(path string, lists []testList) error {
 			return fmt.Errorf("reading the log of the tests: %w", err)
 		}
 	}
+	return ctx.Err()
 }
 
-// see takes a line that names the test.
+// endLength is by how many bytes at its end a name is found.
+const endLength = 8
+
+// named finds the tests that a line names. Thousands of tests take no longer than one.
+type named struct {
+	byEnd map[string][]*testView
+	short []*testView // their names are shorter than an end
+}
+
+func newNamed(lists []testList) named {
+	n := named{byEnd: map[string][]*testView{}}
+	for _, l := range lists {
+		for i := range l.Tests {
+			t := &l.Tests[i]
+			if at := len(t.Name) - endLength; at >= 0 {
+				n.byEnd[t.Name[at:]] = append(n.byEnd[t.Name[at:]], t)
+			} else if t.Name != "" {
+				n.short = append(n.short, t)
+			}
+		}
+	}
+	return n
+}
+
+func (n named) see(line string, number int) {
+	for end := endLength; end <= len(line); end++ {
+		for _, t := range n.byEnd[line[end-endLength:end]] {
+			if strings.HasSuffix(line[:end], t.Name) {
+				t.see(line, number)
+			}
+		}
+	}
+	for _, t := range n.short {
+		if strings.Contains(line, t.Name) {
+			t.see(line, number)
+		}
+	}
+}
+
+// see takes a line that names the test, perhaps more than once.
 func (t *testView) see(line string, number int) {
-	if line == "" || !strings.Contains(line, t.Name) {
+	if t.last == number {
 		return
 	}
+	t.last = number
 	if len(t.Lines) == mostLines {
 		t.More++
 		return

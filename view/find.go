@@ -57,7 +57,7 @@ func below(dir string, depth int) []place {
 		return cells(dir)
 	}
 	if isRun(dir) {
-		return []place{{Name: dir, Dir: dir}}
+		return []place{{Name: nameOf(dir), Dir: dir}}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || depth == deepest {
@@ -70,6 +70,16 @@ func below(dir string, depth int) []place {
 		}
 	}
 	return list
+}
+
+// nameOf returns the name of a run directory. Browsers take . and .. out of addresses.
+func nameOf(dir string) string {
+	if dir == "." || dir == ".." {
+		if abs, err := filepath.Abs(dir); err == nil {
+			return abs
+		}
+	}
+	return dir
 }
 
 // cells returns the cells of a sweep that have begun.

@@ -1,11 +1,17 @@
 package view_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/results"
 )
 
 // pagesOf are the addresses of all kinds of pages about two runs.
@@ -45,4 +51,97 @@ func TestEveryPageAndItsTwin(t *testing.T) {
 			}
 		}
 	}
+}
+
+// hrefs returns the links of a page.
+func hrefs(page string) (list []string) {
+	for _, m := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		list = append(list, html.UnescapeString(m[1]))
+	}
+	return list
+}
+
+// The links of an earlier attempt's pages lead to that attempt, also in an exported folder.
+func TestLinksStayAtTheirAttempt(t *testing.T) {
+	s := usualSite(t, 12)
+	at := "/run/" + url.PathEscape(filepath.Join(s.dir, "a")) + "/" + instances[2]
+	seen := map[string]bool{}
+	for _, address := range []string{at, at + "/patch", at + "/tests"} {
+		_, _, body := s.get(t, address+"?attempt=1")
+		for _, link := range hrefs(body) {
+			u, err := url.Parse(link)
+			must(t, err)
+			q := u.Query()
+			if kind, own := strings.CutPrefix(u.Path, "/run/"+filepath.Join(s.dir, "a", instances[2])+"/"); own && kind != "" || u.Path == "" && q.Has("step") {
+				seen[kind+" "+strings.Join(q["step"], "")] = true
+				if q.Get("attempt") != "1" {
+					t.Errorf("%s leads to %s", address, link)
+				}
+			}
+		}
+	}
+	if !seen["patch "] || !seen["tests "] || !seen["audit "] || !seen[" 1"] {
+		t.Errorf("only these links were seen: %v", seen)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	must(t, s.Export(t.Context(), out, nil))
+	pages, err := filepath.Glob(filepath.Join(out, "run", "*", instances[2]+".attempt-1.html"))
+	if must(t, err); len(pages) != 2 {
+		t.Fatalf("exported: %q", pages)
+	}
+	page, err := os.ReadFile(pages[0])
+	must(t, err)
+	for _, kind := range []string{"patch", "tests", "audit"} {
+		if !strings.Contains(string(page), `href="./`+instances[2]+".attempt-1."+kind+`.html"`) {
+			t.Errorf("there is no link to the attempt's %s", kind)
+		}
+	}
+}
+
+// A run directory that is where the program runs has links that work.
+func TestTheFolderOfTheProgramCanBeViewed(t *testing.T) {
+	dir := t.TempDir()
+	must(t, writeRun(t, dir, instances, 6, usual).Close())
+	t.Chdir(dir)
+	s := serve(t, ".", usual, nil)
+	_, _, body := s.get(t, "/")
+	followed := 0
+	for _, link := range hrefs(body) {
+		if strings.HasPrefix(link, "/run/") {
+			followed++
+			if u, err := url.Parse(link); err != nil || strings.Contains(u.EscapedPath(), "/./") {
+				t.Errorf("a browser changes %s", link)
+			}
+			if code, _, _ := s.get(t, link); code != http.StatusOK {
+				t.Errorf("%s: %d", link, code)
+			}
+		}
+	}
+	if followed < len(instances) {
+		t.Errorf("%d links", followed)
+	}
+	must(t, s.Export(t.Context(), filepath.Join(t.TempDir(), "out"), nil))
+}
+
+// One attempt that cannot be read does not keep the others from being exported.
+func TestAnExportContinuesAfterAPageThatFails(t *testing.T) {
+	dir := t.TempDir()
+	must(t, writeRun(t, filepath.Join(dir, "a"), instances, 6, usual).Close())
+	path := results.JournalPath(filepath.Join(dir, "a"), instances[0])
+	text, err := os.ReadFile(path)
+	must(t, err)
+	text[len(text)/2] ^= 1
+	must(t, os.WriteFile(path, text, 0o600))
+	must(t, os.Remove(results.TrajectoryPath(filepath.Join(dir, "a"), instances[0])))
+	s, out := serve(t, dir, usual, nil), filepath.Join(t.TempDir(), "out")
+	err = s.Export(t.Context(), out, nil)
+	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), instances[0]) {
+		t.Errorf("got %v, want an Instance fault that names the page", err)
+	}
+	pages, err := filepath.Glob(filepath.Join(out, "run", "*", instances[5]+"*.html"))
+	if must(t, err); len(pages) == 0 {
+		t.Error("the other pages are not there")
+	}
+	_, err = os.Stat(filepath.Join(out, "assets", "view.css"))
+	must(t, err)
 }

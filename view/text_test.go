@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/control"
+	"batch.example/batch/results/grades"
 	"batch.example/batch/view/steps"
 )
 
@@ -224,5 +225,26 @@ func TestFoldersOfRunsAreDifferent(t *testing.T) {
 	}
 	if want := []string{"runs-a", "runs-a-2", "RUNS-A-3", "x", "run", "run-2"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestLinesThatNameTests(t *testing.T) {
+	names := []string{"tests/test_a.py::test_one[x-1]", "test_one[x-1]", "t::b", "test_b (tests.B)", "", "one[x-1]"}
+	lists := listsOf(&grades.Grade{FailToPass: grades.Tests{Passed: names}})
+	n := newNamed(lists)
+	for i, line := range []string{"PASSED tests/test_a.py::test_one[x-1]", "", "test_b (tests.B) ... ok, test_b (tests.B)", "t::b", "nothing", "\xff one[x-1] t::b"} {
+		n.see(line, i+1)
+	}
+	want := map[string]string{
+		names[0]: "1", names[1]: "1", names[2]: "4 6", names[3]: "3", names[4]: "", names[5]: "1 6",
+	}
+	for _, test := range lists[0].Tests {
+		var got []string
+		for _, l := range test.Lines {
+			got = append(got, fmt.Sprint(l.Number))
+		}
+		if strings.Join(got, " ") != want[test.Name] {
+			t.Errorf("%q is named in the lines %v, want %s", test.Name, got, want[test.Name])
+		}
 	}
 }

@@ -145,11 +145,12 @@ func (a *app) exportView(ctx context.Context, to string, roots []string) error {
 		return err
 	}
 	pages := 0
-	if err := s.Export(ctx, to, func(n int) { pages = n }); err != nil {
-		return err
+	failed := s.Export(ctx, to, func(n int) { pages = n })
+	if failed != nil && fault.KindOf(failed) != fault.Instance {
+		return failed
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s of %s in %s\n", printable.Count(pages, "page", "pages"), printable.Count(s.Runs(), "run", "runs"), filepath.Join(to, "index.html"))
-	return err
+	return errors.Join(failed, err)
 }
 
 // hostNames returns the names by which browsers may call a server.

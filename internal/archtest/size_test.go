@@ -47,7 +47,7 @@ var most = map[string]int{
 	"session":    1479, // a message of a person
 	"solver":     2203, // messages of people and limits of running attempts; before: the engine of an attempt
 	"swebench":   2188, // a prediction says that a person helped
-	"view":       6552, // pages about runs in a browser, an index of attempts, a search over them
+	"view":       6621, // outputs of earlier attempts are exported, a page that fails does not end an export; before: pages about runs in a browser, an index of attempts, a search over them
 	"vocab":      490,
 }
 
