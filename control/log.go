@@ -104,8 +104,8 @@ func (h *History) take(r journal.Record, _ journal.Place) error {
 
 func (h *History) add(r Record) {
 	h.Commands = append(h.Commands, r)
-	if h.Begun == nil || h.Begun.Kind != KindGrade {
-		return
+	if h.Begun == nil || h.Begun.Kind != KindGrade || r.Verb == Requeue {
+		return // grading refuses a requeue: this one is of a process that has not begun yet
 	}
 	if h.brief == nil {
 		h.brief = map[string]bool{}

@@ -95,6 +95,23 @@ func TestALaterRequeueReplacesAnEarlierOne(t *testing.T) {
 	}
 }
 
+// A retry requeues before its process begins, when the last one that began may have graded.
+func TestARequeueAfterGradingIsInForce(t *testing.T) {
+	l := logged(
+		t, t.TempDir(),
+		control.Begin{PID: 1, Kind: control.KindRun},
+		control.Command{Verb: control.Cancel, Instance: "a"},
+		control.End{PID: 1},
+		control.Begin{PID: 2, Kind: control.KindGrade},
+		control.Command{Verb: control.Cancel, Instance: "b"},
+		control.End{PID: 2},
+		control.Command{Verb: control.Requeue, Instance: "a", ID: "again"},
+	)
+	if f := l.InForce(); len(f.Canceled) != 0 || len(f.Requeued) != 1 || f.Requeued[0].ID != "again" {
+		t.Errorf("in force %+v", f)
+	}
+}
+
 func TestTheEndOfAProcess(t *testing.T) {
 	dir := t.TempDir()
 	if h, err := control.Read(dir); err != nil || h.Begun != nil {
