@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -201,8 +203,8 @@ func (s *Server) carryOut(c Command, from sender) (Reply, error) {
 
 // repeated answers a command that was given before. An id belongs to one command.
 func (s *Server) repeated(c Command, r Record) (Reply, error) {
-	if c.Verb != r.Verb {
-		return Reply{}, fault.Newf(fault.Usage, "the id of this command belongs to another one: %s", r.Verb)
+	if !c.sameAs(r.Command) {
+		return Reply{}, fault.Newf(fault.Usage, "the id of this command belongs to another one: %s", strings.TrimSpace(string(r.Verb)+" "+r.Instance))
 	}
 	if err := s.failed[r.ID]; err != nil {
 		return Reply{}, err
@@ -212,6 +214,16 @@ func (s *Server) repeated(c Command, r Record) (Reply, error) {
 		effect = "it was carried out before"
 	}
 	return Reply{Record: r, Repeated: true, Effect: effect}, nil
+}
+
+// sameAs reports whether a command may be the one that was recorded, after a Check: that adds the
+// cell to the name of an instance, and makes a sum of what is added to a budget.
+func (c Command) sameAs(was Command) bool {
+	_, inCell, _ := strings.Cut(was.Instance, "/")
+	summed := c.Add && !was.Add
+	return c.Verb == was.Verb && c.Width == was.Width && c.Text == was.Text && reflect.DeepEqual(c.Limit, was.Limit) &&
+		(c.Instance == was.Instance || c.Instance != "" && c.Instance == inCell) &&
+		(summed || c.Add == was.Add && c.Budget == was.Budget)
 }
 
 // userName returns the name of a user; empty: it is not known.

@@ -26,6 +26,7 @@ type work struct {
 	mu      sync.Mutex
 	applied []control.Record
 	fails   error
+	cell    string // that Check adds to the names of instances
 }
 
 func (w *work) Status(content bool) control.Status {
@@ -39,6 +40,12 @@ func (w *work) Status(content bool) control.Status {
 func (w *work) Check(c control.Command) (control.Command, error) {
 	if c.Instance == "unknown" {
 		return c, fault.Newf(fault.Usage, "no instance unknown").WithHint("try another")
+	}
+	if w.cell != "" && c.Instance != "" {
+		c.Instance = w.cell + "/" + strings.TrimPrefix(c.Instance, w.cell+"/")
+	}
+	if c.Add {
+		c.Budget, c.Add = c.Budget+10, false
 	}
 	return c, nil
 }
@@ -120,6 +127,45 @@ func TestACommandIsCarriedOutOnceAndOnRecord(t *testing.T) {
 	cmd.Verb = control.Pause
 	if _, err := c.Do(t.Context(), cmd); fault.KindOf(err) != fault.Usage {
 		t.Errorf("another command with the same id: %v", err)
+	}
+}
+
+// A command that is sent again is the same one, however its instance and its amount are written.
+func TestAnIDBelongsToOneCommand(t *testing.T) {
+	dir := t.TempDir()
+	w, _ := served(t, dir)
+	w.cell = "x"
+	c := dialed(t, dir)
+	steps := func(n int) control.Command {
+		return control.Command{Verb: control.SetLimit, Instance: "a", Limit: &control.Limit{Steps: &n}}
+	}
+	for i, pair := range []struct {
+		first, second control.Command
+		same          bool
+	}{
+		{control.Command{Verb: control.Cancel, Instance: "a"}, control.Command{Verb: control.Cancel, Instance: "b"}, false},
+		{control.Command{Verb: control.Cancel, Instance: "a"}, control.Command{Verb: control.Cancel, Instance: "y/a"}, false},
+		{control.Command{Verb: control.Cancel, Instance: "a"}, control.Command{Verb: control.Cancel, Instance: "a"}, true},
+		{control.Command{Verb: control.Cancel, Instance: "a"}, control.Command{Verb: control.Cancel, Instance: "x/a"}, true},
+		{control.Command{Verb: control.Say, Instance: "a", Text: "yes <&>"}, control.Command{Verb: control.Say, Instance: "a", Text: "no"}, false},
+		{control.Command{Verb: control.Say, Instance: "a", Text: "yes <&>"}, control.Command{Verb: control.Say, Instance: "a", Text: "yes <&>", Program: "p"}, true},
+		{control.Command{Verb: control.SetWidth, Width: 8}, control.Command{Verb: control.SetWidth, Width: 4}, false},
+		{control.Command{Verb: control.SetBudget, Budget: 8}, control.Command{Verb: control.SetBudget, Budget: 4}, false},
+		{control.Command{Verb: control.SetBudget, Budget: 5, Add: true}, control.Command{Verb: control.SetBudget, Budget: 5, Add: true}, true},
+		{control.Command{Verb: control.SetBudget, Budget: 5, Add: true}, control.Command{Verb: control.SetBudget, Budget: 5}, false},
+		{steps(3), steps(4), false},
+		{steps(3), steps(3), true},
+		{steps(3), control.Command{Verb: control.SetLimit, Limit: steps(3).Limit}, false},
+	} {
+		pair.first.ID = fmt.Sprint("n", i)
+		pair.second.ID = pair.first.ID
+		if _, err := c.Do(t.Context(), pair.first); err != nil {
+			t.Fatal(err)
+		}
+		reply, err := c.Do(t.Context(), pair.second)
+		if pair.same && (err != nil || !reply.Repeated) || !pair.same && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "belongs to another")) {
+			t.Errorf("%+v after %+v: %+v, error %v", pair.second, pair.first, reply, err)
+		}
 	}
 }
 
