@@ -242,10 +242,7 @@ func (s *Steering) applyTo(r control.Record) (effect string, err error) {
 		s.setLimit(p, id, *r.Limit)
 		return "its attempt has the new limits from its next call on", nil
 	case control.Say:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		p.said = append(p.said, inPart(r, id))
-		return "the agent reads it before its next call", nil
+		return s.deliver(p, id, r)
 	case control.Cancel:
 		at, _ := p.Halts.At(id)
 		p.Halts.Halt(id)
@@ -259,6 +256,25 @@ func (s *Steering) applyTo(r control.Record) (effect string, err error) {
 	default:
 		return "it runs again", s.requeue(p, id, r)
 	}
+}
+
+// deliver keeps a message for an attempt. The attempt may have ended since the check: then no other
+// one may read what was said to this one.
+func (s *Steering) deliver(p *Part, id string, r control.Record) (effect string, err error) {
+	over := p.check(r.Verb, id) != nil
+	s.mu.Lock()
+	over = over || s.workers.final(p.full(id)) // unread takes s.mu after that is known
+	if !over {
+		p.said = append(p.said, inPart(r, id))
+	}
+	s.mu.Unlock()
+	if !over {
+		return "the agent reads it before its next call", nil
+	}
+	if err := s.Log.Done(r.ID); err != nil {
+		return "", err
+	}
+	return "", fault.Newf(fault.Usage, "say: the attempt at %s ended before the agent read the message", p.full(id))
 }
 
 func (s *Steering) requeue(p *Part, id string, r control.Record) error {

@@ -251,6 +251,34 @@ func TestAMessageThatIsNotReadIsDropped(t *testing.T) {
 	}
 }
 
+// An attempt may end while a message to it is put on record.
+func TestAMessageThatComesTooLateIsRefused(t *testing.T) {
+	for name, end := range map[string]func(s *Steering, x rundir.View){
+		"the pool says so": func(_ *Steering, x rundir.View) {
+			x.Event(runner.Event{Type: runner.EventStart, Job: "a"})
+			x.Event(runner.Event{Type: runner.EventEnd, Job: "a", Ending: runner.Ending{State: runner.Final}})
+		},
+		"the result is there": func(s *Steering, _ rundir.View) { s.Parts[0].Finished = func(string) bool { return true } },
+	} {
+		s, log := steered(t)
+		c := control.Command{ID: "late", Verb: control.Say, Instance: "x/a", Text: "t"}
+		if _, err := s.Check(c); err != nil {
+			t.Fatal(err)
+		}
+		r, err := log.Add(control.NewRecord(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(s, view{rundir.Silent{}, s, ""}.Cell("x"))
+		if _, err := s.Apply(r); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "ended before the agent read") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(s.Said(s.Parts[0], "a")) != 0 || len(log.InForce().Said) != 0 {
+			t.Errorf("%s: said %v, in force %v", name, s.Said(s.Parts[0], "a"), log.InForce().Said)
+		}
+	}
+}
+
 func TestTheStateOfWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := steered(t)

@@ -19,7 +19,7 @@ type tracker struct {
 	mu      sync.Mutex
 	running map[string]*worker
 	ended   map[string]runner.State // how instances ended that ran in this process, by name
-	final   int                     // of ended
+	results int                     // of ended: those with a result
 	failed  int                     // likewise
 	kept    int                     // instances with a result of an earlier process
 	total   int
@@ -123,6 +123,14 @@ func (t *tracker) end(name string, s runner.State) {
 	*t.counter(s)++
 }
 
+// final reports whether an instance has ended with a result and was not begun or requeued since.
+func (t *tracker) final(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, ok := t.ended[name]
+	return ok && s == runner.Final
+}
+
 // leave takes back how an instance ended before. t.mu is held.
 func (t *tracker) leave(name string) {
 	if s, ok := t.ended[name]; ok {
@@ -134,7 +142,7 @@ func (t *tracker) leave(name string) {
 func (t *tracker) counter(s runner.State) *int {
 	switch s {
 	case runner.Final:
-		return &t.final
+		return &t.results
 	case runner.Failed:
 		return &t.failed
 	default:
@@ -166,7 +174,7 @@ func (t *tracker) again(name string) (undo func()) {
 // fill sets the parts of a status that the tracker knows.
 func (t *tracker) fill(s *control.Status) {
 	t.mu.Lock()
-	s.Running, s.Done, s.Failed, s.Total = len(t.running), t.kept+t.final, t.failed, t.total
+	s.Running, s.Done, s.Failed, s.Total = len(t.running), t.kept+t.results, t.failed, t.total
 	list := make([]worker, 0, len(t.running))
 	for _, w := range t.running {
 		list = append(list, *w)
