@@ -18,6 +18,8 @@ const (
 	maxID    = 100
 	maxName  = 1000
 	maxWidth = 100_000
+
+	maxSeconds = 9e9 // more is longer than a time.Duration
 )
 
 // check refuses a command that no work can carry out.
@@ -77,6 +79,9 @@ func (c Command) checkLimit() error {
 	}
 	if l.Steps != nil && *l.Steps < 0 || l.Cost != nil && !amount(*l.Cost, false) || l.Seconds != nil && !amount(*l.Seconds, false) {
 		return fault.Newf(fault.Usage, "limit: expected numbers that are not negative; 0 is no limit")
+	}
+	if l.Seconds != nil && *l.Seconds > maxSeconds {
+		return fault.Newf(fault.Usage, "limit: a time has %.0f seconds at most; 0 is no limit", maxSeconds)
 	}
 	return nil
 }

@@ -183,6 +183,7 @@ func TestCommandsAreRefused(t *testing.T) {
 		"huge":          {Verb: control.Say, Instance: "a", Text: strings.Repeat("\x01", 1<<20)},
 		"no limit":      {Verb: control.SetLimit},
 		"bad limit":     {Verb: control.SetLimit, Limit: &control.Limit{Steps: &negative}},
+		"long time":     {Verb: control.SetLimit, Limit: &control.Limit{Seconds: number(1e10)}},
 		"bad budget":    {Verb: control.SetBudget, Budget: -2},
 		"bad id":        {ID: "a b", Verb: control.Pause},
 		"of the work":   {Verb: control.Cancel, Instance: "unknown"},

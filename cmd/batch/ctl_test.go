@@ -65,3 +65,27 @@ func TestACommandToACellDoesNotChangeTheOthers(t *testing.T) {
 		t.Errorf("did %v, want %v", work.did, want)
 	}
 }
+
+func TestAnAmountIsANumber(t *testing.T) {
+	for _, c := range []struct {
+		verb    control.Verb
+		arg     string
+		refused bool
+	}{
+		{control.SetBudget, "nan", true},
+		{control.SetBudget, "inf", true},
+		{control.SetBudget, "+Infinity", true},
+		{control.SetBudget, "-1", true},
+		{control.SetBudget, "+1.5", false},
+		{control.SetLimit, "cost=inf", true},
+		{control.SetLimit, "time=NaN", true},
+		{control.SetLimit, "step=nan", true},
+		{control.SetLimit, "time=30m", false},
+		{control.SetLimit, "cost=0", false},
+	} {
+		_, err := commandsOf(c.verb, []string{c.arg})
+		if c.refused && fault.KindOf(err) != fault.Usage || !c.refused && err != nil {
+			t.Errorf("%s %s: %v", c.verb, c.arg, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -61,11 +62,14 @@ func budgetArg(args []string) (dollars float64, add bool, err error) {
 		add = strings.HasPrefix(args[0], "+")
 		dollars, err = strconv.ParseFloat(strings.TrimPrefix(args[0], "+"), 64)
 	}
-	if len(args) != 1 || err != nil || dollars < 0 {
+	if len(args) != 1 || err != nil || !isAmount(dollars) {
 		return 0, false, fault.Newf(fault.Usage, "budget %s: expected US dollars, N or +N", strings.Join(args, " "))
 	}
 	return dollars, add, nil
 }
+
+// isAmount reports whether a number can be a limit: ParseFloat also takes "nan" and "inf".
+func isAmount(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }
 
 // limitArgs reads step=N, cost=N, time=N, and an instance.
 func limitArgs(args []string) (l *control.Limit, instance string, err error) {
@@ -106,7 +110,7 @@ func setLimit(l *control.Limit, name, value string) error {
 	default:
 		return fault.Newf(fault.Usage, "limit: unknown limit %q", name).WithHint("expected step, cost or time")
 	}
-	if err != nil || number < 0 {
+	if err != nil || !isAmount(number) {
 		return fault.Newf(fault.Usage, "limit %s=%s: expected a number", name, value)
 	}
 	return nil
