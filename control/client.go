@@ -38,7 +38,8 @@ const maxAnswer = 64 << 20
 
 // Dial returns a client for the work in dir, a run directory, a directory that is graded, or the
 // folder of a sweep. For a cell of a sweep that runs, it is the sweep's client: see
-// [Client.Dir]. If no process works there, the error wraps [ErrNotRunning].
+// [Client.Dir]. If no process works there, the error wraps [ErrNotRunning]. The work of a user who is
+// neither this one nor root is refused, unless this one is root.
 func Dial(dir string) (*Client, error) {
 	var first error
 	for _, d := range []string{dir, filepath.Join(dir, "..")} {

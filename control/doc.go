@@ -3,7 +3,8 @@
 // talks to it.
 //
 // The socket, control.sock, has mode 0600 from its beginning, and the server asks the system which
-// user a connection belongs to: only the user who started the work, and root, are served. The
+// user a connection belongs to: only the user who started the work, and root, are served. A client
+// asks the same about the server, because others may have put a socket into a shared folder. The
 // caller holds the directory's lock, so a socket that is found there belongs to a process that
 // has ended, and is replaced.
 //

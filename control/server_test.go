@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -399,8 +400,14 @@ func endless(t *testing.T, dir string) {
 	}
 }
 
-// TestOtherUsersAreRefused connects as another user, with a socket that lets everyone connect.
-func TestOtherUsersAreRefused(t *testing.T) {
+// others starts tests of this program as other users.
+type others struct {
+	dir     string // that all may write
+	program string
+}
+
+func needOthers(t *testing.T) others {
+	t.Helper()
 	if os.Getuid() != 0 || runtime.GOOS != "linux" {
 		t.Skip("needs root, to become another user")
 	}
@@ -408,35 +415,47 @@ func TestOtherUsersAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	w, log := served(t, dir)
-	path := filepath.Join(dir, control.SocketName)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(dir, "program")
 	copied, err := os.ReadFile(self)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.WriteFile(program, copied, 0o755), os.Chmod(dir, 0o755)); err != nil {
+	o := others{dir, filepath.Join(dir, "program")}
+	if err := errors.Join(os.WriteFile(o.program, copied, 0o755), os.Chmod(dir, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	other := func() string {
-		c := exec.CommandContext(t.Context(), program, "-test.run=TestClientOfAnotherUser", "-test.v")
-		c.Env, c.Dir = append(os.Environ(), "CONTROL_TEST_DIR="+dir), "/"
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
-		out, _ := c.CombinedOutput()
-		return string(out)
-	}
-	if out := other(); !strings.Contains(out, "permission denied") {
+	return o
+}
+
+// command runs a test as a user, with dir.
+func (o others) command(t *testing.T, uid uint32, test, dir string) *exec.Cmd {
+	c := exec.CommandContext(t.Context(), o.program, "-test.run=^"+test+"$", "-test.v")
+	c.Env, c.Dir = append(os.Environ(), "CONTROL_TEST_DIR="+dir), "/"
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	return c
+}
+
+// client returns what a client of a user prints.
+func (o others) client(t *testing.T, uid uint32, dir string) string {
+	out, _ := o.command(t, uid, "TestClientOfAnotherUser", dir).CombinedOutput()
+	return string(out)
+}
+
+// TestOtherUsersAreRefused connects as another user, with a socket that lets everyone connect.
+func TestOtherUsersAreRefused(t *testing.T) {
+	o := needOthers(t)
+	w, log := served(t, o.dir)
+	if out := o.client(t, 12345, o.dir); !strings.Contains(out, "permission denied") {
 		t.Errorf("mode 0600: %s", out)
 	}
-	if err := os.Chmod(path, 0o666); err != nil {
+	if err := os.Chmod(filepath.Join(o.dir, control.SocketName), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out := other(); !strings.Contains(out, "not served") {
+	if out := o.client(t, 12345, o.dir); !strings.Contains(out, "not served") {
 		t.Errorf("mode 0666: %s", out)
 	}
 	if len(w.applied) > 0 || !strings.Contains(log.String(), "uid=12345") {
@@ -444,13 +463,73 @@ func TestOtherUsersAreRefused(t *testing.T) {
 	}
 }
 
-// TestClientOfAnotherUser is the other process of TestOtherUsersAreRefused.
-func TestClientOfAnotherUser(t *testing.T) {
+// TestTheServerOfAnotherUserIsRefused has a socket of another user in the folder above.
+func TestTheServerOfAnotherUserIsRefused(t *testing.T) {
+	o := needOthers(t)
+	cell := mkdir(t, filepath.Join(o.dir, "cell"))
+	server := o.command(t, 12345, "TestServerOfAnotherUser", o.dir)
+	stdin, err := server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := server.StdoutPipe()
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "listening"; {
+		t.Log(lines.Text())
+	}
+	for _, dir := range []string{o.dir, cell} {
+		if out := o.client(t, 23456, dir); !strings.Contains(out, "belongs to user 12345") {
+			t.Errorf("%s: %s", dir, out)
+		}
+		if out := o.client(t, 12345, dir); !strings.Contains(out, "not served") { // it gets no answer
+			t.Errorf("%s, the same user: %s", dir, out)
+		}
+		if _, err := control.Dial(dir); err != nil {
+			t.Errorf("%s, root: %v", dir, err)
+		}
+	}
+	_ = stdin.Close()
+	_ = server.Wait()
+}
+
+// TestServerOfAnotherUser is the other process of TestTheServerOfAnotherUserIsRefused. It takes
+// everything that is sent to it.
+func TestServerOfAnotherUser(t *testing.T) {
+	l, err := net.Listen("unix", filepath.Join(otherDir(t), control.SocketName))
+	if err == nil {
+		err = os.Chmod(l.Addr().String(), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			_, _ = conn.Read(make([]byte, 1))
+			_ = conn.Close()
+		}
+	}()
+	fmt.Println("listening")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// otherDir returns the directory of a test that runs as another user.
+func otherDir(t *testing.T) string {
+	t.Helper()
 	dir := os.Getenv("CONTROL_TEST_DIR")
 	if dir == "" {
-		t.Skip("runs in TestOtherUsersAreRefused")
+		t.Skip("runs as another user in another test")
 	}
-	c, err := control.Dial(dir)
+	return dir
+}
+
+// TestClientOfAnotherUser is a process that [others.client] starts.
+func TestClientOfAnotherUser(t *testing.T) {
+	c, err := control.Dial(otherDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
