@@ -170,6 +170,25 @@ func TestAnIDBelongsToOneCommand(t *testing.T) {
 	}
 }
 
+// A process knows the commands of an earlier one again by all that they say.
+func TestACommandOfAnEarlierProcessIsKnown(t *testing.T) {
+	dir := t.TempDir()
+	cmds := []control.Command{
+		{ID: "say", Verb: control.Say, Instance: "x/a", Text: "a <b> & \"c\"\n\u2028é\x00"},
+		{ID: "limit", Verb: control.SetLimit, Limit: &control.Limit{Steps: number(0), Cost: number(0.1), Seconds: number(1e9 / 3)}},
+		{ID: "budget", Verb: control.SetBudget, Budget: 0.1 + 0.2},
+	}
+	for _, cmd := range cmds {
+		logged(t, dir, cmd)
+	}
+	served(t, dir)
+	for _, cmd := range cmds {
+		if r, err := dialed(t, dir).Do(t.Context(), cmd); err != nil || !r.Repeated {
+			t.Errorf("%+v: %+v, error %v", cmd, r, err)
+		}
+	}
+}
+
 func TestCommandsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	w, _ := served(t, dir)
