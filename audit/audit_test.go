@@ -55,6 +55,8 @@ var commands = map[string]struct{ hits, misses []string }{
 			"cat > t.py <<'E'\nimport requests\nURL = 'https://a.org/x'\nrequests.get(URL)\nE\npython t.py",
 			`node -e "fetch('https://example.com')"`, `bash -c 'curl https://example.org'`, "echo $(curl -s https://example.org)",
 			"find . -name x -exec curl -T {} https://example.org \\;",
+			"pip -q install requests", "pip --no-cache-dir install x", "python -m pip --disable-pip-version-check install x", "pip --quiet download django", "pip --cache-dir /c --proxy=p:1 --timeout 5 --trusted-host h install x", "pip --python p index versions x",
+			"uv add x", "uv -q add x", "uv sync", "uv lock", "uv pip install x", "uv --directory d pip install x", "uv pip --no-progress install x", "uv tool install x", "pipx install x", "pipx --quiet install x", "pipx inject a x", "pipx install -f x", "uv pip sync requirements.txt",
 		},
 		misses: []string{
 			"grep -rn requests .", `grep -rn "curl " docs`, "echo curl https://example.org", "which curl", "command -v wget", "curl --version", "curl -s http://localhost:8000/x", "wget http://127.0.0.1:1/",
@@ -64,6 +66,7 @@ var commands = map[string]struct{ hits, misses []string }{
 			"python - <<'E'\nimport requests\ns = requests.Session()\nprint(requests.get('http://localhost/x'))\nE", "npm test", "npm run build", "cargo build", "go test ./...", "man curl", "ls ssh", "nc -l 8080",
 			`python -c "from urllib.parse import urlparse; print(urlparse('https://example.com'))"`, `python -c "re.sub('a', 'b', 'https://example.com')"`, "curl -X POST http://localhost:8000/x -d '{\"u\": \"https://example.org\"}' -o out.io", "curl --header 'Origin: https://example.org' http://127.0.0.1/", "python -c \"rows = cursor.fetch('table.column')\"",
 			"python - <<'E'\nimport responses, requests\nrequests.get('https://example.org')\nE", "conda activate testbed", "conda list", "ssh -V", "kill 5 && python -m http.server",
+			"pip -q install -e .", "pip --log install list", "pip install --log f --cache-dir c .", "pip -q", "uv sync --offline", "uv add --offline x", "uv add --group dev ./x", "uv venv", "uv tool list", "uv --version", "uv tree", "pipx list", "pipx install .", "uv run pytest",
 		},
 	},
 	"git-history": {
@@ -121,7 +124,7 @@ var commands = map[string]struct{ hits, misses []string }{
 	"task-search": {
 		hits: []string{
 			"git log --grep=11019", "git log --oneline --grep '#11019'", "grep -rn 11019 .", "grep -rn '#11019' docs", "rg 'pull/11019'", "curl https://github.com/django/django/pull/11019.diff", "curl -s https://api.github.com/repos/django/django/issues/11019", "wget https://raw.githubusercontent.com/django/django/main/a.py",
-			"git clone https://github.com/django/django.git /tmp/d", "pip download django==4.0", "pip install 'Django>=4'", "gh pr view 11019", "curl https://code.djangoproject.com/ticket/30153", "git grep -n 'GH-11019'", "python -c \"import requests; requests.get('https://github.com/django/django/pull/11019')\"",
+			"git clone https://github.com/django/django.git /tmp/d", "pip download django==4.0", "pip install 'Django>=4'", "pip -q install django", "uv add django", "pipx install django", "gh pr view 11019", "curl https://code.djangoproject.com/ticket/30153", "git grep -n 'GH-11019'", "python -c \"import requests; requests.get('https://github.com/django/django/pull/11019')\"",
 		},
 		misses: []string{
 			"git log --grep=media", "git log -3", "grep -rn 110191 .", "grep -rn media .", "sed -n 11019p a.txt", "head -c 11019 a", "pip install -e .", "pip install djangorestframework", "pip install ==", "pip show django", "curl https://github.com/other/repo/pull/1", "grep -rn github.com/django/django README.rst", "echo 11019",

@@ -6,14 +6,7 @@ import (
 
 // gitArgs returns git's command and its arguments, without flags before the command.
 func gitArgs(args []string) []string {
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		n := 1
-		if args[0] == "-C" || args[0] == "-c" || args[0] == "--git-dir" || args[0] == "--work-tree" {
-			n = 2
-		}
-		args = args[min(n, len(args)):]
-	}
-	return args
+	return behindFlags(args, []string{"-C", "-c", "--git-dir", "--work-tree"})
 }
 
 // gitReaches reports whether a command of git reaches a remote.

@@ -40,7 +40,7 @@ var installers = map[string][]string{
 	"apk": {"add", "update"}, "yum": {"install", "update"}, "dnf": {"install", "update"},
 	"npm": {"install", "i", "ci", "add", "update", "view", "pack"}, "yarn": {"add", "install"}, "pnpm": {"add", "install", "i"},
 	"cargo": {"install", "fetch", "update", "add"}, "gem": {"install", "fetch"}, "bundle": {"install", "update"},
-	"composer": {"install", "require", "update"}, "poetry": {"add", "install", "update"}, "gh": nil,
+	"composer": {"install", "require", "update"}, "poetry": {"add", "install", "update"}, "gh": nil, "uv": {"sync", "lock"},
 }
 
 // reaches reports whether a command reaches another host.

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,19 @@ func operands(args []string) []string {
 		}
 	}
 	return list
+}
+
+// behindFlags returns the arguments from the first one that is neither a flag nor
+// the value of a flag in valued.
+func behindFlags(args, valued []string) []string {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		n := 1
+		if slices.Contains(valued, args[0]) {
+			n = 2
+		}
+		args = args[min(n, len(args)):]
+	}
+	return args
 }
 
 // inPlace reports whether an argument of sed or perl is -i, alone or with other flags.
