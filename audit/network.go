@@ -68,7 +68,13 @@ func reaches(c shell.Command) bool {
 var clientValued = map[string]string{"curl": "odHXuAebcFTwmKEPrtzCQ", "wget": "OoPUtTwQ", "aria2c": "od"}
 
 // curlSwitches are the long flags of curl that are often used and have no value.
-var curlSwitches = []string{"--silent", "--location", "--fail", "--insecure", "--head", "--compressed", "--verbose", "--show-error", "--remote-name", "--get", "--include", "--url"}
+var curlSwitches = []string{
+	"--silent", "--location", "--fail", "--insecure", "--head", "--compressed", "--verbose", "--show-error", "--remote-name", "--get", "--include", "--url",
+	"--tlsv1.2", "--tlsv1.3", "--ipv4", "--ipv6", "--http1.1", "--http2", "--progress-bar", "--no-progress-meter", "--fail-with-body", "--globoff",
+}
+
+// curlValued matches the long flags of curl with a value that may look like an address.
+var curlValued = lazy.Regexp(`^--(?:data(?:-\w+)?|json|form(?:-string)?|(?:proxy-)?header|(?:pre)?proxy|socks\w+(?:-hostname)?|referer|user(?:-agent)?|cookie|write-out|url-query|request-target|variable)$`)
 
 // addresses returns the operands of a client that may be addresses: no values of flags.
 func addresses(client string, args []string) (list []string) {
@@ -77,6 +83,7 @@ func addresses(client string, args []string) (list []string) {
 		long := client == "curl" && strings.HasPrefix(a, "--") && !strings.Contains(a, "=") && !slices.Contains(curlSwitches, a)
 		short := len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(clientValued[client], a[len(a)-1:])
 		switch {
+		case long && i+1 < len(args) && strings.Contains(args[i+1], "://") && !curlValued().MatchString(a): // it may have no value
 		case long, short:
 			i++
 		case !strings.HasPrefix(a, "-"):
