@@ -68,17 +68,51 @@ func scripted(args []string) []string {
 	return list
 }
 
-// destinations returns what cp writes: the last operand, and if it is a directory the files in it.
-func destinations(plain []string) []string {
-	if len(plain) < 2 {
-		return nil
-	}
-	to := plain[len(plain)-1]
-	list := []string{to}
-	for _, from := range plain[:len(plain)-1] {
-		if path.Base(from) != path.Base(to) {
-			list = append(list, path.Join(to, path.Base(from)))
+// copies returns what cp, mv, install or ln read and write. The last operand may be a file or a directory,
+// so there are two destinations for a source unless it is clear what the operand is.
+func copies(args []string) (from, to []string) {
+	into := ""
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		dir, long := strings.CutPrefix(a, "--target-directory=")
+		short := len(a) > 1 && a[0] == '-' && a[1] != '-'
+		switch {
+		case long:
+			into = dir
+		case i+1 < len(args) && (a == "--target-directory" || short && a[len(a)-1] == 't'):
+			i++
+			into = args[i]
+		case short && len(a) == 2 && strings.Contains("mogS", a[1:]): // the modes of install, a suffix
+			i++
+		case a == "--":
+			from = append(from, args[i+1:]...)
+			i = len(args)
+		case !strings.HasPrefix(a, "-"):
+			from = append(from, a)
 		}
 	}
-	return list
+	given := into != ""
+	if !given {
+		if len(from) < 2 {
+			return nil, nil
+		}
+		last := len(from) - 1
+		from, into = from[:last], from[last]
+		to = []string{into}
+		if last == 1 && isFileName(into) {
+			return from, to
+		}
+	}
+	for _, f := range from {
+		if given || path.Base(f) != path.Base(into) {
+			to = append(to, path.Join(into, path.Base(f)))
+		}
+	}
+	return from, to
+}
+
+// isFileName reports whether a path is hardly that of a directory: it has an ending that is not a version,
+// as in python3.9.
+func isFileName(p string) bool {
+	return !strings.HasSuffix(p, "/") && path.Ext(strings.Trim(path.Base(p), ".0123456789")) != ""
 }

@@ -44,9 +44,10 @@ func writesOf(c shell.Command) (list []write) {
 			add(write{}, scripted(c.Args())...)
 		}
 	case "cp", "install", "ln", "mv":
-		add(write{copied: true}, destinations(plain)...)
-		if c.Name() == "mv" && len(plain) > 1 {
-			add(write{removed: true}, plain[:len(plain)-1]...)
+		from, to := copies(c.Args())
+		add(write{copied: true}, to...)
+		if c.Name() == "mv" {
+			add(write{removed: true}, from...)
 		}
 	case "dd":
 		for _, a := range c.Args() {
