@@ -68,8 +68,8 @@ func scripted(args []string) []string {
 	return list
 }
 
-// copies returns what cp, mv, install or ln read and write. The last operand may be a file or a directory,
-// so there are two destinations for a source unless it is clear what the operand is.
+// copies returns what cp, mv, install or ln read and write. A last operand that may be a directory counts
+// as a file and as a directory.
 func copies(args []string) (from, to []string) {
 	into := ""
 	for i := 0; i < len(args); i++ {
@@ -111,8 +111,7 @@ func copies(args []string) (from, to []string) {
 	return from, to
 }
 
-// isFileName reports whether a path is hardly that of a directory: it has an ending that is not a version,
-// as in python3.9.
+// isFileName reports whether a path has the ending of a file. A version, as in python3.9, does not count.
 func isFileName(p string) bool {
 	return !strings.HasSuffix(p, "/") && path.Ext(strings.Trim(path.Base(p), ".0123456789")) != ""
 }

@@ -1,8 +1,8 @@
 // Package shell finds the commands in a bash script, without running it. [Split] returns simple
 // commands in the order in which they are written, also inside of substitutions, subshells, control
-// structures, bash -c, eval, xargs and find -exec, and behind env, sudo, timeout and similar. Text
-// that is only data is not a command: arguments, comments, and here documents of other programs,
-// apart from the substitutions in them.
+// structures, bash -c, eval, xargs and find -exec, in what echo or printf pipes to a shell, and
+// behind env, sudo, timeout and similar. Text that is only data is not a command: arguments,
+// comments, and here documents of other programs, apart from the substitutions in them.
 //
 // It never fails: a script with errors of syntax has the commands that could be read. It
 // takes time in proportion to the script's length. It does not expand: $NAME stays as it
@@ -16,7 +16,7 @@ type Command struct {
 	Words     []string
 	Assigns   []string // NAME=VALUE before the name
 	Redirects []Redirect
-	Stdin     string // the here documents and here strings
+	Stdin     string // the here documents and here strings, or what echo or printf pipes to it
 	Text      string // as it is written, without here documents
 	Dir       string // the argument of the cd before it; empty: none
 }

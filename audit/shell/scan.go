@@ -48,7 +48,8 @@ type draft struct {
 	quoted []bool // for each word: it had quotes
 	start  int    // in the source; -1: nothing yet
 	end    int
-	docs   int // here documents that it waits for
+	docs   int    // here documents that it waits for
+	piped  string // what the command before it in a pipe prints
 }
 
 type heredoc struct {
@@ -77,7 +78,12 @@ func (s *scanner) commands(inner bool) {
 		case s.test():
 			s.word()
 		case c == ';' || c == '|' || c == '&' && !strings.HasPrefix(s.src[s.pos:], "&>"):
+			piped := ""
+			if c == '|' && s.expanded < maxExpanded {
+				piped = s.now.printed()
+			}
 			s.end()
+			s.now.piped = piped[:min(len(piped), len(s.src))] // variables may make it long
 			s.pos++
 		case c == '(':
 			if s.paren() {
@@ -133,9 +139,13 @@ func (s *scanner) fresh() { s.now = draft{start: -1} }
 // end ends the command that is being read.
 func (s *scanner) end() {
 	d := s.now
-	s.fresh()
 	if d.start < 0 {
 		return
+	}
+	s.fresh()
+	if d.docs == 0 && d.Stdin == "" {
+		d.Stdin = d.piped
+		s.expanded += len(d.piped)
 	}
 	d.Dir = s.dir
 	d.Text = strings.TrimSpace(s.src[d.start:d.end])

@@ -42,6 +42,14 @@ func TestSplitFindsTheCommands(t *testing.T) {
 		"cat <<A <<B\ncurl\nA\nwget\nB\na":                            {"cat", "a"},
 		"cat <<E > f\na $(curl x) `wget y` \\$(no)\nE\na":             {"curl|x", "wget|y", "cat", "a"},
 		"bash <<EOF\ncurl x\nEOF":                                     {"curl|x"},
+		"echo 'curl x; wget y' | bash":                                {"echo|curl x; wget y", "curl|x", "wget|y"},
+		"echo -e curl x |\n sudo sh -s":                               {"echo|-e|curl|x", "curl|x"},
+		"printf 'curl %s\\nwget y' x | (sh)":                          {"printf|curl %s\\nwget y|x", "curl|x", "wget|y"},
+		"printf '%s\\n' 'curl x' wget | sh -":                         {"printf|%s\\n|curl x|wget", "curl|x", "wget"},
+		"echo -ne 'a\\ncurl x' | bash":                                {"echo|-ne|a\\ncurl x", "a", "curl|x"},
+		"echo curl x | bash a; echo curl x || bash; echo":             {"echo|curl|x", "bash|a", "echo|curl|x", "bash", "echo"},
+		"echo curl x > a | bash; echo curl x | xargs sh":              {"echo|curl|x", "bash", "echo|curl|x", "sh"},
+		"echo curl x; bash | cat":                                     {"echo|curl|x", "bash", "cat"},
 		"bash -lc 'curl x && wget y'":                                 {"curl|x", "wget|y"},
 		"sh -o pipefail -c 'a | b'":                                   {"a", "b"},
 		"bash run.sh -c x":                                            {"bash|run.sh|-c|x"},
@@ -98,6 +106,7 @@ func TestHostileScriptsHaveFewCommands(t *testing.T) {
 		"eval":          strings.Repeat("eval ", 100_000),
 		"quotes":        strings.Repeat("'\"", 200_000),
 		"arithmetic":    strings.Repeat("$((", 200_000) + strings.Repeat("((", 100_000),
+		"pipes":         strings.Repeat("echo $(", 11) + strings.Repeat("a ", 200_000) + strings.Repeat(") | sh", 11),
 		"nested":        strings.Repeat("bash -c \"", 100_000),
 	} {
 		if n := len(shell.Split(script)); n > 20_000 { // if one took the square of its length, the test would not end
@@ -108,6 +117,7 @@ func TestHostileScriptsHaveFewCommands(t *testing.T) {
 
 func FuzzSplit(f *testing.F) {
 	f.Add("cat <<E | a $(b `c`) 'd' \"${e}\" && [[ f ]] >g\nE\n", "it's", "$x")
+	f.Add("echo <()<()<() | sh", "a|sh", "")
 	f.Add("case x in a) b;; esac; f() { g; }; h=(i)", "", "\n")
 	f.Fuzz(func(t *testing.T, script, one, two string) {
 		for _, c := range shell.Split(script) {

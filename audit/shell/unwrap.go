@@ -57,6 +57,9 @@ func (r *reader) add(c Command, depth int) {
 		case wraps:
 			if rest := w.rest(c.Args()); len(rest) > 0 && !asks(name, c.Args()) {
 				c.Words = rest
+				if name == "xargs" {
+					c.Stdin = "" // xargs reads it
+				}
 				continue
 			}
 		}
@@ -122,6 +125,26 @@ func scriptOf(c Command) (script string, found bool) {
 		}
 	}
 	return c.Stdin, c.Stdin != ""
+}
+
+// unescaped replaces escapes of echo and printf.
+var unescaped = strings.NewReplacer(`\n`, "\n", `\t`, "\t")
+
+// printed returns roughly what echo or printf writes to a pipe. It has each word once: a format is not
+// repeated, and all arguments are at its first %s.
+func (c Command) printed() string {
+	args := c.Args()
+	for len(args) > 1 && strings.HasPrefix(args[0], "-") {
+		args = args[1:]
+	}
+	switch {
+	case len(args) == 0 || len(c.Redirects) > 0:
+	case c.Name() == "echo":
+		return unescaped.Replace(strings.Join(args, " "))
+	case c.Name() == "printf":
+		return strings.Replace(unescaped.Replace(args[0]), "%s", strings.Join(args[1:], "\n"), 1)
+	}
+	return ""
 }
 
 // executed adds the commands of find -exec.
