@@ -18,11 +18,11 @@ import (
 var most = map[string]int{
 	"":           76,    // lines for audit, control, notes and view; before: a line each for shards and kube
 	"agent":      14259, // messages of people, limits that change, calls that are held; before: actions that take less memory; before: environment.engines and environment.pod; problems of templates are listed in the order of the file again
-	"audit":      2610,  // detectors of what is not the agent's own work
+	"audit":      2705,  // more forms of pip, uv and curl, texts that are piped to a shell; before: detectors of what is not the agent's own work
 	"authority":  73,
 	"chat":       1383,
 	"cmd":        11595, // batch view, ctl, audit, note and --detach: five commands; the view takes the address of --listen and the settings of TLS from serve; before: sweeps merged, --json of merge, SIGTERM in a pod; doctor --try; batch merge, what shards may cost, --engine, several engines in clean and images, less garbage of many agents
-	"control":    1264,  // the socket of running work, its client, and the log of commands
+	"control":    1320,  // a client checks the user of the server, an id names one whole command; before: the socket of running work, its client, and the log of commands
 	"dataset":    4351,  // a shard as JSON; an instance's shard follows from its id
 	"designs":    214,
 	"docker":     4800, // Podman without root: what it limits, and its page
@@ -39,7 +39,7 @@ var most = map[string]int{
 	"llm":        17094, // an encoded conversation in pieces
 	"report":     8383,  // notes and labels, findings of the audit; before: the engines that graded, in the status; before: engines in the status
 	"results":    9923,  // a prediction says that a person helped; before: results/notes; files of SWE-agent and in ATIF; parts of a conversation as steps; the engine of a grade; a directory that is read is held; engines
-	"run":        11788, // a run, a sweep and grading are watched and changed while they work; before: sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
+	"run":        11812, // a message that comes too late is refused; before: a run, a sweep and grading are watched and changed while they work; before: sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
 	"runner":     1527,  // pauses, halted jobs, jobs that are added: see package control
 	"sandbox":    5304,  // an absent engine joins later; doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
 	"scripts":    1413,  // a picture of a page of a server; before: Kubernetes' programs in one, and its pause image
