@@ -41,7 +41,7 @@ var most = map[string]int{
 	"results":    9923,  // a prediction says that a person helped; before: results/notes; files of SWE-agent and in ATIF; parts of a conversation as steps; the engine of a grade; a directory that is read is held; engines
 	"run":        11812, // a message that comes too late is refused; before: a run, a sweep and grading are watched and changed while they work; before: sweeps are merged; the engine of a grade; before: run/merging makes one directory of shards; several engines; a width that needs more open files than there are is refused
 	"runner":     1527,  // pauses, halted jobs, jobs that are added: see package control
-	"sandbox":    5304,  // an absent engine joins later; doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
+	"sandbox":    5311,  // a test of programs begins again; before: an absent engine joins later; doctor --try, the time of pulls; several engines in one run; capabilities, which moved here from docker; before: images of two directories, in place of Docker in tests; comments for authors of engines; a flaky test fixed
 	"scripts":    1413,  // a picture of a page of a server; before: Kubernetes' programs in one, and its pause image
 	"serve":      2862,
 	"session":    1479, // a message of a person
