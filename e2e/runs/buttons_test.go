@@ -122,11 +122,15 @@ func (b *buttons) open(dir string) {
 	if b.url, err = url.Parse(lines.Text()); err != nil || b.url.Host == "" {
 		b.t.Fatalf("the first line of batch view is %q", lines.Text())
 	}
-	tab, stop, err := chromium.Open(b.t.Context(), "127.0.0.1")
+	tab, stop, err := chromium.Open(context.Background(), "127.0.0.1") // a browser that is killed leaves files
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.t.Cleanup(func() { _ = stop() })
+	b.t.Cleanup(func() {
+		if err := stop(); err != nil {
+			b.t.Errorf("stopping the browser: %v", err)
+		}
+	})
 	b.tab = tab
 	b.do(chromedp.Navigate(b.url.String()))
 }
