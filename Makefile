@@ -1,14 +1,17 @@
 # `make NAME` runs scripts/NAME; each script says more about itself.
 
-.PHONY: build test check demo bench man image
+.PHONY: build test test-all check demo bench man image
 
 build: # build the program as bin/batch
 	@scripts/build --say
 
-test: # run all tests, also those that need Docker; installs and starts Docker where it may
+test: # what must hold on every commit, in ten minutes; installs and starts Docker where it may
 	@scripts/test
 
-check: # formatting, spelling, vet, staticcheck, module files, release builds, tests under the race detector
+test-all: # all tests, whole, with the race detector, and all checks: at most an hour
+	@scripts/test all
+
+check: # formatting, spelling, vet, staticcheck, module files
 	@scripts/check
 
 demo: # run the embedded demo from nothing to a table

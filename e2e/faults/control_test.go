@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/control"
 	"batch.example/batch/e2e"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/tier"
 )
 
 // steering sends commands to a run that is killed again and again.
@@ -30,6 +31,7 @@ type steering struct {
 // TestCommandsSurviveKills kills the runner at random moments while commands arrive. None is lost,
 // and none is carried out twice.
 func TestCommandsSurviveKills(t *testing.T) {
+	tier.Rest(t, "control", "run/steering", "runner")
 	t.Parallel()
 	e2e.NeedDocker(t)
 	seed := uint64(time.Now().UnixNano())

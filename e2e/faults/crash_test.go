@@ -11,16 +11,12 @@ import (
 	"batch.example/batch/internal/sample"
 )
 
-// crashes is the number of crashes that BATCH_CRASHES asks for, 20 where everything runs; 0 means
-// the few of an ordinary test.
+// crashes is the number of crashes at random instants: BATCH_CRASHES, or 3 in `make test` and 20 elsewhere.
 func crashes(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("BATCH_CRASHES")
-	if text == "" && sample.All() {
-		return 20
-	}
 	if text == "" {
-		return 0
+		return map[bool]int{true: 20, false: 3}[sample.All()]
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -71,7 +67,7 @@ func TestARunKilledAtAnyPointLosesNothing(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t)
 	var sum tally
-	if crashes(t) == 0 {
+	if !sample.All() {
 		for _, n := range sample.Of(t, 2, points) {
 			r := newCrashRun(t, 2)
 			if spec := fmt.Sprintf("*:%d=kill", n+1); !r.live("--inject", spec) {
@@ -100,10 +96,8 @@ func TestARunKilledAtAnyPointLosesNothing(t *testing.T) {
 // repeatedly until it is complete, and then the next one.
 func TestARunKilledAtRandomInstantsLosesNothing(t *testing.T) {
 	e2e.NeedDocker(t)
+	t.Parallel()
 	deaths := crashes(t)
-	if deaths == 0 {
-		t.Skip("takes minutes: set BATCH_CRASHES")
-	}
 	want := undisturbed(t)
 	rng := sample.Rand(t)
 	var sum tally

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
 
 func TestAnAttemptAtItsTimeLimitIsAResultWithASalvage(t *testing.T) {
+	tier.Rest(t, "solver", "session", "agent/*.go", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServer(t, stub.Bash("echo a line >> README.md; sleep 1"))
@@ -66,6 +68,7 @@ func TestADeadContainerIsReplacedWithoutPayingTwice(t *testing.T) {
 // A conversation that the provider refuses in the middle, for a reason that is not
 // the model's, is not paid for again from the beginning.
 func TestARefusedAttemptIsResumedWithoutPayingTwice(t *testing.T) {
+	tier.Rest(t, "solver", "session", "agent/*.go", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var refuse atomic.Bool

@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 )
 
@@ -209,6 +210,7 @@ func (s *several) nothingLeft(engines []*enginetest.Daemon) {
 
 // The instances of one run are divided among engines, and the patches are the same as on one.
 func TestOneRunUsesSeveralEngines(t *testing.T) {
+	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 3)
 	one, all := severalRun(t, engines[:1], 9, "0.1"), severalRun(t, engines, 9, "0.1")
@@ -241,6 +243,7 @@ func TestOneRunUsesSeveralEngines(t *testing.T) {
 // An engine that is killed in mid-run and does not come back costs no instance its result: after
 // --engine-wait, its instances are replayed on the others.
 func TestARunOutlivesOneOfItsEngines(t *testing.T) {
+	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 3)
 	s := severalRun(t, engines, 9, "4")
@@ -271,6 +274,7 @@ func TestARunOutlivesOneOfItsEngines(t *testing.T) {
 
 // A killed runner finds its containers on all engines.
 func TestAResumedRunFindsItsContainersOnAllEngines(t *testing.T) {
+	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 2)
 	s := severalRun(t, engines, 4, "3")
@@ -300,6 +304,7 @@ func TestAResumedRunFindsItsContainersOnAllEngines(t *testing.T) {
 
 // A run stops only when no engine is left, and is resumed when they are back.
 func TestARunStopsWhenNoEngineIsLeft(t *testing.T) {
+	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 2)
 	s := severalRun(t, engines, 4, "5")
@@ -326,6 +331,7 @@ func TestARunStopsWhenNoEngineIsLeft(t *testing.T) {
 
 // An engine that is absent when the run starts takes part once it answers.
 func TestAnEngineThatIsAbsentAtTheStartIsUsedLater(t *testing.T) {
+	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 2)
 	s := severalRun(t, engines, 6, "10")
@@ -356,6 +362,7 @@ func TestAnEngineThatIsAbsentAtTheStartIsUsedLater(t *testing.T) {
 
 // An engine whose disk is full takes no instance from the others.
 func TestARunOutlivesAFullDiskOfOneOfItsEngines(t *testing.T) {
+	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 1)
 	disk := filepath.Join(t.TempDir(), "disk")

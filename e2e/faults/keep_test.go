@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 )
 
 func TestKeptContainersStay(t *testing.T) {
+	tier.Rest(t, "sandbox/*.go", "docker/*.go", "internal/owner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()

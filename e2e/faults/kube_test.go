@@ -17,6 +17,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/kubetest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/kube"
 	"batch.example/batch/sandbox/engine"
 )
@@ -104,6 +105,7 @@ func (r *crashRun) begin() (ended <-chan struct{}) {
 }
 
 func TestARunOnPodsThatIsKilledLosesNothing(t *testing.T) {
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	t.Parallel()
@@ -119,6 +121,7 @@ func TestARunOnPodsThatIsKilledLosesNothing(t *testing.T) {
 }
 
 func TestARunOnPodsSurvivesTheirLoss(t *testing.T) {
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	t.Parallel()
@@ -143,12 +146,10 @@ func TestARunOnPodsWaitsForTheKubelet(t *testing.T) { without(t, "kubelet") }
 
 // without takes one of the cluster's programs away while a run uses it.
 func without(t *testing.T, program string) {
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	away := 15 * time.Second
-	if crashes(t) > 0 {
-		away = time.Minute
-	}
 	want := undisturbed(t)
 	r := newCrashRun(t, 3)
 	p := r.onKube()
@@ -163,6 +164,7 @@ func without(t *testing.T, program string) {
 
 // An upgrade of the API server, or a load balancer with a limit, cuts all streams at once.
 func TestARunOnPodsSurvivesCutStreams(t *testing.T) {
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	t.Parallel()

@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/internal/kubetest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/kube"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/sandbox/engine"
@@ -190,6 +191,7 @@ func (j jobRun) kill(pod string) {
 // The first runner is killed, the second one's pod is deleted, and the third one ends the run. Both successors
 // continue the attempts in their pods.
 func TestARunnerOnPodsOfItsOwnIsReplaced(t *testing.T) {
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/tier"
 )
 
 const outageImage = "batch-outage:test"
@@ -31,6 +32,7 @@ const outageScript = `"*":
 // A dockerd that ends in mid-run, by SIGTERM or SIGKILL, costs no instance its
 // result, whether the containers survive it or not.
 func TestARunSurvivesARestartOfItsEngine(t *testing.T) {
+	tier.Rest(t, "sandbox/*.go", "docker/*.go", "docker/internal", "internal/box")
 	if testing.Short() {
 		t.Skip("starts four engines")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 )
 
@@ -28,6 +29,7 @@ var misbehaviours = []struct {
 const impatient = "model.model_kwargs.timeout=5"
 
 func TestACallIsRepeatedAfterEachServerFault(t *testing.T) {
+	tier.Rest(t, "llm/*.go", "llm/endpoint", "solver", "session")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	want := undisturbed(t)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
@@ -62,6 +63,7 @@ func checkCherry(t *testing.T, dir string) {
 }
 
 func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
+	tier.Rest(t, "llm/*.go", "llm/endpoint", "solver", "session")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(n int, r *stub.Request) stub.Answer {
@@ -87,6 +89,7 @@ func TestAProvidersFailureDoesNotCostTheContainer(t *testing.T) {
 }
 
 func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
+	tier.Rest(t, "solver", "session", "agent/*.go", "journal", "results/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return cherryPick(r) })
@@ -106,6 +109,7 @@ func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
 }
 
 func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
+	tier.Rest(t, "solver", "session", "agent/*.go", "journal", "results/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return cherryPick(r) })
@@ -129,6 +133,7 @@ func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
 }
 
 func TestTimesInOutputsAreNotReplayDifferences(t *testing.T) {
+	tier.Rest(t, "solver", "session", "agent/*.go", "journal", "results/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {

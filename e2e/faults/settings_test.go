@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
 )
@@ -15,6 +16,7 @@ import (
 // environment or row: its result would be recorded for settings that made
 // only a part of it.
 func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
+	tier.Rest(t, "solver", "session", "run/*.go", "results/*.go", "results/manifest", "agent/config")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return e2e.WorkAndSubmit(r) })
@@ -70,6 +72,7 @@ func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 }
 
 func TestAnUnfinishedAttemptIsResumedUnderItsOwnSettings(t *testing.T) {
+	tier.Rest(t, "solver", "session", "run/*.go", "results/*.go", "results/manifest", "agent/config")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return e2e.WorkAndSubmit(r) })
@@ -87,6 +90,7 @@ func TestAnUnfinishedAttemptIsResumedUnderItsOwnSettings(t *testing.T) {
 }
 
 func TestAnUnfinishedAttemptStartsFreshOnRequest(t *testing.T) {
+	tier.Rest(t, "solver", "session", "run/*.go", "results/*.go", "results/manifest", "agent/config")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return e2e.WorkAndSubmit(r) })

@@ -21,6 +21,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/sample"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
@@ -33,6 +34,7 @@ import (
 // increase. BATCH_SOAK sets the duration, such as 1h, with 64 workers; it is 10m where everything
 // runs, and otherwise the test is short.
 func TestSoak(t *testing.T) {
+	tier.Rest(t, "run/*.go", "runner", "solver", "session", "journal", "sandbox/*.go", "docker/*.go", "docker/containers")
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
@@ -94,7 +96,7 @@ func newSoak(t *testing.T) *soak {
 		t: t, dir: t.TempDir(), prefix: "soak-" + strings.ToLower(rand.Text()[:8]) + "__",
 		workers: 8, length: 20 * time.Second,
 	}
-	if text := cmp.Or(os.Getenv("BATCH_SOAK"), map[bool]string{true: "10m"}[sample.All()]); text != "" {
+	if text := cmp.Or(os.Getenv("BATCH_SOAK"), map[bool]string{true: "1m"}[sample.All()]); text != "" {
 		length, err := time.ParseDuration(text)
 		if err != nil {
 			t.Fatalf("BATCH_SOAK: %v", err)

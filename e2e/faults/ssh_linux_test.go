@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/tier"
 )
 
 // keepSSHD is the script that runs sshd in a mount namespace of its own: it needs a directory in
@@ -82,6 +83,7 @@ func overSSH(t *testing.T, d *enginetest.Daemon) (address, bin string) {
 
 // A run uses an engine on another machine, over ssh, beside one on this machine.
 func TestOneRunUsesAnEngineOverSSH(t *testing.T) {
+	tier.Rest(t, "engines", "docker/*.go", "docker/internal")
 	t.Parallel()
 	engines := severalEngines(t, 2)
 	address, bin := overSSH(t, engines[1])

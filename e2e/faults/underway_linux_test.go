@@ -14,6 +14,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/vocab"
@@ -166,6 +167,7 @@ func TestACommandThatIsUnderWayAtAKillRunsOnce(t *testing.T) {
 // A run that is interrupted ends its commands. When it is killed before it has removed
 // the container, the model must not see the result of the ended command.
 func TestACommandEndedByAnInterruptIsNotAnObservation(t *testing.T) {
+	tier.Rest(t, "solver", "session", "agent/*.go", "internal/box")
 	t.Parallel()
 	u := newUnderWay(t, e2e.OwnEngine(t))
 	u.start("--inject", "engine.remove:2=kill") // the first removes the container that filled the boxinit volume

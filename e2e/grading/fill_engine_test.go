@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results/grades"
 )
 
@@ -51,6 +52,7 @@ func openRows(t *testing.T, path string) map[string]dataset.Instance {
 }
 
 func TestFillFindsTheTestsThatDecide(t *testing.T) {
+	tier.Rest(t, "grade/fill", "dataset/starter", "cmd/batch/dataset*.go", "cmd/batch/datasetfill*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -161,6 +163,7 @@ func TestFillFindsTheTestsThatDecide(t *testing.T) {
 }
 
 func TestAKilledFillIsContinued(t *testing.T) {
+	tier.Rest(t, "grade/fill", "dataset/starter", "cmd/batch/dataset*.go", "cmd/batch/datasetfill*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/sandbox/engine"
@@ -22,6 +23,7 @@ import (
 
 // That gold resolves the whole demo and no patch does not, README's `batch grade --check` shows.
 func TestTheTestsOfTheSamePatchesDoNotRunAgain(t *testing.T) {
+	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -180,6 +182,7 @@ func TestARunThatIsKilledWhileItGradesGradesEachOnce(t *testing.T) {
 
 // Agents cost money: they stop when what they submit cannot be graded.
 func TestARunStopsWhenItsGradingFails(t *testing.T) {
+	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -200,6 +203,7 @@ func TestARunStopsWhenItsGradingFails(t *testing.T) {
 }
 
 func TestACheckNamesTheInstancesThatAreBroken(t *testing.T) {
+	tier.Rest(t, "grade", "run/grading", "cmd/batch/grade*.go", "sandbox/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -258,6 +262,7 @@ func TestACheckNamesTheInstancesThatAreBroken(t *testing.T) {
 }
 
 func TestADirectoryIsGradedByOneAtATime(t *testing.T) {
+	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -274,6 +279,7 @@ func TestADirectoryIsGradedByOneAtATime(t *testing.T) {
 
 // After the first interrupt the running ones are graded, and the command says how to continue.
 func TestAnInterruptedGradingContinues(t *testing.T) {
+	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -312,6 +318,7 @@ func TestAnInterruptedGradingContinues(t *testing.T) {
 
 // The tests of a killed grading do not run on beside the next grading's.
 func TestTheNextGradingRemovesTheContainersOfAKilledOne(t *testing.T) {
+	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()

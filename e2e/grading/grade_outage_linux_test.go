@@ -14,11 +14,13 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/tier"
 )
 
 // A dockerd that is killed while predictions are tested costs none of them its verdict, and
 // none is graded twice.
 func TestGradingSurvivesARestartOfItsEngine(t *testing.T) {
+	tier.Rest(t, "run/grading", "sandbox/*.go", "docker/*.go")
 	if testing.Short() {
 		t.Skip("starts an engine")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
@@ -49,6 +50,7 @@ func gradedFolder(t *testing.T) (dir string) {
 }
 
 func TestGradesOfPredictionsWithoutTrajectories(t *testing.T) {
+	tier.Rest(t, "report", "results/*.go", "results/trajectory", "cmd/batch/show*.go")
 	dir := gradedFolder(t)
 	for args, want := range map[string][]string{
 		"status": {"resolved 0 of 1 graded (0.0%), 1 of 1 prediction graded", "1 quarantined instance, in no rate: a__b-2"},

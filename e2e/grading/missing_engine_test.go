@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
 )
@@ -18,6 +19,7 @@ import (
 // An image that cannot run the tests says nothing about the patch. A patch that removes the
 // test runner fails.
 func TestAMissingTestRunnerIsTheImages(t *testing.T) {
+	tier.Rest(t, "grade", "run/grading", "cmd/batch/grade*.go", "sandbox/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()

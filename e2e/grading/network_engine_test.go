@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
 )
@@ -51,6 +52,7 @@ print("PASSED test_answer" if tiny.answer() == 42 else "FAILED test_answer")'
 // A patch to a C file counts where it can be built, as in the harness, and a verdict on code that
 // was not built says so.
 func TestAPatchOfCompiledCodeIsBuilt(t *testing.T) {
+	tier.Rest(t, "grade", "run/grading", "cmd/batch/grade*.go", "sandbox/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	buildTiny(t)

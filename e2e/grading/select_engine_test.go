@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results/selections"
 	"batch.example/batch/vocab"
 )
@@ -74,6 +75,7 @@ func predicted(t *testing.T, dir string, patches map[string]string) {
 }
 
 func TestTheCodeThatPassesMostTestsOfAllPatchesIsSelected(t *testing.T) {
+	tier.Rest(t, "run/selecting", "grade/selection", "results/selections", "cmd/batch/select*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -118,6 +120,7 @@ func TestTheCodeThatPassesMostTestsOfAllPatchesIsSelected(t *testing.T) {
 }
 
 func TestAKilledJudgeIsNotAskedAgain(t *testing.T) {
+	tier.Rest(t, "run/selecting", "grade/selection", "results/selections", "cmd/batch/select*.go")
 	t.Parallel()
 	dir := t.TempDir()
 	var script strings.Builder

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 )
 
 // On a terminal a trajectory goes through the pager, in colors; a pager that does not
 // read it is not an error, and NO_COLOR and --no-pager are respected.
 func TestShowOnATerminal(t *testing.T) {
+	tier.Rest(t, "report", "results/*.go", "results/trajectory", "cmd/batch/show*.go")
 	t.Parallel()
 	dir := t.TempDir()
 	text := `{"info":{"exit_status":"Submitted"},"messages":[{"role":"system","content":"\u001b[31m` + strings.Repeat(`line\n`, 50) + `"},

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 )
 
 func TestAnAttemptThatRunsHasNoPatchYet(t *testing.T) {
+	tier.Rest(t, "report", "results/*.go", "results/trajectory", "cmd/batch/show*.go")
 	t.Parallel()
 	dir := t.TempDir()
 	s, err := results.Open(dir, results.Options{})

@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/control"
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/chromium"
+	"batch.example/batch/internal/tier"
 )
 
 // buttons is a browser on `batch view --control`, beside a run that works.
@@ -30,6 +31,7 @@ type buttons struct {
 
 // TestEveryVerbIsAButton steers a run that works in containers by the buttons of batch view alone.
 func TestEveryVerbIsAButton(t *testing.T) {
+	tier.Rest(t, "view", "control", "run/steering")
 	t.Parallel()
 	e2e.NeedDocker(t)
 	if chromium.Path() == "" {

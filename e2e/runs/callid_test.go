@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 )
 
@@ -31,6 +32,7 @@ func replyWithBadIDs(n int) stub.Answer {
 }
 
 func TestToolCallsWithoutAUniqueIDGetOne(t *testing.T) {
+	tier.Rest(t, "llm", "agent/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for name, stops := range map[string]int64{"in one run": 0, "over a resume": 1} {

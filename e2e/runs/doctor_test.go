@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 )
 
 func TestDoctorTriesAContainer(t *testing.T) {
+	tier.Rest(t, "doctor", "llm", "cmd/batch/doctor*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for _, tt := range []struct {

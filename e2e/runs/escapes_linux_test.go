@@ -20,6 +20,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
@@ -145,6 +146,7 @@ func evilRun(t *testing.T, dir string) {
 }
 
 func TestFilesThatAreReadCannotControlTheTerminal(t *testing.T) {
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat")
 	t.Parallel()
 	dir := t.TempDir()
 	rows := toJSON(t, evilRow("a", "batch-demo/"+evil)) + "\n"
@@ -197,6 +199,7 @@ func TestFilesThatAreReadCannotControlTheTerminal(t *testing.T) {
 }
 
 func TestNamesFromTheHubCannotControlTheTerminal(t *testing.T) {
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat")
 	row := toJSON(t, evilRow("a", "i"))
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -223,6 +226,7 @@ func TestNamesFromTheHubCannotControlTheTerminal(t *testing.T) {
 
 // Data for programs is exact, byte for byte of each text.
 func TestDataForProgramsStaysExact(t *testing.T) {
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat")
 	dir := t.TempDir()
 	row := evilRow("a", "i")
 	e2e.WriteFiles(t, dir, map[string]string{"rows.jsonl": toJSON(t, row) + "\n"})
@@ -249,6 +253,7 @@ func TestDataForProgramsStaysExact(t *testing.T) {
 
 // Any run on the machine's engine would remove the container that is found here.
 func TestContainersThatCleanFindsCannotControlTheTerminal(t *testing.T) {
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat")
 	t.Parallel()
 	d := e2e.OwnEngine(t)
 	if out, err := exec.CommandContext(t.Context(), "docker", "-H", d.Host(), "create", "--network", "none", "--label", containers.LabelOwner+"="+evil,
@@ -264,6 +269,7 @@ func TestContainersThatCleanFindsCannotControlTheTerminal(t *testing.T) {
 // Texts of a model, its provider and an engine must be harmless while they arrive
 // and in the logs.
 func TestTextsOfAModelCannotControlTheTerminal(t *testing.T) {
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {

@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/internal/progress/schematest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 )
@@ -67,6 +68,7 @@ func eventsOf(t *testing.T, dir, url string) []map[string]any {
 }
 
 func TestTheEventsOfARunAreAsTheSchemaSays(t *testing.T) {
+	tier.Rest(t, "internal/progress", "run/rundir", "runner", "cmd/batch", "report")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	schema := schematest.Compile(t, progress.Schema)
@@ -116,6 +118,7 @@ func TestTheEventsOfARunAreAsTheSchemaSays(t *testing.T) {
 }
 
 func TestARetryIsShownByTheDisplayWithItsInstance(t *testing.T) {
+	tier.Rest(t, "internal/progress", "run/rundir", "runner", "cmd/batch", "report")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for _, terminal := range []bool{true, false} {

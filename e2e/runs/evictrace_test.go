@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/internal/registrytest"
+	"batch.example/batch/internal/tier"
 )
 
 // pushedSystems stores n images in r in which batch can work, and returns their names, and the
@@ -38,6 +39,7 @@ func pushedSystems(t *testing.T, r *registrytest.Registry, n int) (refs []string
 // Two runs on one engine evict images to keep within their budgets, each while the other
 // pulls, starts and holds the same images: neither may fail because of that.
 func TestTwoRunsEvictImagesAtTheSameTime(t *testing.T) {
+	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
@@ -86,6 +88,7 @@ func TestTwoRunsEvictImagesAtTheSameTime(t *testing.T) {
 // A sweep pulls an image once, and does not evict it before all of its cells have used it,
 // also if there is room for one image only.
 func TestASweepPullsEachImageOnce(t *testing.T) {
+	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
 	t.Parallel()
 	r := registrytest.Start(t, false)
 	refs, base, own := pushedSystems(t, r, 4)

@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/docs"
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
@@ -21,6 +22,7 @@ import (
 // Everything that the demo leaves is described: a page of `batch help` names each member of
 // each file.
 func TestPagesNameWhatARunLeaves(t *testing.T) {
+	tier.Rest(t, "docs", "results", "journal")
 	dir := filepath.Join(t.TempDir(), "demo-run")
 	e2e.DemoRun(t, dir)
 	for _, f := range []struct {

@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/kube"
 )
 
 // TestTheImageRunsASweepThroughTheMountedSocket builds the image of batch, as
 // scripts/image does, and runs two instances of the demo in a container of it.
 func TestTheImageRunsASweepThroughTheMountedSocket(t *testing.T) {
+	tier.Rest(t, "Dockerfile", "scripts/image", "scripts/build")
 	e2e.NeedDocker(t)
 	if testing.Short() {
 		t.Skip("builds a program and an image")

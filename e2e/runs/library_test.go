@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 	"batch.example/batch/run"
 )
@@ -14,6 +15,7 @@ import (
 // A program continues a run that was killed, from another folder than the one that its relative
 // paths start in, and pays for no answer twice.
 func TestAProgramResumesARun(t *testing.T) {
+	tier.Rest(t, "run/*.go")
 	c := newCharging(t, 0.01, silentTwice())
 	c.killed(t, c.run(t, 2), 2)
 	paid := c.calls.Load()

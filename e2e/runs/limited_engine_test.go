@@ -11,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
@@ -19,6 +20,7 @@ import (
 // A provider that at first refuses everything for longer than an attempt may work, and
 // later again, costs no attempt: waiting is not working.
 func TestARunUnderARateLimitLosesNothing(t *testing.T) {
+	tier.Rest(t, "llm/limit", "llm/*.go", "llm/endpoint")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	const instances, steps, wall = 6, 3, 12 // seconds: far longer than an attempt works on a busy machine

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 )
 
 // The display of a resumed run does not count twice what its attempts cost before.
 func TestALiveCostIsNotDoubledByAResume(t *testing.T) {
+	tier.Rest(t, "report", "run/*.go", "journal", "results/*.go")
 	t.Parallel()
 	c := newCharging(t, 0.5, func(n int64, r *stub.Request) stub.Answer {
 		a := stub.Bash("true")

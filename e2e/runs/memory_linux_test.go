@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 )
 
 // TestMemoryDoesNotGrowWithOutputs lets two instances print 60 times 10 MB each,
 // kills the run in the middle, and resumes it.
 func TestMemoryDoesNotGrowWithOutputs(t *testing.T) {
+	tier.Rest(t, "agent/*.go", "session", "solver", "journal", "results/*.go", "llm/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	outputs := 60

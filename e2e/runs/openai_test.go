@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 )
 
 func TestARunOverAProviderThatMisbehaves(t *testing.T) {
+	tier.Rest(t, "llm", "agent")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var calls atomic.Int64
@@ -81,6 +83,7 @@ func noKey(t *testing.T, dir, out string) {
 }
 
 func TestARefusedKeyStopsTheRun(t *testing.T) {
+	tier.Rest(t, "llm", "agent")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServer(t, stub.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+e2e.PlantedKey))
@@ -100,6 +103,7 @@ func TestARefusedKeyStopsTheRun(t *testing.T) {
 
 // Nothing was paid for and nothing failed, so that no instance is one that failed.
 func TestWhatNoCallOfTheRunCanPassIsSaidOnce(t *testing.T) {
+	tier.Rest(t, "llm", "agent")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -198,6 +202,7 @@ func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
 }
 
 func TestAConfigOfTextActionsAsksWithoutTools(t *testing.T) {
+	tier.Rest(t, "llm", "agent")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {

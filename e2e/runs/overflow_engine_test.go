@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/run/telemetry/otlptest"
@@ -62,6 +63,7 @@ func (m *cramped) answer(_ int, r *stub.Request) stub.Answer {
 }
 
 func TestAConversationThatIsTooLongInAllProtocols(t *testing.T) {
+	tier.Rest(t, "agent/compaction", "llm", "agent/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	policy := func(name string, more ...string) []string {
@@ -112,6 +114,7 @@ func TestAConversationThatIsTooLongInAllProtocols(t *testing.T) {
 // A summary whose answer has arrived is paid for once, also when the run is killed before
 // the conversation is rewritten by it.
 func TestASummaryIsPaidOnceOverAKill(t *testing.T) {
+	tier.Rest(t, "agent/compaction", "llm", "agent/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	w := wires[2]

@@ -11,12 +11,14 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/registrytest"
+	"batch.example/batch/internal/tier"
 )
 
 // An engine may have one image per name: when the name is pulled for another platform,
 // the earlier image stays without a name, and batch may still evict it. An engine with
 // containerd's image store has both under one name and id.
 func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
+	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
 	e := e2e.Connect(t)
 	r := registrytest.NewStub(t)
 	r.Offer(t, "amd64", "arm64")
@@ -57,6 +59,7 @@ func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
 
 // A name that the user gave an image protects it, even when batch's name is removed.
 func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
+	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
 	e := e2e.Connect(t)
 	r := registrytest.NewStub(t)
 	r.Offer(t, "amd64", "arm64")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/gemini"
@@ -110,6 +111,7 @@ func thoughtful(_ int, r *stub.Request) stub.Answer {
 // A run that is killed between two calls and resumed sends byte for byte what an undisturbed
 // one sends: the provider gets its own thoughts, signatures and calls back.
 func TestAKilledRunContinuesWithItsReasoningInAllProtocols(t *testing.T) {
+	tier.Rest(t, "llm", "session", "journal")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
@@ -193,6 +195,7 @@ func checkWireRecord(t *testing.T, dir string, resumed int) {
 // A key that the provider refuses ends the run at its first call, and nothing is counted
 // against the model: with the right key, the same run completes.
 func TestARefusedKeyStopsTheRunInAllProtocols(t *testing.T) {
+	tier.Rest(t, "llm", "session", "journal")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
@@ -230,6 +233,7 @@ func TestARefusedKeyStopsTheRunInAllProtocols(t *testing.T) {
 }
 
 func TestDoctorCallsTheModelsOfAllProtocols(t *testing.T) {
+	tier.Rest(t, "doctor", "llm", "cmd/batch/doctor*.go")
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
 		const right = "sk-the-right-key-0123456789"

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/cassette"
 	"batch.example/batch/llm/stub"
 )
@@ -18,6 +19,7 @@ import (
 // A recorded run gives the same predictions and messages again, with neither a server nor a
 // key, including the failures on the way.
 func TestARecordedRunIsReplayedWithoutAServer(t *testing.T) {
+	tier.Rest(t, "llm/cassette", "run/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var calls atomic.Int64

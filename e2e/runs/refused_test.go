@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
@@ -25,6 +26,7 @@ func workThen(last stub.Answer) func(int, *stub.Request) stub.Answer {
 }
 
 func TestAConversationThatTheProviderRefusesIsAResult(t *testing.T) {
+	tier.Rest(t, "llm", "solver", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,6 +107,7 @@ func TestAConversationThatTheProviderRefusesIsAResult(t *testing.T) {
 }
 
 func TestARefusedConversationIsSalvagedOnRequest(t *testing.T) {
+	tier.Rest(t, "llm", "solver", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, workThen(stub.Refusal(400, "context_length_exceeded", "too long")))
@@ -120,6 +123,7 @@ func TestARefusedConversationIsSalvagedOnRequest(t *testing.T) {
 }
 
 func TestARequestThatFailsForAllInstancesStopsTheRun(t *testing.T) {
+	tier.Rest(t, "llm", "solver", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServer(t, stub.Refusal(400, "unsupported_value", "Unsupported value: 'temperature' does not support 0.2 with this model."))
@@ -134,6 +138,7 @@ func TestARequestThatFailsForAllInstancesStopsTheRun(t *testing.T) {
 }
 
 func TestARequestThatFailsForOneInstanceDoesNotStopOthers(t *testing.T) {
+	tier.Rest(t, "llm", "solver", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var bad atomic.Value // the task of the refused instance

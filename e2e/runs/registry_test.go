@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/internal/registrytest"
+	"batch.example/batch/internal/tier"
 )
 
 // These tests run the program, or its image cache, against the real engine and
@@ -46,6 +47,7 @@ func here(t *testing.T, e *docker.Engine, refs []string) []string {
 }
 
 func TestEvictionKeepsImagesInUseAndOfTheUser(t *testing.T) {
+	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
 	e := e2e.Connect(t)
 	r := registrytest.Start(t, false)
 	refs := pushed(t, r, registrytest.NewLayer(t, 100<<10), 4, 100<<10)
@@ -88,6 +90,7 @@ func TestEvictionKeepsImagesInUseAndOfTheUser(t *testing.T) {
 }
 
 func TestARunKeepsToItsDiskBudget(t *testing.T) {
+	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
 	e := e2e.Connect(t)
 	r := registrytest.Start(t, false)
 	root, err := enginetest.Root(strings.Fields("bash cat env mkdir rm setsid sleep timeout"), nil)
@@ -136,6 +139,7 @@ func TestARunKeepsToItsDiskBudget(t *testing.T) {
 }
 
 func TestImagesPullWaitsForARateLimit(t *testing.T) {
+	tier.Rest(t, "docker/images", "cmd/batch/images*.go")
 	e2e.Connect(t)
 	r := registrytest.Start(t, false)
 	ref := pushed(t, r, registrytest.NewLayer(t, 1<<10), 1, 1<<10)[0]
@@ -151,6 +155,7 @@ func TestImagesPullWaitsForARateLimit(t *testing.T) {
 }
 
 func TestImagesPullUsesTheUsersLogin(t *testing.T) {
+	tier.Rest(t, "docker/images", "cmd/batch/images*.go")
 	e2e.Connect(t)
 	r := registrytest.Start(t, true)
 	ref := pushed(t, r, registrytest.NewLayer(t, 1<<10), 1, 1<<10)[0]

@@ -13,9 +13,11 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 )
 
 func TestTheOraclePredictsTheGoldPatches(t *testing.T) {
+	tier.Rest(t, "llm/scripted")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -153,6 +155,7 @@ func TestTheNextRunRepairsWhatAKilledRunLeft(t *testing.T) {
 }
 
 func TestAClosedOutputPipeDoesNotStopTheRun(t *testing.T) {
+	tier.Rest(t, "cmd/batch", "internal/progress")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -178,6 +181,7 @@ func TestAClosedOutputPipeDoesNotStopTheRun(t *testing.T) {
 }
 
 func TestRedoKeepsResultsUntilTheyAreReplaced(t *testing.T) {
+	tier.Rest(t, "run/*.go", "results/*.go", "sandbox/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -216,6 +220,7 @@ func TestRedoKeepsResultsUntilTheyAreReplaced(t *testing.T) {
 }
 
 func TestAFailedRemovalIsRetried(t *testing.T) {
+	tier.Rest(t, "run/*.go", "results/*.go", "sandbox/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()

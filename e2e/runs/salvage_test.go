@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
@@ -114,6 +115,7 @@ compare() {
 }`
 
 func TestASalvageRestoresTheWorkingTree(t *testing.T) {
+	tier.Rest(t, "solver", "sandbox/*.go", "internal/boxgit")
 	if testing.Short() {
 		t.Skip("every case makes two clones in a container")
 	}

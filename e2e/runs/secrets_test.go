@@ -17,6 +17,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/stub"
 	"batch.example/batch/results"
@@ -204,6 +205,7 @@ func TestTheSearchForSecretsFindsThem(t *testing.T) {
 }
 
 func TestAPatchWithASecretIsKeptAndReported(t *testing.T) {
+	tier.Rest(t, "internal/mask", "results/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	// Killed, and resumed when its output or its submission was just recorded.

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 )
 
 func TestAFaultOfAllInstancesStopsTheRunAtTheFirst(t *testing.T) {
+	tier.Rest(t, "runner", "run/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for name, args := range map[string][]string{

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 )
 
 // What the shell prints before each output is taken off, also in the container of a run that
 // was killed.
 func TestAShellThatPrintsDoesNotHideASubmission(t *testing.T) {
+	tier.Rest(t, "internal/box", "internal/bash", "sandbox/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return postgres(r.Replies()) })
@@ -38,6 +40,7 @@ func TestAShellThatPrintsDoesNotHideASubmission(t *testing.T) {
 
 // Where no submission could be recognized, no call is paid.
 func TestAShellThatHidesSubmissionsIsFoundBeforeTheFirstCall(t *testing.T) {
+	tier.Rest(t, "internal/box", "internal/bash", "sandbox/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return postgres(r.Replies()) })

@@ -14,6 +14,7 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/sample"
+	"batch.example/batch/internal/tier"
 )
 
 // notRun are shown lines that are not run, with the reason.
@@ -90,6 +91,7 @@ var narrowed = strings.NewReplacer(
 // What help, README.md, docs, the README of a new dataset and hints show can be typed as it is there.
 // Of the lines that start containers, a sample does so; the others only plan what they would do.
 func TestEveryShownCommandLineWorks(t *testing.T) {
+	tier.Rest(t, "docs", "cmd/batch", "README.md")
 	t.Parallel()
 	lines, files := shownLines(t), shownFiles(t)
 	served := t.TempDir()

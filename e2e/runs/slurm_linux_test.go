@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/docs"
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 )
 
 // slurm is a cluster of one node on this machine, with ports and folders of its own.
@@ -167,6 +168,7 @@ func slurmScripts(t *testing.T) (shards, submit string) {
 // The scripts of `batch help shards` run as they are, with another dataset and model. A task that is
 // requeued in the middle continues, and the job that waits for all of them merges the shards.
 func TestShardsOnSlurm(t *testing.T) {
+	tier.Rest(t, "run/merging", "dataset/*.go", "cmd/batch/merge*.go", "docs/shards.md")
 	t.Parallel()
 	e2e.NeedDocker(t)
 	s := startSlurm(t)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
@@ -23,6 +24,7 @@ import (
 // Before main, the packages of batch allocate little: what they need is made when it is first
 // used. They took 3.5 MB when they compiled their regular expressions.
 func TestAStartMakesOnlyWhatItNeeds(t *testing.T) {
+	tier.Rest(t, "cmd/batch", "internal/lazy")
 	const most = 250_000 // bytes; 157,000 in November 2026
 	cmd := e2e.Batch(t, t.TempDir(), "--help")
 	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")

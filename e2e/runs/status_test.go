@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
 func TestTheStatusOfARunningRun(t *testing.T) {
+	tier.Rest(t, "internal/progress", "run/rundir", "runner", "cmd/batch", "report")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/catalogue"
@@ -73,6 +74,7 @@ func (s *stubProcess) stop(t *testing.T) string {
 }
 
 func TestTheStubAnswersByScriptInSeveralProtocols(t *testing.T) {
+	tier.Rest(t, "llm/stub", "llm/scripted", "cmd/batch/stub*.go")
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -128,6 +130,7 @@ func TestTheStubAnswersByScriptInSeveralProtocols(t *testing.T) {
 
 // A reply that the agent cannot use is not in the conversation that it sends next.
 func TestTheStubDoesNotRepeatAReplyWithoutACommand(t *testing.T) {
+	tier.Rest(t, "llm/stub", "llm/scripted", "cmd/batch/stub*.go")
 	t.Parallel()
 	dir := t.TempDir()
 	replies := `"*": [{content: one, bash: ls}, "Is that right?", {content: two, bash: pwd}]`
@@ -172,6 +175,7 @@ func TestTheStubDoesNotRepeatAReplyWithoutACommand(t *testing.T) {
 
 // The command that the stub prints is run as it stands, with the variables that it prints.
 func TestASweepOverTheStubIsLikeOneOfTheScript(t *testing.T) {
+	tier.Rest(t, "llm/stub", "llm/scripted", "cmd/batch/stub*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/run/telemetry/otlptest"
 )
 
 func TestARunSendsItsAttemptsToACollector(t *testing.T) {
+	tier.Rest(t, "run/telemetry")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	c, dir := otlptest.New(t, nil), t.TempDir()
@@ -57,6 +59,7 @@ func traceID(id []byte) string {
 
 // A run that is stopped sends what it has, and its continuation says that it is one.
 func TestAnInterruptedRunSendsItsAttempts(t *testing.T) {
+	tier.Rest(t, "run/telemetry")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	c, dir := otlptest.New(t, nil), t.TempDir()
@@ -87,6 +90,7 @@ func TestAnInterruptedRunSendsItsAttempts(t *testing.T) {
 
 // A missing collector is noticed only in batch.log.
 func TestADeadCollectorChangesNothing(t *testing.T) {
+	tier.Rest(t, "run/telemetry")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -103,6 +107,7 @@ func TestADeadCollectorChangesNothing(t *testing.T) {
 }
 
 func TestNothingIsSentWhenTheSDKIsDisabled(t *testing.T) {
+	tier.Rest(t, "run/telemetry")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	c, dir := otlptest.New(t, nil), t.TempDir()
@@ -114,6 +119,7 @@ func TestNothingIsSentWhenTheSDKIsDisabled(t *testing.T) {
 }
 
 func TestTelemetryOverGRPCIsRefusedBeforeTheRun(t *testing.T) {
+	tier.Rest(t, "run/telemetry")
 	dir := t.TempDir()
 	cmd := e2e.Batch(t, dir, "run", "--subset", "demo", "-m", "scripted/demo", "-o", "out")
 	cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")

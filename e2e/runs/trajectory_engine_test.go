@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/vocab"
 )
@@ -26,6 +27,7 @@ type recordedMessage struct {
 // Recorded runs of another agent are played in a container: the same commands run, and
 // the run ends with the same submission.
 func TestRecordedTrajectoriesAreReplayedInAContainer(t *testing.T) {
+	tier.Rest(t, "llm/scripted", "results/trajectory", "agent/*.go")
 	folder, err := filepath.Abs(filepath.Join("..", "..", "..", "shared", "data", "trajectories"))
 	if err != nil {
 		t.Fatal(err)

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 )
 
 // A reply without a known price is not free: bills are lower bounds, and limits end what could
 // pass them.
 func TestAReplyOfUnknownCostIsNotFree(t *testing.T) {
+	tier.Rest(t, "llm/price", "llm/*.go")
 	t.Parallel()
 	odd := func(n int64, r *stub.Request) stub.Answer {
 		a := e2e.WorkAndSubmit(r)

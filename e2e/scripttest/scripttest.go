@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"batch.example/batch/internal/tier"
 )
 
 // patience is how long a script waits for something to happen, on a busy machine too.
@@ -35,8 +37,12 @@ type Params struct {
 //	refused CODE COMMAND SUBCOMMAND [ARG...]  the same error with and without --dry-run
 //	await 'BASH'                              repeats a line of bash until it succeeds
 //
-// HOME is the script's folder; SHARED is the folder of real data beside the project, and the
-// condition [shared] says whether it is there.
+// HOME is the script's folder, and TESTDATA the package's testdata. SHARED is the folder of real data
+// beside the project, and the condition [shared] says whether it is there. A script that begins with
+//
+//	[left:PATH,PATH...] skip 'left to make test-all'
+//
+// runs in `make test` only if a file at or below one of the paths has changed: see [tier.Rest].
 func Run(t *testing.T, p Params) {
 	t.Helper()
 	root, err := moduleRoot()
@@ -44,6 +50,10 @@ func Run(t *testing.T, p Params) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(filepath.Dir(root), "shared", "data")
+	testdata, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	commands := map[string]Command{"exits": exits, "refused": refused, "await": await}
 	maps.Copy(commands, p.Commands)
 	testscript.Run(t, testscript.Params{
@@ -55,6 +65,7 @@ func Run(t *testing.T, p Params) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("HF_HUB_OFFLINE", "1")
 			env.Setenv("SHARED", data)
+			env.Setenv("TESTDATA", testdata)
 			for _, name := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "GORACE"} {
 				if v := os.Getenv(name); v != "" {
 					env.Setenv(name, v)
@@ -66,6 +77,8 @@ func Run(t *testing.T, p Params) {
 			switch {
 			case cond == "docker" && p.Docker != nil:
 				return p.Docker(), nil
+			case strings.HasPrefix(cond, "left:"):
+				return tier.Left(strings.Split(strings.TrimPrefix(cond, "left:"), ",")...), nil
 			case cond == "shared":
 				_, err := os.Stat(data)
 				return err == nil, nil

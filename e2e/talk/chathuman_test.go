@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 )
 
 // A command of the person's own that they have interrupted is not offered to them again: they
 // are asked for the next one.
 func TestAnInterruptedOwnCommandIsNotOfferedAgain(t *testing.T) {
+	tier.Rest(t, "chat", "session", "solver", "agent/*.go", "journal", "cmd/batch/chat*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for _, comment := range []string{"", "try less"} {

@@ -13,12 +13,14 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 )
 
 // A conversation that is killed at a record of its journal, and continued by the same
 // command, is the one that an undisturbed person would have had.
 func TestAKilledChatContinues(t *testing.T) {
+	tier.Rest(t, "chat", "session", "solver", "agent/*.go", "journal", "cmd/batch/chat*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	want := killedChat(t, 0)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/vocab"
 )
@@ -76,6 +77,7 @@ func webServer(t *testing.T, key string, refused *atomic.Int64) string {
 }
 
 func TestAnAgentUsesMCPServers(t *testing.T) {
+	tier.Rest(t, "agent/mcp")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	const codeKey, notesKey, webKey = "open-sesame-code", "open-sesame-notes", "open-sesame-web"

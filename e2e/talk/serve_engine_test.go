@@ -19,6 +19,7 @@ import (
 	"github.com/a2aproject/a2a-go/a2aclient"
 
 	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/stub"
 )
@@ -259,6 +260,7 @@ func TestAServedContextSurvivesAKill(t *testing.T) {
 }
 
 func TestAPausedContextIsReplayed(t *testing.T) {
+	tier.Rest(t, "serve", "session", "solver", "authority")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	model := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
@@ -303,6 +305,7 @@ func TestAPausedContextIsReplayed(t *testing.T) {
 }
 
 func TestARefusedCallerDoesNotStopOthers(t *testing.T) {
+	tier.Rest(t, "serve", "session", "solver", "authority")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var key atomic.Value

@@ -20,7 +20,7 @@ import (
 )
 
 // All reports whether everything runs.
-func All() bool { return os.Getenv("BATCH_TESTS") == "all" || os.Getenv("BATCH_SEED") == "all" }
+func All() bool { return !testing.Short() }
 
 // Seed returns BATCH_SEED, or a random seed, the same for the whole process. It is logged.
 func Seed(t testing.TB) uint64 {

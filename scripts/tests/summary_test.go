@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -33,53 +35,57 @@ not an event
 
 const slow = `{"Action":"fail","Package":"batch.example/batch/agent","Test":"TestMemory","Elapsed":3}
 {"Action":"fail","Package":"batch.example/batch/agent","Elapsed":3}
+{"Action":"output","Package":"batch.example/batch/agent","Test":"TestLong","Output":"    long_test.go:9: left to make test-all, until it changes: agent\n"}
+{"Action":"skip","Package":"batch.example/batch/agent","Test":"TestLong"}
 `
 
 const again = `{"Action":"run","Package":"batch.example/batch/runner","Test":"TestWidth"}
 {"Action":"pass","Package":"batch.example/batch/runner","Test":"TestWidth","Elapsed":0.1}
 `
 
+const cpu = `0.5 0.25 1.0 agent
+1.0 2.0 9.0 docker
+0.25 0 1 agent
+`
+
 func TestTheScreenOfAFailedRun(t *testing.T) {
-	r := run{}
-	t.Setenv("BATCH_TESTS", "")
-	for _, text := range []string{events, again, slow} {
-		if err := r.read(strings.NewReader(text), text == slow); err != nil {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"raced.json": events + again, "plain.json": slow, "cpu": cpu} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var b strings.Builder
-	r.print(&b)
-	const want = `== 6 failed
+	if err := summarize(&b, dir, true); err == nil || err.Error() != "6 failed" {
+		t.Errorf("got %v, want an error: 6 failed", err)
+	}
+	const want = `== 4 s of a processor for the tests of 2 packages; most for docker 3, agent 1
+== 1 tests of 1 packages left to make test-all
+== 6 failed
 
 -- ./agent TestMemory (3.0 s)
-   alone: CGO_ENABLED=0 scripts/test ./agent -run '^TestMemory$'
+   alone: scripts/test ./agent -short -run '^TestMemory$'
 
 -- ./chat TestHangs/here (did not end)
    panic: test timed out after 40m0s
-   alone: scripts/test ./chat -race -run '^TestHangs$/^here$'
+   alone: scripts/test ./chat -race -short -run '^TestHangs$/^here$'
 
 -- ./grade (0.0 s)
    grade_test.go:3: undefined: y
-   alone: scripts/test ./grade -race
+   alone: scripts/test ./grade -race -short
 
 -- ./internal/readme TestIt/line_7 (2.0 s)
-   alone: scripts/test ./internal/readme -race -run '^TestIt$'
+   alone: scripts/test ./internal/readme -race -short -run '^TestIt$'
 
 -- ./runner TestDrain/two (2) (1.2 s)
        drain_test.go:12: got 1, want 2
-   alone: BATCH_SEED=17 scripts/test ./runner -race -run '^TestDrain$/^two \(2\)$'
+   alone: BATCH_SEED=17 scripts/test ./runner -race -short -run '^TestDrain$/^two \(2\)$'
 
 -- ./vocab (0.0 s)
    vocab/id.go:3: undefined: x
-   alone: scripts/test ./vocab -race
+   alone: scripts/test ./vocab -race -short
 `
 	if b.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
-	}
-}
-
-func TestAFileThatIsMissingIsNamed(t *testing.T) {
-	if err := command(&strings.Builder{}, []string{"nowhere.json"}); err == nil || !strings.Contains(err.Error(), "nowhere.json") {
-		t.Errorf("got %v, want an error that names the file", err)
 	}
 }

@@ -1,11 +1,3 @@
-// Failed prints the last screen of a failed test run: for each test that failed, its last lines,
-// the seed that repeats it and the command that runs it alone.
-//
-//	go run ./scripts/failed FILE...
-//
-// The files come from gotestsum --jsonfile: the events of `go test -json`. The tests in
-// measured.json are built without the race detector. A test that failed and passed when it was run
-// again has not failed. One that did not end has, if its package failed.
 package main
 
 import (
@@ -15,34 +7,71 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"batch.example/batch/internal/tier"
 )
 
-func main() {
-	if err := command(os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "failed:", err)
-		os.Exit(1)
+// summarize prints the last screen of a test run, from the files in a folder: the ten packages that
+// took most of a processor, what was left out, and for each test that failed its last lines, the seed
+// that repeats it and the command that runs it alone. It returns an error if one failed.
+//
+// Files that end in .json come from gotestsum --jsonfile: the events of `go test -json`. The tests in
+// those that begin with "raced" have the race detector. A test that failed and passed when it was run
+// again has not failed. One that did not end has, if its package failed. The file cpu comes from
+// scripts/cputime.
+func summarize(out io.Writer, dir string, short bool) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return err
 	}
-}
-
-func command(out io.Writer, files []string) error {
 	r := run{}
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
 			return err
 		}
-		err = r.read(f, path.Base(name) == "measured.json")
+		err = r.read(f, strings.HasPrefix(path.Base(name), "raced"))
 		if err := errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	r.print(out)
-	return nil
+	if text, err := os.ReadFile(filepath.Join(dir, "cpu")); err == nil {
+		printCost(out, string(text))
+	}
+	r.printLeft(out)
+	return r.printFailed(out, short)
+}
+
+// printCost prints the ten packages whose tests took most of a processor. A line of the text is
+// USER SYSTEM ELAPSED FOLDER, in seconds.
+func printCost(out io.Writer, text string) {
+	cost, sum := map[string]float64{}, 0.0
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) != 4 {
+			continue
+		}
+		user, _ := strconv.ParseFloat(f[0], 64)
+		system, _ := strconv.ParseFloat(f[1], 64)
+		cost[f[3]] += user + system
+		sum += user + system
+	}
+	names := slices.SortedFunc(maps.Keys(cost), func(a, b string) int {
+		return cmp.Or(cmp.Compare(cost[b], cost[a]), cmp.Compare(a, b))
+	})
+	fmt.Fprintf(out, "== %.0f s of a processor for the tests of %d packages; most for", sum, len(names))
+	for i, name := range names[:min(10, len(names))] {
+		fmt.Fprintf(out, "%s %s %.0f", map[bool]string{true: "", false: ","}[i == 0], name, cost[name])
+	}
+	fmt.Fprintln(out)
 }
 
 // event is one of the events that `go doc test2json` describes.
@@ -56,10 +85,10 @@ type id struct{ pkg, test string }
 
 // result is how a test ended the last time, and the end of what it printed.
 type result struct {
-	action   string // empty: it has not ended
-	elapsed  float64
-	lines    []string
-	measured bool // it is built without the race detector
+	action  string // empty: it has not ended
+	elapsed float64
+	lines   []string
+	raced   bool // it is built with the race detector
 }
 
 // kept is how many lines of a test are shown.
@@ -69,13 +98,13 @@ type run map[id]*result
 
 // read adds the events of one file. Lines that are not events are left out: a program may have
 // written into the middle of one.
-func (r run) read(in io.Reader, measured bool) error {
+func (r run) read(in io.Reader, raced bool) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
 		var e event
 		if json.Unmarshal(line, &e) == nil && e.Action != "" {
-			r.add(e, measured)
+			r.add(e, raced)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -86,17 +115,17 @@ func (r run) read(in io.Reader, measured bool) error {
 	}
 }
 
-func (r run) add(e event, measured bool) {
+func (r run) add(e event, raced bool) {
 	built, _, _ := strings.Cut(e.ImportPath, " ") // "PACKAGE [PACKAGE.test]"
 	of := id{cmp.Or(e.Package, built), e.Test}
 	t := r[of]
 	if t == nil {
-		t = &result{measured: measured}
+		t = &result{raced: raced}
 		r[of] = t
 	}
 	switch e.Action {
 	case "start", "run":
-		*t = result{measured: measured}
+		*t = result{raced: raced}
 	case "output", "build-output":
 		line := strings.TrimRight(e.Output, "\n")
 		if mark := strings.TrimSpace(line); mark == "" || strings.HasPrefix(mark, "=== ") {
@@ -153,12 +182,29 @@ func (r run) seed(of id) string {
 	}
 }
 
-func (r run) print(out io.Writer) {
+// printLeft says in one line how many tests were left to `make test-all`.
+func (r run) printLeft(out io.Writer) {
+	n, in := 0, map[string]bool{}
+	for of, t := range r {
+		if t.action == "skip" && strings.Contains(strings.Join(t.lines, " "), tier.Message) {
+			n++
+			in[of.pkg] = true
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(out, "== %d tests of %d packages %s\n", n, len(in), tier.Message)
+	}
+}
+
+func (r run) printFailed(out io.Writer, short bool) error {
 	list := r.failed()
+	if len(list) == 0 {
+		return nil
+	}
 	fmt.Fprintf(out, "== %d failed\n", len(list))
 	for _, of := range list {
 		t := r[of]
-		folder := "." + strings.TrimPrefix(of.pkg, "batch.example/batch")
+		folder := "." + strings.TrimPrefix(of.pkg, module)
 		ended := fmt.Sprintf("%.1f s", t.elapsed)
 		if t.action == "" {
 			ended = "did not end"
@@ -167,27 +213,19 @@ func (r run) print(out io.Writer) {
 		for _, line := range t.lines[max(0, len(t.lines)-kept):] {
 			fmt.Fprintf(out, "   %.200s\n", line)
 		}
-		without, only := " -race", ""
-		if t.measured {
-			without = ""
+		flags := ""
+		if t.raced {
+			flags += " -race"
+		}
+		if short {
+			flags += " -short"
 		}
 		if of.test != "" {
-			only = " -run '" + pattern(of) + "'"
+			flags += " -run '" + pattern(of) + "'"
 		}
-		fmt.Fprintf(out, "   alone: %s%sscripts/test %s%s%s\n", r.seed(of), variables(t), folder, without, only)
+		fmt.Fprintf(out, "   alone: %sscripts/test %s%s\n", r.seed(of), folder, flags)
 	}
-}
-
-// variables returns the variables, beside the seed, that the command to run a test alone needs.
-func variables(t *result) string {
-	text := ""
-	if os.Getenv("BATCH_TESTS") == "all" {
-		text = "BATCH_TESTS=all "
-	}
-	if t.measured {
-		text += "CGO_ENABLED=0 "
-	}
-	return text
+	return fmt.Errorf("%d failed", len(list))
 }
 
 // pattern is the -run flag for one test. A command of the README needs those before it.

@@ -1,0 +1,56 @@
+// Tests plans what `make test` runs, and says what came of it.
+//
+//	go run ./scripts/tests plan [all]    which packages run, and how, as assignments for a shell
+//	go run ./scripts/tests woken PATH... exits with 0 if a file at or below a path has changed
+//	go run ./scripts/tests summary DIR [-short]
+//
+// A change is a difference from the commit that .ci/passed names: the one on which `make test-all`
+// last passed. If there is none, or it is not an ancestor of HEAD, everything has changed.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"batch.example/batch/internal/tier"
+)
+
+func main() {
+	if err := command(os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "tests:", err)
+		os.Exit(1)
+	}
+}
+
+func command(out io.Writer, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("want plan, woken or summary")
+	}
+	switch verb, args := args[0], args[1:]; verb {
+	case "plan":
+		since := everything("make test-all was asked for")
+		if len(args) == 0 {
+			since = changes(".")
+		}
+		list, err := packages()
+		if err != nil {
+			return err
+		}
+		makePlan(since, list).print(out)
+		return nil
+	case "woken":
+		since := changes(".")
+		if !since.all && !tier.Woken(since.files, args) {
+			return fmt.Errorf("unchanged since %s: %v", since.base, args)
+		}
+		return nil
+	case "summary":
+		if len(args) == 0 {
+			return fmt.Errorf("want the folder with the events")
+		}
+		return summarize(out, args[0], len(args) > 1 && args[1] == "-short")
+	default:
+		return fmt.Errorf("unknown command %q", verb)
+	}
+}
