@@ -82,11 +82,3 @@ func TestRealDatasets(t *testing.T) {
 		})
 	}
 }
-
-func BenchmarkOpenVerified(b *testing.B) {
-	path := shared(b, "SWE-bench_Verified-test.parquet")
-	b.ReportAllocs()
-	for b.Loop() {
-		open(b, dataset.Source{Name: path})
-	}
-}

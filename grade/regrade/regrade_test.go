@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -304,49 +303,6 @@ func TestRealLogsGiveTheOfficialReports(t *testing.T) {
 		want, _ := os.ReadFile(path)
 		if got, _ := os.ReadFile(filepath.Join(out, rel)); string(got) != string(want) {
 			t.Errorf("%s differs", rel)
-		}
-	}
-}
-
-// The real logs, repeated under the ids of all 500 instances of their repositories. A log is graded
-// with another row of its repository, which takes as long.
-func BenchmarkRegrade500(b *testing.B) {
-	tree, all := unpack(b), datasettest.Rows(b, "Verified-test")
-	found, err := swebench.Find(tree, func(id string) bool { return strings.Contains(id, "__") })
-	if err != nil {
-		b.Fatal(err)
-	}
-	logs := map[string][]swebench.Folder{}
-	for _, f := range found.Folders {
-		repo := f.InstanceID[:strings.LastIndex(f.InstanceID, "-")]
-		logs[repo] = append(logs[repo], f)
-	}
-	big, bytes := b.TempDir(), 0
-	for i, in := range all {
-		from := logs[in.ID[:strings.LastIndex(in.ID, "-")]]
-		if len(from) == 0 {
-			from = found.Folders
-		}
-		files, err := swebench.ReadFiles(from[i%len(from)].Path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		files.Report = nil
-		if files.Output == nil {
-			files.Output = between("FAILED t")
-		}
-		bytes += len(files.Output)
-		if err := files.Write(filepath.Join(big, "run", "model", in.ID)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.SetBytes(int64(bytes))
-	for i := 0; b.Loop(); i++ {
-		reports, _, err := regrade.Run(b.Context(), regrade.Config{
-			Tree: big, Out: filepath.Join(big, fmt.Sprint("out", i)), Dataset: all, Selected: all, Judge: judge(logparse.V5),
-		})
-		if err != nil || len(reports[0].Graded) != 500 {
-			b.Fatal(len(reports), err)
 		}
 	}
 }

@@ -310,15 +310,3 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkBytes(b *testing.B) {
-	m := mask.New(mask.InEnvironment([]string{
-		"OPENAI_API_KEY=sk-0123456789abcdefghijklmnop", "HF_TOKEN=hf_0123456789abcdefghij", "DB_PASSWORD=correct horse battery",
-		"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "GITHUB_TOKEN=ghp_0123456789abcdefghijklmnop",
-	}, func(string) bool { return true })...)
-	text := []byte(strings.Repeat("diff --git a/x b/x: the quick brown fox jumps over the lazy dog, 0123456789\n", 1000))
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		m.Bytes(text)
-	}
-}

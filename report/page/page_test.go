@@ -125,14 +125,6 @@ func TestPagesOfLittle(t *testing.T) {
 	}
 }
 
-func BenchmarkPage(b *testing.B) {
-	d := invented(500, 4, 1)
-	b.ReportAllocs()
-	for b.Loop() {
-		written(b, d)
-	}
-}
-
 func TestSumsThatAreTooLarge(t *testing.T) {
 	cost, yes := math.MaxFloat64, true
 	one := scores.Run{Scores: map[string]scores.Score{"a__1": {Resolved: &yes, Cost: &cost}}}

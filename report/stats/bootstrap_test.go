@@ -99,29 +99,6 @@ func TestMedianDifference(t *testing.T) {
 	}
 }
 
-func BenchmarkBootstrap(b *testing.B) {
-	pairs := scenario{n: 500, repos: 12, attempts: 1, difference: 0.04, discordant: 0.2}.pairs(rand.New(rand.NewPCG(1, 1)))
-	alone := make([]Pair, len(pairs))
-	for i, p := range pairs {
-		alone[i] = Pair{A: p.A, B: p.B}
-	}
-	b.Run("by repository", func(b *testing.B) {
-		for b.Loop() {
-			Bootstrap{}.Difference(pairs)
-		}
-	})
-	b.Run("by instance", func(b *testing.B) {
-		for b.Loop() {
-			Bootstrap{}.Difference(alone)
-		}
-	})
-	b.Run("median by instance", func(b *testing.B) {
-		for b.Loop() {
-			Bootstrap{}.MedianDifference(alone)
-		}
-	})
-}
-
 // Values with sums that overflow must not loop forever, whatever the result.
 func TestBootstrapOfHugeValuesEnds(t *testing.T) {
 	huge := eight()

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
@@ -163,11 +162,4 @@ func FuzzRateDifference(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkRateDifference(b *testing.B) {
-	pairs := scenario{n: 500, repos: 12, attempts: 1, discordant: 0.2}.pairs(rand.New(rand.NewPCG(1, 1)))
-	for b.Loop() {
-		Bootstrap{}.RateDifference(pairs)
-	}
 }

@@ -411,26 +411,3 @@ func FuzzParseQuarantine(f *testing.F) {
 		}
 	})
 }
-
-// 500 instances with 200 tests each.
-func BenchmarkRead500(b *testing.B) {
-	dir := b.TempDir()
-	l := open(b, dir)
-	for i := range 500 {
-		g := grade(fmt.Sprintf("sympy__sympy-%d", i))
-		g.PassToPass.Passed = nil
-		for n := range 200 {
-			g.PassToPass.Passed = append(g.PassToPass.Passed, fmt.Sprintf("sympy/core/tests/test_basic.py::test_%d_of_some_name", n))
-		}
-		add(b, l, g)
-	}
-	if err := l.Close(); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		list, err := grades.Read(dir)
-		if err != nil || len(grades.Latest(list)) != 500 {
-			b.Fatal(len(list), err)
-		}
-	}
-}
