@@ -10,68 +10,6 @@ import (
 	"batch.example/batch/vocab"
 )
 
-func TestASecondResultOfAnAttemptReplacesTheFirst(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	put(t, s, result("a", "one"))
-	again := result("a", "better")
-	again.Record.Attempt = 1
-	if _, err := s.Put(t.Context(), again); err != nil {
-		t.Fatal(err)
-	}
-	closeStore(t, s)
-	s = open(t, dir)
-	if rs := s.Records(); len(rs) != 1 || rs[0].PatchBytes != 6 || s.Spent() != 0.25 {
-		t.Errorf("records %+v, spent %v; want 1 record, patch bytes 6, spent 0.25", rs, s.Spent())
-	}
-	if got := preds(t, dir)["a"].Patch; got != "better" {
-		t.Errorf("patch %q, want %q", got, "better")
-	}
-}
-
-func TestAPutWithoutABeginCountsAsAnAttempt(t *testing.T) {
-	s := open(t, t.TempDir())
-	for want := 1; want < 4; want++ {
-		r := failed("a")
-		if _, err := s.Put(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-		if r.Record.Attempt != want {
-			t.Errorf("attempt %d, want %d", r.Record.Attempt, want)
-		}
-	}
-}
-
-func TestACrashedAttemptIsPendingAndItsCostCounts(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	put(t, s, failed("a"))
-	a, err := s.Begin("a", manifest.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if err := a.Journal().Append(journal.TypeReply, map[string]any{"cost": 0.125, "text": "hi"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := s.Spent(); got != 0.875 {
-		t.Errorf("Spent while running = %v, want 0.875", got)
-	}
-	closeStore(t, s) // like a crash for the attempt: no Put
-	s = open(t, dir)
-	if got := s.Spent(); got != 0.875 {
-		t.Errorf("Spent after = %v, want 0.875", got)
-	}
-	rs := s.Records()
-	if len(rs) != 2 || rs[1].Outcome != vocab.OutcomePending || rs[1].Steps != 3 || rs[1].Cost != 0.375 || rs[1].Started.IsZero() {
-		t.Errorf("records %+v, want a second one that is pending with 3 steps and cost 0.375", rs)
-	}
-	if n := put(t, s, result("a", "x")); n != 3 {
-		t.Errorf("attempt %d, want 3", n)
-	}
-}
-
 func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 	for name, number := range map[string]int{"named by the caller": 1, "not named, as after a panic": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -106,27 +44,6 @@ func TestAResultMayComeAfterItsAttemptWasClosed(t *testing.T) {
 				s = open(t, dir)
 			}
 		})
-	}
-}
-
-func TestTheCostOfAbandonedAttemptsCounts(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	for range 3 {
-		a, err := s.Begin("a", manifest.Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Journal().Append(journal.TypeReply, map[string]any{"cost": 1.0}); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	closeStore(t, s)
-	if s := open(t, dir); s.Spent() != 3 || len(s.Records()) != 3 {
-		t.Errorf("spent %v, records %+v; want spent 3, 3 records", s.Spent(), s.Records())
 	}
 }
 

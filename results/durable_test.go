@@ -89,33 +89,6 @@ func firstOf(err error, next func() error) error {
 	return next()
 }
 
-// A full disk is different: the lines are kept and written later.
-func TestAJournalContinuesWhenThereIsRoomAgain(t *testing.T) {
-	dir := t.TempDir()
-	s := injected(t, dir, "journal.write:2=ENOSPC")
-	a, err := s.Begin("a", manifest.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := a.Journal()
-	if err := j.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	if err := firstOf(j.Append(journal.TypeReply, reply(1)), j.Sync); fault.KindOf(err) != fault.Host || fault.HintOf(err) == "" {
-		t.Errorf("on the full disk: got %v, want an error", err)
-	}
-	if err := firstOf(j.Append(journal.TypeReply, reply(2)), j.Sync); err != nil {
-		t.Errorf("when there is room: got error %v", err)
-	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
-	records, torn, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
-	if err != nil || torn != 0 || len(records) != 3 || records[2].Calls != 2 {
-		t.Errorf("got %d records, torn %d, %v; want torn 0, 3 records, calls 2, no error", len(records), torn, err)
-	}
-}
-
 func TestFilesOfAResultAreDurableBeforeItsRecord(t *testing.T) {
 	// Put, in order: patch and trajectory renamed, then the folder, then the journal.
 	for spec, want := range map[string]string{

@@ -177,32 +177,6 @@ func TestACrashedAttemptIsResumed(t *testing.T) {
 	}
 }
 
-func TestACrashedAttemptGetsTheTrajectoryOfItsJournal(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	a, err := s.Begin("a", manifest.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tell(t, a, twoSteps...)
-	// A crash leaves no trajectory, even if one was written before.
-	copied := t.TempDir()
-	write(t, read(t, dir, "a", "journal.jsonl"), copied, "a", "journal.jsonl")
-	closeStore(t, s)
-
-	closeStore(t, open(t, copied))
-	var got results.Trajectory
-	if err := json.Unmarshal([]byte(read(t, copied, "a", "a.traj.json")), &got); err != nil {
-		t.Fatal(err)
-	}
-	if text := fmt.Sprintf("%s", got.Messages); text != `["system" "task" "one" "A" "two"]` {
-		t.Errorf("messages %s, want %q", text, `["system" "task" "one" "A" "two"]`)
-	}
-	if got.Info.ExitStatus != "Interrupted" || got.Info.ModelStats.Calls != 2 || got.Info.ModelStats.Cost != 1 {
-		t.Errorf("info %+v, want exit status %q, calls 2, cost 1", got.Info, "Interrupted")
-	}
-}
-
 // Neither a suspension of the machine nor a change of its clock counts as time.
 func TestSuspendedTimeOfTheMachineDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package results_test
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,7 +11,6 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
-	"batch.example/batch/results/manifest"
 )
 
 // shipped is a new directory that has only the journal of a from dir.
@@ -124,23 +122,5 @@ func TestASalvageIsJournaledOnce(t *testing.T) {
 	closeStore(t, open(t, copied))
 	if got := read(t, copied, "a", "a.salvaged.patch"); got != patch {
 		t.Errorf("got %q, want %v", got, patch)
-	}
-}
-
-func TestAConfigOfAnyVersionIsInTheTrajectory(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	a, err := s.Begin("a", manifest.Settings{Config: map[string]any{"agent": map[string]any{"step_limit": 3}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	end(t, s, a, failed("a"))
-	closeStore(t, s)
-	var got results.Trajectory
-	if err := json.Unmarshal([]byte(read(t, dir, "a", "a.traj.json")), &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Info.Config["agent"] == nil {
-		t.Errorf("config %v, want an agent", got.Info.Config)
 	}
 }

@@ -106,38 +106,6 @@ func TestACallUnderWayCountsWithItsReservation(t *testing.T) {
 	}
 }
 
-func TestAnAttemptThatEndedByAFaultIsAppendedTo(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	a := begin(t, s, "a")
-	tell(t, a, twoSteps...)
-	f := failed("a")
-	f.Record.Steps, f.Record.Cost, f.Record.Started = 2, 1, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	end(t, s, a, f)
-	a, h := resume(t, s, "a")
-	if h == nil || a.Number() != 1 || !strings.Contains(string(h.End), `"exit_status":"TransientFault"`) || len(s.Records()) != 0 {
-		t.Fatalf("attempt %d, history %+v, records %+v; want a history, number 1, %q in the end, no records",
-			a.Number(), h, s.Records(), `"exit_status":"TransientFault"`)
-	}
-	tell(t, a, journal.TypeContainer, container, journal.TypeRequest, request(3), journal.TypeReply, reply(3))
-	closeStore(t, s) // the attempt is interrupted
-	s = open(t, dir)
-	rs := s.Records()
-	if len(rs) != 1 || rs[0].Outcome != vocab.OutcomePending || rs[0].Steps != 3 || rs[0].Attempt != 1 {
-		t.Errorf("records %+v, want 1 record, outcome %v, steps 3, attempt 1", rs, vocab.OutcomePending)
-	}
-	a, h = resume(t, s, "a")
-	if h == nil || h.End != nil || h.Resumed != 1 || h.Started.IsZero() {
-		t.Fatalf("history %+v, want a history, no end, resumed 1, a time set", h)
-	}
-	if n := end(t, s, a, result("a", "x")); n != 1 {
-		t.Errorf("attempt %d, want 1", n)
-	}
-	if _, h, err := s.Resume("a", manifest.Settings{}); err != nil || h != nil {
-		t.Errorf("a result is resumed: %+v, %v; want no history, no error", h, err)
-	}
-}
-
 // The fault decides what is resumed: after an instance's fault before any call there is
 // nothing to keep, after a call the paid replies are kept.
 func TestWhichAttemptsAreResumed(t *testing.T) {
@@ -172,25 +140,6 @@ func TestWhichAttemptsAreResumed(t *testing.T) {
 				t.Errorf("history %+v, want h != nil: %v", h, c.want)
 			}
 		})
-	}
-}
-
-// Spent is recorded beside the cost only if it is more.
-func TestAResumedAttemptThatLostNoCallHasSpentItsCost(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	a := begin(t, s, "a")
-	tell(t, a, journal.TypeRequest, request(1), journal.TypeReply, reply(1))
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, h, err := s.Resume("a", manifest.Settings{}); err != nil || h == nil {
-		t.Fatal(h, err)
-	}
-	closeStore(t, s)
-	records, _, err := journal.Read(filepath.Join(dir, "a", "journal.jsonl"))
-	if last := records[len(records)-1]; err != nil || last.Type != journal.TypeResume || last.Cost != 0.5 || last.Spent != 0 {
-		t.Errorf("got %+v, %v; want type %v, cost 0.5, spent 0, no error", last, err, journal.TypeResume)
 	}
 }
 
@@ -395,25 +344,6 @@ func TestAResetAttemptIsNotResumed(t *testing.T) {
 			t.Errorf("unfinished %v: attempt %d, history %v; want h == nil: %v, a.Number() == 2: %v",
 				unfinished, a.Number(), h != nil, unfinished, unfinished)
 		}
-	}
-}
-
-func TestRestoredPredictionsAreReported(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	put(t, s, result("a", "one"))
-	closeStore(t, s)
-	write(t, "{}", dir, "preds.json")
-	s = open(t, dir)
-	if told := s.Recovered(); len(told) != 1 || !strings.Contains(told[0], "put back 1 missing prediction") {
-		t.Errorf("recovered %q, want 1 report, %q in the first report", told, "put back 1 missing prediction")
-	}
-	closeStore(t, s)
-	if got := preds(t, dir)["a"].Patch; got != "one" {
-		t.Errorf("patch %q, want %q", got, "one")
-	}
-	if told := open(t, dir).Recovered(); len(told) > 0 {
-		t.Errorf("recovered again: %q, want no report", told)
 	}
 }
 

@@ -262,34 +262,16 @@ func TestResetForgetsAndKeepsTheHistory(t *testing.T) {
 	}
 }
 
-func TestTheTrajectoryOfAResetResultIsKept(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	put(t, s, result("a", "one"))
-	before := read(t, dir, "a", "a.traj.json")
-	if err := s.Reset([]string{"a"}, false); err != nil {
-		t.Fatal(err)
-	}
-	closeStore(t, s)
-	closeStore(t, open(t, dir))
-	if after := read(t, dir, "a", "a.traj.json"); after != before {
-		t.Errorf("it became %s, want after %v", after, before)
-	}
-}
-
 func TestBadResultsAreRefused(t *testing.T) {
 	s := open(t, t.TempDir())
 	cases := map[string]struct {
 		change func(*results.Result)
 		want   fault.Kind
 	}{
-		"a prediction that is not UTF-8":              {func(r *results.Result) { r.Prediction = "\xff" }, fault.Bug},
-		"a lone surrogate":                            {func(r *results.Result) { r.Prediction = "\xed\xa0\x80" }, fault.Bug},
-		"a model that is not UTF-8":                   {func(r *results.Result) { r.Record.Model = "\xff" }, fault.Bug},
-		"an empty id":                                 {func(r *results.Result) { r.Record.InstanceID = "" }, fault.Instance},
-		"an id that leaves the folder":                {func(r *results.Result) { r.Record.InstanceID = "../x" }, fault.Instance},
-		"an id that is the name of a file of the run": {func(r *results.Result) { r.Record.InstanceID = "preds.json" }, fault.Instance},
-		"an id too long for a file name":              {func(r *results.Result) { r.Record.InstanceID = strings.Repeat("x", 201) }, fault.Instance},
+		"a prediction that is not UTF-8": {func(r *results.Result) { r.Prediction = "\xff" }, fault.Bug},
+		"a lone surrogate":               {func(r *results.Result) { r.Prediction = "\xed\xa0\x80" }, fault.Bug},
+		"a model that is not UTF-8":      {func(r *results.Result) { r.Record.Model = "\xff" }, fault.Bug},
+		"an id that leaves the folder":   {func(r *results.Result) { r.Record.InstanceID = "../x" }, fault.Instance},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -256,19 +256,6 @@ func TestAFailedResetIsReported(t *testing.T) {
 	}
 }
 
-func TestAResetThatCannotBeWrittenIsReported(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	put(t, s, result("a", "p"))
-	path := filepath.Join(dir, "a", "journal.jsonl")
-	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reset([]string{"a"}, false); fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "journal") {
-		t.Errorf("got %v (%v); want a Host fault with %q", err, fault.KindOf(err), "journal")
-	}
-}
-
 func TestASalvageIsRemovedByAResultWithoutOne(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -269,43 +269,6 @@ func TestALineIsTheConversationOfTheTrajectory(t *testing.T) {
 	}
 }
 
-// An ATIF file also has the replies that were refused, and the same outputs.
-func TestAnATIFFileIsTheTrajectory(t *testing.T) {
-	got := write(t, export.Options{}, "testdata/text")
-	var f atifFile
-	if err := json.Unmarshal(got.atif["demo__roman-8.json"], &f); err != nil {
-		t.Fatal(err)
-	}
-	v, err := trajectory.Source{Dir: "testdata/text", Instance: "demo__roman-8", Attempt: -1}.Read(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, refused := 0, 0
-	for _, s := range f.Steps {
-		if s.Source != "agent" {
-			continue
-		}
-		want := v.Steps[n]
-		n++
-		if want.Refused {
-			refused++
-			if len(s.ToolCalls) != 0 || string(s.Extra) == "" {
-				t.Errorf("the refused reply is %+v", s)
-			}
-			continue
-		}
-		if command := s.ToolCalls[0].Arguments["command"]; command != want.Actions[0].Command {
-			t.Errorf("command %q, want %q", command, want.Actions[0].Command)
-		}
-		if *s.Metrics.Cost != *want.Cost || *s.Metrics.Prompt != want.Usage.Input {
-			t.Errorf("metrics %+v, want the metrics of %+v", s.Metrics, want)
-		}
-	}
-	if n != len(v.Steps) || refused != 1 {
-		t.Errorf("%d steps of the agent, %d of them refused; want %d, 1", n, refused, len(v.Steps))
-	}
-}
-
 func TestTrajectoriesOfMiniSWEAgent(t *testing.T) {
 	dir := t.TempDir()
 	preds := map[string]map[string]string{}

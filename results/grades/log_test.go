@@ -5,12 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,26 +20,6 @@ import (
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
 )
-
-const (
-	childDir  = "BATCH_TEST_GRADES_IN"
-	childSpec = "BATCH_TEST_INJECT"
-)
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(childDir); dir != "" {
-		plan, err := inject.Parse(os.Getenv(childSpec))
-		if err == nil {
-			err = addSome(dir, plan, os.Stdout)
-		}
-		if err != nil {
-			fmt.Println("error", err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
 
 func grade(id string) grades.Grade {
 	code := 1
@@ -245,26 +222,6 @@ func TestAnotherProgramsFileIsKept(t *testing.T) {
 	}
 }
 
-// addSome adds grades and prints each id that is durable.
-func addSome(dir string, plan *inject.Plan, safe io.Writer) (err error) {
-	for _, list := range [][]string{{"a", "b"}, {"c"}} {
-		l, err := grades.Open(dir, grades.Options{Files: atomicfile.Files{Inject: plan}})
-		if err != nil {
-			return err
-		}
-		for _, id := range list {
-			if err := l.Add(grade(id)); err != nil {
-				return errors.Join(err, l.Close())
-			}
-			fmt.Fprintln(safe, id)
-		}
-		if err := l.Close(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // checkSafe looks for the ids in safe, and adds another grade.
 func checkSafe(t *testing.T, spec, dir string, safe []byte) {
 	t.Helper()
@@ -282,49 +239,6 @@ func checkSafe(t *testing.T, spec, dir string, safe []byte) {
 	list, err := grades.Read(dir)
 	if want := append(got, "later"); err != nil || !slices.Equal(ids(list), want) {
 		t.Errorf("%s: read %q, %v; want %q", spec, ids(list), err, want)
-	}
-}
-
-func TestKilledAtEveryPoint(t *testing.T) {
-	for n := 1; ; n++ {
-		spec := fmt.Sprintf("*:%d=kill", n)
-		dir := t.TempDir()
-		cmd := exec.Command(os.Args[0], "-test.run=^$") //nolint:noctx // it ends by itself
-		cmd.Env = append(os.Environ(), childDir+"="+dir, childSpec+"="+spec)
-		out, err := cmd.Output()
-		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if err != nil && !status.Signaled() {
-			t.Fatalf("%s: the child process ended with %v\n%s", spec, err, out)
-		}
-		checkSafe(t, spec, dir, out)
-		if !status.Signaled() {
-			if n < 10 {
-				t.Errorf("only %d passes: the points may not be reached", n-1)
-			}
-			return
-		}
-	}
-}
-
-func TestAFailureAtEveryPointIsTheHostsFaultAndLosesNothing(t *testing.T) {
-	for _, what := range []string{"ENOSPC", "EIO"} {
-		for n := 1; ; n++ {
-			spec := fmt.Sprintf("*:%d=%s", n, what)
-			plan, err := inject.Parse(spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var safe bytes.Buffer
-			dir := t.TempDir()
-			err = addSome(dir, plan, &safe)
-			if err != nil && fault.KindOf(err) != fault.Host {
-				t.Errorf("%s: %v (%v), want a Host fault", spec, err, fault.KindOf(err))
-			}
-			checkSafe(t, spec, dir, safe.Bytes())
-			if plan.Acted() == 0 {
-				break
-			}
-		}
 	}
 }
 

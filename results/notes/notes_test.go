@@ -1,7 +1,6 @@
 package notes_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -157,57 +156,6 @@ func TestProcessesAndGoroutinesAddAtTheSameTime(t *testing.T) {
 				t.Errorf("writer %d, note %d: lost, or not removed", i, n)
 			}
 		}
-	}
-}
-
-func TestATornTailIsSkippedAndThenCut(t *testing.T) {
-	dir := t.TempDir()
-	first := add(t, dir, notes.Note{Instance: "a", Text: "first"})
-	add(t, dir, notes.Note{Instance: "a", Text: "second"})
-	whole, err := os.ReadFile(notes.Path(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	end := bytes.IndexByte(whole, '\n') + 1
-	for size := range len(whole) {
-		if err := os.WriteFile(notes.Path(dir), whole[:size], 0o644); err != nil {
-			t.Fatal(err)
-		}
-		var want []notes.Note
-		if size >= end {
-			want = []notes.Note{first}
-		}
-		if got := read(t, dir); !reflect.DeepEqual(got, want) {
-			t.Fatalf("%d bytes: read %+v", size, got)
-		}
-		if size%40 != 0 && size != end {
-			continue
-		}
-		want = append(want, add(t, dir, notes.Note{Instance: "b", Text: "later"}))
-		if got := read(t, dir); !reflect.DeepEqual(got, want) {
-			t.Fatalf("%d bytes: then read %+v", size, got)
-		}
-	}
-}
-
-func TestDamageIsReportedAndNothingIsAdded(t *testing.T) {
-	dir := t.TempDir()
-	add(t, dir, notes.Note{Instance: "a", Text: "first"})
-	add(t, dir, notes.Note{Instance: "a", Text: "second"})
-	add(t, dir, notes.Note{Instance: "a", Text: "third"})
-	text, _ := os.ReadFile(notes.Path(dir))
-	changed := bytes.Replace(text, []byte("second"), []byte("tampered"), 1)
-	if err := os.WriteFile(notes.Path(dir), changed, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if list, err := notes.Read(dir); fault.KindOf(err) != fault.Instance || fault.HintOf(err) == "" || len(list) != 1 {
-		t.Errorf("%v, %v", list, err)
-	}
-	if _, err := notes.Add(dir, notes.Note{Instance: "a", Text: "fourth"}); fault.KindOf(err) != fault.Instance {
-		t.Error(err)
-	}
-	if after, _ := os.ReadFile(notes.Path(dir)); !bytes.Equal(after, changed) {
-		t.Error("the file was changed")
 	}
 }
 

@@ -4,10 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
-
-	"batch.example/batch/fault"
 )
 
 func open(t *testing.T, dir string) *Log {
@@ -58,47 +55,6 @@ func TestWhatWasAddedIsRead(t *testing.T) {
 	}
 	if last := all.Latest()["a__1"]; last.Attempt != 2 {
 		t.Errorf("attempt %d counts, want the last one's, 2", last.Attempt)
-	}
-}
-
-func TestATornTailIsCut(t *testing.T) {
-	dir := t.TempDir()
-	l := open(t, dir)
-	fill(t, l)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, File)
-	text, _ := os.ReadFile(path)
-	if err := os.WriteFile(path, text[:len(text)-20], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	again := open(t, dir)
-	if n := len(again.All().Selections); n != 1 || len(again.Recovered()) != 1 {
-		t.Errorf("%d selections are left, want 1; reported: %q", n, again.Recovered())
-	}
-	if err := again.AddSelection(Selection{InstanceID: "b__1", Attempt: 3}); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := Read(dir); err != nil || all.Latest()["b__1"].Attempt != 3 {
-		t.Errorf("after the cut: %+v, %v", all, err)
-	}
-}
-
-func TestDamageIsReported(t *testing.T) {
-	dir := t.TempDir()
-	l := open(t, dir)
-	fill(t, l)
-	path := filepath.Join(dir, File)
-	text, _ := os.ReadFile(path)
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"try":1`, `"try":7`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Read(dir); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "1") {
-		t.Errorf("a damaged line: %v", err)
-	}
-	if all, err := Read(t.TempDir()); err != nil || len(all.Selections) > 0 {
-		t.Errorf("no file: %+v, %v", all, err)
 	}
 }
 
