@@ -38,10 +38,8 @@ func TestFromEnvReadsTheDockerCommandsVariables(t *testing.T) {
 	}
 }
 
-// relay passes connections on to the engine until it is cut, and passes nothing while its
-// gate is locked.
+// relay passes connections on to the engine until it is cut.
 type relay struct {
-	gate sync.RWMutex
 	path string
 	l    net.Listener
 	mu   sync.Mutex
@@ -71,23 +69,12 @@ func newRelay(t *testing.T, to string) *relay {
 			r.mu.Lock()
 			r.open = append(r.open, in, out)
 			r.mu.Unlock()
-			r.wg.Go(func() { _, _ = io.Copy(gated{out, &r.gate}, in); _ = out.(*net.UnixConn).CloseWrite() })
-			r.wg.Go(func() { _, _ = io.Copy(gated{in, &r.gate}, out); _ = in.Close() })
+			r.wg.Go(func() { _, _ = io.Copy(out, in); _ = out.(*net.UnixConn).CloseWrite() })
+			r.wg.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
 		}
 	})
 	t.Cleanup(r.cut)
 	return r
-}
-
-type gated struct {
-	io.Writer
-	gate *sync.RWMutex
-}
-
-func (g gated) Write(p []byte) (int, error) {
-	g.gate.RLock()
-	defer g.gate.RUnlock()
-	return g.Writer.Write(p)
 }
 
 // cut simulates an engine that dies.

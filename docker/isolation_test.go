@@ -162,7 +162,7 @@ until (exec 3<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do :; done`}
 	}
 }
 
-func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
+func TestContainersOfADeadProcessOfThisMachineAreReaped(t *testing.T) {
 	t.Parallel()
 	e := connect(t)
 	api := raw(t)
@@ -173,16 +173,20 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 	}
 	part := strings.Split(in.Config.Labels[containers.LabelOwner], "/")
 	part[4] = "1073741824" // a process id that no system assigns
+	dead := strings.Join(part, "/")
 	var made []string
-	for _, started := range []bool{false, true} {
+	for _, tt := range []struct {
+		owner   string
+		started bool
+	}{{dead, false}, {dead, true}, {"another-host/another-machine/another-boot/1/1/1", true}} {
 		c, err := api.ContainerCreate(t.Context(), &container.Config{
-			Image: testImage(t), Entrypoint: []string{"true"}, Labels: map[string]string{containers.LabelOwner: strings.Join(part, "/")},
+			Image: testImage(t), Entrypoint: []string{"true"}, Labels: map[string]string{containers.LabelOwner: tt.owner},
 		}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = api.ContainerRemove(context.Background(), c.ID, container.RemoveOptions{Force: true}) })
-		if started {
+		if tt.started {
 			// Another process that reaps may remove it before.
 			err := api.ContainerStart(t.Context(), c.ID, container.StartOptions{})
 			if err == nil {
@@ -209,7 +213,7 @@ func TestAnExitedContainerOfADeadProcessIsReaped(t *testing.T) {
 	for _, s := range owned {
 		left[s.ID] = true
 	}
-	if diff := cmp.Diff([]bool{false, false, true}, []bool{left[made[0]], left[made[1]], left[mine.ID()]}); diff != "" {
+	if diff := cmp.Diff([]bool{false, false, true, true}, []bool{left[made[0]], left[made[1]], left[made[2]], left[mine.ID()]}); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 }

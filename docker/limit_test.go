@@ -206,45 +206,6 @@ func TestAQueuedCreateEndsAfterTheEngineWait(t *testing.T) {
 	}
 }
 
-// Those that wait in the queue were admitted before the hang was detected.
-func TestQueuedCreatesWaitForAHangingEngine(t *testing.T) {
-	s := newEngineStub(t)
-	e := s.connect(t, 100*time.Millisecond, func(c *docker.Config) { c.Creates = 1 })
-	s.say("HEAD /_ping", s.hang)
-	began := make(chan struct{})
-	s.say("POST /containers/create", func(w http.ResponseWriter, r *http.Request) {
-		<-began
-		s.hang(w, r)
-	})
-	errs := make(chan error, 10)
-	var all sync.WaitGroup
-	for range cap(errs) {
-		all.Go(func() {
-			_, err := e.Create(soon(t), engine.Spec{Image: stubImage})
-			errs <- err
-		})
-	}
-	close(began)
-	for s.count("HEAD /_ping") < 4 && t.Context().Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	if n := s.count("POST /containers/create"); n != 1 {
-		t.Errorf("%d calls detected that the engine hangs, want 1", n)
-	}
-	s.resume()
-	all.Wait()
-	close(errs)
-	failed := 0
-	for err := range errs {
-		if err != nil {
-			failed++
-		}
-	}
-	if failed != 1 {
-		t.Errorf("%d creates failed, want the one that ran into the limit", failed)
-	}
-}
-
 func TestACallersDeadlineIsNotReportedAsTheTimeLimit(t *testing.T) {
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)

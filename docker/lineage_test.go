@@ -18,24 +18,6 @@ import (
 // toEach does something to every process except the init and this one.
 const toEach = `for d in /proc/[1-9]*; do p=${d#/proc/}; ((p == 1 || p == BASHPID)) || `
 
-// Daemons that have detached from their command in every way still belong to it, and to no
-// other.
-func TestADaemonEndsWithItsOwnCommandOnly(t *testing.T) {
-	t.Parallel()
-	c := start(t, connect(t), engine.Spec{})
-	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
-	const forks = "for i in {1..%d}; do (setsid env -i /usr/bin/setsid /usr/bin/sleep 7000 >/dev/null 2>&1 &); done; echo made; sleep 7001"
-	for range 2 {
-		r := runCommand(t, c, containers.Command{Script: fmt.Sprintf(forks, 500), Timeout: 5 * time.Second})
-		if !r.TimedOut || r.Restarted {
-			t.Errorf("got %+v, %q; want timed out true, restarted false", r, r.Bytes)
-		}
-		if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
-			t.Fatalf("still running: %d, %.200q; want %q", len(left), left, "sleepserver 7777")
-		}
-	}
-}
-
 // A fork bomb so large that all processes are stopped at once ends at its time limit, and the
 // processes of other commands are as before: they continue, or stay stopped.
 func TestALargeForkBombEndsAtItsTimeLimit(t *testing.T) {
@@ -79,25 +61,6 @@ func TestACommandHasTheUsualTimeSlice(t *testing.T) {
 	for range 2 {
 		if r := run(t, c, slice); string(r.Bytes) != string(want) {
 			t.Errorf("a command has the time slice %s ns, want %s", r.Bytes, want)
-		}
-	}
-}
-
-// The descendants of a supervisor are known even when the supervisor is killed.
-func TestProcessesAreTracedAfterTheirSupervisorIsKilled(t *testing.T) {
-	t.Parallel()
-	c := start(t, connect(t), engine.Spec{})
-	run(t, c, "(setsid nohup bash -c 'exec -a sleepserver sleep 7777' >/dev/null 2>&1 &)")
-	for _, script := range []string{
-		"kill -9 $PPID; (setsid sleep 7001 &); sleep 7002",
-		"(setsid sleep 7001 &); kill -9 $PPID; sleep 7002",
-	} {
-		r := runCommand(t, c, containers.Command{Script: "echo on; " + script, Timeout: 3 * time.Second})
-		if !r.TimedOut || string(r.Bytes) != "on\n" {
-			t.Errorf("got %+v, %q; want timed out true, output %q", r, r.Bytes, "on\n")
-		}
-		if left := processes(t, c); strings.Join(left, ",") != "sleepserver 7777" {
-			t.Errorf("still running: %q, want %q", left, "sleepserver 7777")
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package docker_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"syscall"
@@ -51,35 +50,6 @@ func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
 			}
 			t.Log(err)
 		})
-	}
-}
-
-func TestCallsToAStoppedEngineAreMadeWhenItIsBack(t *testing.T) {
-	t.Parallel()
-	d, e := privateEngine(t)
-	c := start(t, e, engine.Spec{Image: "outage:test"})
-	d.Kill(syscall.SIGKILL)
-	awaitOutage(t, e)
-	done := make(chan error, 3)
-	go func() {
-		_, err := c.Run(t.Context(), containers.Command{Script: "true"})
-		if fault.KindOf(err) == fault.Transient { // its container ended with the engine
-			err = nil
-		}
-		done <- err
-	}()
-	go func() {
-		_, _, err := e.Image(t.Context(), "outage:test", "")
-		done <- err
-	}()
-	go func() {
-		done <- c.Remove(context.Background())
-	}()
-	d.Restart()
-	for range cap(done) {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	}
 }
 

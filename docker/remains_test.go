@@ -5,42 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/containerd/errdefs"
-	"github.com/docker/docker/client"
-
 	"batch.example/batch/sandbox/engine"
 )
-
-// Volumes that an image declares are anonymous: what is left could not be found again.
-func TestAnonymousVolumesAreRemovedWithTheirContainer(t *testing.T) {
-	t.Parallel()
-	e := connect(t)
-	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
-	c := start(t, e, engine.Spec{Image: imageOf(t, []string{"bash"}, nil, "ENV PATH=/usr/bin:/bin", "VOLUME /data")})
-	in, err := api.ContainerInspect(t.Context(), c.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := ""
-	for _, m := range in.Mounts {
-		if m.Destination == "/data" {
-			name = m.Name
-		}
-	}
-	if name == "" {
-		t.Fatalf("mounts %+v, want some name", in.Mounts)
-	}
-	if err := c.Remove(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if v, err := api.VolumeInspect(t.Context(), name); !errdefs.IsNotFound(err) {
-		t.Errorf("the volume is still there: %+v, %v", v, err)
-	}
-}
 
 func TestARemovalIsForcedAndRemovesVolumes(t *testing.T) {
 	s := newEngineStub(t)

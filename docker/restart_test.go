@@ -25,39 +25,6 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// killEvery kills every process except the command's own bash and the init.
-const killEvery = "for d in /proc/[0-9]*; do p=${d#/proc/}; ((p == BASHPID || p == 1)) || kill -9 $p; done 2>/dev/null; kill -9 1; kill -STOP 1; exit 3"
-
-func TestACommandThatKillsAllProcessesIsAnObservation(t *testing.T) {
-	t.Parallel()
-	c := start(t, connect(t), engine.Spec{WorkDir: "/testbed"})
-	for name, tt := range map[string]struct {
-		script string
-		code   int
-	}{
-		"all it may":           {"echo part; kill -9 -1; exit 2", 2}, // which does not reach the caller
-		"and its parent":       {"echo part; sleep 0.01; kill -9 $PPID; exit 5", 5},
-		"and itself":           {"echo part; kill -9 -1; kill -9 $$", 137},
-		"all but itself":       {"echo part; " + killEvery, 3},
-		"faults to its parent": {"echo part; for s in ILL TRAP ABRT BUS FPE SEGV STKFLT SYS; do kill -$s $PPID; done; sleep 0.01; kill -0 $PPID && exit 6", 6},
-		"every signal there":   {"echo part; for s in {1..64}; do kill -$s 1; done 2>/dev/null; exit 4", 4},
-	} {
-		t.Run(name, func(t *testing.T) {
-			run(t, c, "echo kept >file")
-			for n := range 20 {
-				r := runCommand(t, c, containers.Command{Script: tt.script, Ahead: true, Fresh: n%2 == 1, Timeout: enough})
-				if r.ExitCode != tt.code || string(r.Bytes) != "part\n" || r.TimedOut || r.OOM || r.Restarted {
-					t.Errorf("result %+v, output %q; want exit code %v, output %q, timed out false, OOM false, restarted false",
-						r, r.Bytes, tt.code, "part\n")
-				}
-				if r := runCommand(t, c, containers.Command{Script: "cat file", Ahead: true}); string(r.Bytes) != "kept\n" {
-					t.Errorf("afterwards: %+v, output %q; want output %q", r, r.Bytes, "kept\n")
-				}
-			}
-		})
-	}
-}
-
 // Process 1 ignores signals and the runtime blocks some while it forks; a command inherits neither.
 func TestCommandsStartWithNoSignalIgnoredOrBlocked(t *testing.T) {
 	t.Parallel()
@@ -194,32 +161,6 @@ func TestAContainerThatRanOutOfMemoryIsRestarted(t *testing.T) {
 		if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" || r.Restarted {
 			t.Errorf("afterwards: %+v, %q; want output %q, restarted false", r, r.Bytes, "kept\n")
 		}
-	}
-}
-
-// When no interpreter can be started any more, each command fails at once,
-// and never as worth a retry.
-func TestAContainerWithoutBashIsDestroyed(t *testing.T) {
-	t.Parallel()
-	e := connect(t)
-	for name, script := range map[string]string{
-		"no bash":               "rm -f /bin/bash /usr/bin/bash",
-		"bash is not a program": "echo no program >/usr/bin/t; chmod 755 /usr/bin/t; ln -f /usr/bin/t /usr/bin/bash",
-		"bash must not run":     "chmod 0 /usr/bin/bash",
-		"its loader is gone":    "rm -rf /lib64 /usr/lib64 /lib/ld-* /usr/lib/ld-*",
-		"everything is gone":    "rm -rf --no-preserve-root / 2>/dev/null",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := start(t, e, engine.Spec{})
-			runCommand(t, c, containers.Command{Script: script, Timeout: time.Minute})
-			for range 2 {
-				_, err := c.Run(t.Context(), containers.Command{Script: "true"})
-				if !errors.Is(err, vocab.ErrDestroyed) || fault.KindOf(err) != fault.Instance || strings.Count(err.Error(), "\n") > 0 {
-					t.Errorf("%v: %v", fault.KindOf(err), err)
-				}
-			}
-		})
 	}
 }
 

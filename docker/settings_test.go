@@ -46,7 +46,8 @@ func TestCreateReportsInvalidSettings(t *testing.T) {
 		{"too many CPUs", engine.Spec{CPUs: 100_000}, fault.Usage, "--cpus"},
 		{"a capability that is none", engine.Spec{CapAdd: []string{"NOPE"}}, fault.Usage, "capabilit"},
 		{"a network that is not there", engine.Spec{Network: "nosuch"}, fault.Usage, "docker network ls"},
-		{"a relative directory", engine.Spec{WorkDir: "testbed"}, fault.Usage, ""},
+		{"a platform that is none", engine.Spec{Platform: "x"}, fault.Usage, ""},
+		{"too little memory", engine.Spec{Memory: 1}, fault.Usage, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.spec.Image, tt.spec.Unattended = testImage(t), time.Minute

@@ -3,7 +3,6 @@ package images_test
 import (
 	"context"
 	"net/http"
-	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -178,24 +177,4 @@ func TestAFailedPullSaysWhoIsToBlame(t *testing.T) {
 
 func refuse(status int, code, text string) func(*registrytest.Stub) registrytest.Fault {
 	return func(*registrytest.Stub) registrytest.Fault { return registrytest.Refuse(status, code, text) }
-}
-
-func TestEnsureUsesTheUsersLogin(t *testing.T) {
-	connect(t) // skips without an engine
-	r := newStub(t)
-	refuse := registrytest.Refuse(401, "UNAUTHORIZED", "authentication required")
-	r.Fault = func(w http.ResponseWriter, q *http.Request) bool {
-		user, pass, _ := q.BasicAuth()
-		return (user != "ann" || pass != "s3cret:x") && refuse(w, q)
-	}
-	c := docker.FromEnv(os.Getenv, "")
-	c.ConfigDir = registrytest.Login(t, r.Host(), "ann", "s3cret:x")
-	e, err := docker.Connect(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	if _, err := e.Ensure(t.Context(), r.Ref(), "", nil); err != nil {
-		t.Errorf("%v (hint %q)", err, fault.HintOf(err))
-	}
 }

@@ -3,7 +3,6 @@ package box
 import (
 	"bufio"
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -62,47 +61,6 @@ func says(t testing.TB, r *bufio.Reader, want string) {
 	if got, err := r.ReadString('\n'); got != want+"\n" || err != nil {
 		t.Fatalf("got %.80q, %v; want %q", got, err, want)
 	}
-}
-
-func TestAProgramGetsAndGivesAnyBytes(t *testing.T) {
-	t.Parallel()
-	h := start(t)
-	var stderr bytes.Buffer
-	s := streamOf(t, h, Program{Name: "copy", Args: []string{"bash", "-c", "tee /dev/stderr; exit 7"}, Stderr: &stderr})
-	sent := make([]byte, 10<<20)
-	_, _ = rand.Read(sent)
-	var writing sync.WaitGroup
-	writing.Go(func() {
-		if n, err := s.Write(sent); n != len(sent) || err != nil {
-			t.Errorf("wrote %d bytes, %v", n, err)
-		}
-	})
-	got := make([]byte, len(sent))
-	if _, err := io.ReadFull(s, got); err != nil || !bytes.Equal(got, sent) {
-		t.Errorf("other bytes came back, %v", err)
-	}
-	writing.Wait()
-	closed(t, s, enough)
-	if code, ended := s.Exit(); code != 7 || !ended {
-		t.Errorf("exit code %d, %v; want 7: it should see the end of its stdin", code, ended)
-	}
-	if !bytes.Equal(stderr.Bytes(), sent) {
-		t.Error("stderr has other bytes")
-	}
-	if n, err := s.Write([]byte("x")); n != 0 || !errors.Is(err, syscall.EPIPE) {
-		t.Errorf("a write after the end: %d, %v", n, err)
-	}
-}
-
-func TestAProgramHasTheDirectoryAndVariablesItAsksFor(t *testing.T) {
-	t.Parallel()
-	h := start(t)
-	s := streamOf(t, h, Program{Name: "env", Args: []string{"bash", "-c", `echo "$PWD $MINE $-"; read -r; echo "${REPLY@Q}"`}, Env: []string{"MINE=a b"}})
-	out := bufio.NewReader(s)
-	says(t, out, h.dir+" a b hBc")
-	closed(t, s, enough)
-	s = streamOf(t, h, Program{Name: "env", Args: []string{"pwd"}, Dir: "/"})
-	says(t, bufio.NewReader(s), "/")
 }
 
 // What a program writes is read in full before its exit code is known.
@@ -250,35 +208,6 @@ func TestAProgramMayCloseItsStdin(t *testing.T) {
 		t.Error(err)
 	}
 	says(t, out, "last")
-}
-
-// A process of batch that connects ends the programs of one that was killed, and has its own.
-func TestTheProgramsOfAKilledProcessEnd(t *testing.T) {
-	t.Parallel()
-	h := start(t)
-	mark := word()
-	script := "trap '' PIPE HUP; echo up; sleep " + mark + "; echo on; sleep " + mark
-	before := stream(t, h, "server", script)
-	says(t, bufio.NewReader(before), "up")
-	h.lose()
-	if said, err := io.ReadAll(before); len(said) > 0 || err != nil {
-		t.Errorf("read %q, %v when the connection was lost", said, err)
-	}
-	if _, err := before.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
-		t.Errorf("a write when the connection was lost: %v", err)
-	}
-	if code, ended := before.Exit(); ended {
-		t.Errorf("exit code %d of a program whose end is not known", code)
-	}
-	if len(running(mark)) == 0 {
-		t.Error("the program ended before anything could tell the helper")
-	}
-	h.connect(t, Running)
-	gone(t, mark, 5*time.Second)
-	after := stream(t, h, "server", `while read -r line; do echo "got $line"; done`)
-	fmt.Fprintln(after, "1")
-	says(t, bufio.NewReader(after), "got 1")
-	closed(t, after, enough)
 }
 
 func TestAProgramEndsWhenNothingIsHeardOfBatch(t *testing.T) {

@@ -2,14 +2,11 @@ package mask_test
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"io"
 	"math/rand/v2"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,34 +18,6 @@ import (
 // awkward is a secret that every escape changes.
 const awkward = `p/w+ "é<😀>\%~=&`
 
-func TestAValueIsFoundInEveryForm(t *testing.T) {
-	for _, value := range []string{"sk-planted-0123456789/abc+def", awkward, "sixsix", strings.Repeat("long", 500)} {
-		m := mask.New(mask.Secret{Name: "K", Value: value})
-		html, _ := json.Marshal(value)
-		twice, _ := json.Marshal(string(html))
-		std, web := base64.StdEncoding, base64.URLEncoding
-		for what, text := range map[string]string{
-			"plain": value, "JSON": string(html), "JSON in JSON": string(twice), "Go": strconv.Quote(value),
-			"PHP":                 strings.ReplaceAll(plainJSON(value), "/", `\/`),
-			"a query":             url.QueryEscape(value),
-			"a path":              url.PathEscape(value),
-			"a query, lower case": strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3D", "%3d", "%3C", "%3c", "%3E", "%3e", "%C3", "%c3", "%A9", "%a9", "%F0", "%f0", "%9F", "%9f", "%5C", "%5c").Replace(url.QueryEscape(value)),
-			"base64":              std.EncodeToString([]byte(value)),
-			"base64 of two":       std.EncodeToString([]byte("me:" + value)),
-			"base64 of three":     std.EncodeToString([]byte("you:" + value + ":more")),
-			"base64 of four":      web.EncodeToString([]byte("they:" + value + "\n")),
-		} {
-			got := m.Text("before " + text + " after")
-			if !strings.Contains(got, mask.Hidden) || strings.Contains(got, value) {
-				t.Errorf("got %.20q in %s: %.200q; want %q, no %q", value, what, got, mask.Hidden, value)
-			}
-			if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
-				t.Errorf("%.20q in %s: the text around it is lost: %.200q", value, what, got)
-			}
-		}
-	}
-}
-
 // plainJSON is value in JSON, with <, > and & as they are.
 func plainJSON(value string) string {
 	var b strings.Builder
@@ -56,13 +25,6 @@ func plainJSON(value string) string {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(value)
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func TestSecretsInPythonsJSONAreHidden(t *testing.T) {
-	m := mask.New(mask.Secret{Name: "K", Value: awkward})
-	if got := m.Text(`{"k": "p/w+ \"\u00e9<\ud83d\ude00>\\%~=&"}`); got != `{"k": "`+mask.Hidden+`"}` {
-		t.Error(got)
-	}
 }
 
 func TestShortValuesAreNotHidden(t *testing.T) {

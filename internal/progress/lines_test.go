@@ -95,27 +95,6 @@ func TestLinesNameVerdicts(t *testing.T) {
 	})
 }
 
-func TestLinesDoNotCountPendingInstances(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
-		l := NewLines(&b)
-		l.Event(Event{Type: RunStart, Total: 6})
-		l.Event(Event{Type: InstanceStart, Instance: "one"})
-		l.Event(Event{Type: InstanceEnd, Instance: "one", Status: "Interrupted", Outcome: "pending"})
-		l.Event(Event{Type: RunEnd})
-		_ = l.Close()
-		want := `
-00:00:00 running 6 instances
-00:00:00 start one
-00:00:00 end one: Interrupted, 0 steps, $0.00, 0s [0/6]
-00:00:00 0/6 done, $0.00, elapsed 0s; Interrupted 1
-`
-		if d := cmp.Diff(want, "\n"+b.String()); d != "" {
-			t.Errorf("lines differ (-want +got):\n%s", d)
-		}
-	})
-}
-
 func TestASlowReaderBlocksNobodyAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stuck{make(chan struct{})}

@@ -89,14 +89,3 @@ func TestPictureOfTheDemo(t *testing.T) {
 		}
 	})
 }
-
-func TestRecordedEventsAreAsTheSchemaSays(t *testing.T) {
-	b, err := os.ReadFile("testdata/demo-events.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, check := checker(t)
-	for line := range bytes.Lines(b) {
-		check(line)
-	}
-}
