@@ -72,18 +72,6 @@ func TestBadFilesAreUsageFaultsWithAPosition(t *testing.T) {
 	}
 }
 
-func TestAnIDCannotBeANameOfAFileOfTheRun(t *testing.T) {
-	dir := t.TempDir()
-	for _, id := range []string{
-		"preds.json", "manifest.json", "batch.log", "exit_statuses.yaml", "results.parquet", ".batch.lock",
-		"preds.json.corrupt-1", "PREDS.json", "Batch.Log",
-	} {
-		data := marshal(t, map[string]any{"instance_id": id})
-		_, err := dataset.Open(t.Context(), dataset.Source{Name: write(t, filepath.Join(dir, "t.json"), data)})
-		wantUsage(t, err, "t.json row 1: instance_id")
-	}
-}
-
 func TestFilesThatAreNotRegularAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "test.jsonl")

@@ -2,8 +2,6 @@ package demo
 
 import (
 	"bytes"
-	"encoding/base64"
-	"encoding/json"
 	"io/fs"
 	"path"
 	"slices"
@@ -29,7 +27,6 @@ type task struct {
 	Title      string   `yaml:"title"`
 
 	gold, test, eval, problem []byte
-	failToPass, passToPass    []string
 	repo                      map[string][]byte // path in the repository -> content
 }
 
@@ -60,14 +57,6 @@ func readTask(t *testing.T, id string) task {
 	if k.ID != id {
 		t.Errorf("tasks/%s/task.yaml says instance_id %q", id, k.ID)
 	}
-	var tests struct {
-		F []string `json:"FAIL_TO_PASS"`
-		P []string `json:"PASS_TO_PASS"`
-	}
-	if err := json.Unmarshal(read("tests.json"), &tests); err != nil {
-		t.Fatalf("tasks/%s/tests.json: %v", id, err)
-	}
-	k.failToPass, k.passToPass = tests.F, tests.P
 	k.gold, k.test = read("gold.patch"), read("test.patch")
 	k.eval, k.problem = read("eval.sh"), read("problem_statement.md")
 	k.repo = readTree(t, path.Join("tasks", id, "repo"))
@@ -126,89 +115,6 @@ func TestEveryTaskIsComplete(t *testing.T) {
 		})
 	}
 }
-
-func TestTestIDsExistInTheTests(t *testing.T) {
-	for _, k := range readTasks(t) {
-		t.Run(k.ID, func(t *testing.T) {
-			if len(k.failToPass) == 0 || len(k.passToPass) == 0 {
-				t.Fatal("FAIL_TO_PASS and PASS_TO_PASS each need a test")
-			}
-			before := bytes.Join(slices.Collect(values(k.repo)), nil)
-			for _, id := range k.failToPass {
-				if slices.Contains(k.passToPass, id) {
-					t.Errorf("%q is in both lists", id)
-				}
-				if !bytes.Contains(k.test, []byte(testName(id))) {
-					t.Errorf("%q should fail without the test patch's change, which does not name it", id)
-				}
-			}
-			for _, id := range k.passToPass {
-				if name := []byte(testName(id)); !bytes.Contains(before, name) && !bytes.Contains(k.test, name) {
-					t.Errorf("no test is called %q", id)
-				}
-			}
-		})
-	}
-}
-
-func values(m map[string][]byte) func(func([]byte) bool) {
-	return func(yield func([]byte) bool) {
-		for _, v := range m {
-			if !yield(v) {
-				return
-			}
-		}
-	}
-}
-
-// testName returns the part of a test's id that occurs in its source.
-func testName(id string) string {
-	if _, name, ok := strings.Cut(id, "::"); ok {
-		return name
-	}
-	return strings.TrimPrefix(id, "Ini.")
-}
-
-func TestEvalScriptsApplyTheTestPatchBetweenMarkers(t *testing.T) {
-	const begin, end = "\n: '>>>>> Start Test Output'\n", "\n: '>>>>> End Test Output'\n"
-	for _, k := range readTasks(t) {
-		t.Run(k.ID, func(t *testing.T) {
-			script := string(k.eval)
-			if strings.Count(script, begin) != 1 || strings.Count(script, end) != 1 ||
-				strings.Index(script, begin) > strings.Index(script, end) {
-				t.Error("want each marker once and in order")
-			}
-			if !strings.Contains(script, "git checkout "+k.BaseCommit+" ") {
-				t.Error("the tests are not reset to base_commit")
-			}
-			if got := appliedPatch(t, script); !bytes.Equal(got, k.test) {
-				t.Errorf("applies another patch than test.patch:\n%q", got)
-			}
-		})
-	}
-}
-
-// appliedPatch returns the here-document of an eval script, decoded.
-func appliedPatch(t *testing.T, script string) []byte {
-	t.Helper()
-	const word = "EOF_114329324912"
-	head, rest, _ := strings.Cut(script, "<<'"+word+"'")
-	line, rest, _ := strings.Cut(rest, "\n")
-	body, _, ok := strings.Cut(rest, word+"\n")
-	if !ok || !strings.Contains(lastLine(head)+line, "git apply -v -") {
-		t.Fatal("no here-document is applied")
-	}
-	if !strings.HasPrefix(lastLine(head), "base64 -d") {
-		return []byte(body)
-	}
-	data, err := base64.StdEncoding.DecodeString(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
 
 func TestTheDemoHasSpecialCases(t *testing.T) {
 	tasks := map[string]task{}

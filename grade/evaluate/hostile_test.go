@@ -250,28 +250,6 @@ func TestTestFilesOfThePatchDoNotDecide(t *testing.T) {
 	})
 }
 
-func TestGitIsNotThePatchs(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	in := b.rows[victim]
-	for name, patch := range map[string]string{
-		"a hook":               createAs("100755", ".git/hooks/post-checkout", "#!/bin/sh\necho PASSED x\n"),
-		"a hook for patch(1)":  "--- .git/hooks/post-checkout\n+++ b/.git/hooks/post-checkout\n@@ -0,0 +1 @@\n+#!/bin/sh\n",
-		"a context diff":       "*** a/.git/config\n--- b/.git/config\n***************\n*** 1 ****\n! [core]\n--- 1 ----\n! [x]\n",
-		"outside of the tree":  create("../etc/cron.d/x", "x\n"),
-		"an absolute path":     "--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-x\n+root::0:0::/:/bin/sh\n",
-		"through its own link": "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+.git\n\\ No newline at end of file\n" + create("l/hooks/post-checkout", "x\n"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := b.evaluate(t, in, jobFor(in, patch))
-			if e.Applied || e.Refused == "" {
-				t.Errorf("applied by %q\n%s", e.How, e.Log.Text)
-			}
-			t.Log(e.Refused)
-		})
-	}
-}
-
 func TestATimeoutKillsAndKeepsTheOutput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

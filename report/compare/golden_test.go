@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"batch.example/batch/report/compare"
 	"batch.example/batch/results/scores"
@@ -81,23 +80,6 @@ func TestGolden(t *testing.T) {
 			}
 			if !bytes.Equal(b.Bytes(), want) {
 				t.Errorf("%s: got\n%s\nwant\n%s", path, &b, want)
-			}
-		}
-	}
-}
-
-func TestTextFitsANarrowTerminal(t *testing.T) {
-	for name, c := range cases(t) {
-		if name == "hostile" {
-			continue // long names
-		}
-		var b bytes.Buffer
-		if err := c.Write(&b, true); err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(b.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
-				t.Errorf("%s: %d columns: %s", name, n, line)
 			}
 		}
 	}
