@@ -210,6 +210,35 @@ func TestAProgramMayCloseItsStdin(t *testing.T) {
 	says(t, out, "last")
 }
 
+// A process of batch that connects ends the programs of one that was killed, and has its own.
+func TestTheProgramsOfAKilledProcessEnd(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	mark := word()
+	script := "trap '' PIPE HUP; echo up; sleep " + mark + "; echo on; sleep " + mark
+	before := stream(t, h, "server", script)
+	says(t, bufio.NewReader(before), "up")
+	h.lose()
+	if said, err := io.ReadAll(before); len(said) > 0 || err != nil {
+		t.Errorf("read %q, %v when the connection was lost", said, err)
+	}
+	if _, err := before.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("a write when the connection was lost: %v", err)
+	}
+	if code, ended := before.Exit(); ended {
+		t.Errorf("exit code %d of a program whose end is not known", code)
+	}
+	if len(running(mark)) == 0 {
+		t.Error("the program ended before anything could tell the helper")
+	}
+	h.connect(t, Running)
+	gone(t, mark, 5*time.Second)
+	after := stream(t, h, "server", `while read -r line; do echo "got $line"; done`)
+	fmt.Fprintln(after, "1")
+	says(t, bufio.NewReader(after), "got 1")
+	closed(t, after, enough)
+}
+
 func TestAProgramEndsWhenNothingIsHeardOfBatch(t *testing.T) {
 	t.Parallel()
 	h := start(t)

@@ -4,7 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
+
+	"batch.example/batch/fault"
 )
 
 func open(t *testing.T, dir string) *Log {
@@ -55,6 +58,23 @@ func TestWhatWasAddedIsRead(t *testing.T) {
 	}
 	if last := all.Latest()["a__1"]; last.Attempt != 2 {
 		t.Errorf("attempt %d counts, want the last one's, 2", last.Attempt)
+	}
+}
+
+func TestDamageIsReported(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir)
+	fill(t, l)
+	path := filepath.Join(dir, File)
+	text, _ := os.ReadFile(path)
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"try":1`, `"try":7`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "1") {
+		t.Errorf("a damaged line: %v", err)
+	}
+	if all, err := Read(t.TempDir()); err != nil || len(all.Selections) > 0 {
+		t.Errorf("no file: %+v, %v", all, err)
 	}
 }
 
