@@ -1,10 +1,7 @@
 package docker_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"sync"
@@ -111,43 +108,5 @@ func TestAnInjectedFailureHasTheKindOfARealOne(t *testing.T) {
 				t.Error("a container is left after the failed create")
 			}
 		})
-	}
-}
-
-// An injected failure happens in the client: the engine receives no call.
-func TestAnInjectedFailureDoesNotReachTheEngine(t *testing.T) {
-	for name, c := range map[string]struct {
-		call, form string
-		do         func(context.Context, *docker.Engine) error
-	}{
-		"a list": {"list", "GET /containers/json", func(ctx context.Context, e *docker.Engine) error {
-			_, err := e.Owned(ctx)
-			return err
-		}},
-		"a connection that is taken over": {"attach", "POST /containers/*/attach", func(ctx context.Context, e *docker.Engine) error {
-			c, err := e.Attach(ctx, stubBox)
-			if err == nil {
-				c.Close()
-			}
-			return err
-		}},
-	} {
-		for _, fails := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, %v", name, fails), func(t *testing.T) {
-				s := newEngineStub(t)
-				a := &asked{}
-				if fails {
-					a.fail = map[string]error{c.call: &net.OpError{Op: "dial", Net: "unix", Err: syscall.ECONNREFUSED}}
-				}
-				e := s.connect(t, time.Minute, func(c *docker.Config) { c.Before = a.before })
-				err := c.do(soon(t), e)
-				if reached := s.count(c.form) > 0; reached == fails || fails && !errors.Is(err, engine.ErrOutage) {
-					t.Errorf("the engine received the call: %v; %v", reached, err)
-				}
-				if calls := a.noted(); !slices.Contains(calls, c.call) {
-					t.Errorf("got no %s among the calls %q", c.call, calls)
-				}
-			})
-		}
 	}
 }

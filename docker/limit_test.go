@@ -138,22 +138,6 @@ func TestOneCallDetectsAHangingEngineAndOthersWait(t *testing.T) {
 	others.Wait()
 }
 
-// A call canceled in the middle of an answer, for any reason, has no fault kind.
-func TestACanceledCallIsNotAFaultOfTheEngine(t *testing.T) {
-	s := newEngineStub(t)
-	e := s.connect(t, time.Minute)
-	ctx, cancel := context.WithCancelCause(soon(t))
-	s.say("GET /images/json", func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write([]byte(`[{"Id":`))
-		_ = http.NewResponseController(w).Flush()
-		time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("canceled by the test")) })
-		s.hang(w, r)
-	})
-	if _, err := e.Images(ctx); fault.KindOf(err) != fault.Unknown || !errors.Is(err, context.Canceled) {
-		t.Errorf("got a fault of kind %v: %v, want an error without a kind, error %v", fault.KindOf(err), err, context.Canceled)
-	}
-}
-
 // A create without an answer may still make its container, which is looked for
 // until it exists. After a refused create the container is looked for once.
 func TestAContainerCreatedAfterTheTimeLimitIsRemoved(t *testing.T) {

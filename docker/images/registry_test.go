@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
@@ -75,51 +74,6 @@ func pullOnce(t *testing.T, ref string, o image.PullOptions) {
 	}
 	_, _ = io.Copy(io.Discard, said)
 	_ = said.Close()
-}
-
-func TestPullsRetryWhenARegistryFailsForAWhile(t *testing.T) {
-	e := connect(t)
-	e.Hurry()
-	r, img, ref := pushed(t, false)
-	big := img.Layers[1].Packed
-	layer := func(f registrytest.Fault) registrytest.Fault { return registrytest.Blob(registrytest.Digest(big), f) }
-	for _, tt := range []struct {
-		name   string
-		target func(registrytest.Fault) registrytest.Fault
-		fault  registrytest.Fault
-		pulls  int64         // number that fails; 0: the fault does not answer itself
-		least  time.Duration // the least time that the pull must wait
-	}{
-		{"429", registrytest.Manifests, registrytest.Refuse(429, "TOOMANYREQUESTS", "slow down"), 2, 0},
-		{"502", registrytest.Manifests, registrytest.Refuse(502, "UNKNOWN", "bad gateway"), 2, 0},
-		{"503", registrytest.Manifests, registrytest.Refuse(503, "UNAVAILABLE", "later"), 2, 0},
-		{"a slow one", layer, registrytest.Slow(200 * time.Millisecond), 0, 200 * time.Millisecond},
-		{"a corrupt layer", layer, registrytest.Corrupt(big), 1, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			wrong := tt.target(tt.fault)
-			if tt.pulls > 0 {
-				each := r.Requests(wrong, func() { pullOnce(t, ref, image.PullOptions{}) })
-				wrong = tt.target(registrytest.First(tt.pulls*each, tt.fault))
-			}
-			r.Break(wrong)
-			defer r.Break(nil)
-			start := time.Now()
-			_, err := e.Ensure(t.Context(), ref, "", nil)
-			if tt.name == "a corrupt layer" && fault.KindOf(err) == fault.Transient && strings.Contains(err.Error(), "unexpected commit digest") {
-				t.Skip("containerd continues with a corrupt layer and does not download it again")
-			}
-			if err != nil {
-				t.Fatalf("%v (hint %q)", err, fault.HintOf(err))
-			}
-			if took := time.Since(start); took < tt.least {
-				t.Errorf("took only %v, want at least %v", took, tt.least)
-			}
-			if err := e.RemoveImage(t.Context(), ref); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
 }
 
 func TestADownloadOfALayerIsResumed(t *testing.T) {

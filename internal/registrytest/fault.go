@@ -26,15 +26,6 @@ func Refuse(status int, code, text string) Fault {
 	}
 }
 
-// RefuseAfter is like Refuse, with a Retry-After header.
-func RefuseAfter(d time.Duration, status int, code, text string) Fault {
-	refuse := Refuse(status, code, text)
-	return func(w http.ResponseWriter, r *http.Request) bool {
-		w.Header().Set("Retry-After", fmt.Sprint(int(d.Seconds())))
-		return refuse(w, r)
-	}
-}
-
 // First passes the first n requests to f, which must answer them. Engines differ in how
 // many requests they make for one pull: see [Registry.Requests].
 func First(n int64, f Fault) Fault {
@@ -73,14 +64,6 @@ func CutOff(data []byte) Fault {
 		_, _ = w.Write(data[:len(data)/2])
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
-	}
-}
-
-// Slow delays every request by d and leaves it to the registry.
-func Slow(d time.Duration) Fault {
-	return func(http.ResponseWriter, *http.Request) bool {
-		time.Sleep(d)
-		return false
 	}
 }
 
