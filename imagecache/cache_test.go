@@ -338,24 +338,6 @@ func TestPrefetchPullsNothingOntoALowDisk(t *testing.T) {
 	})
 }
 
-func TestThePrefetchedImageNeededLastIsEvictedFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(10)
-		c := cache(t, e, t.TempDir(), imagecache.Options{Ahead: 2, Budget: 20})
-		c.Plan(plan("b", "c"))
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { c.Prefetch(ctx) })
-		synctest.Wait()
-		acquire(t, c, "a")() // such as a second attempt at an early instance
-		if got := refs(e.has()); got != "a b" {
-			t.Errorf("left %s, want what is needed last to go first", got)
-		}
-		cancel()
-		wg.Wait()
-	})
-}
-
 func TestAnUnreadableLedgerGivesAHint(t *testing.T) {
 	dir := t.TempDir()
 	e := newEngine(1)

@@ -269,43 +269,6 @@ func TestALineIsTheConversationOfTheTrajectory(t *testing.T) {
 	}
 }
 
-func TestTrajectoriesOfMiniSWEAgent(t *testing.T) {
-	dir := t.TempDir()
-	preds := map[string]map[string]string{}
-	for _, name := range []string{"github_issue", "local"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "data", "trajectories", name+".traj.json"))
-		if os.IsNotExist(err) {
-			t.Skip("needs the trajectories in ../shared/data/trajectories")
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		put(t, filepath.Join(dir, name, name+".traj.json"), text)
-		preds[name] = map[string]string{"model_name_or_path": "mini", "instance_id": name, "model_patch": "diff --git a/x b/x\n"}
-	}
-	text, err := json.Marshal(preds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, filepath.Join(dir, "preds.json"), text)
-	got := write(t, export.Options{}, dir)
-	if want := map[string]int{"github_issue": 10, "local": 2}; !cmp.Equal(stepsOf(got), want) {
-		t.Errorf("steps %v, want %v", stepsOf(got), want)
-	}
-	for _, l := range got.lines(t) {
-		if *l.Metadata.Model != "mini" || l.Metadata.Attempt != 0 || l.Metadata.Resolved != nil {
-			t.Errorf("metadata %+v", l.Metadata)
-		}
-	}
-}
-
-func stepsOf(e exported) map[string]int {
-	n := map[string]int{}
-	for _, s := range e.steps {
-		n[s.InstanceID]++
-	}
-	return n
-}
-
 func put(t testing.TB, path string, text []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

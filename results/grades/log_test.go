@@ -3,8 +3,6 @@ package grades_test
 import (
 	"bufio"
 	"bytes"
-	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -257,32 +255,6 @@ func TestAFailureOfTheRecoveryLosesNothing(t *testing.T) {
 			t.Errorf("%s: %v (%v), want a Host fault", spec, err, fault.KindOf(err))
 		}
 		checkSafe(t, spec, dir, []byte("a\n")[:2*(len(content)/len(whole[:len(whole)-5]))])
-	}
-}
-
-func TestGradesOfConcurrentWorkersAreAllKept(t *testing.T) {
-	dir := t.TempDir()
-	l := open(t, dir)
-	done := make(chan error, 8)
-	for w := range 8 {
-		go func() {
-			var err error
-			for i := range 10 {
-				err = errors.Join(err, l.Add(grade(fmt.Sprintf("i-%d-%d", w, i))))
-			}
-			done <- err
-		}()
-	}
-	for range 8 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if list, err := grades.Read(dir); err != nil || len(list) != 80 {
-		t.Errorf("%d grades, %v; want 80", len(list), err)
 	}
 }
 
