@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,8 @@ import (
 type talk struct {
 	t     *testing.T
 	dir   string
-	calls int // made in all processes
+	calls int      // made in all processes
+	ran   []string // in all processes
 }
 
 var talked = [][]llm.Part{
@@ -51,12 +53,14 @@ func (a *answering) Generate(context.Context, *llm.Request) (*llm.Response, erro
 	return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: talked[a.said-1]}, Cost: 1, Priced: true}, nil
 }
 
-type echo struct{}
-
-func (echo) Execute(_ context.Context, _, command string) (vocab.Output, error) {
+// Execute implements [session.Environment].
+func (k *talk) Execute(_ context.Context, _, command string) (vocab.Output, error) {
+	k.ran = append(k.ran, command)
 	return vocab.Output{Bytes: []byte(command), Total: int64(len(command))}, nil
 }
-func (echo) Vars() map[string]any { return nil }
+
+// Vars implements [session.Environment].
+func (*talk) Vars() map[string]any { return nil }
 
 // process opens the session and makes a turn, as a process of its own. It returns how that
 // ended, and what remains to be said.
@@ -71,7 +75,7 @@ func (k *talk) process() (res *session.Result, left []string) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	store, err := openIn(k.dir, "c", journal.Process)
+	store, err := openIn(k.dir, "c")
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -101,7 +105,7 @@ func (k *talk) process() (res *session.Result, left []string) {
 	if err := s.Start(k.t.Context()); err != nil {
 		k.t.Fatal(err)
 	}
-	in.Model, in.Env = m, echo{}
+	in.Model, in.Env = m, k
 	if res, err = s.Turn(k.t.Context(), in); err != nil {
 		k.t.Fatal(err)
 	}
@@ -129,7 +133,8 @@ func (k *talk) messages() (list []string) {
 }
 
 // A question is answered in the next turn, in another process; a turn also ends with a reply
-// that calls nothing. After a crash at any record, both end as they would have.
+// that calls nothing. After a crash at any record, both end as they would have, and nothing that is in
+// the journal is asked or done again.
 func TestQuestionsAndAnswersOutliveAProcess(t *testing.T) {
 	whole := &talk{t: t, dir: t.TempDir()}
 	for i, want := range []session.Result{
@@ -143,6 +148,11 @@ func TestQuestionsAndAnswersOutliveAProcess(t *testing.T) {
 		}
 	}
 	want := whole.messages()
+	ran := []string{"do 1", "look a", "look b"}
+	slices.Sort(whole.ran) // reads run at the same time
+	if !slices.Equal(whole.ran, ran) {
+		t.Fatalf("ran %q, want %q", whole.ran, ran)
+	}
 	if d := cmp.Diff([]string{
 		"system  s", "user  Make it.", "assistant  ", "tool 1 do 1", "exit  Which?",
 		"tool 2 The left one.", "tool 3 action was not executed", "assistant  ", "tool 4 look a", "tool 5 look b", "assistant  It is done.", "exit  Answered",
@@ -171,8 +181,13 @@ func TestQuestionsAndAnswersOutliveAProcess(t *testing.T) {
 		if d := cmp.Diff(want, k.messages()); d != "" {
 			t.Errorf("cut after record %d, %.60s (-want +got):\n%s", cut, lines[cut-1], d)
 		}
-		if known := bytes.Count(bytes.Join(lines[:cut], nil), []byte(`"type":"reply"`)); k.calls+known != len(talked) {
+		count := func(typ string) int { return bytes.Count(bytes.Join(lines[:cut], nil), []byte(`"type":"`+typ+`"`)) }
+		if known := count(journal.TypeReply); k.calls+known != len(talked) {
 			t.Errorf("cut after record %d: %d calls with %d replies known, want %d in all", cut, k.calls, known, len(talked))
+		}
+		slices.Sort(k.ran)
+		if known := count(journal.TypeOutput); !slices.Equal(k.ran, ran[known:]) {
+			t.Errorf("cut after record %d: %q ran with %d outputs known, want the rest of %q", cut, k.ran, known, ran)
 		}
 	}
 }

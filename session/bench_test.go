@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"batch.example/batch/agent"
-	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/session"
 	"batch.example/batch/vocab"
@@ -44,7 +43,7 @@ func begun(b *testing.B, dir, id string) *session.Session {
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, err := openIn(dir, id, journal.Process)
+	store, err := openIn(dir, id)
 	if err != nil {
 		b.Fatal(err)
 	}

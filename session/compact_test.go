@@ -1,16 +1,11 @@
 package session_test
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/agent/compaction"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/sample"
 	"batch.example/batch/llm"
 	"batch.example/batch/session"
 )
@@ -54,119 +49,6 @@ func TestALongConversationIsReportedOnceATurnAndLeftAsItIs(t *testing.T) {
 	k.model.answers = append(k.model.answers, says("d"))
 	if list := notes(k.say(k.input("fourth"))); len(list) != 1 {
 		t.Errorf("reported %q, want the tokens, once", list)
-	}
-}
-
-// conversations are of agents of several forms: what a person says, and what the model
-// answers until the turn ends.
-func conversations() map[string]struct {
-	form    agent.ActionForm
-	words   []string
-	answers []llm.Message
-} {
-	type talks = struct {
-		form    agent.ActionForm
-		words   []string
-		answers []llm.Message
-	}
-	with, without := talks{form: tools()}, talks{form: agent.ActionForm{Kind: agent.Text}}
-	for i := range 6 {
-		with.words = append(with.words, fmt.Sprint("words ", i))
-		without.words = append(without.words, fmt.Sprint("words ", i))
-		for j := range 3 {
-			with.answers = append(with.answers, runs(fmt.Sprint("command ", i, " ", j)))
-			without.answers = append(without.answers, fenced(fmt.Sprint("command ", i, " ", j)))
-		}
-		end := says("done")
-		if i%2 == 0 {
-			end = calls("ask", "question", fmt.Sprint("question ", i))
-		}
-		with.answers = append(with.answers, end)
-		without.answers = append(without.answers, fenced("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"))
-	}
-	return map[string]talks{"tools and questions": with, "text": without}
-}
-
-// A conversation that is kept short is the same whether it is interrupted or not: each of its
-// requests fails once, in a session that was opened for it, and is made again in another one.
-func TestACompactedSessionSendsTheSameAfterItWasOpenedAgain(t *testing.T) {
-	type one struct {
-		name string
-		of   compaction.Config
-	}
-	var summaries, others []one // a summary is paid for, so it always runs
-	for _, name := range slices.Sorted(maps.Keys(conversations())) {
-		for _, of := range []compaction.Config{
-			{Policy: compaction.Drop, Messages: 16, Keep: 4},
-			{Policy: compaction.Summarize, Messages: 16, Keep: 4},
-			{Policy: compaction.Shorten, Limit: 1500, Keep: 4},
-			{Policy: compaction.Drop, Limit: 1500, Keep: 4},
-			{Policy: compaction.Summarize, Limit: 1500, Keep: 4},
-		} {
-			if of.Policy == compaction.Summarize {
-				summaries = append(summaries, one{name, of})
-			} else {
-				others = append(others, one{name, of})
-			}
-		}
-	}
-	for _, o := range append(sample.Some(t, 1, summaries), sample.Some(t, 2, others)...) {
-		c, of := conversations()[o.name], o.of
-		t.Run(o.name+" "+policy(t, of).String(), func(t *testing.T) {
-			whole := newScene(t, c.form, c.answers...)
-			whole.config.Compact = policy(t, of).Rewrite
-			whole.with(func(s *session.Session) {
-				for _, words := range c.words {
-					if _, err := s.Turn(t.Context(), whole.input(words)); err != nil {
-						t.Fatal(err)
-					}
-				}
-			})
-			if len(whole.model.asked) != len(c.answers) {
-				t.Fatalf("made %d calls, want %d", len(whole.model.asked), len(c.answers))
-			}
-			shorter := 0
-			for i := 1; i < len(whole.model.asked); i++ {
-				if len(whole.model.asked[i]) < len(whole.model.asked[i-1]) {
-					shorter++
-				}
-			}
-			if shorter == 0 {
-				t.Fatal("no request was shorter than the one before: nothing was tested")
-			}
-			if of.Policy == compaction.Summarize && len(whole.model.sums) == 0 {
-				t.Fatal("no summary was asked for")
-			}
-
-			broken := newScene(t, c.form, c.answers...)
-			broken.config.Compact = policy(t, of).Rewrite
-			for _, words := range c.words {
-				broken.interrupted(broken.input(words), 1)
-			}
-			if got := pairs(t, broken.model.asked); !slices.Equal(got, whole.model.asked) {
-				for i := range min(len(got), len(whole.model.asked)) {
-					if got[i] != whole.model.asked[i] {
-						t.Fatalf("request %d is\n%s\nwant\n%s", i+1, got[i], whole.model.asked[i])
-					}
-				}
-				t.Fatalf("made %d calls, want %d", len(got), len(whole.model.asked))
-			}
-			if !slices.Equal(broken.model.sums, whole.model.sums) {
-				t.Errorf("paid for %d summaries, want %d", len(broken.model.sums), len(whole.model.sums))
-			}
-			if !slices.Equal(broken.env.ran, whole.env.ran) {
-				t.Errorf("ran %q, want %q", broken.env.ran, whole.env.ran)
-			}
-			stored := broken.stored()
-			for _, words := range c.words {
-				if !slices.ContainsFunc(stored, func(m session.Message) bool { return strings.Contains(shown([]llm.Message{m.Message}), words) }) {
-					t.Errorf("the messages do not have %q", words)
-				}
-			}
-			if n := strings.Count(shown(messagesOf(stored)), "output of command 0 0"); n != 50 {
-				t.Errorf("the messages have %d lines of the first output, want all 50", n)
-			}
-		})
 	}
 }
 

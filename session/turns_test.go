@@ -55,7 +55,7 @@ func (k *scene) loop() *agent.Loop {
 // open opens the session as another process would.
 func (k *scene) open() *session.Session {
 	k.Helper()
-	store, err := openIn(k.dir, "context", journal.Process)
+	store, err := openIn(k.dir, "context")
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -217,8 +217,3 @@ func calls(tool, argument, value string) llm.Message {
 }
 
 func runs(command string) llm.Message { return calls("bash", "command", command) }
-
-// fenced is a reply of an agent without tools.
-func fenced(command string) llm.Message {
-	return says("```mswea_bash_command\n" + command + "\n```")
-}

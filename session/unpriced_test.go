@@ -1,13 +1,9 @@
 package session_test
 
 import (
-	"context"
-	"path/filepath"
 	"testing"
 
 	"batch.example/batch/agent/compaction"
-	"batch.example/batch/journal"
-	"batch.example/batch/llm"
 	"batch.example/batch/session"
 	"batch.example/batch/vocab"
 )
@@ -55,36 +51,5 @@ func TestACostThatIsNotKnownEndsItsTurnOnly(t *testing.T) {
 				t.Errorf("the next turn ended as %s", res.Ending.Status)
 			}
 		})
-	}
-}
-
-// panicking is a model: its first try may have been charged, and its second one panics.
-type panicking struct{}
-
-func (panicking) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {
-	req.Repeating(llm.Repeat{Try: 2})
-	if err := req.Trying(); err != nil {
-		return nil, err
-	}
-	panic("a bug")
-}
-
-func TestEachTryBeforeAPanicIsInTheBill(t *testing.T) {
-	k := newScene(t, tools())
-	k.with(func(s *session.Session) {
-		defer func() {
-			if recover() == nil {
-				t.Error("it did not panic")
-			}
-		}()
-		_, err := s.Turn(k.Context(), session.Input{Words: "continue", Model: panicking{}, Env: k.env})
-		t.Error(err)
-	})
-	files, err := filepath.Glob(filepath.Join(k.dir, "*", "*.jsonl"))
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
-	}
-	if tail, err := journal.ReadTail(files[0]); err != nil || tail.Last.Lost != 2 {
-		t.Errorf("the journal counts %d unanswered calls, want 2 (%v)", tail.Last.Lost, err)
 	}
 }

@@ -84,26 +84,13 @@ func TestATurnThatIsCanceledAnywhereLosesNoWords(t *testing.T) {
 	}
 }
 
-// full is a store that cannot make records durable, or be read, at times.
-type full struct {
-	session.Store
-	sync, read error
-}
-
-func (f *full) Sync() error { return errors.Join(f.sync, f.Store.Sync()) }
-
-func (f *full) HistoryHere() (*journal.History, error) {
-	h, err := f.Store.HistoryHere()
-	return h, errors.Join(f.read, err)
-}
-
 // Words with which a turn could not be begun may be in the store or not: said again, they
 // reach the model once.
 func TestWordsThatCouldNotBeSavedAreSaidAgainOnce(t *testing.T) {
 	for name, f := range map[string]full{"not durable": {sync: errors.New("full")}, "not readable": {read: errors.New("broken")}} {
 		k := newScene(t, tools(), says("one"), says("two"), says("three"))
 		k.say(k.input("first"))
-		store, err := openIn(k.dir, "context", journal.Process)
+		store, err := openIn(k.dir, "context")
 		must(t, err)
 		broken := &full{Store: store}
 		s := session.New(session.Config{ContextID: "context", Store: broken, Loop: k.loop()})

@@ -17,40 +17,9 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// suite tests the lives, the turns and the contents of sessions on a kind of store.
-func suite(t *testing.T, s stores) {
-	for name, test := range map[string]func(*testing.T, stores){
-		"statuses":                               statuses,
-		"a new session has nothing":              nothing,
-		"the ends of turns":                      ends,
-		"a failed turn is tried again":           triedAgain,
-		"words after a failed turn":              wordsAfterFailure,
-		"words that the model has not seen":      unsaid,
-		"a turn that failed by a reply":          ownReply,
-		"format errors of a turn":                freshCount,
-		"a canceled turn is tried again":         canceled,
-		"messages":                               messages,
-		"odd texts":                              oddTexts,
-		"what comes too early or too late":       outOfTime,
-		"a panic":                                panics,
-		"artifacts":                              artifacts,
-		"an artifact of a running turn":          artifactInTurn,
-		"clear":                                  clears,
-		"metadata":                               metadata,
-		"the state is kept":                      state,
-		"large contents":                         large,
-		"a closed store refuses everything":      closed,
-		"a session that is not closed goes away": reopened,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, s)
-		})
-	}
-}
-
-func statuses(t *testing.T, s stores) {
-	c := s.begin(t, bash("wait"), say("done"))
+func TestASessionHasTheStatusOfItsTurns(t *testing.T) {
+	t.Parallel()
+	c := begin(t, bash("wait"), say("done"))
 	c.env.waiting, c.env.wait = make(chan struct{}), make(chan struct{})
 	ctx := t.Context()
 	want := func(status session.Status) {
@@ -114,22 +83,9 @@ func statuses(t *testing.T, s stores) {
 	}
 }
 
-func nothing(t *testing.T, s stores) {
-	store := s.opened(t, "nothing")
-	defer store.Close()
-	h, err := store.HistoryHere()
-	if st, ok := session.StateOf("nothing", h); ok || err != nil {
-		t.Errorf("a new session has the state %+v, %v", st, err)
-	}
-	c := s.begin(t)
-	artifacts, err := c.Artifacts(t.Context())
-	if said := c.said(session.Query{Last: 5}); len(said)+len(artifacts) > 0 || err != nil {
-		t.Errorf("a new session has %v, %v, %v", said, artifacts, err)
-	}
-}
-
-func ends(t *testing.T, s stores) {
-	c := s.begin(t,
+func TestTheEndsOfTurns(t *testing.T) {
+	t.Parallel()
+	c := begin(t,
 		say("an answer"),
 		bash("submit the patch\n"),
 		bash("a"), bash("b"), bash("c"), bash("d"),
@@ -174,10 +130,11 @@ func ends(t *testing.T, s stores) {
 	}
 }
 
-func triedAgain(t *testing.T, s stores) {
+func TestAFailedTurnIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	for _, reopen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopened %v", reopen), func(t *testing.T) {
-			c := s.begin(t, bash("a"), bash("b", "fail", "d"), say("done"))
+			c := begin(t, bash("a"), bash("b", "fail", "d"), say("done"))
 			c.say("work", journal.TurnFailed)
 			before := c.said(session.Query{})
 			if len(before) < 4 || before[3] != "t: did a" {
@@ -207,45 +164,9 @@ func triedAgain(t *testing.T, s stores) {
 	}
 }
 
-func wordsAfterFailure(t *testing.T, s stores) {
-	for _, reopen := range []bool{false, true} {
-		t.Run(fmt.Sprintf("reopened %v", reopen), func(t *testing.T) {
-			c := s.begin(t, bash("a", "fail", "c"), say("done"))
-			c.say("work", journal.TurnFailed)
-			if reopen {
-				c.again()
-			}
-			if res := c.say("do something else", journal.TurnFinished); res.Turn != 2 {
-				t.Errorf("the next turn: %+v", res)
-			}
-			asked := c.model.take()
-			if last := asked[len(asked)-1]; len(asked) != 2 || !strings.Contains(last, "did a") || !strings.Contains(last, "do something else") {
-				t.Errorf("the model was asked %q", asked)
-			}
-			if diff := cmp.Diff(map[string]int{"1.1 a": 1, "1.2 fail": 1}, c.env.ran); diff != "" {
-				t.Errorf("actions: %s", diff)
-			}
-			calls, answers := 0, 0
-			all, err := c.Messages(t.Context(), session.Query{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range all {
-				calls += len(m.ToolCalls())
-				if m.ToolCallID() != "" {
-					answers++
-				}
-			}
-			if calls != 3 || answers != calls {
-				t.Errorf("%d calls have %d answers", calls, answers)
-			}
-		})
-	}
-}
-
-// unsaid has turns that end before their first request: their words reach the model with
-// the next ones, once.
-func unsaid(t *testing.T, s stores) {
+// Turns may end before their first request. Their words reach the model with the next ones.
+func TestWordsThatTheModelHasNotSeenReachItOnce(t *testing.T) {
+	t.Parallel()
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, reopen := range []bool{false, true} {
@@ -264,10 +185,10 @@ func unsaid(t *testing.T, s stores) {
 			"the task and words":       {[]answer{say("one")}, nil, []string{"a", "b"}, "c", []string{"s: You are an agent.", "u: a", "u: b\n\nc", "a: one"}},
 			"the task is tried again":  {[]answer{say("one")}, nil, []string{"a"}, "", []string{"s: You are an agent.", "u: a", "a: one"}},
 			"the answer to a question": {[]answer{ask("which?"), say("two")}, []string{"a"}, []string{"b"}, "c", []string{"t: b\n\nc", "a: two"}},
-			"after a step that failed": {[]answer{bash("fail"), say("two")}, []string{"a"}, []string{"b"}, "c", []string{"a: [fail-0]", "t: ", "u: b\n\nc", "a: two"}},
+			"after a step that failed": {[]answer{bash("a", "fail", "c"), say("two")}, []string{"a"}, []string{"b"}, "c", []string{"a: [a-0][fail-1][c-2]", "t: did a", "t: ", "t: ", "u: b\n\nc", "a: two"}},
 		} {
 			t.Run(fmt.Sprintf("%s, reopened %v", name, reopen), func(t *testing.T) {
-				c := s.begin(t, test.replies...)
+				c := begin(t, test.replies...)
 				again := func() {
 					if reopen {
 						c.again()
@@ -301,8 +222,8 @@ func unsaid(t *testing.T, s stores) {
 	}
 }
 
-// ownReply has turns that fail by what the model replied: they do not fail by it again.
-func ownReply(t *testing.T, s stores) {
+func TestATurnThatFailedByAReplyDoesNotFailByItAgain(t *testing.T) {
+	t.Parallel()
 	bad, filtered := answer{}, answer{Filtered: true}
 	for _, reopen := range []bool{false, true} {
 		for name, test := range map[string]struct {
@@ -320,7 +241,7 @@ func ownReply(t *testing.T, s stores) {
 			"a refusal, then words":      {[]answer{bash("a")}, []answer{say("done")}, true, "next", vocab.StatusContentPolicyViolation, 2},
 		} {
 			t.Run(fmt.Sprintf("%s, reopened %v", name, reopen), func(t *testing.T) {
-				c := s.begin(t)
+				c := begin(t)
 				c.model.list(test.first...)
 				if test.refused {
 					c.model.refuses = len(test.first) + 1
@@ -352,11 +273,12 @@ func ownReply(t *testing.T, s stores) {
 	}
 }
 
-// freshCount has a turn that fails after two format errors: the next turn counts its own from zero.
-func freshCount(t *testing.T, s stores) {
+// A turn fails after two format errors. The next turn counts from zero.
+func TestATurnCountsItsOwnFormatErrors(t *testing.T) {
+	t.Parallel()
 	for _, reopen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopened %v", reopen), func(t *testing.T) {
-			c := s.begin(t, answer{}, answer{}, answer{}, answer{}, say("done"))
+			c := begin(t, answer{}, answer{}, answer{}, answer{}, say("done"))
 			calls := 0
 			c.model.before = func() {
 				if calls++; calls == 3 {
@@ -372,27 +294,9 @@ func freshCount(t *testing.T, s stores) {
 	}
 }
 
-func canceled(t *testing.T, s stores) {
-	c := s.begin(t, bash("wait"), say("done"))
-	c.env.waiting, c.env.wait = make(chan struct{}, 2), make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-c.env.waiting
-		cancel()
-	}()
-	res, err := c.Turn(ctx, c.input("work"))
-	if !errors.Is(err, context.Canceled) || res.End != journal.TurnFailed || !c.State().Retry {
-		t.Fatalf("got %+v, %v", res, err)
-	}
-	c.again()
-	close(c.env.wait)
-	if res := c.say("", journal.TurnFinished); res.Turn != 1 || len(c.model.take()) != 2 {
-		t.Errorf("the second try: %+v", res)
-	}
-}
-
-func messages(t *testing.T, s stores) {
-	c := s.begin(t, bash("a"), say("one"), say("two"), say("three"))
+func TestMessagesAreReadByTurnAndNumber(t *testing.T) {
+	t.Parallel()
+	c := begin(t, bash("a"), say("one"), say("two"), say("three"))
 	c.say("first", journal.TurnFinished)
 	c.say("second", journal.TurnFinished)
 	h, err := c.store.HistoryHere()
@@ -439,33 +343,9 @@ var odd = []string{
 	"a zero \x00 byte", `"quoted"`, "\"\x00", `\u0000`, "line\nfeed\r\n", "\u2028 \U0001f600 <&>", "'; drop table batch.sessions; --", " ", "\\",
 }
 
-func oddTexts(t *testing.T, s stores) {
-	var script []answer
-	for _, text := range odd {
-		script = append(script, say("an answer"+text))
-	}
-	c := s.begin(t, script...)
-	for _, text := range odd {
-		c.say("words"+text, journal.TurnFinished)
-	}
-	c.again()
-	got := strings.Join(c.said(session.Query{}), "|")
-	for _, text := range odd {
-		if !strings.Contains(got, "words"+text) || !strings.Contains(got, "an answer"+text) {
-			t.Errorf("%q is missing in %q", text, got)
-		}
-	}
-	c.model.fails = fault.Newf(fault.Transient, "odd: %s", odd[0])
-	c.say("fail", journal.TurnFailed)
-	want := c.State().Error
-	c.again()
-	if got := c.State().Error; got != want || !strings.Contains(got, odd[0]) {
-		t.Errorf("the error is %q, want %q", got, want)
-	}
-}
-
-func artifacts(t *testing.T, s stores) {
-	c := s.begin(t, say("done"))
+func TestArtifactsAreExact(t *testing.T) {
+	t.Parallel()
+	c := begin(t, say("done"))
 	save := func(name string, data string) {
 		t.Helper()
 		if err := c.SaveArtifact(t.Context(), name, "text/"+name, []byte(data)); err != nil {
@@ -506,9 +386,9 @@ func artifacts(t *testing.T, s stores) {
 	check()
 }
 
-// An artifact may be saved while the turn appends to the store.
-func artifactInTurn(t *testing.T, s stores) {
-	c := s.begin(t, bash("wait", "b", "c"), say("done"))
+func TestAnArtifactMayBeSavedDuringATurn(t *testing.T) {
+	t.Parallel()
+	c := begin(t, bash("wait", "b", "c"), say("done"))
 	c.env.waiting, c.env.wait = make(chan struct{}), make(chan struct{})
 	saved := make(chan error)
 	go func() {
@@ -531,8 +411,9 @@ func artifactInTurn(t *testing.T, s stores) {
 	}
 }
 
-func clears(t *testing.T, s stores) {
-	c := s.begin(t, bash("a", "fail"), say("after the clear"), say("more"))
+func TestAClearedSessionHasForgotten(t *testing.T) {
+	t.Parallel()
+	c := begin(t, bash("a", "fail"), say("after the clear"), say("more"))
 	c.say("work", journal.TurnFailed)
 	if err := c.SaveArtifact(t.Context(), "patch", "text/x-diff", []byte("x")); err != nil {
 		t.Fatal(err)
@@ -566,8 +447,9 @@ func clears(t *testing.T, s stores) {
 	}
 }
 
-func metadata(t *testing.T, s stores) {
-	c := s.begin(t)
+func TestMetadataIsKept(t *testing.T) {
+	t.Parallel()
+	c := begin(t)
 	m := map[string]string{"plain": "text", "empty": ""}
 	for i, text := range odd {
 		m[text] = fmt.Sprint(text, i)
@@ -588,9 +470,9 @@ func metadata(t *testing.T, s stores) {
 	}
 }
 
-// outOfTime does what cannot be done before the start and after a shutdown.
-func outOfTime(t *testing.T, s stores) {
-	c := s.begin(t, say("done"))
+func TestWhatComesTooEarlyOrTooLateIsRefused(t *testing.T) {
+	t.Parallel()
+	c := begin(t, say("done"))
 	m := map[string]string{"name": "value"}
 	if err := c.SetMetadata(t.Context(), m); err != nil {
 		t.Fatal(err)
@@ -635,9 +517,10 @@ func outOfTime(t *testing.T, s stores) {
 	}
 }
 
-// panics has a turn with an action that panics, two times.
-func panics(t *testing.T, s stores) {
-	c := s.begin(t, bash("a"), bash("b"), say("done"))
+// An action panics in two tries of a turn.
+func TestATurnThatPanicsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	c := begin(t, bash("a"), bash("b"), say("done"))
 	actions := 0
 	c.env.before = func() {
 		if actions++; 1 < actions && actions < 4 {
@@ -664,81 +547,4 @@ func panics(t *testing.T, s stores) {
 	if res := c.say("", journal.TurnFinished); res.Ending.Calls != 3 || res.Turn != 1 {
 		t.Errorf("tried again: %+v", res)
 	}
-}
-
-func state(t *testing.T, s stores) {
-	c := s.begin(t, bash("a"), say("one"), say("two"))
-	c.say("first", journal.TurnFinished)
-	c.say("second", journal.TurnFinished)
-	want := c.State()
-	c.again()
-	got := c.State()
-	if got.Turns != 2 || got.Calls != 3 || got.Cost != 3 || got.Retry || got.Error != "" {
-		t.Errorf("got %+v, want what there was: %+v", got, want)
-	}
-	for _, d := range []time.Duration{want.Created.Sub(got.Created), want.LastActivity.Sub(got.LastActivity)} {
-		if d.Abs() > time.Minute {
-			t.Errorf("got %+v, want the times of %+v", got, want)
-		}
-	}
-	if got.LastActivity.Before(got.Created) {
-		t.Errorf("the last activity was before the creation: %+v", got)
-	}
-}
-
-func large(t *testing.T, s stores) {
-	big := strings.Repeat("0123456789abcdef", 10<<10) // more than a buffer of 64 KiB, or two
-	c := s.begin(t, bash("echo "+big), say(big), say("done"))
-	c.say(big, journal.TurnFinished)
-	if err := c.SaveArtifact(t.Context(), "big", "", []byte(big+big)); err != nil {
-		t.Fatal(err)
-	}
-	want := c.said(session.Query{})
-	c.again()
-	if got := c.said(session.Query{}); !cmp.Equal(want, got) || len(strings.Join(got, "")) < 3*len(big) {
-		t.Errorf("%d messages have become %d", len(want), len(got))
-	}
-	list, err := c.Artifacts(t.Context())
-	if err != nil || len(list) != 1 || string(list[0].Data) != big+big {
-		t.Errorf("%d artifacts, %v", len(list), err)
-	}
-	h, err := c.store.HistoryHere()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := h.Output(1, 1); err != nil || string(out) != "did echo "+big {
-		t.Errorf("the output has %d bytes, %v", len(out), err)
-	}
-	c.say("more", journal.TurnFinished)
-}
-
-func closed(t *testing.T, s stores) {
-	c := s.begin(t)
-	if err := c.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	if err := c.SaveArtifact(ctx, "x", "", nil); err == nil {
-		t.Error("an artifact was saved")
-	}
-	if err := c.SetMetadata(ctx, map[string]string{"a": "b"}); err == nil {
-		t.Error("a state was saved")
-	}
-	if err := c.Clear(ctx); err == nil {
-		t.Error("it was cleared")
-	}
-}
-
-// reopened closes a store without shutting its session down.
-func reopened(t *testing.T, s stores) {
-	c := s.begin(t, bash("a"), say("one"), say("two"))
-	c.say("first", journal.TurnFinished)
-	if err := c.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c.open()
-	if st := c.State(); st.Turns != 1 || st.Retry {
-		t.Errorf("got %+v", st)
-	}
-	c.say("second", journal.TurnFinished)
 }

@@ -1,20 +1,12 @@
 package session_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
@@ -141,116 +133,6 @@ func requestText(messages []llm.Message) (string, error) {
 	}
 	text, err := json.Marshal(messages)
 	return string(text), err
-}
-
-// serve answers requests over HTTP until the test ends.
-func (m *model) serve(t *testing.T) (url string) {
-	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var messages []llm.Message
-		text, err := io.ReadAll(r.Body)
-		if err == nil {
-			err = json.Unmarshal(text, &messages)
-		}
-		var res *llm.Response
-		if err == nil {
-			res, err = m.answer(string(text), messages)
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		_ = json.NewEncoder(w).Encode(res.Message) // the client reports it
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
-// remoteModel asks a model of another process.
-type remoteModel struct {
-	url string
-	at  func() // called before each call
-}
-
-// Generate implements [llm.Model].
-func (m remoteModel) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	m.at()
-	text, err := requestText(req.Messages)
-	if err != nil {
-		return nil, err
-	}
-	res, err := http.Post(m.url, "application/json", strings.NewReader(text))
-	if err != nil {
-		return nil, fault.New(fault.Transient, "asking the stub", err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = errors.New(string(body))
-	}
-	if err != nil {
-		return nil, fault.New(fault.Instance, "asking the stub", err)
-	}
-	answer := answer{}.response()
-	answer.Message = llm.Message{}
-	return answer, json.Unmarshal(body, &answer.Message)
-}
-
-// folderEnv is an environment that writes a file in a folder for each action, so that other
-// processes know what has run.
-type folderEnv struct {
-	dir string
-	at  func() // called before and after each action
-}
-
-const (
-	calledFile = "called" // a line for each call of Execute
-	ranFile    = "ran"    // a line for each action that ran
-)
-
-// Execute implements [session.Environment].
-func (e folderEnv) Execute(_ context.Context, id, command string) (vocab.Output, error) {
-	e.at()
-	if id == "" {
-		return vocab.Output{}, fault.Newf(fault.Bug, "the action %q has no id", command)
-	}
-	line := fmt.Sprintf("%s %q\n", id, command)
-	if err := addTo(filepath.Join(e.dir, calledFile), line); err != nil {
-		return vocab.Output{}, err
-	}
-	known, err := os.OpenFile(filepath.Join(e.dir, "action-"+id), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err == nil {
-		err = errors.Join(known.Close(), addTo(filepath.Join(e.dir, ranFile), line))
-	} else if errors.Is(err, os.ErrExist) {
-		err = nil
-	}
-	if err != nil {
-		return vocab.Output{}, err
-	}
-	e.at()
-	return outputOf(command), nil
-}
-
-// Vars implements [session.Environment].
-func (folderEnv) Vars() map[string]any { return nil }
-
-func addTo(path, line string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(line)
-	return errors.Join(err, f.Close())
-}
-
-// linesOf returns the lines of a file; none if it is missing.
-func linesOf(t *testing.T, path string) []string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")[:bytes.Count(text, []byte("\n"))]
 }
 
 // outputOf returns the output of a command. One that begins with "submit" submits the rest.

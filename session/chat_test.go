@@ -18,7 +18,7 @@ import (
 type chat struct {
 	*session.Session
 	t     *testing.T
-	s     stores
+	dir   string
 	id    string
 	store *journal.Writer
 	model *model
@@ -29,9 +29,9 @@ type chat struct {
 var notInID = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // begin starts a new session with a model that gives these replies.
-func (s stores) begin(t *testing.T, replies ...answer) *chat {
+func begin(t *testing.T, replies ...answer) *chat {
 	t.Helper()
-	c := &chat{t: t, s: s, id: notInID.ReplaceAllString(t.Name(), "-"), model: &model{replies: replies}, env: &env{ran: map[string]int{}}}
+	c := &chat{t: t, dir: t.TempDir(), id: notInID.ReplaceAllString(t.Name(), "-"), model: &model{replies: replies}, env: &env{ran: map[string]int{}}}
 	c.open()
 	return c
 }
@@ -57,7 +57,7 @@ func (c *chat) prepare() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if c.store, err = c.s.open(c.s.place, c.id); err != nil {
+	if c.store, err = openIn(c.dir, c.id); err != nil {
 		c.t.Fatal(err)
 	}
 	c.Session = session.New(session.Config{ContextID: c.id, Store: c.store, Loop: loop})
