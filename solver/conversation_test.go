@@ -10,12 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/sample"
-	"batch.example/batch/journal"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/scripted"
 )
 
 // asRead is a message in the form of most providers, with additional members.
@@ -72,71 +68,6 @@ func TestAResumedAttemptSendsTheSameMessages(t *testing.T) {
 	}
 }
 
-// chat is a message as in an answer of OpenAI's chat completions.
-func chat(t *testing.T, m *llm.Message, more string) {
-	t.Helper()
-	asRead(t, m, more)
-	var members map[string]any
-	if err := json.Unmarshal(m.Chat, &members); err != nil {
-		t.Fatal(err)
-	}
-	m.Chat, _ = json.Marshal(members) // its members are in another order than batch writes them
-}
-
-// thought is a message with reasoning that only its provider understands.
-func thought(t *testing.T, m *llm.Message, more string) {
-	t.Helper()
-	sealed(t, m, "")
-	m.Parts = append(m.Parts, llm.Text{Text: more})
-}
-
-func TestAReplyIsJournaledOnce(t *testing.T) {
-	text := strings.Repeat("a text that is long enough to be worth it, ", 3)
-	for name, write := range map[string]func(*testing.T, *llm.Message, string){
-		"as OpenAI has it": func(t *testing.T, m *llm.Message, _ string) { chat(t, m, `,"reasoning_content":"`+text+`"`) },
-		"as scripted":      func(_ *testing.T, m *llm.Message, _ string) { m.Parts = append(llm.Say(text), m.Parts...) },
-		"of another form":  func(t *testing.T, m *llm.Message, _ string) { thought(t, m, text) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newPlaying(t, []scripted.Reply{bash("do 1"), bash("submit")})
-			p.provider = func(m *llm.Message) {
-				if len(p.requests) == 1 {
-					write(t, m, "")
-				}
-			}
-			dir := t.TempDir()
-			p.solve(dir)
-			var replies, all int
-			for _, line := range p.lines(dir) {
-				n := bytes.Count(line, []byte(text))
-				if all += n; bytes.Contains(line, []byte(`"type":"reply"`)) {
-					replies += n
-				}
-			}
-			// An occurrence within the message itself counts as the message's.
-			once := strings.Count(string(rawOf(t, p.requests[1])), text)
-			if all != replies || all != once || all == 0 {
-				t.Errorf("the text occurs %d times, %d of them in the reply and %d in its message; want once", all, replies, once)
-			}
-			if got := strings.Join(messages(t, dir), ""); !strings.Contains(got, text) {
-				t.Errorf("the trajectory lacks it: %s", got)
-			}
-		})
-	}
-}
-
-// rawOf is the reply among messages, with only the provider's members.
-func rawOf(t *testing.T, list []llm.Message) []byte {
-	t.Helper()
-	m := list[slices.IndexFunc(list, func(m llm.Message) bool { return m.Role == llm.RoleAssistant })]
-	m.Extra = nil
-	text, err := m.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // sent are messages as a provider reads them, their members in a fixed order.
 func sent(t *testing.T, list []llm.Message) (all []string) {
 	t.Helper()
@@ -171,35 +102,6 @@ func TestAnUnreadableMessageIsAFaultBeforeAPaidCall(t *testing.T) {
 		_, err := p.try(p.crashed(lines[:cut+1], false))
 		if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "reading a message of the journal") || len(p.requests) > 0 {
 			t.Errorf("cut after %s: got %v after %d requests", command, err, len(p.requests))
-		}
-	}
-}
-
-// The journal keeps 64 MiB of outputs. Of later ones it keeps the ends,
-// and what the model was shown. A test of package session holds the same in every pass.
-func TestTheJournalKeepsTheEndsOfLargeOutputs(t *testing.T) {
-	if !sample.All() {
-		t.Skip("writes and reads 80 MiB of outputs: BATCH_TESTS=all runs it")
-	}
-	t.Parallel() // it takes seconds
-	loop, err := agent.NewLoop(agent.Config{
-		SystemTemplate: "s", InstanceTemplate: "{{task}}", Now: clock,
-		ObservationTemplate: "{{output.returncode}}",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const a = "do print a lot" // 20 MiB
-	p := newPlaying(t, plays["submits"])
-	p.loop = loop
-	p.play = append(p.play[:0:0], bash(a), bash(a), bash(a), bash(a), bash("submit"))
-	p.dies = true // the trajectory is not tested here
-	whole := t.TempDir()
-	p.solve(whole)
-	for i, o := range recorded[journal.OutputData](t, whole, journal.TypeOutput) {
-		cut := i == 3
-		if (len(o.Kept) == 64<<10) != cut || (o.Shown == "0") != cut || (o.Total > int64(len(o.Kept))) != cut {
-			t.Errorf("output %d: %d of %d bytes are kept, shown %q; want the ends and what was shown", i+1, len(o.Kept), o.Total, o.Shown)
 		}
 	}
 }

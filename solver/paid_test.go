@@ -19,7 +19,6 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
-	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -146,43 +145,6 @@ func TestNoCallOrActionBeforeItsRecordIsDurable(t *testing.T) {
 		if model.calls != want.calls || len(boxes.opened.ran) != want.ran {
 			t.Errorf("fsync %d failed: %d calls were made and %q ran, want %d and %d",
 				n+1, model.calls, boxes.opened.ran, want.calls, want.ran)
-		}
-	}
-}
-
-// A record that cannot be written ends the attempt at any point, and does not
-// blame the container.
-func TestAnAttemptEndsWhenItsJournalFails(t *testing.T) {
-	for n := 2; ; n++ { // the first record begins the attempt
-		plan, err := inject.Parse(fmt.Sprintf("journal.append:%d=EIO", n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		store, err := results.Open(t.TempDir(), results.Options{Inject: plan})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = store.Close() })
-		kept := 0
-		s := solver.New(solver.Config{
-			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: solver.In(store),
-			Models: func(dataset.Instance, int) (llm.Model, error) {
-				return scripted.Script{"a": []scripted.Reply{bash("do 1"), bash("submit")}}.Model("a", scripted.Config{}), nil
-			},
-		})
-		r, err := s.Do(t.Context(), solver.Attempt{
-			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
-			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: func(io.Closer) { kept++ }, Kept: nothing,
-		})
-		if plan.Acted() == 0 {
-			if err != nil || n < 10 || r.Record.Outcome != vocab.OutcomeSubmitted {
-				t.Errorf("undisturbed behind %d records: %v, %+v; want at least 10, outcome %v, no error",
-					n-1, err, r.Record, vocab.OutcomeSubmitted)
-			}
-			return
-		}
-		if fault.KindOf(err) != fault.Host || kept != 1 {
-			t.Errorf("record %d failed: %v (%v), kept %d containers", n, err, fault.KindOf(err), kept)
 		}
 	}
 }
@@ -480,31 +442,6 @@ func (n *named) Close() error {
 	n.closed++
 	time.Sleep(n.leaves)
 	return errors.New("it is gone already") // which is only logged
-}
-
-func TestALostCallIsReportedWithItsStep(t *testing.T) {
-	budget := runner.NewBudget(10, 0, 0.5)
-	said := 0
-	store := attemptUnder(t, budget, models(func() (*llm.Response, error) {
-		if said++; said < 3 {
-			return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("", bash("do it").ToolCalls...)}, Priced: true}, nil
-		}
-		return nil, fault.Newf(fault.Transient, "no answer")
-	}), results.Options{})
-	records, _, err := journal.Read(filepath.Join(store.Dir(), "a", "journal.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := records[len(records)-2] // the last message of the run follows it
-	for _, r := range records {
-		if r.Type == journal.TypeLost {
-			last = r
-		}
-	}
-	if last.Type != journal.TypeLost || !bytes.Contains(last.Data, []byte(`"step":3,"calls":1,"cost":0.5`)) {
-		t.Errorf("got %s %s; want type %v, %q in the data",
-			last.Type, last.Data, journal.TypeLost, `"step":3,"calls":1,"cost":0.5`)
-	}
 }
 
 func TestACostThatNobodyKnowsIsTold(t *testing.T) {

@@ -123,34 +123,6 @@ func TestAnAttemptThatContinuesIsNotSalvaged(t *testing.T) {
 	}
 }
 
-func TestALaterSubmissionReplacesTheSalvage(t *testing.T) {
-	box := repo(t, map[string]string{"f.txt": "a\n"})
-	store, err := results.Open(t.TempDir(), results.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	limit := scripted.Script{"*": slices.Repeat([]scripted.Reply{{Bash: "echo b > f.txt"}}, 3)}.Model("a__1", scripted.Config{})
-	for _, model := range []llm.Model{limit, scripted.Noop(scripted.Config{})} {
-		s := solver.New(solver.Config{
-			Loop: newLoop(t, 3), ModelName: "test", Sandboxes: hosts{box: box}, Store: solver.In(store),
-			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
-		})
-		result, err := s.Do(t.Context(), solver.Attempt{
-			Job: dataset.Instance{ID: "a__1"}, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.Put(context.Background(), result); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(store.Dir(), "a__1", "a__1.salvaged.patch")); err == nil {
-		t.Error("the salvage of an earlier attempt is kept beside a submission")
-	}
-}
-
 func TestAMissingWorkingTreeCannotBeSalvaged(t *testing.T) {
 	for name, command := range map[string]string{
 		"no repository": "rm -rf .git",

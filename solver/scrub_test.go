@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/fault"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
@@ -58,13 +57,4 @@ func TestTheHistoryIsKeptOnRequest(t *testing.T) {
 		t.Error(err)
 	}
 	box.git(t, "cat-file -e "+future)
-}
-
-func TestAFailedScrubIsAnInstanceFault(t *testing.T) {
-	box, _ := ahead(t)
-	box.git(t, "pack-refs --all")
-	box.write(t, ".git/packed-refs.lock", "")
-	if _, err := attemptOn(t, box, true); fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "--keep-git-history") {
-		t.Errorf("got a fault of kind %v: %v, want an Instance fault, %q", fault.KindOf(err), err, "--keep-git-history")
-	}
 }

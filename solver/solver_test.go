@@ -189,29 +189,6 @@ func TestLostBytesOfAPatchThatDoesNotApplyAreReported(t *testing.T) {
 	}
 }
 
-func TestALimitKeepsTheWorkingTree(t *testing.T) {
-	box := repo(t, map[string]string{"f.txt": "a\n"})
-	replies := []scripted.Reply{{Bash: "echo b > f.txt"}, {Bash: "echo new > new.txt; git add new.txt"}}
-	replies = append(replies, slices.Repeat([]scripted.Reply{{Bash: "true"}}, 18)...)
-	model := scripted.Script{"*": replies}.Model("a__1", scripted.Config{})
-	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := result.Record; r.Outcome != vocab.OutcomeLimit || r.Status != "LimitsExceeded" || r.Steps != 20 {
-		t.Errorf("record %+v, want outcome %v, status %q, steps 20", r, vocab.OutcomeLimit, "LimitsExceeded")
-	}
-	if result.Submission != nil || result.Prediction != "" {
-		t.Error("a salvaged patch became the prediction without --salvage")
-	}
-	salvaged := result.Notes.Salvage
-	box.git(t, "reset -q --hard")
-	apply(t, box, salvaged)
-	if box.read(t, "f.txt") != "b\n" || box.read(t, "new.txt") != "new\n" {
-		t.Errorf("the salvaged patch does not contain both changes:\n%s", salvaged)
-	}
-}
-
 func TestAnEmptySubmissionHasItsOwnOutcome(t *testing.T) {
 	box := repo(t, map[string]string{"f.txt": "a\n"})
 	result, _, err := solve(t, hosts{box: box}, dataset.Instance{ID: "a__1"}, scripted.Noop(scripted.Config{}))
