@@ -69,23 +69,6 @@ func TestAReplyWithoutCallsIsAFormatErrorOtherwise(t *testing.T) {
 	}
 }
 
-func TestAnUnfinishedAnswerIsTakenFromTheJournal(t *testing.T) {
-	history := []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say("s")}, {Role: llm.RoleUser, Parts: llm.Say("t")}}
-	m := &script{}
-	end, err := newLoop(t, finishing).Run(t.Context(), Turn{Messages: history, Model: m, Env: &env{}, Unfinished: &Unfinished{Reply: say("Done.")}})
-	if err != nil || end.Status != vocab.StatusAnswered || len(m.asked) != 0 || end.Calls != 1 {
-		t.Errorf("got %+v, %v after %d requests; want status %v after none", end, err, len(m.asked), vocab.StatusAnswered)
-	}
-	// What a person said meanwhile is heard.
-	m.replies = []*llm.Response{say("Well.")}
-	end, err = newLoop(t, finishing).Run(t.Context(), Turn{
-		Messages: history, Model: m, Env: &env{}, Say: "No, continue.", Unfinished: &Unfinished{Reply: say("Done.")},
-	})
-	if err != nil || end.Status != vocab.StatusAnswered || len(m.asked) != 1 || m.asked[0][3].Text() != "No, continue." {
-		t.Errorf("got %+v, %v, asked %v; want status %v after the words", end, err, m.asked, vocab.StatusAnswered)
-	}
-}
-
 func TestFormsInTextHaveNoTools(t *testing.T) {
 	for key, change := range map[string]func(*Config){
 		"agent.finish_without_calls": finishing,
@@ -342,15 +325,5 @@ func TestAToolsOwnErrorIsShownToTheModel(t *testing.T) {
 	}
 	if end, err := newLoop(t, withTools(BashTool(), stopped)).Run(ctx, Turn{Model: &script{replies: []*llm.Response{note}}, Env: &env{}}); err == nil {
 		t.Errorf("got %+v after a cancellation, want an error", end)
-	}
-}
-
-// Temperature is a parameter of the calls and not of the loop. The step limit holds for every
-// form.
-func TestTheStepLimitHoldsForTools(t *testing.T) {
-	m := &script{replies: []*llm.Response{ask("1", "ls"), ask("2", "ls"), ask("3", "ls")}}
-	end, err := newLoop(t, func(c *Config) { c.Actions.Kind, c.StepLimit = Tools, 2 }).Run(t.Context(), Turn{Model: m, Env: &env{}})
-	if err != nil || end.Status != vocab.StatusLimitsExceeded || end.Calls != 2 {
-		t.Errorf("got %+v, %v; want status %v after 2 calls", end, err, vocab.StatusLimitsExceeded)
 	}
 }

@@ -129,48 +129,6 @@ func TestAnErrorOfApprovalEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestARewriterChangesWhatIsSent(t *testing.T) {
-	m := &script{replies: []*llm.Response{ask("1", "a"), ask("2", "b"), ask("3", submit)}}
-	rewrite := func(_ context.Context, c Conversation) (*Rewriting, error) {
-		if len(c.Messages) < 6 {
-			return nil, nil
-		}
-		return &Rewriting{"words", []Edit{{2, 4, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("so far: a")}}}}}, nil
-	}
-	j := &journal{}
-	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite, Recorder: j})
-	if err != nil || end.Status != vocab.StatusSubmitted {
-		t.Fatalf("got %+v, %v; want status %v, no error", end, err, vocab.StatusSubmitted)
-	}
-	var sent []string
-	for _, m := range m.asked[2] {
-		sent = append(sent, m.Role)
-	}
-	if d := cmp.Diff([]string{"system", "user", "user", "assistant", "tool"}, sent); d != "" || m.asked[2][2].Text() != "so far: a" {
-		t.Error(d, m.asked[2])
-	}
-	if len(end.Messages) != 6+2 { // all messages as they were, with the reply that submits and the exit
-		t.Errorf("%d messages, want 8", len(end.Messages))
-	}
-	if types := strings.Join(j.types(), " "); !strings.Contains(types, "messages rewrite request") {
-		t.Errorf("events %s, want %q in the events", types, "messages rewrite request")
-	}
-	// A run resumed from the messages that were sent makes the same request.
-	again := &journal{}
-	_, _ = newLoop(t, nil).Run(t.Context(), Turn{Model: &script{}, Env: &env{}, Messages: m.asked[2], Recorder: again})
-	last := func(j *journal) (digest string) {
-		for _, e := range j.events {
-			if e.Type == EventRequest {
-				digest = e.Digest
-			}
-		}
-		return digest
-	}
-	if last(j) != last(again) {
-		t.Error("the digests of the rewritten and of the same history differ")
-	}
-}
-
 // An agent that reads commands in text leaves a tool call that the model made as it is.
 func TestACallThatHadNoResultBeforeDoesNotForbidARewrite(t *testing.T) {
 	odd := fence("a")

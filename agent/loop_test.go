@@ -1,13 +1,11 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -603,42 +601,6 @@ func digests(j *journal) (d []string) {
 		}
 	}
 	return d
-}
-
-func TestTrajectoryIsJSON(t *testing.T) {
-	e := &env{outputs: map[string]vocab.Output{"cat": printed("\xe9t\xe9")}}
-	end, _ := newLoop(t, func(c *Config) { c.StepLimit = 2 }).Run(t.Context(),
-		Turn{Model: &script{replies: []*llm.Response{ask("1", "cat"), say("?")}}, Env: e})
-	data, err := json.Marshal(end.Messages)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"actions":[{"command":"cat","tool_call_id":"1"}]`, `"raw_output":{"step":1,"action":1}`, `"response":{"step":2}`, `"interrupt_type":"FormatError"`} {
-		if !bytes.Contains(data, []byte(want)) {
-			t.Errorf("no %s in %s; want %q in the data", want, data, want)
-		}
-	}
-}
-
-func TestOneLoopRunsManyAgents(t *testing.T) {
-	l := newLoop(t, func(c *Config) {
-		c.ObservationTemplate = longObservation
-		c.Vars = map[string]any{"env": map[string]any{"PAGER": "cat"}}
-	})
-	var wg sync.WaitGroup
-	for i := range 100 {
-		wg.Go(func() {
-			patch := strings.Repeat("x", i)
-			m := &script{replies: []*llm.Response{ask("1", "ls"), say("bad"), ask("2", "ls"), ask("3", submit)}}
-			e := &env{outputs: submitting(patch)}
-			end, err := l.Run(context.Background(), Turn{Task: fmt.Sprint(i), Model: m, Env: e})
-			if err != nil || string(end.Submission) != patch || !strings.Contains(end.Messages[1].Text(), fmt.Sprintf("Solve %d in", i)) {
-				t.Errorf("agent %d: got %q, %v; want submission %v, %q in the text, no error",
-					i, end.Submission, err, patch, fmt.Sprintf("Solve %d in", i))
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func BenchmarkStep(b *testing.B) {

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/runner"
@@ -128,35 +127,6 @@ func TestEveryInstanceIsSolvedOnceByAtMostTheAskedWorkers(t *testing.T) {
 			t.Errorf("got %d records of %d instances; want 10 records, 10 last message", len(m.records), len(m.last()))
 		}
 	})
-}
-
-func TestOnlyTransientFaultsAreRetried(t *testing.T) {
-	for _, tc := range []struct {
-		kind fault.Kind
-		want int
-	}{
-		{fault.Transient, 3}, {fault.Instance, 1}, {fault.Unknown, 1}, {fault.Bug, 1}, {fault.Host, 1},
-	} {
-		t.Run(tc.kind.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := solve(func(_ context.Context, a attempt) (*record, error) {
-					// What an agent did before the panic.
-					return submitted(a.Job), fault.New(tc.kind, "trying", errors.New("broken"))
-				})
-				var m memory
-				sum, _ := run(t.Context(), runner.Config{}, instances(1), s, &m)
-				if len(m.records) != tc.want || sum.Failed != 1 {
-					t.Fatalf("%d attempts, summary %+v; want %d attempts and 1 failed", len(m.records), sum, tc.want)
-				}
-				want := record{Job: "repo__0", Ending: runner.Ending{
-					Outcome: "infrastructure", Status: vocab.Status(tc.kind.Status()), Blame: tc.kind.String(), Error: "trying: broken",
-				}}
-				if diff := cmp.Diff(want, m.records[0]); diff != "" {
-					t.Errorf("records 0 (-want +got):\n%s", diff)
-				}
-			})
-		})
-	}
 }
 
 func TestASuccessfulRetryIsTheResult(t *testing.T) {
@@ -362,6 +332,7 @@ func TestRetriesAreCountedByHowAnAttemptEnded(t *testing.T) {
 		slept   time.Duration
 	}{
 		{"a fault that passes, by default", nil, []func(string) (*record, error){faulty(fault.Transient)}, 3, 15 * time.Second},
+		{"no other fault, by default", nil, []func(string) (*record, error){faulty(fault.Bug)}, 1, 0},
 		{"not even that", []string{"transient=0"}, []func(string) (*record, error){faulty(fault.Transient)}, 1, 0},
 		{"an agent's own ending needs no wait", []string{"limit=2"}, []func(string) (*record, error){ending("limit", "LimitsExceeded")}, 3, 0},
 		{"a status before its outcome", []string{"limit=5", "TimeExceeded=1"}, []func(string) (*record, error){ending("limit", "TimeExceeded")}, 2, 0},

@@ -15,65 +15,6 @@ import (
 	"batch.example/batch/runner"
 )
 
-// sum is another type of job, with a number as its result.
-type sum struct{ a, b int }
-
-// adder adds, and keeps the results in a table.
-type adder struct {
-	mu    sync.Mutex
-	table map[sum]int
-	busy  map[sum]bool // fails once
-}
-
-func (a *adder) Name(s sum) string { return fmt.Sprintf("%d+%d", s.a, s.b) }
-
-func (a *adder) Do(_ context.Context, at runner.Attempt[sum]) (int, error) {
-	time.Sleep(time.Second)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.busy[at.Job] {
-		delete(a.busy, at.Job)
-		return 0, fault.Newf(fault.Transient, "busy")
-	}
-	if at.Job.b < 0 {
-		return 0, fault.Newf(fault.Instance, "a negative number")
-	}
-	return at.Job.a + at.Job.b, nil
-}
-
-func (a *adder) Save(_ context.Context, s sum, n int, err error) (runner.Ending, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err == nil {
-		a.table[s] = n
-	}
-	return runner.EndingOf(err), nil
-}
-
-func TestAJobMayBeOfAnyType(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &adder{table: map[sum]int{}, busy: map[sum]bool{{2, 2}: true}}
-		var mu sync.Mutex
-		ended := map[string]runner.Ending{}
-		got, err := runner.Run(t.Context(), runner.Config{Width: runner.NewWidth(2), OnEvent: func(e runner.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			if e.Type == runner.EventEnd {
-				ended[e.Job] = e.Ending
-			}
-		}}, runner.List([]sum{{1, 2}, {2, 2}, {3, -1}}), a)
-		if err != nil || got != (runner.Summary{Final: 2, Failed: 1}) {
-			t.Errorf("got %+v, %v; want %v, no error", got, err, (runner.Summary{Final: 2, Failed: 1}))
-		}
-		if len(a.table) != 2 || a.table[sum{1, 2}] != 3 || a.table[sum{2, 2}] != 4 {
-			t.Errorf("got %v, want 2 table, table 3, table 4", a.table)
-		}
-		if len(ended) != 3 || ended["3+-1"].Status != "InstanceFault" || ended["2+2"].State != runner.Final {
-			t.Errorf("got %+v, want 3 ended, status %q, state %v", ended, "InstanceFault", runner.Final)
-		}
-	})
-}
-
 // queue is a source that others fill while the run continues.
 type queue struct {
 	jobs chan string

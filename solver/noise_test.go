@@ -44,15 +44,3 @@ func TestNoiseIsOnlyTimesAndAddresses(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkNoise(b *testing.B) {
-	line := []byte("PASSED tests/test_a.py::test_b[param-12] in 0.12s at 2026-11-21 23:58:29 <Foo at 0x7f3a5c001234>\n")
-	var text []byte
-	for len(text) < 1<<20 {
-		text = append(text, line...)
-	}
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		withoutNoise(text)
-	}
-}

@@ -47,25 +47,6 @@ func overHTTP(t testing.TB, front func(w http.ResponseWriter, r *http.Request, n
 	}
 }
 
-func TestToolsOverHTTP(t *testing.T) {
-	t.Parallel()
-	server := overHTTP(t, nil)
-	server.Tools = []string{"echo", "fail", "big"}
-	s := connect(t, server)
-	if got := fmt.Sprint(names(s)); got != "[web__big web__echo web__fail]" {
-		t.Errorf("tools %s", got)
-	}
-	if out := mustUse(t, s, "web__echo", "hello"); string(out.Bytes) != "you said\nhello" {
-		t.Errorf("echo: %q", out.Bytes)
-	}
-	if out := mustUse(t, s, "web__fail", "x"); out.ExitCode != 1 || string(out.Bytes) != "it is broken" {
-		t.Errorf("fail: %q", out.Bytes)
-	}
-	if out := mustUse(t, s, "web__big", "x"); out.Total != 3<<20+11 || len(out.Bytes) != 1<<20 {
-		t.Errorf("big: %d of %d bytes", len(out.Bytes), out.Total)
-	}
-}
-
 func TestConnectingOverHTTPFailsWithBlame(t *testing.T) {
 	t.Parallel()
 	page := func(code int, text string) func(http.ResponseWriter, *http.Request, http.Handler) {
@@ -184,23 +165,6 @@ func TestABrokenCallOverHTTP(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestAServerThatIsGoneForGood(t *testing.T) {
-	t.Parallel()
-	var gone atomic.Bool
-	server := overHTTP(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if gone.Load() {
-			http.Error(w, "go away", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-	s := connect(t, server)
-	gone.Store(true)
-	if _, err := use(t.Context(), t, s, "web__echo", map[string]any{"text": "x"}); fault.KindOf(err) != fault.Transient {
-		t.Errorf("%v: %v; want a Transient fault", fault.KindOf(err), err)
 	}
 }
 

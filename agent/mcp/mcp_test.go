@@ -81,17 +81,17 @@ func mustUse(t testing.TB, s *mcp.Set, name, text string) vocab.Output {
 func TestToolsOfAProgram(t *testing.T) {
 	t.Parallel()
 	server := program(t, "sdk", "SECRET=from the configuration")
-	server.Tools = []string{"echo", "environ", "fail", "big", "media", "struct*"}
+	server.Tools = []string{"echo", "environ", "fail", "media", "struct*"}
 	s := connect(t, server)
-	if d := cmp.Diff([]string{"test__big", "test__echo", "test__environ", "test__fail", "test__media", "test__structured"}, names(s)); d != "" {
+	if d := cmp.Diff([]string{"test__echo", "test__environ", "test__fail", "test__media", "test__structured"}, names(s)); d != "" {
 		t.Fatalf("tools (-want +got):\n%s", d)
 	}
-	echo := s.Tools()[1]
+	echo := s.Tools()[0]
 	var schema map[string]any
 	if err := json.Unmarshal(echo.Parameters, &schema); err != nil || schema["type"] != "object" || !strings.Contains(string(echo.Parameters), `"text"`) || echo.Description != "The tool echo." {
 		t.Errorf("it is described as %q, %s", echo.Description, echo.Parameters)
 	}
-	if fail := s.Tools()[3]; !echo.ReadOnly(agent.Call{}) || fail.ReadOnly(agent.Call{}) {
+	if fail := s.Tools()[2]; !echo.ReadOnly(agent.Call{}) || fail.ReadOnly(agent.Call{}) {
 		t.Error("only the tool that declares it is read-only")
 	}
 	if echo.Submits {
@@ -118,10 +118,6 @@ the text of y
 [resource "file:///z", "", 3 bytes: not shown]`
 	if d := cmp.Diff(want, string(mustUse(t, s, "test__media", "x").Bytes)); d != "" {
 		t.Errorf("media (-want +got):\n%s", d)
-	}
-	out = mustUse(t, s, "test__big", "x")
-	if len(out.Bytes) != 1<<20 || out.Total != 3<<20+11 || !bytes.HasPrefix(out.Bytes, []byte("first x")) || !bytes.HasSuffix(out.Bytes, []byte("x last")) {
-		t.Errorf("big: %d bytes of %d, %.10q...", len(out.Bytes), out.Total, out.Bytes)
 	}
 	if got := string(mustUse(t, s, "test__environ", "x").Bytes); got != "SECRET=from the configuration\n"+serveAs+"=sdk" {
 		t.Errorf("the program's environment is %q", got)
@@ -166,15 +162,6 @@ type once struct{ llm.ToolCall }
 
 func (o once) Generate(context.Context, *llm.Request) (*llm.Response, error) {
 	return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{o.ToolCall}}}, nil
-}
-
-func TestAToolThatIsNotAllowedCannotBeSeen(t *testing.T) {
-	t.Parallel()
-	server := program(t, "sdk")
-	server.Tools = []string{"echo"}
-	if d := cmp.Diff([]string{"test__echo"}, names(connect(t, server))); d != "" {
-		t.Errorf("tools (-want +got):\n%s", d)
-	}
 }
 
 func TestTheToolsStayThoseOfTheBeginning(t *testing.T) {

@@ -102,9 +102,6 @@ func sdkServer() *sdk.Server {
 		return say(strings.Join(os.Environ(), "\n")), nil
 	})
 	add("pid", nil, func(context.Context, string) (*sdk.CallToolResult, error) { return say(fmt.Sprint(os.Getpid())), nil })
-	add("big", nil, func(context.Context, string) (*sdk.CallToolResult, error) {
-		return say("first " + strings.Repeat("x", 3<<20) + " last"), nil
-	})
 	add("large", nil, func(context.Context, string) (*sdk.CallToolResult, error) {
 		return say("first " + strings.Repeat("x", 20<<20) + " last"), nil
 	})

@@ -364,14 +364,3 @@ func TestWorkWithoutASocket(t *testing.T) {
 		t.Error("the directory was made")
 	}
 }
-
-func BenchmarkEvent(b *testing.B) {
-	var tr tracker
-	tr.init(nil)
-	for range 64 {
-		tr.event("", "a", runner.Event{Type: runner.EventStart, Job: "a"})
-	}
-	for b.Loop() {
-		tr.event("", "a", runner.Event{Type: runner.EventPhase, Job: "a", Progress: runner.Progress{Phase: "model"}})
-	}
-}

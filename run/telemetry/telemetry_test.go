@@ -436,36 +436,6 @@ func TestTelemetryThatIsOffListensToNothing(t *testing.T) {
 	tel.Close()
 }
 
-// BenchmarkStep measures the cost of telemetry for one step of an attempt.
-func BenchmarkStep(b *testing.B) {
-	accept := func(http.ResponseWriter, *http.Request) bool { return true }
-	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": otlptest.New(b, accept).URL}
-	settings, err := telemetry.FromEnv(func(name string) string { return env[name] })
-	if err != nil {
-		b.Fatal(err)
-	}
-	tel, err := settings.Start(b.Context(), telemetry.About{Model: "m-1", Service: "openai", Mask: mask.New()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer tel.Close()
-	l, r, out := tel.Listen(dataset.Instance{ID: "a"}, 1), bash("1", "ls"), vocab.Output{}
-	b.ReportAllocs()
-	for b.Loop() {
-		now := time.Now()
-		for _, e := range []agent.Event{
-			{Type: agent.EventRequest, Time: now},
-			{Type: agent.EventReply, Time: now, Response: r},
-			{Type: agent.EventMessages, Time: now},
-			{Type: agent.EventAction, Time: now, Tool: "bash"},
-			{Type: agent.EventOutput, Time: now, Output: &out},
-			{Type: agent.EventMessages, Time: now},
-		} {
-			l.Event(e)
-		}
-	}
-}
-
 func sorted(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
