@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"batch.example/batch/authority"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
-	"batch.example/batch/llm"
 	"batch.example/batch/session"
 	"batch.example/batch/vocab"
 )
@@ -108,41 +106,5 @@ func TestATurnWhoseCredentialsExpireIsTriedAgain(t *testing.T) {
 			}
 			k.hasNoSecrets()
 		})
-	}
-}
-
-// seen is a model that remembers the owner of each call.
-type seen struct {
-	llm.Model
-	keys []string
-}
-
-func (m *seen) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	key := ""
-	if a := authority.From(ctx); a != nil {
-		key = a.ModelKey
-	}
-	m.keys = append(m.keys, key)
-	return m.Model.Generate(ctx, req)
-}
-
-func TestEachTurnHasItsOwnCredentials(t *testing.T) {
-	k := newScene(t, tools(), says("1"), says("2"), says("3"))
-	m := &seen{Model: k.model}
-	outer := authority.With(t.Context(), k.lasting(time.Minute))
-	k.with(func(s *session.Session) {
-		for _, key := range []string{"ann", "bob", ""} {
-			in := k.input("again")
-			in.Model = m
-			if key != "" {
-				in.Authority = &authority.Authority{ModelKey: key}
-			}
-			if _, err := s.Turn(outer, in); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	if want := []string{"ann", "bob", ""}; !slices.Equal(m.keys, want) {
-		t.Errorf("the calls were made with %q, want %q", m.keys, want)
 	}
 }
