@@ -18,7 +18,7 @@
 //   - Several agents that work together are outside the design.
 //     Not done: as there. Many agents run beside each other, and do not know of each other.
 //   - Keeping an agent beyond its run is outside that design, but the third one asks for it.
-//     [session.Session], session.TestAKilledSessionInFilesIsResumed.
+//     [session.Session], session.TestQuestionsAndAnswersOutliveAProcess.
 //   - The agent depends on a model and an environment only, and returns a status and a result.
 //     [llm.Model], [agent.Environment], [agent.Ending], agent.TestRun.
 //   - What interrupts the flow is of two sorts: the run continues after one, and ends by the
@@ -38,7 +38,7 @@
 //     try. agent.TestFormatErrors, agent.TestTimeout, [vocab.StatusFormatError], [vocab.StatusExecutionTimeout].
 //   - Any other error ends the run, and the program that started it reports the error.
 //     [fault.Error], [solver.Solver.Save], agent.TestFaults, solver.TestAFailedAttemptIsSavedWithItsFaultKind.
-//   - The last message says why the run ended. agent.TestTrajectoryIsJSON, [vocab.StatusSubmitted].
+//   - The last message says why the run ended. agent.TestLimits, [vocab.StatusSubmitted].
 //   - An interactive agent extends the default one. [agent.Turn] has the hooks,
 //     e2e/talk.TestScripts, e2e/talk.TestAChatOnATerminal.
 //   - A visual interface extends it too.
@@ -65,75 +65,76 @@
 //     agent.TestFormatErrors, agent.TestTimeout, agent.TestAnActionRunsOnlyWhenItIsApproved.
 //   - The agent can be extended without changing its flow: tools, approval of actions, changes
 //     of what is sent, listeners. [agent.Tool], [agent.Turn], [agent.Listener],
-//     agent.TestToolsAreTakenFromTheTable, agent.TestARewriterChangesWhatIsSent.
+//     agent.TestToolsAreTakenFromTheTable, agent.TestARefusedConversationIsRewrittenOnce.
 //   - Exceptions carry the flow. Not done: Go has none; errors that carry messages do the same.
 //
 // # 3. A stateful agent around a stateless loop
 //
 //   - The agent has the life and the history; the loop runs one turn over messages that it is
 //     handed, and keeps nothing. [session.Session], [agent.Loop], [agent.Turn],
-//     agent.TestOneLoopRunsManyAgents.
-//   - A context id identifies a session. [session.State], session.TestSessionsInFiles.
+//     serve.TestContextsShareContainers.
+//   - A context id identifies a session. [session.State], session.TestASessionHasTheStatusOfItsTurns.
 //   - Messages, artifacts and state each have a store with a small interface. Here they are
 //     records of one journal, so that a crash leaves them in agreement: nothing took a part of
-//     the store alone. [session.Store], session.TestSessionsInFiles.
-//   - The history is kept in files, or in a database. [journal.Writer], session.TestSessionsInFiles.
+//     the store alone. [session.Store], session.TestQuestionsAndAnswersOutliveAProcess.
+//   - The history is kept in files, or in a database. [journal.Writer],
+//     session.TestQuestionsAndAnswersOutliveAProcess.
 //     A store in PostgreSQL was made and has left: no command could reach it, and one store is
 //     tested harder than two. A program that needs another one implements [session.Store].
-//   - A store in memory is for examples. Here it is a journal in memory, for tests.
-//     [journal.File], session.TestSessionsInMemory.
+//   - A store in memory is for examples. Not done: an example opens a journal in a new folder.
 //   - A turn loads the history, appends the person's message, runs the loop, saves what was said
-//     and made, and yields events. [session.Session.Turn], session.TestSessionsInFiles.
+//     and made, and yields events. [session.Session.Turn], session.TestTheEndsOfTurns.
 //   - A turn calls the model, executes its tools, and repeats that until the model stops, a limit
 //     is reached or an error occurs. [agent.Loop.Run], agent.TestRun, agent.TestLimits, agent.TestFaults.
 //   - The model and the tools are configured with the session. Here a turn brings its model and
 //     its environment, so that its credentials are its own. [session.Input],
-//     session.TestEachTurnHasItsOwnCredentials.
+//     serve.TestATurnHasItsCallersAuthority.
 //   - It is saved after each turn, unless this is turned off. Here each event is saved before the
 //     next paid or irreversible act, and always: what was paid for is not lost.
-//     [session.Store], session.TestSessionsInFiles, session.TestAKilledSessionInFilesIsResumed.
+//     [session.Store], session.TestQuestionsAndAnswersOutliveAProcess, solver.TestPaidRepliesSurviveTheProcess.
 //   - The conversation is made shorter only where that is asked for; else there is a warning.
-//     [agent/compaction.Policy], [session.Config], session.TestACompactedSessionSendsTheSameAfterItWasOpenedAgain.
+//     [agent/compaction.Policy], [session.Config], session.TestALongConversationIsReportedOnceATurnAndLeftAsItIs.
 //   - The state has a status (created, starting, ready, busy, paused, shutdown), the number of
 //     turns, the time of the last activity, an error and metadata.
-//     [session.State], [session.Status], session.TestSessionsInFiles.
-//   - Start loads the state of an earlier session. [session.Session.Start], session.TestSessionsInFiles.
-//   - A turn without words continues. [session.Session.Begin], session.TestSessionsInFiles.
+//     [session.State], [session.Status], session.TestASessionHasTheStatusOfItsTurns.
+//   - Start loads the state of an earlier session. [session.Session.Start], session.TestQuestionsAndAnswersOutliveAProcess.
+//   - A turn without words continues. [session.Session.Begin], session.TestAFailedTurnIsTriedAgain.
 //   - A turn yields a stream of events, which several listeners may read.
-//     [session.Turn.Events], [session.Event], session.TestSessionsInFiles.
+//     [session.Turn.Events], [session.Event], serve.TestAListenerComesBack.
 //   - Pause saves, and keeps the session in memory; it is resumed without loading anything.
-//     [session.Session.Pause], session.TestSessionsInFiles.
+//     [session.Session.Pause], session.TestASessionHasTheStatusOfItsTurns.
 //   - Shutdown saves and releases everything. Here the store is closed by the program that has
-//     opened it. [session.Session.Shutdown], session.TestSessionsInFiles.
+//     opened it. [session.Session.Shutdown], session.TestASessionHasTheStatusOfItsTurns.
 //   - The messages can be read, all or the last, or those since a time. [session.Session.Messages],
-//     [session.Query], session.TestSessionsInFiles.
-//   - The artifacts can be read. [session.Session.Artifacts], session.TestSessionsInFiles.
-//   - The state can be saved by hand. [session.Session.Save], session.TestSessionsInFiles.
-//   - The conversation and the artifacts can be cleared. [session.Session.Clear], session.TestSessionsInFiles.
+//     [session.Query], session.TestMessagesAreReadByTurnAndNumber.
+//   - The artifacts can be read. [session.Session.Artifacts], session.TestArtifactsAreExact.
+//   - The state can be saved by hand. [session.Session.Save], session.TestMetadataIsKept.
+//   - The conversation and the artifacts can be cleared. [session.Session.Clear],
+//     session.TestAClearedSessionHasForgotten.
 //   - The loop has a maximum of iterations for a turn, a system prompt and tracing.
 //     [agent.Config], [run/telemetry.Config], agent.TestLimits, run/telemetry.TestAnAttemptIsATreeOfSpans.
 //   - The loop is given the turn's number and the artifacts.
 //     Not done: it has no use for them. Events and artifacts have the number of their turn.
-//   - In another process, the next turn has the whole history. session.TestAKilledSessionInFilesIsResumed,
+//   - In another process, the next turn has the whole history. session.TestQuestionsAndAnswersOutliveAProcess,
 //     e2e/talk.TestAKilledChatContinues, e2e/talk.TestACommandThatAKillCutOffIsNotOfferedAgain, [session.Session.Start].
 //   - A turn ends when the model has finished. [vocab.StatusAnswered], [journal.TurnFinished],
 //     agent.TestAReplyWithoutCallsEndsTheRunWhereTheConfigSaysSo.
 //   - It ends at the maximum of iterations, with a partial result and the reason.
-//     [journal.TurnMaxIterations], [session.Result], session.TestSessionsInFiles.
+//     [journal.TurnMaxIterations], [session.Result], session.TestTheEndsOfTurns.
 //   - It ends when the person's input is required. [journal.TurnInputRequired], [agent.AskTool],
 //     agent.TestTheModelAsksAPerson.
 //   - It ends by an error; what was done until then is kept, and the error is in an event.
-//     [journal.TurnFailed], session.TestSessionsInFiles.
+//     [journal.TurnFailed], session.TestAFailedTurnIsTriedAgain.
 //   - After an error the status is failed. Not done: failed is the end of the turn; the session
-//     is ready, and says that the turn can be tried again. [session.State], session.TestSessionsInFiles.
+//     is ready, and says that the turn can be tried again. [session.State], session.TestAFailedTurnIsTriedAgain.
 //   - A failed turn can be tried again, or the session is shut down.
-//     [session.Session.Begin], session.TestSessionsInFiles.
+//     [session.Session.Begin], session.TestAFailedTurnIsTriedAgain.
 //   - Context id, times, number of turns, status and metadata are saved by pause, shutdown and
-//     each turn, and loaded by start. [session.StateOf], session.TestSessionsInFiles.
+//     each turn, and loaded by start. [session.StateOf], session.TestWhatComesTooEarlyOrTooLateIsRefused.
 //   - Artifacts are saved when they are made, and loaded when they are needed.
-//     [session.Session.SaveArtifact], session.TestSessionsInFiles.
+//     [session.Session.SaveArtifact], session.TestArtifactsAreExact.
 //   - Identity and credentials come with each turn, so that they can be renewed, and nothing
-//     uses old ones. [authority.Authority], [session.Input], session.TestEachTurnHasItsOwnCredentials,
+//     uses old ones. [authority.Authority], [session.Input], serve.TestATurnHasItsCallersAuthority,
 //     authority.TestAnAuthorityIsNeverShown.
 //   - Short-lived tokens work: one that has expired is an error of its own.
 //     [fault.Expired], [authority.ErrExpired], session.TestATurnWhoseCredentialsExpireIsTriedAgain.
@@ -145,8 +146,8 @@
 //   - It saves the session after each turn, and an error does not leave it open.
 //     [serve.Server], serve.TestContextsSurviveARestart, e2e/talk.TestAServedContextSurvivesAKill.
 //   - The session manages the history, not the loop. [session.Store], [agent.Turn],
-//     agent.TestOneLoopRunsManyAgents.
-//   - A person can compact the history by hand. [session.Input], session.TestACompactedSessionSendsTheSameAfterItWasOpenedAgain.
+//     serve.TestContextsShareContainers.
+//   - A person can compact the history by hand. [session.Input], session.TestAPersonCompactsOnceATurn.
 //   - The loop's old interface stays beside the new one for a while.
 //     Not done: there was no interface before. A batch run's attempt is a session with one turn,
 //     without a mode of its own: the attempt's records begin and end the turn. [session.Store],
@@ -208,7 +209,7 @@
 //   - The output can be verbose. [solver.Listen], solver.TestTheStepLogIsReadable.
 //   - The history grows with everything that was said. [agent/compaction.Policy],
 //     agent/compaction.TestAnyConversationStaysLegalAndIsShortEnough.
-//   - The state of the task is not tracked. Here it is. [session.State], session.TestSessionsInFiles.
+//   - The state of the task is not tracked. Here it is. [session.State], session.TestASessionHasTheStatusOfItsTurns.
 //   - Nothing runs at the same time. Here calls that only read do. [agent.Tool],
 //     agent.TestReadOnlyActionsRunAtTheSameTime.
 package designs
