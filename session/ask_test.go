@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,8 +25,10 @@ import (
 type talk struct {
 	t     *testing.T
 	dir   string
-	calls int      // made in all processes
-	ran   []string // in all processes
+	calls int // made in all processes
+
+	mu  sync.Mutex
+	ran []string // in all processes; reads run at the same time
 }
 
 var talked = [][]llm.Part{
@@ -55,6 +58,8 @@ func (a *answering) Generate(context.Context, *llm.Request) (*llm.Response, erro
 
 // Execute implements [session.Environment].
 func (k *talk) Execute(_ context.Context, _, command string) (vocab.Output, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.ran = append(k.ran, command)
 	return vocab.Output{Bytes: []byte(command), Total: int64(len(command))}, nil
 }
@@ -149,7 +154,7 @@ func TestQuestionsAndAnswersOutliveAProcess(t *testing.T) {
 	}
 	want := whole.messages()
 	ran := []string{"do 1", "look a", "look b"}
-	slices.Sort(whole.ran) // reads run at the same time
+	slices.Sort(whole.ran)
 	if !slices.Equal(whole.ran, ran) {
 		t.Fatalf("ran %q, want %q", whole.ran, ran)
 	}
