@@ -11,6 +11,18 @@ import (
 	"batch.example/batch/vocab"
 )
 
+func TestFormatErrorsBeforeAResumeCount(t *testing.T) {
+	m := &script{replies: []*llm.Response{say("nothing")}}
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{
+		Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("t")}}, FormatErrors: 1, Model: m, Env: &env{},
+		Unfinished: &Unfinished{Reply: say("nothing either")},
+	})
+	if err != nil || end.Status != vocab.StatusRepeatedFormatError || len(m.asked) != 1 {
+		t.Errorf("got %+v, %v, asked %d times; want status %v, 1 request, no error",
+			end, err, len(m.asked), vocab.StatusRepeatedFormatError)
+	}
+}
+
 // When less of an output is kept than there was, a template could not produce
 // again what the model saw.
 func TestAResumeShowsTheModelTheSameObservation(t *testing.T) {
