@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -66,6 +67,7 @@ var unlike = []struct{ name, script, ahead, fresh string }{
 }
 
 func TestDifferencesOfAPrestartedBash(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{})
 	runCommand(t, c, containers.Command{Script: "true", Ahead: true})
@@ -123,6 +125,7 @@ nvm use v20; shopt -s extglob; plain=1
 )
 
 func TestEachCommandReadsTheCurrentStartFiles(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{})
 	do := func(script, want string) {
@@ -152,6 +155,7 @@ func TestEachCommandReadsTheCurrentStartFiles(t *testing.T) {
 // A waiting bash may be killed, stopped, or have its directory removed: the next command
 // still runs once.
 func TestAStalePrestartedBashIsReplaced(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{WorkDir: "/testbed"})
 	do := func(script string) string {
@@ -181,6 +185,7 @@ func TestAStalePrestartedBashIsReplaced(t *testing.T) {
 }
 
 func TestStartFilesWithOptionsAndTraps(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{})
 	for n, tt := range []struct{ name, text, want string }{
@@ -238,6 +243,7 @@ func TestStartFilesWithOptionsAndTraps(t *testing.T) {
 // An interpreter that is asked for while a command runs starts after it, so that it reads what the
 // command has written.
 func TestNoInterpreterStartsBesideACommandThatRuns(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{})
 	like := containers.Command{Env: []string{"BASH_ENV=/start"}, Ahead: true, Timeout: time.Minute}

@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -54,6 +55,7 @@ func (a *asked) connect(t *testing.T) (*docker.Engine, error) {
 }
 
 func TestBeforeIsCalledForEveryCall(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	a := &asked{}
 	e, err := a.connect(t)

@@ -21,11 +21,13 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
 // Each of these tests has the engine to itself, since others use the machine's volume.
 func TestTheBoxinitVolumeSurvivesInterference(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	d, _ := privateEngine(t)
 	_, api := at(t, d.Host())

@@ -26,6 +26,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/packed"
+	"batch.example/batch/internal/tier"
 )
 
 // helpers are the results of helper: unpacking takes long under the race detector.
@@ -168,6 +169,7 @@ func TestBoxinitIsProcess1OfEveryContainer(t *testing.T) {
 }
 
 func TestTheBoxinitVolumeIsFilledOnce(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	s.say("GET /volumes/*", answer(http.StatusNotFound, map[string]string{"message": "no such volume"}))
 	e := s.connect(t, time.Minute)
@@ -222,6 +224,7 @@ func TestTheBoxinitVolumeIsFilledOnce(t *testing.T) {
 }
 
 func TestBoxinitIsChosenByTheEnginesArchitecture(t *testing.T) {
+	tier.Rest(t)
 	names := map[string]string{}
 	for _, c := range []struct{ system, machine, arch string }{
 		{"linux", "x86_64", "amd64"},
@@ -254,6 +257,7 @@ func TestBoxinitIsChosenByTheEnginesArchitecture(t *testing.T) {
 }
 
 func TestAFailedFillOfTheBoxinitVolumeLeavesNoContainer(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	s.say("GET /volumes/*", answer(http.StatusNotFound, map[string]string{"message": "no such volume"}))
 	e := s.connect(t, time.Minute)

@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -32,6 +33,7 @@ func raw(t testing.TB) *client.Client {
 }
 
 func TestConcurrentCommandsLeaveNothingOpen(t *testing.T) {
+	tier.Rest(t)
 	e := connect(t)
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	c := start(t, e, engine.Spec{})
@@ -73,6 +75,7 @@ func openFiles(t testing.TB) int {
 }
 
 func TestConnectErrorsGiveHints(t *testing.T) {
+	tier.Rest(t)
 	stale := filepath.Join(t.TempDir(), "s")
 	for _, tt := range []struct {
 		name string

@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
@@ -70,6 +71,7 @@ func TestAContainerThatFillsItsDiskDoesNotAffectOthers(t *testing.T) {
 // The agent may run a few commands to free space, and then none; the commands of
 // batch that save its work are not refused.
 func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := diskEngine(t)
 	for name, script := range map[string]string{
@@ -105,6 +107,7 @@ func TestAContainerThatStaysAboveItsDiskLimitIsDestroyed(t *testing.T) {
 }
 
 func TestAContainerThatKeepsGrowingAboveItsDiskLimitIsDestroyedAtOnce(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, diskEngine(t), engine.Spec{Disk: 64 << 20})
 	for n := range 2 {
@@ -124,6 +127,7 @@ func TestAContainerThatKeepsGrowingAboveItsDiskLimitIsDestroyedAtOnce(t *testing
 
 // An engine is asked for a quota, and not again once it has refused one.
 func TestADiskLimitOfTheStorageDriverIsUsed(t *testing.T) {
+	tier.Rest(t)
 	for _, able := range []bool{true, false} {
 		s := newEngineStub(t)
 		var asked []string

@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/internal/tier"
 )
 
 // frames are how many each side has sent, without the pings.
@@ -26,6 +27,7 @@ type frames struct {
 
 // A command costs one frame there and one back, and one more for each part of its output.
 func TestACommandTakesFewFrames(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "init")
 	if err := os.WriteFile(program, helper(t, runtime.GOARCH), 0o700); err != nil {

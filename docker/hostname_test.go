@@ -8,12 +8,14 @@ import (
 
 	"github.com/docker/docker/api/types/network"
 
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
 // `docker ps` shows which container belongs to which instance; the processes in one do not
 // learn the id, which names the change that solves the task.
 func TestAContainerDoesNotLearnItsOwnName(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	image := demoImage(t)
@@ -52,6 +54,7 @@ except OSError as e:
 
 // Java looks up its own host name at its start, as many test suites do.
 func TestAContainersOwnNameResolves(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	image := demoImage(t)

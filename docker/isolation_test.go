@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -65,6 +66,7 @@ func TestRestrictionsSeenFromInsideAContainer(t *testing.T) {
 }
 
 func TestCapabilitiesAreGivenAndTakenAsAsked(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	for _, tt := range []struct {
@@ -87,6 +89,7 @@ func TestCapabilitiesAreGivenAndTakenAsAsked(t *testing.T) {
 }
 
 func TestRootCanDoWhatInstallersDo(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{Image: demoImage(t)})
 	const script = `set -e
@@ -219,6 +222,7 @@ func TestContainersOfADeadProcessOfThisMachineAreReaped(t *testing.T) {
 }
 
 func TestOneNetworkIsMadeHoweverManyAskForIt(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	api := raw(t)
 	engines := []*docker.Engine{connect(t), connect(t), connect(t), connect(t)}

@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -23,6 +24,7 @@ func soon(t *testing.T) context.Context {
 }
 
 func TestEveryEngineCallHasATimeLimit(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	create := func(ctx context.Context, e *docker.Engine) error {
 		_, err := e.Create(ctx, engine.Spec{Image: stubImage})
@@ -98,6 +100,7 @@ func TestEveryEngineCallHasATimeLimit(t *testing.T) {
 
 // The body of an answer may hang as well as its header.
 func TestAStalledAnswerEndsAtItsTimeLimit(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, 100*time.Millisecond)
 	s.say("GET /images/json", func(w http.ResponseWriter, r *http.Request) {
@@ -113,6 +116,7 @@ func TestAStalledAnswerEndsAtItsTimeLimit(t *testing.T) {
 }
 
 func TestOneCallDetectsAHangingEngineAndOthersWait(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, 100*time.Millisecond)
 	s.say("GET /images/*/json", s.hang)
@@ -141,6 +145,7 @@ func TestOneCallDetectsAHangingEngineAndOthersWait(t *testing.T) {
 // A create without an answer may still make its container, which is looked for
 // until it exists. After a refused create the container is looked for once.
 func TestAContainerCreatedAfterTheTimeLimitIsRemoved(t *testing.T) {
+	tier.Rest(t)
 	for call, looks := range map[string]int{"POST /containers/create": 4, "POST /containers/*/start": 1} {
 		t.Run(call, func(t *testing.T) {
 			s := newEngineStub(t)
@@ -167,6 +172,7 @@ func TestAContainerCreatedAfterTheTimeLimitIsRemoved(t *testing.T) {
 // A call that waited in the queue does not reach an engine that is known by then
 // to hang.
 func TestAQueuedCreateEndsAfterTheEngineWait(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, 100*time.Millisecond, func(c *docker.Config) { c.Creates, c.Patience = 1, time.Millisecond })
 	s.say("HEAD /_ping", s.hang)
@@ -191,6 +197,7 @@ func TestAQueuedCreateEndsAfterTheEngineWait(t *testing.T) {
 }
 
 func TestACallersDeadlineIsNotReportedAsTheTimeLimit(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	why := errors.New("canceled by the test")

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -51,6 +52,7 @@ done`
 
 // The short time slices of process 1 are not inherited by commands.
 func TestACommandHasTheUsualTimeSlice(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	const slice = "while read -r key _ value; do [[ $key != se.slice ]] || echo $value; done </proc/self/sched"
 	want, err := exec.Command("bash", "-c", slice).Output()
@@ -111,6 +113,7 @@ func TestACommandIsNotAffectedByEarlierOnes(t *testing.T) {
 // Reused process ids change nothing: a process is not mistaken for another
 // that ended, nor is output.
 func TestReusedProcessIDs(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{})
 	in, err := raw(t).ContainerInspect(t.Context(), c.ID())

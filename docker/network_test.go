@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/tier"
 )
 
 func TestOnlyNamesOfNetworksAreLookedUp(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	s.say("GET /networks/*", func(w http.ResponseWriter, r *http.Request) {

@@ -10,15 +10,13 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
 // privateEngine starts an engine that the test may kill.
 func privateEngine(t *testing.T, flags ...string) (*enginetest.Daemon, *docker.Engine) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts an engine of its own")
-	}
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}
@@ -37,6 +35,7 @@ func privateEngine(t *testing.T, flags ...string) (*enginetest.Daemon, *docker.E
 }
 
 func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	d, e := privateEngine(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
@@ -55,6 +54,7 @@ func TestAContainerThatDiedWithItsEngineIsATransientFault(t *testing.T) {
 
 // A command continues while its engine is replaced, and its result is available afterwards.
 func TestACommandOutlivesItsEngineWithLiveRestore(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	d, e := privateEngine(t, "--live-restore")
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

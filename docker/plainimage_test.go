@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
@@ -48,6 +49,7 @@ func imageOf(t *testing.T, programs []string, files map[string]string, changes .
 // An image needs only the interpreter of its commands: neither bash nor
 // system programs, nor root.
 func TestAnImageWithoutBashCanRun(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	busybox, err := exec.LookPath("busybox")

@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/registrytest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -38,6 +39,7 @@ func removeLater(t testing.TB, ref string) {
 }
 
 func TestAnImageIsPulledForTheRequestedPlatform(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	r := newStub(t)
@@ -79,6 +81,7 @@ func TestAnImageIsPulledForTheRequestedPlatform(t *testing.T) {
 }
 
 func TestAnImageForAnotherPlatformIsRefused(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	r := newStub(t)
@@ -101,6 +104,7 @@ func TestAnImageForAnotherPlatformIsRefused(t *testing.T) {
 }
 
 func TestAnImageForAnotherPlatformIsNotSaidToBeMissing(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	for _, ref := range []string{stubImage, "calc"} { // the second without an owner, which gets a hint of its own
@@ -117,6 +121,7 @@ func TestAnImageForAnotherPlatformIsNotSaidToBeMissing(t *testing.T) {
 
 // Like an engine, the stub has one image per name: the last one pulled.
 func TestPullsForTwoPlatformsRunOneAfterTheOther(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	var mu sync.Mutex
@@ -158,6 +163,7 @@ func TestPullsForTwoPlatformsRunOneAfterTheOther(t *testing.T) {
 
 // A dry run asks about all images of a dataset.
 func TestPresentAsksOnlyForWhatAListedNameMayBe(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	s.say("GET /images/json", answer(http.StatusOK, []any{

@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/enginetest"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 	conformance "batch.example/batch/sandbox/engine/enginetest"
 )
@@ -127,6 +128,7 @@ func TestPodmanWorksAsAnEngine(t *testing.T) { // not parallel: the tests share 
 }
 
 func TestPodmanContainersHaveBoxinit(t *testing.T) {
+	tier.Rest(t)
 	e := podman(t)
 	_, api := at(t, e.Host())
 	for name, change := range boxes {

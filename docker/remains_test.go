@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -26,6 +27,7 @@ func TestARemovalIsForcedAndRemovesVolumes(t *testing.T) {
 
 // A removal waits for one under way: a container is gone when Remove returns.
 func TestARemovalWaitsForARemovalUnderWay(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	answers := []int{http.StatusConflict, http.StatusConflict, http.StatusNotFound}

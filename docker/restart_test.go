@@ -21,6 +21,7 @@ import (
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
@@ -91,6 +92,7 @@ func forgotten(t *testing.T, api *client.Client, id string) bool {
 // An engine that shuts down kills its containers first. Another call may notice the loss of the
 // engine when the container is known to be killed already.
 func TestAContainerKilledBeforeItsEngineIsLostIsAnOutage(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	s := newEngineStub(t)
 	s.drops = true
@@ -119,6 +121,7 @@ func TestAContainerKilledBeforeItsEngineIsLostIsAnOutage(t *testing.T) {
 
 // An engine that has killed a container may fail since it has not ended yet.
 func TestAContainerThatEndsSlowlyIsRestarted(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	s := newEngineStub(t)
 	s.ends, s.result = true, wire.Result{TimedOut: true, Alive: true}
@@ -144,6 +147,7 @@ func TestAContainerThatEndsSlowlyIsRestarted(t *testing.T) {
 
 // Memory that no process holds is not freed by ending processes.
 func TestAContainerThatRanOutOfMemoryIsRestarted(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{Memory: 48 << 20, ShmSize: 1 << 30})
 	run(t, c, "echo kept >/tmp/file")
@@ -166,6 +170,7 @@ func TestAContainerThatRanOutOfMemoryIsRestarted(t *testing.T) {
 
 // An interpreter that was never in the image is the image's fault, and other commands run.
 func TestAMissingInterpreterIsAFaultOfTheImage(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{})
 	for range 2 {
@@ -180,6 +185,7 @@ func TestAMissingInterpreterIsAFaultOfTheImage(t *testing.T) {
 
 // Processes that a command leaves may use up the whole pids limit.
 func TestAContainerWithoutRoomForAProcessIsRestarted(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{PidsLimit: 60})
 	// Bash tries a failed fork again for 15 seconds; the test does not wait for it.
@@ -191,6 +197,7 @@ func TestAContainerWithoutRoomForAProcessIsRestarted(t *testing.T) {
 
 // Stdin is empty even without /dev/null.
 func TestStdinIsEmptyWithoutDevNull(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{WorkDir: "/testbed"})
 	run(t, c, "rm -rf /dev/null /testbed; mkdir /testbed; echo secret >/dev/null")

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
 func TestAWorkDirMustBeInTheImage(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	c, err := e.Create(t.Context(), engine.Spec{Image: testImage(t), WorkDir: "/no such/dir", Unattended: time.Minute})
@@ -33,6 +35,7 @@ func TestAWorkDirMustBeInTheImage(t *testing.T) {
 }
 
 func TestCreateReportsInvalidSettings(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	for _, tt := range []struct {

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
 func TestRemovalsDoNotWaitForHangingCreates(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour, func(c *docker.Config) { c.Creates = 2 })
 	const callers = 5
@@ -53,6 +55,7 @@ func TestRemovalsDoNotWaitForHangingCreates(t *testing.T) {
 }
 
 func TestAnEngineThatMayHangRemovesOneContainerWithANetworkAtATime(t *testing.T) {
+	tier.Rest(t)
 	for _, tt := range []struct {
 		api, network string
 		want         int

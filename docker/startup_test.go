@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
 func TestAnImageWhoseBashWarnsAtStartIsUsable(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	for _, tt := range []struct{ name, env, warning string }{

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"batch.example/batch/docker/containers"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -22,6 +23,7 @@ func stream(t testing.TB, c *containers.Container, p containers.Program) *contai
 
 // Above its disk limit, a container loses its programs as it does its commands.
 func TestClearingAContainerEndsItsPrograms(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{})
 	s := stream(t, c, containers.Program{Name: "long", Args: []string{"bash", "-c", "echo up; sleep 765123"}})

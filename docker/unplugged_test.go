@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -26,6 +27,7 @@ for what in (lambda: socket.gethostbyname("example.com"), lambda: socket.create_
 '; true`
 
 func TestAContainerWithoutANetworkSandboxHasWhatOthersHave(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	image := demoImage(t)
@@ -46,6 +48,7 @@ func TestAContainerWithoutANetworkSandboxHasWhatOthersHave(t *testing.T) {
 
 // Another user may not write the files, so the engine has to: in all containers from then on.
 func TestAnUnprivilegedUsersContainerHasANetworkSandbox(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	for range 2 {
@@ -62,6 +65,7 @@ func TestAnUnprivilegedUsersContainerHasANetworkSandbox(t *testing.T) {
 }
 
 func TestAnEngineWithoutNamespacesOfTheirOwnGivesNetworkSandboxes(t *testing.T) {
+	tier.Rest(t)
 	s := newEngineStub(t)
 	s.files["/proc/net/route"] = "Iface\tDestination\neth0\t00000000\n"
 	e := s.connect(t, time.Hour)

@@ -87,7 +87,7 @@ func putSome(dir string, plan *inject.Plan, safe func(id string)) error {
 }
 
 // everyPass calls try with a spec for each pass through any point, until a spec fails nothing:
-// every eighth from a random one, or all of them with BATCH_TESTS=all. The sync of a result and
+// every eighth from a random one, or all of them without -short. The sync of a result and
 // the replacement of a file are always tried.
 func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (harmed bool)) {
 	t.Parallel() // it waits for the disk

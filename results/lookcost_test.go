@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
@@ -13,6 +14,7 @@ import (
 
 // `batch status` reads the end of each journal, and preds.json without writing it again.
 func TestReadTakesAsMuchForLongJournals(t *testing.T) {
+	tier.Rest(t)
 	allocations := func(steps int) float64 {
 		dir := t.TempDir()
 		s := open(t, dir)

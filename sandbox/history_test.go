@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -123,6 +124,7 @@ func volumes(t *testing.T) string {
 // A container has a volume only if others need the same history and the scrub is not known
 // to be fast.
 func TestAScrubIsSharedOnlyWhereThatPays(t *testing.T) {
+	tier.Rest(t)
 	name := ownImage()
 	s := testHost(t, nil)
 	s.ShareScrubs = true
@@ -167,6 +169,7 @@ func TestAScrubIsSharedOnlyWhereThatPays(t *testing.T) {
 
 // An engine that has no room for another container does not fail an attempt.
 func TestWithoutAnotherContainerTheSandboxScrubsItsOwn(t *testing.T) {
+	tier.Rest(t)
 	name := ownImage()
 	var refuse atomic.Bool
 	creates := 0
@@ -198,6 +201,7 @@ func TestWithoutAnotherContainerTheSandboxScrubsItsOwn(t *testing.T) {
 
 // If the sandbox that fills the volume is closed, another one fills it.
 func TestACanceledScrubIsMadeByAnother(t *testing.T) {
+	tier.Rest(t)
 	name := ownImage()
 	s := testHost(t, nil)
 	s.ShareScrubs = true
@@ -217,6 +221,7 @@ func TestACanceledScrubIsMadeByAnother(t *testing.T) {
 
 // A volume stays as long as an instance needs its image, and no longer.
 func TestTheLastInstanceOfAnImageRemovesItsVolume(t *testing.T) {
+	tier.Rest(t)
 	name := ownImage()
 	s := testHost(t, nil)
 	s.ShareScrubs = true
@@ -249,6 +254,7 @@ func TestTheLastInstanceOfAnImageRemovesItsVolume(t *testing.T) {
 
 // A large history stays for the next run, which scrubs nothing, until batch clean.
 func TestALaterRunUsesTheHistory(t *testing.T) {
+	tier.Rest(t)
 	name, state := ownImage(), t.TempDir()
 	var future, volume string
 	for run := range 3 {

@@ -8,11 +8,13 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/tier"
 )
 
 // A command's output begins with the command's own text, without the text that the shell
 // prints before it. If that is impossible, CheckShell fails.
 func TestWhatTheShellPrintsIsNotACommandsOutput(t *testing.T) {
+	tier.Rest(t)
 	const startFile = "BASH_ENV=/tmp/start"
 	for name, c := range map[string]struct {
 		env         []string

@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/a2a"
+
+	"batch.example/batch/internal/tier"
 )
 
 // 200 contexts in one server, each with a running turn.
 func TestMemoryOfManyContexts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs 200 contexts")
-	}
+	tier.Rest(t)
 	const n = 200
 	model := &parrot{release: make(chan struct{}), held: make(chan struct{}, n)}
 	var before, after runtime.MemStats

@@ -18,6 +18,7 @@ import (
 	"github.com/a2aproject/a2a-go/a2aclient/agentcard"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
 )
@@ -397,6 +398,7 @@ func TestAnIdleContextIsPaused(t *testing.T) {
 }
 
 func TestContextsShareContainers(t *testing.T) {
+	tier.Rest(t)
 	w := newWorld(t, settings{config: func(c *Config) { c.Width = 2 }})
 	c := w.client("")
 	var tasks []*a2a.Task

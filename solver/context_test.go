@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/agent/compaction"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/sample"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
@@ -164,6 +165,7 @@ func read(t *testing.T, raw json.RawMessage) (m llm.Message) {
 }
 
 func TestAConversationThatOutgrowsItsModel(t *testing.T) {
+	tier.Rest(t)
 	t.Run("without a policy", func(t *testing.T) {
 		p := reading(t, compaction.Config{}, reader{window: 6000, commands: 9, counts: true})
 		if r := p.solve(t.TempDir()); r.Record.Status != vocab.StatusContextWindowExceeded || r.Record.Outcome != vocab.OutcomeLimit {

@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -74,6 +75,7 @@ func solveWith(
 }
 
 func TestTheOracleSubmitsTheExactGoldPatch(t *testing.T) {
+	tier.Rest(t)
 	for name, change := range map[string][2]string{
 		"plain text":          {"a\nb\n", "a\nc\n"},
 		"CRLF":                {"a\r\nb\r\n", "a\r\nc\r\n"},

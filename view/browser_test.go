@@ -17,6 +17,7 @@ import (
 
 	"batch.example/batch/control"
 	"batch.example/batch/internal/chromium"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/view"
 )
 
@@ -26,9 +27,7 @@ const patience = time.Minute
 // TestInABrowser looks at pages as people do. In every test, a page asks only its own server, every
 // request succeeds, and nothing is written to the console.
 func TestInABrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes some minutes")
-	}
+	tier.Rest(t, "view", "internal/chromium")
 	if chromium.Path() == "" {
 		t.Skip("no chromium: scripts/ensure-extras installs it")
 	}

@@ -25,6 +25,7 @@ import (
 	"batch.example/batch/agent/mcp"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
 )
@@ -273,6 +274,7 @@ func TestHostileResults(t *testing.T) {
 }
 
 func TestAResultThatIsLongIsCut(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	s := connect(t, program(t, "sdk"), overHTTP(t, nil))
 	for _, tool := range []string{"test__large", "web__large"} {

@@ -7,11 +7,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"batch.example/batch/internal/tier"
 )
 
 // Together with the 1.7 MB that is allocated before main, help stays below the 3 MB at which
 // the first garbage collection begins, which would take a tenth of its time.
 func TestHelpAllocatesLittle(t *testing.T) {
+	tier.Rest(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if code := program([]string{"--help"}, strings.NewReader(""), io.Discard, io.Discard); code != exitOK {

@@ -16,6 +16,7 @@ import (
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/registrytest"
+	"batch.example/batch/internal/tier"
 )
 
 // These tests pull from a registry with injected faults.
@@ -32,6 +33,7 @@ func pushed(t *testing.T, login bool) (*registrytest.Registry, *registrytest.Ima
 }
 
 func TestAPullFromARegistry(t *testing.T) {
+	tier.Rest(t)
 	e := connect(t)
 	_, want, ref := pushed(t, false)
 	img, err := e.Ensure(t.Context(), ref, "", nil)
@@ -77,9 +79,7 @@ func pullOnce(t *testing.T, ref string, o image.PullOptions) {
 }
 
 func TestADownloadOfALayerIsResumed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the engine waits 5 s before it asks again")
-	}
+	tier.Rest(t)
 	t.Parallel()
 	e := connect(t)
 	r, img, ref := pushed(t, false)
@@ -91,6 +91,7 @@ func TestADownloadOfALayerIsResumed(t *testing.T) {
 }
 
 func TestARegistryWithAPassword(t *testing.T) {
+	tier.Rest(t)
 	connect(t)
 	r, _, ref := pushed(t, true)
 	var asked atomic.Int64

@@ -10,9 +10,11 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/tier"
 )
 
 func TestAPullWithoutProgressEnds(t *testing.T) {
+	tier.Rest(t)
 	repeat := func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			_, _ = w.Write([]byte(`{"status":"Downloading","id":"a","progressDetail":{"current":5,"total":10}}`))

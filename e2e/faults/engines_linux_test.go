@@ -24,9 +24,6 @@ import (
 // severalEngines starts n engines that have one image, with the same id.
 func severalEngines(t *testing.T, n int) []*enginetest.Daemon {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts several engines")
-	}
 	engines := []*enginetest.Daemon{e2e.OwnEngine(t)}
 	for len(engines) < n {
 		d := enginetest.Start(t)

@@ -33,9 +33,6 @@ const outageScript = `"*":
 // result, whether the containers survive it or not.
 func TestARunSurvivesARestartOfItsEngine(t *testing.T) {
 	tier.Rest(t, "sandbox/*.go", "docker/*.go", "docker/internal", "internal/box")
-	if testing.Short() {
-		t.Skip("starts four engines")
-	}
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}

@@ -35,9 +35,6 @@ import (
 // runs, and otherwise the test is short.
 func TestSoak(t *testing.T) {
 	tier.Rest(t, "run/*.go", "runner", "solver", "session", "journal", "sandbox/*.go", "docker/*.go", "docker/containers")
-	if testing.Short() {
-		t.Skip("takes half a minute")
-	}
 	e2e.NeedDocker(t)
 	t.Parallel()
 	s := newSoak(t)

@@ -14,7 +14,6 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
-	"batch.example/batch/internal/sample"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
@@ -29,9 +28,6 @@ type placed struct {
 
 func placeOnEngines(t *testing.T, n int) placed {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts several engines")
-	}
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}
@@ -103,9 +99,6 @@ func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
 // A sweep has the same patches and verdicts on three engines as on one.
 func TestASweepOnThreeEnginesIsAsOnOne(t *testing.T) {
 	tier.Rest(t, "engines", "sandbox/*.go", "run/rundir", "run/grading")
-	if !sample.All() {
-		t.Skip("copies images for minutes: BATCH_TESTS=all runs it")
-	}
 	p := placeOnEngines(t, 3)
 	sweep := []string{
 		"sweep", "--grade", "--subset", "rows.jsonl", "-m", "scripted/demo", "--attempts", "2", "-w", "3",

@@ -21,9 +21,6 @@ import (
 // none is graded twice.
 func TestGradingSurvivesARestartOfItsEngine(t *testing.T) {
 	tier.Rest(t, "run/grading", "sandbox/*.go", "docker/*.go")
-	if testing.Short() {
-		t.Skip("starts an engine")
-	}
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}

@@ -40,9 +40,6 @@ func pushedSystems(t *testing.T, r *registrytest.Registry, n int) (refs []string
 // pulls, starts and holds the same images: neither may fail because of that.
 func TestTwoRunsEvictImagesAtTheSameTime(t *testing.T) {
 	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
-	if testing.Short() {
-		t.Skip("takes half a minute")
-	}
 	t.Parallel()
 	r := registrytest.Start(t, false)
 	refs, base, own := pushedSystems(t, r, 6)

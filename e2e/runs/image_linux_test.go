@@ -21,9 +21,6 @@ import (
 func TestTheImageRunsASweepThroughTheMountedSocket(t *testing.T) {
 	tier.Rest(t, "Dockerfile", "scripts/image", "scripts/build")
 	e2e.NeedDocker(t)
-	if testing.Short() {
-		t.Skip("builds a program and an image")
-	}
 	t.Parallel()
 	socket, ok := strings.CutPrefix(os.Getenv("DOCKER_HOST"), "unix://")
 	if !ok {

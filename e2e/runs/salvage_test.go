@@ -116,9 +116,6 @@ compare() {
 
 func TestASalvageRestoresTheWorkingTree(t *testing.T) {
 	tier.Rest(t, "solver", "sandbox/*.go", "internal/boxgit")
-	if testing.Short() {
-		t.Skip("every case makes two clones in a container")
-	}
 	e2e.NeedDocker(t)
 	t.Parallel()
 	box := demoSandbox(t)

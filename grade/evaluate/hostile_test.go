@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/evalscript"
 	"batch.example/batch/grade/evaluate"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox"
 )
 
@@ -281,6 +282,7 @@ func TestATimeoutKillsAndKeepsTheOutput(t *testing.T) {
 }
 
 func TestALongOutputIsWholeAndALongerOneKnownToBeCut(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	b := newBench(t)
 	in := b.rows[victim]
@@ -298,6 +300,7 @@ func TestALongOutputIsWholeAndALongerOneKnownToBeCut(t *testing.T) {
 }
 
 func TestMemoryIsTheTestsOwn(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	b := newDockerBench(t, func(c *sandbox.Config) { c.Container.Memory = 128 << 20 })
 	in := b.rows[victim]

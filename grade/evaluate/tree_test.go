@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"batch.example/batch/internal/tier"
 )
 
 // inWords lists changes: "+new", "-gone", "~changed", "@link".
@@ -215,6 +217,7 @@ func TestWhatAFailedTryLeftIsThePatchs(t *testing.T) {
 }
 
 func TestManyFilesAreLeftOut(t *testing.T) {
+	tier.Rest(t)
 	var patch strings.Builder
 	var without []string
 	for i := range 2000 {

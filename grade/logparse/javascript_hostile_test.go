@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"batch.example/batch/internal/tier"
 )
 
 // hostileLogs make an implementation slow that searches the rest of the log, or of a line,
@@ -56,6 +58,7 @@ var hostileLogs = []struct{ parser, version, head, repeated, tail string }{
 const prismCommand = "./node_modules/.bin/mocha tests/run.js --reporter json"
 
 func TestJavaScriptParsersAreLinearInHostileLogs(t *testing.T) {
+	tier.Rest(t)
 	const (
 		size  = 1 << 20
 		limit = 5 * time.Second // quadratic ones need minutes

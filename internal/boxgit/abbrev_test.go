@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/internal/tier"
 )
 
 // makeMany makes a packed repository in which most objects belong to another branch: git
@@ -18,6 +19,7 @@ git repack -qad --window=0; git checkout -q main; echo x >> a
 const shown = `git diff; git log --oneline; git rev-parse --short HEAD; git describe --always --abbrev=7 --long v1 HEAD`
 
 func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	many := repo{dir: fixtures, work: fixtures}
 	if out, code := many.bash(t, prelude+makeMany); code != 0 {

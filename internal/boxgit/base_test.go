@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/internal/tier"
 )
 
 // wanted prints in a case's script which commit the row names.
@@ -41,6 +42,7 @@ func (r repo) base(t *testing.T) string {
 const gold = "diff --git a/%[1]s b/%[1]s\n--- a/%[1]s\n+++ b/%[1]s\n@@ -1 +1 @@\n-a\n+b\n"
 
 func TestTheCommitOfAnImageIsReported(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		name, script string
@@ -329,6 +331,7 @@ func TestTheBaseCommitSurvivesTheScrub(t *testing.T) {
 // An image of SWE-smith has a clone whose branches are the instances; a commit
 // with the bug, and one without the tests for it, are on top of the repository's.
 func TestABranchOfAnInstanceIsKept(t *testing.T) {
+	tier.Rest(t)
 	t.Parallel()
 	r := hostile(t, wanted+`begin origin; for i in o__r.1.one__a o__r.1.two__b; do git checkout -qb $i main; commit "Bug-$i"
 		[ $i = o__r.1.two__b ] && plant $(git rev-parse HEAD HEAD:); [ $i = o__r.1.one__a ] && want HEAD; git rm -q dir/one; git commit -qm 'Remove F2P Tests'; done

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"batch.example/batch/internal/tier"
 )
 
 // checkout copies what scripts/boxinit needs to a folder of the test.
@@ -25,9 +27,7 @@ func checkout(t *testing.T) string {
 }
 
 func TestTheBoxinitCheckDetectsAnOldBinary(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	tier.Rest(t, "scripts/boxinit")
 	t.Parallel()
 	dir := checkout(t)
 	script := func(arg ...string) (said string, ok bool) {

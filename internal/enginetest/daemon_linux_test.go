@@ -26,9 +26,6 @@ import (
 // needEngine skips a test where no dockerd can be started.
 func needEngine(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts an engine of its own")
-	}
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}

@@ -25,9 +25,6 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a cluster of its own")
-	}
 	if os.Getenv("BATCH_KUBE") == "" {
 		t.Skip("BATCH_KUBE is not set")
 	}

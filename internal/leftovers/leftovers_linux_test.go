@@ -103,9 +103,6 @@ func TestLeftoversAreNamed(t *testing.T) {
 }
 
 func TestLeftoversOnTheEngineAreNamed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts an engine of its own")
-	}
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}
@@ -134,9 +131,6 @@ func TestLeftoversOnTheEngineAreNamed(t *testing.T) {
 }
 
 func TestSharedObjectsOfContainersAreRemovedIfTheyWereNew(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts an engine of its own")
-	}
 	if os.Getenv("BATCH_DOCKER") == "" {
 		t.Skip("BATCH_DOCKER is not set")
 	}

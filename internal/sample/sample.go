@@ -1,9 +1,7 @@
-// Package sample chooses what the expensive tests run. Crashes at every point, simulations and
-// soaks take minutes; a sample of them in every pass, drawn again each time, finds within some
-// passes what the whole finds in one. The seed is in the test's log and repeats the choice:
-//
-//	BATCH_SEED=17     chooses as the pass did that printed 17
-//	BATCH_TESTS=all   runs everything, as the nightly pass does
+// Package sample chooses what the expensive tests run with -short, as in `make test`. Crashes at every
+// point, simulations and soaks take minutes; a sample of them in every pass, drawn again each time, finds
+// within some passes what the whole finds in one. Without -short, as in `make test-all`, all runs. The seed
+// and the share are in the test's log; BATCH_SEED=17 chooses as the pass did that printed 17.
 //
 // A test that samples must still fail for the defect that it is about, whatever the seed: it
 // names the cases that are the point of it, and draws only from the others.
@@ -29,7 +27,7 @@ func Seed(t testing.TB) uint64 {
 	if err != nil {
 		t.Fatalf("BATCH_SEED is not a number: %v", err)
 	}
-	t.Logf("seed %d; BATCH_SEED=%d repeats it, BATCH_TESTS=all runs all", seed, seed)
+	t.Logf("seed %d; BATCH_SEED=%d repeats it", seed, seed)
 	return seed
 }
 
@@ -37,7 +35,7 @@ func Seed(t testing.TB) uint64 {
 var ofProcess = sync.OnceValue(func() uint64 { return uint64(rand.Uint32N(1_000_000)) })
 
 func seedOf(text string) (uint64, error) {
-	if text == "" || text == "all" {
+	if text == "" {
 		return ofProcess(), nil
 	}
 	return strconv.ParseUint(text, 10, 64)
@@ -70,6 +68,7 @@ func Some[E any](t testing.TB, k int, list []E) []E {
 	}
 	chosen := Rand(t).Perm(len(list))[:k]
 	slices.Sort(chosen)
+	t.Logf("%d of %d", k, len(list))
 	some := make([]E, k)
 	for i, at := range chosen {
 		some[i] = list[at]

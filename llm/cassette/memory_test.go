@@ -11,11 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/cassette"
 )
 
 // The answers of a large run do not fit into the memory.
 func TestAPlayerDoesNotKeepAnswers(t *testing.T) {
+	tier.Rest(t)
 	const size, answers = 1 << 20, 16
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat("x", size))

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"batch.example/batch/internal/chromium"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/report/page"
 )
 
@@ -26,9 +27,7 @@ const patience = 5 * time.Minute
 // TestInABrowser looks at pages as people do. In every test, the page makes no request and writes
 // nothing to the console.
 func TestInABrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute")
-	}
+	tier.Rest(t, "report/page", "internal/chromium")
 	if chromium.Path() == "" {
 		t.Skip("no chromium: scripts/ensure-extras installs it")
 	}

@@ -5,11 +5,14 @@ package page_test
 import (
 	"runtime"
 	"testing"
+
+	"batch.example/batch/internal/tier"
 )
 
 // TestTheMemoryOfAPage fails if the page of 500 instances x 4 runs allocates more in total than it
 // may use at once.
 func TestTheMemoryOfAPage(t *testing.T) {
+	tier.Rest(t)
 	d := invented(500, 4, 1)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -87,5 +87,5 @@
 // comparison at the same instances shows it in 70 to 90 % from 100 instances on, and in 65 to 93 %
 // at 30. This prints the tables:
 //
-//	BATCH_TESTS=all go test -v -run Simulated -timeout 2h ./report/stats
+//	BATCH_SIMULATIONS=all go test -v -run Simulated -timeout 2h ./report/stats
 package stats

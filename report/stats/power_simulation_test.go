@@ -6,16 +6,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	sampled "batch.example/batch/internal/sample"
 )
 
 // If a comparison says that it would show a certain difference with a power of 0.8, about four of
 // five comparisons with this difference and the same instances show it.
 func TestPowerSimulated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	t.Parallel()
 	var all []scenario
 	for _, n := range []int{30, 100, 500} {
@@ -29,14 +24,14 @@ func TestPowerSimulated(t *testing.T) {
 			}
 		}
 	}
-	chosen := sampled.Of(t, 1, len(all))
+	chosen := cellsOf(t, 1, len(all))
 	for i, s := range all {
 		// McNemar's power is 43 to 59 % there.
 		if telling := s == (scenario{500, 12, 1, 0, 0.2, 0.06}); !telling && !slices.Contains(chosen, i) {
 			continue
 		}
 		draws, slack := 300, 0.0
-		if !sampled.All() { // fewer draws show less
+		if !study() { // fewer draws show less
 			draws, slack = 120, 0.06
 		}
 		r, better, none, mean := rand.New(rand.NewPCG(uint64(i), 29)), 0, 0, 0.0

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -19,6 +20,23 @@ import (
 // simulated is the number of data sets for a cell. All are seeded: a cell gives the same result
 // each time.
 const simulated = 2000
+
+// study reports whether all cells are simulated, which takes two hours.
+func study() bool { return os.Getenv("BATCH_SIMULATIONS") == "all" }
+
+// cellsOf chooses k of n cells by the seed in `make test`, five times as many elsewhere, and all in a [study].
+func cellsOf(t *testing.T, k, n int) []int {
+	t.Helper()
+	order := sampled.Rand(t).Perm(n)
+	switch {
+	case study():
+		k = n
+	case !testing.Short():
+		k = min(n, 5*k)
+	}
+	t.Logf("%d of %d cells", k, n)
+	return order[:k]
+}
 
 // bootstrap takes all subsets of up to twelve repositories, as for users, and fewer draws for more
 // repositories.
@@ -72,12 +90,9 @@ func (s scenario) mostClaimed() float64 {
 }
 
 func TestRateDifferenceSimulated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	t.Parallel()
 	all := cells()
-	chosen := sampled.Of(t, 2, len(all))
+	chosen := cellsOf(t, 2, len(all))
 	for i, c := range all {
 		// In the first one, an interval that takes instances as independent covers 69 %. The second
 		// has few instances and strong effects.
@@ -133,9 +148,6 @@ func (s rateScenario) values(r *rand.Rand) (values []float64, clusters []string)
 }
 
 func TestRateSimulated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	t.Parallel()
 	var all []rateScenario
 	for _, n := range []int{30, 50, 100, 500} {
@@ -153,7 +165,7 @@ func TestRateSimulated(t *testing.T) {
 			}
 		}
 	}
-	chosen := sampled.Of(t, 2, len(all))
+	chosen := cellsOf(t, 2, len(all))
 	for i, s := range all {
 		// Wilson's interval covers 52 to 71 % there.
 		telling := s.n == 500 && s.repos == 12 && s.attempts == 1 && s.between == 0.15
@@ -212,9 +224,6 @@ func (s scenario) runs(r *rand.Rand, models int) (values [][]float64, clusters [
 
 // Among equal models, Holm's correction limits the probability that any pair differs.
 func TestSeveralRunsSimulated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	t.Parallel()
 	type several struct {
 		scenario
@@ -234,7 +243,7 @@ func TestSeveralRunsSimulated(t *testing.T) {
 			}
 		}
 	}
-	chosen := sampled.Of(t, 1, len(all))
+	chosen := cellsOf(t, 1, len(all))
 	for i, c := range all {
 		// Without a correction, 13 to 24 % of such data sets have a pair that differs.
 		telling := c == several{scenario{n: 100, repos: 30, attempts: 1, between: 0.06}, 5}
@@ -242,7 +251,7 @@ func TestSeveralRunsSimulated(t *testing.T) {
 			continue
 		}
 		draws, most := 2000, 0.06
-		if !sampled.All() { // fewer draws show less
+		if !study() { // fewer draws show less
 			draws, most = 400, 0.09
 		}
 		r, corrected, not := rand.New(rand.NewPCG(uint64(i), 30)), 0, 0

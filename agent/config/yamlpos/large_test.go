@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"batch.example/batch/internal/tier"
 )
 
 // Where the search for the place would take long, the parser's own line stands.
 func TestAMistakeInALargeFile(t *testing.T) {
+	tier.Rest(t)
 	source := "a: 1\n" + strings.Repeat("b: 1\n", 3000) + " c: 2\n" + strings.Repeat("b: 1\n", 3000)
 	var doc yaml.Node
 	err := yaml.NewDecoder(strings.NewReader(source)).Decode(&doc)

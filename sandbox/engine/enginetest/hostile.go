@@ -105,9 +105,6 @@ var hostiles = []hostile{
 }
 
 func (e *suite) hostileCommandsDoNotBreakTheContainer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many containers: not with -short")
-	}
 	t.Parallel()
 	t.Run("stop all from now on", func(t *testing.T) { e.stopAllFromNowOn(t) })
 	t.Run("in one container", func(t *testing.T) {
