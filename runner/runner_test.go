@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-
 	"batch.example/batch/fault"
 	"batch.example/batch/runner"
 	"batch.example/batch/vocab"
