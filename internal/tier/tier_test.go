@@ -50,7 +50,7 @@ func TestAChangeOfThePackageWakesIt(t *testing.T) {
 
 // calls finds each place that leaves a test to `make test-all`, and its paths. A call in another form
 // is found too, with no paths that exist.
-var calls = regexp.MustCompile(`tier\.(?:Rest|Left)\((?:t, )?([^)]*)\)|^\[left:([^]]*)\]`)
+var calls = regexp.MustCompile(`tier\.(?:Rest|Left)\((?:t(?:, )?)?([^)]*)\)|^\[left:([^]]*)\]`)
 
 // What is left to `make test-all` must wake: by its package and its imports, or below e2e, where these
 // say nothing, by a path. A path without a file would wake nothing.
