@@ -102,6 +102,14 @@ func TestConnectErrorsGiveHints(t *testing.T) {
 	}
 }
 
+// An engine on this machine tells how much of its disk is free.
+func TestTheFreeDiskIsKnownOrSaidNotToBe(t *testing.T) {
+	free, known, err := connect(t).DiskFree(t.Context())
+	if err != nil || known && free <= 0 {
+		t.Errorf("free %d, known %v, %v; want free more than 0 when known, no error", free, known, err)
+	}
+}
+
 func TestFilesAreCopiedOutByteForByte(t *testing.T) {
 	t.Parallel()
 	c := start(t, connect(t), engine.Spec{})

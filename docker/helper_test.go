@@ -43,12 +43,6 @@ func connectFrom(t testing.TB, home string) *docker.Engine {
 	return e
 }
 
-// open is connect for a test that closes the engine itself.
-func open(t testing.TB) *docker.Engine {
-	t.Helper()
-	return openFrom(t, t.TempDir())
-}
-
 func openFrom(t testing.TB, home string) *docker.Engine {
 	t.Helper()
 	e, err := docker.Connect(t.Context(), docker.FromEnv(os.Getenv, home))
