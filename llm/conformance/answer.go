@@ -44,19 +44,22 @@ func (s *suite) paused() {
 	if s.Protocol != stub.Anthropic {
 		s.Skip("only Anthropic pauses turns")
 	}
-	at, m := s.serve(
-		stub.Answer{Content: "Wait.", FinishReason: stub.FinishPaused, Usage: vocab.Usage{Input: 10, Output: 1}},
+	at := stub.NewServer(
+		s, stub.Answer{Content: "Wait.", FinishReason: stub.FinishPaused, Usage: vocab.Usage{Input: 10, Output: 1}},
 		stub.Answer{Content: "Here it is.", Usage: vocab.Usage{Input: 12, Output: 2}},
 	)
-	resp := s.generate(m, ask())
+	cfg := s.config(at)
+	cfg.Prices = s.prices()
+	resp := s.generate(s.open(cfg), ask())
 	if got := resp.Message.Text(); got != "Wait.Here it is." || resp.FinishReason == "pause_turn" {
 		s.Errorf("read %q, ended by %q; want both halves of the turn, and its end", got, resp.FinishReason)
 	}
-	if got, want := resp.Usage, (vocab.Usage{Input: 22, Output: 3}); got != want {
-		s.Errorf("used %+v, want %+v for both requests", got, want)
+	if got, want := resp.Usage, (vocab.Usage{Input: 22, Output: 3}); got != want || resp.Cost != 22*1+3*4 {
+		s.Errorf("used %+v for %v, want %+v for both requests, and its price", got, resp.Cost, want)
 	}
-	if n := len(at.Requests()); n != 2 {
-		s.Errorf("%d requests, want 2", n)
+	turns := last(at).Turns()
+	if n := len(at.Requests()); n != 2 || turns[len(turns)-1].Text() != "Wait." {
+		s.Errorf("%d requests, the last with %+v; want 2, and the first half in the second", n, turns)
 	}
 }
 

@@ -87,6 +87,9 @@ func (s *suite) toolCalls() {
 		said(req, "Continue.")
 		s.generate(m, req)
 		s.checkResults(last(at), n)
+		if bytes.Contains(last(at).Body, []byte(ours)) {
+			s.Errorf("sent %s, want nothing of a message's extra", last(at).Body)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
@@ -89,7 +90,7 @@ func (s *suite) fails(f failure) {
 // hides holds that neither the key nor the address's secrets are in an error.
 func (s *suite) hides(err error) {
 	s.Helper()
-	if text := err.Error() + fault.HintOf(err) + fmt.Sprintf("%+v", err); strings.Contains(text, key) {
+	if text := err.Error() + fault.HintOf(err) + fmt.Sprintf("%+v", err); strings.Contains(text, Key) {
 		s.Errorf("the error has the API key: %s", text)
 	}
 }
@@ -172,18 +173,6 @@ func (s *suite) retryAfter() {
 	}
 }
 
-// wrongClock holds that a wait until a date goes by the provider's own clock.
-func (s *suite) wrongClock() {
-	for _, skew := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
-		_, m := s.serve(stub.Answer{Status: 429, RetryAfter: 40 * time.Second, RetryForm: stub.AsDate, Skew: skew})
-		_, err := m.Generate(s.Context(), ask())
-		limited, ok := errors.AsType[*llm.RateLimited](err)
-		if !ok || limited.After < 38*time.Second || limited.After > 41*time.Second {
-			s.Errorf("a wait until a date of a clock that is off by %v: %v, want a rate limit of 40s", skew, err)
-		}
-	}
-}
-
 // rateHeaders holds that the limits in a provider's headers are read, of answers and of
 // refusals.
 func (s *suite) rateHeaders() {
@@ -210,12 +199,14 @@ func (s *suite) rateHeaders() {
 	check("a refusal", limited.Rate)
 }
 
-// secrets holds that no error has a secret of the configuration, though a server repeats it.
+// secrets holds that neither an error nor the log has a secret of the configuration, though
+// a server repeats it.
 func (s *suite) secrets() {
-	const header = "planted-in-a-header-42"
-	echo := fmt.Sprintf("the key %s is refused, and so is %s", key, header)
+	const header, user, password = "planted-in-a-header-42", "planted-user-43", "planted-password-44"
+	echo := fmt.Sprintf("the key %s is refused, and so are %s and %s", Key, header, user)
+	atTheClip := strings.Repeat("x", 575) + " " + Key // the text of an error is cut
 	answers := []stub.Answer{
-		stub.Refusal(400, "x", echo), stub.Refusal(401, "x", echo), stub.Refusal(429, "x", echo), stub.Refusal(500, "x", echo),
+		stub.Refusal(400, "x", echo), stub.Refusal(401, "x", echo), stub.Refusal(429, "x", echo), stub.Refusal(500, "x", atTheClip),
 		{Status: 502, Body: []byte(echo)},
 		{Body: []byte(echo)},
 		{Fault: stub.Hangup},
@@ -224,18 +215,24 @@ func (s *suite) secrets() {
 	for i, a := range answers {
 		at := stub.NewServer(s, a)
 		cfg := s.config(at)
+		cfg.BaseURL = strings.Replace(cfg.BaseURL, "://", "://"+user+":"+password+"@", 1)
+		cfg.Retry = llm.RetryPolicy{Tries: 2, Base: time.Millisecond, Max: time.Millisecond}
 		if cfg.Kwargs == nil {
 			cfg.Kwargs = map[string]any{}
 		}
 		cfg.Kwargs["extra_headers"] = map[string]any{"X-Secret": header}
-		_, err := s.open(cfg).Generate(s.Context(), ask())
+		var log strings.Builder
+		logged := llm.Calls{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		_, err := logged.Compose(s.open(cfg)).Generate(s.Context(), ask())
 		if err == nil {
 			s.Errorf("answer %d: no error, want one", i+1)
 			continue
 		}
-		s.hides(err)
-		if strings.Contains(err.Error()+fault.HintOf(err), header) {
-			s.Errorf("answer %d: the error has the value of a header: %v", i+1, err)
+		said := err.Error() + fault.HintOf(err) + fmt.Sprintf("%+v", err) + log.String()
+		for _, secret := range []string{Key, Key[:20], header, user, password} {
+			if strings.Contains(said, secret) {
+				s.Errorf("answer %d: %s is in the error or the log: %s", i+1, secret, said)
+			}
 		}
 		if got := last(at).Header.Get("X-Secret"); got != header {
 			s.Errorf("answer %d: asked with header %q, want %q of extra_headers", i+1, got, header)

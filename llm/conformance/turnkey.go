@@ -71,7 +71,7 @@ func (s *suite) withoutKey() {
 	if _, err := s.open(cfg).Generate(keyless, ask()); err != nil {
 		s.Error(err)
 	}
-	if own, _ := keysOf(s.Protocol, last(at)); own != key {
+	if own, _ := keysOf(s.Protocol, last(at)); own != Key {
 		s.Errorf("a turn without a key is asked with %q, want the configured one", own)
 	}
 	cfg.APIKey, cfg.KeyFromTurn = "", true

@@ -11,7 +11,6 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/stub"
 )
 
 // patient allows more tries than a wrong address gets.
@@ -74,18 +73,6 @@ func TestAWrongAddressFailsAfterFewTries(t *testing.T) {
 				t.Errorf("%q (%v) after %d requests, want a Host fault with %q after %d", text, fault.KindOf(err), asked.Load(), c.want, c.asked)
 			}
 		})
-	}
-}
-
-func TestAnEndpointThatHasAnsweredIsRetriedLonger(t *testing.T) {
-	s := stub.NewServer(t, stub.Text("ok"), stub.Answer{Body: []byte("<html>")})
-	m := newModel(t, s, patient)
-	if _, err := m.Generate(t.Context(), ask()); err != nil {
-		t.Fatal(err)
-	}
-	_, err := m.Generate(t.Context(), ask())
-	if n := len(s.Requests()); fault.KindOf(err) != fault.Transient || n != 1+6 {
-		t.Errorf("%v (%v) after %d requests, want a Transient fault after 7", err, fault.KindOf(err), n)
 	}
 }
 

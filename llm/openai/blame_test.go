@@ -1,132 +1,249 @@
 package openai_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
+	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/openai"
 	"batch.example/batch/llm/stub"
 )
 
+// What each status means is in the conformance suite.
 func TestFaultKindOfAnswers(t *testing.T) {
-	const n = 3 // tries of the policy fast
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		answer stub.Answer
 		kind   fault.Kind
-		asked  int
+		lost   int
 		want   string // in the error's text or hint
 	}{
-		{"key refused", stub.Refusal(401, "invalid_api_key", "no"), fault.Host, 1, "OPENAI_API_KEY"},
-		{"model not allowed", stub.Refusal(403, "", "no access"), fault.Host, 1, "OPENAI_API_KEY"},
-		{"no such model", stub.Refusal(404, "model_not_found", "the model `m` does not exist"), fault.Host, 1, "check the model name m"},
-		{"no credit", stub.Refusal(402, "", "insufficient balance"), fault.Host, 1, "credit"},
-		{"quota spent", stub.Refusal(429, "insufficient_quota", "you exceeded your current quota"), fault.Host, 1, "billing"},
-		{"request timeout", stub.Refusal(408, "", "slow"), fault.Transient, n, "408"},
-		{"conflict", stub.Refusal(409, "", "again"), fault.Transient, n, "409"},
-		{"rate limit", stub.Refusal(429, "rate_limit_exceeded", "slow down"), fault.Transient, n, "slow down"},
-		{"server error", stub.Refusal(500, "", "oops"), fault.Transient, n, "500"},
-		{"gateway in HTML", stub.Answer{Status: 502, Body: []byte("<html>bad gateway</html>")}, fault.Transient, n, "bad gateway"},
-		{"overloaded", stub.Refusal(529, "", "overloaded"), fault.Transient, n, "overloaded"},
-		{"empty error", stub.Answer{Status: 500, Body: []byte{}}, fault.Transient, n, "500"},
-		{"error of a bare text", stub.Answer{Status: 500, Body: []byte(`{"error":"no memory"}`)}, fault.Transient, n, "no memory"},
-		{"gateway timeout", stub.Refusal(504, "", "upstream timed out"), fault.Transient, n, "upstream"},
-		{"garbage", stub.Answer{Fault: stub.Garbage}, fault.Host, n, "not a chat completion"},
-		{"half an answer", stub.Answer{Content: strings.Repeat("x", 9999), Fault: stub.Half}, fault.Transient, n, "unexpected EOF"},
-		{"half an error", stub.Answer{Status: 500, Body: make([]byte, 9999), Fault: stub.Half}, fault.Transient, n, "500"},
-		{"hangup", stub.Answer{Fault: stub.Hangup}, fault.Transient, n, "EOF"},
-		{"empty body", stub.Answer{Body: []byte{}}, fault.Host, n, "not a chat completion"},
-		{"no choices", stub.Answer{Body: []byte(`{"choices":[]}`)}, fault.Host, n, "no choices"},
-		{"no message", stub.Answer{Body: []byte(`{"choices":[{}]}`)}, fault.Transient, n, "no message"},
-		{"null message", stub.Answer{Body: []byte(`{"choices":[{"message":null}]}`)}, fault.Transient, n, "no message"},
-		{"error in a 200", stub.Answer{Body: []byte(`{"error":{"code":429,"message":"upstream"}}`)}, fault.Transient, n, "upstream"},
-		{"key refused in a 200", stub.Answer{Body: []byte(`{"error":{"code":401,"message":"no"}}`)}, fault.Host, 1, "OPENAI_API_KEY"},
-		{"error in a choice", stub.Answer{Body: []byte(`{"choices":[{"error":{"code":502,"message":"cut"},"message":{"content":"ha"}}]}`)}, fault.Transient, n, "cut"},
+		{"key refused", stub.Refusal(401, "invalid_api_key", "no"), fault.Host, 0, "OPENAI_API_KEY"},
+		{"no such model", stub.Refusal(404, "model_not_found", "the model `m` does not exist"), fault.Host, 0, "check the model name m"},
+		{"no credit", stub.Refusal(402, "", "insufficient balance"), fault.Host, 0, "credit"},
+		{"quota spent", stub.Refusal(429, "insufficient_quota", "you exceeded your current quota"), fault.Host, 0, "billing"},
+		{"conflict", stub.Refusal(409, "", "again"), fault.Transient, 0, "409"},
+		{"empty error", stub.Answer{Status: 500, Body: []byte{}}, fault.Transient, 0, "500"},
+		{"error of a bare text", stub.Answer{Status: 500, Body: []byte(`{"error":"no memory"}`)}, fault.Transient, 0, "no memory"},
+		{"half an error", stub.Answer{Status: 500, Body: make([]byte, 9999), Fault: stub.Half}, fault.Transient, 0, "500"},
+		{"no choices", stub.Answer{Body: []byte(`{"choices":[]}`)}, fault.Host, 3, "no choices"},
+		{"no message", stub.Answer{Body: []byte(`{"choices":[{}]}`)}, fault.Transient, 3, "no message"},
+		{"null message", stub.Answer{Body: []byte(`{"choices":[{"message":null}]}`)}, fault.Transient, 3, "no message"},
+		{"error in a 200", stub.Answer{Body: []byte(`{"error":{"code":429,"message":"upstream"}}`)}, fault.Transient, 0, "upstream"},
+		{"key refused in a 200", stub.Answer{Body: []byte(`{"error":{"code":401,"message":"no"}}`)}, fault.Host, 0, "OPENAI_API_KEY"},
+		{"error in a choice", stub.Answer{Body: []byte(`{"choices":[{"error":{"code":502,"message":"cut"},"message":{"content":"ha"}}]}`)}, fault.Transient, 3, "cut"},
+	} {
+		_, err := newModel(t, stub.NewServer(t, tt.answer), nil).Generate(t.Context(), ask())
+		if fault.KindOf(err) != tt.kind || llm.Lost(err) != tt.lost {
+			t.Errorf("%s: %v is %v, %d calls may have been charged; want %v, %d", tt.name, err, fault.KindOf(err), llm.Lost(err), tt.kind, tt.lost)
+		}
+		if text := err.Error() + " " + fault.HintOf(err); !strings.Contains(text, tt.want) || !strings.Contains(text, "asking model m: ") {
+			t.Errorf("%s: text %q, want %q in it", tt.name, text, tt.want)
+		}
 	}
-	// A request that the provider did not refuse may have been charged.
-	unanswered := []string{
-		"gateway timeout", "garbage", "half an answer", "hangup", "empty body", "no choices", "no message", "null message", "error in a choice",
+}
+
+func TestAnAddressWithoutAServerIsReportedInPlainWords(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	plain := httptest.NewServer(nil)
+	defer plain.Close()
+	proxy, err := url.Parse(gone.URL)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := stub.NewServer(t, tt.answer)
-			_, err := newModel(t, s, nil).Generate(t.Context(), ask())
-			if fault.KindOf(err) != tt.kind {
-				t.Fatalf("error %v is %v, want %v", err, fault.KindOf(err), tt.kind)
+	for _, c := range []struct {
+		base  string
+		proxy *url.URL
+		want  string
+	}{
+		{gone.URL, nil, "asking model m: nothing answers at " + gone.URL + " (dial tcp " + gone.Listener.Addr().String() + ": connect: connection refused)"},
+		{"https://nobody.invalid", proxy, "asking model m: the proxy on the way to https://nobody.invalid does not answer (proxyconnect tcp: dial tcp"},
+		{"http://nobody.invalid", nil, "asking model m: there is no host nobody.invalid (dial tcp: lookup nobody.invalid: no such host)"},
+		{strings.Replace(plain.URL, "http:", "https:", 1), nil, "answers over http, not https (http: server gave HTTP response to HTTPS client)"},
+	} {
+		cfg := endpoint.Config{Model: "m", BaseURL: c.base, APIKey: "k", HTTP: &http.Client{Transport: &http.Transport{
+			Proxy: http.ProxyURL(c.proxy),
+			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if host, _, _ := net.SplitHostPort(addr); strings.HasSuffix(host, ".invalid") { // so that no name server is asked
+					return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
+				}
+				return new(net.Dialer).DialContext(ctx, network, addr)
+			},
+		}}}
+		m, err := openai.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Generate(t.Context(), ask())
+		if fault.KindOf(err) != fault.Transient || llm.Lost(err) != 0 || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v (%v, %d lost), want %q, none lost", c.base, err, fault.KindOf(err), llm.Lost(err), c.want)
+		}
+	}
+}
+
+// again is a request in the middle of a conversation.
+func again() *llm.Request {
+	r := ask()
+	r.Messages = append(r.Messages, llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("a")}, llm.Message{Role: llm.RoleUser, Parts: llm.Say("b")})
+	return r
+}
+
+// openRouter is an error that quotes the error of the provider behind OpenRouter.
+func openRouter(code int, raw string) string {
+	return fmt.Sprintf(`{"error":{"message":"Provider returned error","code":%d,"metadata":{"raw":%q,"provider_name":"Google"}},"user_id":"u"}`, code, raw)
+}
+
+// The bodies have the form, members and wording that the providers use.
+var bodies = []struct {
+	name   string
+	status int
+	body   string
+	want   error // nil: an error that the conversation did not cause
+	says   string
+}{
+	{
+		"OpenAI", 400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 8227 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`,
+		llm.ErrContextLength, "8227",
+	},
+	{"OpenAI by its code alone", 400, `{"error":{"message":"no","type":"invalid_request_error","code":"context_length_exceeded"}}`, llm.ErrContextLength, "no"},
+	{"OpenAI, one message too long", 400, `{"error":{"message":"Invalid 'messages[7].content': string too long. Expected a string with maximum length 1048576, but got a string with length 2000000 instead.","code":"string_above_max_length"}}`, llm.ErrContextLength, "messages[7]"},
+	{"Anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 211180 tokens > 200000 maximum"},"request_id":"r"}`, llm.ErrContextLength, "211180"},
+	{"Anthropic with room for the answer", 400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000\"}}", llm.ErrContextLength, "190000"},
+	{"Anthropic, bytes", 413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, llm.ErrContextLength, "maximum size"},
+	{"Anthropic behind OpenRouter", 413, openRouter(413, `{"type":"error","error":{"type":"invalid_request_error","message":"Prompt is too long"}}`), llm.ErrContextLength, "Provider returned error: Prompt is too long"},
+	{"OpenRouter in a 200", 200, openRouter(400, `{"message":"Input is too long for requested model."}`), llm.ErrContextLength, "Input is too long"},
+	{"OpenRouter itself", 400, `{"error":{"message":"This endpoint's maximum context length is 16384 tokens. However, you requested about 94307 tokens (94307 of text input). Please reduce the length of either one","code":400,"metadata":{"provider_name":null}}}`, llm.ErrContextLength, "94307"},
+	{"vLLM", 400, `{"object":"error","message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens","type":"BadRequestError","param":null,"code":400}`, llm.ErrContextLength, "9000"},
+	{"SGLang", 400, `{"object":"error","message":"The input (9000 tokens) is longer than the model's context length","code":400}`, llm.ErrContextLength, "9000"},
+	{"llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":4390,"n_ctx":4096}}`, llm.ErrContextLength, "available"},
+	{"older llama.cpp", 500, `{"error":{"code":500,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error"}}`, llm.ErrContextLength, "available"},
+	{"Gemini, in a list", 400, `[{"error":{"code":400,"message":"The input token count (1100000) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, llm.ErrContextLength, "1100000"},
+	{"Zhipu", 400, `{"error":{"code":"1261","message":"Prompt exceeds max length"}}`, llm.ErrContextLength, "max length"},
+	{"Moonshot", 400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 8192","type":"invalid_request_error"}}`, llm.ErrContextLength, "8192"},
+	{"Mistral", 400, `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt","code":"3051"}`, llm.ErrContextLength, "40000"},
+	{"xAI", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, llm.ErrContextLength, "537812"},
+	{"Cerebras", 400, `{"message":"Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192","type":"invalid_request_error","code":"context_length_exceeded"}`, llm.ErrContextLength, "9000"},
+	{"DashScope", 400, `{"error":{"code":"invalid_parameter_error","message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]","type":"invalid_request_error"}}`, llm.ErrContextLength, "129024"},
+	{"LiteLLM", 400, `{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: boom","type":null,"param":null,"code":"400"}}`, llm.ErrContextLength, "boom"},
+
+	{
+		"OpenAI's usage policy", 400, `{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt","type":"invalid_request_error","param":null,"code":"invalid_prompt"}}`,
+		llm.ErrContentPolicy, "flagged",
+	},
+	{"OpenAI's code", 400, `{"error":{"message":"Your request was rejected as a result of our safety system.","type":"invalid_request_error","code":"content_policy_violation"}}`, llm.ErrContentPolicy, "rejected"},
+	{"OpenAI on security", 400, `{"error":{"message":"This content was flagged for possible cybersecurity risk.","type":"invalid_request_error","code":"cyber_policy"}}`, llm.ErrContentPolicy, "flagged"},
+	{"Azure", 400, `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","type":null,"param":"prompt","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation","content_filter_result":{"jailbreak":{"filtered":true,"detected":true}}}}}`, llm.ErrContentPolicy, "filtered"},
+	{"Azure by its inner code alone", 400, `{"error":{"message":"no","type":null,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.ErrContentPolicy, "no"},
+	{"Anthropic's output", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"},"request_id":"r"}`, llm.ErrContentPolicy, "Output blocked"},
+	{"Anthropic's output behind OpenRouter", 400, openRouter(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`), llm.ErrContentPolicy, "Output blocked"},
+	{"OpenRouter's moderation", 403, `{"error":{"code":403,"message":"no","metadata":{"reasons":["self-harm"],"flagged_input":"the...end","provider_name":"OpenAI","model_slug":"m"}}}`, llm.ErrContentPolicy, "no"},
+	{"OpenRouter's moderation in words", 403, `{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged"}}`, llm.ErrContentPolicy, "flagged"},
+	{"Gemini behind OpenRouter, in a choice", 200, `{"choices":[{"error":{"code":403,"message":"Gemini blocked it: PROHIBITED_CONTENT"},"message":{"content":""}}]}`, llm.ErrContentPolicy, "PROHIBITED"},
+	{"DashScope's inspection", 400, `{"error":{"code":"data_inspection_failed","param":null,"message":"Input data may contain inappropriate content.","type":"data_inspection_failed"},"request_id":"r"}`, llm.ErrContentPolicy, "inappropriate"},
+	{"DeepSeek", 400, `{"error":{"message":"Content Exists Risk","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`, llm.ErrContentPolicy, "Risk"},
+	{"LiteLLM's", 400, `{"error":{"message":"litellm.ContentPolicyViolationError: AzureException - boom","type":null,"param":null,"code":"400"}}`, llm.ErrContentPolicy, "boom"},
+
+	{"a parameter called so", 400, `{"error":{"message":"Unknown parameter: 'context_length'.","type":"invalid_request_error","param":"context_length","code":"unknown_parameter"}}`, nil, "Unknown"},
+	{"a parameter that is not permitted", 422, `{"error":{"message":"Extra inputs are not permitted, field: 'content_filter'","type":"invalid_request_error"}}`, nil, "Extra"},
+	{"a request that is bad", 400, `{"error":{"message":"tool_use ids must be unique","type":"invalid_request_error"}}`, nil, "unique"},
+	{"a server in between that takes no more bytes", 413, `<html><body>413 Request Entity Too Large</body></html>`, nil, "Entity Too Large"},
+	{"a page of a proxy with a policy of its own", 400, `<html><h1>Access denied</h1>This request was flagged: it is blocked by the company's internet usage policy.</html>`, nil, "Access denied"},
+	{"field by field", 422, `{"detail":[{"msg":"field required"}]}`, nil, "field required"},
+	{"a bare text", 400, `{"error":"no such thing"}`, nil, "no such thing"},
+	{"Gemini's other errors", 400, `[{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}]`, nil, "invalid argument"},
+}
+
+func TestRefusalsOfTheConversationAreDistinguished(t *testing.T) {
+	for _, c := range bodies {
+		t.Run(c.name, func(t *testing.T) {
+			s := stub.NewServer(t, stub.Answer{Status: c.status, Body: []byte(c.body)})
+			_, err := newModel(t, s, nil).Generate(t.Context(), again())
+			if fault.KindOf(err) != fault.Instance || len(s.Requests()) != 1 {
+				t.Fatalf("error %v (%v) after %d requests; want an Instance fault, 1 request",
+					err, fault.KindOf(err), len(s.Requests()))
 			}
-			// net/http itself may retry a cut connection.
-			if got := len(s.Requests()); got < tt.asked || (got > tt.asked && tt.answer.Fault != stub.Hangup) {
-				t.Errorf("asked %d times, want %d", got, tt.asked)
+			for _, cause := range []error{llm.ErrContextLength, llm.ErrContentPolicy} {
+				if errors.Is(err, cause) != (cause == c.want) {
+					t.Errorf("errors.Is(%v, %q) = %v, want %v",
+						err, cause, cause != c.want, cause == c.want)
+				}
 			}
-			if text := err.Error() + " " + fault.HintOf(err); !strings.Contains(text, tt.want) || !strings.Contains(text, "asking model m: ") {
-				t.Errorf("text %q, want %q in it", text, tt.want)
-			}
-			lost := 0
-			if slices.Contains(unanswered, tt.name) {
-				lost = len(s.Requests())
-			}
-			if got := llm.Lost(err); got != lost && !(tt.answer.Fault == stub.Hangup && got == n) {
-				t.Errorf("%d calls may have been charged, want %d", got, lost)
-			}
-			if errors.Is(err, llm.ErrContextLength) || errors.Is(err, llm.ErrContentPolicy) {
-				t.Error("the error is taken for one of the conversation, want one of the settings")
+			if !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%q is not in %v; want with %q", c.says, err, c.says)
 			}
 		})
 	}
 }
 
-func TestRetryAfterIsReadInAllForms(t *testing.T) {
-	tests := []struct {
-		header, value string
-		low, high     time.Duration
-	}{
-		{"Retry-After-Ms", "40", 40 * time.Millisecond, 40 * time.Millisecond},
-		{"Retry-After", "7", 7 * time.Second, 7 * time.Second},
-		{"Retry-After", "0.5", 500 * time.Millisecond, 500 * time.Millisecond},
-		{"Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), 59 * time.Minute, time.Hour},
-		{"Retry-After", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat), 0, 0},
-		{"Retry-After", "1e300", 1000 * time.Hour, 1 << 62},
-	}
-	for _, tt := range tests {
-		a := stub.Refusal(429, "rate_limit_exceeded", "slow down")
-		a.Header = map[string]string{tt.header: tt.value}
-		m := newModel(t, stub.NewServer(t, a), func(c *endpoint.Config) { c.Retry.Tries = 1 })
-		_, err := m.Generate(t.Context(), ask())
-		limited, ok := errors.AsType[*llm.RateLimited](err)
-		if !ok || limited.After < tt.low || limited.After > tt.high {
-			t.Errorf("got %s %s: %v; want ok true, after at least %v, after at most %v",
-				tt.header, tt.value, err, tt.low, tt.high)
+func TestRefusalsOfTheAccountAreHostFaults(t *testing.T) {
+	for _, text := range []string{
+		"Your account has been flagged for violations of our usage policies.",
+		"Organization org-1 was suspended: content policy.",
+		"Your access was terminated due to violation of our usage policy.",
+		"You do not have access to the model: content policy of your organization.",
+	} {
+		_, err := newModel(t, stub.NewServer(t, stub.Refusal(403, "", text)), nil).Generate(t.Context(), again())
+		if fault.KindOf(err) != fault.Host || errors.Is(err, llm.ErrContentPolicy) {
+			t.Errorf("%v is %v; want a Host fault, an error other than %v", err, fault.KindOf(err), llm.ErrContentPolicy)
 		}
-	}
-	a := stub.Refusal(503, "", "slow down")
-	a.Header = map[string]string{"Retry-After-Ms": "60"}
-	m := newModel(t, stub.NewServer(t, a, stub.Text("ok")), func(c *endpoint.Config) { c.Retry.Max = 20 * time.Millisecond })
-	if resp, err := m.Generate(t.Context(), ask()); err != nil || resp.Waited < 60*time.Millisecond {
-		t.Errorf("%+v, %v: want an answer after at least 60 ms", resp, err)
 	}
 }
 
-func TestUnreachableEndpoint(t *testing.T) {
-	dead := httptest.NewServer(http.NotFoundHandler())
-	dead.Close()
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = nil
-	defer secure.Close()
-	for url, kind := range map[string]fault.Kind{dead.URL: fault.Host, secure.URL: fault.Host} {
-		m := compose(t, endpoint.Config{Model: "m", BaseURL: url, Retry: fast})
-		_, err := m.Generate(t.Context(), ask())
-		if fault.KindOf(err) != kind || fault.HintOf(err) == "" {
-			t.Errorf("%s: %v (%v), want %v with a hint", url, err, fault.KindOf(err), kind)
-		}
-		if n := llm.Lost(err); n != 0 {
-			t.Errorf("%s: %d calls may have been charged although no server was reached; want 0", url, n)
+func TestARefusedFirstRequestIsAFaultOfTheSettings(t *testing.T) {
+	bad := stub.Refusal(400, "unsupported_value", "temperature does not support 0.2 with this model")
+	full := stub.Refusal(400, "", "This endpoint's maximum context length is 262000 tokens. However, you requested about 263390 tokens (658 of text input, 262000 in the output)")
+	kwargs := func(kw map[string]any) func(*endpoint.Config) { return func(c *endpoint.Config) { c.Kwargs = kw } }
+	both := map[string]any{"temperature": 0.2, "max_tokens": 262000}
+	for _, c := range []struct {
+		name   string
+		answer stub.Answer
+		change func(*endpoint.Config)
+		req    *llm.Request
+		kind   fault.Kind
+		hint   string
+		typed  bool
+	}{
+		{"a bad value is named", bad, kwargs(both), ask(), fault.Host, "check model_kwargs.temperature\n", false},
+		{"all are named where none is", stub.Refusal(400, "", "no"), kwargs(both), ask(), fault.Host, "model_kwargs.max_tokens, model_kwargs.temperature", false},
+		{"none there", stub.Refusal(422, "", "no"), nil, ask(), fault.Host, "model's name m", false},
+		{"in the middle of a conversation", bad, kwargs(both), again(), fault.Instance, "", false},
+		{"no room beside the answer", full, kwargs(both), ask(), fault.Host, "check model_kwargs.max_tokens\n", true},
+		{"no room at all", full, nil, ask(), fault.Instance, "step limit", true},
+		{"refused for what it says", stub.Refusal(400, "content_filter", "no"), kwargs(both), ask(), fault.Instance, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stub.NewServer(t, c.answer)
+			_, err := newModel(t, s, c.change).Generate(t.Context(), c.req)
+			if hint := fault.HintOf(err); fault.KindOf(err) != c.kind || !strings.Contains(hint, c.hint) || c.hint == "" && hint != "" {
+				t.Errorf("%v has kind %v, hint %q; want the case's kind and hint", err, fault.KindOf(err), hint)
+			}
+			if errors.Is(err, llm.ErrContextLength) != c.typed {
+				t.Errorf("%v: context length %v, want %v", err, !c.typed, c.typed)
+			}
+		})
+	}
+}
+
+func TestAFilteredAnswerIsReturnedAsAnAnswer(t *testing.T) {
+	for _, body := range []string{
+		`{"choices":[{"index":0,"finish_reason":"content_filter: PROHIBITED_CONTENT"}],"usage":{"prompt_tokens":10,"cost":0.5}}`,
+		`{"choices":[{"finish_reason":"content_filter","message":{"role":"assistant","content":null}}],"usage":{"prompt_tokens":10,"cost":0.5}}`,
+	} {
+		s := stub.NewServer(t, stub.Answer{Body: []byte(body)})
+		resp, err := newModel(t, s, nil).Generate(t.Context(), ask())
+		if err != nil || !resp.Filtered() || resp.Usage.Input != 10 || resp.Cost != 0.5 || string(resp.Raw) != body || len(s.Requests()) != 1 {
+			t.Errorf("%s: got %+v, %v; want filtered true, input 10, cost 0.5, raw %v, 1 request, no error",
+				body, resp, err, body)
 		}
 	}
 }

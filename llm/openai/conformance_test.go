@@ -10,9 +10,27 @@ import (
 	"batch.example/batch/llm/stub"
 )
 
-func TestConformance(t *testing.T) {
-	conformance.Run(t, conformance.Client{
-		Protocol: stub.Chat, Streams: []bool{false, true},
-		Open: func(cfg endpoint.Config) (llm.Model, error) { return openai.New(cfg) },
-	})
+var client = conformance.Client{
+	Protocol: stub.Chat, Streams: []bool{false, true},
+	Open: func(cfg endpoint.Config) (llm.Model, error) { return openai.New(cfg) },
+}
+
+func TestConformance(t *testing.T) { conformance.Run(t, client) }
+
+func FuzzAnswer(f *testing.F) {
+	for _, b := range bodies {
+		f.Add(uint16(b.status), false, b.body)
+	}
+	f.Add(uint16(200), false, `{"choices":[{"finish_reason":"content_filter: SAFETY"}]}`)
+	f.Add(uint16(200), false, `{"choices":[{"message":{"tool_calls":[{"id":"","function":{"name":"bash","arguments":{}}}]}}]}`)
+	f.Add(uint16(400), false, `{"error":{"message":"`+conformance.Key+`","metadata":{"raw":{"error":{"metadata":{"raw":"{}"}}}}}}`)
+	for _, pieces := range [][]string{
+		{delta(`"tool_calls":[{"index":0,"id":"a","function":{"name":"b","arguments":"{"}}]`), delta(`"tool_calls":[{"index":-1,"function":{"arguments":{}}}]`)},
+		{delta(`"reasoning_details":[{"type":"t","index":0,"text":"x"}]`), delta(`"reasoning_details":[{"type":"t","index":0,"text":{"a":1}}]`)},
+		{`{"choices":[null,{"delta":null}]}`, `{"choices":{},"usage":"","error":""}`},
+		{delta(`"content":["a"]`), delta(`"content":{"a":"b"}`)},
+	} {
+		f.Add(uint16(200), true, events(false, pieces...))
+	}
+	conformance.FuzzAnswer(f, client)
 }

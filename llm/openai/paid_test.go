@@ -59,7 +59,8 @@ func (s *stopping) Read(p []byte) (int, error) {
 	return s.ReadCloser.Read(p)
 }
 
-func TestOddUsageDoesNotLoseTheAnswer(t *testing.T) {
+// The cost is the provider's own, otherwise a proxy's in a header, otherwise the table's.
+func TestACallCostsWhatItsAnswerSays(t *testing.T) {
 	for _, c := range []struct {
 		name, usage, header string
 		cost                float64
@@ -71,6 +72,8 @@ func TestOddUsageDoesNotLoseTheAnswer(t *testing.T) {
 		{"a list", `[]`, "", 0, false},
 		{"text", `"none"`, "", 0, false},
 		{"negative counts", `{"prompt_tokens": -3, "completion_tokens": -2}`, "", 0, false},
+		{"a cost beside a header", `{"prompt_tokens": 3, "completion_tokens": 2, "cost": 0.25}`, "0.125", 0.25, true},
+		{"a cost in the header", `{"prompt_tokens": 3, "completion_tokens": 2}`, "0.125", 0.125, true},
 		{"an endless cost in the header", `{"prompt_tokens": 3, "completion_tokens": 2}`, "Inf", 7, true},
 		{"an endless cost as text", `{"prompt_tokens": 3, "completion_tokens": 2, "cost": "inf"}`, "", 7, true},
 	} {

@@ -16,18 +16,21 @@ import (
 
 // streamed answers with a stream of pieces and, unless cut, the mark of its end.
 func streamed(cut bool, pieces ...string) *http.Client {
-	body := ""
+	return &http.Client{Transport: transport(func(r *http.Request) *http.Response {
+		a := answer(events(cut, pieces...), http.Header{"Content-Type": {"text/event-stream"}})
+		a.Request = r
+		return a
+	})}
+}
+
+func events(cut bool, pieces ...string) (body string) {
 	for _, p := range pieces {
 		body += "data: " + p + "\n\n"
 	}
 	if !cut {
 		body += "data: [DONE]\n\n"
 	}
-	return &http.Client{Transport: transport(func(r *http.Request) *http.Response {
-		a := answer(body, http.Header{"Content-Type": {"text/event-stream"}})
-		a.Request = r
-		return a
-	})}
+	return body
 }
 
 func askStreamed(t testing.TB, client *http.Client) (*llm.Response, error) {
@@ -213,26 +216,4 @@ func TestStreamsThatEndBadly(t *testing.T) {
 			t.Errorf("%s: %v (%v, lost %d), want %v with %q, lost %d", name, err, fault.KindOf(err), llm.Lost(err), kind, tc.want, tc.lost)
 		}
 	}
-}
-
-// FuzzStream gives the client any stream: it never panics, each error has a kind, and
-// each reply can be sent back.
-func FuzzStream(f *testing.F) {
-	f.Add(delta(`"tool_calls":[{"index":0,"id":"a","function":{"name":"b","arguments":"{"}}]`), delta(`"tool_calls":[{"index":-1,"function":{"arguments":{}}}]`))
-	f.Add(delta(`"reasoning_details":[{"type":"t","index":0,"text":"x"}]`), delta(`"reasoning_details":[{"type":"t","index":0,"text":{"a":1}}]`))
-	f.Add(`{"choices":[null,{"delta":null}]}`, `{"choices":{},"usage":"","error":""}`)
-	f.Add(delta(`"content":["a"]`), delta(`"content":{"a":"b"}`))
-	f.Fuzz(func(t *testing.T, first, second string) {
-		resp, err := askStreamed(t, streamed(false, first, second))
-		if err != nil {
-			if fault.KindOf(err) == fault.Unknown {
-				t.Errorf("an error without a kind: %v", err)
-			}
-			return
-		}
-		own := resp.Message.WithToolCallIDs(make([]string, len(resp.Message.ToolCalls())))
-		if !json.Valid(resp.Message.Chat) || !json.Valid(own.Chat) || !json.Valid(resp.Raw) {
-			t.Errorf("the reply cannot be sent back: %s", resp.Message.Chat)
-		}
-	})
 }

@@ -1,0 +1,79 @@
+package conformance
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/stub"
+)
+
+// FuzzAnswer gives a client any answer, with a status, as a stream or at once: the client
+// never panics, each error has a kind, is short and does not have the key, and each reply can
+// be sent back, also after a journal. The caller adds the seeds.
+func FuzzAnswer(f *testing.F, c Client) {
+	f.Fuzz(func(t *testing.T, status uint16, streamed bool, body string) {
+		if status < 200 || status > 599 {
+			return
+		}
+		var sent []byte
+		answer := func(r *http.Request) (*http.Response, error) {
+			var err error
+			sent, err = io.ReadAll(r.Body)
+			kind := "application/json"
+			if streamed {
+				kind = "text/event-stream"
+			}
+			return &http.Response{
+				StatusCode: int(status), Header: http.Header{"Content-Type": {kind}},
+				Body: io.NopCloser(strings.NewReader(body)), Request: r,
+			}, err
+		}
+		m, err := c.Open(endpoint.Config{
+			Model: models[c.Protocol], BaseURL: "http://model.test/v1", APIKey: Key,
+			HTTP: &http.Client{Transport: answers(answer)}, Kwargs: map[string]any{"stream": streamed},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := m.Generate(t.Context(), ask())
+		if err != nil {
+			if fault.KindOf(err) == fault.Unknown || len(err.Error()) > 1000 || strings.Contains(err.Error(), Key) {
+				t.Errorf("%d bytes of blame %v: %v; want a kind, at most 1000 bytes, without the key", len(err.Error()), fault.KindOf(err), err)
+			}
+			return
+		}
+		written, err := json.Marshal(resp.Message)
+		if err != nil || !json.Valid(resp.Raw) {
+			t.Fatalf("the reply cannot be kept: %v, %s", err, resp.Raw)
+		}
+		var read llm.Message
+		if err := json.Unmarshal(written, &read); err != nil {
+			t.Fatal(err)
+		}
+		back := func(reply llm.Message) string {
+			req := ask()
+			req.Messages = append(req.Messages, reply)
+			said(req, "Continue.")
+			if _, err := m.Generate(t.Context(), req); err != nil || !json.Valid(sent) {
+				t.Errorf("the reply cannot be sent back: %v, %s", err, sent)
+			}
+			return string(sent)
+		}
+		// The journal may order the members of a chat completion's message anew.
+		if before, after := back(resp.Message), back(read); before != after && c.Protocol != stub.Chat {
+			t.Errorf("sent %s, and after the journal %s", before, after)
+		}
+		back(resp.Message.WithToolCallIDs(make([]string, len(resp.Message.ToolCalls()))))
+	})
+}
+
+type answers func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
