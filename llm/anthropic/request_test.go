@@ -3,8 +3,6 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -216,58 +214,4 @@ func TestAMemoDoesNotChangeRequests(t *testing.T) {
 		}
 	}
 	conformance.Memo(t, steps)
-	memo := &llm.Memo{}
-	sent(t, m, &llm.Request{Messages: long, Memo: memo})
-	if _, err := m.request(&llm.Request{Messages: append(long, say("exit")), Memo: memo}); err == nil {
-		t.Error("a role of our own is sent; want an error")
-	}
-	if got := sent(t, m, &llm.Request{Messages: long, Memo: memo}); !bytes.Equal(got, sent(t, m, &llm.Request{Messages: long})) {
-		t.Errorf("after an error: sent %s", got)
-	}
-}
-
-// FuzzRequest sends any conversation, once more after the journal, and once more with a
-// memo: it is JSON of groups that alternate, and always the same.
-func FuzzRequest(f *testing.F) {
-	f.Add([]byte(`[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a","tool_calls":[{"id":"1","function":{"name":"bash","arguments":"{"}}]},{"role":"tool","tool_call_id":"1","content":"r"}]`))
-	f.Add([]byte(`[{"role":"assistant","content":"a","extra":{"parts":[{"type":"reasoning","text":"t","opaque":{"provider":"anthropic","data":"{\"type\":\"thinking\",\"signature\":\"s\"}"}},{"type":"text","opaque":{"provider":"anthropic","data":"{ }"}}]}}]`))
-	f.Add([]byte(`[{"role":"user","content":" "},{"role":"assistant","content":"x "},{"role":"assistant","extra":{"parts":[{"type":"reasoning","text":"","opaque":{"provider":"anthropic","data":"{}"}}]}}]`))
-	m := model(f, caching)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var messages, again []llm.Message
-		if json.Unmarshal(data, &messages) != nil {
-			return
-		}
-		b, err := m.request(&llm.Request{Messages: messages, Tools: []llm.Tool{bash}})
-		if err != nil {
-			return
-		}
-		text, _ := io.ReadAll(b.Reader())
-		var got struct{ Messages []struct{ Role string } }
-		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatalf("%s is sent as %s: %v", data, text, err)
-		}
-		for i := 1; i < len(got.Messages); i++ {
-			if got.Messages[i].Role == got.Messages[i-1].Role {
-				t.Errorf("%s is sent as %s, want roles that alternate", data, text)
-			}
-		}
-		if n := strings.Count(string(text), `"cache_control"`); n > 4 && !bytes.Contains(data, []byte("cache_control")) {
-			t.Errorf("%s is sent with %d breakpoints, want 4 at most", data, n)
-		}
-		journal, err := json.Marshal(messages)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(journal, &again); err != nil {
-			t.Fatal(err)
-		}
-		memo := &llm.Memo{}
-		for n := range len(again) + 1 {
-			text2 := sent(t, m, &llm.Request{Messages: again[:n], Tools: []llm.Tool{bash}, Memo: memo})
-			if n == len(again) && !bytes.Equal(text, text2) {
-				t.Errorf("%s is sent as %s, and after the journal as %s", data, text, text2)
-			}
-		}
-	})
 }

@@ -43,6 +43,10 @@ type Client struct {
 
 	// Kwargs are set in all configurations.
 	Kwargs map[string]any
+
+	// Lacks are names of parts of the suite ("rate-limit headers") that do not apply,
+	// each with the reason.
+	Lacks map[string]string
 }
 
 // models are asked for unless a Client says otherwise.
@@ -104,6 +108,9 @@ func Run(t *testing.T, c Client) {
 func runAll(t *testing.T, c Client, stream bool) {
 	for _, part := range parts {
 		t.Run(part.name, func(t *testing.T) {
+			if why := c.Lacks[part.name]; why != "" {
+				t.Skip(why)
+			}
 			part.run(&suite{T: t, Client: c, stream: stream})
 		})
 	}

@@ -1,18 +1,25 @@
-package gemini_test
+package gemini
 
 import (
+	"strings"
 	"testing"
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/gemini"
 	"batch.example/batch/llm/stub"
 )
 
-func TestConformance(t *testing.T) {
-	conformance.Run(t, conformance.Client{
-		Protocol: stub.Gemini,
-		Open:     func(cfg endpoint.Config) (llm.Model, error) { return gemini.New(cfg) },
-	})
+var suite = conformance.Client{
+	Protocol: stub.Gemini,
+	Open:     func(cfg endpoint.Config) (llm.Model, error) { return New(cfg) },
+}
+
+func TestConformance(t *testing.T) { conformance.Run(t, suite) }
+
+func FuzzAnswer(f *testing.F) {
+	f.Add(uint16(200), false, reply(strings.Join([]string{thought, signedText, unknown, callA, callB}, ","), "STOP"))
+	f.Add(uint16(200), true, stream(chunk(`{"text":"a"}`), reply(`{"text":"b","thoughtSignature":"QQ=="}`, "STOP")))
+	f.Add(uint16(200), false, `{"candidates":[{"content":{"parts":[null,{}]}}]}`)
+	conformance.FuzzAnswer(f, suite)
 }

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -22,7 +21,6 @@ func model(t testing.TB, name string, kwargs map[string]any) *Model {
 	return m
 }
 
-// sent returns the text of a request, which must be JSON.
 // sent returns the JSON of a request.
 func sent(t testing.TB, m *Model, req *llm.Request) string {
 	t.Helper()
@@ -172,44 +170,4 @@ func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 		{Encode: m.request, Request: llm.Request{Messages: long, Tools: tools}},
 		{Encode: second.request, Request: llm.Request{Messages: long}},
 	})
-}
-
-func TestAnInvalidRequestDoesNotChangeTheMemo(t *testing.T) {
-	m, memo := model(t, "gemini-3-pro", nil), llm.Memo{}
-	good := []llm.Message{said("user", "u"), own, result("f1", "1")}
-	want := sent(t, m, &llm.Request{Messages: good, Memo: &memo})
-	for _, bad := range []llm.Message{
-		{Role: llm.RoleExit},
-		{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Reasoning{Opaque: kept("{")}}},
-	} {
-		if _, err := m.request(&llm.Request{Messages: append(good[:2:2], bad), Memo: &memo}); err == nil || !strings.Contains(err.Error(), "message 2") {
-			t.Errorf("got %v, want an error with %q", err, "message 2")
-		}
-		if got := sent(t, m, &llm.Request{Messages: good, Memo: &memo}); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-}
-
-// The average cost of a conversation's requests, by its length.
-func BenchmarkRequest(b *testing.B) {
-	for _, steps := range []int{60, 600} {
-		b.Run(fmt.Sprint(steps), func(b *testing.B) {
-			m := model(b, "gemini-3-pro", nil)
-			messages := []llm.Message{said("user", "u")}
-			for range steps {
-				messages = append(messages, own, result("f1", strings.Repeat("line\n", 100)), result("s00001c02", ""))
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				var memo llm.Memo
-				for i := 1; i <= len(messages); i += 3 {
-					if _, err := m.request(&llm.Request{Messages: messages[:i], Memo: &memo}); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*steps), "ns/step")
-		})
-	}
 }

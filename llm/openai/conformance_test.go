@@ -10,12 +10,12 @@ import (
 	"batch.example/batch/llm/stub"
 )
 
-var client = conformance.Client{
+var suite = conformance.Client{
 	Protocol: stub.Chat, Streams: []bool{false, true},
 	Open: func(cfg endpoint.Config) (llm.Model, error) { return openai.New(cfg) },
 }
 
-func TestConformance(t *testing.T) { conformance.Run(t, client) }
+func TestConformance(t *testing.T) { conformance.Run(t, suite) }
 
 func FuzzAnswer(f *testing.F) {
 	for _, b := range bodies {
@@ -32,5 +32,5 @@ func FuzzAnswer(f *testing.F) {
 	} {
 		f.Add(uint16(200), true, events(false, pieces...))
 	}
-	conformance.FuzzAnswer(f, client)
+	conformance.FuzzAnswer(f, suite)
 }

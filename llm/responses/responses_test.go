@@ -335,8 +335,6 @@ func TestWhyAnAnswerEnded(t *testing.T) {
 		"a call was cut":   {`{"status":"completed","output":[{"type":"function_call","call_id":"c","name":"bash","arguments":"{}","status":"incomplete"}]}`, "incomplete", "", false},
 		"without a reason": {`{"status":"incomplete","output":[]}`, "incomplete", "", false},
 		"without a status": {`{"output":[` + text + `]}`, "stop", "I will not.", false},
-		"an odd item":      {whole(`{"type":"message","content":"x"}`), "stop", "x", false},
-		"a plain text":     {whole(`"x"`), "stop", "x", false},
 	} {
 		resp, err := newModel(t, serve(t, reply{body: tc.body}), nil).Generate(t.Context(), ask())
 		if err != nil {
@@ -350,7 +348,6 @@ func TestWhyAnAnswerEnded(t *testing.T) {
 	}
 }
 
-// Failures that come with status 200, as an answer and in a stream.
 // OpenAI counts reasoning with the output, gateways to Gemini do not.
 func TestReasoningIsOutput(t *testing.T) {
 	for usage, want := range map[string]vocab.Usage{
@@ -364,6 +361,7 @@ func TestReasoningIsOutput(t *testing.T) {
 	}
 }
 
+// Failures that come with status 200, as an answer and in a stream.
 func TestFailuresInsideAnAnswer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  string
@@ -424,26 +422,6 @@ func TestAFailureAfterAPartOfTheAnswerMayBeCharged(t *testing.T) {
 		_, err := m.Generate(t.Context(), ask())
 		if _, limited := errors.AsType[*llm.RateLimited](err); !limited || llm.Lost(err) != 1 {
 			t.Errorf("%s: %v, %d lost; want a rate limit after which a call is lost", name, err, llm.Lost(err))
-		}
-	}
-}
-
-func TestAnswersThatAreNone(t *testing.T) {
-	for name, r := range map[string]reply{
-		"a page":          {typ: "text/html", body: "<html>"},
-		"another answer":  {body: `{"object":"chat.completion","choices":[]}`},
-		"a list":          {body: `[]`},
-		"items of none":   {body: `{"output":[1]}`},
-		"still working":   {body: `{"status":"in_progress","output":[]}`},
-		"cut":             {body: `{"status":"completed","output":[`},
-		"an empty stream": {typ: "text/event-stream", body: ": ping\n\n"},
-		"a cut stream":    {typ: "text/event-stream", body: "data: {\"type\":\"response.created\"}\n\n"},
-		"a soiled stream": {typ: "text/event-stream", body: "data: {\n\n"},
-	} {
-		m := newModel(t, serve(t, r), map[string]any{"stream": strings.Contains(name, "stream")})
-		resp, err := m.Generate(t.Context(), ask())
-		if fault.KindOf(err) != fault.Transient {
-			t.Errorf("%s: got %+v, %v; want a Transient fault", name, resp, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package history_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,10 +17,13 @@ import (
 // form writes each message as its text, with as many items as it has parts.
 func form() *history.Form {
 	return &history.Form{
-		Head: func([]llm.Tool) ([]byte, error) {
-			return []byte(`{"head":"` + strings.Repeat("h", 20<<10) + `","list":[`), nil
+		Head: func(tools []llm.Tool) ([]byte, error) {
+			return fmt.Appendf(nil, `{"tools":%d,"head":"%s","list":[`, len(tools), strings.Repeat("h", 20<<10)), nil
 		},
 		Items: func(msg llm.Message) (list []json.RawMessage, err error) {
+			if msg.Role == llm.RoleExit {
+				return nil, errors.New("a role of our own")
+			}
 			for _, p := range msg.Parts {
 				list = append(list, history.MustEncode(p.(llm.Text).Text))
 			}
@@ -31,9 +35,10 @@ func form() *history.Form {
 func joined(b history.Body) string { return string(bytes.Join(b, nil)) + "]}" }
 
 // A kept conversation that grows, and is cut at any place, is the same request as one that is
-// encoded at once. Earlier requests stay as they were.
+// encoded at once, whatever tools, models and failures came in between. Earlier requests stay as
+// they were.
 func TestAKeptConversationIsTheWholeOne(t *testing.T) {
-	f, random := form(), rand.New(rand.NewPCG(1, 2))
+	forms, random := []*history.Form{form(), form()}, rand.New(rand.NewPCG(1, 2))
 	var memo llm.Memo
 	var messages []llm.Message
 	type request struct {
@@ -52,11 +57,19 @@ func TestAKeptConversationIsTheWholeOne(t *testing.T) {
 			}
 			messages = append(messages, llm.Message{Role: llm.RoleUser, Parts: parts})
 		}
-		kept, err := f.Text(&llm.Request{Messages: messages, Memo: &memo}, messages)
+		f, tools := forms[step/50%2], make([]llm.Tool, step/20%2)
+		if step%7 == 0 {
+			bad := append(slices.Clone(messages), llm.Message{Role: llm.RoleExit})
+			_, err := f.Text(&llm.Request{Messages: bad, Tools: tools, Memo: &memo}, bad)
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprint("message ", len(messages))) {
+				t.Fatalf("step %d: %v, want an error with the message's place", step, err)
+			}
+		}
+		kept, err := f.Text(&llm.Request{Messages: messages, Tools: tools, Memo: &memo}, messages)
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole, err := f.Text(&llm.Request{Messages: messages}, messages)
+		whole, err := f.Text(&llm.Request{Messages: messages, Tools: tools}, messages)
 		if err != nil {
 			t.Fatal(err)
 		}
