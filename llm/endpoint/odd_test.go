@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
@@ -19,11 +20,13 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// always answers every request with one body.
-type always string
+// always answers every request with one body, and keeps what was sent last.
+type always struct{ body, sent string }
 
-func (a always) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(a)))}, nil
+func (a *always) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent, err := io.ReadAll(r.Body)
+	a.sent = string(sent)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(a.body))}, err
 }
 
 // protocol is a way to ask, and an answer that says 1,000 tokens of input and 10 of output.
@@ -43,16 +46,22 @@ var protocols = map[string]protocol{
 	"gemini":    {opened(gemini.New), `{"modelVersion":"m","candidates":[{"finishReason":"STOP","content":REPLY}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":10}}`},
 }
 
-// heard asks once, and returns the reply in short: its text, and its calls as "id name arguments".
-func (p protocol) heard(t testing.TB, body string) (string, *llm.Response, error) {
+func (p protocol) model(t testing.TB, server *always) llm.Model {
 	t.Helper()
 	m, err := p.open(endpoint.Config{
-		Model: "m", APIKey: "k", BaseURL: "http://model.test/v1", HTTP: &http.Client{Transport: always(body)},
+		Model: "m", APIKey: "k", BaseURL: "http://model.test/v1", HTTP: &http.Client{Transport: server},
 		Prices: price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1e-5, CachedInput: 1e-5, Output: 1e-5}}}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+// heard asks once, and returns the reply in short: its text, and its calls as "id name arguments".
+func (p protocol) heard(t testing.TB, body string) (string, *llm.Response, error) {
+	t.Helper()
+	m := p.model(t, &always{body: body})
 	resp, err := m.Generate(t.Context(), &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("hi")}}})
 	if err != nil {
 		return "", nil, err
@@ -137,10 +146,37 @@ func TestOddAnswersArePaidOnce(t *testing.T) {
 func TestOddAnswersThatCostNothingAreFaults(t *testing.T) {
 	for body, name := range map[string]string{
 		`{"choices":[],"usage":{"cost":0}}`: "openai", `{"content":"upstream overloaded"}`: "anthropic", `{"candidates":"x"}`: "gemini",
-		`{"output":[1]}`: "responses", `{"error":"overloaded","choices":[]}`: "openai", `{"error":{"message":"x"}}`: "gemini",
+		`{"output":[1]}`: "responses", `{"object":"chat.completion","choices":[]}`: "responses", `{"status":"in_progress","output":[]}`: "responses",
+		`{"error":"overloaded","choices":[]}`: "openai", `{"error":{"message":"x"}}`: "gemini",
 	} {
 		if said, _, err := protocols[name].heard(t, body); err == nil {
 			t.Errorf("%s: %s: %q", name, body, said)
+		}
+	}
+}
+
+// Half a letter in an answer is neither kept nor sent back: JSON has none, and the journal
+// would change it.
+func TestWhatIsKeptOfAnAnswerIsText(t *testing.T) {
+	for name, reply := range map[string]string{
+		"openai":    "{\"role\":\"assistant\",\"content\":\"a\",\"x\":\"\x85\"}",
+		"responses": "[{\"type\":\"new\",\"x\":\"\x85\"}]",
+		"anthropic": "[{\"type\":\"new\",\"x\":\"\x85\"}]",
+		"gemini":    "{\"parts\":[{\"x\":\"\x85\"}]}",
+	} {
+		p := protocols[name]
+		server := &always{body: strings.Replace(p.answer, "REPLY", reply, 1)}
+		m, req := p.model(t, server), &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("u")}}}
+		resp, err := m.Generate(t.Context(), req)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		req.Messages = append(req.Messages, resp.Message, req.Messages[0])
+		if _, err := m.Generate(t.Context(), req); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !utf8.Valid(resp.Raw) || !utf8.ValidString(server.sent) || !strings.Contains(server.sent, "\uFFFD") {
+			t.Errorf("%s: kept %q and sent %q, want both with U+FFFD", name, resp.Raw, server.sent)
 		}
 	}
 }

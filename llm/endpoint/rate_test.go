@@ -93,7 +93,7 @@ func TestTheRateIsReadInEveryForm(t *testing.T) {
 	}
 }
 
-func TestRetryAfterOfAnotherClock(t *testing.T) {
+func TestRetryAfterIsReadInEveryFormAndByTheServersClock(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines, body string
 		want        time.Duration
@@ -102,6 +102,8 @@ func TestRetryAfterOfAnotherClock(t *testing.T) {
 		"the server's clock is an hour late":  {"Date: Sun, 01 Mar 2026 11:00:00 GMT\nRetry-After: Sun, 01 Mar 2026 11:00:20 GMT", "", 20 * time.Second, true},
 		"the server's clock is an hour early": {"Date: Sun, 01 Mar 2026 13:00:00 GMT\nRetry-After: Sun, 01 Mar 2026 13:00:20 GMT", "", 20 * time.Second, true},
 		"no date":                             {"Retry-After: Sun, 01 Mar 2026 12:00:20 GMT", "", 20 * time.Second, true},
+		"a date that has passed":              {"Retry-After: Sun, 01 Mar 2026 11:00:00 GMT", "", 0, true},
+		"half a second":                       {"Retry-After: 0.5", "", 500 * time.Millisecond, true},
 		"milliseconds win":                    {"Retry-After-Ms: 250\nRetry-After: 1", "", 250 * time.Millisecond, true},
 		"Google's":                            {"", `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"13.5s"}]}}`, 13500 * time.Millisecond, true},
 		"Google's in a list":                  {"", `[{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"13s"}]}}]`, 13 * time.Second, true},

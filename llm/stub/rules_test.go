@@ -15,18 +15,36 @@ import (
 // a test that the real provider would hold it to.
 func TestEveryProviderRefusesWhatBreaksItsRules(t *testing.T) {
 	const (
-		messages = "/v1/messages"
-		response = "/v1/responses"
-		generate = "/v1beta/models/gemini-3-pro:generateContent"
-		use      = `{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"bash","input":{}}]}`
-		user     = `{"role":"user","content":"hi"}`
-		fcall    = `{"role":"model","parts":[{"functionCall":{"name":"bash","args":{}}}]}`
-		task     = `{"role":"user","parts":[{"text":"hi"}]}`
+		completions = "/v1/chat/completions"
+		messages    = "/v1/messages"
+		response    = "/v1/responses"
+		generate    = "/v1beta/models/gemini-3-pro:generateContent"
+		use         = `{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"bash","input":{}}]}`
+		user        = `{"role":"user","content":"hi"}`
+		fcall       = `{"role":"model","parts":[{"functionCall":{"name":"bash","args":{}}}]}`
+		task        = `{"role":"user","parts":[{"text":"hi"}]}`
+		call        = `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{}"}}]}`
+		output      = `{"role":"tool","tool_call_id":"a","content":""}`
 	)
+	chat := func(messages string) string { return `{"model":"m","messages":[` + messages + `]}` }
 	tests := []struct {
 		name, path, body, want string
 		status                 int
 	}{
+		{"no messages", completions, chat(``), "at least one", 400},
+		{"no model", completions, `{"messages":[` + user + `]}`, "model parameter", 400},
+		{"no object", completions, `[]`, "not a JSON object", 400},
+		{"parallel calls of no tools", completions, `{"model":"m","parallel_tool_calls":true,"messages":[` + user + `]}`, "only allowed when tools", 400},
+		{"role exit", completions, chat(`{"role":"exit","content":""}`), `unknown role "exit"`, 400},
+		{"extra", completions, chat(`{"role":"user","content":"x","extra":{}}`), "extra", 400},
+		{"user without content", completions, chat(`{"role":"user"}`), "needs content", 400},
+		{"assistant with nothing", completions, chat(user + `,{"role":"assistant","content":null}`), "content or tool_calls", 400},
+		{"tool call without arguments", completions, chat(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"x"}}]}`), "tool_calls[0]", 400},
+		{"no answer to a call", completions, chat(call), "1 tool calls have no answer", 400},
+		{"someone speaks before the answer", completions, chat(call + `,` + user), "before it have no answer", 400},
+		{"an answer to nothing", completions, chat(`{"role":"tool","tool_call_id":"b","content":""}`), "answers no open", 400},
+		{"an id of an earlier message", completions, chat(call + `,` + output + `,` + call), "used twice", 400},
+		{"two answers to one call", completions, chat(call + `,` + output + `,` + output), "answers no open", 400},
 		{"no max_tokens", messages, `{"model":"m","messages":[` + user + `]}`, "max_tokens: Field required", 400},
 		{"a member of another protocol", messages, `{"model":"m","max_tokens":9,"seed":1,"messages":[` + user + `]}`, "seed: Extra inputs", 400},
 		{"an assistant first", messages, `{"model":"m","max_tokens":9,"messages":[` + use + `]}`, "first message must use", 400},
@@ -103,4 +121,19 @@ func TestLimitsAdmitAsManyAsTheySay(t *testing.T) {
 			t.Errorf("counted %+v, want %+v", got, want)
 		}
 	})
+}
+
+func TestARequestThatIsTooLargeIsRefused(t *testing.T) {
+	s := stub.NewServer(t)
+	body := strings.Repeat("x", 64<<20+1)
+	for _, path := range []string{"/chat/completions", "/responses"} {
+		answer, err := http.Post(s.URL+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: status %d, want %d", path, answer.StatusCode, http.StatusRequestEntityTooLarge)
+		}
+	}
 }

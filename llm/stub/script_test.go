@@ -1,7 +1,9 @@
 package stub_test
 
 import (
+	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"batch.example/batch/llm/stub"
@@ -22,7 +24,12 @@ func TestAnInstanceIsFoundByTheFirstGroup(t *testing.T) {
 			got = script.Instance(r)
 			return stub.Text("ok")
 		})
-		ask(t, s, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"fix instance a__b-17 of lite"}]}`)
+		const body = `{"model":"m","messages":[{"role":"user","content":"fix instance a__b-17 of lite"}]}`
+		answer, err := http.Post(s.URL+"/chat/completions", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
 		if got != want {
 			t.Errorf("%s finds %q, want %q", expr, got, want)
 		}
