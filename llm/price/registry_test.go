@@ -43,7 +43,7 @@ const services = `{
  "output beside ranges": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "output_cost_per_token_above_64k_tokens": 2e-06, "tiered_pricing": [{"range": [0, 5]}]},
  "a hidden member": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "output_cost_per_token_image_mode": 2e-05},
  "long reasoning": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "output_cost_per_reasoning_token": 2e-06, "output_cost_per_reasoning_token_above_64k_tokens": 9e-06},
- "with images": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_image": 5, "output_cost_per_audio_token": 5, "search_context_cost_per_query": {"a": 1}, "input_cost_per_token_flex": null},
+ "with images": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "input_cost_per_image": 5, "output_cost_per_audio_token": 5, "search_context_cost_per_query": {"a": 1}, "input_cost_per_token_flex": null, "input_cost_per_token_above_1k_tokens": null},
  "half a range": {"tiered_pricing": [{"input_cost_per_token": 1e-06, "output_cost_per_token": 5e-06, "range": [1000, 32000]}]}
 }`
 
@@ -83,6 +83,7 @@ func TestLoadReadsServicesAndRanges(t *testing.T) {
 		"mixed lengths, three":          {"mixed", "", vocab.Usage{Input: 130_000, Cached: 10_000, Output: 10}, 120_000*2 + 10_000*0.8 + 10*5},
 		"ranges beside a price":         {"both", "", vocab.Usage{Input: 144_564, Output: 45}, 144_564*3 + 45*6},
 		"what a range leaves out":       {"both", "", vocab.Usage{Input: 1_000, Output: 45}, 1_000*1 + 45*2},
+		"writes without a price":        {"uncached", "", vocab.Usage{Input: 100_000, CacheWrite: 50_000}, 100_000 * 2},
 		"writes that are free":          {"free writes", "", vocab.Usage{Input: 1_000, CacheWrite: 900, CacheHour: 100, Output: 10}, 100*1 + 10*2},
 		"numbers in quotes":             {"in quotes", "", vocab.Usage{Input: 1_000, Output: 10}, 1_000*1 + 10*2},
 		"half a tier of a service":      {"half a tier", "flex", vocab.Usage{Input: 70_000, Output: 10}, -1},
@@ -92,7 +93,7 @@ func TestLoadReadsServicesAndRanges(t *testing.T) {
 		"a length beside ranges":        {"output beside ranges", "", short, -1},
 		"a member like another medium":  {"a hidden member", "", short, -1},
 		"reasoning with another tier":   {"long reasoning", "", short, -1},
-		"other media":                   {"with images", "", vocab.Usage{Input: 1_000, Output: 10}, 1_000*1 + 10*2},
+		"other media":                   {"with images", "", vocab.Usage{Input: 2_000, Output: 10}, 2_000*1 + 10*2},
 		"no price for the first tokens": {"half a range", "", short, -1},
 	} {
 		got, ok := prices.Cost(c.used, c.service, c.model)
@@ -133,6 +134,8 @@ func TestLoadNamesTheProviderAsModelsDo(t *testing.T) {
 
 func TestLoadNamesTheModelAndTheFieldThatAreWrong(t *testing.T) {
 	for entry, field := range map[string]string{
+		`{"input_cost_per_token":"much","output_cost_per_token":1}`:                                                                  "input_cost_per_token",
+		`{"input_cost_per_token":1,"output_cost_per_token":1,"input_cost_per_token_above_1k_tokens":-1}`:                             "input_cost_per_token_above_1k_tokens",
 		`{"input_cost_per_token": 1, "output_cost_per_token": 1, "output_cost_per_token_flex": "x", "input_cost_per_token_flex": 1}`: "output_cost_per_token_flex",
 		`{"input_cost_per_token": 1, "output_cost_per_token": 1, "cache_creation_input_token_cost_above_1hr": -1}`:                   "cache_creation_input_token_cost_above_1hr",
 		`{"max_input_tokens": "many"}`: "max_input_tokens",
@@ -150,9 +153,19 @@ func TestLoadNamesTheModelAndTheFieldThatAreWrong(t *testing.T) {
 	}
 }
 
+func TestLoadRefusesWhatIsNoRegistry(t *testing.T) {
+	for text, want := range map[string]string{`[]`: "reading model prices", `{"m":`: "unexpected EOF"} {
+		if _, err := price.Load(strings.NewReader(text)); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want a Usage fault with %q", text, err, want)
+		}
+	}
+}
+
 // Whatever its members are called, a price is never less than the lowest that they say.
 func FuzzRegistry(f *testing.F) {
 	f.Add(services)
+	f.Add(registry)
+	f.Add(`{"m":null}`)
 	f.Add(`{"m": {"input_cost_per_token": 1, "output_cost_per_token": 1, "input_cost_per_token_above_5k_tokens_flex": 2}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		prices, err := price.Load(strings.NewReader(text))
@@ -169,6 +182,12 @@ func FuzzRegistry(f *testing.F) {
 			short, _ := m.Price.Cost(vocab.Usage{Input: 1, Output: 1}, "")
 			if math.IsNaN(short) || math.IsInf(short, 0) || short < 0 || m.Refused != "" {
 				t.Errorf("%s costs %v, refused %q", name, short, m.Refused)
+			}
+			for _, service := range []string{"flex", "priority", "batch"} {
+				used := vocab.Usage{Input: 9, Cached: 3, CacheWrite: 3, CacheHour: 1, Output: 2}
+				if cost, ok := prices.Cost(used, service, name); ok && (cost < 0 || math.IsNaN(cost)) {
+					t.Errorf("%s costs %v as %s, want at least 0", name, cost, service)
+				}
 			}
 		}
 	})
