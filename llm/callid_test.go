@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,35 +89,6 @@ func decode(t *testing.T, data string, v *any) {
 		out[k] = string(item)
 	}
 	*v = out
-}
-
-func FuzzWithToolCallIDs(f *testing.F) {
-	f.Add([]byte(`{"role":"assistant","tool_calls":[{"id":"a"},{"id":""},null],"reasoning_details":[{"id":"a"}]}`))
-	f.Add([]byte(`{"role":"assistant","tool_calls":[{"ID":"a","id":"b"}],"reasoning_details":{}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var m llm.Message
-		if json.Unmarshal(data, &m) != nil || len(m.ToolCalls()) == 0 {
-			return
-		}
-		ids := make([]string, len(m.ToolCalls()))
-		for i := range ids {
-			ids[i] = fmt.Sprint("id", i)
-		}
-		got := m.WithToolCallIDs(ids)
-		written, err := json.Marshal(got)
-		if err != nil {
-			t.Fatalf("%s cannot be written: %v", data, err)
-		}
-		var back llm.Message
-		if err := json.Unmarshal(written, &back); err != nil {
-			t.Fatalf("%s cannot be read back: %v", written, err)
-		}
-		for i, c := range back.ToolCalls() {
-			if was := m.ToolCalls()[i]; m.Role == llm.RoleAssistant && (c.ID != ids[i] || c.Name != was.Name || c.Arguments != was.Arguments) {
-				t.Errorf("%s became %s: call %d is %+v", data, written, i, c)
-			}
-		}
-	})
 }
 
 func TestOnlyAnEmptyAnswerCountsAsFiltered(t *testing.T) {

@@ -153,15 +153,6 @@ func TestCostInformationOfAModel(t *testing.T) {
 	}
 }
 
-func TestTheProviderMayBeSetSeparately(t *testing.T) {
-	s := with("meta-llama/Llama-4", "OPENAI_BASE_URL=http://localhost:8000/v1")
-	s.Provider = "openai"
-	m, err := Find(s)
-	if err != nil || m.Name != "meta-llama/Llama-4" {
-		t.Errorf("got %q, %v; want name %q, no error", m.Name, err, "meta-llama/Llama-4")
-	}
-}
-
 func TestModelsThatNeedCacheMarks(t *testing.T) {
 	for model, want := range map[string]string{"gpt-5": "", "anthropic/Claude-Opus-5": endpoint.CacheControlEnd, "x/SONNET": endpoint.CacheControlEnd} {
 		if got := cachesWhereTold(model); got != want {

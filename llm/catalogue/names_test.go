@@ -103,6 +103,11 @@ func TestSettingsThatChooseTheProvider(t *testing.T) {
 	if got := askedBy(t, s); got.url != "http://gpu:8000/v1/chat/completions" || got.model != "my/model" || strings.Contains(got.body, "custom") {
 		t.Errorf("custom_llm_provider: %+v", got)
 	}
+	s = with("meta-llama/Llama-4", "OPENAI_BASE_URL=http://localhost:8000/v1")
+	s.Provider = "openai"
+	if got := askedBy(t, s); got.url != "http://localhost:8000/v1/chat/completions" || got.model != "meta-llama/Llama-4" {
+		t.Errorf("a provider that is set apart: %+v", got)
+	}
 	s = with("openai/gpt-5", "OPENAI_API_KEY=k")
 	s.Responses = true
 	if got := askedBy(t, s); got.url != "https://api.openai.com/v1/responses" {

@@ -64,27 +64,6 @@ func TestCallsAreAdmittedInOrderAndARefusedOneKeepsItsPlace(t *testing.T) {
 	})
 }
 
-func TestNoConversationStarves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &provider{meter: func() meter { return &bucket{size: 1, rate: 1} }, latency: func(string) float64 { return 1 }}
-		client := p.serve()
-		m := llm.Calls{Gate: limit.New(limit.Limits{})}.Compose(newModel(client, "key"))
-		var mu sync.Mutex
-		longest := time.Duration(0)
-		sweep{50, 4, 50}.run(t, func(id string) (*llm.Response, error) {
-			began := time.Now()
-			resp, err := ask(t, m, id, 0)
-			mu.Lock()
-			longest = max(longest, time.Since(began))
-			mu.Unlock()
-			return resp, err
-		})
-		if longest > 2*time.Minute { // 50 calls at one a second
-			t.Errorf("a call took %v, want hardly more than its turn in 50", longest)
-		}
-	})
-}
-
 func TestACanceledCallFreesItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limit.New(limit.Limits{Requests: 60})
@@ -110,30 +89,6 @@ func TestACanceledCallFreesItsPlace(t *testing.T) {
 		if _, err := l.Enter(ctx, &llm.Ticket{}); !fault.Canceled(err) {
 			t.Errorf("a call that is canceled before it comes: %v, want a cancellation", err)
 		}
-	})
-}
-
-func TestManyCallsAtOnceAndTheirCancellations(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limit.New(limit.Limits{Requests: 60_000})
-		var all sync.WaitGroup
-		for n := range 64 {
-			all.Go(func() {
-				for i := range 50 {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+n%4*100)*time.Millisecond)
-					pass, err := l.Enter(ctx, &llm.Ticket{Tokens: 10})
-					switch {
-					case err != nil:
-					case n == 0 && i == 25:
-						pass.Done(nil, refusal(time.Millisecond))
-					default:
-						pass.Done(&llm.Response{}, nil)
-					}
-					cancel()
-				}
-			})
-		}
-		all.Wait()
 	})
 }
 
@@ -204,30 +159,6 @@ func TestAnEstimateStaysWhereTheAnswerDoesNotCount(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestTwoKeysDoNotWaitForEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &provider{meter: func() meter { return &bucket{size: 10, rate: 10} }}
-		client := p.serve()
-		var pool limit.Pool
-		var took [2]time.Duration
-		var all sync.WaitGroup
-		for i, key := range []string{"one", "two"} {
-			all.Go(func() {
-				l := pool.For("openai", "https://host/v1", key)
-				l.Restrict(limit.Limits{Requests: 600})
-				m := llm.Calls{Gate: l}.Compose(newModel(client, key))
-				took[i], _ = sweep{40, 20, 40}.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 0) })
-			})
-		}
-		all.Wait()
-		for _, d := range took { // 800 calls at 10 a second
-			if d > 88*time.Second {
-				t.Errorf("the two took %v, want about 80 s each", took)
-			}
-		}
-	})
 }
 
 // somebodyElse takes a part of the key's limit, whether it is there or not.
