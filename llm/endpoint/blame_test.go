@@ -29,6 +29,7 @@ func TestARefusalOfOneConversationDoesNotStopTheRun(t *testing.T) {
 		{400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"no","details":[{"reason":"API_KEY_INVALID"}]}}`, fault.Host, "A_KEY"},
 		{404, "{\"error\":{\"message\":\"Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.\",\"type\":\"invalid_request_error\",\"param\":\"input\"}}", fault.Instance, ""},
 		{404, `{"error":{"message":"The model m does not exist","code":"model_not_found"}}`, fault.Host, "AN_ADDRESS"},
+		{400, `{"error":{"message":"no","code":"content_filter"}}`, fault.Instance, ""},
 		{400, `{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`, fault.Instance, "agent.context_policy"},
 	} {
 		err := e.misconfigured(&llm.Request{}, e.Refused(&http.Response{StatusCode: tt.status, Body: io.NopCloser(strings.NewReader(tt.body))}))
@@ -65,6 +66,11 @@ func TestTheHintOfAFirstRefusalNamesMembersAsTheUserWroteThem(t *testing.T) {
 		if hint := fault.HintOf(err); fault.KindOf(err) != fault.Host || !strings.Contains(hint, want) {
 			t.Errorf("%s: %v, hint %q; want %q", said, fault.KindOf(err), hint, want)
 		}
+	}
+	body := io.NopCloser(strings.NewReader(`{"error":{"message":"no"}}`))
+	later := &llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Parts: llm.Say("a")}}}
+	if err := e.misconfigured(later, e.Refused(&http.Response{StatusCode: 400, Body: body})); fault.KindOf(err) != fault.Instance || fault.HintOf(err) != "" {
+		t.Errorf("in the middle of a conversation: %v, hint %q; want an Instance fault", fault.KindOf(err), fault.HintOf(err))
 	}
 }
 

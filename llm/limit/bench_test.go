@@ -22,22 +22,6 @@ func BenchmarkATryThatDoesNotWait(b *testing.B) {
 	}
 }
 
-func BenchmarkManyAtOnce(b *testing.B) {
-	l := limit.New(limit.Limits{Requests: 1e12})
-	b.ReportAllocs()
-	b.SetParallelism(64)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			pass, err := l.Enter(context.Background(), &llm.Ticket{})
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			pass.Done(&llm.Response{}, nil)
-		}
-	})
-}
-
 // Ten thousand calls wait while others come and are canceled.
 func BenchmarkACallThatIsCanceledInALongQueue(b *testing.B) {
 	l := limit.New(limit.Limits{Requests: 1})

@@ -199,41 +199,6 @@ func TestRefusalsOfTheAccountAreHostFaults(t *testing.T) {
 	}
 }
 
-func TestARefusedFirstRequestIsAFaultOfTheSettings(t *testing.T) {
-	bad := stub.Refusal(400, "unsupported_value", "temperature does not support 0.2 with this model")
-	full := stub.Refusal(400, "", "This endpoint's maximum context length is 262000 tokens. However, you requested about 263390 tokens (658 of text input, 262000 in the output)")
-	kwargs := func(kw map[string]any) func(*endpoint.Config) { return func(c *endpoint.Config) { c.Kwargs = kw } }
-	both := map[string]any{"temperature": 0.2, "max_tokens": 262000}
-	for _, c := range []struct {
-		name   string
-		answer stub.Answer
-		change func(*endpoint.Config)
-		req    *llm.Request
-		kind   fault.Kind
-		hint   string
-		typed  bool
-	}{
-		{"a bad value is named", bad, kwargs(both), ask(), fault.Host, "check model_kwargs.temperature\n", false},
-		{"all are named where none is", stub.Refusal(400, "", "no"), kwargs(both), ask(), fault.Host, "model_kwargs.max_tokens, model_kwargs.temperature", false},
-		{"none there", stub.Refusal(422, "", "no"), nil, ask(), fault.Host, "model's name m", false},
-		{"in the middle of a conversation", bad, kwargs(both), again(), fault.Instance, "", false},
-		{"no room beside the answer", full, kwargs(both), ask(), fault.Host, "check model_kwargs.max_tokens\n", true},
-		{"no room at all", full, nil, ask(), fault.Instance, "step limit", true},
-		{"refused for what it says", stub.Refusal(400, "content_filter", "no"), kwargs(both), ask(), fault.Instance, "", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := stub.NewServer(t, c.answer)
-			_, err := newModel(t, s, c.change).Generate(t.Context(), c.req)
-			if hint := fault.HintOf(err); fault.KindOf(err) != c.kind || !strings.Contains(hint, c.hint) || c.hint == "" && hint != "" {
-				t.Errorf("%v has kind %v, hint %q; want the case's kind and hint", err, fault.KindOf(err), hint)
-			}
-			if errors.Is(err, llm.ErrContextLength) != c.typed {
-				t.Errorf("%v: context length %v, want %v", err, !c.typed, c.typed)
-			}
-		})
-	}
-}
-
 func TestAFilteredAnswerIsReturnedAsAnAnswer(t *testing.T) {
 	for _, body := range []string{
 		`{"choices":[{"index":0,"finish_reason":"content_filter: PROHIBITED_CONTENT"}],"usage":{"prompt_tokens":10,"cost":0.5}}`,

@@ -96,7 +96,7 @@ func TestKwargsReachTheProvider(t *testing.T) {
 			"temperature": 0.0, "max_tokens": 17, "drop_params": true, "parallel_tool_calls": true, "a.b": "dotted",
 			"extra_body":    map[string]any{"top_k": 5, "provider": map[string]any{"order": []any{"x"}}},
 			"extra_headers": map[string]any{"X-Title": "batch"},
-			"api_base":      s.URL, "api_key": planted, "timeout": 5, "num_retries": 0,
+			"base_url":      s.URL, "api_key": planted, "timeout": 5, "num_retries": 0,
 		}
 	})
 	if _, err := m.Generate(t.Context(), ask()); err != nil {
@@ -167,6 +167,7 @@ func TestBadConfigIsRefused(t *testing.T) {
 		{"stream in the body", endpoint.Config{Model: "m", Kwargs: map[string]any{"extra_body": map[string]any{"stream": true}}}, fault.Usage, "extra_body.stream"},
 		{"LiteLLM's own", endpoint.Config{Model: "m", Kwargs: map[string]any{"fallbacks": []any{"x"}}}, fault.Usage, "LiteLLM"},
 		{"key of a wrong type", endpoint.Config{Model: "m", Kwargs: map[string]any{"api_key": []any{planted}}}, fault.Usage, "api_key"},
+		{"address of a wrong type", endpoint.Config{Model: "m", APIKey: planted, Kwargs: map[string]any{"api_base": 5}}, fault.Usage, "api_base"},
 		{"header of a wrong type", endpoint.Config{Model: "m", Kwargs: map[string]any{"extra_headers": map[string]any{"X": 5}}}, fault.Usage, `"X"`},
 		{"retries", endpoint.Config{Model: "m", Kwargs: map[string]any{"num_retries": 1.5}}, fault.Usage, "whole number"},
 		{"timeout", endpoint.Config{Model: "m", Kwargs: map[string]any{"timeout": "soon"}}, fault.Usage, "seconds"},
@@ -180,26 +181,5 @@ func TestBadConfigIsRefused(t *testing.T) {
 				t.Errorf("error %v (%v), want %v with %q", err, fault.KindOf(err), tt.kind, tt.want)
 			}
 		})
-	}
-}
-
-func TestTheEndpointIsTakenFromModelKwargs(t *testing.T) {
-	for name, c := range map[string]struct {
-		cfg       endpoint.Config
-		base, key string
-	}{
-		"the default":   {endpoint.Config{APIKey: "k"}, openai.Protocol.DefaultBase, "k"},
-		"the config's":  {endpoint.Config{BaseURL: "http://h/v1"}, "http://h/v1", ""},
-		"the kwargs'":   {endpoint.Config{BaseURL: "http://h/v1", APIKey: "k", Kwargs: map[string]any{"api_base": "http://k/v1", "api_key": "own"}}, "http://k/v1", "own"},
-		"another name":  {endpoint.Config{APIKey: "k", Kwargs: map[string]any{"base_url": "http://k/v1"}}, "http://k/v1", "k"},
-		"nothing of it": {endpoint.Config{BaseURL: "http://h/v1", Kwargs: map[string]any{"temperature": 0}}, "http://h/v1", ""},
-	} {
-		base, key, err := c.cfg.Target(openai.Protocol)
-		if err != nil || base != c.base || key != c.key {
-			t.Errorf("%s: got %q, %q, %v; want base %v, key %v, no error", name, base, key, err, c.base, c.key)
-		}
-	}
-	if _, _, err := (endpoint.Config{Kwargs: map[string]any{"api_base": 5}}).Target(openai.Protocol); fault.KindOf(err) != fault.Usage {
-		t.Errorf("base_url is a number: got error %v, want a Usage fault", err)
 	}
 }
