@@ -76,12 +76,13 @@ func (s *suite) counted() vocab.Usage {
 	return u
 }
 
-// usage holds that all kinds of tokens are counted as vocab.Usage has them.
+// usage holds that all kinds of tokens are counted as vocab.Usage has them, and that an answer
+// needs no price where the cost is ignored.
 func (s *suite) usage() {
 	want := s.counted()
 	_, m := s.serve(stub.Answer{Content: "x", Usage: want})
-	if got := s.generate(m, ask()).Usage; got != want {
-		s.Errorf("counted %+v, want %+v", got, want)
+	if resp := s.generate(m, ask()); resp.Usage != want || !resp.Priced || resp.Cost != 0 {
+		s.Errorf("counted %+v, priced %v at %v; want %+v, true, 0", resp.Usage, resp.Priced, resp.Cost, want)
 	}
 }
 

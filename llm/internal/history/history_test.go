@@ -14,11 +14,11 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// form writes each message as its text, with as many items as it has parts.
-func form() *history.Form {
+// form writes each message as its text, with as many items as it has parts, behind the model's name.
+func form(model string) *history.Form {
 	return &history.Form{
 		Head: func(tools []llm.Tool) ([]byte, error) {
-			return fmt.Appendf(nil, `{"tools":%d,"head":"%s","list":[`, len(tools), strings.Repeat("h", 20<<10)), nil
+			return fmt.Appendf(nil, `{"model":"%s","tools":%d,"head":"%s","list":[`, model, len(tools), strings.Repeat("h", 20<<10)), nil
 		},
 		Items: func(msg llm.Message) (list []json.RawMessage, err error) {
 			if msg.Role == llm.RoleExit {
@@ -38,7 +38,7 @@ func joined(b history.Body) string { return string(bytes.Join(b, nil)) + "]}" }
 // encoded at once, whatever tools, models and failures came in between. Earlier requests stay as
 // they were.
 func TestAKeptConversationIsTheWholeOne(t *testing.T) {
-	forms, random := []*history.Form{form(), form()}, rand.New(rand.NewPCG(1, 2))
+	forms, random := []*history.Form{form("a"), form("b")}, rand.New(rand.NewPCG(1, 2))
 	var memo llm.Memo
 	var messages []llm.Message
 	type request struct {
