@@ -98,7 +98,7 @@ func (s *suite) missingUsage() {
 }
 
 func (s *suite) prices() price.Table {
-	return price.Table{s.Model: {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, CachedInput: 0.25, CacheWrite: 2, Output: 4}}}}
+	return price.Table{s.model: {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, CachedInput: 0.25, CacheWrite: 2, Output: 4}}}}
 }
 
 // price holds that a call costs what the table says, or what the provider says.
@@ -138,7 +138,6 @@ func (s *suite) oddAnswers() {
 		{"no arguments", stub.Answer{ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: `{}`}}}, 1},
 		{"malformed arguments", stub.Answer{ToolCalls: []llm.ToolCall{{Name: "bash", Arguments: `{"command": "ls`}}}, s.malformed()},
 		{"byte by byte", stub.Answer{Content: "x", Fault: stub.Drip, Pace: time.Microsecond}, 0},
-		{"a wrong clock", stub.Answer{Content: "x", Skew: -30 * time.Hour}, 0},
 	} {
 		_, m := s.serve(tt.a, stub.Text("Fine."))
 		req := ask()

@@ -44,17 +44,23 @@ func Benchmark(b *testing.B, m llm.Model, reply llm.Message) {
 
 // Canned returns a client that reads each request and answers with text, of the media
 // type kind, without a network.
-func Canned(kind, text string) *http.Client { return &http.Client{Transport: canned{kind, text}} }
+func Canned(kind, text string) *http.Client {
+	return &http.Client{Transport: canned{http.StatusOK, kind, text, io.Discard}}
+}
 
-type canned struct{ kind, text string }
+type canned struct {
+	status     int
+	kind, text string
+	to         io.Writer // what is sent
+}
 
 // RoundTrip implements [http.RoundTripper].
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+	if _, err := io.Copy(c.to, r.Body); err != nil {
 		return nil, err
 	}
 	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {c.kind}},
+		StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}},
 		Body: io.NopCloser(strings.NewReader(c.text)), Request: r,
 	}, r.Body.Close()
 }

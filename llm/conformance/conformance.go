@@ -38,18 +38,12 @@ type Client struct {
 	// once, without that key.
 	Streams []bool
 
-	// Model is asked for; "" is one that the stub is strict with.
-	Model string
-
-	// Kwargs are set in all configurations.
-	Kwargs map[string]any
-
 	// Lacks are names of parts of the suite ("rate-limit headers") that do not apply,
 	// each with the reason.
 	Lacks map[string]string
 }
 
-// models are asked for unless a Client says otherwise.
+// models are asked for: the stub is strict with them.
 var models = map[stub.Protocol]string{
 	stub.Chat: "m", stub.Responses: "gpt-5", stub.Anthropic: "claude-sonnet-4-5", stub.Gemini: "gemini-3-pro-preview",
 }
@@ -62,7 +56,6 @@ var parts = []struct {
 	{"text reply", (*suite).textReply},
 	{"tool calls", (*suite).toolCalls},
 	{"reasoning over turns", (*suite).reasoning},
-	{"interleaved thinking", (*suite).interleaved},
 	{"stops", (*suite).stops},
 	{"paused turn", (*suite).paused},
 	{"usage", (*suite).usage},
@@ -87,31 +80,25 @@ var parts = []struct {
 
 // Run runs the suite as subtests of t.
 func Run(t *testing.T, c Client) {
-	if c.Model == "" {
-		c.Model = models[c.Protocol]
-	}
 	if c.Streams == nil {
-		runAll(t, c, false)
+		runAll(t, suite{Client: c})
 		return
 	}
 	for _, stream := range c.Streams {
-		with := c
-		with.Kwargs = maps.Clone(c.Kwargs)
-		if with.Kwargs == nil {
-			with.Kwargs = map[string]any{}
-		}
-		with.Kwargs["stream"] = stream
-		t.Run(fmt.Sprintf("stream %v", stream), func(t *testing.T) { runAll(t, with, stream) })
+		with := suite{Client: c, stream: stream, kwargs: map[string]any{"stream": stream}}
+		t.Run(fmt.Sprintf("stream %v", stream), func(t *testing.T) { runAll(t, with) })
 	}
 }
 
-func runAll(t *testing.T, c Client, stream bool) {
+func runAll(t *testing.T, s suite) {
 	for _, part := range parts {
 		t.Run(part.name, func(t *testing.T) {
-			if why := c.Lacks[part.name]; why != "" {
+			if why := s.Lacks[part.name]; why != "" {
 				t.Skip(why)
 			}
-			part.run(&suite{T: t, Client: c, stream: stream})
+			one := s
+			one.T, one.model = t, models[s.Protocol]
+			part.run(&one)
 		})
 	}
 }
@@ -120,7 +107,9 @@ func runAll(t *testing.T, c Client, stream bool) {
 type suite struct {
 	*testing.T
 	Client
+	model  string
 	stream bool
+	kwargs map[string]any // of all configurations
 }
 
 // Key is the API key of all requests: no error may have it.
@@ -129,7 +118,7 @@ const Key = "sk-planted-0123456789abcdef"
 // config is the usual configuration for a server.
 func (s *suite) config(at *stub.Server) endpoint.Config {
 	return endpoint.Config{
-		Model: s.Model, BaseURL: at.Base(s.Protocol), APIKey: Key, Kwargs: maps.Clone(s.Kwargs), IgnoreCost: true,
+		Model: s.model, BaseURL: at.Base(s.Protocol), APIKey: Key, Kwargs: maps.Clone(s.kwargs), IgnoreCost: true,
 	}
 }
 
@@ -188,13 +177,13 @@ func ask() *llm.Request {
 	}
 }
 
-// ours is in the Extra of messages, which is batch's own and never sent.
-const ours = "a note of batch"
+// note is in the Extra of messages, which is batch's own and never sent.
+const note = "a note of batch"
 
 // observed adds an answer to the conversation, and a result for each of its tool calls.
 func observed(req *llm.Request, resp *llm.Response) {
 	answer := resp.Message
-	answer.Extra = map[string]any{"cost": 0.5, "note": ours}
+	answer.Extra = map[string]any{"cost": 0.5, "note": note}
 	req.Messages = append(req.Messages, answer)
 	for i, c := range resp.Message.ToolCalls() {
 		result := llm.ToolResult{CallID: c.ID, Parts: llm.Say(fmt.Sprintf("output %d of %s", i+1, c.Name))}

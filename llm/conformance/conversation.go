@@ -16,16 +16,16 @@ import (
 // textReply holds what a plain question sends, and what is read of a plain answer.
 func (s *suite) textReply() {
 	long := strings.Repeat("An answer with é, <b> & 😀. ", 40)
-	at, m := s.serve(stub.Answer{Content: long, Model: s.Model + "-2026"})
+	at, m := s.serve(stub.Answer{Content: long, Model: s.model + "-2026"})
 	resp := s.generate(m, ask())
 	if got := resp.Message.Text(); got != long {
 		s.Errorf("read %q, want %q", got, long)
 	}
-	if resp.Model != s.Model+"-2026" {
-		s.Errorf("the answer is of model %q, want %q as the provider says", resp.Model, s.Model+"-2026")
+	if resp.Model != s.model+"-2026" {
+		s.Errorf("the answer is of model %q, want %q as the provider says", resp.Model, s.model+"-2026")
 	}
 	r := last(at)
-	if r.Model != s.Model || r.System() != "You are a helpful assistant." || r.Task() != ask().Messages[1].Text() {
+	if r.Model != s.model || r.System() != "You are a helpful assistant." || r.Task() != ask().Messages[1].Text() {
 		s.Errorf("asked model %q with system %q and task %q, want the request's", r.Model, r.System(), r.Task())
 	}
 	if len(r.Tools) != 1 || r.Tools[0].Function.Name != "bash" || !strings.Contains(string(r.Tools[0].Function.Parameters), "command") {
@@ -87,7 +87,7 @@ func (s *suite) toolCalls() {
 		said(req, "Continue.")
 		s.generate(m, req)
 		s.checkResults(last(at), n)
-		if bytes.Contains(last(at).Body, []byte(ours)) {
+		if bytes.Contains(last(at).Body, []byte(note)) {
 			s.Errorf("sent %s, want nothing of a message's extra", last(at).Body)
 		}
 	}
@@ -226,73 +226,6 @@ func thoughtsOf(m llm.Message) (all string) {
 		}
 	}
 	return all
-}
-
-// interleaved holds the order of thoughts, texts and calls within an answer.
-func (s *suite) interleaved() {
-	if s.Protocol == stub.Chat {
-		s.Skip("a chat completion has no order of parts")
-	}
-	a := stub.Answer{Parts: []llm.Part{
-		llm.Reasoning{Text: "First this."},
-		llm.Text{Text: "I look at a."},
-		stub.BashCall("", "cat a"),
-		llm.Reasoning{Text: "Then that."},
-		stub.BashCall("", "cat b"),
-	}}
-	at, m := s.serve(a, stub.Text("Done."))
-	req := ask()
-	resp := s.generate(m, req)
-	want := outline(a.Parts)
-	if got := outline(resp.Message.Parts); !slices.Equal(got, want) {
-		s.Errorf("read %q, want %q", got, want)
-	}
-	observed(req, resp)
-	s.generate(m, req)
-	for _, t := range last(at).Turns() {
-		if t.Role == llm.RoleAssistant {
-			if got := outline(t.Parts); !slices.Equal(got, want) {
-				s.Errorf("sent back %q, want %q", got, want)
-			}
-		}
-	}
-}
-
-// outline is the order of parts with their words; parts that follow each other and have
-// the same kind are one, since a stream may come in more pieces.
-func outline(parts []llm.Part) (list []string) {
-	kind := ""
-	add := func(k, text string) {
-		if k == kind {
-			list[len(list)-1] += text
-			return
-		}
-		kind = k
-		list = append(list, k+": "+text)
-	}
-	for _, p := range parts {
-		switch p := p.(type) {
-		case llm.Text:
-			if p.Text != "" {
-				add("text", p.Text)
-			}
-		case llm.Reasoning:
-			add("thought", p.Text)
-		case llm.ToolCall:
-			kind = ""
-			add("call", compact(p.Arguments))
-			kind = ""
-		}
-	}
-	return list
-}
-
-func compact(text string) string {
-	var b bytes.Buffer
-	if json.Compact(&b, []byte(text)) != nil {
-		return text
-	}
-	return b.String()
 }
 
 // resumed holds that a conversation that was written to a journal and is read again, by a

@@ -46,7 +46,6 @@ type Answer struct {
 	Delay      time.Duration     // before anything is sent
 	Pace       time.Duration     // between the events of a stream, or the bytes of a Drip
 	Fault      Fault
-	Skew       time.Duration // of the Date header against the clock
 
 	// Status other than 0 and 200 sends Error in the provider's form, with its usual words
 	// where there are none.

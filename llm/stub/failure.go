@@ -54,7 +54,7 @@ func (a Answer) setRetry(h http.Header) {
 	case InMillis:
 		h.Set("Retry-After-Ms", strconv.FormatInt(a.RetryAfter.Milliseconds(), 10))
 	case AsDate:
-		h.Set("Retry-After", time.Now().Add(a.Skew+a.RetryAfter).UTC().Format(http.TimeFormat))
+		h.Set("Retry-After", time.Now().Add(a.RetryAfter).UTC().Format(http.TimeFormat))
 	}
 }
 

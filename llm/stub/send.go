@@ -227,13 +227,10 @@ func (s *reply) header(kind string) {
 	if s.answer.Rate != (llm.Rate{}) {
 		rate = s.answer.Rate
 	}
-	setRate(h, s.protocol, rate, time.Now().Add(s.answer.Skew))
+	setRate(h, s.protocol, rate, time.Now())
 	s.answer.setRetry(h)
 	for name, value := range s.answer.Header {
 		h.Set(name, value)
-	}
-	if s.answer.Skew != 0 {
-		h.Set("Date", time.Now().Add(s.answer.Skew).UTC().Format(http.TimeFormat))
 	}
 }
 
