@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,14 +96,52 @@ func TestEveryPackageImportsOnlyWhatItMay(t *testing.T) {
 
 func TestOnlyTheCommandReadsTheProcess(t *testing.T) {
 	for _, p := range listed(t) {
-		for _, name := range append(append(p.GoFiles, p.CgoFiles...), p.IgnoredGoFiles...) {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			for _, v := range doorViolations(p.ImportPath, goFile(t, filepath.Join(p.Dir, name))) {
+		for _, f := range p.sources(t) {
+			for _, v := range doorViolations(p.ImportPath, f) {
 				t.Error(v)
 			}
 		}
+	}
+}
+
+func TestNothingIsCompiledAtTheStart(t *testing.T) {
+	for _, p := range listed(t) {
+		if roomOf(p.ImportPath) == "scripts" || strings.HasSuffix(p.ImportPath, "test") {
+			continue // no part of the program
+		}
+		for _, f := range p.sources(t) {
+			for _, v := range startViolations(f) {
+				t.Error(v)
+			}
+		}
+	}
+}
+
+// Each check finds a violation that is planted.
+func TestTheChecksCatch(t *testing.T) {
+	imports := func(room, path string) []string {
+		return importViolations([]pkg{{ImportPath: module + "/" + room, Imports: []string{"fmt", path}}})
+	}
+	for what, found := range map[string][]string{
+		"a floor that knows a higher one":  imports("dataset/hub", module+"/runner"),
+		"internal that knows its neighbor": imports("internal/near", module+"/internal/mask"),
+		"a room without a rule":            imports("datasets", "os"),
+		"an SDK outside of its room":       imports("cmd/batch", "github.com/docker/docker/client"),
+		"an exit outside of the command":   doorViolations(module+"/runner", parsed(t, `import sys "os"; func f() { sys.Exit(1) }`)),
+		"signals outside of the command":   doorViolations(module+"/runner", parsed(t, `import "os/signal"; func f() { signal.Notify(nil) }`)),
+		"an expression at the start":       startViolations(parsed(t, "var list = []rule{{regexp.MustCompile(`a`), 1}}")),
+		"a mistake in an expression":       startViolations(parsed(t, "var re = lazy.Regexp(`(` + `a`)")),
+	} {
+		if len(found) != 1 {
+			t.Errorf("%s: found %q, want one violation", what, found)
+		}
+	}
+	if found := slices.Concat(
+		imports("internal/near", module+"/fault"),
+		doorViolations(module+"/cmd/batch", parsed(t, `import "os"; var a = os.Args`)),
+		startViolations(parsed(t, "var re = lazy.Regexp(`a`); func f() { regexp.MustCompile(`a`) }")),
+	); len(found) > 0 {
+		t.Errorf("found %q in what is allowed", found)
 	}
 }
 
@@ -135,3 +176,29 @@ var packages = sync.OnceValues(func() (list []pkg, err error) {
 		list = append(list, p)
 	}
 })
+
+// sources are the package's files without tests, those of other platforms too.
+func (p pkg) sources(t *testing.T) (list []source) {
+	t.Helper()
+	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles) {
+		if !strings.HasSuffix(name, "_test.go") {
+			list = append(list, goFile(t, filepath.Join(p.Dir, name), nil))
+		}
+	}
+	return list
+}
+
+func parsed(t *testing.T, text string) source {
+	t.Helper()
+	return goFile(t, "f.go", "package p; "+text)
+}
+
+func goFile(t *testing.T, name string, text any) source {
+	t.Helper()
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{f, set}
+}

@@ -3,6 +3,7 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,12 @@ type pkg struct {
 	ImportPath, Dir                   string
 	Imports                           []string
 	GoFiles, CgoFiles, IgnoredGoFiles []string
+}
+
+// source is a file, and where its nodes stand.
+type source struct {
+	*ast.File
+	set *token.FileSet
 }
 
 // importViolations says which imports break the rules.

@@ -1,4 +1,3 @@
-// Package archtest has the tests about the source as a whole: which package may
-// import which, that only cmd/batch touches the process it runs in, where exit
-// statuses are written, and which words comments and messages avoid.
+// Package archtest checks the architecture of the module: imports point one way, only the
+// command reads its process, start-up is quick, and the number of lines only falls.
 package archtest
