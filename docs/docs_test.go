@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"go/ast"
 	"go/doc/comment"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -98,7 +95,7 @@ func (p Page) comments(t *testing.T) string {
 	var all []string
 	for _, pkg := range p.Packages {
 		var text string
-		for _, file := range sources(t, filepath.Join("..", pkg)) {
+		for _, file := range parsed(t, pkg+"/*.go") {
 			if file.Doc != nil {
 				text += file.Doc.Text()
 			}
@@ -109,26 +106,6 @@ func (p Page) comments(t *testing.T) string {
 		all = append(all, aPackage.ReplaceAllString(text, "Batch "))
 	}
 	return strings.Join(all, "\n")
-}
-
-func sources(t *testing.T, dir string) []*ast.File {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no sources in %s: %v", dir, err)
-	}
-	var list []*ast.File
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.PackageClauseOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, file)
-	}
-	return list
 }
 
 func TestATerminalGetsText(t *testing.T) {

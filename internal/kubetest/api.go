@@ -20,13 +20,9 @@ import (
 // Ask sends a request to the API server as the administrator. The body may be nil.
 func Ask(t testing.TB, method, path string, body any) (status int, answer []byte) {
 	t.Helper()
-	return ask(t, dir(t), method, path, body)
-}
-
-func ask(t testing.TB, dir, method, path string, body any) (status int, answer []byte) {
-	t.Helper()
+	cluster := dir(t)
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(dir, name))
+		text, err := os.ReadFile(filepath.Join(cluster, name))
 		if err != nil {
 			t.Fatal(err)
 		}
