@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,8 +16,6 @@ import (
 	"batch.example/batch/docs"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/llm/catalogue"
-	"batch.example/batch/report"
-	"batch.example/batch/results"
 )
 
 // commands are all commands that help lists, by path.
@@ -102,9 +99,10 @@ func TestTheDocumentationMentionsRealFlags(t *testing.T) {
 	}
 }
 
-// A terminal has 80 columns. Only an example may be longer, the schema of events, and what
-// cobra says of its own command.
-func TestHelpFitsATerminal(t *testing.T) {
+// A terminal has 80 columns, and shows Markdown as it is. Only an example may be longer, the schema
+// of events, and what cobra says of its own command.
+func TestHelpIsForATerminal(t *testing.T) {
+	markdown := regexp.MustCompile("<!--|\\]\\(|```|(?m:^[#|])")
 	for path, c := range commands(t) {
 		if strings.HasPrefix(path, "batch completion ") {
 			continue
@@ -118,37 +116,25 @@ func TestHelpFitsATerminal(t *testing.T) {
 				t.Errorf("a line in the help of %s is %d columns wide: %s", path, len(line), line)
 			}
 		}
-	}
-}
-
-func TestPagesAreForATerminal(t *testing.T) {
-	for path, c := range commands(t) {
-		if _, ok := pageOf(c); ok && regexp.MustCompile("<!--|\\]\\(|```|(?m:^[#|])").MatchString(c.Long) {
+		if isPage && markdown.MatchString(c.Long) {
 			t.Errorf("`batch help %s` has Markdown that a terminal shows:\n%s", strings.TrimPrefix(path, "batch "), c.Long)
 		}
 	}
 }
 
 func TestEveryFlagIsInASection(t *testing.T) {
-	sectioned := 0
 	for path, c := range commands(t) {
-		c.InitDefaultHelpFlag()
 		if c.Flags().SortFlags {
 			continue // a command without sections
 		}
-		sectioned++
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Annotations[sectionAnnotation] == nil && f.Name != "help" {
 				t.Errorf("--%s of %s is not in a section of its help", f.Name, path)
 			}
 		})
-		usage := c.UsageString()
-		if strings.Contains(usage, "\nFlags:\n") || !strings.Contains(usage, "\nOther:\n  -h, --help") {
-			t.Errorf("%s shows its flags without sections:\n%s", path, usage)
+		if strings.Contains(c.UsageString(), "\nFlags:\n") {
+			t.Errorf("%s shows its flags without sections", path)
 		}
-	}
-	if sectioned < 5 {
-		t.Errorf("%d commands have sections, want sectioned at least 5", sectioned)
 	}
 }
 
@@ -160,16 +146,6 @@ func pageText(t *testing.T, name string) string {
 		t.Fatalf("no page %s", name)
 	}
 	return c.Long
-}
-
-func TestTheHelpNamesTheVariablesOfEveryProvider(t *testing.T) {
-	text := pageText(t, "environment")
-	for _, p := range catalogue.Providers() {
-		row := regexp.MustCompile(`(?m)^    ` + p.Name + `/ +` + p.Key + `, ` + p.Base + `$`)
-		if p.Key != "" && !row.MatchString(text) {
-			t.Errorf("`batch help environment` lacks the row of %s/ with %s, %s", p.Name, p.Key, p.Base)
-		}
-	}
 }
 
 // byGo are variables that the standard library reads.
@@ -244,32 +220,12 @@ func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
 	}
 }
 
-// The page about files explains each phase that the tables and the display name.
+// The page about files explains each phase that events name.
 func TestHelpExplainsEveryPhase(t *testing.T) {
 	_, section, _ := strings.Cut(pageText(t, "formats"), "\nPhases of an attempt")
 	explained := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^    ([a-z -]+?) {2,}\S`).FindAllStringSubmatch(section, -1) {
-		explained[m[1]] = false
-	}
-	var phases results.Phases
-	for _, f := range reflect.ValueOf(&phases).Elem().Fields() {
-		f.SetFloat(1)
-	}
-	phases.Model, phases.Total = 10, 100
-	var table strings.Builder
-	snap := &results.Snapshot{Records: []results.Record{{InstanceID: "a", Attempt: 1, Time: phases}}}
-	if err := report.NewStatus(snap).Write(&table, false); err != nil {
-		t.Fatal(err)
-	}
-	_, rows, _ := strings.Cut(table.String(), "\nphase ")
-	_, rows, _ = strings.Cut(rows, "---\n")
-	rows, _, _ = strings.Cut(rows, "---")
-	var names []string
-	for _, m := range regexp.MustCompile(`(?m)^([a-z -]+?) {2,}\S`).FindAllStringSubmatch(rows, -1) {
-		names = append(names, m[1])
-	}
-	if len(names) < 13 {
-		t.Fatalf("the table has only %q:\n%s", names, &table)
+		explained[m[1]] = true
 	}
 	var schema struct {
 		Defs struct {
@@ -285,18 +241,9 @@ func TestHelpExplainsEveryPhase(t *testing.T) {
 	if len(events) == 0 {
 		t.Fatal("no phases in the schema of events")
 	}
-	for _, name := range append(names, events...) {
-		if _, ok := explained[name]; !ok {
+	for _, name := range events {
+		if !explained[name] {
 			t.Errorf("`batch help formats` does not explain the phase %q", name)
 		}
-		explained[name] = true
-	}
-	for name, used := range explained {
-		if !used {
-			t.Errorf("`batch help formats` explains %q, which is not a phase", name)
-		}
-	}
-	if long := commands(t)["batch status"].Long; !strings.Contains(long, "`batch help formats`") {
-		t.Error("`batch status --help` does not name the page that explains the phases")
 	}
 }
