@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,8 +12,8 @@ import (
 	"batch.example/batch/e2e"
 )
 
-// shownLines are all command lines that are shown and that [TestBatchReadsTheCommandsThatAreMentioned]
-// of cmd/batch does not take for the name of a command.
+// shownLines are the command lines of help, README.md, docs and the README of a new dataset that no
+// other test runs. A test of cmd/batch parses the ones within sentences.
 func shownLines(t *testing.T) []string {
 	t.Helper()
 	work := t.TempDir()
@@ -27,7 +26,6 @@ func shownLines(t *testing.T) []string {
 	for _, p := range docs.Pages {
 		lines = append(lines, readmeLines(t, filepath.Join(root, "docs", p.Name+".md"))...)
 	}
-	lines = append(lines, hintLines(t, root)...)
 	slices.Sort(lines)
 	return slices.Compact(lines)
 }
@@ -48,7 +46,6 @@ func helpLines(t *testing.T, page []string) (lines []string) {
 	for _, m := range exampleLine.FindAllStringSubmatch(onOneLine(text), -1) {
 		lines = append(lines, m[1])
 	}
-	lines = append(lines, mentioned(text)...)
 	for _, m := range listed.FindAllStringSubmatch(usage, -1) {
 		if m[1] != "help" {
 			lines = append(lines, helpLines(t, append(slices.Clone(page), m[1]))...)
@@ -62,8 +59,7 @@ func onOneLine(text string) string {
 	return regexp.MustCompile(`\|\n *`).ReplaceAllString(regexp.MustCompile(`\\\n *`).ReplaceAllString(text, ""), "| ")
 }
 
-// readmeLines are the lines in a Markdown file's blocks that no other test runs, and the mentioned
-// ones.
+// readmeLines are the lines in a Markdown file's blocks that no other test runs.
 func readmeLines(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -79,53 +75,6 @@ func readmeLines(t *testing.T, path string) (lines []string) {
 		for _, m := range command.FindAllStringSubmatch(onOneLine(block[2]), -1) {
 			lines = append(lines, m[1])
 		}
-	}
-	return append(lines, mentioned(string(text))...)
-}
-
-var (
-	mention  = regexp.MustCompile("`((?:source <\\()?batch [a-z][^`\n]*)`")
-	onlyName = regexp.MustCompile(`^batch( [a-z]+){1,2}( --?[a-z-]+)?$`)
-	about    = regexp.MustCompile(` --help$`)
-	topic    = regexp.MustCompile(`batch help (?:%s|[a-z][a-z-]+)`)
-)
-
-// mentioned are the pages of help that a text names, and the command lines in its backquotes, except
-// names of commands and flags.
-func mentioned(text string) (lines []string) {
-	lines = topic.FindAllString(text, -1)
-	for _, m := range mention.FindAllStringSubmatch(text, -1) {
-		if !onlyName.MatchString(m[1]) && !topic.MatchString(m[1]) || about.MatchString(m[1]) {
-			lines = append(lines, m[1])
-		}
-	}
-	return lines
-}
-
-var (
-	comment     = regexp.MustCompile(`(?m)^\s*//.*$`)
-	putTogether = regexp.MustCompile(`" \+ [^"\n]+ \+ "`)
-)
-
-// hintLines are the command lines that messages of the program mention.
-func hintLines(t *testing.T, root string) (lines []string) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"scripts", "testdata", "e2e", "internal"}, d.Name())):
-			return filepath.SkipDir
-		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		source := strings.ReplaceAll(comment.ReplaceAllString(string(text), ""), "` + \"`", "`")
-		lines = append(lines, mentioned(putTogether.ReplaceAllString(source, "%s"))...)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return lines
 }
