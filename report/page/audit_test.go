@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/report/page"
 )
 
@@ -26,13 +27,13 @@ func TestThePageHasTheFindingsOfAnAudit(t *testing.T) {
 	if text := section(); !strings.Contains(text, "0 findings in 12 audited attempts.") || !strings.Contains(text, "<li>b: no dataset</li>") || strings.Contains(text, "<table") {
 		t.Errorf("without findings:\n%s", text)
 	}
-	for _, attack := range attacks {
+	for _, attack := range browsertest.Attacks {
 		d.Audit.Findings = append(d.Audit.Findings, page.AuditFinding{Entry: 1, Detector: "network", Instance: id, Step: 3, Evidence: attack})
 	}
 	d.Audit.Findings = append(d.Audit.Findings, page.AuditFinding{Detector: "network", Instance: "unknown", Evidence: "secret <b>"})
 	d.Hide = func(text string) string { return strings.ReplaceAll(text, "secret", "hidden") }
 	text := section()
-	for _, want := range []string{"11 findings in 12 audited attempts.", `<td class="n">1</td><td class="n">10</td>`, "It does not prove that.", "<td>patch</td>", "<bdi>hidden &lt;b&gt;</bdi>", id + ".traj.json"} {
+	for _, want := range []string{"13 findings in 12 audited attempts.", `<td class="n">1</td><td class="n">12</td>`, "It does not prove that.", "<td>patch</td>", "<bdi>hidden &lt;b&gt;</bdi>", id + ".traj.json"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %q in\n%s", want, text)
 		}

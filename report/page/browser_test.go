@@ -1,173 +1,315 @@
 package page_test
 
 import (
-	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"batch.example/batch/internal/chromium"
+	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/internal/tier"
-	"batch.example/batch/report/page"
+	report "batch.example/batch/report/page"
+	"batch.example/batch/results"
+	"batch.example/batch/results/scores"
 )
 
-// patience is the time limit of a step, also on a busy machine.
-const patience = 5 * time.Minute
-
-// TestInABrowser looks at pages as people do. In every test, the page makes no request and writes
-// nothing to the console.
 func TestInABrowser(t *testing.T) {
 	tier.Rest(t, "report/page", "internal/chromium")
-	if chromium.Path() == "" {
-		t.Skip("no chromium: scripts/ensure-extras installs it")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
-	t.Cleanup(cancel)
-	first, stop, err := chromium.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Errorf("stopping the browser: %v", err)
-		}
+	browsertest.Run(t, map[string]func(*testing.T, *browsertest.Tab){
+		"every look": everyLook, "hostile text": hostileText, "the keyboard": keyboard, "sorting": sorting, "filtering": filtering,
+		"several attempts": severalAttempts, "paper": paper, "without scripts": withoutScripts, "links": links,
 	})
-	for name, test := range map[string]func(*testing.T, *tab){
-		"sorting": sorting, "filtering": filtering, "the keyboard": keyboard, "several attempts": severalAttempts,
-		"contrast": contrast, "widths": widths, "paper": paper, "without scripts": withoutScripts,
-		"hostile text": hostileText, "links": links,
-	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, closeTab := chromedp.NewContext(first)
-			defer closeTab()
-			b := &tab{ctx: ctx, t: t, dir: t.TempDir()}
-			b.listen()
-			test(t, b)
-			b.quiet()
-		})
-	}
 }
 
-// tab is a tab of the browser, and records the actions of its page.
-type tab struct {
-	ctx context.Context
-	t   *testing.T
-	dir string
-
-	mu       sync.Mutex
-	requests []string
-	messages []string
+// open shows the page of d from a file.
+func open(b *browsertest.Tab, d report.Data) {
+	b.Helper()
+	show(b, filepath.Join(b.TempDir(), "report.html"), d)
 }
 
-func (b *tab) listen() {
-	b.t.Helper()
-	err := chromedp.Listen(b.ctx, func(event any) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		switch e := event.(type) {
-		case *network.EventRequestWillBeSent:
-			b.requests = append(b.requests, e.Request.URL)
-		case *network.EventWebSocketCreated:
-			b.requests = append(b.requests, e.URL)
-		case *runtime.EventConsoleAPICalled:
-			b.messages = append(b.messages, fmt.Sprint(e.Type))
-		case *runtime.EventExceptionThrown:
-			b.messages = append(b.messages, e.ExceptionDetails.Text)
-		case *log.EventEntryAdded:
-			b.messages = append(b.messages, e.Entry.Text)
-		}
-	})
-	if err == nil {
-		_, err = chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
+func show(b *browsertest.Tab, file string, d report.Data) {
+	b.Helper()
+	if err := os.WriteFile(file, []byte(written(b, d)), 0o600); err != nil {
+		b.Fatal(err)
 	}
-	if err != nil {
-		b.t.Fatal(err)
+	if b.Base != "" {
+		b.Quiet() // as for the page before
 	}
-}
-
-// quiet fails if the page made a request, except for its own file, or wrote a message.
-func (b *tab) quiet() {
-	b.t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, url := range b.requests {
-		if !strings.HasPrefix(url, "file:///") || !strings.HasSuffix(url, "/report.html") {
-			b.t.Errorf("the page requests %s", url)
-		}
-	}
-	if len(b.requests) == 0 {
-		b.t.Error("no request was seen, not even that for the page")
-	}
-	for _, m := range b.messages {
-		b.t.Errorf("in the console: %s", m)
-	}
-}
-
-// open shows the page of d on a screen.
-func (b *tab) open(d page.Data, width, height int64, scheme string) {
-	b.t.Helper()
-	b.show(written(b.t, d), width, height, scheme)
-}
-
-// show shows a page that was written once for all screens.
-func (b *tab) show(text string, width, height int64, scheme string) {
-	b.t.Helper()
-	file := filepath.Join(b.dir, "report.html")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := chromium.Look(b.ctx, width, height, 1, "screen", scheme); err != nil {
-		b.t.Fatal(err)
-	}
-	b.do(chromedp.Navigate("file://" + file))
-}
-
-func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// js returns the value of a JavaScript expression.
-func js[T any](b *tab, expression string) T {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
-	return v
+	b.Base = (&url.URL{Scheme: "file", Path: file}).String()
+	b.Open(b.Base)
 }
 
 // column returns a column's cells in the visible rows.
-func (b *tab) column(n int) []string {
-	b.t.Helper()
-	return js[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#table tbody tr")].filter(r => r.offsetParent).map(r => r.cells[%d].innerText.trim())`, n))
+func column(b *browsertest.Tab, n int) []string {
+	b.Helper()
+	return browsertest.JS[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#table tbody tr")].filter(r => r.offsetParent).map(r => r.cells[%d].innerText.trim())`, n))
 }
 
-func (b *tab) click(css string) { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS(css))) }
-
-func (b *tab) press(keys string) { b.t.Helper(); b.do(chromedp.KeyEvent(keys)) }
+// head selects the button of a column of the table.
+func head(column int) string {
+	return fmt.Sprintf("#table thead tr:nth-child(2) th:nth-child(%d) button", column+1)
+}
 
 // pick moves a select down by a number of choices, with the keyboard.
-func (b *tab) pick(css string, down int) {
-	b.t.Helper()
-	b.do(chromedp.Focus(chromedp.CSS(css)))
+func pick(b *browsertest.Tab, css string, down int) {
+	b.Helper()
+	b.Do(chromedp.Focus(chromedp.CSS(css)))
 	for range down {
-		b.press(kb.ArrowDown)
+		b.Press(kb.ArrowDown)
+	}
+}
+
+func everyLook(_ *testing.T, b *browsertest.Tab) {
+	long := invented(30, 3, 1)
+	long.Entries[0].Name = strings.Repeat("averylongname", 20)
+	long.Entries[1].Name = strings.Repeat("a very long name ", 20)
+	for name, d := range map[string]report.Data{"usual": invented(40, 8, 1), "long": long, "hostile": hostileData()} {
+		open(b, d)
+		b.Inspect(name)
+		b.Look(1280, "print", "dark")
+		b.Contrast(name + " on paper")
+	}
+}
+
+// hostileData has an attack in every text.
+func hostileData() report.Data {
+	attacks := browsertest.Attacks
+	d := invented(len(attacks)*3, 2, 1)
+	for e := range d.Entries {
+		a := &d.Entries[e].Runs[0]
+		d.Entries[e].Name, d.Entries[e].Model = attacks[e]+attacks[4], attacks[e+2]+attacks[5]
+		snap := a.Snapshot
+		snap.Dir = "runs/" + attacks[e+1]
+		m := snap.Manifest
+		m.Batch, m.Model, m.Dataset.Name, m.Dataset.Split, m.Dataset.Digest = attacks[0], attacks[1], attacks[2]+attacks[3], attacks[4], attacks[e]
+		m.Config = map[string]any{attacks[3]: map[string]any{attacks[4]: attacks[e+5] + "\n" + attacks[1]}}
+		m.Dataset.Instances = nil
+		for i := range snap.Records {
+			r := &snap.Records[i]
+			text := attacks[i%len(attacks)]
+			r.InstanceID = strings.NewReplacer("/", "|", "\\", "|", "\x00", "").Replace(text) + string(rune('a'+i/len(attacks)))
+			r.Repo, r.Error, r.Blame, r.Model = text, text, text, text
+			if r.Grade != nil {
+				r.Grade.Why, r.Grade.Error, r.Grade.Suspicious = text, text, []string{text}
+			}
+			if i%3 == 0 {
+				r.Status, r.Outcome = "<b>"+r.Status, "limit"
+			}
+			if i%4 == 0 {
+				r.Resolved, r.Outcome = nil, "infrastructure"
+			}
+		}
+		snap.Notes = attacks
+		*a = scores.FromSnapshot(snap)
+	}
+	return d
+}
+
+func hostileText(t *testing.T, b *browsertest.Tab) {
+	for _, bypass := range []bool{false, true} { // of the page's policy
+		browsertest.Call(b, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: bypass})
+		open(b, hostileData())
+		for _, column := range []int{0, 1, 3} {
+			b.Click(head(column))
+		}
+		b.Click("#text")
+		b.Press("<script>")
+		if len(column(b, 0)) == 0 {
+			t.Error("no instance is called <script>, as it should be")
+		}
+		b.Harmless("a page of hostile text", true)
+	}
+}
+
+// keyboard uses no mouse.
+func keyboard(t *testing.T, b *browsertest.Tab) {
+	open(b, invented(20, 2, 1))
+	b.Press(kb.Tab)
+	b.Press(kb.Enter) // skips to the table
+	b.Press(kb.Tab)
+	b.Press("django")
+	if ids := column(b, 0); len(ids) == 0 || len(ids) == 20 {
+		t.Errorf("%d rows of django", len(ids))
+	}
+	b.Do(chromedp.Focus(chromedp.CSS(head(4))))
+	b.Press(kb.Enter)
+	b.Press(" ")
+	if got := browsertest.JS[string](b, `document.activeElement.closest("th").getAttribute("aria-sort")`); got != "ascending" {
+		t.Errorf("after Enter and Space the order is %q", got)
+	}
+	open(b, invented(20, 2, 1))
+	b.Keyboard("the page")
+}
+
+func sorting(t *testing.T, b *browsertest.Tab) {
+	d := invented(60, 2, 1)
+	for id, s := range d.Entries[0].Runs[0].Scores { // an instance without results
+		d.Entries[0].Runs[0].Scores[id] = scores.Score{ID: id, Repo: s.Repo, Left: scores.NoResult}
+		break
+	}
+	open(b, d)
+	const cost = 5
+	costs := func() (list []float64) {
+		b.Click(head(cost))
+		texts := column(b, cost)
+		for _, text := range texts {
+			if v, err := strconv.ParseFloat(strings.TrimPrefix(text, "$"), 64); err == nil {
+				list = append(list, v)
+			}
+		}
+		if last := texts[len(texts)-1]; last != "–" || len(list) < 50 {
+			t.Errorf("%d costs; the last row has %q, want no result", len(list), last)
+		}
+		return list
+	}
+	down, up := costs(), costs()
+	slices.Reverse(down)
+	if !slices.IsSorted(up) || !slices.Equal(up, down) {
+		t.Errorf("up %v, and down from the end %v", up, down)
+	}
+	b.Click(head(0))
+	number := func(id string) int { n, _ := strconv.Atoi(id[strings.LastIndex(id, "-")+1:]); return n }
+	if ids := column(b, 0); len(ids) != 60 || number(ids[0]) > number(ids[1]) {
+		t.Errorf("by instance: %q", ids)
+	}
+	b.Click(head(3)) // the verdict: resolved first, then not, then left out
+	if v := column(b, 3); !strings.HasPrefix(v[0], "✓") || !strings.HasPrefix(v[len(v)-1], "–") {
+		t.Errorf("by verdict: %q", v)
+	}
+}
+
+func filtering(t *testing.T, b *browsertest.Tab) {
+	open(b, invented(500, 2, 1))
+	count := func() string { return browsertest.JS[string](b, `document.getElementById("count").textContent`) }
+	b.Click("#text")
+	b.Press("DJANGO 1000")
+	ids := column(b, 0)
+	if len(ids) == 0 || len(ids) > 200 || count() != fmt.Sprintf("%d of 500 instances", len(ids)) ||
+		slices.ContainsFunc(ids, func(id string) bool { return !strings.Contains(id, "django") || !strings.Contains(id, "1000") }) {
+		t.Errorf("%s: %q", count(), ids)
+	}
+	b.Click("#all")
+	if got := len(column(b, 0)); got != 500 || count() != "500 of 500 instances" {
+		t.Errorf("after the reset: %d, %s", got, count())
+	}
+	pick(b, "select[data-entry='0']", 1)
+	pick(b, "select[data-entry='1']", 2)
+	onlyA := browsertest.JS[string](b, `document.querySelector(".pairs tbody td:nth-child(3)").textContent`)
+	if a := column(b, 3); len(a) == 0 || fmt.Sprint(len(a)) != onlyA {
+		t.Errorf("%d resolved by A alone in the table, %s in the table of pairs", len(a), onlyA)
+	}
+	b.Click("#all")
+	total := 0
+	for range 3 { // all, some, none
+		pick(b, "#by", 1)
+		total += len(column(b, 0))
+	}
+	if total != 500 {
+		t.Errorf("all, some and none are %d instances", total)
+	}
+}
+
+func severalAttempts(t *testing.T, b *browsertest.Tab) {
+	open(b, invented(60, 2, 3))
+	if n := browsertest.JS[int](b, `document.querySelectorAll("#table tbody tr:first-child td.first:nth-of-type(3) a").length`); n != 3 {
+		t.Errorf("%d links to attempts, want 3", n)
+	}
+	pick(b, "select[data-entry='0']", 2)
+	for _, text := range column(b, 3) {
+		if !strings.HasPrefix(text, "1/") && !strings.HasPrefix(text, "2/") {
+			t.Errorf("%q is not resolved in some attempts", text)
+		}
+	}
+}
+
+// paper prints a page: without controls, with all rows, and with closed lists opened.
+func paper(t *testing.T, b *browsertest.Tab) {
+	open(b, invented(100, 4, 1))
+	pdf := browsertest.Ask(b, "printing", chromedp.PrintToPDF(chromedp.PDFPreferCSSPageSize(), chromedp.PDFPrintBackground()))
+	if n := strings.Count(string(pdf), "/Type /Page\n"); n < 3 {
+		t.Errorf("a PDF of %d bytes and %d pages", len(pdf), n)
+	}
+	if browsertest.JS[bool](b, `document.querySelector("details").open`) {
+		t.Error("a list that was closed stays open after printing")
+	}
+	b.Look(1010, "print", "dark") // landscape A4
+	_ = browsertest.JS[bool](b, `dispatchEvent(new Event("beforeprint")), true`)
+	got := browsertest.JS[struct {
+		Controls, Nav, Cut, Closed, Beyond int
+	}](b, `({
+	  Controls: document.getElementById("controls").getClientRects().length,
+	  Nav: document.querySelector("nav").getClientRects().length,
+	  Cut: [...document.querySelectorAll(".scroll")].filter(e => getComputedStyle(e).overflowX !== "visible" || e.clientHeight < e.scrollHeight - 1).length,
+	  Beyond: Math.max(0, document.getElementById("table").getBoundingClientRect().right - innerWidth),
+	  Closed: document.querySelectorAll("details:not([open])").length,
+	})`)
+	if got.Controls+got.Nav+got.Cut+got.Closed+got.Beyond > 0 {
+		t.Errorf("on paper are %+v", got)
+	}
+}
+
+func withoutScripts(t *testing.T, b *browsertest.Tab) {
+	b.WithoutScripts()
+	open(b, invented(60, 2, 1))
+	got := browsertest.JS[struct {
+		Rows, Buttons, Controls, Charts int
+	}](b, `({
+	  Rows: [...document.querySelectorAll("#table tbody tr")].filter(r => r.offsetParent && r.innerText.trim()).length,
+	  Buttons: document.querySelectorAll("th button").length,
+	  Controls: document.getElementById("controls").getClientRects().length,
+	  Charts: [...document.querySelectorAll("svg[role=img]")].filter(e => e.getBoundingClientRect().height > 9 && e.querySelector("title").textContent).length,
+	})`)
+	if got.Rows != 60 || got.Buttons != 0 || got.Controls != 0 || got.Charts < 20 {
+		t.Errorf("without scripts there are %+v", got)
+	}
+}
+
+// links leads to files with hostile names.
+func links(t *testing.T, b *browsertest.Tab) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "out #1", "x%41")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"http:", "javascript:x", "a b", "50%", "%2e%2e", "?q#f", "...", "ünïcode", "back`tick", "semi;colon", "x\xffy"}
+	d := invented(len(names), 1, 1)
+	snap := d.Entries[0].Runs[0].Snapshot
+	snap.Dir = filepath.Join(root, `runs ?a=b&c#d%20"e'<f>:é`)
+	snap.Manifest.Dataset.Instances = nil
+	want := map[string]bool{}
+	for i := range snap.Records {
+		r := &snap.Records[i]
+		r.InstanceID = names[i]
+		if r.Outcome.Final() && !strings.HasPrefix(r.InstanceID, ".") { // not an id
+			want[results.TrajectoryPath(snap.Dir, r.InstanceID)] = true
+		}
+	}
+	d.Entries[0].Runs[0] = scores.FromSnapshot(snap)
+	d.Folder = func(path string) string {
+		relative, err := filepath.Rel(dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return relative
+	}
+	show(b, filepath.Join(dir, "report.html"), d)
+	for _, href := range browsertest.JS[[]string](b, `[...document.querySelectorAll("#table a")].map(a => a.href)`) {
+		u, err := url.Parse(href)
+		if err != nil || u.Scheme != "file" || u.RawQuery != "" || u.Fragment != "" || !want[u.Path] {
+			t.Errorf("%s leads to %q, %v", href, u.Path, err)
+			continue
+		}
+		delete(want, u.Path)
+	}
+	if len(want) > 0 {
+		t.Errorf("no link leads to %v", want)
 	}
 }
