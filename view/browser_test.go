@@ -1,266 +1,42 @@
 package view_test
 
 import (
-	"context"
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"batch.example/batch/control"
-	"batch.example/batch/internal/chromium"
+	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/internal/tier"
+	"batch.example/batch/journal"
+	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/view"
+	"batch.example/batch/vocab"
 )
 
-// patience is the time limit of a step, also on a busy machine.
-const patience = time.Minute
-
-// TestInABrowser looks at pages as people do. In every test, a page asks only its own server, every
-// request succeeds, and nothing is written to the console.
 func TestInABrowser(t *testing.T) {
 	tier.Rest(t, "view", "internal/chromium")
-	if chromium.Path() == "" {
-		t.Skip("no chromium: scripts/ensure-extras installs it")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
-	t.Cleanup(cancel)
-	first, stop, err := chromium.Open(ctx, "127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Errorf("stopping the browser: %v", err)
-		}
-	})
-	for name, test := range map[string]func(*testing.T, *tab){
-		"every page": everyPage, "the exported folder": exportedFolder, "keys": keys, "the keyboard": keyboard,
-		"without scripts": withoutScripts, "live": live, "searching": searching, "hostile text": hostileText,
-	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, closeTab := chromedp.NewContext(first)
-			defer closeTab()
-			b := &tab{ctx: ctx, t: t}
-			b.listen()
-			test(t, b)
-			b.quiet()
-		})
-	}
+	browsertest.Run(t, map[string]func(*testing.T, *browsertest.Tab){
+		"every page": everyPage, "the exported folder": exportedFolder, "keys": keys, "without scripts": withoutScripts,
+		"live": live, "searching": searching, "hostile text": hostileText,
+	}, "127.0.0.1")
 }
 
-// tab is a tab of the browser, and records what its pages do.
-type tab struct {
-	ctx  context.Context
-	t    *testing.T
-	base string // of the addresses that may be asked
-	fail bool   // an answer may be an error
-
-	mu       sync.Mutex
-	requests []string
-	problems []string
-}
-
-func (b *tab) listen() {
-	b.t.Helper()
-	err := chromedp.Listen(b.ctx, func(event any) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		note := func(format string, args ...any) { b.problems = append(b.problems, fmt.Sprintf(format, args...)) }
-		switch e := event.(type) {
-		case *network.EventRequestWillBeSent:
-			b.requests = append(b.requests, e.Request.URL)
-		case *network.EventLoadingFailed:
-			if !e.Canceled && e.ErrorText != "net::ERR_ABORTED" { // a stream ends with its page
-				note("a request failed: %s %s", e.ErrorText, e.BlockedReason)
-			}
-		case *network.EventResponseReceived:
-			if e.Response.Status >= 400 && !b.fail {
-				note("%s: status %d", e.Response.URL, e.Response.Status)
-			}
-		case *network.EventWebSocketCreated:
-			b.requests = append(b.requests, e.URL)
-		case *runtime.EventConsoleAPICalled:
-			note("console: %v", e.Type)
-		case *runtime.EventExceptionThrown:
-			note("exception: %s", e.ExceptionDetails.Text)
-		case *log.EventEntryAdded:
-			if !b.fail || !strings.Contains(e.Entry.Text, "status of 4") {
-				note("in the console: %s", e.Entry.Text)
-			}
-		}
-	})
-	if err == nil {
-		_, err = chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
+// enter opens the link of a server. The result opens its other pages.
+func enter(b *browsertest.Tab, s *site) (open func(address string)) {
+	b.Helper()
+	b.Base = "http://" + s.config.Hosts[0] + "/"
+	open = func(address string) { b.Helper(); b.Open(strings.TrimSuffix(b.Base, "/") + address) }
+	open("/?token=" + token)
+	if at := browsertest.JS[string](b, "location.href"); at != b.Base {
+		b.Fatalf("the link leads to %s", at)
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// quiet fails if a page asked another server, or had a problem.
-func (b *tab) quiet() {
-	b.t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, address := range b.requests {
-		if !strings.HasPrefix(address, b.base) {
-			b.t.Errorf("the page requests %s", address)
-		}
-	}
-	if len(b.requests) == 0 {
-		b.t.Error("no request was seen, not even the one for the page")
-	}
-	for _, p := range b.problems {
-		b.t.Error(p)
-	}
-	b.requests, b.problems = nil, nil
-}
-
-// enter opens the link of a server.
-func (b *tab) enter(s *site) {
-	b.t.Helper()
-	b.base = "http://" + s.config.Hosts[0] + "/"
-	b.look(1280, "light")
-	b.open("/?token=" + token)
-	if at := js[string](b, "location.href"); at != b.base {
-		b.t.Fatalf("the link leads to %s", at)
-	}
-}
-
-// open shows a page of the server.
-func (b *tab) open(address string) {
-	b.t.Helper()
-	b.do(chromedp.Navigate(strings.TrimSuffix(b.base, "/") + address))
-}
-
-func (b *tab) look(width int64, scheme string) {
-	b.t.Helper()
-	if err := chromium.Look(b.ctx, width, 900, 1, "screen", scheme); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// js returns the value of a JavaScript expression.
-func js[T any](b *tab, expression string) T {
-	b.t.Helper()
-	return ask(b, expression, chromedp.Evaluate[T](expression))
-}
-
-// ask asks a page, or the next one if the page is left meanwhile.
-func ask[T any](b *tab, what string, action chromedp.Action[T]) T {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	for {
-		v, err := chromedp.Run(ctx, action)
-		switch {
-		case err == nil:
-			return v
-		case ctx.Err() == nil && (strings.Contains(err.Error(), "context with specified id") || strings.Contains(err.Error(), "navigated or closed")):
-			continue
-		}
-		b.t.Fatalf("%s: %v", what, err)
-	}
-}
-
-func (b *tab) press(keys string) { b.t.Helper(); b.do(chromedp.KeyEvent(keys)) }
-
-// wait waits until an element is there. It asks the page that is shown at each time: a node of a
-// page that is left meanwhile cannot be found again.
-func (b *tab) wait(css string) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	for !js[bool](b, fmt.Sprintf(`document.readyState !== "loading" && document.querySelector(%q) !== null`, css)) {
-		select {
-		case <-ctx.Done():
-			b.t.Fatalf("%s: %v", css, ctx.Err())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// until waits until a JavaScript expression is true.
-func (b *tab) until(expression string) {
-	b.t.Helper()
-	ask(b, expression, chromedp.Poll[bool](expression))
-}
-
-// accessible is a script that returns what keeps people from using a page: without a mouse, with a
-// screen reader, or in a narrow window. All folds must be open.
-const accessible = `(() => {
-  const wrong = [];
-  const name = (e) => e.tagName + "#" + e.id + "." + e.className + " " + (e.textContent || "").trim().slice(0, 40);
-  const all = (css) => [...document.querySelectorAll(css)].filter(e => e.getClientRects().length);
-  if (document.documentElement.scrollWidth > innerWidth) {
-    const wide = all("main *").filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, pre, .fold, svg"));
-    wrong.push("it is " + document.documentElement.scrollWidth + " wide: " + wide.slice(0, 3).map(name).join("; "));
-  }
-  if (document.documentElement.lang !== "en") wrong.push("no language");
-  if (all("main").length !== 1 || all("header").length < 1 || all("nav").length < 1) wrong.push("landmarks");
-  if (!document.title.trim()) wrong.push("no title");
-  const heads = all("h1, h2, h3, h4, h5, h6").map(h => +h.tagName[1]);
-  if (heads.filter(n => n === 1).length !== 1) wrong.push("heads of level 1: " + heads.filter(n => n === 1).length);
-  heads.forEach((n, i) => { if (i > 0 && n > heads[i - 1] + 1) wrong.push("a head of level " + n + " after one of level " + heads[i - 1]); });
-  for (const h of all("h1, h2, h3")) if (!h.textContent.trim()) wrong.push("an empty head");
-  for (const e of document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a[href], summary")) {
-    const label = e.ariaLabel || [...(e.labels || [])].map(l => l.innerText).join("") || e.textContent || (e.tagName.toLowerCase() === "a" && e.querySelector("title")?.textContent) || "";
-    if (!label.trim()) wrong.push("without a name: " + e.outerHTML.slice(0, 120));
-  }
-  for (const e of document.querySelectorAll("section:not([aria-labelledby]):not([aria-label])")) if (!e.querySelector("h2, h3")) wrong.push("a section without a head: " + name(e));
-  for (const e of document.querySelectorAll("[aria-labelledby]")) if (!document.getElementById(e.getAttribute("aria-labelledby"))) wrong.push("no label: " + name(e));
-  for (const e of document.querySelectorAll("[role=region], [role=img], progress, dialog, nav")) if (!e.getAttribute("aria-label") && !e.getAttribute("aria-labelledby")) wrong.push("without a label: " + name(e));
-  const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
-  for (const id of ids.filter((id, i) => ids.indexOf(id) !== i)) wrong.push("the id " + id + " is there twice");
-  for (const e of all("*")) {
-    const s = getComputedStyle(e);
-    if (!/auto|scroll/.test(s.overflowX + s.overflowY) || e === document.documentElement || e === document.body) continue;
-    if ((e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1) && e.tabIndex < 0) wrong.push("cannot be scrolled with the keyboard: " + name(e));
-  }
-  for (const t of all("table")) if (!t.closest(".scroll")) wrong.push("a table does not scroll in its own region");
-  for (const th of all("th")) if (!th.scope) wrong.push("a head of a table without a scope: " + name(th));
-  if (all("[style], [onclick]").length) wrong.push("a style or a handler in an element");
-  return [...new Set(wrong)].slice(0, 12);
-})()`
-
-// inspect looks at the page on two screens, in light and in dark.
-func (b *tab) inspect(what string) {
-	b.t.Helper()
-	_ = js[bool](b, `document.querySelectorAll("details").forEach(d => d.open = true), true`)
-	for _, width := range []int64{1280, 400} {
-		for _, scheme := range []string{"light", "dark"} {
-			b.look(width, scheme)
-			if wrong := js[[]string](b, accessible); len(wrong) > 0 && scheme == "light" {
-				b.t.Errorf("%s, %d wide:\n  %s", what, width, strings.Join(wrong, "\n  "))
-			}
-			got := js[struct {
-				Seen int
-				Weak []string
-			}](b, chromium.Contrasts)
-			if got.Seen < 5 || len(got.Weak) > 0 {
-				b.t.Errorf("%s, %d wide, %s: %d texts, with little contrast:\n  %s", what, width, scheme, got.Seen, strings.Join(got.Weak[:min(len(got.Weak), 8)], "\n  "))
-			}
-		}
-	}
-	b.look(1280, "light")
+	return open
 }
 
 // pagesSite serves a run with forms whose process works, and a run that has ended.
@@ -276,46 +52,48 @@ func pagesSite(t testing.TB, steps int) *site {
 	})
 }
 
-func everyPage(t *testing.T, b *tab) {
+func everyPage(t *testing.T, b *browsertest.Tab) {
 	s := pagesSite(t, 130)
-	b.enter(s)
+	open := enter(b, s)
 	for _, address := range pagesOf(filepath.Join(s.dir, "a"), instances) {
-		b.open(address)
-		b.inspect(address)
+		open(address)
+		b.Inspect(address)
 	}
-	b.quiet()
-	b.fail = true
-	b.open("/run/none/x")
-	b.inspect("a failure")
+	run := "/run/" + url.PathEscape(filepath.Join(s.dir, "a")) + "/"
+	for _, address := range []string{"/", "/search?q=text&whole=1", "/live", "/instance/" + instances[0], run + instances[0], run + instances[1] + "/tests", run + instances[0] + "/patch?gold=1"} {
+		open(address)
+		b.Keyboard(address)
+	}
+	b.Quiet()
+	b.MayFail = true
+	open("/run/none/x")
+	b.Inspect("a failure")
 }
 
-// exportedFolder opens all kinds of pages from a disk, and follows their links.
-func exportedFolder(t *testing.T, b *tab) {
+// exportedFolder opens pages from a disk, and follows their links to a few pages of each kind.
+func exportedFolder(t *testing.T, b *browsertest.Tab) {
 	s := usualSite(t, 60)
 	out := filepath.Join(t.TempDir(), "out #1")
 	must(t, s.Export(t.Context(), out, nil))
-	b.base = (&url.URL{Scheme: "file", Path: out}).String() + "/"
-	queue, seen := []string{b.base + "index.html"}, map[string]bool{}
-	kinds := map[string]int{}
-	for len(queue) > 0 {
+	b.Base = (&url.URL{Scheme: "file", Path: out}).String() + "/"
+	kinds, seen := map[string]int{}, map[string]bool{}
+	for queue := []string{b.Base + "index.html"}; len(queue) > 0; queue = queue[1:] {
 		address := queue[0]
-		queue = queue[1:]
-		kind := kindOf(address)
+		parts := strings.Split(strings.TrimPrefix(address, b.Base), "/") // such as run/FOLDER/ID.patch.html
+		kind := parts[0] + strings.TrimLeft(parts[len(parts)-1], "abcdefghijklmnopqrstuvwxyz_-0123456789")
 		if seen[address] || kinds[kind] > 2 {
 			continue
 		}
 		seen[address] = true
 		kinds[kind]++
-		b.do(chromedp.Navigate(address))
-		b.inspect(strings.TrimPrefix(address, b.base))
-		for _, link := range js[[]string](b, `[...document.querySelectorAll("a[href]")].map(a => a.href?.baseVal ? new URL(a.href.baseVal, location).href : a.href)`) {
-			u, err := url.Parse(link)
-			must(t, err)
-			u.Fragment = ""
-			if !strings.HasPrefix(u.String(), b.base) {
+		b.Open(address)
+		b.Inspect(address)
+		for _, link := range browsertest.JS[[]string](b, `[...document.querySelectorAll("a[href]")].map(a => a.href?.baseVal ? new URL(a.href.baseVal, location).href : a.href)`) {
+			link, _, _ = strings.Cut(link, "#step")
+			if !strings.HasPrefix(link, b.Base) {
 				t.Errorf("%s leads out of the folder, to %s", address, link)
-			} else if strings.HasSuffix(u.Path, ".html") {
-				queue = append(queue, u.String())
+			} else if page, _, _ := strings.Cut(link, "#"); strings.HasSuffix(page, ".html") {
+				queue = append(queue, page)
 			}
 		}
 	}
@@ -324,18 +102,165 @@ func exportedFolder(t *testing.T, b *tab) {
 	}
 }
 
-// kindOf says what an exported page is about.
-func kindOf(address string) string {
-	name := strings.TrimSuffix(address, ".html")
-	for _, kind := range []string{"patch", "tests", "audit"} {
-		if strings.HasSuffix(name, "."+kind) {
-			return kind
+// here is the mark that the keys have reached.
+func here(b *browsertest.Tab) string {
+	b.Helper()
+	return browsertest.JS[string](b, `(document.querySelector(".here") || {id: ""}).id || [...document.querySelectorAll("[data-mark]")].indexOf(document.querySelector(".here")).toString()`)
+}
+
+func keys(t *testing.T, b *browsertest.Tab) {
+	s := usualSite(t, 130)
+	open := enter(b, s)
+	page := "/run/" + url.PathEscape(filepath.Join(s.dir, "a")) + "/" + instances[1]
+	open(page)
+	for _, one := range []struct{ key, want string }{
+		{"j", "step-1"}, {"j", "step-2"}, {"k", "step-1"}, {"n", "step-2"}, {"n", "step-4"}, {"n", "step-5"}, {"p", "step-4"},
+	} {
+		b.Press(one.key)
+		if got := here(b); got != one.want {
+			t.Errorf("after %s: %s, want %s", one.key, got, one.want)
 		}
 	}
-	for _, kind := range []string{"instance", "run"} {
-		if strings.Contains(name, "/"+kind+"/") {
-			return kind
+	if got := browsertest.JS[string](b, `location.hash + " " + document.activeElement.id`); got != "#step-4 step-4" {
+		t.Errorf("the address and the focus are %s", got)
+	}
+	for _, want := range []bool{true, false} {
+		b.Press("o")
+		if got := browsertest.JS[bool](b, `[...document.querySelectorAll("#step-4 details")].some(d => d.open)`); got != want {
+			t.Errorf("after o, folds are open: %v", got)
 		}
 	}
-	return "index"
+	b.Press("?")
+	if !browsertest.JS[bool](b, `document.getElementById("keys").open`) {
+		t.Error("? does not show the keys")
+	}
+	b.Press("j")
+	if got := here(b); got != "step-4" {
+		t.Errorf("in the dialog, j leads to %s", got)
+	}
+	b.Press(kb.Escape)
+	if got := browsertest.JS[string](b, `document.getElementById("keys").open + " " + document.activeElement.id`); got != "false step-4" {
+		t.Errorf("after Escape, the dialog and the focus are %s", got)
+	}
+	open(page + "?step=51")
+	b.Press("[")
+	b.Wait("#step-1")
+	open(page + "?step=50#step-50")
+	b.Press("j") // from the last step of a page to the next page
+	b.Wait("#step-51")
+	b.Press("u")
+	b.Wait("table.beside")
+	b.Press("/") // a page without a field goes to the search
+	b.Wait("#find")
+	b.Do(chromedp.Focus(chromedp.CSS("#find")))
+	b.Press("jknpou?/][")
+	if got := browsertest.JS[string](b, `document.getElementById("find").value + location.pathname + document.getElementById("keys").open`); got != "jknpou?/][/searchfalse" {
+		t.Errorf("keys that are typed do something: %s", got)
+	}
+}
+
+// withoutScripts reads everything by links and forms alone.
+func withoutScripts(t *testing.T, b *browsertest.Tab) {
+	b.WithoutScripts()
+	open := enter(b, usualSite(t, 130))
+	b.Do(chromedp.SendKeys(chromedp.CSS("#find"), "sympy"))
+	b.Click(".controls > button")
+	b.Wait("#find[value=sympy]")
+	if got := browsertest.JS[string](b, `[...document.querySelectorAll(".matrix tbody tr:not(.group) th")].map(e => e.textContent).join(" ")`); got != instances[2]+" "+instances[3] {
+		t.Errorf("the filter leaves %s", got)
+	}
+	open("/?sort=steps") // with the most steps first
+	for _, way := range []struct{ link, leads string }{
+		{".matrix tbody td a", "#step-50"},
+		{"a[rel=next]", "#step-51"},
+		{".jumps li:last-child a", ".step:target"},
+		{"nav a[href*='/patch']", "pre.diff"},
+		{"a[href*='gold=1']", ".two"},
+		{"nav a[href*='/tests']", "summary strong.bad"},
+		{"nav a[href*='/audit']", "section h2"},
+		{"a[rel=up]", "table.beside"},
+	} {
+		b.Click(way.link)
+		b.Wait(way.leads)
+	}
+	open("/search?q=FAILED")
+	b.Click("noscript a")
+	b.Click(".hits li a")
+	b.Wait(".step:target")
+	open("/live")
+	b.Wait("noscript p")
+}
+
+func searching(t *testing.T, b *browsertest.Tab) {
+	open := enter(b, usualSite(t, 60))
+	open("/search?q=FAILED")
+	b.Wait(".hits li:nth-child(9)")
+	b.Until(`/ hits in \d+ attempts/.test(document.getElementById("searching").textContent)`)
+	b.Press("j")
+	if got := here(b); got != "0" {
+		t.Errorf("j leads to hit %s", got)
+	}
+	b.Inspect("a search")
+	open("/search?kind=regexp&q=(")
+	b.Until(`document.getElementById("searching").textContent.includes("regular expression")`)
+}
+
+// live watches an attempt that runs, steers it, and adds a note.
+func live(t *testing.T, b *browsertest.Tab) {
+	s := pagesSite(t, 20)
+	run := filepath.Join(t.TempDir(), "c")
+	store := writeRun(t, run, instances, 4, usual)
+	steered(t, run, usual)
+	a, err := store.Begin(instances[5], manifest.Settings{})
+	must(t, err)
+	w := &recorder{t: t, a: a, text: usual}
+	w.begin()
+	w.work(1)
+	w.call("bash", "echo of step 2")
+	w.add(journal.TypeAction, journal.ActionData{Step: 2, Action: 1, Command: "echo of step 2"})
+	must(t, a.Journal().Flush())
+	open := enter(b, serve(t, run, usual, func(c *view.Config) { c.Control = s.config.Control }))
+	page := "/run/" + url.PathEscape(run) + "/"
+	open(page + instances[5] + "?step=last")
+	b.Wait("#step-2")
+	b.Inspect("a running attempt")
+	w.result("bash", "echo of step 2", "the output of step 2\n", journal.OutputData{})
+	w.work(3)
+	must(t, a.Journal().Flush())
+	b.Wait("#step-4")
+	b.Until(`document.querySelector("#step-2 pre.output")?.textContent.includes("the output of step 2")`)
+	w.add(journal.TypeInterrupt, journal.InterruptData{Step: w.step, Name: vocab.StatusLimitsExceeded})
+	_, err = store.Put(t.Context(), &results.Result{Record: results.Record{
+		InstanceID: instances[5], Status: vocab.StatusLimitsExceeded, Outcome: vocab.OutcomeLimit, Model: "m", Steps: w.step,
+	}})
+	must(t, err)
+	must(t, a.Close())
+	b.Wait("#step-5")
+	if got := browsertest.JS[string](b, `[...document.querySelectorAll(".step")].map(e => e.id).join(" ")`); got != "step-1 step-2 step-3 step-4 step-5" {
+		t.Errorf("the page has grown to %s", got)
+	}
+	open("/live")
+	if got := browsertest.JS[string](b, `document.querySelector("tbody tr").className`); got != "stalled" {
+		t.Errorf("the first worker is %q", got)
+	}
+	renewed(b)
+	b.Click("button[value=pause]")
+	b.Wait("[data-live] section > p.note:nth-of-type(2)")
+	open(page + instances[0] + "?step=3")
+	b.Click("#step-3 .newnote summary")
+	b.Do(chromedp.SendKeys(chromedp.CSS("#step-3 input[name=label]"), "slow"), chromedp.SendKeys(chromedp.CSS("#step-3 textarea"), "It reads\nall files."))
+	b.Click("#step-3 .newnote button")
+	b.Wait("#step-3 .person")
+	if got := browsertest.JS[string](b, `document.querySelector("#step-3 .person").innerText`); !strings.Contains(got, "slow") || !strings.Contains(got, "It reads\nall files.") {
+		t.Errorf("the note is %q", got)
+	}
+	b.Click("#step-3 .person button")
+	b.Do(chromedp.WaitNotPresent(chromedp.CSS("#step-3 .person")))
+}
+
+// renewed waits until the server has sent the page about work under way again.
+func renewed(b *browsertest.Tab) {
+	b.Helper()
+	_ = browsertest.JS[string](b, `document.querySelector("[data-live]").firstElementChild.id = "old"`)
+	b.Do(chromedp.WaitNotPresent(chromedp.CSS("#old")))
 }

@@ -1,35 +1,23 @@
 package view_test
 
 import (
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/internal/sample"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 )
 
-// attacks try to run a script, to load something or to break out of their place.
-var attacks = []string{
-	`<script>hacked=1</script>`,
-	`"><img src=x onerror=hacked=2>`,
-	`' onmouseover='hacked=3' x='`,
-	`</title></style></textarea></script></pre></code></bdi></td></table></main><script>hacked=4</script>`,
-	`<svg onload=hacked=5><desc></svg>`,
-	`javascript:hacked=6`,
-	`{{.Script}}{{template "top"}}<iframe srcdoc="<script>parent.hacked=7</script>">`,
-	`<!-- --!><base href=http://example.com><link rel=stylesheet href=http://example.com/x.css>`,
-	`&lt;img src=x onerror=hacked=8&gt;<meta http-equiv=refresh content="0;url=javascript:hacked=9">`,
-	"\u202edetrever\u2066\u2028\u2029\x1b]8;;javascript:hacked=10\x1b\\link\x1b]8;;\x1b\\\x1b[31m<b>red\x1b[0m\x1b]0;title\a\x1b[?1049h",
-	"\r\n\r\nevent: append\ndata: <img src=x onerror=hacked=11>\n\nevent: replace\ndata: <b>\n\n",
-	"\rdata: <img src=x onerror=hacked=12>\r\r",
-}
+var attacks = browsertest.Attacks
 
 // hostile has all attacks in each text; the ones that cannot have lines have them in one.
 func hostile(place string) string {
@@ -69,100 +57,51 @@ func hostileSite(t *testing.T) (s *site, run string, running *recorder) {
 	return serve(t, filepath.Dir(sweep), hostile, nil), run, running
 }
 
-// foreign is a script that returns everything in a page that others' texts have made.
-const foreign = `(() => {
-  const tags = new Set("html head meta title link script body a header nav p button main h1 h2 h3 section div table thead tbody tr th td bdi small span br strong progress form label input select option details summary fieldset legend code pre article ul ol li dl dt dd figure figcaption svg rect mark textarea noscript kbd dialog time".split(" "));
-  const names = new Set("lang charset name content rel href src defer class id tabindex hidden type aria-label aria-labelledby role scope colspan max min value for action method checked selected open data-mark data-from data-live data-grows data-stream viewBox height width preserveAspectRatio x y title aria-current download datetime placeholder inputmode rows cols maxlength required http-equiv".split(" "));
-  const wrong = [];
-  if (window.hacked !== undefined) wrong.push("a script ran: " + window.hacked);
-  if (document.scripts.length !== 1) wrong.push(document.scripts.length + " scripts");
-  for (const e of document.querySelectorAll("*")) {
-    if (!tags.has(e.tagName.toLowerCase())) wrong.push("an element: " + e.outerHTML.slice(0, 100));
-    for (const a of e.attributes) if (!names.has(a.name)) wrong.push("an attribute " + a.name + ": " + e.outerHTML.slice(0, 200));
-  }
-  for (const e of document.querySelectorAll("meta[http-equiv]:not([http-equiv=Content-Security-Policy]), link:not([rel=stylesheet], [rel=icon])")) wrong.push(e.outerHTML);
-  for (const e of document.querySelectorAll("a[href], form[action]")) {
-    const to = e.href?.baseVal ?? e.href ?? e.action;
-    if (new URL(to, location).protocol !== location.protocol || new URL(to, location).host !== location.host) wrong.push("it leads to " + to);
-  }
-  const text = document.title + document.body.innerText;
-  const bad = text.match(/[\u202a-\u202e\u2066-\u2069\u2028\u2029\u001b\u0007]/);
-  if (bad) wrong.push("it contains the character " + escape(bad[0]) + " near " + escape(text.slice(Math.max(0, bad.index - 60), bad.index + 10)));
-  return [...new Set(wrong)].slice(0, 8);
-})()`
-
-// harmless fails if others' texts became a part of the page.
-func (b *tab) harmless(what string, shows bool) {
-	b.t.Helper()
-	if wrong := js[[]string](b, foreign); len(wrong) > 0 {
-		b.t.Errorf("%s:\n  %s", what, strings.Join(wrong, "\n  "))
-	}
-	if shows && !strings.Contains(js[string](b, `document.body.textContent`), "<script>hacked=1") {
-		b.t.Errorf("%s does not show the text as it is", what)
-	}
-}
-
 // hostileText is looked at with the pages' policy and without it.
-func hostileText(t *testing.T, b *tab) {
+func hostileText(t *testing.T, b *browsertest.Tab) {
 	s, run, running := hostileSite(t)
-	b.enter(s)
+	open := enter(b, s)
+	at := "/run/" + url.PathEscape(run) + "/"
 	addresses := pagesOf(run, hostileIDs)
-	for i := range hostileIDs {
-		addresses = append(addresses, "/run/"+url.PathEscape(run)+"/"+url.PathEscape(hostileIDs[i])+"/tests")
+	for _, id := range hostileIDs {
+		addresses = append(addresses, at+url.PathEscape(id)+"/tests")
 	}
 	for _, bypass := range []bool{false, true} {
-		if _, err := chromedp.Call(b.ctx, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: bypass}); err != nil {
-			t.Fatal(err)
-		}
+		browsertest.Call(b, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: bypass})
 		for i, address := range addresses {
-			b.open(address)
-			b.harmless(address, address == "/" || strings.HasPrefix(address, "/instance/") || strings.HasSuffix(address, "step=last"))
+			open(address)
+			b.Harmless(address, address == "/" || strings.HasPrefix(address, "/instance/") || strings.HasSuffix(address, "step=last"))
 			if !bypass && i%4 == 0 {
-				b.inspect(address)
+				b.Inspect(address)
 			}
 		}
-		searches := []string{"kind=text&q=hacked"}
-		for _, kind := range []string{"text", "ran", "regexp"} {
-			for _, word := range []string{"hacked=11", "desc", "img src", "curl"} {
-				searches = append(searches, "kind="+kind+"&q="+url.QueryEscape(word))
-			}
+		for _, query := range []string{"kind=text&q=hacked", "kind=ran&q=curl", "kind=regexp&q=img+src"} {
+			open("/search?" + query)
+			b.Until(`document.getElementById("searching").textContent !== "Searching."`)
+			b.Harmless("the hits of "+query, query == "kind=text&q=hacked")
 		}
-		for i, query := range append(searches[:1:1], sample.Some(t, 4, searches[1:])...) {
-			b.open("/search?" + query)
-			b.until(`document.getElementById("searching").textContent !== "Searching."`)
-			b.harmless("the hits of "+query, i == 0)
-		}
-		if bypass {
-			hostileAddresses(b, run)
-		}
-		b.open("/live")
-		_ = js[string](b, `document.querySelector("[data-live]").firstElementChild.id = "old"`)
-		b.do(chromedp.WaitNotPresent(chromedp.CSS("#old")))
-		b.harmless("the live page", true)
-		b.open("/run/" + url.PathEscape(run) + "/" + url.PathEscape(hostileIDs[5]) + "?step=last")
+		open("/live")
+		renewed(b)
+		b.Harmless("the live page", true)
+		open(at + url.PathEscape(hostileIDs[5]) + "?step=last")
 		step := running.step
 		running.work(4)
 		must(t, running.a.Journal().Flush())
-		b.do(chromedp.WaitReady(chromedp.ID("step-" + string(rune('0'+step+2)))))
-		b.harmless("the running attempt", true)
+		b.Do(chromedp.WaitReady(chromedp.ID("step-" + string(rune('0'+step+2)))))
+		b.Harmless("the running attempt", true)
 	}
-	for _, m := range b.problems { // the policy would have stopped it, but nothing should need it
-		if strings.Contains(m, "Content Security Policy") {
-			t.Error(m)
-		}
-	}
-	b.quiet()
+	b.Quiet() // nothing needs the policy
+	hostileAddresses(b, at, open)
 	exportedHostile(t, b, s)
 }
 
 // hostileAddresses puts attacks into all parts of addresses.
-func hostileAddresses(b *tab, run string) {
-	b.fail = true
-	defer func() { b.quiet(); b.fail = false }()
-	at := "/run/" + url.PathEscape(run) + "/"
+func hostileAddresses(b *browsertest.Tab, at string, open func(address string)) {
+	b.MayFail = true
+	defer func() { b.Quiet(); b.MayFail = false }()
 	one := at + url.PathEscape(hostileIDs[0])
 	all := []string{}
-	for _, attack := range []string{attacks[0] + attacks[1] + attacks[2], attacks[3] + attacks[4] + attacks[7], attacks[5], attacks[6] + attacks[8], attacks[9], attacks[10] + attacks[11]} {
+	for _, attack := range append([]string{strings.Join(attacks[:3], "")}, attacks[3:]...) {
 		for _, address := range []string{
 			"/?q=§&repo=§&sort=§&state=§&run=§&group=§", "/search?q=§&kind=§&in=§&run=§&edits=§&whole=1", "/search?q=§&kind=regexp&whole=1", "/search?q=§",
 			"/instance/§?run=§", "/run/§/§", "/run/§/§/patch?gold=§", at + "§", one + "?attempt=§&step=§", one + "?step=§", "/instance/" + url.PathEscape(hostileIDs[0]) + "?run=§&every=§",
@@ -171,28 +110,28 @@ func hostileAddresses(b *tab, run string) {
 			all = append(all, strings.ReplaceAll(path, "§", url.PathEscape(attack))+"?"+strings.ReplaceAll(query, "§", url.QueryEscape(attack)))
 		}
 	}
-	for _, address := range sample.Some(b.t, 20, all) {
-		b.open(address)
-		b.harmless(address, false)
+	for _, address := range sample.Some(b, 20, all) {
+		open(address)
+		b.Harmless(address, false)
 	}
 }
 
 // exportedHostile opens all exported files.
-func exportedHostile(t *testing.T, b *tab, s *site) {
+func exportedHostile(t *testing.T, b *browsertest.Tab, s *site) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
 	must(t, s.Export(t.Context(), out, nil))
-	b.base = "file://"
-	found, err := filepath.Glob(filepath.Join(out, "*", "*", "*.html"))
-	must(t, err)
-	more, err := filepath.Glob(filepath.Join(out, "*", "*.html"))
-	must(t, err)
-	list := slices.Concat([]string{filepath.Join(out, "index.html")}, more, found)
-	if len(list) < 20 {
-		t.Fatalf("only %d pages: %q", len(list), list)
-	}
-	for _, file := range list {
-		b.do(chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()))
-		b.harmless(strings.TrimPrefix(file, out), false)
+	b.Base = "file://"
+	opened := 0
+	must(t, fs.WalkDir(os.DirFS(out), ".", func(name string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(name) == ".html" {
+			b.Open((&url.URL{Scheme: "file", Path: filepath.Join(out, name)}).String())
+			b.Harmless(name, false)
+			opened++
+		}
+		return err
+	}))
+	if opened < 20 {
+		t.Errorf("only %d pages were opened", opened)
 	}
 }
