@@ -31,7 +31,7 @@ type Step struct {
 func Decide(deciders []Decider, judged ...grade.Judgement) Step {
 	first := judged[0]
 	done := Step{Resolved: first.Resolved, Suspicious: slices.Clone(first.Suspicious)}
-	runner, project := tier(deciders, TierRunner), tier(deciders, TierProject)
+	runner, project := ofTier(deciders, TierRunner), ofTier(deciders, TierProject)
 	switch {
 	case !first.Resolved || len(deciders) == 0:
 		return done
@@ -52,7 +52,7 @@ func Decide(deciders []Decider, judged ...grade.Judgement) Step {
 	return done
 }
 
-func tier(deciders []Decider, t Tier) []string {
+func ofTier(deciders []Decider, t Tier) []string {
 	var paths []string
 	for _, d := range deciders {
 		if d.Tier == t {

@@ -1,4 +1,4 @@
-// Tests plans what `make test` runs, and says what came of it.
+// Tests plans what `make test` runs, and prints its result.
 //
 //	go run ./scripts/tests plan [all]    which packages run, and how, as assignments for a shell
 //	go run ./scripts/tests woken PATH... exits with 0 if a file at or below a path has changed

@@ -79,7 +79,7 @@ func TestThePackagesOfTheTablesExist(t *testing.T) {
 	}
 	for _, name := range names {
 		if !known(name) {
-			t.Errorf("%s is in a table, and is no package with tests", name)
+			t.Errorf("%s is in a table, and has no tests", name)
 		}
 	}
 	for _, name := range shared {

@@ -40,9 +40,6 @@ type Tab struct {
 // is written to the console.
 func Run(t *testing.T, tests map[string]func(*testing.T, *Tab), reach ...string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it takes some minutes")
-	}
 	if chromium.Path() == "" {
 		t.Skip("no chromium: scripts/ensure-extras installs it")
 	}

@@ -2,9 +2,7 @@ package enginetest
 
 import (
 	"errors"
-	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"syscall"
 	"testing"
@@ -31,19 +29,11 @@ var unreadable = []string{"if true; then", "echo 'open", "echo )", "fi"}
 
 func (e *suite) runDoesWhatBashDoes(t *testing.T) {
 	t.Parallel()
-	// A command in a container ignores no signal. One of the host ignores what this process was told to
-	// ignore when it started, as under nohup, except for signals that this process handles.
-	for _, ignored := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
-		if signal.Ignored(ignored) {
-			handled := make(chan os.Signal, 1)
-			signal.Notify(handled, ignored)
-			defer signal.Stop(handled)
-		}
-	}
 	c := e.start(t, engine.Spec{})
 	for _, script := range slices.Concat(scripts, unreadable) {
-		cmd := exec.CommandContext(t.Context(), "/usr/bin/bash", "-c", script)
-		cmd.Args[0] = "bash"
+		// A command in a container ignores no signal. One of the host ignores what this process ignores,
+		// as under nohup, unless env sets its signals.
+		cmd := exec.CommandContext(t.Context(), "/usr/bin/env", "--default-signal", "bash", "-c", script)
 		cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin", "HOME=/", "HOSTNAME=x"}
 		want, err := cmd.CombinedOutput()
 		code := cmd.ProcessState.ExitCode()
