@@ -175,7 +175,7 @@ func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (slices.Contains([]string{"scripts", "testdata", "e2e", "sample"}, d.Name()) || path != root && strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
+		if d.IsDir() && (slices.Contains([]string{"scripts", "testdata", "e2e", "sample", "tier"}, d.Name()) || path != root && strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || d.Name() == "man.go" || strings.Contains(path, "test/") {
