@@ -164,11 +164,3 @@ The end.
 		t.Errorf("a terminal gets\n%s\nwant\n%s", got, want)
 	}
 }
-
-func TestTextsBeginWithATitle(t *testing.T) {
-	for _, p := range Pages {
-		if lines := strings.SplitN(p.Text(), "\n", 4); len(lines) < 4 || lines[1] != "" || lines[2] == "" {
-			t.Errorf("%s: want a title, one blank line and text, got %q", p.Name, lines)
-		}
-	}
-}

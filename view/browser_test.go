@@ -22,7 +22,7 @@ import (
 func TestInABrowser(t *testing.T) {
 	tier.Rest(t, "view", "internal/chromium")
 	browsertest.Run(t, map[string]func(*testing.T, *browsertest.Tab){
-		"every page": everyPage, "the exported folder": exportedFolder, "keys": keys, "without scripts": withoutScripts,
+		"every page": everyPage, "keys": keys, "without scripts": withoutScripts,
 		"live": live, "searching": searching, "hostile text": hostileText,
 	}, "127.0.0.1")
 }
@@ -68,38 +68,6 @@ func everyPage(t *testing.T, b *browsertest.Tab) {
 	b.MayFail = true
 	open("/run/none/x")
 	b.Inspect("a failure")
-}
-
-// exportedFolder opens pages from a disk, and follows their links to a few pages of each kind.
-func exportedFolder(t *testing.T, b *browsertest.Tab) {
-	s := usualSite(t, 60)
-	out := filepath.Join(t.TempDir(), "out #1")
-	must(t, s.Export(t.Context(), out, nil))
-	b.Base = (&url.URL{Scheme: "file", Path: out}).String() + "/"
-	kinds, seen := map[string]int{}, map[string]bool{}
-	for queue := []string{b.Base + "index.html"}; len(queue) > 0; queue = queue[1:] {
-		address := queue[0]
-		parts := strings.Split(strings.TrimPrefix(address, b.Base), "/") // such as run/FOLDER/ID.patch.html
-		kind := parts[0] + strings.TrimLeft(parts[len(parts)-1], "abcdefghijklmnopqrstuvwxyz_-0123456789")
-		if seen[address] || kinds[kind] > 2 {
-			continue
-		}
-		seen[address] = true
-		kinds[kind]++
-		b.Open(address)
-		b.Inspect(address)
-		for _, link := range browsertest.JS[[]string](b, `[...document.querySelectorAll("a[href]")].map(a => a.href?.baseVal ? new URL(a.href.baseVal, location).href : a.href)`) {
-			link, _, _ = strings.Cut(link, "#step")
-			if !strings.HasPrefix(link, b.Base) {
-				t.Errorf("%s leads out of the folder, to %s", address, link)
-			} else if page, _, _ := strings.Cut(link, "#"); strings.HasSuffix(page, ".html") {
-				queue = append(queue, page)
-			}
-		}
-	}
-	if len(kinds) < 5 {
-		t.Errorf("only these kinds of pages were reached: %v", kinds)
-	}
 }
 
 // here is the mark that the keys have reached.

@@ -116,20 +116,31 @@ func hostileAddresses(b *browsertest.Tab, at string, open func(address string)) 
 	}
 }
 
-// exportedHostile opens all exported files.
+// exportedHostile opens all exported files from a disk, and follows their links within the folder.
 func exportedHostile(t *testing.T, b *browsertest.Tab, s *site) {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "out")
+	out := filepath.Join(t.TempDir(), "out #1")
 	must(t, s.Export(t.Context(), out, nil))
-	b.Base = "file://"
+	b.Base = (&url.URL{Scheme: "file", Path: out}).String() + "/"
 	opened := 0
 	must(t, fs.WalkDir(os.DirFS(out), ".", func(name string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(name) == ".html" {
-			b.Open((&url.URL{Scheme: "file", Path: filepath.Join(out, name)}).String())
-			b.Harmless(name, false)
-			opened++
+		if err != nil || filepath.Ext(name) != ".html" {
+			return err
 		}
-		return err
+		b.Open((&url.URL{Scheme: "file", Path: filepath.Join(out, name)}).String())
+		b.Harmless(name, false)
+		if opened%4 == 0 {
+			b.Inspect(name)
+		}
+		opened++
+		for _, link := range browsertest.JS[[]string](b, `[...document.querySelectorAll("a[href]")].map(a => a.href?.baseVal ? new URL(a.href.baseVal, location).href : a.href)`) {
+			u, err := url.Parse(link)
+			must(t, err)
+			if _, err := os.Stat(u.Path); err != nil || !strings.HasPrefix(link, b.Base) {
+				t.Errorf("%s leads out of the folder, to %s: %v", name, link, err)
+			}
+		}
+		return nil
 	}))
 	if opened < 20 {
 		t.Errorf("only %d pages were opened", opened)

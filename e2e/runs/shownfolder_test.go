@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/x509"
 	"encoding/json"
@@ -13,8 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/parquet-go/parquet-go"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/e2e"
@@ -56,7 +53,6 @@ func shownFiles(t *testing.T) map[string]string {
 		"check/quarantine.txt": shownIDs[1] + "\n", "tokens": "alice: 0123456789abcdef\n",
 		"logs/run_evaluation/" + shownIDs[0] + "/test_output.txt": "+ : '>>>>> Start Test Output'\nFAILED t\n+ : '>>>>> End Test Output'\n",
 	}
-	files["rows.parquet"] = asParquet(t, rows.String())
 	for _, name := range []string{"SWE-Bench_Verified", "SWE-Bench_Lite"} {
 		cache := ".cache/huggingface/hub/datasets--princeton-nlp--" + name
 		files[cache+"/refs/main"], files[cache+"/snapshots/"+shownCommit+"/test.jsonl"] = shownCommit, rows.String()
@@ -139,29 +135,4 @@ func shownSweep(t *testing.T, dir string, made fs.FS) {
 	if err := x.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// asParquet makes a parquet file of the columns that a run needs.
-func asParquet(t *testing.T, jsonLines string) string {
-	t.Helper()
-	type row struct {
-		ID     string `json:"instance_id"       parquet:"instance_id"`
-		Task   string `json:"problem_statement" parquet:"problem_statement"`
-		Image  string `json:"image"             parquet:"image"`
-		Commit string `json:"base_commit"       parquet:"base_commit"`
-		Patch  string `json:"patch"             parquet:"patch"`
-	}
-	var rows []row
-	for line := range strings.Lines(jsonLines) {
-		var r row
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, r)
-	}
-	var file bytes.Buffer
-	if err := parquet.Write(&file, rows); err != nil {
-		t.Fatal(err)
-	}
-	return file.String()
 }

@@ -1,3 +1,3 @@
 // Package archtest checks the architecture of the module: imports point one way, only the
-// command reads its process, start-up is quick, and the number of lines only falls.
+// command reads its process, expressions compile, and the number of lines only falls.
 package archtest

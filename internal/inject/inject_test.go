@@ -2,8 +2,6 @@ package inject_test
 
 import (
 	"errors"
-	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -99,28 +97,6 @@ func TestABlockedPassContinuesWhenReleased(t *testing.T) {
 	p.Release()
 	if err := <-done; err != nil {
 		t.Error(err)
-	}
-}
-
-// TestKill runs itself as the process that dies.
-func TestKillEndsTheProcessAtOnce(t *testing.T) {
-	if os.Getenv("INJECT_TEST_CHILD") != "" {
-		p := parse(t, "x:2=kill")
-		for range 3 {
-			_, _ = os.Stdout.WriteString("passing\n")
-			_ = p.At("x")
-		}
-		return
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKillEndsTheProcessAtOnce$")
-	cmd.Env = append(os.Environ(), "INJECT_TEST_CHILD=1")
-	out, _ := cmd.Output()
-	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
-		t.Errorf("ended by %v, want ok true, signaled true, signal %v", cmd.ProcessState, syscall.SIGKILL)
-	}
-	if n := strings.Count(string(out), "passing\n"); n != 2 {
-		t.Errorf("%d passes, want 2", n)
 	}
 }
 
