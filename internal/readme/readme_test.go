@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"batch.example/batch/docs"
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 )
 
@@ -62,6 +63,9 @@ func TestTheTranscriptsAreTrue(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {
 			t.Run(fmt.Sprintf("%s:%d", p.name, b.line), func(t *testing.T) {
+				if p.name != "README.md" {
+					tier.Rest(t, "docs", "cmd/batch", "report", "run", "grade", "results")
+				}
 				b.run(t, p.name, dir, env)
 				leaveDemoRun(t, dir)
 			})
