@@ -2,13 +2,15 @@
 //
 //	go run ./scripts/tests plan [all]    which packages run, and how, as assignments for a shell
 //	go run ./scripts/tests woken PATH... exits with 0 if a file at or below a path has changed
-//	go run ./scripts/tests summary DIR [-short]
+//	go run ./scripts/tests summary [-short] DIR [PACKAGE...]
 //
 // A change is a difference from the commit that .ci/passed names: the one on which `make test-all`
 // last passed. If there is none, or it is not an ancestor of HEAD, everything has changed.
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +27,7 @@ func main() {
 
 func command(out io.Writer, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("want plan, woken or summary")
+		return errors.New("want plan, woken or summary")
 	}
 	switch verb, args := args[0], args[1:]; verb {
 	case "plan":
@@ -46,10 +48,15 @@ func command(out io.Writer, args []string) error {
 		}
 		return nil
 	case "summary":
-		if len(args) == 0 {
-			return fmt.Errorf("want the folder with the events")
+		flags := flag.NewFlagSet(verb, flag.ContinueOnError)
+		short := flags.Bool("short", false, "the tests ran with -short")
+		if err := flags.Parse(args); err != nil {
+			return err
 		}
-		return summarize(out, args[0], len(args) > 1 && args[1] == "-short")
+		if flags.NArg() == 0 {
+			return errors.New("want the folder with the events")
+		}
+		return summarize(out, flags.Arg(0), *short, flags.Args()[1:])
 	default:
 		return fmt.Errorf("unknown command %q", verb)
 	}

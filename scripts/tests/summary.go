@@ -26,8 +26,8 @@ import (
 // Files that end in .json come from gotestsum --jsonfile: the events of `go test -json`. The tests in
 // those that begin with "raced" have the race detector. A test that failed and passed when it was run
 // again has not failed. One that did not end has, if its package failed. The file cpu comes from
-// scripts/cputime.
-func summarize(out io.Writer, dir string, short bool) error {
+// scripts/cputime. The packages in left did not run at all.
+func summarize(out io.Writer, dir string, short bool, left []string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func summarize(out io.Writer, dir string, short bool) error {
 	if text, err := os.ReadFile(filepath.Join(dir, "cpu")); err == nil {
 		printCost(out, string(text))
 	}
-	r.printLeft(out)
+	r.printLeft(out, left)
 	return r.printFailed(out, short)
 }
 
@@ -182,8 +182,8 @@ func (r run) seed(of id) string {
 	}
 }
 
-// printLeft says in one line how many tests were left to `make test-all`.
-func (r run) printLeft(out io.Writer) {
+// printLeft says in one line what was left to `make test-all`.
+func (r run) printLeft(out io.Writer, whole []string) {
 	n, in := 0, map[string]bool{}
 	for of, t := range r {
 		if t.action == "skip" && strings.Contains(strings.Join(t.lines, " "), tier.Message) {
@@ -191,8 +191,8 @@ func (r run) printLeft(out io.Writer) {
 			in[of.pkg] = true
 		}
 	}
-	if n > 0 {
-		fmt.Fprintf(out, "== %d tests of %d packages %s\n", n, len(in), tier.Message)
+	if n+len(whole) > 0 {
+		fmt.Fprintf(out, "== %s: %d tests in %d packages, and all tests of %s\n", tier.Message, n, len(in), cmp.Or(strings.Join(whole, ", "), "none"))
 	}
 }
 

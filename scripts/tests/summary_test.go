@@ -56,11 +56,11 @@ func TestTheScreenOfAFailedRun(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := summarize(&b, dir, true); err == nil || err.Error() != "6 failed" {
+	if err := summarize(&b, dir, true, []string{"kube", "e2e/scale"}); err == nil || err.Error() != "6 failed" {
 		t.Errorf("got %v, want an error: 6 failed", err)
 	}
 	const want = `== 4 s of a processor for the tests of 2 packages; most for docker 3, agent 1
-== 1 tests of 1 packages left to make test-all
+== left to make test-all: 1 tests in 1 packages, and all tests of kube, e2e/scale
 == 6 failed
 
 -- ./agent TestMemory (3.0 s)
