@@ -100,6 +100,7 @@ func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (h
 	if sample.All() {
 		step = 1
 	}
+	t.Logf("sampled 1 of %d", step)
 	n := 1 + sample.Rand(t).IntN(step)
 	for try(t, fmt.Sprintf("*:%d=%s", n, what)) {
 		if t.Failed() {

@@ -149,6 +149,43 @@ func TestNoCallOrActionBeforeItsRecordIsDurable(t *testing.T) {
 	}
 }
 
+// A record that cannot be written ends the attempt at any point, and does not
+// blame the container.
+func TestAnAttemptEndsWhenItsJournalFails(t *testing.T) {
+	for n := 2; ; n++ { // the first record begins the attempt
+		plan, err := inject.Parse(fmt.Sprintf("journal.append:%d=EIO", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := results.Open(t.TempDir(), results.Options{Inject: plan})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		kept := 0
+		s := solver.New(solver.Config{
+			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: solver.In(store),
+			Models: func(dataset.Instance, int) (llm.Model, error) {
+				return scripted.Script{"a": []scripted.Reply{bash("do 1"), bash("submit")}}.Model("a", scripted.Config{}), nil
+			},
+		})
+		r, err := s.Do(t.Context(), solver.Attempt{
+			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
+			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: func(io.Closer) { kept++ }, Kept: nothing,
+		})
+		if plan.Acted() == 0 {
+			if err != nil || n < 10 || r.Record.Outcome != vocab.OutcomeSubmitted {
+				t.Errorf("undisturbed behind %d records: %v, %+v; want at least 10, outcome %v, no error",
+					n-1, err, r.Record, vocab.OutcomeSubmitted)
+			}
+			return
+		}
+		if fault.KindOf(err) != fault.Host || kept != 1 {
+			t.Errorf("record %d failed: %v (%v), kept %d containers", n, err, fault.KindOf(err), kept)
+		}
+	}
+}
+
 // Replies and outputs are written to the file as they arrive: the death of the
 // process, without a power cut, loses none.
 func TestPaidRepliesSurviveTheProcess(t *testing.T) {

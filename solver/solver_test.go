@@ -14,7 +14,6 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
@@ -75,7 +74,6 @@ func solveWith(
 }
 
 func TestTheOracleSubmitsTheExactGoldPatch(t *testing.T) {
-	tier.Rest(t)
 	for name, change := range map[string][2]string{
 		"plain text":          {"a\nb\n", "a\nc\n"},
 		"CRLF":                {"a\r\nb\r\n", "a\r\nc\r\n"},

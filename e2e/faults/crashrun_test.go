@@ -71,6 +71,7 @@ type crashRun struct {
 	kept      map[string]int    // replies in an instance's journal when this process began
 	asked     map[string]int    // requests by digest
 	again     int               // repeated requests whose answer no journal had
+	charged   float64           // US dollars
 	violation []string          // what must never happen
 	want      map[string]string // patches, once known
 	watched   int
@@ -117,7 +118,9 @@ func (r *crashRun) answer(_ int, req *stub.Request) stub.Answer {
 			return a
 		}
 	}
-	return crashAnswer(name, n)
+	a := crashAnswer(name, n)
+	r.charged += *a.Cost
+	return a
 }
 
 // violate is called with r.mu held.
@@ -283,8 +286,23 @@ func (r *crashRun) finish(want map[string]string) {
 	if r.watched == 0 {
 		r.t.Error("the watcher read no file")
 	}
+	r.checkBill()
 	if r.t.Failed() {
 		r.tell()
+	}
+}
+
+// checkBill compares the bill with what the provider charged. Every answer that a journal has is in it once.
+// One that a kill cut off may be counted by what was held for it; TestCallsUnderWayAtACrashAreInEveryBill
+// is about these.
+func (r *crashRun) checkBill() {
+	r.t.Helper()
+	if r.wrong != nil {
+		return
+	}
+	bill, lost := e2e.Status(r.t, r.dir), 0.25*float64(r.again)
+	if bill.Cost < r.charged-lost || r.deaths == 0 && (bill.Cost != r.charged || bill.Spent != r.charged) {
+		r.t.Errorf("the provider charged $%v, $%v of it for lost answers; the bill is $%v, and $%v with what was held", r.charged, lost, bill.Cost, bill.Spent)
 	}
 }
 

@@ -163,7 +163,7 @@ func TestTwoKillsWithCallsUnderWayDoNotPassTheLimit(t *testing.T) {
 
 // Calls of a judge are in its bill, also one that was under way when the program was killed.
 func TestJudgeCallsUnderWayAtACrashAreInTheBill(t *testing.T) {
-	tier.Rest(t, "run/selecting", "grade/selection", "results/selections")
+	tier.Rest(t, "run/selecting", "grade/selection", "results/selections", "llm", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
 	t.Parallel()
 	c := newCharging(t, 0.07, func(n int64, _ *stub.Request) stub.Answer {
 		switch n {
@@ -200,7 +200,6 @@ func TestJudgeCallsUnderWayAtACrashAreInTheBill(t *testing.T) {
 
 // Cells of a sweep that are resumed side by side share its limit.
 func TestCellsResumedSideBySideShareTheLimit(t *testing.T) {
-	tier.Rest(t, "run/*.go", "run/sweep", "runner", "results/sweeps")
 	t.Parallel()
 	c := newCharging(t, 0.25, func(int64, *stub.Request) stub.Answer {
 		a := stub.Bash("true")

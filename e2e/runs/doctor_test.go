@@ -9,7 +9,7 @@ import (
 )
 
 func TestDoctorTriesAContainer(t *testing.T) {
-	tier.Rest(t, "doctor", "llm", "cmd/batch/doctor*.go")
+	tier.Rest(t, "doctor", "docker", "sandbox", "cmd/batch/doctor*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for _, tt := range []struct {

@@ -63,7 +63,7 @@ func (m *cramped) answer(_ int, r *stub.Request) stub.Answer {
 }
 
 func TestAConversationThatIsTooLongInAllProtocols(t *testing.T) {
-	tier.Rest(t, "agent/compaction", "llm", "agent/*.go")
+	tier.Rest(t, "agent/compaction", "llm", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	policy := func(name string, more ...string) []string {
@@ -114,7 +114,7 @@ func TestAConversationThatIsTooLongInAllProtocols(t *testing.T) {
 // A summary whose answer has arrived is paid for once, also when the run is killed before
 // the conversation is rewritten by it.
 func TestASummaryIsPaidOnceOverAKill(t *testing.T) {
-	tier.Rest(t, "agent/compaction", "llm", "agent/*.go")
+	tier.Rest(t, "agent/compaction", "llm", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	w := wires[2]

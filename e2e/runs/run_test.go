@@ -17,7 +17,6 @@ import (
 )
 
 func TestTheOraclePredictsTheGoldPatches(t *testing.T) {
-	tier.Rest(t, "llm/scripted")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()

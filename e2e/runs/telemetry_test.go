@@ -14,7 +14,7 @@ import (
 )
 
 func TestARunSendsItsAttemptsToACollector(t *testing.T) {
-	tier.Rest(t, "run/telemetry")
+	tier.Rest(t, "run/telemetry", "run/*.go", "cmd/batch/telemetry.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	c, dir := otlptest.New(t, nil), t.TempDir()
@@ -59,7 +59,7 @@ func traceID(id []byte) string {
 
 // A run that is stopped sends what it has, and its continuation says that it is one.
 func TestAnInterruptedRunSendsItsAttempts(t *testing.T) {
-	tier.Rest(t, "run/telemetry")
+	tier.Rest(t, "run/telemetry", "run/*.go", "cmd/batch/telemetry.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	c, dir := otlptest.New(t, nil), t.TempDir()
@@ -90,7 +90,7 @@ func TestAnInterruptedRunSendsItsAttempts(t *testing.T) {
 
 // A missing collector is noticed only in batch.log.
 func TestADeadCollectorChangesNothing(t *testing.T) {
-	tier.Rest(t, "run/telemetry")
+	tier.Rest(t, "run/telemetry", "run/*.go", "cmd/batch/telemetry.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -107,7 +107,7 @@ func TestADeadCollectorChangesNothing(t *testing.T) {
 }
 
 func TestNothingIsSentWhenTheSDKIsDisabled(t *testing.T) {
-	tier.Rest(t, "run/telemetry")
+	tier.Rest(t, "run/telemetry", "run/*.go", "cmd/batch/telemetry.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	c, dir := otlptest.New(t, nil), t.TempDir()
@@ -119,7 +119,7 @@ func TestNothingIsSentWhenTheSDKIsDisabled(t *testing.T) {
 }
 
 func TestTelemetryOverGRPCIsRefusedBeforeTheRun(t *testing.T) {
-	tier.Rest(t, "run/telemetry")
+	tier.Rest(t, "run/telemetry", "run/*.go", "cmd/batch/telemetry.go")
 	dir := t.TempDir()
 	cmd := e2e.Batch(t, dir, "run", "--subset", "demo", "-m", "scripted/demo", "-o", "out")
 	cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")

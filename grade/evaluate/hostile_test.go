@@ -171,6 +171,22 @@ func TestWhatTestsPrintDoesNotDecide(t *testing.T) {
 	}
 }
 
+// The same on a real engine, once for each kind.
+func TestForgeriesInAContainerAreMarked(t *testing.T) {
+	t.Parallel()
+	b := newDockerBench(t, nil)
+	in := b.rows[victim]
+	for patch, want := range map[string]string{
+		replace(t, "roman.py", "import os\n"+allPass(in)+"os._exit(0)\n"):    "ends the process of the tests at once",
+		create("tests/test_0.py", "import os\n"+allPass(in)+"os._exit(0)\n"): "resolved only with tests/test_0.py of the patch",
+	} {
+		e, j, step := b.verdict(t, in, patch)
+		if !e.Applied || !strings.Contains(strings.Join(step.Suspicious, "\n"), want) {
+			t.Errorf("applied %v (%s), suspicious %q, want %q (%s)\n%s", e.Applied, e.Refused, step.Suspicious, want, j.Why, e.Log.Text)
+		}
+	}
+}
+
 func TestFilesBesideTheTestsDoNotDecide(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

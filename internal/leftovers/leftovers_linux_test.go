@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"batch.example/batch/internal/enginetest"
 )
 
 // stage makes an isolated machine, which no other test changes and which leaves nothing behind.
@@ -61,5 +63,18 @@ func TestWhatACommandLeavesIsNamed(t *testing.T) {
 				t.Errorf("exit code %d, want %d and %q\n%s", code, c.code, c.want, out)
 			}
 		})
+	}
+}
+
+func TestAContainerThatIsLeftIsNamed(t *testing.T) {
+	if os.Getenv("BATCH_DOCKER") == "" {
+		t.Skip("BATCH_DOCKER is not set")
+	}
+	d := enginetest.Start(t)
+	d.Import("one:test", nil)
+	cmd := exec.CommandContext(t.Context(), "../../scripts/leftovers", "docker", "create", "--name", "left", "--network", "none", "one:test", "true")
+	cmd.Env = append(os.Environ(), "DOCKER_HOST="+d.Host(), "LEFTOVERS_WAIT=0", "LEFTOVERS_WARN=")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "+ container left one:test") {
+		t.Errorf("%v, want a failure that names the container\n%s", err, out)
 	}
 }

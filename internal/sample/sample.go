@@ -68,7 +68,7 @@ func Some[E any](t testing.TB, k int, list []E) []E {
 	}
 	chosen := Rand(t).Perm(len(list))[:k]
 	slices.Sort(chosen)
-	t.Logf("%d of %d", k, len(list))
+	t.Logf("sampled %d of %d", k, len(list))
 	some := make([]E, k)
 	for i, at := range chosen {
 		some[i] = list[at]

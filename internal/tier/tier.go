@@ -23,8 +23,8 @@ const Message = "left to make test-all"
 // Rest skips a test in `make test`, unless the test's package is woken, or a file is changed at or
 // below one of the paths. A path is relative to the module's root and may be a pattern of [path.Match].
 //
-// Tests below e2e run the whole program. Therefore an import does not say what they are about, and
-// they name paths.
+// Tests below e2e, and of internal/readme, run the whole program. Therefore an import does not say what
+// they are about, and they name paths.
 func Rest(t testing.TB, paths ...string) {
 	t.Helper()
 	if Left(paths...) {

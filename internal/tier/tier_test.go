@@ -70,7 +70,7 @@ func TestEachTestThatIsLeftHasAPathThatWakesIt(t *testing.T) {
 			for _, m := range calls.FindAllStringSubmatch(line, -1) {
 				places++
 				paths := strings.FieldsFunc(m[1]+m[2], func(r rune) bool { return strings.ContainsRune(`", `, r) })
-				if len(paths) == 0 && strings.HasPrefix(name, "e2e/") {
+				if len(paths) == 0 && (strings.HasPrefix(name, "e2e/") || strings.HasPrefix(name, "internal/readme/")) {
 					t.Errorf("%s: %s names no path: an import does not say what a test of the program is about", name, m[0])
 				}
 				for _, path := range paths {
@@ -90,15 +90,17 @@ func TestEachTestThatIsLeftHasAPathThatWakesIt(t *testing.T) {
 var first = map[string]string{
 	"a kill at any point and a resume": `e2e/faults.TestARunKilledAtSomePointsLosesNothing e2e/faults.TestARunKilledAtAnyPointLosesNothing
 		e2e/faults.TestARunKilledAtRandomInstantsLosesNothing e2e/runs.TestScripts/resume results.TestKilledAtEveryPoint`,
-	"two processes on one directory": `results.TestTwoRunsInOneDirectory e2e/runs.TestScripts/control`,
+	"two processes on one directory": `results.TestTwoRunsInOneDirectory e2e/runs.TestScripts/control e2e/runs.TestTheNextRunRepairsWhatAKilledRunLeft`,
 	"the total budget with calls under way": `e2e/runs.TestCallsUnderWayAtACrashAreInEveryBill e2e/runs.TestTriesOfACallDoNotPassTheLimit
-		e2e/runs.TestTwoKillsWithCallsUnderWayDoNotPassTheLimit e2e/runs.TestTheTotalCostLimitHoldsOverInterrupts`,
-	"torn writes and full disks":        `results.TestATornTailIsCutAtEveryLength results.TestAFailureAtEveryPointIsTheHostsFaultAndLosesNothing e2e/faults.TestAFullDiskStopsTheRunAndNothingIsLost`,
-	"the bytes of a patch":              `e2e/runs.TestMaskedTextIsExecutedSentAndSubmittedExactly results.TestPredictionsHaveTheFormOfPythonsJSON`,
+		e2e/runs.TestTwoKillsWithCallsUnderWayDoNotPassTheLimit e2e/runs.TestCellsResumedSideBySideShareTheLimit e2e/runs.TestTheTotalCostLimitHoldsOverInterrupts`,
+	"torn writes and full disks": `results.TestATornTailIsCutAtEveryLength results.TestAFailureAtEveryPointIsTheHostsFaultAndLosesNothing e2e/faults.TestAFullDiskStopsTheRunAndNothingIsLost`,
+	"the bytes of a patch": `e2e/runs.TestTheOraclePredictsTheGoldPatches solver.TestTheOracleSubmitsTheExactGoldPatch
+		e2e/runs.TestMaskedTextIsExecutedSentAndSubmittedExactly results.TestPredictionsHaveTheFormOfPythonsJSON`,
 	"secrets in no file and on no page": `e2e/runs.TestARunWritesNoPlantedSecret e2e/runs.TestScripts/secrets view.TestSecretsAreHidden`,
-	"the hostile container":             `docker.TestConformance docker.TestALargeForkBombEndsAtItsTimeLimit e2e/faults.TestAnAgentThatDamagesItsContainerGetsAResult e2e/runs.TestTheHistoryIsScrubbedInAContainer`,
-	"forgeries and deciders":            `grade/evaluate.TestWhatTestsPrintDoesNotDecide grade/evaluate.TestFilesBesideTheTestsDoNotDecide grade/evaluate.TestFilesThatDecide`,
-	"report.json on recorded logs":      `grade.TestRealLogs grade.TestTheReferencesOwnTests`,
+	"the hostile container":             `docker.TestConformance docker.TestALargeForkBombEndsAtItsTimeLimit e2e/faults.TestAnAgentThatDamagesItsContainerGetsAResult e2e/runs.TestTheHistoryIsScrubbedInAContainer e2e/runs.TestScripts/isolation`,
+	"forgeries and deciders":            `grade/evaluate.TestForgeriesInAContainerAreMarked grade/evaluate.TestWhatTestsPrintDoesNotDecide grade/evaluate.TestFilesBesideTheTestsDoNotDecide grade/evaluate.TestFilesThatDecide`,
+	"report.json on recorded logs":      `grade.TestRealLogs grade/regrade.TestRealLogsGiveTheOfficialReports`,
+	"goldens of a run directory":        `results.TestARunDirectory`,
 	"a directory of the commit before":  `e2e/runs.TestScripts/before`,
 	"statistics":                        `report/stats.TestRateDifferenceSimulated report/stats.TestRateSimulated`,
 	"imports":                           `internal/archtest.TestEveryPackageImportsOnlyWhatItMay`,

@@ -34,7 +34,7 @@ func cellsOf(t *testing.T, k, n int) []int {
 	case !testing.Short():
 		k = min(n, 5*k)
 	}
-	t.Logf("%d of %d cells", k, n)
+	t.Logf("sampled %d of %d", k, n)
 	return order[:k]
 }
 

@@ -1,7 +1,7 @@
 // Tests plans what `make test` runs, and prints its result.
 //
 //	go run ./scripts/tests plan [all]    which packages run, and how, as assignments for a shell
-//	go run ./scripts/tests woken PATH... exits with 0 if a file at or below a path has changed
+//	go run ./scripts/tests woken PATH... prints yes or no: whether a file at or below a path has changed
 //	go run ./scripts/tests summary [-short] DIR [PACKAGE...]
 //
 // A change is a difference from the commit that .ci/passed names: the one on which `make test-all`
@@ -43,9 +43,7 @@ func command(out io.Writer, args []string) error {
 		return nil
 	case "woken":
 		since := changes(".")
-		if !since.all && !tier.Woken(since.files, args) {
-			return fmt.Errorf("unchanged since %s: %v", since.base, args)
-		}
+		fmt.Fprintln(out, map[bool]string{true: "yes", false: "no"}[since.all || tier.Woken(since.files, args)])
 		return nil
 	case "summary":
 		flags := flag.NewFlagSet(verb, flag.ContinueOnError)

@@ -65,12 +65,21 @@ func changes(dir string) since {
 	if _, err := git("merge-base", "--is-ancestor", base, "HEAD"); err != nil {
 		return everything(fmt.Sprintf("%.12s is not an ancestor of HEAD", base))
 	}
-	tracked, err := git("diff", "--name-only", "--no-renames", base)
-	created, err2 := git("ls-files", "--others", "--exclude-standard")
+	tracked, err := git("diff", "-z", "--name-only", "--no-renames", base)
+	created, err2 := git("ls-files", "-z", "--others", "--exclude-standard")
 	if err := errors.Join(err, err2); err != nil {
 		return everything(err.Error())
 	}
-	return since{base: fmt.Sprintf("%.12s", base), files: strings.Fields(tracked + "\n" + created)}
+	s := since{base: fmt.Sprintf("%.12s", base)}
+	for name := range strings.SplitSeq(tracked+"\x00"+created, "\x00") {
+		switch {
+		case strings.ContainsAny(name, " \t\n'"):
+			return everything(fmt.Sprintf("a file has the name %q", name))
+		case name != "" && name != ".ci/passed": // no test is about that file
+			s.files = append(s.files, name)
+		}
+	}
+	return s
 }
 
 // pkg is a package of this module that has tests. Names are relative to the module's root.
@@ -150,7 +159,7 @@ func marksIn(dir string) (m marks, err error) {
 // plan says which packages run and how. Each package is in one list at most.
 type plan struct {
 	since
-	woken   []string // packages whose tests run whole
+	woken   []string // packages that leave no test to make test-all
 	plain   []string // results may come from Go's cache
 	fresh   []string // they may not
 	raced   []string // with the race detector, in `make test` too
@@ -183,7 +192,7 @@ func makePlan(changed since, list []pkg) plan {
 		default:
 			p.plain = append(p.plain, one.name)
 		}
-		if below && one.marks.cluster && (changed.all || tier.Woken(changed.files, onPods)) {
+		if below && one.marks.cluster && (woken || tier.Woken(changed.files, onPods)) {
 			p.pods = append(p.pods, one.name)
 		}
 	}
@@ -192,7 +201,9 @@ func makePlan(changed since, list []pkg) plan {
 }
 
 // onPods is what the tests of e2e that need a cluster are about: see their calls of tier.Rest.
-var onPods = []string{"kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest"}
+var onPods = []string{
+	"kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit",
+}
 
 func rank(first []string, name string) int {
 	if i := slices.Index(first, name); i >= 0 {

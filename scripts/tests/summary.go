@@ -38,7 +38,7 @@ func summarize(out io.Writer, dir string, short bool, left []string) error {
 		if err != nil {
 			return err
 		}
-		err = r.read(f, strings.HasPrefix(path.Base(name), "raced"))
+		err = r.read(f, path.Base(name))
 		if err := errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -46,6 +46,7 @@ func summarize(out io.Writer, dir string, short bool, left []string) error {
 	if text, err := os.ReadFile(filepath.Join(dir, "cpu")); err == nil {
 		printCost(out, string(text))
 	}
+	r.printSampled(out)
 	r.printLeft(out, left)
 	return r.printFailed(out, short)
 }
@@ -80,8 +81,8 @@ type event struct {
 	Elapsed                                   float64
 }
 
-// id names a test, or a package where test is empty.
-type id struct{ pkg, test string }
+// id names a test of one file of events, or a package where test is empty.
+type id struct{ file, pkg, test string }
 
 // result is how a test ended the last time, and the end of what it printed.
 type result struct {
@@ -98,13 +99,13 @@ type run map[id]*result
 
 // read adds the events of one file. Lines that are not events are left out: a program may have
 // written into the middle of one.
-func (r run) read(in io.Reader, raced bool) error {
+func (r run) read(in io.Reader, file string) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
 		var e event
 		if json.Unmarshal(line, &e) == nil && e.Action != "" {
-			r.add(e, raced)
+			r.add(e, file)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -115,9 +116,10 @@ func (r run) read(in io.Reader, raced bool) error {
 	}
 }
 
-func (r run) add(e event, raced bool) {
+func (r run) add(e event, file string) {
 	built, _, _ := strings.Cut(e.ImportPath, " ") // "PACKAGE [PACKAGE.test]"
-	of := id{cmp.Or(e.Package, built), e.Test}
+	of := id{file, cmp.Or(e.Package, built), e.Test}
+	raced := strings.HasPrefix(file, "raced")
 	t := r[of]
 	if t == nil {
 		t = &result{raced: raced}
@@ -152,14 +154,14 @@ func (r run) failed() []id {
 
 // badly reports whether a test failed, or hung until its package was ended.
 func (r run) badly(of id, t *result) bool {
-	whole := r[id{pkg: of.pkg}]
+	whole := r[id{file: of.file, pkg: of.pkg}]
 	return t.action == "fail" || t.action == "" && of.test != "" && whole != nil && whole.action == "fail"
 }
 
 func (r run) failedBelow(of id) bool {
 	for other, t := range r {
 		below := of.test == "" && other.test != "" || of.test != "" && strings.HasPrefix(other.test, of.test+"/")
-		if below && other.pkg == of.pkg && r.badly(other, t) {
+		if below && other.file == of.file && other.pkg == of.pkg && r.badly(other, t) {
 			return true
 		}
 	}
@@ -171,7 +173,7 @@ var seedIn = regexp.MustCompile(`BATCH_SEED=\d+`)
 // seed is the one that the test or a test above it printed.
 func (r run) seed(of id) string {
 	for test := of.test; ; test = path.Dir(test) {
-		if t := r[id{of.pkg, test}]; t != nil {
+		if t := r[id{of.file, of.pkg, test}]; t != nil {
 			if seed := seedIn.FindString(strings.Join(t.lines, "\n")); seed != "" {
 				return seed + " "
 			}
@@ -179,6 +181,22 @@ func (r run) seed(of id) string {
 		if !strings.Contains(test, "/") {
 			return ""
 		}
+	}
+}
+
+var sampledIn = regexp.MustCompile(`sampled (\d+ of \d+)`)
+
+// printSampled says in one line which tests ran a part, and how much of it.
+func (r run) printSampled(out io.Writer) {
+	var list []string
+	for of, t := range r {
+		if m := sampledIn.FindStringSubmatch(strings.Join(t.lines, "\n")); m != nil {
+			list = append(list, fmt.Sprintf("%s %s %s", strings.TrimPrefix(of.pkg, module+"/"), of.test, m[1]))
+		}
+	}
+	if len(list) > 0 {
+		slices.Sort(list)
+		fmt.Fprintln(out, "== sampled:", strings.Join(list, ", "))
 	}
 }
 

@@ -37,6 +37,8 @@ const slow = `{"Action":"fail","Package":"batch.example/batch/agent","Test":"Tes
 {"Action":"fail","Package":"batch.example/batch/agent","Elapsed":3}
 {"Action":"output","Package":"batch.example/batch/agent","Test":"TestLong","Output":"    long_test.go:9: left to make test-all, until it changes: agent\n"}
 {"Action":"skip","Package":"batch.example/batch/agent","Test":"TestLong"}
+{"Action":"output","Package":"batch.example/batch/agent","Test":"TestCuts","Output":"    cuts_test.go:9: sampled 3 of 60\n"}
+{"Action":"pass","Package":"batch.example/batch/agent","Test":"TestCuts"}
 `
 
 const again = `{"Action":"run","Package":"batch.example/batch/runner","Test":"TestWidth"}
@@ -60,6 +62,7 @@ func TestTheScreenOfAFailedRun(t *testing.T) {
 		t.Errorf("got %v, want an error: 6 failed", err)
 	}
 	const want = `== 4 s of a processor for the tests of 2 packages; most for docker 3, agent 1
+== sampled: agent TestCuts 3 of 60
 == left to make test-all: 1 tests in 1 packages, and all tests of kube, e2e/scale
 == 6 failed
 
