@@ -90,7 +90,7 @@ type pkg struct {
 }
 
 // marks is what the test files of a package name.
-type marks struct{ engine, cluster, outside bool }
+type marks struct{ engine, cluster, pods, outside bool }
 
 // packages lists the packages with tests.
 func packages() ([]pkg, error) {
@@ -151,6 +151,7 @@ func marksIn(dir string) (m marks, err error) {
 		}
 		m.engine = m.engine || names("BATCH_DOCKER", `"batch.example/batch/e2e"`)
 		m.cluster = m.cluster || names("BATCH_KUBE", `"batch.example/batch/internal/kubetest"`)
+		m.pods = m.pods || names("OnPods(")
 		m.outside = m.outside || names("../shared", `"shared"`, "datasettest", "exec.LookPath", "chromedp")
 	}
 	return m, err
@@ -192,7 +193,7 @@ func makePlan(changed since, list []pkg) plan {
 		default:
 			p.plain = append(p.plain, one.name)
 		}
-		if below && one.marks.cluster && (woken || tier.Woken(changed.files, onPods)) {
+		if below && one.marks.pods && (woken || tier.Woken(changed.files, onPods)) {
 			p.pods = append(p.pods, one.name)
 		}
 	}

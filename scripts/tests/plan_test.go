@@ -15,7 +15,7 @@ var small = []pkg{
 	{name: "results", deps: []string{"fault", "journal", "results"}, marks: marks{outside: true}},
 	{name: "docs", deps: []string{"docs"}},
 	{name: "kube", deps: []string{"internal/box", "kube"}, marks: marks{cluster: true}},
-	{name: "e2e/runs", deps: []string{"e2e", "e2e/runs", "journal", "results"}, marks: marks{engine: true, cluster: true}},
+	{name: "e2e/runs", deps: []string{"e2e", "e2e/runs", "journal", "results"}, marks: marks{engine: true, cluster: true, pods: true}},
 }
 
 func TestAChangeWakesThePackagesThatItReaches(t *testing.T) {
