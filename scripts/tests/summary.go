@@ -184,14 +184,14 @@ func (r run) seed(of id) string {
 	}
 }
 
-var sampledIn = regexp.MustCompile(`sampled (\d+ of \d+)`)
+var sampledIn = regexp.MustCompile(`sampled (\d+) of (\d+)`)
 
 // printSampled says in one line which tests ran a part, and how much of it.
 func (r run) printSampled(out io.Writer) {
 	var list []string
 	for of, t := range r {
-		if m := sampledIn.FindStringSubmatch(strings.Join(t.lines, "\n")); m != nil {
-			list = append(list, fmt.Sprintf("%s %s %s", strings.TrimPrefix(of.pkg, module+"/"), of.test, m[1]))
+		if m := sampledIn.FindStringSubmatch(strings.Join(t.lines, "\n")); m != nil && m[1] != m[2] {
+			list = append(list, fmt.Sprintf("%s %s %s of %s", strings.TrimPrefix(of.pkg, module+"/"), of.test, m[1], m[2]))
 		}
 	}
 	if len(list) > 0 {
