@@ -166,7 +166,7 @@ func (p *predictionList) foreignOf(id string) *foreignEntry {
 func (s *Store) writeParquet() error {
 	rows := rowsOf(s.Records())
 	err := s.files.Write(filepath.Join(s.dir, parquetFile), 0o644, func(w io.Writer) error {
-		out := parquet.NewGenericWriter[Row](w, parquet.Compression(&parquet.Zstd))
+		out := parquet.NewGenericWriter[Row](w, parquet.Compression(&parquet.Snappy))
 		if _, err := out.Write(rows); err != nil {
 			return fmt.Errorf("writing %d rows: %w", len(rows), err)
 		}
