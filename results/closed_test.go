@@ -39,7 +39,7 @@ func TestAClosedStoreWritesNothing(t *testing.T) {
 }
 
 func TestConcurrentWriteAndClose(t *testing.T) {
-	for range 50 {
+	for range 10 {
 		dir := t.TempDir()
 		s := open(t, dir)
 		put(t, s, result("a", "p"))

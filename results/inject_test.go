@@ -87,7 +87,7 @@ func putSome(dir string, plan *inject.Plan, safe func(id string)) error {
 }
 
 // everyPass calls try with a spec for each pass through any point, until a spec fails nothing:
-// every eighth from a random one, or all of them without -short. The sync of a result and
+// every twelfth from a random one, or all of them without -short. The sync of a result and
 // the replacement of a file are always tried.
 func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (harmed bool)) {
 	t.Parallel() // it waits for the disk
@@ -96,7 +96,7 @@ func everyPass(t *testing.T, what string, try func(t *testing.T, spec string) (h
 			t.Errorf("%s is not reached", point)
 		}
 	}
-	step := 8
+	step := 12
 	if sample.All() {
 		step = 1
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/sample"
 	"batch.example/batch/results"
 	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
@@ -346,7 +347,7 @@ func TestAnEntryThatIsNoPredictionIsKept(t *testing.T) {
 func TestAWrongByteLosesNoPrediction(t *testing.T) {
 	const entry = `{"instance_id":"a_1","model_patch":"p\n"}`
 	for _, form := range []string{`{"a_1":` + entry + `,"b_2":{"model_patch":null}}`, "[" + entry + "]", entry + "\n" + entry} {
-		for i := range len(form) {
+		for _, i := range sample.Of(t, 30, len(form)) {
 			text := []byte(form)
 			text[i] ^= []byte{0x80, 0x01, 0x20}[i%3]
 			dir := t.TempDir()

@@ -459,7 +459,7 @@ func someCrashes(t *testing.T, lines [][]byte) []crash {
 	}
 	named := []crash{{last + 1, "gone"}, {last + 1, "alive and did not hear of the last command"}}
 	others := slices.DeleteFunc(crashes(len(lines)), func(c crash) bool { return slices.Contains(named, c) })
-	return append(named, sample.Some(t, 6, others)...)
+	return append(named, sample.Some(t, 2, others)...)
 }
 
 // The time of an attempt, and its limit, survive a crash; the hour in which
