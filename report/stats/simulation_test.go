@@ -92,7 +92,7 @@ func (s scenario) mostClaimed() float64 {
 func TestRateDifferenceSimulated(t *testing.T) {
 	t.Parallel()
 	all := cells()
-	chosen := cellsOf(t, 2, len(all))
+	chosen := cellsOf(t, 1, len(all))
 	for i, c := range all {
 		// In the first one, an interval that takes instances as independent covers 69 %. The second
 		// has few instances and strong effects.
@@ -165,7 +165,7 @@ func TestRateSimulated(t *testing.T) {
 			}
 		}
 	}
-	chosen := cellsOf(t, 2, len(all))
+	chosen := cellsOf(t, 1, len(all))
 	for i, s := range all {
 		// Wilson's interval covers 52 to 71 % there.
 		telling := s.n == 500 && s.repos == 12 && s.attempts == 1 && s.between == 0.15
