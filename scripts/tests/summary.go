@@ -19,9 +19,9 @@ import (
 	"batch.example/batch/internal/tier"
 )
 
-// summarize prints the last screen of a test run, from the files in a folder: the ten packages that
-// took most of a processor, what was left out, and for each test that failed its last lines, the seed
-// that repeats it and the command that runs it alone. It returns an error if one failed.
+// summarize prints the last screen of a test run, from the files in a folder: how many tests ended, the
+// ten packages that took most of a processor, what was left out, and for each test that failed its last
+// lines, the seed that repeats it and the command that runs it alone. It returns an error if one failed.
 //
 // Files that end in .json come from gotestsum --jsonfile: the events of `go test -json`. The tests in
 // those that begin with "raced" have the race detector. A test that failed and passed when it was run
@@ -43,12 +43,24 @@ func summarize(out io.Writer, dir string, short bool, left []string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	r.printTotal(out)
 	if text, err := os.ReadFile(filepath.Join(dir, "cpu")); err == nil {
 		printCost(out, string(text))
 	}
 	r.printSampled(out)
 	r.printLeft(out, left)
 	return r.printFailed(out, short)
+}
+
+// printTotal prints the sum of what gotestsum prints for each part, in its form: CI reads the last one.
+func (r run) printTotal(out io.Writer) {
+	ended := map[string]int{}
+	for of, t := range r {
+		if of.test != "" {
+			ended[t.action]++
+		}
+	}
+	fmt.Fprintf(out, "\nDONE %d tests, %d skipped, %d failures\n", ended["pass"]+ended["skip"]+ended["fail"], ended["skip"], ended["fail"])
 }
 
 // printCost prints the ten packages whose tests took most of a processor. A line of the text is

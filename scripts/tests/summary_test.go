@@ -61,7 +61,9 @@ func TestTheScreenOfAFailedRun(t *testing.T) {
 	if err := summarize(&b, dir, true, []string{"kube", "e2e/scale"}); err == nil || err.Error() != "6 failed" {
 		t.Errorf("got %v, want an error: 6 failed", err)
 	}
-	const want = `== 4 s of a processor for the tests of 2 packages; most for docker 3, agent 1
+	const want = `
+DONE 9 tests, 1 skipped, 4 failures
+== 4 s of a processor for the tests of 2 packages; most for docker 3, agent 1
 == sampled: agent TestCuts 3 of 60
 == left to make test-all: 1 tests in 1 packages, and all tests of kube, e2e/scale
 == 6 failed
