@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 )
 
 // rename moves a folder within a tree that is copied. Both paths are relative to a run directory.
@@ -60,7 +61,7 @@ func copyTree(files atomicfile.Files, from, to string, renames ...rename) error 
 // copyFile copies a file with its mode and its time: a trajectory that is older than its journal
 // is derived again.
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
+	in, err := regular.Open(from)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, info.Mode().Perm())
+	out, err := regular.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, info.Mode().Perm())
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -150,8 +151,11 @@ func (in *input) read() (err error) {
 	}
 	in.folders = map[string]bool{}
 	for _, e := range entries {
-		if !e.IsDir() || vocab.CheckID(e.Name()) != nil {
+		if vocab.CheckID(e.Name()) != nil || !regular.IsFolder(in.dir, e) {
 			continue
+		}
+		if !e.IsDir() {
+			return fault.Newf(fault.Usage, "%s is a link", filepath.Join(in.dir, e.Name())).WithHint("a merge follows no links: put the folder in its place")
 		}
 		in.folders[e.Name()] = true
 		path := filepath.Join(in.dir, e.Name(), journalFile)
@@ -175,7 +179,7 @@ func (in *input) read() (err error) {
 // readEntries returns the entries of preds.json, as they are written; none if there is no file.
 func readEntries(dir string) (map[string][]byte, error) {
 	path := filepath.Join(dir, swebench.PredsName)
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	list := map[string][]byte{}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.Trim(text, " \t\r\n\x00")) == 0 { // after a power cut; the journals have all
 		return list, nil

@@ -9,6 +9,7 @@ package merging
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -88,8 +89,7 @@ func Merge(c Config) (m *Merged, err error) {
 		return nil, err
 	}
 	b := builder{Config: c, inputs: list, owner: owner, manifest: joined.manifest}
-	err = b.Files.NewFolder(c.Output, b.build)
-	if err != nil {
+	if err := c.newFolder(b.build); err != nil {
 		return nil, err
 	}
 	return b.merged(joined), nil
@@ -160,11 +160,32 @@ func owners(list []*input) (map[string]*input, error) {
 		WithHint("merge shards of one run; to compare two runs of the same instances: `batch compare`")
 }
 
+// markFile is in the folder of a merge that has not ended. Other folders of a similar name are
+// somebody's: a run that was put aside has the lock of a dead process too.
+const markFile = ".batch-merge"
+
+// newFolder makes the output with what fill writes.
+func (c Config) newFolder(fill func(tmp string) error) error {
+	return c.Files.NewFolder(c.Output, func(tmp string) error {
+		mark := filepath.Join(tmp, markFile)
+		if err := os.WriteFile(mark, nil, 0o600); err != nil {
+			return err
+		}
+		if err := fill(tmp); err != nil {
+			return err
+		}
+		if err := os.Remove(mark); err != nil {
+			return err
+		}
+		return c.Files.SyncDir(tmp)
+	})
+}
+
 // sweepAbandoned removes what a killed merge left beside output.
 func sweepAbandoned(output string) error {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".*")) // a name with the characters of a pattern finds nothing
 	for _, dir := range left {
-		if !results.Abandoned(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, markFile)); err != nil || !results.Abandoned(dir) {
 			continue
 		}
 		if err := removeAll(dir); err != nil {

@@ -321,17 +321,19 @@ func TestWhatAKilledMergeLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	one := shard(t, filepath.Join(dir, "1"), "1/2", nil, "a")
-	left, other := filepath.Join(dir, ".all.123"), filepath.Join(dir, ".all.backup")
-	write(t, filepath.Join(left, ".batch.lock"), "host h, pid 1\n")
-	write(t, filepath.Join(other, ".batch.lock"), "")
+	left, killedRun := filepath.Join(dir, ".all.123"), filepath.Join(dir, ".all.old")
+	for _, folder := range []string{left, killedRun} {
+		write(t, filepath.Join(folder, ".batch.lock"), "host h, pid 1\n")
+	}
+	write(t, filepath.Join(left, ".batch-merge"), "")
 	if _, err := merging.Merge(merging.Config{Dirs: []string{one}, Output: filepath.Join(dir, "all")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); err == nil {
 		t.Errorf("%s is still there", left)
 	}
-	if _, err := os.Stat(other); err != nil {
-		t.Errorf("%s was removed", other)
+	if _, err := os.Stat(killedRun); err != nil {
+		t.Errorf("%s was removed", killedRun)
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 )
 
 // sameInstance reports whether two directories have the same journal, prediction and grades of an
@@ -31,8 +31,8 @@ func sameInstance(id string, a, b *input) (bool, error) {
 
 // sameFile reports whether two files are equal byte for byte, or both missing.
 func sameFile(a, b string) (bool, error) {
-	fileA, errA := os.Open(a)
-	fileB, errB := os.Open(b)
+	fileA, errA := regular.Open(a)
+	fileB, errB := regular.Open(b)
 	if errA == nil {
 		defer fileA.Close()
 	}

@@ -62,7 +62,7 @@ func Sweeps(c Config) (s *Sweep, err error) {
 		return nil, err
 	}
 	s = &Sweep{Dir: c.Output, Dirs: len(c.Dirs)}
-	return s, c.Files.NewFolder(c.Output, func(tmp string) error { return s.build(tmp, c, x) })
+	return s, c.newFolder(func(tmp string) error { return s.build(tmp, c, x) })
 }
 
 // build writes the folder into tmp.
