@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/vocab"
 )
 
@@ -252,7 +252,7 @@ func ReadAttempt(path string, number int) (*History, error) { return readHistory
 
 // readHistory reads the attempt with a given number; 0 means the last.
 func readHistory(path string, number int) (*History, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func readHistory(path string, number int) (*History, error) {
 		var h *History
 		if h, err = readAttempt(f, tail); err == nil {
 			h.open = func() (io.ReaderAt, io.Closer, error) {
-				f, err := os.Open(path)
+				f, err := regular.Open(path)
 				return f, f, err
 			}
 			return h, nil

@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 )
 
 // Log is a file of records that is not the journal of an instance, such as the grades of a
@@ -88,7 +89,7 @@ func (l *Log) open() (*Writer, error) {
 // ReadLog calls take with each record of the log at path, without changing it. A missing file
 // has no records. A damaged line before whole records is an error, as for [Scan].
 func ReadLog(path, hint string, take func(Record, Place) error) error {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -188,7 +189,7 @@ func (l *Log) Close() error {
 
 // At reads a record again.
 func (l *Log) At(at Place) (Record, error) {
-	f, err := os.Open(l.path)
+	f, err := regular.Open(l.path)
 	if err != nil {
 		return Record{}, atomicfile.Fault("opening "+l.path, err)
 	}

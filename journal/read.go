@@ -10,12 +10,13 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/regular"
 )
 
 // Read returns the records of the journal at path, and the length in bytes of a torn tail:
 // what a crash left after the last whole record. See [Scan] for damage elsewhere.
 func Read(path string) (records []Record, torn int64, err error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -145,7 +146,7 @@ func RecordAt(journal io.ReaderAt, offset, size int64) (Record, error) {
 
 // ReadTail returns the end of the journal at path; the zero Tail if there is no journal.
 func ReadTail(path string) (Tail, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Tail{}, nil
 	}

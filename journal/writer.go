@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/python"
+	"batch.example/batch/internal/regular"
 )
 
 const (
@@ -75,7 +76,7 @@ type Writer struct {
 func Open(path string, tail Tail, o Options) (*Writer, error) {
 	_, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, o.mode())
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, o.mode())
 	if err != nil {
 		return nil, atomicfile.Fault("opening a journal", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/python"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
@@ -208,7 +209,7 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	log, err := os.OpenFile(s.path(in.id, agentLogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := regular.OpenFile(s.path(in.id, agentLogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, false, atomicfile.Fault("opening an instance's log", err)
 	}

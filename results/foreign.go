@@ -3,8 +3,8 @@ package results
 import (
 	"encoding/json"
 	"io"
-	"os"
 
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/vocab"
 )
 
@@ -64,7 +64,7 @@ func foreignOutcome(status vocab.Status, patchBytes int) vocab.Outcome {
 // readTrajectoryInfo reads the head of a trajectory without its messages,
 // which every tool writes behind it.
 func readTrajectoryInfo(path string) (foreignInfo, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return foreignInfo{}, err
 	}

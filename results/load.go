@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/swebench"
 )
 
@@ -19,7 +20,7 @@ import (
 // file may contain paid results.
 func (rd *Reader) loadPredictions(folders []os.DirEntry, say func(swebench.About, error) error) error {
 	path := filepath.Join(rd.dir, predsFile)
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

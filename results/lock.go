@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/regular"
 )
 
 const lockFile = ".batch.lock"
@@ -64,7 +65,7 @@ func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, er
 // writeOwner replaces the text of the lock's file, and never leaves it empty meanwhile:
 // another run would then consider the containers of the directory abandoned, and remove them.
 func writeOwner(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func writeOwner(path string, text []byte) error {
 func take(l *flock.Flock) (ok bool, owner string, err error) {
 	for tries, owned := 1, 0; ; tries++ {
 		ok, err = l.TryLock()
-		text, _ := os.ReadFile(l.Path()) //nolint:errcheck // the owner's name is a courtesy
+		text, _ := regular.ReadFile(l.Path()) //nolint:errcheck // the owner's name is a courtesy
 		owner = ownerIn(text)
 		if ok || err != nil {
 			return ok, owner, err
@@ -131,7 +132,7 @@ func InUse(dir string) (bool, error) {
 // not held.
 func Hold(dir string) (release func() error, err error) {
 	path := filepath.Join(dir, lockFile)
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return func() error { return nil }, nil
 	}
@@ -179,7 +180,7 @@ func inUse(dir, owner string) error {
 // and only if the file has an owner's name. It returns the name of a dead owner.
 func probeLock(dir string) (dead string, err error) {
 	path := filepath.Join(dir, lockFile)
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	owner := ownerIn(text)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && owner == "" {
 		return "", nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/swebench"
 )
@@ -97,7 +97,7 @@ func (rd *Reader) prediction(e *prediction, r Record) (Prediction, error) {
 	if r.Salvaged {
 		name = e.id + ".salvaged.patch"
 	}
-	exact, err := os.ReadFile(rd.path(e.id, name))
+	exact, err := regular.ReadFile(rd.path(e.id, name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Prediction{}, atomicfile.Fault("reading a patch", err)
 	}

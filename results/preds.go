@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/swebench"
@@ -150,7 +150,7 @@ func missing(n int) string { return printable.Count(n, "missing prediction", "mi
 // journalledPrediction reads the record before the end record.
 func (rd *Reader) journalledPrediction(r *recoveredInstance) (*prediction, error) {
 	path := rd.path(r.id, journalFile)
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, atomicfile.Fault("opening a journal", err)
 	}

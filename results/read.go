@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
@@ -55,7 +56,7 @@ func Read(dir string) (*Snapshot, error) {
 	}
 	rd := newReader(filepath.Clean(dir))
 	rd.damaged = func(note string) { rd.tell("%s", note) }
-	owner, err := os.ReadFile(filepath.Join(rd.dir, lockFile))
+	owner, err := regular.ReadFile(filepath.Join(rd.dir, lockFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.Host, "reading the run directory", err).WithHint("make it readable for this user")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/swebench"
 )
@@ -26,7 +27,7 @@ func (rd *Reader) load(entries []os.DirEntry, how reading) (found []*recoveredIn
 		return nil, 0, err
 	}
 	for _, e := range entries {
-		if !e.IsDir() || checkID(e.Name()) != nil {
+		if checkID(e.Name()) != nil || !regular.IsFolder(rd.dir, e) {
 			continue
 		}
 		r, err := rd.readInstance(e.Name(), how.journal)
@@ -241,7 +242,7 @@ func (rd *Reader) readCrashed(r *recoveredInstance) error {
 
 // attemptRecord reads the record that opened the last attempt.
 func (rd *Reader) attemptRecord(r *recoveredInstance) (*attemptData, error) {
-	f, err := os.Open(rd.path(r.id, journalFile))
+	f, err := regular.Open(rd.path(r.id, journalFile))
 	if err != nil {
 		return nil, atomicfile.Fault("opening a journal", err)
 	}

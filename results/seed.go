@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/python"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/manifest"
 )
@@ -91,7 +92,7 @@ type copier struct {
 }
 
 func (c *copier) all(source string) error {
-	f, err := os.Open(source)
+	f, err := regular.Open(source)
 	if err != nil {
 		return atomicfile.Fault("opening a journal", err)
 	}

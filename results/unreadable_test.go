@@ -146,7 +146,7 @@ func TestAPredictionOfANewerVersionIsRefused(t *testing.T) {
 func TestFilesThatCannotBeReadOrWrittenAreAHostFault(t *testing.T) {
 	for path, want := range map[string]string{
 		"preds.json":      "reading predictions",
-		"a/journal.jsonl": "reading",
+		"a/journal.jsonl": "opening a journal",
 		".batch.lock":     "locking the output directory",
 	} {
 		dir := t.TempDir()

@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 )
 
@@ -22,7 +23,7 @@ type oldEntry struct {
 // oldEntries reads a log of an earlier version; old is false if the log at path has the current
 // form.
 func oldEntries(path string) (list []entry, old bool, err error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}

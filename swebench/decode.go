@@ -7,16 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/regular"
 )
 
 // readJSON reads the JSON file at path into v. An error is a Usage fault that names the file and,
 // if one member is wrong, the member.
 func readJSON(path string, v any) error {
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return reading(err)
 	}

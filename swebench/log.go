@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 )
 
 // Log describes an instance's folder in the official log tree.
@@ -34,7 +35,7 @@ func ReadLog(folder, id string) (Log, error) {
 		}
 		var text []byte
 		if err == nil && (name == PatchName || name == ReportName) {
-			text, err = os.ReadFile(path)
+			text, err = regular.ReadFile(path)
 		}
 		if err != nil {
 			return l, atomicfile.Fault("reading the logs", err)

@@ -53,7 +53,7 @@ type Predictions struct {
 
 // ReadPredictions reads the file at path, as [DecodePredictions] does.
 func ReadPredictions(path string) (Predictions, error) {
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(path) // a person may name a pipe
 	if err != nil {
 		return Predictions{}, fault.New(fault.Usage, "reading predictions", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/regular"
 )
 
 // outcome is the verdict on the instances that some members of a report list.
@@ -181,7 +182,7 @@ func Beside(dir string, except ...string) (Verdicts, error) {
 
 // addFile adds the verdicts of a final report. Other JSON files are ignored.
 func (v Verdicts) addFile(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return reading(err)
 	}

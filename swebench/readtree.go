@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/regular"
 )
 
 // TreeRun has the verdicts of one model's run in a tree of logs.
@@ -98,7 +99,7 @@ func newTreeRun(root, given, path string) *TreeRun {
 func readInstance(dir string) (Verdict, error) {
 	path, id := filepath.Join(dir, ReportName), filepath.Base(dir)
 	if _, err := os.Stat(path); err != nil {
-		log, err := os.ReadFile(filepath.Join(dir, RunLogName))
+		log, err := regular.ReadFile(filepath.Join(dir, RunLogName))
 		if err != nil {
 			return Verdict{}, reading(err)
 		}
@@ -107,7 +108,7 @@ func readInstance(dir string) (Verdict, error) {
 		}
 		return Verdict{Left: Infrastructure, File: dir}, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return Verdict{}, reading(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"batch.example/batch/internal/regular"
 )
 
 // The files of a submission to the public leaderboard.
@@ -103,7 +105,7 @@ func ReadSubmission(dir string, instances []string) (Submission, error) {
 
 // readResults reads a file that must be a report of any version.
 func readResults(path string) (idLists, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return idLists{}, reading(err)
 	}
@@ -141,7 +143,7 @@ func (s *Submission) readDetails(path string) error {
 
 // modelOf returns the model that metadata.yaml names, or "" if the file cannot be read.
 func modelOf(dir string) string {
-	text, err := os.ReadFile(filepath.Join(dir, MetadataName))
+	text, err := regular.ReadFile(filepath.Join(dir, MetadataName))
 	if err != nil {
 		return ""
 	}
@@ -192,10 +194,10 @@ func (p *predicted) addTo(v Verdicts) {
 // a patch is empty matters, so an old row without a patch counts as empty.
 func readPredicted(dir string) (*predicted, error) {
 	path := filepath.Join(dir, LinesName)
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		path = filepath.Join(dir, PredsName)
-		data, err = os.ReadFile(path)
+		data, err = regular.ReadFile(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -2,7 +2,6 @@ package swebench
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 )
 
 // The names of the files in an instance's folder.
@@ -122,30 +122,13 @@ func RemoveFiles(dir string) error {
 func ReadFiles(dir string) (Files, error) {
 	var f Files
 	for _, file := range f.all() {
-		data, err := readRegular(filepath.Join(dir, file.name))
+		data, err := regular.ReadFile(filepath.Join(dir, file.name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return Files{}, fault.New(fault.Usage, "reading the folder of logs", err)
 		}
 		*file.data = data
 	}
 	return f, nil
-}
-
-// readRegular is os.ReadFile for regular files only: a named pipe would block for ever. Without an
-// error, the result is not nil.
-func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	data, err := os.ReadFile(path)
-	if err == nil && data == nil {
-		data = []byte{}
-	}
-	return data, err
 }
 
 // WriteFinal writes the final report into dir and returns its path.

@@ -15,7 +15,7 @@ func TestAPipeAmongTheLogsIsRefused(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, swebench.OutputName), 0o644); err != nil {
 		t.Skip(err)
 	}
-	if _, err := swebench.ReadFiles(dir); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "is not a regular file") {
+	if _, err := swebench.ReadFiles(dir); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "want a regular file") {
 		t.Errorf("%v", err)
 	}
 }

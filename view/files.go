@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/trajectory"
 	"batch.example/batch/swebench"
@@ -228,7 +228,7 @@ func (s *Server) quote(ctx context.Context, path string, lists []testList) error
 	if path == "" {
 		return nil
 	}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return fmt.Errorf("the log of the tests is not there: %w", err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/regular"
 )
 
 // detachLog is the file in a run directory that has the output of a detached command.
@@ -141,7 +142,7 @@ func (d detaching) leaveTerminal(dir string) error {
 	if d.begunOn == 0 {
 		return nil
 	}
-	log, err := os.OpenFile(filepath.Join(dir, detachLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	log, err := regular.OpenFile(filepath.Join(dir, detachLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return fault.New(fault.Host, "continuing without the terminal", err)
 	}

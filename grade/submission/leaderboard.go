@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
@@ -92,7 +93,7 @@ func (f folder) instance(in Instance, trace Trace) error {
 }
 
 func (f folder) copied(name, from string) error {
-	src, err := os.Open(from)
+	src, err := regular.Open(from)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (f folder) create(name string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // to be published
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // to be published
+	file, err := regular.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // to be published
 	if err != nil {
 		return err
 	}

@@ -58,8 +58,8 @@ var mayImport = map[string][]string{
 	"e2e":        {"*"}, // tests of the whole program
 }
 
-// forAll are the words that all rooms share, and what they postpone. They import no room.
-var forAll = []string{"vocab", "internal/lazy"}
+// forAll are the words that all rooms share, what they postpone, and how they open files. They import no room.
+var forAll = []string{"vocab", "internal/lazy", "internal/regular"}
 
 // onlyIn says which outside modules belong to one room alone.
 var onlyIn = map[string]string{

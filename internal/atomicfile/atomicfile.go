@@ -20,6 +20,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/regular"
 )
 
 const bufferSize = 64 << 10
@@ -116,7 +117,7 @@ func (f Files) MoveAside(path string) (string, error) {
 
 // KeepCopy copies the file at path to the first free path.original-<n>, which it returns.
 func (f Files) KeepCopy(path string) (string, error) {
-	in, err := os.Open(path)
+	in, err := regular.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -3,12 +3,12 @@ package grades
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/idlist"
+	"batch.example/batch/internal/regular"
 )
 
 // QuarantineFile is the name of the list of quarantined instances in a run directory.
@@ -18,7 +18,7 @@ const QuarantineFile = "quarantine.txt"
 // none if there is no file.
 func Quarantined(dir string) ([]string, error) {
 	path := filepath.Join(dir, QuarantineFile)
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

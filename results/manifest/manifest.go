@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/python"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/vocab"
 )
 
@@ -190,7 +190,7 @@ func (m *Manifest) MaskPatterns() []string {
 // lines. A missing manifest is fs.ErrNotExist; a broken or newer one is a Usage fault.
 func Read(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, File)
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

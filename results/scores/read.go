@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
@@ -78,7 +79,7 @@ func treeEntries(path string, notARun error) ([]Side, error) {
 
 // readFile reads an official report.
 func (o Options) readFile(path string) ([]Side, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading scores", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/results/manifest"
 )
 
@@ -65,7 +66,7 @@ func Is(dir string) bool {
 // newer one is a Usage fault.
 func Read(dir string) (*Index, error) {
 	path := filepath.Join(dir, File)
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

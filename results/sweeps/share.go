@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/results"
 )
 
@@ -167,7 +168,7 @@ func (s *Share) change(create bool, change func(*ledger) error) (err error) {
 		return atomicfile.Fault("locking the ledger of the sweep", err)
 	}
 	defer func() { err = errors.Join(err, s.lock.Unlock()) }()
-	text, err := os.ReadFile(s.lock.Path())
+	text, err := regular.ReadFile(s.lock.Path())
 	if err != nil {
 		return atomicfile.Fault("reading the ledger of the sweep", err)
 	}
@@ -190,7 +191,7 @@ func (l *ledger) write(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := regular.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}

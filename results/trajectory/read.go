@@ -15,6 +15,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
@@ -144,7 +145,7 @@ func (s Source) Raw(m *mask.Masker) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case v != nil:
-		return os.ReadFile(path)
+		return regular.ReadFile(path)
 	}
 	var b bytes.Buffer
 	err = results.WriteTrajectory(&b, s.Dir, s.Instance, h.Attempt, m)
@@ -224,7 +225,7 @@ func exists(path string) bool {
 
 // ReadFile reads a trajectory file of batch, of mini-swe-agent or of SWE-agent, or in ATIF.
 func ReadFile(path string, m *mask.Masker) (*View, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +259,8 @@ func Instances(dir string) []string {
 	var ids []string
 	for _, e := range entries {
 		id, isFile := strings.CutSuffix(e.Name(), ".traj")
-		if e.IsDir() && (exists(results.TrajectoryPath(dir, id)) || exists(results.JournalPath(dir, id)) || foreignFile(dir, id) != "") || isFile && !e.IsDir() {
+		isFolder := regular.IsFolder(dir, e)
+		if isFolder && (exists(results.TrajectoryPath(dir, id)) || exists(results.JournalPath(dir, id)) || foreignFile(dir, id) != "") || isFile && !isFolder {
 			ids = append(ids, id)
 		}
 	}

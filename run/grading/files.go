@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/swebench"
 )
 
@@ -79,7 +80,7 @@ func removeOther(dir string, patch []byte) error {
 		folders = append(folders, folder)
 	}
 	for _, folder := range slices.Backward(folders) {
-		old, err := os.ReadFile(filepath.Join(folder, swebench.PatchName))
+		old, err := regular.ReadFile(filepath.Join(folder, swebench.PatchName))
 		if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(old, patch) {
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/owner"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/results"
 )
 
@@ -33,7 +34,7 @@ func Lease(dir string) string {
 	if !owner.InPod() {
 		return owner.Lease(path)
 	}
-	id, err := os.ReadFile(owner.IDPath(dir))
+	id, err := regular.ReadFile(owner.IDPath(dir))
 	if err != nil {
 		id = []byte(rand.Text()) // no container has such a lease
 	}
@@ -56,7 +57,7 @@ func Owner() string { return results.DefaultOwner() + "\n" + owner.Self().String
 // OpenLog opens the directory's log for appending, with the secrets of m hidden. Records
 // also go to view, which may be nil. The caller must call done.
 func OpenLog(dir string, m *mask.Masker, view slog.Handler) (log *slog.Logger, done func(), err error) {
-	file, err := os.OpenFile(filepath.Join(dir, "batch.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	file, err := regular.OpenFile(filepath.Join(dir, "batch.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, nil, fault.New(fault.Host, "opening the run's log", err)
 	}

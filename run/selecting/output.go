@@ -14,6 +14,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/selections"
@@ -211,7 +212,7 @@ func (s *Selecting) writeTrajectory(c *choice) error {
 // trajectory returns the text of the file with another cost; nil if there is no file. An
 // unreadable file is also left out: only the prediction matters.
 func trajectory(path string, stats results.ModelStats, d *selections.Selection) ([]byte, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

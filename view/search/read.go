@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"sync"
 
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/trajectory"
@@ -66,7 +66,7 @@ func (r *reader) look(where Place, step, action int, text []byte) error {
 
 // journal searches an attempt's records.
 func (r *reader) journal(path string, number int) error {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 )
 
@@ -53,7 +54,7 @@ func NewIndex(path string) (*Index, error) {
 func (x *Index) Update() (changed bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	f, err := os.Open(x.path)
+	f, err := regular.Open(x.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
@@ -177,7 +178,7 @@ func (x *Index) attempt(number int) (*attempt, error) {
 
 // open opens the file that was indexed. x.mu is held.
 func (x *Index) open() (*os.File, error) {
-	f, err := os.Open(x.path)
+	f, err := regular.Open(x.path)
 	if err != nil {
 		return nil, atomicfile.Fault("opening a journal", err)
 	}
