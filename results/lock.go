@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -45,7 +46,7 @@ func (e *LockedError) Error() string {
 // is returned.
 func lock(dir, owner string, plan *inject.Plan) (l *flock.Flock, dead string, err error) {
 	path := filepath.Join(dir, lockFile)
-	l = flock.New(path, flock.SetPermissions(0o644))
+	l = flock.New(path, flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK)) // a named pipe is refused later
 	ok, before, err := take(l)
 	if err != nil {
 		return nil, "", atomicfile.Fault("locking the output directory", err)
@@ -102,7 +103,7 @@ func take(l *flock.Flock) (ok bool, owner string, err error) {
 
 // canLook reports whether no run has the lock. Other programs may look at the same time.
 func canLook(path string) (bool, error) {
-	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
 	free, err := l.TryRLock()
 	return free, errors.Join(err, l.Close())
 }
@@ -136,7 +137,7 @@ func Hold(dir string) (release func() error, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return func() error { return nil }, nil
 	}
-	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
 	free := false
 	if err == nil {
 		free, err = l.TryRLock()
@@ -149,13 +150,6 @@ func Hold(dir string) (release func() error, err error) {
 		return nil, inUse(dir, ownerIn(text))
 	}
 	return l.Close, nil
-}
-
-// Abandoned reports whether a folder has the lock of a process that has ended without giving it
-// up.
-func Abandoned(dir string) bool {
-	dead, err := probeLock(dir)
-	return err == nil && dead != ""
 }
 
 // ownerIn returns the owner's name in the text of the lock's file.

@@ -97,7 +97,3 @@ func syncFolders(dir string) error {
 	})
 	return atomicfile.Fault("writing "+dir, err)
 }
-
-func removeAll(dir string) error {
-	return atomicfile.Fault("removing what a killed merge left", os.RemoveAll(dir))
-}

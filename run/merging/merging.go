@@ -13,13 +13,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+
+	"github.com/gofrs/flock"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 )
 
@@ -160,21 +162,22 @@ func owners(list []*input) (map[string]*input, error) {
 		WithHint("merge shards of one run; to compare two runs of the same instances: `batch compare`")
 }
 
-// markFile is in the folder of a merge that has not ended. Other folders of a similar name are
-// somebody's: a run that was put aside has the lock of a dead process too.
+// markFile is in the folder of a merge that has not ended, and locked while the merge runs. Other folders
+// of a similar name are somebody's, such as a run that was put aside.
 const markFile = ".batch-merge"
 
 // newFolder makes the output with what fill writes.
 func (c Config) newFolder(fill func(tmp string) error) error {
 	return c.Files.NewFolder(c.Output, func(tmp string) error {
-		mark := filepath.Join(tmp, markFile)
-		if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		mark := flock.New(filepath.Join(tmp, markFile))
+		defer mark.Close() //nolint:errcheck // the file is removed
+		if err := mark.Lock(); err != nil {
 			return err
 		}
 		if err := fill(tmp); err != nil {
 			return err
 		}
-		if err := os.Remove(mark); err != nil {
+		if err := os.Remove(mark.Path()); err != nil {
 			return err
 		}
 		return c.Files.SyncDir(tmp)
@@ -183,13 +186,15 @@ func (c Config) newFolder(fill func(tmp string) error) error {
 
 // sweepAbandoned removes what a killed merge left beside output.
 func sweepAbandoned(output string) error {
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".*")) // a name with the characters of a pattern finds nothing
-	for _, dir := range left {
-		if _, err := os.Lstat(filepath.Join(dir, markFile)); err != nil || !results.Abandoned(dir) {
-			continue
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".*", markFile)) // a name with the characters of a pattern finds nothing
+	for _, path := range left {
+		mark := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
+		free, err := mark.TryLock()
+		if err == nil && free {
+			err = os.RemoveAll(filepath.Dir(path))
 		}
-		if err := removeAll(dir); err != nil {
-			return err
+		if err := errors.Join(err, mark.Close()); err != nil {
+			return atomicfile.Fault("removing what a killed merge left", err)
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/dataset"
@@ -322,18 +323,25 @@ func TestWhatAKilledMergeLeftIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	one := shard(t, filepath.Join(dir, "1"), "1/2", nil, "a")
 	left, killedRun := filepath.Join(dir, ".all.123"), filepath.Join(dir, ".all.old")
-	for _, folder := range []string{left, killedRun} {
-		write(t, filepath.Join(folder, ".batch.lock"), "host h, pid 1\n")
-	}
 	write(t, filepath.Join(left, ".batch-merge"), "")
+	write(t, filepath.Join(killedRun, ".batch.lock"), "host h, pid 1\n")
+	working := filepath.Join(dir, ".all.456") // another merge
+	write(t, filepath.Join(working, ".batch-merge"), "")
+	held := flock.New(filepath.Join(working, ".batch-merge"))
+	if err := held.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
 	if _, err := merging.Merge(merging.Config{Dirs: []string{one}, Output: filepath.Join(dir, "all")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); err == nil {
 		t.Errorf("%s is still there", left)
 	}
-	if _, err := os.Stat(killedRun); err != nil {
-		t.Errorf("%s was removed", killedRun)
+	for _, folder := range []string{killedRun, working} {
+		if _, err := os.Stat(folder); err != nil {
+			t.Errorf("%s was removed", folder)
+		}
 	}
 }
 
