@@ -127,7 +127,7 @@ func TestADestroyedContainerIsDestroyedAgainOnResume(t *testing.T) {
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
 		return stub.Bash([]string{"echo here", "rm -f /bin/bash /usr/bin/bash", "never"}[r.Replies()])
 	})
-	dir, _, args := cherryRun(t)
+	dir, args := cherryRun(t)
 	if out, code := e2e.RunOpenAI(t, dir, server.URL, append(args, "--inject", "model.call:3=kill")...); code != -1 {
 		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
 	}

@@ -82,25 +82,6 @@ func noKey(t *testing.T, dir, out string) {
 	}
 }
 
-func TestARefusedKeyStopsTheRun(t *testing.T) {
-	tier.Rest(t, "llm", "agent")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	server := stub.NewServer(t, stub.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+e2e.PlantedKey))
-	dir := t.TempDir()
-	out, code := e2e.RunOpenAI(t, dir, server.URL, "-w", "1")
-	if code != e2e.ExitFailed || !strings.Contains(out, "OPENAI_API_KEY") {
-		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, e2e.ExitFailed, "OPENAI_API_KEY", out)
-	}
-	if n := len(server.Requests()); n != 1 {
-		t.Errorf("%d requests with a key that is refused, want 1", n)
-	}
-	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
-		t.Errorf("a refused key made predictions: %v", p)
-	}
-	noKey(t, filepath.Join(dir, "out"), out)
-}
-
 // Nothing was paid for and nothing failed, so that no instance is one that failed.
 func TestWhatNoCallOfTheRunCanPassIsSaidOnce(t *testing.T) {
 	tier.Rest(t, "llm", "agent")
@@ -158,46 +139,6 @@ func TestWhatNoCallOfTheRunCanPassIsSaidOnce(t *testing.T) {
 				t.Errorf("exit code %d when the run continues, want %d and 3 results\n%s%s", code, e2e.ExitOK, out, lines)
 			}
 		})
-	}
-}
-
-func TestTheTotalCostLimitHoldsOverAResume(t *testing.T) {
-	e2e.NeedDocker(t)
-	t.Parallel()
-	cost := 0.5
-	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
-		a := e2e.WorkAndSubmit(r)
-		a.Cost = &cost
-		return a
-	})
-	dir := t.TempDir()
-	const price = `{"stub-1": {"input_cost_per_token": 1, "output_cost_per_token": 1}}` // the cost that the provider reports is used before it
-	if err := os.WriteFile(filepath.Join(dir, "prices.json"), []byte(price), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	limited := func(limit string) (string, int) {
-		return e2e.RunOpenAI(t, dir, server.URL, "--slice", ":4", "-w", "1", "--cost-limit-total", limit, "-c", "model.litellm_model_registry=prices.json")
-	}
-	out, code := limited("1.5")
-	if code != e2e.ExitIncomplete || !strings.Contains(out, "cost-limit-total") {
-		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, e2e.ExitIncomplete, "cost-limit-total", out)
-	}
-	if n := len(server.Requests()); n != 3 {
-		t.Errorf("%d calls of 0.50 USD under a limit of 1.50, want 3", n)
-	}
-	// With the same limit again, nothing is left to spend and no call is made.
-	if out, code = limited("1.5"); code != e2e.ExitIncomplete {
-		t.Errorf("exit code %d, want %v\n%s", code, e2e.ExitIncomplete, out)
-	}
-	if n := len(server.Requests()); n != 3 {
-		t.Errorf("%d calls after the limit was met, want still 3", n)
-	}
-	// With a higher limit, the run continues.
-	if out, code = limited("9"); code != e2e.ExitOK {
-		t.Errorf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
-	}
-	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
-		t.Errorf("got %d predictions, want 4", len(p))
 	}
 }
 

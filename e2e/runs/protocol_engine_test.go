@@ -231,26 +231,3 @@ func TestARefusedKeyStopsTheRunInAllProtocols(t *testing.T) {
 		}
 	})
 }
-
-func TestDoctorCallsTheModelsOfAllProtocols(t *testing.T) {
-	tier.Rest(t, "doctor", "llm", "cmd/batch/doctor*.go")
-	t.Parallel()
-	eachWire(t, func(t *testing.T, w wire) {
-		const right = "sk-the-right-key-0123456789"
-		server := stub.Start(t, &stub.Handler{Key: right, Illegal: func(error) {}, Next: func(int, *stub.Request) stub.Answer {
-			return stub.Answer{Content: "OK", Usage: vocab.Usage{Input: 10, Output: 1}}
-		}})
-		dir := wireDir(t, w)
-		args := slices.Concat([]string{"doctor", "-m", w.model, "-c", "model.litellm_model_registry=prices.json"}, w.args)
-		if out, _ := w.command(t, dir, server, right, args...); !strings.Contains(out, "ok    model   "+w.model+" answered in ") {
-			t.Errorf("the right key is not ok:\n%s", out)
-		}
-		out, code := w.command(t, dir, server, e2e.PlantedKey, args...)
-		if code != e2e.ExitFailed || !strings.Contains(out, "FAIL  model   ") || !strings.Contains(out, w.key) || strings.Contains(out, e2e.PlantedKey) {
-			t.Errorf("exit code %d, want %d, a failed check that names %s without the key:\n%s", code, e2e.ExitFailed, w.key, out)
-		}
-		if n := server.Counts(); n.Accepted != 1 || n.Illegal != 1 {
-			t.Errorf("%+v, want one request with each key", n)
-		}
-	})
-}

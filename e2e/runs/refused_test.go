@@ -106,37 +106,6 @@ func TestAConversationThatTheProviderRefusesIsAResult(t *testing.T) {
 	}
 }
 
-func TestARefusedConversationIsSalvagedOnRequest(t *testing.T) {
-	tier.Rest(t, "llm", "solver", "runner")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	server := stub.NewServerFunc(t, workThen(stub.Refusal(400, "context_length_exceeded", "too long")))
-	dir := t.TempDir()
-	if out, code := e2e.RunOpenAI(t, dir, server.URL, "--slice", ":1", "--salvage"); code != e2e.ExitOK {
-		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
-	}
-	for id, patch := range e2e.Predictions(t, filepath.Join(dir, "out")) {
-		if strings.Count(patch, "+more\n") != 3 {
-			t.Errorf("%s: prediction %q, want 3 times %q", id, patch, "+more\n")
-		}
-	}
-}
-
-func TestARequestThatFailsForAllInstancesStopsTheRun(t *testing.T) {
-	tier.Rest(t, "llm", "solver", "runner")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	server := stub.NewServer(t, stub.Refusal(400, "unsupported_value", "Unsupported value: 'temperature' does not support 0.2 with this model."))
-	dir := t.TempDir()
-	out, code := e2e.RunOpenAI(t, dir, server.URL, "-w", "1", "-c", "model.model_kwargs.temperature=0.2")
-	if code != e2e.ExitFailed || !strings.Contains(out, "model_kwargs.temperature") {
-		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, e2e.ExitFailed, "model_kwargs.temperature", out)
-	}
-	if n := len(server.Requests()); n != 1 {
-		t.Errorf("%d requests that cannot be answered, want 1", n)
-	}
-}
-
 func TestARequestThatFailsForOneInstanceDoesNotStopOthers(t *testing.T) {
 	tier.Rest(t, "llm", "solver", "runner")
 	e2e.NeedDocker(t)
