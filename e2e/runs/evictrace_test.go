@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,15 +49,12 @@ func TestTwoRunsEvictImagesAtTheSameTime(t *testing.T) {
 	evicted := make([]int, 2)
 	var wg sync.WaitGroup
 	for run := range evicted {
-		var rows strings.Builder
-		for i := range 3 * len(refs) {
-			ref := refs[(i*(1+4*run)+3*run)%len(refs)] // the second run takes them in the opposite order
-			fmt.Fprintf(&rows, `{"instance_id":"thing__%d","problem_statement":"p","image_name":%q}`+"\n", i, ref)
+		order := slices.Repeat(refs, 3)
+		if run == 1 {
+			slices.Reverse(order)
 		}
 		name := fmt.Sprintf("rows%d.jsonl", run)
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(rows.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeRows(t, dir, name, order...)
 		wg.Go(func() {
 			out := fmt.Sprint("out", run)
 			said, err := e2e.Batch(t, dir, "run", "--subset", name, "-m", "noop", "-o", out, "-w", "2", "--order", "given",
@@ -90,13 +88,7 @@ func TestASweepPullsEachImageOnce(t *testing.T) {
 	r := registrytest.Start(t, false)
 	refs, base, own := pushedSystems(t, r, 4)
 	dir := t.TempDir()
-	var rows strings.Builder
-	for i, ref := range refs {
-		fmt.Fprintf(&rows, `{"instance_id":"thing__%d","problem_statement":"p","image_name":%q}`+"\n", i, ref)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "rows.jsonl"), []byte(rows.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeRows(t, dir, "rows.jsonl", refs...)
 	budget := base + 3*own/2 // room for one image
 	var mu sync.Mutex
 	blobs := map[string]int{} // path -> how often it was pulled
