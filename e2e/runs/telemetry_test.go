@@ -2,6 +2,7 @@ package runs
 
 import (
 	"bytes"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,7 @@ func TestARunSendsItsAttemptsToACollector(t *testing.T) {
 		}
 	}
 	for _, s := range c.Spans() {
-		if got := traceID(s.TraceId); got != trace {
+		if got := hex.EncodeToString(s.TraceId); got != trace {
 			t.Errorf("span %s is part of trace %s, want %s", s.Name, got, trace)
 		}
 	}
@@ -45,16 +46,6 @@ func TestARunSendsItsAttemptsToACollector(t *testing.T) {
 	if got := strings.Join(names, " "); !strings.Contains(got, "batch.attempts") || !strings.Contains(got, "gen_ai.client.operation.duration") {
 		t.Errorf("metrics %s lack attempts or the duration of calls", got)
 	}
-}
-
-func traceID(id []byte) string {
-	const digits = "0123456789abcdef"
-	var b strings.Builder
-	for _, x := range id {
-		b.WriteByte(digits[x>>4])
-		b.WriteByte(digits[x&15])
-	}
-	return b.String()
 }
 
 // A run that is stopped sends what it has, and its continuation says that it is one.
@@ -85,36 +76,6 @@ func TestAnInterruptedRunSendsItsAttempts(t *testing.T) {
 	tree = otlptest.Tree(c.Spans())
 	if strings.Count(tree, "batch.resumed=1") != 2 || strings.Count(tree, "batch.exit_status=Submitted batch.instance.id") != 4 {
 		t.Errorf("want four attempts that submitted, two of them resumed:\n%s", tree)
-	}
-}
-
-// A missing collector is noticed only in batch.log.
-func TestADeadCollectorChangesNothing(t *testing.T) {
-	tier.Rest(t, "run/telemetry", "run/*.go", "cmd/batch/telemetry.go")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	dir := t.TempDir()
-	cmd := e2e.Batch(t, dir, "run", "--subset", "demo", "--slice", ":1", "-m", "scripted/demo", "-o", "out", "-q")
-	cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_BSP_SCHEDULE_DELAY=1")
-	out, err := cmd.CombinedOutput()
-	if err != nil || bytes.Contains(out, []byte("telemetry")) || bytes.Contains(out, []byte("127.0.0.1:1")) {
-		t.Errorf("%v\n%s", err, out)
-	}
-	log, err := os.ReadFile(filepath.Join(dir, "out", "batch.log"))
-	if n := bytes.Count(log, []byte("telemetry could not be sent")); err != nil || n != 1 {
-		t.Errorf("batch.log says %d times that telemetry could not be sent, %v; want once:\n%s", n, err, log)
-	}
-}
-
-func TestNothingIsSentWhenTheSDKIsDisabled(t *testing.T) {
-	tier.Rest(t, "run/telemetry", "run/*.go", "cmd/batch/telemetry.go")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	c, dir := otlptest.New(t, nil), t.TempDir()
-	cmd := e2e.Batch(t, dir, "run", "--subset", "demo", "--slice", ":1", "-m", "scripted/demo", "-o", "out", "-q")
-	cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_SDK_DISABLED=true")
-	if out, err := cmd.CombinedOutput(); err != nil || c.Requests() != 0 {
-		t.Errorf("%d requests, %v\n%s", c.Requests(), err, out)
 	}
 }
 

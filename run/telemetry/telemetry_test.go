@@ -211,7 +211,7 @@ func TestCallsAndAttemptsAreMeasured(t *testing.T) {
 		"batch.attempts infrastructure : 1",
 		"batch.cost  m-1-2026: 0.5",
 	}
-	if d := cmp.Diff(sorted(want), sorted(got)); d != "" {
+	if d := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got))); d != "" {
 		t.Errorf("metrics (-want +got):\n%s", d)
 	}
 }
@@ -434,10 +434,4 @@ func TestTelemetryThatIsOffListensToNothing(t *testing.T) {
 		t.Errorf("got %v, %v; want nothing that listens", tel, err)
 	}
 	tel.Close()
-}
-
-func sorted(list []string) []string {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return list
 }
