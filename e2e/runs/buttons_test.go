@@ -13,30 +13,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
 	"batch.example/batch/control"
 	"batch.example/batch/e2e"
-	"batch.example/batch/internal/chromium"
+	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/internal/tier"
 )
 
 // buttons is a browser on `batch view --control`, beside a run that works.
 type buttons struct {
-	t   *testing.T
-	tab context.Context
+	*browsertest.Tab
 	out string // the run directory
-	url *url.URL
 }
 
-// TestEveryVerbIsAButton steers a run that works in containers by the buttons of batch view alone.
 func TestEveryVerbIsAButton(t *testing.T) {
 	tier.Rest(t, "view", "control", "run/steering")
 	t.Parallel()
 	e2e.NeedDocker(t)
-	if chromium.Path() == "" {
-		t.Skip("no chromium: scripts/ensure-extras installs it")
-	}
+	browsertest.Run(t, map[string]func(*testing.T, *browsertest.Tab){"a run at work": everyVerb}, "127.0.0.1")
+}
+
+// everyVerb steers a run that works in containers by the buttons of batch view alone.
+func everyVerb(t *testing.T, tab *browsertest.Tab) {
 	dir := t.TempDir()
 	var rows, replies strings.Builder
 	for i := range 4 {
@@ -62,9 +59,9 @@ func TestEveryVerbIsAButton(t *testing.T) {
 			t.Log(said.String())
 		}
 	}()
-	b := &buttons{t: t, out: filepath.Join(dir, "out")}
+	b := &buttons{Tab: tab, out: filepath.Join(dir, "out")}
 	b.await("the run works", func(s control.Status) bool { return s.Running == 1 })
-	b.open(dir)
+	b.view(dir)
 
 	b.press("/live", "pause", "", "")
 	b.await("pause", func(s control.Status) bool { return s.State == control.Paused })
@@ -83,7 +80,7 @@ func TestEveryVerbIsAButton(t *testing.T) {
 
 	attempt := func(id string) string { return "/run/out/" + id + "?step=last" }
 	b.press(attempt("button__0"), "say", "text", "mind the header\n<b>and</b> the end")
-	b.eventually("the message is in the page", `[...document.querySelectorAll(".step")].some(e => e.innerText.includes("<b>and</b> the end"))`)
+	b.Until(`[...document.querySelectorAll(".step")].some(e => e.innerText.includes("<b>and</b> the end"))`)
 	b.press(attempt("button__1"), "limit", "value", "step=3998")
 	b.press(attempt("button__1"), "cancel", "", "")
 	b.await("cancel of an attempt", func(s control.Status) bool { return slices.Equal(s.Cancels, []string{"button__1"}) })
@@ -102,87 +99,57 @@ func TestEveryVerbIsAButton(t *testing.T) {
 	}
 }
 
-// open starts batch view and a browser, and opens the link that it prints.
-func (b *buttons) open(dir string) {
-	b.t.Helper()
-	view := e2e.BatchContext(b.t, context.Background(), dir, "view", "out", "--control") // until its own end
+// view starts batch view, and opens the link that it prints.
+func (b *buttons) view(dir string) {
+	b.Helper()
+	view := e2e.BatchContext(b, context.Background(), dir, "view", "out", "--control") // until its own end
 	pipe, err := view.StdoutPipe()
 	if err == nil {
 		err = view.Start()
 	}
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
-	b.t.Cleanup(func() {
+	b.Cleanup(func() {
 		_ = view.Process.Signal(os.Interrupt)
 		if err := view.Wait(); err != nil {
-			b.t.Errorf("batch view: %v", err)
+			b.Errorf("batch view: %v", err)
 		}
 	})
 	lines := bufio.NewScanner(pipe)
 	lines.Scan()
-	if b.url, err = url.Parse(lines.Text()); err != nil || b.url.Host == "" {
-		b.t.Fatalf("the first line of batch view is %q", lines.Text())
+	link, err := url.Parse(lines.Text())
+	if err != nil || link.Host == "" {
+		b.Fatalf("the first line of batch view is %q", lines.Text())
 	}
-	tab, stop, err := chromium.Open(context.Background(), "127.0.0.1") // a browser that is killed leaves files
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() {
-		if err := stop(); err != nil {
-			b.t.Errorf("stopping the browser: %v", err)
-		}
-	})
-	b.tab = tab
-	b.do(chromedp.Navigate(b.url.String()))
-}
-
-func (b *buttons) do(action chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.tab, e2e.Patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, action); err != nil {
-		b.t.Fatal(err)
-	}
+	b.Base = link.Scheme + "://" + link.Host
+	b.Open(link.String())
 }
 
 // press opens a page, fills a field of the form with the verb's button, and clicks on the button.
 func (b *buttons) press(page, verb, field, value string) {
-	b.t.Helper()
-	b.do(chromedp.Navigate(b.url.Scheme + "://" + b.url.Host + page))
-	button := fmt.Sprintf("form[action='/control'] button[value=%s]", verb)
-	b.eventually("there is a button "+verb, fmt.Sprintf(`document.querySelector(%q) !== null`, button))
-	b.eventually("the form is filled", fmt.Sprintf(`(() => {
-	  const form = document.querySelector(%q).form, field = %q;
-	  if (field) { form.elements[field].value = ""; form.elements[field].focus(); }
-	  return true;
-	})()`, button, field))
+	b.Helper()
+	form := fmt.Sprintf("form[action='/control']:has(button[value=%s])", verb)
+	shown := fmt.Sprintf(`document.querySelector(%q) !== null`, form)
+	for b.Open(b.Base + page); !browsertest.JS[bool](b.Tab, shown); b.Open(b.Base + page) {
+		time.Sleep(200 * time.Millisecond) // batch view looks for the owner of a run once a second
+	}
 	if field != "" {
-		b.do(chromedp.SendKeys(chromedp.CSS(fmt.Sprintf("form:has(button[value=%s]) [name=%s]:not([type=hidden])", verb, field)), value))
+		name := fmt.Sprintf("%s [name=%s]:not([type=hidden])", form, field)
+		browsertest.JS[bool](b.Tab, fmt.Sprintf(`(e => { e.value = ""; e.focus(); return true })(document.querySelector(%q))`, name))
+		b.Press(value)
 	}
-	b.eventually("the button is clicked", fmt.Sprintf(`(e => { document.body.id = "before"; e.click(); return true })(document.querySelector(%q))`, button))
-	b.eventually("an answer to "+verb, `document.readyState === "complete" && document.body.id !== "before"`)
-	b.eventually(verb+" is not refused", `document.querySelector("h1") !== null && document.querySelector("[role=alert]") === null`)
-}
-
-// eventually waits until a JavaScript expression is true in the page that is shown.
-func (b *buttons) eventually(what, expression string) {
-	b.t.Helper()
-	var last error
-	for end := time.Now().Add(e2e.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		yes, err := chromedp.Run(b.tab, chromedp.Evaluate[bool](expression))
-		if yes {
-			return
-		}
-		last = err
+	browsertest.JS[bool](b.Tab, `document.body.id = "before", true`)
+	b.Click(fmt.Sprintf("%s button[value=%s]", form, verb))
+	b.Until(`document.readyState === "complete" && document.body.id !== "before" && document.querySelector("h1") !== null`)
+	if refused := browsertest.JS[string](b.Tab, `document.querySelector("[role=alert]")?.innerText ?? ""`); refused != "" {
+		b.Fatalf("%s is refused: %s", verb, refused)
 	}
-	text, _ := chromedp.Run(b.tab, chromedp.Evaluate[string](`document.body.innerText`))
-	b.t.Fatalf("%s: not so: %v\n%s", what, last, text)
 }
 
 // await waits for a state of the run, as the run itself reports it.
 func (b *buttons) await(what string, so func(control.Status) bool) {
-	b.t.Helper()
+	b.Helper()
 	var last control.Status
 	err := errors.New("never asked")
 	for end := time.Now().Add(e2e.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -190,28 +157,28 @@ func (b *buttons) await(what string, so func(control.Status) bool) {
 		if client, err = control.Dial(b.out); err != nil {
 			continue
 		}
-		if last, err = client.Status(b.t.Context(), false); err == nil && so(last) {
+		if last, err = client.Status(b.Context(), false); err == nil && so(last) {
 			return
 		}
 	}
-	b.t.Fatalf("%s: %+v, %v", what, last, err)
+	b.Fatalf("%s: %+v, %v", what, last, err)
 }
 
 // logged checks that the run's log has these commands from batch view, each once and in this order.
 func (b *buttons) logged(want ...string) {
-	b.t.Helper()
+	b.Helper()
 	h, err := control.Read(b.out)
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	var got []string
 	for _, r := range h.Commands {
 		got = append(got, string(r.Verb)+" "+r.Instance)
 		if r.Program != "batch view" || r.UID != os.Getuid() {
-			b.t.Errorf("%s was sent by %q of user %d", r.Verb, r.Program, r.UID)
+			b.Errorf("%s was sent by %q of user %d", r.Verb, r.Program, r.UID)
 		}
 	}
 	if !slices.Equal(got, want) {
-		b.t.Errorf("control.jsonl has\n%q, want\n%q", got, want)
+		b.Errorf("control.jsonl has\n%q, want\n%q", got, want)
 	}
 }
