@@ -2,8 +2,10 @@ package runs
 
 import (
 	"cmp"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
-	"io/fs"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,42 +18,22 @@ import (
 	"batch.example/batch/internal/tier"
 )
 
-// notRun are shown lines that are not run, with the reason.
-var notRun = map[string]string{
-	"batch completion bash > /etc/bash_completion.d/batch":                    othersFolder,
-	"batch completion bash > $(brew --prefix)/etc/bash_completion.d/batch":    othersFolder,
-	`batch completion zsh > "${fpath[1]}/_batch"`:                             othersFolder,
-	"batch completion zsh > $(brew --prefix)/share/zsh/site-functions/_batch": othersFolder,
-	"batch completion fish > ~/.config/fish/completions/batch.fish":           othersFolder,
-	"batch completion powershell | Out-String | Invoke-Expression":            otherShell,
-	"batch completion fish | source":                                          otherShell,
-	"source <(batch completion zsh)":                                          otherShell,
-
-	"batch run --subset verified -m openai/gpt-5 -w 8 -o runs/gpt-5 --detach": "it continues after the test; a script runs one",
-}
-
-const (
-	othersFolder = "it writes into a folder of the system or of another program"
-	otherShell   = "it is not for bash"
-)
+// notRun has the lines that write into folders of other programs, are for another shell than bash, or
+// continue after the test.
+var notRun = regexp.MustCompile(`completion .*[|>]|^source |--detach`)
 
 // codes are the exit codes of shown lines that do not end with 0.
 var codes = map[string]int{
 	// What a gate asks for does not hold for the folder's runs.
 	"batch compare runs/new --gate 'resolved >= 60%'":                       e2e.ExitGate,
 	"batch compare runs/base runs/new --gate 'resolved >= -1pt' --markdown": e2e.ExitGate,
-	// An instance has no attempt with a result.
-	"batch select runs/sweep --by majority -o runs/majority":                         e2e.ExitIncomplete,
-	"batch select runs/a runs/b runs/c --by tests -o runs/tests":                     e2e.ExitIncomplete,
-	"batch select runs/sweep --entry gpt-5 --by judge -m openai/gpt-5 -o runs/judge": e2e.ExitIncomplete,
 	// A conversation that ends without a word has no result.
 	"batch chat --image me/repo -m openai/gpt-5 --whitelist 'ls|cat|git diff'": e2e.ExitIncomplete,
 	// The attempts of the folder's run have no steps, and there is no note.
 	`batch note runs/gpt-5 django__django-11019 "Fixes the wrong file." --step 7`: e2e.ExitUsage,
 	"batch note runs/gpt-5 --remove k3j2m4n5":                                     e2e.ExitUsage,
-	// A submission needs all instances of the dataset.
-	"batch export runs/gpt-5 --leaderboard 20261123_my-agent_gpt-5 --name 'My Agent + GPT-5' --site https://my.example/agent " +
-		"--report https://my.example/report --authors 'A. Author,B. Author' --org 'My Lab' --os-model=false --os-system=true": e2e.ExitUsage,
+	// The demo is no dataset of sb-cli.
+	"batch export runs/gpt-5 --sb-cli preds.json": e2e.ExitUsage,
 }
 
 // steers are lines that need work that is running, and idle is the answer where there is none.
@@ -65,10 +47,40 @@ const demoImage = "batch-demo/demo__slug-1:latest"
 // filled replaces what stands for the reader's own in a shown line. All other names exist in the
 // folder in which the line runs.
 var filled = strings.NewReplacer(
-	"rows.parquet", "rows.jsonl", "runs/fill/rows.jsonl", "rows.jsonl", "my-dataset/rows.jsonl -c my-dataset/", "rows.jsonl -c ", "...", "--subset verified -m openai/gpt-5",
-	"INSTANCE", shownIDs[0], "DIR", "runs/gpt-5", "MODEL", "openai/gpt-5", "python:3.13", demoImage, "me/repo", demoImage, "IMAGE", demoImage,
+	"rows.parquet", "rows.jsonl", "runs/fill/rows.jsonl", "rows.jsonl", "my-dataset/rows.jsonl -c my-dataset/", "rows.jsonl -c ", "...", "--subset demo -m openai/gpt-5",
+	"--subset verified", "--subset demo", "--subset lite", "--subset demo", "run -c swebench", "run --subset demo -c swebench", "django__django-11019", "demo__slug-1", "sympy__sympy-20590", "demo__winini-2", "psf__requests-1142", "demo__retry-10",
+	"django__", "demo__", "--entry gpt-5", "--entry demo", "sweep --by majority", "sweep --entry demo --by majority", "TimeExceeded", "LimitsExceeded", "| git apply", "| git apply --stat",
+	"INSTANCE", "demo__slug-1", "DIR", "runs/gpt-5", "MODEL", "openai/gpt-5", "python:3.13", demoImage, "me/repo", demoImage, "IMAGE", demoImage,
 	"0.0.0.0:8443", "0.0.0.0:0", ":4200", ":0", "HOST:8443", "localhost", "--repeat 5", "--repeat 2 --slice :1",
 )
+
+// shownFiles are the files that shown lines name, apart from runs.
+func shownFiles(t *testing.T) map[string]string {
+	t.Helper()
+	rows, err := e2e.Batch(t, t.TempDir(), "dataset", "--subset", "demo", "demo__slug-1", "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prices = `{"gpt-5": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.25e-06, "cache_read_input_token_cost": 1.25e-07, "output_cost_per_token": 1e-05}}`
+	files := map[string]string{
+		"rows.jsonl": string(rows), "config.yaml": "{}", "my.yaml": "{}", "swebench.yaml": "{}", "replies.yaml": `"*": [one]`,
+		"sweep.yaml":  "subset: demo\nslice: \":1\"\nmodels: [openai/gpt-5]\noutput: runs/swept\n",
+		"preds.json":  `{"demo__slug-1": {"model_name_or_path": "m", "instance_id": "demo__slug-1", "model_patch": ""}}`,
+		"prices.json": prices, "model_prices_and_context_window.json": prices,
+		"check/quarantine.txt": "demo__winini-2\n", "tokens": "alice: 0123456789abcdef\n",
+		"logs/run_evaluation/demo__slug-1/test_output.txt": "+ : '>>>>> Start Test Output'\nFAILED t\n+ : '>>>>> End Test Output'\n",
+	}
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	pair := s.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["cert.pem"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}))
+	files["key.pem"] = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+	return files
+}
 
 // What help, README.md, docs and the README of a new dataset show can be typed as it is there.
 // A line that would run agents or tests only plans it: other tests, and internal/readme, run some.
@@ -78,13 +90,8 @@ func TestEveryShownCommandLineWorks(t *testing.T) {
 	lines, files := shownLines(t), shownFiles(t)
 	served := t.TempDir()
 	e2e.WriteFiles(t, served, files)
-	run := filepath.Join(t.TempDir(), "run")
-	shownRun(t, run, filepath.Join(served, "rows.jsonl"))
-	for line := range notRun {
-		if !slices.Contains(lines, line) {
-			t.Errorf("not shown any more: %s", line)
-		}
-	}
+	swept := filepath.Join(t.TempDir(), "swept")
+	e2e.DemoRun(t, swept)
 	for line := range codes {
 		if !slices.Contains(lines, line) {
 			t.Errorf("not shown any more: %s", line)
@@ -94,18 +101,15 @@ func TestEveryShownCommandLineWorks(t *testing.T) {
 	t.Run("line", func(t *testing.T) {
 		seen := map[string]bool{}
 		for _, line := range lines {
-			if seen[filled.Replace(line)] {
+			if seen[filled.Replace(line)] || notRun.MatchString(line) {
 				continue
 			}
 			seen[filled.Replace(line)] = true
 			t.Run(line, func(t *testing.T) {
-				if notRun[line] != "" {
-					t.Skip(notRun[line])
-				}
 				t.Parallel()
 				text, dir := runnable(t, line), t.TempDir()
 				e2e.WriteFiles(t, dir, files)
-				makeRuns(t, dir, text, os.DirFS(run))
+				makeRuns(t, dir, text, swept)
 				cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
 				cmd.Dir, cmd.Env = dir, append(e2e.Batch(t, dir).Env, "HOME="+dir, "DOCKER_CONFIG="+dockerConfig(), "PAGER=cat", "GIT_CONFIG_COUNT=0")
 				for name, value := range stub.exports {
@@ -132,22 +136,22 @@ func dockerConfig() string {
 	return cmp.Or(os.Getenv("DOCKER_CONFIG"), filepath.Join(home, ".docker"))
 }
 
-// makeRuns makes what a line names as runs/NAME or sweeps/NAME, except what it is to write.
-func makeRuns(t *testing.T, dir, line string, run fs.FS) {
+// makeRuns makes what a line names as runs/NAME or sweeps/NAME, except what it is to write, of the
+// demo's sweep.
+func makeRuns(t *testing.T, dir, line, swept string) {
 	t.Helper()
 	if strings.Contains(line, "batch view") {
-		if err := os.CopyFS(filepath.Join(dir, "runs", "any"), run); err != nil {
-			t.Fatal(err)
-		}
+		line += " runs/any"
 	}
 	for _, m := range regexp.MustCompile(`(-o )?\b((?:runs|sweeps)/[\w-]+)`).FindAllStringSubmatch(line, -1) {
-		path := filepath.Join(dir, m[2])
+		path, from := filepath.Join(dir, m[2]), swept
 		if _, err := os.Stat(path); m[1] != "" || err == nil {
 			continue
 		}
-		if strings.Contains(m[2], "sweep") {
-			shownSweep(t, path, run)
-		} else if err := os.CopyFS(path, run); err != nil {
+		if !strings.Contains(m[2], "sweep") {
+			from = filepath.Join(swept, "demo@1")
+		}
+		if err := os.CopyFS(path, os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
 	}
