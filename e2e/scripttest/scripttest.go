@@ -45,11 +45,7 @@ type Params struct {
 // runs in `make test` only if a file at or below one of the paths has changed: see [tier.Rest].
 func Run(t *testing.T, p Params) {
 	t.Helper()
-	root, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := filepath.Join(filepath.Dir(root), "shared", "data")
+	data := filepath.Join(filepath.Dir(tier.Root), "shared", "data")
 	testdata, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -86,20 +82,6 @@ func Run(t *testing.T, p Params) {
 			return false, errors.New("unknown condition")
 		},
 	})
-}
-
-// moduleRoot is the folder of go.mod.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	for ; err == nil; dir = filepath.Dir(dir) {
-		if _, found := os.Stat(filepath.Join(dir, "go.mod")); found == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			err = errors.New("there is no go.mod above the working directory")
-		}
-	}
-	return "", err
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

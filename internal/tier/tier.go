@@ -70,19 +70,19 @@ func contains(packages []string, name string) bool {
 	return slices.Contains(packages, name) || slices.Contains(packages, "all")
 }
 
-// folder is the test's package, relative to the module's root: tests begin in its folder.
-var folder = func() string {
+// Root is the module's root, the folder of go.mod. A test begins in its package, the folder below it.
+var Root, folder = func() (root, name string) {
 	start, err := os.Getwd()
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	for root := start; ; root = filepath.Dir(root) {
+	for root = start; ; root = filepath.Dir(root) {
 		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			name, _ := filepath.Rel(root, start)
-			return filepath.ToSlash(name)
+			name, _ = filepath.Rel(root, start)
+			return root, filepath.ToSlash(name)
 		}
 		if root == filepath.Dir(root) {
-			return ""
+			return "", ""
 		}
 	}
 }()
