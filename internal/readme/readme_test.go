@@ -208,7 +208,7 @@ func (c command) run(ctx context.Context, dir string, env []string) error {
 		return fmt.Errorf("$ %s: %w\n%s", c.text, err, out)
 	}
 	if !c.matches(string(out)) {
-		return fmt.Errorf("$ %s: prints\n%s\nand not\n%s", c.text, trimmed(string(out)), strings.Join(c.want, "\n"))
+		return fmt.Errorf("$ %s: prints\n%s\nand not\n%s", c.text, trimmed(string(out)), c.want)
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ $ false
 $ echo a; echo b
 a
 ~~~
-`, "~~~", fence))
+`, "~~~", "```"))
 	if err != nil || len(list) != 2 || !list[0].docker || list[0].skip != "needs a key" {
 		t.Fatalf("the transcripts were read as %+v, %v", list, err)
 	}
@@ -246,7 +246,7 @@ a
 			}
 		}
 	}
-	if list, err := blocks(fence + "console dokcer\n$ true\n" + fence); err == nil {
+	if list, err := blocks("```console dokcer\n$ true\n```\n"); err == nil {
 		t.Errorf("an unknown mark was read as %+v", list)
 	}
 }
