@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"batch.example/batch/docs"
 	"batch.example/batch/llm/catalogue"
 )
 
@@ -66,37 +65,6 @@ func TestEveryCommandIsInAGroupAndInTheDocumentation(t *testing.T) {
 	}
 }
 
-// Flags that the documentation mentions must exist.
-func TestTheDocumentationMentionsRealFlags(t *testing.T) {
-	known := map[string]bool{}
-	for _, c := range commands(t) {
-		c.InitDefaultHelpFlag()
-		for _, f := range regexp.MustCompile(`--[a-z-]+`).FindAllString(c.Flags().FlagUsages(), -1) {
-			known[f] = true
-		}
-	}
-	for _, f := range []string{"--version", "--user", "--group-add", "--rm"} { // docker run has all but the first
-		known[f] = true
-	}
-	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts, block := map[string]string{"doc.go": string(doc)}, regexp.MustCompile("(?ms)^```.*?^```$")
-	for _, p := range docs.Pages {
-		if p.ByHand() {
-			texts[p.Name] = block.ReplaceAllString(p.Markdown(), "") // internal/readme runs the blocks
-		}
-	}
-	for name, text := range texts {
-		for _, f := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(text, -1) {
-			if !known[f] {
-				t.Errorf("%s mentions %s, which is not a flag", name, f)
-			}
-		}
-	}
-}
-
 // A terminal has 80 columns, and shows Markdown as it is. Only an example may be longer, the schema
 // of events, and what cobra says of its own command.
 func TestHelpIsForATerminal(t *testing.T) {
@@ -136,18 +104,8 @@ func TestEveryFlagIsInASection(t *testing.T) {
 	}
 }
 
-// pageText is a page of package docs for a terminal.
-func pageText(t *testing.T, name string) string {
-	t.Helper()
-	c := commands(t)["batch "+name]
-	if c == nil {
-		t.Fatalf("no page %s", name)
-	}
-	return c.Long
-}
-
 func TestTheHelpNamesEveryVariableThatIsRead(t *testing.T) {
-	page, read := pageText(t, "environment"), map[string]string{}
+	page, read := commands(t)["batch environment"].Long, map[string]string{}
 	for _, p := range catalogue.Providers() {
 		read[p.Key], read[p.Base], read[p.Version] = "a provider", "a provider", "a provider"
 	}
