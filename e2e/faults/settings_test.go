@@ -71,24 +71,6 @@ func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 	}
 }
 
-func TestAnUnfinishedAttemptIsResumedUnderItsOwnSettings(t *testing.T) {
-	tier.Rest(t, "solver", "session", "run/*.go", "results/*.go", "results/manifest", "agent/config")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return e2e.WorkAndSubmit(r) })
-	dir := t.TempDir()
-	e2e.OwnRows(t, dir)
-	args := []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1"}
-	if out, code := e2e.RunOpenAI(t, dir, server.URL, append(args, "--inject", "model.call:2=kill")...); code != -1 {
-		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
-	}
-	// Settings that do not reach the agent may differ.
-	args = append(args, "--mask", "nothing-[0-9]+", "--retry", "transient=5", "--durability", "process")
-	if out, code := e2e.RunOpenAI(t, dir, server.URL, args...); code != e2e.ExitOK || len(server.Requests()) != 2 {
-		t.Errorf("exit code %d, %d requests; want exit code %v, 2 requests\n%s", code, len(server.Requests()), e2e.ExitOK, out)
-	}
-}
-
 func TestAnUnfinishedAttemptStartsFreshOnRequest(t *testing.T) {
 	tier.Rest(t, "solver", "session", "run/*.go", "results/*.go", "results/manifest", "agent/config")
 	e2e.NeedDocker(t)
