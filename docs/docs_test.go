@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"go/doc/comment"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -95,10 +97,12 @@ func (p Page) comments(t *testing.T) string {
 	var all []string
 	for _, pkg := range p.Packages {
 		var text string
-		for _, file := range parsed(t, pkg+"/*.go") {
-			if file.Doc != nil {
-				text += file.Doc.Text()
+		for _, name := range sources(t, pkg+"/*.go") {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
 			}
+			text += file.Doc.Text()
 		}
 		if text == "" {
 			t.Fatalf("package %s has no comment", pkg)
