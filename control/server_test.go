@@ -98,7 +98,7 @@ func (t *text) String() string {
 
 func dialed(t *testing.T, dir string) *control.Client {
 	t.Helper()
-	c, err := control.Dial(dir)
+	c, err := control.Dial(dir, anySweep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestTheSocketIsPrivateAndGoesAway(t *testing.T) {
 	}
 	stale.(*net.UnixListener).SetUnlinkOnClose(false)
 	_ = stale.Close() // as a kill does
-	if _, err := control.Dial(dir); !errors.Is(err, control.ErrNotRunning) {
+	if _, err := control.Dial(dir, anySweep); !errors.Is(err, control.ErrNotRunning) {
 		t.Errorf("stale socket: %v", err)
 	}
 	t.Run("served", func(t *testing.T) {
@@ -278,14 +278,21 @@ func TestTheSocketIsPrivateAndGoesAway(t *testing.T) {
 		if _, err := dialed(t, dir).Status(t.Context(), false); err != nil {
 			t.Error(err)
 		}
-		if c := dialed(t, mkdir(t, filepath.Join(dir, "cell"))); c.Dir() != filepath.Join(dir) {
+		cell := mkdir(t, filepath.Join(dir, "cell"))
+		if c := dialed(t, cell); c.Dir() != filepath.Join(dir) {
 			t.Errorf("the client of a cell is for %s", c.Dir())
+		}
+		if _, err := control.Dial(cell, func(string) bool { return false }); !errors.Is(err, control.ErrNotRunning) {
+			t.Errorf("a run in the folder of another one: %v", err)
 		}
 	})
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after the end: %v", err)
 	}
 }
+
+// anySweep takes each folder as one of a sweep.
+func anySweep(string) bool { return true }
 
 func mkdir(t *testing.T, dir string) string {
 	t.Helper()
@@ -508,7 +515,7 @@ func TestTheServerOfAnotherUserIsRefused(t *testing.T) {
 		if out := o.client(t, 12345, dir); !strings.Contains(out, "not served") { // it gets no answer
 			t.Errorf("%s, the same user: %s", dir, out)
 		}
-		if _, err := control.Dial(dir); err != nil {
+		if _, err := control.Dial(dir, anySweep); err != nil {
 			t.Errorf("%s, root: %v", dir, err)
 		}
 	}
@@ -548,7 +555,7 @@ func otherDir(t *testing.T) string {
 
 // TestClientOfAnotherUser is a process that [others.client] starts.
 func TestClientOfAnotherUser(t *testing.T) {
-	c, err := control.Dial(otherDir(t))
+	c, err := control.Dial(otherDir(t), anySweep)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/notes"
+	"batch.example/batch/results/sweeps"
 	"batch.example/batch/swebench"
 	"batch.example/batch/view"
 	"batch.example/batch/vocab"
@@ -329,7 +330,7 @@ func steered(t testing.TB, dir string, text texts) {
 	t.Cleanup(func() {
 		_ = s.Close()
 	})
-	client, err := control.Dial(dir)
+	client, err := control.Dial(dir, sweeps.Is)
 	must(t, err)
 	_, err = client.Do(t.Context(), control.Command{ID: control.NewID(), Verb: control.Cancel, Instance: text("canceled")})
 	must(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/control"
 	"batch.example/batch/fault"
+	"batch.example/batch/results/sweeps"
 )
 
 // formLimit is how long a form may be, in bytes.
@@ -57,7 +58,10 @@ func (s *Server) command(ctx context.Context, form url.Values) (reply control.Re
 	if err != nil {
 		return reply, err
 	}
-	client, err := control.Dial(dir)
+	client, err := control.Dial(dir, sweeps.Is)
+	if err == nil && client.Dir() != dir {
+		err = fault.Newf(fault.Usage, "%s is a cell of the sweep that works in %s", dir, client.Dir()).WithHint("show the sweep: its pages have the commands")
+	}
 	for i := 0; err == nil && i < len(cmds); i++ {
 		cmds[i].Program = "batch view"
 		if id := form.Get("id"); id != "" { // a form that is sent twice is one command

@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/control"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/results/sweeps"
 )
 
 // livePage is the data of the page about work under way.
@@ -164,7 +165,7 @@ func ask(ctx context.Context, r *run, dir string) (w work, ok bool) {
 	w.Name = dir
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	client, err := control.Dial(dir)
+	client, err := control.Dial(dir, sweeps.Is)
 	if err == nil {
 		var status control.Status
 		if status, err = client.Status(ctx, false); err == nil {

@@ -180,10 +180,7 @@ func inCell(client *control.Client, dir string, cmd control.Command) (string, er
 
 // reach returns a client for the work in dir.
 func reach(dir string) (*control.Client, error) {
-	client, err := control.Dial(dir)
-	if err == nil && client.Dir() != dir && !sweeps.Is(client.Dir()) {
-		err = fault.Newf(fault.Usage, "%s: %w", dir, control.ErrNotRunning)
-	}
+	client, err := control.Dial(dir, sweeps.Is)
 	if err != nil {
 		return nil, notRunning(dir, err)
 	}
