@@ -60,7 +60,7 @@ type Response struct {
 	Message      Message
 	FinishReason string // "stop", "length", "tool_calls", as the provider reports it
 	Usage        vocab.Usage
-	Service      string  // service tier that answered ("flex", "priority"), in the provider's words; "" for the standard one
+	Service      string  // service tier that answered ("default", "flex"), in the provider's words; "" if it names none
 	Cost         float64 // US dollars; 0 when Priced is false
 	Priced       bool    // whether Cost is known
 	Model        string  // model id as the provider returned it

@@ -79,13 +79,13 @@ func (r Rates) cost(u Usage) (usd float64, known bool) {
 }
 
 // standardServices are names of the standard service. OpenAI and servers like it say
-// "default", and some repeat the "auto" of a request; Anthropic says "standard", Groq and
-// Google "on_demand".
-var standardServices = []string{"", "auto", "default", "standard", "on_demand"}
+// "default", and some repeat the "auto" of a request; Anthropic says "standard", and is asked for
+// "standard_only"; Groq and Google say "on_demand", and Google "unspecified".
+var standardServices = []string{"", "auto", "default", "standard", "standard_only", "on_demand", "unspecified", "traffic_type_unspecified"}
 
 // serviceName returns the name of a service in Price, "" for the standard service.
 func serviceName(said string) string {
-	name := strings.ToLower(said)
+	name := strings.TrimPrefix(strings.ToLower(said), "service_tier_") // Gemini: SERVICE_TIER_FLEX
 	if slices.Contains(standardServices, name) {
 		return ""
 	}

@@ -163,11 +163,5 @@ func service(raw json.RawMessage, header http.Header) string {
 		Traffic string `json:"trafficType"`
 	}
 	_ = json.Unmarshal(raw, &said) // another value is passed over, since the answer is paid for
-	name := strings.ToLower(cmp.Or(said.Tier, header.Get("X-Gemini-Service-Tier"), said.Traffic))
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "service_tier_"), "on_demand_")
-	switch name {
-	case "unspecified", "standard", "on_demand", "traffic_type_unspecified":
-		return ""
-	}
-	return name
+	return cmp.Or(said.Tier, header.Get("X-Gemini-Service-Tier"), said.Traffic)
 }

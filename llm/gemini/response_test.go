@@ -74,12 +74,10 @@ func TestTheServiceThatAnsweredIsReported(t *testing.T) {
 	for _, tt := range []struct{ usage, header, want string }{
 		{`{}`, "", ""},
 		{`{"serviceTier":"flex"}`, "", "flex"},
-		{`{"serviceTier":"SERVICE_TIER_PRIORITY"}`, "", "priority"},
+		{`{"serviceTier":"SERVICE_TIER_PRIORITY"}`, "", "SERVICE_TIER_PRIORITY"},
 		{`{"promptTokenCount":1}`, "priority", "priority"},
-		{`{"promptTokenCount":1}`, "standard", ""},
-		{`{"trafficType":"ON_DEMAND"}`, "", ""},
-		{`{"trafficType":"ON_DEMAND_FLEX"}`, "", "flex"},
-		{`{"trafficType":"PROVISIONED_THROUGHPUT"}`, "", "provisioned_throughput"},
+		{`{"promptTokenCount":1}`, "standard", "standard"},
+		{`{"trafficType":"ON_DEMAND_FLEX"}`, "", "ON_DEMAND_FLEX"},
 		{`{"serviceTier":1}`, "", ""},
 	} {
 		header := http.Header{}

@@ -126,7 +126,7 @@ func TestAnAnswerIsRead(t *testing.T) {
 			llm.ToolCall{ID: "call_2", Name: "bash", Arguments: "{", Opaque: kept(5)},
 		}},
 		FinishReason: "tool_calls", Usage: vocab.Usage{Input: 100, Cached: 40, CacheWrite: 5, Output: 20, Reasoning: 12},
-		Cost: 60 + 20 + 40, Priced: true, Model: "gpt-5-2025-08-07", Raw: json.RawMessage(whole(items...)),
+		Service: "default", Cost: 60 + 20 + 40, Priced: true, Model: "gpt-5-2025-08-07", Raw: json.RawMessage(whole(items...)),
 	}
 	if diff := cmp.Diff(want, resp); diff != "" {
 		t.Errorf("response (-want +got):\n%s", diff)

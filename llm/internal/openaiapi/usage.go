@@ -41,9 +41,5 @@ func Cost(usage map[string]json.RawMessage, header http.Header) *float64 {
 func Service(tier json.RawMessage) string {
 	var name string
 	_ = json.Unmarshal(tier, &name)
-	switch name {
-	case "default", "auto", "standard", "on_demand": // Groq's word is the last
-		return ""
-	}
 	return name
 }
