@@ -20,8 +20,12 @@ type InForce struct {
 
 // InForce returns what the commands of h leave in force.
 func (h *History) InForce() InForce {
-	f := InForce{Limits: map[string]Limit{}}
+	f := InForce{Budget: h.above.Budget, Limits: map[string]Limit{}}
+	maps.Copy(f.Limits, h.above.Limits)
 	canceled, begun := map[string]bool{}, 0
+	for _, id := range h.above.Canceled {
+		canceled[id] = true
+	}
 	given := func(before int) {
 		for ; begun < len(h.begun) && h.begun[begun] <= before; begun++ {
 			b := h.given[begun]
@@ -60,6 +64,10 @@ func (h *History) InForce() InForce {
 	f.Canceled = slices.Sorted(maps.Keys(canceled))
 	return f
 }
+
+// Below says that h is of a cell that works alone, and above in force for it by its sweep: the budget, the
+// limits and what was canceled. What commands to the cell say overrules it.
+func (h *History) Below(above InForce) { h.above = above }
 
 // forget leaves out the requeues of an instance, because a later command replaces them.
 func (f *InForce) forget(instance string) {

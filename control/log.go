@@ -66,6 +66,7 @@ type History struct {
 	brief map[string]bool // ids of commands to grading
 	begun []int           // how many commands there were when a process began
 	given []Begin
+	above InForce // see Below
 }
 
 // Read returns what control.jsonl in dir has.
@@ -161,6 +162,13 @@ func (l *Log) End(e End) error {
 	defer l.mu.Unlock()
 	_, err := l.file.Add(journal.Entry{Type: typeEnd, Data: e})
 	return err
+}
+
+// Below is [History.Below].
+func (l *Log) Below(above InForce) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.h.Below(above)
 }
 
 // InForce returns what the commands of earlier processes leave in force.

@@ -175,3 +175,31 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestACellThatWorksAloneKeepsWhatItsSweepHas(t *testing.T) {
+	sweep, cell := t.TempDir(), t.TempDir()
+	logged(
+		t, sweep,
+		control.Command{Verb: control.SetBudget, Budget: 0.3},
+		control.Command{Verb: control.SetLimit, Limit: &control.Limit{Steps: number(9)}},
+		control.Command{Verb: control.SetLimit, Instance: "x/a", Limit: &control.Limit{Steps: number(5)}},
+		control.Command{Verb: control.Cancel, Instance: "x/a"},
+		control.Command{Verb: control.Cancel, Instance: "x/b"},
+		control.Command{Verb: control.Cancel, Instance: "y/c"},
+	)
+	above, err := control.Read(sweep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := logged(t, cell, control.Command{Verb: control.Requeue, Instance: "b"})
+	l.Below(above.InForce().Cell("x"))
+	f := l.InForce()
+	if f.Budget == nil || *f.Budget != 0.3 || *f.Of("a").Steps != 5 || *f.Of("b").Steps != 9 || !reflect.DeepEqual(f.Canceled, []string{"a"}) {
+		t.Errorf("in force: %+v, want the sweep's, and a canceled", f)
+	}
+	l = logged(t, cell, control.Command{Verb: control.SetBudget, Budget: 2}, control.Command{Verb: control.SetLimit, Limit: &control.Limit{Steps: number(3)}})
+	l.Below(above.InForce().Cell("x"))
+	if f := l.InForce(); *f.Budget != 2 || *f.Of("a").Steps != 3 {
+		t.Errorf("in force: %+v, want what was said to the cell", f)
+	}
+}

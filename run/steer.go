@@ -1,6 +1,7 @@
 package run
 
 import (
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 
@@ -8,6 +9,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
@@ -38,7 +40,11 @@ func (r *Run) openControl() (err error) {
 	case r.cell != nil:
 		r.steered.log, r.name = r.cell.log, r.cell.name
 	case r.Control != nil:
-		r.steered.log, err = control.OpenLog(r.Output)
+		if r.steered.log, err = control.OpenLog(r.Output); err == nil {
+			var above control.InForce
+			above, err = bySweep(r.Output)
+			r.steered.log.Below(above)
+		}
 	}
 	if r.steered.log == nil || err != nil {
 		return err
@@ -102,12 +108,40 @@ func (r *Run) withoutCanceled(list []dataset.Instance) []dataset.Instance {
 	return kept
 }
 
+// bySweep returns what commands to a sweep left in force for its cell in dir; nothing for another
+// directory.
+func bySweep(dir string) (f control.InForce, err error) {
+	above := filepath.Join(dir, "..")
+	if !sweeps.Is(above) {
+		return f, nil
+	}
+	h, err := control.Read(above)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return f, err
+	}
+	return h.InForce().Cell(filepath.Base(dir)), nil
+}
+
+// ReadControl returns the commands of a run directory. For a cell of a sweep they are below the sweep's.
+func ReadControl(dir string) (*control.History, error) {
+	h, err := control.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	above, err := bySweep(dir)
+	h.Below(above)
+	return h, err
+}
+
 // markCanceled marks the instances of a plan that were canceled.
 func (r *Run) markCanceled(plan *Plan) error {
 	if r.Control == nil || r.Again {
 		return nil
 	}
-	h, err := control.Read(r.Output)
+	h, err := ReadControl(r.Output)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 // underControl gives a request the width and the cost limit that batch ctl set in dir, unless the
 // command line has others. It returns what the command line has.
 func (f *runFlags) underControl(dir string, r *run.Request) (*control.Begin, error) {
-	h, err := control.Read(dir)
+	h, err := run.ReadControl(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +32,14 @@ func (f *runFlags) underControl(dir string, r *run.Request) (*control.Begin, err
 		r.CostLimit = *in.Budget * float64(max(1, part.N))
 	}
 	return &begin, nil
+}
+
+// limitNow returns the cost limit of work in dir that has ended: batch ctl may have changed it.
+func limitNow(dir string, limit float64, part dataset.Shard) float64 {
+	if h, err := run.ReadControl(dir); err == nil && h.InForce().Budget != nil {
+		return *h.InForce().Budget * float64(max(1, part.N))
+	}
+	return limit
 }
 
 // was reports whether a flag was given.

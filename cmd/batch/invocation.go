@@ -165,6 +165,8 @@ func (s *invocation) conclude(r *run.Run, ended error) error {
 		sum := r.Summary() // closing the run has completed it
 		err := s.writeSummary(out, sum)
 		if sum.Budget {
+			part, _ := dataset.ParseShard(s.Shard) //nolint:errcheck // it was read before the run began
+			s.CostLimit = limitNow(s.Output, s.CostLimit, part)
 			s.tell(s.limitReached(sum.Spent))
 		}
 		return sum.Missing + sum.Ungraded, err

@@ -122,11 +122,11 @@ func (s *sweeping) conclude(sweep *run.Sweep, ended error) error {
 			budget = budget || sum.Budget
 		}
 		if budget {
-			limit, spent := s.Index.CostLimit, sweep.Spent()
 			part, err := s.Shard()
 			if err != nil {
 				return missing, err
 			}
+			limit, spent := limitNow(s.Dir, s.Index.CostLimit, part), sweep.Spent()
 			s.tell(fmt.Sprintf("%s; raise --cost-limit-total to continue, such as `batch resume %s --cost-limit-total %v`",
 				reached(limit, part), printable.ShellWord(s.Dir), report.HigherLimit(limit, spent)))
 		}
