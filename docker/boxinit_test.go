@@ -224,7 +224,6 @@ func TestTheBoxinitVolumeIsFilledOnce(t *testing.T) {
 }
 
 func TestBoxinitIsChosenByTheEnginesArchitecture(t *testing.T) {
-	tier.Rest(t)
 	names := map[string]string{}
 	for _, c := range []struct{ system, machine, arch string }{
 		{"linux", "x86_64", "amd64"},
@@ -257,7 +256,6 @@ func TestBoxinitIsChosenByTheEnginesArchitecture(t *testing.T) {
 }
 
 func TestAFailedFillOfTheBoxinitVolumeLeavesNoContainer(t *testing.T) {
-	tier.Rest(t)
 	s := newEngineStub(t)
 	s.say("GET /volumes/*", answer(http.StatusNotFound, map[string]string{"message": "no such volume"}))
 	e := s.connect(t, time.Minute)

@@ -14,7 +14,6 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -23,7 +22,6 @@ var everything = engine.Spec{Image: stubImage, CPUs: 2, Memory: 1 << 30}
 
 // A rootless engine without delegated controllers reports so, and refuses NanoCPUs.
 func TestUnsupportedLimitsAreOmitted(t *testing.T) {
-	tier.Rest(t)
 	able := map[string]any{"MemoryLimit": true, "SwapLimit": true, "CpuCfsQuota": true, "PidsLimit": true}
 	for _, tt := range []struct {
 		unable string
@@ -91,7 +89,6 @@ func (s *stub) createUnable(w http.ResponseWriter, r *http.Request, refuseCPUs b
 // On every machine with cgroup v2 Podman reports that it cannot limit CPUs, so only
 // a refused start shows what it really cannot limit.
 func TestRefusedLimitsAreOmitted(t *testing.T) {
-	tier.Rest(t)
 	for _, refusal := range []string{
 		"crun: the requested cgroup controller `cpu` is not available: OCI runtime error",
 		"runc: error setting cgroup config for procHooks process: openat2 /sys/fs/cgroup/user.slice/x/cpu.max: no such file or directory",
@@ -136,7 +133,6 @@ func TestRefusedLimitsAreOmitted(t *testing.T) {
 }
 
 func TestARefusalForAnotherReasonIsAFault(t *testing.T) {
-	tier.Rest(t)
 	s := newEngineStub(t)
 	s.say("POST /containers/*/start", answer(http.StatusInternalServerError, map[string]string{
 		"message": "runc: openat2 /sys/fs/cgroup/x/memory.max: device or resource busy",
@@ -147,7 +143,6 @@ func TestARefusalForAnotherReasonIsAFault(t *testing.T) {
 }
 
 func TestInfoListsUnsupportedLimits(t *testing.T) {
-	tier.Rest(t)
 	s := newEngineStub(t)
 	s.say("GET /info", answer(http.StatusOK, map[string]any{"MemoryLimit": true, "SwapLimit": true, "PidsLimit": false}))
 	info, err := s.connect(t, time.Minute).About(t.Context())

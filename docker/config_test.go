@@ -17,7 +17,6 @@ import (
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -90,7 +89,6 @@ func (r *relay) cut() {
 }
 
 func TestTheEngineOfADockerContextIsUsedAndWaitedFor(t *testing.T) {
-	tier.Rest(t)
 	t.Parallel()
 	direct := connect(t)
 	socket, ok := strings.CutPrefix(direct.Host(), "unix://")

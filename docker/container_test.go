@@ -75,7 +75,6 @@ func openFiles(t testing.TB) int {
 }
 
 func TestConnectErrorsGiveHints(t *testing.T) {
-	tier.Rest(t)
 	stale := filepath.Join(t.TempDir(), "s")
 	for _, tt := range []struct {
 		name string

@@ -10,14 +10,12 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
 // Support for disk quotas is probed with a container that is removed
 // again. If the probe could not run, support is unknown.
 func TestDiskLimitSupportIsProbed(t *testing.T) {
-	tier.Rest(t)
 	refuses := func(status int, message string) http.HandlerFunc {
 		return answer(status, map[string]string{"message": message})
 	}

@@ -6,13 +6,11 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
 
 // An image that somebody removed in between can be pulled again.
 func TestAnImageRemovedBeforeCreateIsATransientFault(t *testing.T) {
-	tier.Rest(t)
 	s := newEngineStub(t)
 	e := s.connect(t, time.Hour)
 	s.say("POST /containers/create", answer(http.StatusNotFound, map[string]string{"message": "No such image: " + stubID}))
