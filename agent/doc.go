@@ -19,15 +19,15 @@
 //   - After a time-out the remaining actions of the reply are not run, and the model is
 //     informed.
 //   - Every tool call is answered. One without a unique id gets one.
-//   - A reply that was cut off at the limit of its tokens is a format error, even if
-//     its commands can be read: nothing of it is executed.
+//   - A reply that the model did not end itself, such as one at the limit of its tokens, is a
+//     format error, even if its commands can be read: nothing of it is executed.
 //   - A submission that was cut short is refused, not accepted.
 //   - The text about a time-out does not show how commands are run.
 //   - Bytes that are not UTF-8 are kept in addition to the text.
 //   - Calls beside each other that change nothing, such as the editor's view, run at the
 //     same time where the [Environment] is a [Reader]. Everything is recorded, and shown to
 //     the model, as if they had run in order.
-//   - An answer that a content filter has emptied ends the run; mini-swe-agent counts it
+//   - An answer that a content filter has ended ends the run; mini-swe-agent counts it
 //     as a format error.
 //   - A conversation that is too long, or refused by the provider's content policy, ends
 //     the run without an error. Package compaction keeps it short enough, if asked to.

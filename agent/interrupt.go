@@ -148,7 +148,7 @@ func (r *run) refusal(err error) error {
 	}
 }
 
-// filtered returns the interrupt for a reply that a content filter has emptied. The reply
+// filtered returns the interrupt for a reply that a content filter has ended. The reply
 // was paid for, so it is kept with the exit message, as after a format error. If a person
 // has said something since, the run continues with that.
 func (r *run) filtered(resp *llm.Response) error {
@@ -156,7 +156,7 @@ func (r *run) filtered(resp *llm.Response) error {
 	if r.say != "" {
 		stop = r.interjection()
 	} else {
-		stop = r.refused(vocab.StatusContentPolicyViolation, fmt.Errorf("%w: the answer is empty and its finish_reason is %q", llm.ErrContentPolicy, resp.FinishReason))
+		stop = r.refused(vocab.StatusContentPolicyViolation, fmt.Errorf("%w: the answer's finish_reason is %q", llm.ErrContentPolicy, resp.FinishReason))
 	}
 	extra := stop.Messages[0].Extra
 	extra["cost"], extra["response"] = resp.Cost, ReplyRef{r.end.Calls}

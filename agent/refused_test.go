@@ -86,12 +86,12 @@ func TestAFilteredReplyEndsTheRunAndIsPaid(t *testing.T) {
 			t.Errorf("got %+v, %v; want status %v, calls 1, no error", end, err, vocab.StatusContentPolicyViolation)
 		}
 	})
-	t.Run("a filtered reply with text continues", func(t *testing.T) {
-		cut := ask("1", submit)
+	t.Run("its calls do not run", func(t *testing.T) {
+		cut, e := ask("1", submit), &env{outputs: submitting("p")}
 		cut.FinishReason = "content_filter"
-		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{cut}}, Env: &env{outputs: submitting("p")}})
-		if err != nil || end.Status != vocab.StatusSubmitted {
-			t.Errorf("got %+v, %v; want status %v, no error", end, err, vocab.StatusSubmitted)
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{cut}}, Env: e})
+		if err != nil || end.Status != vocab.StatusContentPolicyViolation || len(e.ran) > 0 {
+			t.Errorf("got %+v, %v, ran %q; want status %v, no error, nothing run", end, err, e.ran, vocab.StatusContentPolicyViolation)
 		}
 	})
 }

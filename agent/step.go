@@ -29,7 +29,7 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.Filtered() {
+	if resp.End() == llm.EndFiltered && len(r.known) == 0 { // an earlier version may have executed it
 		return nil, r.filtered(resp)
 	}
 	if r.finishes(resp) {
@@ -43,7 +43,7 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 		return nil, exit(vocab.StatusAnswered)
 	}
 	actions, err := r.form.parse(resp.Message)
-	if err == nil && resp.Cut() && len(r.known) == 0 { // an earlier version may have executed it
+	if err == nil && !own(resp) && len(r.known) == 0 {
 		err = r.form.cut(resp.FinishReason, actions)
 	}
 	if err != nil {
@@ -57,7 +57,13 @@ func (r *run) query(ctx context.Context) ([]action, error) {
 func (r *run) finishes(resp *llm.Response) bool {
 	m := &resp.Message
 	return r.loop.config.FinishWithoutCalls && len(m.ToolCalls()) == 0 && strings.TrimSpace(m.Text()) != "" &&
-		!resp.Cut() && resp.FinishReason != "tool_calls" // otherwise a call is missing
+		own(resp) && resp.FinishReason != "tool_calls" // otherwise a call is missing
+}
+
+// own reports whether the model itself ended the reply. Models that give reasons of their own are
+// trusted: package endpoint refuses those of a provider.
+func own(resp *llm.Response) bool {
+	return resp.End() == llm.EndWhole || resp.End() == llm.EndUnknown
 }
 
 // answer makes one call, or takes the reply of an unfinished step. The reply is counted

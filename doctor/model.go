@@ -79,7 +79,7 @@ func ask(ctx context.Context, name string, model llm.Model, tools []llm.Tool) (C
 // failed returns the check for a model that could not be set up or called.
 func failed(err error) Check {
 	hint := fault.HintOf(err)
-	if wrong, ok := errors.AsType[*llm.WrongAddress](err); ok && wrong.Hint != "" {
+	if wrong, ok := errors.AsType[*llm.Lasting](err); ok && wrong.Hint != "" {
 		hint = wrong.Hint
 	}
 	if _, ok := errors.AsType[*llm.RateLimited](err); ok && hint == "" {

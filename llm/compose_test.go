@@ -73,7 +73,7 @@ func (s *script) Generate(context.Context, *llm.Request) (*llm.Response, error) 
 }
 
 func TestThreeWrongAddressesInARowAreAHostFault(t *testing.T) {
-	wrong := &llm.Unpaid{Err: fault.New(fault.Transient, "asking", &llm.WrongAddress{Err: io.EOF, Hint: "is it 100% right?"})}
+	wrong := &llm.Unpaid{Err: fault.New(fault.Transient, "asking", &llm.Lasting{Err: io.EOF, Hint: "is it 100% right?"})}
 	busy := fault.Newf(fault.Transient, "busy")
 	for name, c := range map[string]struct {
 		tries int

@@ -10,7 +10,6 @@ package llm
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,31 +70,14 @@ type Response struct {
 	Rate         *Rate         // what the provider reports of its limits; nil if nothing
 }
 
+// End returns how the answer ended.
+func (r *Response) End() End { return EndOf(r.FinishReason) }
+
 // Filtered reports whether a provider's content filter has removed the whole
 // answer, so that there is no action to run.
 func (r *Response) Filtered() bool {
-	reason, _, _ := strings.Cut(strings.ToLower(r.FinishReason), ":") // Gemini writes "content_filter: SAFETY"
-	return slices.Contains(filterReasons, reason) && len(r.Message.ToolCalls()) == 0 && strings.TrimSpace(r.Message.Text()) == ""
+	return r.End() == EndFiltered && len(r.Message.ToolCalls()) == 0 && strings.TrimSpace(r.Message.Text()) == ""
 }
 
-// Cut reports whether the answer ended before the model did: at the limit of its tokens or
-// of the context. The end of its last call is then missing, even if what is there can be
-// read.
-func (r *Response) Cut() bool {
-	return slices.Contains(cutReasons, strings.ToLower(r.FinishReason))
-}
-
-// cutReasons are the finish reasons of an answer that was cut, in lower case: of chat
-// completions, Anthropic and Gemini, the Responses API, and Mistral.
-var cutReasons = []string{
-	"length", "max_tokens", "model_context_window_exceeded", "incomplete", "max_output_tokens", "model_length",
-}
-
-// filterReasons are the finish reasons of an answer that a filter stopped, in
-// lower case: OpenAI's, and other providers' that some servers pass on
-// unchanged (Anthropic, Gemini, Bedrock, Zhipu).
-var filterReasons = []string{
-	"content_filter", "content_filtered", "refusal",
-	"safety", "prohibited_content", "blocklist", "spii", "recitation",
-	"guardrail_intervened", "sensitive",
-}
+// Cut reports whether the answer ended before the model did, see [EndCut].
+func (r *Response) Cut() bool { return r.End() == EndCut }

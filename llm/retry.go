@@ -43,21 +43,22 @@ func (e *RateLimited) Error() string {
 // Unwrap returns the cause.
 func (e *RateLimited) Unwrap() error { return e.Err }
 
-// WrongAddress is in the chain of a Transient fault that a wrong address would explain:
-// there is no server, or its answer is not a model's. After three in a row a call
-// ends with a Host fault.
-type WrongAddress struct {
-	Err  error
-	Hint string // of the Host fault
+// Lasting is in the chain of a Transient fault that may never go away: no server is at the
+// address, its answer is not a model's, or its reply did not end as replies do. After three in
+// a row a call ends: with Reply, if there is one, otherwise with a Host fault.
+type Lasting struct {
+	Err   error
+	Hint  string    // of the Host fault
+	Reply *Response // that is passed on in the end, since the model is to blame as well; nil: none
 }
 
 // Error returns the cause.
-func (a *WrongAddress) Error() string { return a.Err.Error() }
+func (l *Lasting) Error() string { return l.Err.Error() }
 
 // Unwrap returns the cause.
-func (a *WrongAddress) Unwrap() error { return a.Err }
+func (l *Lasting) Unwrap() error { return l.Err }
 
-const maxWrong = 3
+const maxLasting = 3
 
 // RetryPolicy says how often a call is retried that fails with a Transient fault, and how
 // long the waits are. The zero value is the default policy.
@@ -112,6 +113,9 @@ func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error)
 		if err == nil {
 			return c.answered(resp), nil
 		}
+		if reply := c.lasts(&err); reply != nil {
+			return c.answered(reply), nil
+		}
 		if err = c.next(ctx, err); err != nil {
 			return nil, c.failed(err)
 		}
@@ -126,7 +130,7 @@ type call struct {
 	started time.Time
 	began   time.Time // of the last try; zero if it was not admitted
 	tries   int       // that count
-	wrong   int       // addresses in a row
+	lasting int       // [Lasting] failures in a row
 	sum     tried
 }
 
@@ -166,7 +170,6 @@ func (c *call) next(ctx context.Context, err error) error {
 		return stopped(ctx, err)
 	}
 	c.sum.lost += Lost(err)
-	c.wrong, err = c.countWrongAddress(err, c.wrong)
 	if fault.KindOf(err) != fault.Transient {
 		return err
 	}
@@ -279,17 +282,21 @@ func (r *retrier) shortReason(err error) string {
 	return r.oneLine(err)
 }
 
-// countWrongAddress gives up on an address that never answered. wrong is how often in a row
-// this happened before. If fewer tries are allowed, the last one decides.
-func (r *retrier) countWrongAddress(err error, wrong int) (int, error) {
-	cause, ok := errors.AsType[*WrongAddress](err)
+// lasts ends a call that has failed in the same way as often as is allowed, or as often as tries
+// are: it returns the reply that ends it, or makes err a Host fault.
+func (c *call) lasts(err *error) *Response {
+	cause, ok := errors.AsType[*Lasting](*err)
 	if !ok {
-		return 0, err
+		c.lasting = 0
+		return nil
 	}
-	if wrong++; wrong >= min(maxWrong, r.policy.Tries) {
-		err = fault.New(fault.Host, "", err).WithHint("%s", cause.Hint)
+	if c.lasting++; c.lasting < min(maxLasting, c.policy.Tries) {
+		return nil
 	}
-	return wrong, err
+	if cause.Reply == nil {
+		*err = fault.New(fault.Host, "", *err).WithHint("%s", cause.Hint)
+	}
+	return cause.Reply
 }
 
 // short rounds a wait for people.

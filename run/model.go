@@ -157,7 +157,7 @@ func contextPolicy(cfg *config.Config, m catalogue.Model) (func(context.Context,
 func ModelSettings(cfg *config.Config, getenv func(string) string) catalogue.Config {
 	c := cfg.Model
 	s := catalogue.Config{
-		Model: c.ModelName, Provider: c.Provider, Kwargs: c.ModelKwargs,
+		Model: c.ModelName, Provider: c.Provider, Kwargs: c.ModelKwargs, ReplyEnds: c.ReplyEnds,
 		Responses:   strings.Contains(strings.ToLower(c.ModelClass), "response"),
 		Registry:    cmp.Or(c.LitellmModelRegistry, getenv("LITELLM_MODEL_REGISTRY_PATH")),
 		IgnoreCost:  c.CostTracking == "ignore_errors" || getenv("MSWEA_COST_TRACKING") == "ignore_errors",

@@ -88,6 +88,7 @@ type ModelConfig struct {
 	LitellmModelRegistry string
 	SetCacheControl      string
 	CostTracking         string
+	ReplyEnds            []string
 	RequestsPerMinute    int // batch's own, as is the next; 0 is unknown
 	TokensPerMinute      int // input and output
 	FormatErrorTemplate  string

@@ -72,6 +72,7 @@ func (c *Config) keys() []key {
 		{"model.litellm_model_registry", field{to: &m.LitellmModelRegistry}, "none", "A JSON file with the prices of further models, in LiteLLM's form."},
 		{"model.set_cache_control", word(&m.SetCacheControl, "default_end"), "by the provider", "Mark the end of the conversation for the provider's prompt cache."},
 		{"model.cost_tracking", word(&m.CostTracking, "default", "ignore_errors"), "default", "ignore_errors runs models also where their price is not known."},
+		{"model.reply_ends", field{to: &m.ReplyEnds}, "none", "Further finish reasons of whole replies, of a provider with words of its own; a run stops at one that is not known."},
 		{"model.requests_per_minute", limit(&m.RequestsPerMinute), "learned", "Requests a minute that the provider accepts with one key; 0 learns it from its answers."},
 		{"model.tokens_per_minute", limit(&m.TokensPerMinute), "learned", "Tokens a minute that the provider accepts with one key; 0 learns it from its answers."},
 		{"model.format_error_template", jinja(&m.FormatErrorTemplate), "the error alone", "The answer to a reply without a usable command."},

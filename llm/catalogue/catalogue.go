@@ -54,6 +54,7 @@ type Config struct {
 
 	Responses    bool           // by the Responses API, where the provider has it
 	Kwargs       map[string]any // see the provider's own package
+	ReplyEnds    []string       // see [endpoint.Config]
 	CacheControl *string        // nil: the provider's rule
 	Registry     string         // a file of prices over the known ones
 	Dir          string         // where relative paths of Registry and of a script start; empty: the working directory

@@ -27,7 +27,7 @@ func (p Provider) served(s Config, name string) (Model, error) {
 	}
 	cfg := endpoint.Config{
 		Model: name, Provider: p.Name, APIVersion: s.Getenv(p.Version), BaseURL: s.Getenv(p.Base), Kwargs: s.Kwargs,
-		Prices: prices, IgnoreCost: s.IgnoreCost, HTTP: s.HTTP, KeyFromTurn: s.KeyFromTurn,
+		Prices: prices, IgnoreCost: s.IgnoreCost, HTTP: s.HTTP, KeyFromTurn: s.KeyFromTurn, ReplyEnds: s.ReplyEnds,
 	}
 	if s.CacheControl != nil {
 		cfg.CacheControl = *s.CacheControl

@@ -18,7 +18,7 @@ func (e *Endpoint) wrongAddress(text, hint string) error {
 	if e.answered.Load() {
 		return errors.New(text)
 	}
-	return &llm.WrongAddress{Err: errors.New(text), Hint: hint}
+	return &llm.Lasting{Err: errors.New(text), Hint: hint}
 }
 
 // NoReply is the fault of an answer that does not follow the protocol; should says

@@ -20,7 +20,7 @@ type Send func(try context.Context) (*http.Response, *llm.Response, error)
 // Ask makes the one request of a call, within the endpoint's time limit, and classifies
 // its failure. If the endpoint has not answered before, its settings are probably wrong: a
 // redirect is a Host fault, and so is a refused first request; no server, or an answer
-// of another protocol, is an [llm.WrongAddress]. After an answer, such failures
+// of another protocol, is an [llm.Lasting]. After an answer, such failures
 // mean that the server restarts behind a proxy, and a refusal means that the cause is in
 // the request.
 //

@@ -43,6 +43,8 @@ type Config struct {
 	// custom_llm_provider is for who chose the provider, the others are refused.
 	Kwargs map[string]any
 
+	ReplyEnds []string // further words by which the provider ends whole replies, see [llm.EndOf]
+
 	Prices         price.Table   // used if the provider does not report the cost
 	IgnoreCost     bool          // report every call as priced: at the known price, otherwise at 0
 	RequestTimeout time.Duration // for one try up to the end of the answer; 0 = the default

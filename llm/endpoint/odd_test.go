@@ -126,14 +126,14 @@ func TestOddRepliesArePaidOnceAndRead(t *testing.T) {
 // Members beside the reply may be odd too, and amounts absurd.
 func TestOddAnswersArePaidOnce(t *testing.T) {
 	for body, name := range map[string]string{
-		`{"model":5,"service_tier":{},"choices":{"finish_reason":3,"message":{"content":"x"}},"usage":{"prompt_tokens":"1000","completion_tokens":10.0}}`: "openai",
-		`{"error":{"code":0,"message":""},"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":1000,"completion_tokens":10}}`:                 "openai",
-		`{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":10}}`:                                                                            "openai",
-		`{"choices":"x","usage":{"prompt_tokens":1000,"completion_tokens":10,"cost":1e308}}`:                                                              "openai",
-		`{"model":{},"status":"odd","incomplete_details":"x","output":5,"usage":{"input_tokens":1000,"output_tokens":10}}`:                                "responses",
-		`{"model":5,"stop_reason":{},"usage":{"input_tokens":"1000","output_tokens":10}}`:                                                                 "anthropic",
-		`{"modelVersion":[],"promptFeedback":"x","candidates":[],"usageMetadata":{"promptTokenCount":"1000","candidatesTokenCount":10}}`:                  "gemini",
-		`{"candidates":["x"],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":10}}`:                                                        "gemini",
+		`{"model":5,"service_tier":{},"choices":{"message":{"content":"x"}},"usage":{"prompt_tokens":"1000","completion_tokens":10.0}}`:   "openai",
+		`{"error":{"code":0,"message":""},"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":1000,"completion_tokens":10}}`: "openai",
+		`{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":10}}`:                                                            "openai",
+		`{"choices":"x","usage":{"prompt_tokens":1000,"completion_tokens":10,"cost":1e308}}`:                                              "openai",
+		`{"model":{},"status":"completed","incomplete_details":"x","output":5,"usage":{"input_tokens":1000,"output_tokens":10}}`:          "responses",
+		`{"model":5,"stop_reason":null,"usage":{"input_tokens":"1000","output_tokens":10}}`:                                               "anthropic",
+		`{"modelVersion":[],"promptFeedback":"x","candidates":[],"usageMetadata":{"promptTokenCount":"1000","candidatesTokenCount":10}}`:  "gemini",
+		`{"candidates":["x"],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":10}}`:                                        "gemini",
 	} {
 		_, resp, err := protocols[name].heard(t, body)
 		if err != nil || resp.Usage.Input != 1000 || resp.Usage.Output != 10 || resp.Cost < 0.01 || resp.Cost > 0.02 {

@@ -50,7 +50,8 @@ type Exchange struct {
 	Whole    func(body []byte, header http.Header) (*llm.Response, error)
 }
 
-// Make makes the one request of a call, see [Endpoint.Ask].
+// Make makes the one request of a call, see [Endpoint.Ask]. A reply that did not end as replies
+// do is a fault.
 func (x Exchange) Make(ctx context.Context, e *Endpoint, req *llm.Request, body history.Body) (*llm.Response, error) {
 	return e.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
 		answer, err := x.Send(try, body)
@@ -58,17 +59,23 @@ func (x Exchange) Make(ctx context.Context, e *Endpoint, req *llm.Request, body 
 			return answer, nil, err
 		}
 		defer answer.Body.Close()
-		if x.Streams(answer) {
-			resp, err := x.Streamed(answer)
-			return answer, resp, err
+		resp, err := x.read(answer)
+		if err == nil {
+			resp, err = e.ended(resp)
 		}
-		whole, err := io.ReadAll(answer.Body)
-		if err != nil {
-			return answer, nil, err
-		}
-		resp, err := x.Whole(whole, answer.Header)
 		return answer, resp, err
 	})
+}
+
+func (x Exchange) read(answer *http.Response) (*llm.Response, error) {
+	if x.Streams(answer) {
+		return x.Streamed(answer)
+	}
+	whole, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	return x.Whole(whole, answer.Header)
 }
 
 // HasEvents reports whether an answer says that it is a stream of events.

@@ -90,7 +90,6 @@ func TestTheServiceThatAnsweredIsReported(t *testing.T) {
 }
 
 func TestFinishReasons(t *testing.T) {
-	malformed := `{"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: bash(ls"}],` + counted + `}`
 	tests := []struct {
 		name, body, reason, text string
 		filtered                 bool
@@ -99,7 +98,6 @@ func TestFinishReasons(t *testing.T) {
 		{"a filter", `{"candidates":[{"finishReason":"SAFETY","index":0}],` + counted + `}`, "SAFETY", "", true},
 		{"recitation", `{"candidates":[{"content":null,"finishReason":"RECITATION"}],` + counted + `}`, "RECITATION", "", true},
 		{"prohibited", reply(``, "PROHIBITED_CONTENT"), "PROHIBITED_CONTENT", "", true},
-		{"a malformed call", malformed, "MALFORMED_FUNCTION_CALL", "Malformed function call: bash(ls", false},
 		{"nothing", reply(``, "STOP"), "STOP", "", false},
 	}
 	for _, tt := range tests {
@@ -111,6 +109,16 @@ func TestFinishReasons(t *testing.T) {
 		if resp.FinishReason != tt.reason || resp.Message.Text() != tt.text || resp.Filtered() != tt.filtered {
 			t.Errorf("%s: got %s, %q, filtered %v; want %s, %q, %v", tt.name, resp.FinishReason, resp.Message.Text(), resp.Filtered(), tt.reason, tt.text, tt.filtered)
 		}
+	}
+}
+
+// The model reads its malformed call, which is nowhere else, if others do not come in its place.
+func TestAMalformedCallIsAskedForAgain(t *testing.T) {
+	malformed := `{"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: bash(ls"}],` + counted + `}`
+	_, err := asked(t, nil, 200, malformed)
+	odd, ok := errors.AsType[*llm.Lasting](err)
+	if !ok || fault.KindOf(err) != fault.Transient || odd.Reply == nil || odd.Reply.Message.Text() != "Malformed function call: bash(ls" || llm.Lost(err) != 1 {
+		t.Errorf("got %v, %+v; want a Transient fault that has the reply, lost 1", err, odd)
 	}
 }
 
@@ -139,7 +147,7 @@ func TestFailures(t *testing.T) {
 	for _, tt := range tests {
 		_, err := asked(t, nil, tt.status, tt.body)
 		hint := fault.HintOf(err)
-		if wrong, ok := errors.AsType[*llm.WrongAddress](err); ok {
+		if wrong, ok := errors.AsType[*llm.Lasting](err); ok {
 			hint = wrong.Hint
 		}
 		if err == nil || fault.KindOf(err) != tt.kind || !strings.Contains(err.Error()+hint, tt.want) ||

@@ -81,9 +81,13 @@ func (a *assembly) forget(members map[string]json.RawMessage) {
 	}
 }
 
-// ended reports whether the answer has all that its last pieces say.
-func (a *assembly) ended() bool {
-	return endpoint.IsSet(a.choice.values["finish_reason"]) && (endpoint.IsSet(a.members["usage"]) || a.choice.objects["usage"] != nil)
+// ended reports whether the answer has what its last pieces say: how it ended, its usage. A server
+// may leave out the mark of the end, or one of the two. A gateway writes the mark, and neither of
+// the two, when the server behind it is gone.
+func (a *assembly) ended(marked bool) bool {
+	word := endpoint.IsSet(a.choice.values["finish_reason"])
+	used := endpoint.IsSet(a.members["usage"]) || a.choice.objects["usage"] != nil
+	return word && used || marked && (word || used)
 }
 
 // completion is the answer as it would have come at once.

@@ -40,7 +40,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	}
 	finish := endpoint.Word(choice["finish_reason"])
 	usage, cost := readUsage(used, header)
-	paid := usage != vocab.Usage{} || cost != nil && *cost > 0 || (&llm.Response{FinishReason: finish}).Filtered() // Gemini leaves the message out then
+	paid := usage != vocab.Usage{} || cost != nil && *cost > 0 || llm.EndOf(finish) == llm.EndFiltered // Gemini leaves the message out then
 	switch {
 	case paid:
 	case choice == nil:

@@ -33,7 +33,7 @@ func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
 		return nil, events.Err()
 	case !some:
 		return nil, m.garbled("the answer is not a stream of chat completions", nil)
-	case !events.Done() && !all.ended(): // some servers leave out the mark of the end
+	case !all.ended(events.Done()):
 		return nil, fault.Newf(fault.Transient, "%s: the stream ended before the answer was complete", m.at.Op())
 	}
 	whole, err := all.completion()

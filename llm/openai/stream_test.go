@@ -193,6 +193,7 @@ func TestStreamsThatEndBadly(t *testing.T) {
 		"cut":               {streamed(true, delta(`"content":"a"`)), "the stream ended before the answer was complete", 1},
 		"without its usage": {streamed(true, delta(`"content":"a"`), ended("stop")), "the stream ended before", 1},
 		"without its end":   {streamed(true, delta(`"content":"a"`), usagePiece), "the stream ended before", 1},
+		"a mark alone":      {streamed(false, delta(`"content":"a"`)), "the stream ended before", 1},
 		"empty":             {streamed(true), "not a stream of chat completions", 1},
 		"soiled":            {streamed(true, delta(`"content":"a"`), `{"x`), "a piece of the answer is not an object", 1},
 		"an error":          {streamed(true, delta(`"content":"a"`), refused), "slow down", 1},

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/openaiapi"
@@ -44,8 +43,6 @@ func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response
 		return nil, m.failed(header, a.Error, began || len(output) > 0 || paid)
 	case status == "" && !paid && !slices.ContainsFunc(output, isObject):
 		return nil, m.garbled("the answer has no output", nil)
-	case status != "" && status != "completed" && status != "incomplete" && !paid:
-		return nil, fault.Newf(fault.Transient, "%s: the answer's status is %q", m.at.Op(), m.at.Mask.Text(status))
 	}
 	msg := llm.Message{Role: llm.RoleAssistant}
 	for _, raw := range output {
@@ -71,8 +68,8 @@ func (a *answer) finish(msg llm.Message) string {
 	case slices.ContainsFunc(endpoint.List(a.Output), isCutCall):
 		return "incomplete"
 	case reason != "":
-		return reason // content_filter
-	case status == "incomplete":
+		return reason // content_filter, or one that a server has of its own
+	case status != "" && status != "completed":
 		return status
 	case len(msg.ToolCalls()) > 0:
 		return "tool_calls"

@@ -332,8 +332,6 @@ func TestWhyAnAnswerEnded(t *testing.T) {
 		"calls":            {whole(items[3]), "tool_calls", "", false},
 		"cut off":          {`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[` + items[0] + `]}`, "length", "", false},
 		"filtered":         {`{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`, "content_filter", "", true},
-		"a call was cut":   {`{"status":"completed","output":[{"type":"function_call","call_id":"c","name":"bash","arguments":"{}","status":"incomplete"}]}`, "incomplete", "", false},
-		"without a reason": {`{"status":"incomplete","output":[]}`, "incomplete", "", false},
 		"without a status": {`{"output":[` + text + `]}`, "stop", "I will not.", false},
 	} {
 		resp, err := newModel(t, serve(t, reply{body: tc.body}), nil).Generate(t.Context(), ask())

@@ -83,7 +83,7 @@ func replyOf(raw json.RawMessage) (Reply, bool, error) {
 	}
 	if msg.Role == llm.RoleAssistant {
 		played = msg
-		if (&llm.Response{FinishReason: r.FinishReason}).Cut() { // its commands were executed all the same
+		if llm.EndOf(r.FinishReason) != llm.EndWhole { // its commands were executed all the same
 			r.FinishReason = ""
 		}
 	}

@@ -120,6 +120,7 @@ func isEmpty(value string) bool {
 var indifferent = []string{
 	"config.run.mask_patterns", "config.environment.pull_timeout", "config.environment.executable", "config.environment.engines",
 	"config.model.requests_per_minute", "config.model.tokens_per_minute",
+	"config.model.reply_ends", // a run that an unknown end has stopped goes on with it
 }
 
 // matters reports whether the named value affects results. A file and its copy with another

@@ -118,7 +118,7 @@
 //	submission_base64  its exact bytes, if some of them are not UTF-8
 //	exception_str      the error that ended the attempt
 //	hint               what you can do about it
-//	cost, response     of a reply that the provider's content filter emptied
+//	cost, response     of a reply that a content filter of the provider ended
 //
 // extra also has parts if the members above cannot express a message of Anthropic's, Google's or
 // OpenAI's Responses API: a list of all parts of the message, in order. type is text, reasoning,

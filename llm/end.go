@@ -1,0 +1,56 @@
+package llm
+
+import "strings"
+
+// End is how an answer ended.
+type End int
+
+const (
+	// EndUnknown is a word that no provider is known to use.
+	EndUnknown End = iota
+	// EndWhole is the model's own end: only then its calls may run.
+	EndWhole
+	// EndCut is a limit of tokens or of the context. The end of the last call is then missing,
+	// even if what is there can be read.
+	EndCut
+	// EndFiltered is a content filter.
+	EndFiltered
+	// EndMalformed is a call of the model that the server could not read, and does not pass on.
+	EndMalformed
+	// EndFailed is a failure of the provider.
+	EndFailed
+)
+
+// EndOf returns what a finish reason means, in the words of any protocol: gateways pass the
+// words of others on. Only words that a provider documents as the model's own end are
+// [EndWhole]. No word is one too, because some servers write none at the end of a whole answer.
+func EndOf(reason string) End {
+	reason, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(reason)), ":") // Gemini writes "content_filter: SAFETY"
+	return ends[strings.ReplaceAll(reason, "-", "_")]
+}
+
+// ends are finish reasons in lower case, with _ for -.
+var ends = map[string]End{
+	// Without a word; OpenAI and those who follow it.
+	"": EndWhole, "null": EndWhole, "none": EndWhole, "stop": EndWhole, "tool_calls": EndWhole, "tool_call": EndWhole, "function_call": EndWhole,
+	"end_turn": EndWhole, "tool_use": EndWhole, "stop_sequence": EndWhole, "pause_turn": EndWhole, // Anthropic, Bedrock
+	"completed": EndWhole, "complete": EndWhole, // the Responses API, Cohere
+	"eos": EndWhole, "eos_token": EndWhole, "normal": EndWhole, // Together, TGI and watsonx, Baidu
+
+	"length": EndCut, "max_tokens": EndCut, "max_output_tokens": EndCut, "token_limit": EndCut, "time_limit": EndCut, // the last two are watsonx's
+	"model_length": EndCut, "model_context_window_exceeded": EndCut, // Mistral, Anthropic and Zhipu
+	"repetition_truncation": EndCut, // Xiaomi's, of a model that repeats itself
+
+	"content_filter": EndFiltered, "sensitive": EndFiltered, // Zhipu
+	"refusal": EndFiltered, "guardrail_intervened": EndFiltered, "content_filtered": EndFiltered, // Anthropic, Bedrock
+	"safety": EndFiltered, "recitation": EndFiltered, "blocklist": EndFiltered, "prohibited_content": EndFiltered, "spii": EndFiltered, // Gemini
+	"image_safety": EndFiltered, "error_toxic": EndFiltered, // Gemini, Cohere
+
+	"malformed_function_call": EndMalformed, "unexpected_tool_call": EndMalformed, "too_many_tool_calls": EndMalformed, // Gemini
+	"malformed_response": EndMalformed, "malformed_tool_use": EndMalformed, "malformed_model_output": EndMalformed, // Gemini, Bedrock
+
+	"error": EndFailed, "network_error": EndFailed, "insufficient_system_resource": EndFailed, "abort": EndFailed, // OpenRouter, Mistral; Zhipu; DeepSeek; vLLM, SGLang
+	"failed": EndFailed, "cancelled": EndFailed, "canceled": EndFailed, "in_progress": EndFailed, "queued": EndFailed, "incomplete": EndFailed, // the Responses API
+	"other": EndFailed, "language": EndFailed, "finish_reason_unspecified": EndFailed, "missing_thought_signature": EndFailed, // Gemini
+	"not_finished": EndFailed, "timeout": EndFailed, // watsonx, Cohere
+}
