@@ -17,6 +17,16 @@ var (
 	ErrContentPolicy = errors.New("the provider's content policy refuses the conversation")
 )
 
+// Unclear is in the chain of an Instance fault whose status also stands for a conversation that
+// is too long, and whose words are not known.
+type Unclear struct{ Err error }
+
+// Error returns the cause.
+func (u *Unclear) Error() string { return u.Err.Error() }
+
+// Unwrap returns the cause.
+func (u *Unclear) Unwrap() error { return u.Err }
+
 // Unpaid wraps the failure of a call that was not charged: the provider refused it,
 // or never received it. A call with any other failure may have been charged although no
 // answer came.

@@ -72,7 +72,7 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 
 func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
 	switch {
-	case noCredit().MatchString(s.code), lowCredit().MatchString(s.text), status == http.StatusPaymentRequired:
+	case s.unpaid(status):
 		return fault.Host, "the account has no credit left; see the provider's billing page, then run again to resume"
 	case status == http.StatusTooManyRequests && ofDay().MatchString(s.code):
 		return fault.Host, "the quota of " + e.KeyVariable + " for the day is used up; run again to resume when it is renewed"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,19 +14,11 @@ import (
 	"batch.example/batch/llm"
 )
 
-// tooLong matches how providers say that the conversation does not fit; only
-// OpenAI and llama.cpp have a code for it.
-var tooLong = lazy.Regexp(`(?i)context[ _-]?(length|window|size)|exceed\w* (the )?(model's )?context limit|` +
-	`maximum (context|model|input|prompt) length|(prompt|input|request) is too long|too many (input )?tokens|` +
-	`exceed\w* .{0,40}(max_model_len|token limit|input length|max(imum)? length|maximum number of tokens)|` +
-	`reduce the length of (the|your|either)|max_new_tokens. must be|range of input length|` +
-	`messages\[\d+\].{0,60}string too long|context_length_exceeded|exceed_context_size|request_too_large|ContextWindowExceeded`)
-
 // unwanted matches how a provider refuses what is in this conversation.
 var unwanted = lazy.Regexp(`(?i)content[ _-]?(filter|polic|moderation|management)|(usage|safety) polic|safety system|` +
 	`(input|prompt|content|request|message|chat|response|output)s?\b.{0,40}\bflagged|flagged_input|requires moderation|` +
 	`inappropriate content|content exists risk|prohibited[ _]content|data_?inspection_?failed|` +
-	`ContentPolicyViolation|ResponsibleAIPolicyViolation|sensitive_words_detected`)
+	`ContentPolicyViolation|ResponsibleAIPolicyViolation|sensitive_words_detected|new_sensitive`)
 
 // ofAccount matches what concerns the account, and so every conversation.
 var ofAccount = lazy.Regexp(`(?i)\b(accounts?|organi[sz]ations?|api[ _-]?keys?|your access)\b.{0,60}\b` +
@@ -40,14 +33,8 @@ var ofParameter = lazy.Regexp(`(?i)(unknown|unrecognized|unsupported|unexpected)
 // that the server has not kept.
 var ofItem = lazy.Regexp(`Item with id .{1,100} not found`)
 
-// noCredit matches the codes of an account that must be paid first.
-var noCredit = lazy.Regexp(`insufficient_quota|billing_hard_limit_reached|billing_not_active|billing_error`)
-
-// lowCredit matches how Anthropic says so, with the code of any other bad request.
-var lowCredit = lazy.Regexp(`(?i)credit balance is too low`)
-
 // statuses maps types of errors, inside of a 200, to the HTTP status that fits: Anthropic's
-// types, and Bedrock's in a stream.
+// types, Bedrock's in a stream, and MiniMax's codes (platform.minimax.io, errorcode).
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -61,6 +48,17 @@ var statuses = map[string]int{
 	"overloaded_error":      529,
 	"throttlingException":   http.StatusTooManyRequests,
 	"validationException":   http.StatusBadRequest,
+	"1002":                  http.StatusTooManyRequests,
+	"1004":                  http.StatusUnauthorized,
+	"1008":                  http.StatusPaymentRequired,
+	"1026":                  http.StatusBadRequest, // content
+	"1027":                  http.StatusBadRequest, // content
+	"1039":                  http.StatusTooManyRequests,
+	"1041":                  http.StatusTooManyRequests,
+	"2013":                  http.StatusBadRequest,
+	"2045":                  http.StatusTooManyRequests,
+	"2049":                  http.StatusUnauthorized,
+	"2056":                  http.StatusTooManyRequests,
 }
 
 // errorBody is the body of a provider's error answer, in any of its forms.
@@ -105,10 +103,10 @@ func readErrorBody(body []byte) errorBody {
 func readError(body []byte) errorBody {
 	raw := errorObject(body)
 	object := Members(raw)
-	code := cmp.Or(word(object["code"]), string(object["code"]))
+	code := strings.Trim(cmp.Or(Word(object["code"]), Word(object["status_code"]), Word(object["error_code"])), " ")
 	inner := Members(object["innererror"]) // Azure's
 	s := errorBody{
-		text: cmp.Or(word(object["message"]), word(raw), string(body)),
+		text: cmp.Or(word(object["message"]), word(object["status_msg"]), word(object["error_msg"]), word(raw), string(body)),
 		code: strings.Join([]string{code, word(object["type"]), word(inner["code"]), word(object["status"]), reasons(object["details"])}, " "),
 	}
 	s.http, _ = strconv.Atoi(code)
@@ -124,10 +122,22 @@ func errorObject(body []byte) json.RawMessage {
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
 	}
-	if inner := Members(body)["error"]; IsSet(inner) {
+	if inner := Failure(Members(body)); inner != nil {
 		return inner
 	}
 	return body
+}
+
+// Failure returns the member of an answer, or of a piece of it, that says that the provider
+// failed: error, or MiniMax's base_resp, which has a code beside every reply. Nil is none.
+func Failure(members map[string]json.RawMessage) json.RawMessage {
+	if failed := members["error"]; IsError(failed) {
+		return failed
+	}
+	if base := members["base_resp"]; Tokens(Members(base)["status_code"]) > 0 {
+		return base
+	}
+	return nil
 }
 
 // word returns the content of a JSON string, and nothing for any other value.
@@ -144,19 +154,34 @@ func (s errorBody) typed(status int, err error) error {
 		return fmt.Errorf("%w: %w", llm.ErrContextLength, err)
 	case s.unwanted(status):
 		return fmt.Errorf("%w: %w", llm.ErrContentPolicy, err)
+	case slices.Contains(unclear, status):
+		return &llm.Unclear{Err: err}
 	}
 	return err
 }
 
+// unclear are the statuses that also stand for a conversation that is too long.
+var unclear = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
+
 func (s errorBody) tooLong(status int) bool {
-	if strings.Contains(s.code, "exceed_context_size") {
-		return true // llama.cpp says it with a 500 too
-	}
-	switch status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+	if status == http.StatusInternalServerError && !s.page && !busy().MatchString(s.code+" "+s.text) || slices.Contains(unclear, status) {
 		return tooLong().MatchString(s.code+" "+s.text) && !ofParameter().MatchString(s.text)
 	}
 	return false
+}
+
+// unpaid reports whether the account must be paid first. Refusals of what a request says may
+// quote it, so that their words prove nothing but Anthropic's.
+func (s errorBody) unpaid(status int) bool {
+	switch {
+	case status == http.StatusPaymentRequired, noCredit().MatchString(s.code):
+		return true
+	case status == http.StatusBadRequest:
+		return strings.HasPrefix(s.text, "Your credit balance is too low")
+	case s.page, status == http.StatusUnprocessableEntity, status >= 500:
+		return false
+	}
+	return lowCredit().MatchString(s.text)
 }
 
 func (s errorBody) unwanted(status int) bool {

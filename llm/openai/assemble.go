@@ -19,7 +19,7 @@ type chunk struct {
 
 // read sorts the members.
 func (c *chunk) read() {
-	c.err = c.members["error"]
+	c.err = endpoint.Failure(c.members)
 	choices := endpoint.List(c.members["choices"])
 	delete(c.members, "choices")
 	for _, raw := range choices {

@@ -24,8 +24,8 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 			return nil, m.garbled("the answer is not a chat completion", err)
 		}
 	}
-	if endpoint.IsError(c["error"]) {
-		return nil, m.at.RefusedInside(header, body)
+	if failed := endpoint.Failure(c); failed != nil {
+		return nil, m.at.RefusedInside(header, wrap(failed))
 	}
 	var choice map[string]json.RawMessage
 	if choices := endpoint.List(c["choices"]); len(choices) > 0 {
