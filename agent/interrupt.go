@@ -137,7 +137,7 @@ func reason(err error) string {
 // content, which ends the run as a limit does. Any other error is returned unchanged.
 func (r *run) refusal(err error) error {
 	switch {
-	case fault.KindOf(err) != fault.Instance:
+	case fault.KindOf(err) != fault.Instance, errors.Is(err, llm.ErrAccountLimit):
 		return err
 	case errors.Is(err, llm.ErrContextLength):
 		return r.refused(vocab.StatusContextWindowExceeded, err)

@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"batch.example/batch/fault"
@@ -28,7 +27,7 @@ type Conversation struct {
 	// is paid and counted in the run's cost and usage, but is not a step. If the run is
 	// interrupted later, the same call is answered from the journal. Its error ends the run,
 	// except that Rewrite may continue if the provider refused the messages as too long, with
-	// llm.ErrContextLength in the chain.
+	// llm.ErrContextLength or llm.ErrAccountLimit in the chain.
 	Ask func(ctx context.Context, messages []llm.Message) (*llm.Response, error)
 }
 
@@ -221,5 +220,5 @@ func (r *run) failed(ctx context.Context, step int, err error) error {
 // mayFit reports whether a call failed because the conversation is too long, and can be
 // made again with a shorter one.
 func (r *run) mayFit(err error) bool {
-	return r.turn.Rewrite != nil && fault.KindOf(err) == fault.Instance && errors.Is(err, llm.ErrContextLength)
+	return r.turn.Rewrite != nil && fault.KindOf(err) == fault.Instance && llm.TooLong(err)
 }

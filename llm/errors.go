@@ -7,15 +7,26 @@ import (
 
 // These are in the chain of an Instance fault that the conversation itself
 // caused: a retry with the same messages cannot help, and other conversations are not
-// affected. They are a result of the model, not of the run.
+// affected. They are a result of the model, not of the run, but for ErrAccountLimit.
 var (
 	// ErrContextLength says that the conversation no longer fits into the
 	// model's context.
 	ErrContextLength = errors.New("the conversation is longer than the model's context")
+	// ErrAccountLimit says that one request is longer than what the account may send in a minute, so
+	// that no wait helps.
+	ErrAccountLimit = errors.New("the request alone is above the account's limit of tokens per minute")
 	// ErrContentPolicy says that the provider refuses the conversation's content:
 	// moderation, a content filter, a usage policy.
 	ErrContentPolicy = errors.New("the provider's content policy refuses the conversation")
 )
+
+// AccountHint is what a person can do about [ErrAccountLimit].
+const AccountHint = "raise the limit of the account, or keep conversations below it with agent.context_policy and agent.context_limit"
+
+// TooLong reports whether a shorter conversation may be accepted after err.
+func TooLong(err error) bool {
+	return errors.Is(err, ErrContextLength) || errors.Is(err, ErrAccountLimit)
+}
 
 // Unclear is in the chain of an Instance fault whose status also stands for a conversation that
 // is too long, and whose words are not known.

@@ -2,7 +2,6 @@ package compaction
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -87,7 +86,7 @@ func (p *Policy) summarize(ctx context.Context, c agent.Conversation, d *draft) 
 func ask(ctx context.Context, c agent.Conversation, d *draft, question llm.Message) (*llm.Response, error) {
 	if !c.Refused {
 		resp, err := c.Ask(ctx, with(d.messages[:d.to], question))
-		if err == nil || !errors.Is(err, llm.ErrContextLength) {
+		if err == nil || !llm.TooLong(err) {
 			return resp, err
 		}
 	}
@@ -99,7 +98,7 @@ func ask(ctx context.Context, c agent.Conversation, d *draft, question llm.Messa
 		messages = append(messages, short.at(i))
 	}
 	resp, err := c.Ask(ctx, with(messages, question))
-	if errors.Is(err, llm.ErrContextLength) {
+	if llm.TooLong(err) {
 		return nil, nil
 	}
 	return resp, err

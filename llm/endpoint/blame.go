@@ -63,7 +63,11 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 	}
 	after, ok := retryAfter(header, s, time.Now())
 	if kind == fault.Transient && (ok || s.limited(status)) {
-		cause = &llm.RateLimited{After: after, Rate: ReadRate(header, time.Now()), Err: cause}
+		rate := ReadRate(header, time.Now())
+		if rate == nil && s.tokens > 0 {
+			rate = &llm.Rate{Tokens: llm.Window{Limit: s.tokens}}
+		}
+		cause = &llm.RateLimited{After: after, Rate: rate, Err: cause}
 	}
 	f := fault.New(kind, e.Op(), cause)
 	f.Hint = e.Mask.Text(hint)
@@ -78,6 +82,8 @@ func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
 		return fault.Host, "the quota of " + e.KeyVariable + " for the day is used up; run again to resume when it is renewed"
 	case status == http.StatusBadRequest && s.refusesKey():
 		return fault.Host, e.checkTheKey()
+	case s.aboveAccount(status):
+		return fault.Instance, llm.AccountHint
 	case s.tooLong(status):
 		return fault.Instance, "agent.context_policy (shorten, drop or summarize) keeps the conversation within the model's context; " +
 			"so do a lower step limit and shorter observations"

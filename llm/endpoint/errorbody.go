@@ -68,6 +68,8 @@ type errorBody struct {
 	http int    // status that a proxy puts into the body of a 200
 	page bool   // it is not JSON: it comes from a proxy, not from the provider
 
+	tokens int64 // per minute, that Google names as the limit; 0 if it does not
+
 	after time.Duration // that Google asks to wait; 0 if it does not
 }
 
@@ -110,7 +112,7 @@ func readError(body []byte) errorBody {
 		code: strings.Join([]string{code, word(object["type"]), word(inner["code"]), word(object["status"]), reasons(object["details"])}, " "),
 	}
 	s.http, _ = strconv.Atoi(code)
-	s.after = retryInfo(object["details"])
+	s.after, s.tokens = retryInfo(object["details"]), tokenQuota(object["details"])
 	s.page = !json.Valid(body)
 	return s
 }
@@ -150,6 +152,8 @@ func word(raw json.RawMessage) string {
 // typed puts what the conversation itself caused into the chain of err.
 func (s errorBody) typed(status int, err error) error {
 	switch {
+	case s.aboveAccount(status):
+		return fmt.Errorf("%w: %w", llm.ErrAccountLimit, err)
 	case s.tooLong(status):
 		return fmt.Errorf("%w: %w", llm.ErrContextLength, err)
 	case s.unwanted(status):
@@ -168,6 +172,23 @@ func (s errorBody) tooLong(status int) bool {
 		return tooLong().MatchString(s.code+" "+s.text) && !ofParameter().MatchString(s.text)
 	}
 	return false
+}
+
+// numbers matches how OpenAI and Groq (with 413) say what they compare: "Limit 30000, Requested 36055".
+var numbers = lazy.Regexp(`(?i)\blimit:? (\d+)\b.{0,60}\brequested:? (\d+)`)
+
+// aboveAccount reports whether this request alone is above the account's limit.
+func (s errorBody) aboveAccount(status int) bool {
+	if status != http.StatusTooManyRequests && status != http.StatusRequestEntityTooLarge {
+		return false
+	}
+	m := numbers().FindStringSubmatch(strings.ReplaceAll(s.text, ",", ""))
+	if m == nil {
+		return strings.HasPrefix(s.text, "Request too large for ")
+	}
+	limit, _ := strconv.ParseInt(m[1], 10, 64)
+	asked, _ := strconv.ParseInt(m[2], 10, 64)
+	return asked > limit
 }
 
 // unpaid reports whether the account must be paid first. Refusals of what a request says may

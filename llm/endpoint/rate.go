@@ -237,6 +237,23 @@ func retryInfo(details json.RawMessage) time.Duration {
 	return 0
 }
 
+// tokenQuota reads the limit of tokens per minute from Google's google.rpc.QuotaFailure.
+func tokenQuota(details json.RawMessage) int64 {
+	var list []struct {
+		Violations []struct{ QuotaID, QuotaValue string }
+	}
+	_ = json.Unmarshal(details, &list)
+	for _, d := range list {
+		for _, v := range d.Violations {
+			if strings.Contains(v.QuotaID, "Tokens") && strings.Contains(v.QuotaID, "PerMinute") {
+				n, _ := count(v.QuotaValue)
+				return n
+			}
+		}
+	}
+	return 0
+}
+
 // statusOverloaded is Anthropic's status when it has more requests than it can serve.
 const statusOverloaded = 529
 

@@ -17,7 +17,7 @@ var answerLimits = []string{"max_tokens", "max_completion_tokens", "max_output_t
 // is in this conversation stays as it is, unless the length that the settings
 // ask for in the answer leaves no room for any.
 func (e *Endpoint) misconfigured(req *llm.Request, err error) error {
-	if fault.KindOf(err) != fault.Instance || errors.Is(err, llm.ErrContentPolicy) || e.proven(req) {
+	if fault.KindOf(err) != fault.Instance || errors.Is(err, llm.ErrContentPolicy) || errors.Is(err, llm.ErrAccountLimit) || e.proven(req) {
 		return err
 	}
 	names := e.named

@@ -138,7 +138,7 @@ func TestFailures(t *testing.T) {
 		free   bool // nothing was charged
 	}{
 		{"a quota for the day", 429, refused("You exceeded your current quota", "RESOURCE_EXHAUSTED", quota+`DayPerProjectPerModel-FreeTier"}]}`), fault.Host, "run again to resume", nil, true},
-		{"a quota for the minute", 429, refused("You exceeded your current quota", "RESOURCE_EXHAUSTED", quota+`MinutePerProjectPerModel"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"13.5s"}`), fault.Transient, "quota", nil, true},
+		{"a quota for the minute", 429, refused("You exceeded your current quota", "RESOURCE_EXHAUSTED", quota+`MinutePerProjectPerModel"},{"quotaId":"GenerateContentInputTokensPerModelPerMinute-FreeTier","quotaValue":"250000"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"13.5s"}`), fault.Transient, "quota", nil, true},
 		{"blocked", 200, `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},` + counted + `}`, fault.Instance, "PROHIBITED_CONTENT", llm.ErrContentPolicy, false},
 		{"no candidate", 200, `{"modelVersion":"m"}`, fault.Transient, "no candidate", nil, false},
 		{"another protocol", 200, `{"id":"1"}`, fault.Transient, "GEMINI_API_BASE", nil, false},
@@ -156,6 +156,9 @@ func TestFailures(t *testing.T) {
 		}
 		limited, ok := errors.AsType[*llm.RateLimited](err)
 		wait := tt.name == "a quota for the minute"
+		if wait && (limited == nil || limited.Rate == nil || limited.Rate.Tokens.Limit != 250000) {
+			t.Errorf("%s: got %+v, want the limit of tokens", tt.name, limited)
+		}
 		if ok != wait || wait && limited.After.Seconds() != 13.5 {
 			t.Errorf("%s: got %v, want a rate limit: %v", tt.name, limited, wait)
 		}

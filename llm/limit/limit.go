@@ -23,6 +23,9 @@
 //   - A limit of calls at once is learned as the rate at which there are not too many, so that
 //     about two thirds of it are used.
 //
+// A call that the provider refuses a few times although it alone is above the limit that the
+// provider reports ends with an Instance fault, and the others go on.
+//
 // A call ends with a Host fault, so that the run stops, when it has waited for [Patience]
 // while its key got nothing but refusals, or at once when the provider asks for a longer
 // pause than that: the instances that have not begun would all end in the same way.
@@ -120,6 +123,9 @@ func (l *Limiter) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 		if err := l.refusals.hopeless(now, p.since); err != nil {
 			return nil, err
 		}
+		if t.Refused >= hopelessAfter && l.size.above(t.Tokens) {
+			return nil, l.refusals.above(t)
+		}
 		wait := l.wait(now, p)
 		if wait <= 0 {
 			return l.admit(now, t, waited, held), nil
@@ -129,6 +135,10 @@ func (l *Limiter) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 		l.sleep(ctx, p, wait)
 	}
 }
+
+// hopelessAfter is how often a request that alone is above the key's limit is refused before it counts as
+// one that no wait helps: providers may take it when their window is empty.
+const hopelessAfter = 3
 
 const forever = time.Duration(1<<63 - 1)
 

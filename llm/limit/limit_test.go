@@ -229,6 +229,24 @@ func TestAKeyThatOnlyRefusesEndsItsCallsAtLast(t *testing.T) {
 	})
 }
 
+// No wait helps a call that alone is above the limit: it does not keep the others waiting.
+func TestACallAboveTheLimitEndsAndTheOthersGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(limit.Limits{})
+		refused := fault.New(fault.Transient, "asking", &llm.RateLimited{Rate: &llm.Rate{Tokens: llm.Window{Limit: 1000}}, Err: io.EOF})
+		large, small := &llm.Ticket{Tokens: 1001}, &llm.Ticket{Tokens: 1000}
+		for _, ticket := range []*llm.Ticket{large, small} {
+			for ; ticket.Refused < 3; ticket.Refused++ {
+				enter(t, l, ticket).Done(nil, refused)
+			}
+		}
+		if pass, err := l.Enter(t.Context(), large); fault.KindOf(err) != fault.Instance || !errors.Is(err, llm.ErrAccountLimit) || fault.HintOf(err) == "" {
+			t.Errorf("the large one: %v, %v; want an Instance fault for the account's limit, with a hint", pass, err)
+		}
+		enter(t, l, small).Done(&llm.Response{}, nil)
+	})
+}
+
 func TestAPauseThatIsTooLongEndsAllCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limit.New(limit.Limits{})

@@ -132,6 +132,12 @@ func (r *refusals) hopeless(now, since time.Time) error {
 	return nil
 }
 
+// above returns the fault of a call that alone is above the limit. Others go on.
+func (r *refusals) above(t *llm.Ticket) error {
+	return fault.New(fault.Instance, fmt.Sprintf("a request of about %d tokens was refused %d times", t.Tokens, t.Refused),
+		fmt.Errorf("%w: %w", llm.ErrAccountLimit, r.last)).WithHint("%s", llm.AccountHint)
+}
+
 func (r *refusals) fault(text string) error {
 	return fault.New(fault.Host, text, r.last).
 		WithHint("check the account's limits and who else uses the key, then resume the run")

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"time"
 
 	"batch.example/batch/llm"
@@ -29,15 +30,22 @@ func (s *size) settle(now time.Time) {
 	s.paid = now
 }
 
-// sent returns the tokens that a request is expected to take.
-func (s *size) sent(now time.Time, estimated int64) float64 {
-	tokens := s.mean
-	if estimated > 0 {
-		tokens = float64(estimated)
-		if s.ratio > 0 {
-			tokens *= s.ratio
-		}
+// expected returns the tokens that a request is expected to take.
+func (s *size) expected(estimated int64) float64 {
+	if estimated <= 0 {
+		return s.mean
 	}
+	return float64(estimated) * cmp.Or(s.ratio, 1)
+}
+
+// above reports whether a request alone is above the limit that the provider reports.
+func (s *size) above(estimated int64) bool {
+	return s.reported > 0 && estimated > 0 && s.expected(estimated) > float64(s.reported)
+}
+
+// sent counts a request, and returns the tokens that it is expected to take.
+func (s *size) sent(now time.Time, estimated int64) float64 {
+	tokens := s.expected(estimated)
 	s.settle(now)
 	s.owe(tokens)
 	return tokens

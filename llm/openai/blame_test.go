@@ -217,6 +217,28 @@ func TestRefusalsOfTheConversationAreDistinguished(t *testing.T) {
 	}
 }
 
+// A request that alone is above the account's limit is not waited for, and is no result.
+func TestARequestAboveTheAccountsLimitIsNotWaitedFor(t *testing.T) {
+	const one = "Request too large for m in organization org-1 on tokens per min (TPM): Limit 30000, Requested 36055. The input or output tokens must be reduced in order to run successfully."
+	for _, tt := range []struct {
+		status int
+		text   string
+		above  bool
+	}{
+		{429, one, true},
+		{413, "Request too large for model `m` in organization `org` service tier `on_demand` on tokens per minute (TPM): Limit 6,000, Requested 7,500, please reduce your message size", true},
+		{429, "Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 29000, Requested 36055. Please try again in 6s.", true},
+		{429, "Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 2s.", false},
+		{429, "Rate limit reached on requests per min (RPM): Limit 500, Used 500, Requested 1.", false},
+		{500, one, false},
+	} {
+		_, err := newModel(t, stub.NewServer(t, stub.Refusal(tt.status, "rate_limit_exceeded", tt.text)), nil).Generate(t.Context(), again())
+		if errors.Is(err, llm.ErrAccountLimit) != tt.above || errors.Is(err, llm.ErrContextLength) || (fault.KindOf(err) == fault.Instance) != tt.above || llm.Lost(err) != 0 {
+			t.Errorf("%d %s: %v (%v); above the account's limit: want %v", tt.status, tt.text, err, fault.KindOf(err), tt.above)
+		}
+	}
+}
+
 func TestRefusalsOfTheAccountAreHostFaults(t *testing.T) {
 	for _, text := range []string{
 		"Your account has been flagged for violations of our usage policies.",
