@@ -183,13 +183,13 @@ func TestAQuestionNeedsWords(t *testing.T) {
 	for _, arguments := range []string{`{}`, `{"question":""}`, `{"question":" \n"}`, `{"question":1}`} {
 		m := &script{replies: []*llm.Response{say("", llm.ToolCall{ID: "1", Name: "ask", Arguments: arguments}), ask("2", submit)}}
 		end, err := newLoop(t, asking(ToolCall)).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}})
-		if err != nil || end.Status != vocab.StatusSubmitted || !strings.Contains(m.asked[1][2].Text(), "'question'") {
+		if err != nil || end.Status != vocab.StatusSubmitted || !strings.Contains(m.asked[1][1].Text(), "'question'") {
 			t.Errorf("%s: got %+v, %v, asked %v; want a format error that names the argument", arguments, end, err, m.asked)
 		}
 	}
 	m := &script{replies: []*llm.Response{say("", question("1", "Which?")), ask("2", submit)}}
 	if end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}}); err != nil || end.Status != vocab.StatusSubmitted ||
-		!strings.Contains(m.asked[1][2].Text(), "Unknown tool 'ask'") {
+		!strings.Contains(m.asked[1][1].Text(), "Unknown tool 'ask'") {
 		t.Errorf("got %+v, %v, asked %v; want that the tool is unknown where it is not offered", end, err, m.asked)
 	}
 }

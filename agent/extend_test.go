@@ -58,7 +58,7 @@ func TestToolsAreTakenFromTheTable(t *testing.T) {
 	if d := cmp.Diff([]string{"ls", submit}, e.ran); d != "" {
 		t.Errorf("commands that ran in the environment (-want +got):\n%s", d)
 	}
-	if said := m.asked[1][2].Text(); !strings.Contains(said, "Missing 'text' argument in note tool call.") {
+	if said := m.asked[1][1].Text(); !strings.Contains(said, "Missing 'text' argument in note tool call.") {
 		t.Errorf("the model received %q", said)
 	}
 	i := slices.IndexFunc(end.Messages, func(m llm.Message) bool { return m.Role == llm.RoleAssistant })
@@ -193,8 +193,8 @@ func TestATurnHasToolsOfItsOwn(t *testing.T) {
 	if _, err := loop.Run(t.Context(), Turn{Model: m, Env: e}); err != nil {
 		t.Fatal(err)
 	}
-	if len(kept) != 1 || !strings.Contains(m.asked[1][2].Text(), "Unknown tool 'note'") {
-		t.Errorf("another turn of the same loop: kept %q, the model received %q", kept, m.asked[1][2].Text())
+	if len(kept) != 1 || !strings.Contains(m.asked[1][1].Text(), "Unknown tool 'note'") {
+		t.Errorf("another turn of the same loop: kept %q, the model received %q", kept, m.asked[1][1].Text())
 	}
 }
 

@@ -226,7 +226,7 @@ func TestAReplyThatWasCutOffIsNotExecuted(t *testing.T) {
 			if err != nil || end.Status != vocab.StatusSubmitted || !slices.Equal(e.ran, []string{submit}) {
 				t.Fatalf("%s, %s: got %+v, %v, ran %q; want only the submission", name, reason, end, err, e.ran)
 			}
-			if said := m.asked[1][2].Text(); !strings.Contains(said, fmt.Sprintf("cut off (finish reason %q)", reason)) {
+			if said := m.asked[1][1].Text(); !strings.Contains(said, fmt.Sprintf("cut off (finish reason %q)", reason)) {
 				t.Errorf("%s, %s: the model read %q, want the reason", name, reason, said)
 			}
 		}

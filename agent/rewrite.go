@@ -86,7 +86,7 @@ func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.sent = nil
+	r.sent, r.wire = nil, nil
 	clear(r.callIDs) // a resumed run knows only the ids in the conversation
 	r.digest, r.gauge = newDigest(r.form.tools), newGauge(r.form.tools)
 	for _, m := range sent {
@@ -186,7 +186,7 @@ func (r *run) ask(ctx context.Context, messages []llm.Message) (*llm.Response, e
 		return nil, err
 	}
 	req := r.request(ctx, step)
-	req.Messages, req.Memo, req.Tokens = messages, nil, size.tokens
+	req.Messages, req.Memo, req.Tokens = wire(messages), nil, size.tokens
 	resp, latency, err := r.generate(ctx, req)
 	if err != nil {
 		return nil, r.failed(ctx, step, err)

@@ -18,7 +18,8 @@ type run struct {
 	unusable error // of the turn's tools
 	started  time.Time
 	messages []llm.Message   // all of them
-	sent     []llm.Message   // the messages that a provider sees
+	sent     []llm.Message   // the part of them that is sent
+	wire     []llm.Message   // sent, as a provider sees it
 	memo     llm.Memo        // the model's own state about them
 	fresh    int             // the number of messages before the run
 	callIDs  map[string]bool // of the tool calls in sent
@@ -174,7 +175,7 @@ func (r *run) keep(messages ...llm.Message) {
 
 // send adds a message to the conversation that is sent to the provider.
 func (r *run) send(m llm.Message) {
-	r.sent = append(r.sent, m)
+	r.sent, r.wire = append(r.sent, m), alternate(r.wire, m)
 	r.digest.add(m)
 	r.gauge.add(m)
 	for _, c := range m.ToolCalls() {

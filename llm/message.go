@@ -90,6 +90,9 @@ func Say(text string, calls ...ToolCall) (parts []Part) {
 	return parts
 }
 
+// Between stands between the texts of the user that are sent as one message.
+const Between = "\n\n* * *\n\n"
+
 // Text returns all the readable text in m, including the text of tool results.
 func (m Message) Text() string { return textOf(m.Parts) }
 

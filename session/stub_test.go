@@ -107,9 +107,10 @@ func (m *model) answer(text string, messages []llm.Message) (*llm.Response, erro
 	}
 	said := 0
 	for _, msg := range messages {
-		if msg.Role == llm.RoleAssistant || strings.HasPrefix(msg.Text(), wrongForm) {
+		if msg.Role == llm.RoleAssistant {
 			said++
 		}
+		said += strings.Count(msg.Text(), wrongForm) // of several in a row, which are one message
 	}
 	if said >= len(m.replies) {
 		return nil, fault.Newf(fault.Instance, "the stub has no reply number %d", said+1)

@@ -154,6 +154,16 @@ func sentWith(t *testing.T, tr results.Trajectory) (requests [][]llm.Message) {
 			list = append(list, m)
 		}
 	}
+	for i, list := range requests { // messages of the user in a row are sent as one
+		requests[i] = nil
+		for n, m := range list {
+			if last := len(requests[i]) - 1; n > 0 && m.Role == llm.RoleUser && requests[i][last].Role == llm.RoleUser {
+				requests[i][last].Parts = llm.Say(requests[i][last].Text() + llm.Between + m.Text())
+				continue
+			}
+			requests[i] = append(requests[i], m)
+		}
+	}
 	return requests
 }
 

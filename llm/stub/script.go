@@ -73,11 +73,11 @@ func skipHeard(m *scripted.Model, r *Request) {
 			}
 		case llm.RoleUser:
 			for _, p := range t.Parts {
-				if _, ok := p.(llm.Text); !ok {
-					continue
-				}
-				if expected--; expected < 0 && !m.Acts(len(r.Tools) > 0) {
-					m.Skip(1)
+				text, ok := p.(llm.Text)
+				for n := strings.Count(text.Text, llm.Between); ok && n >= 0; n-- {
+					if expected--; expected < 0 && !m.Acts(len(r.Tools) > 0) {
+						m.Skip(1)
+					}
 				}
 			}
 		}

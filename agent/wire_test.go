@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
+)
+
+// Chat templates of some models take only roles that alternate, and servers refuse NUL. The
+// conversation that is kept has each message as it was.
+func TestWhatIsSentAlternatesAndHasNoNUL(t *testing.T) {
+	prose, dirty := say("I think."), ask("1", "dirty")
+	dirty.Message.Parts = append(llm.Say("a\x00b"), dirty.Message.Parts...)
+	dirty.Message.Chat = json.RawMessage(`{"role":"assistant","content":"a\u0000b","kept":1,"tool_calls":[{"id":"1","type":"function","function":{"name":"bash","arguments":"{\"command\":\"dirty\"}"}}]}`)
+	m := &script{replies: []*llm.Response{prose, prose, dirty, prose, prose, ask("2", submit)}}
+	e := &env{outputs: submitting("p")}
+	e.outputs["dirty"] = printed("x\x00y\n")
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "the\x00task", Say: "and\x00words", Model: m, Env: e})
+	if err != nil || end.Status != vocab.StatusSubmitted {
+		t.Fatalf("got %+v, %v; want status %v", end, err, vocab.StatusSubmitted)
+	}
+	for i, sent := range m.asked {
+		for n, msg := range sent {
+			if n > 0 && msg.Role == llm.RoleUser && sent[n-1].Role == llm.RoleUser {
+				t.Errorf("request %d: message %d is of the user, as the one before it", i+1, n+1)
+			}
+			if text, _ := json.Marshal(msg); strings.Contains(string(text), `\u0000`) {
+				t.Errorf("request %d: message %d has NUL: %s", i+1, n+1, text)
+			}
+		}
+	}
+	last := m.asked[len(m.asked)-1]
+	if got := strings.Split(last[1].Text(), llm.Between); len(got) != 4 || !strings.Contains(got[0], "the\uFFFDtask") || got[1] != "and\uFFFDwords" || got[2] != got[3] {
+		t.Errorf("the first message of the user is %q, want the task, the words and two errors", got)
+	}
+	if text, _ := json.Marshal(last[2]); !strings.Contains(string(text), `"kept":1`) || last[2].Text() != "a\uFFFDb" {
+		t.Errorf("the reply went back as %s, want it without NUL", text)
+	}
+	want := []string{"system", "user", "user", "user", "user", "assistant", "tool", "user", "user", "assistant", "exit"}
+	if d := cmp.Diff(want, roles(end.Messages)); d != "" {
+		t.Errorf("roles of the messages that are kept (-want +got):\n%s", d)
+	}
+	if text := end.Messages[6].Text(); !strings.Contains(text, "x\x00y") {
+		t.Errorf("kept %q, want the output as it was", text)
+	}
+}
