@@ -86,14 +86,15 @@ const (
 	EventRepeat    EventType = "repeat"    // it failed and will be made again: Repeat
 	EventTry       EventType = "try"       // it is about to be made again
 	EventReply     EventType = "reply"     // the call was answered and must be paid for: Response
-	EventRefused   EventType = "refused"   // the provider found the conversation too long: Err. A shorter one may be sent
+	EventRefused   EventType = "refused"   // the provider found the conversation too long, or may have: Err. A shorter one may be sent
 	EventFailed    EventType = "failed"    // the call failed, and the model will be shown that and called again: Err
 	EventAction    EventType = "action"    // Command is about to run, or has run if it changes nothing: Tool, CallID
 	EventOutput    EventType = "output"    // it ended: Output
 	EventInterrupt EventType = "interrupt" // Interrupt names what broke the flow; its messages follow
 	EventEnd       EventType = "end"       // the run ended: Ending, Err
 
-	// A call for a summary, which is not a step. Step is the number of the next request.
+	// A call that is not a step: for a summary, or with a shorter conversation after a refusal that is
+	// not clear. Step is the number of the next request.
 	EventSummaryRequest EventType = "summary_request" // as EventRequest
 	EventSummary        EventType = "summary"         // as EventReply; Digest is the request's
 )

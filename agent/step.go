@@ -110,7 +110,7 @@ func (r *run) call(ctx context.Context, step int) (*llm.Response, error) {
 	}
 	resp, latency, err := r.generate(ctx, r.request(ctx, step))
 	if err != nil {
-		return nil, r.shown(ctx, step, r.failed(ctx, step, err))
+		return nil, r.shown(ctx, step, r.explained(ctx, step, r.failed(ctx, step, err)))
 	}
 	resp = r.identified(resp, step)
 	r.spendRest()

@@ -51,7 +51,7 @@ func withoutNUL(m llm.Message) llm.Message {
 	if !slices.ContainsFunc(m.Parts, hasNUL) {
 		return m
 	}
-	m.Parts = clean(m.Parts)
+	m.Parts = mapTexts(m.Parts, visible)
 	var members map[string]json.RawMessage
 	var content string
 	if m.Chat != nil && json.Unmarshal(m.Chat, &members) == nil && json.Unmarshal(members["content"], &content) == nil {
@@ -71,15 +71,16 @@ func hasNUL(p llm.Part) bool {
 	return false
 }
 
-func clean(parts []llm.Part) []llm.Part {
+// mapTexts returns parts with their texts changed, those of results included.
+func mapTexts(parts []llm.Part, change func(string) string) []llm.Part {
 	parts = slices.Clone(parts)
 	for i, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
-			p.Text = visible(p.Text)
+			p.Text = change(p.Text)
 			parts[i] = p
 		case llm.ToolResult:
-			p.Parts = clean(p.Parts)
+			p.Parts = mapTexts(p.Parts, change)
 			parts[i] = p
 		}
 	}

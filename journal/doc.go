@@ -93,9 +93,10 @@
 //	            answer; shared: see "Large data"
 //	summary_request, summary
 //	            a call in which the model writes the summary for the rewrite
-//	            that follows. It is paid, and is not a step. summary_request
-//	            has the data of request; summary has step, digest, and reply
-//	            as above
+//	            that follows, or which shows that it accepts the conversation
+//	            without its older steps. It is paid, and is not a step.
+//	            summary_request has the data of request; summary has step,
+//	            digest, and reply as above
 //	try         another try of the call is about to be made. step, reserved
 //	unpaid      the last try failed, and was not charged. step
 //	lost        calls were not answered, and may have been charged. step;

@@ -163,7 +163,7 @@ func Unpriced(model string, resp *llm.Response) (why, hint string) {
 
 // refused settles a call that the provider refused; another one may follow.
 func (r *recorder) refused(e agent.Event) error {
-	r.log.Warn("the provider refused a call because the conversation is too long", "step", e.Step, "err", e.Err)
+	r.log.Warn("the provider refused a call: the conversation may be too long", "step", e.Step, "err", e.Err)
 	return r.settle(e.Step, llm.Lost(e.Err))
 }
 
