@@ -38,8 +38,9 @@ var ends = map[string]End{
 	"eos": EndWhole, "eos_token": EndWhole, "normal": EndWhole, // Together, TGI and watsonx, Baidu
 
 	"length": EndCut, "max_tokens": EndCut, "max_output_tokens": EndCut, "token_limit": EndCut, "time_limit": EndCut, // the last two are watsonx's
+	"error_limit":  EndCut,                                          // Cohere, of the context
 	"model_length": EndCut, "model_context_window_exceeded": EndCut, // Mistral, Anthropic and Zhipu
-	"repetition_truncation": EndCut, // Xiaomi's, of a model that repeats itself
+	"repetition_truncation": EndCut, "repetition": EndCut, // Xiaomi and vLLM, of a model that repeats itself
 
 	"content_filter": EndFiltered, "sensitive": EndFiltered, // Zhipu
 	"refusal": EndFiltered, "guardrail_intervened": EndFiltered, "content_filtered": EndFiltered, // Anthropic, Bedrock
@@ -52,5 +53,5 @@ var ends = map[string]End{
 	"error": EndFailed, "network_error": EndFailed, "insufficient_system_resource": EndFailed, "abort": EndFailed, // OpenRouter, Mistral; Zhipu; DeepSeek; vLLM, SGLang
 	"failed": EndFailed, "cancelled": EndFailed, "canceled": EndFailed, "in_progress": EndFailed, "queued": EndFailed, "incomplete": EndFailed, // the Responses API
 	"other": EndFailed, "language": EndFailed, "finish_reason_unspecified": EndFailed, "missing_thought_signature": EndFailed, // Gemini
-	"not_finished": EndFailed, "timeout": EndFailed, // watsonx, Cohere
+	"not_finished": EndFailed, "timeout": EndFailed, "user_cancel": EndFailed, // watsonx, Cohere
 }

@@ -239,6 +239,7 @@ func TestFailuresAreBlamed(t *testing.T) {
 		"a proxy's at once":     {streamed(proxied), fault.Transient, 0, "429"},
 		"a proxy's later":       {streamed(start, proxied), fault.Transient, 3, "no deployment"},
 		"a stream without end":  {streamed(start, `{"type":"ping"}`, ended("end_turn")), fault.Transient, 3, "ended before"},
+		"an end without reason": {streamed(start, stop), fault.Transient, 3, "without a stop_reason"},
 		"a stream of nothing":   {streamed(), fault.Host, 3, "no message"},
 		"events that are text":  {streamed(start, "{"), fault.Host, 3, "not JSON"},
 		"a lost start":          {streamed(start, block("1", `{}`)[0]), fault.Host, 3, "not one of the API"},

@@ -66,7 +66,10 @@ func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
 		if err := s.add(e, data); err != nil {
 			return nil, m.garbled("the stream is not one of the API", err)
 		}
-		if s.stopped {
+		switch {
+		case s.stopped && !endpoint.IsSet(s.message["stop_reason"]): // as a gateway ends the stream of a server that is gone
+			return nil, fault.Newf(fault.Transient, "%s: the stream ended without a stop_reason", m.at.Op())
+		case s.stopped:
 			return m.response(s.whole(), answer.Header)
 		}
 	}

@@ -184,7 +184,7 @@ func (s errorBody) aboveAccount(status int) bool {
 	}
 	m := numbers().FindStringSubmatch(strings.ReplaceAll(s.text, ",", ""))
 	if m == nil {
-		return strings.HasPrefix(s.text, "Request too large for ")
+		return strings.HasPrefix(s.text, "Request too large for ") || strings.Contains(s.text, "required for long context") // the latter is Anthropic's
 	}
 	limit, _ := strconv.ParseInt(m[1], 10, 64)
 	asked, _ := strconv.ParseInt(m[2], 10, 64)

@@ -229,6 +229,7 @@ func TestARequestAboveTheAccountsLimitIsNotWaitedFor(t *testing.T) {
 		{413, "Request too large for model `m` in organization `org` service tier `on_demand` on tokens per minute (TPM): Limit 6,000, Requested 7,500, please reduce your message size", true},
 		{429, "Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 29000, Requested 36055. Please try again in 6s.", true},
 		{429, "Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 2s.", false},
+		{429, "Extra usage is required for long context requests.", true},
 		{429, "Rate limit reached on requests per min (RPM): Limit 500, Used 500, Requested 1.", false},
 		{500, one, false},
 	} {
