@@ -96,6 +96,7 @@ journal is never paid for again.
 	own.addDryRun(c.Flags())
 	addEngine(c.Flags(), &own.Engines)
 	own.addPace(c.Flags())
+	own.addTrust(c)
 	own.addOutput(c.Flags())
 	return c
 }
@@ -160,6 +161,7 @@ empty_patch, timed_out, infrastructure and ungradeable.`,
 	own.addDryRun(fs)
 	addEngine(fs, &own.Engines)
 	own.addPace(fs)
+	own.addTrust(c)
 	own.addOutput(fs)
 	return c
 }

@@ -31,6 +31,7 @@ type runFlags struct {
 
 	// Of a command that continues a directory that an earlier one made:
 	settled  bool         // the directory was named
+	trust    bool         // with what it names
 	retrying bool         // run the selected instances again, of the directory's own selection
 	fresh    bool         // and the unfinished ones from the beginning
 	asked    *run.Request // of the last `batch run`; nil: this one
@@ -176,6 +177,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 func (a *app) invoke(ctx context.Context, f runFlags, git *run.GitProbe) (*invocation, error) {
 	s, err := a.configured(f, git)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.trusted(&f, s.Output, s.Named(f.was("engine"))); err != nil {
 		return nil, err
 	}
 	if err := s.load(ctx); err != nil {

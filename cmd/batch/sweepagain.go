@@ -26,7 +26,7 @@ func (a *app) continueSweep(ctx context.Context, dir string, pick *run.Choice, o
 	if flags.Changed("cost-limit-total") {
 		s.LimitCost(own.CostLimit)
 	}
-	own.given = flags.Changed
+	own.given, own.settled = flags.Changed, true
 	if pick != nil {
 		if err := s.Retry(*pick); err != nil {
 			return err

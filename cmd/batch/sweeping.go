@@ -43,6 +43,13 @@ func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err
 	if err := s.Load(ctx, git.Known); err != nil {
 		return a.unlessEmpty(err)
 	}
+	var named []string
+	for _, c := range s.Cells {
+		named = append(named, c.Setup.Named(f.was("engine"))...)
+	}
+	if err := a.trusted(&f, s.Dir, named); err != nil {
+		return err
+	}
 	part, err := s.Shard()
 	if err != nil {
 		return err
