@@ -193,7 +193,11 @@ func (s *Store) WriteManifest(m *manifest.Manifest) error {
 			return atomicfile.Fault("moving a broken manifest aside", err)
 		}
 	}
-	text, err := m.Text(s.mask.JSON)
+	m, err := m.Hidden(s.mask)
+	if err != nil {
+		return err
+	}
+	text, err := m.Text()
 	if err != nil {
 		return err
 	}

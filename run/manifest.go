@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -37,15 +36,11 @@ func (r *Run) newManifest() *manifest.Manifest {
 // masked returns m with its secrets hidden, as it will be written to its file, so that
 // it can be compared with a manifest that was read from a file.
 func (r *Run) masked(m *manifest.Manifest) *manifest.Manifest {
-	data, err := json.Marshal(m)
+	hidden, err := m.Hidden(r.Store.Mask)
 	if err != nil {
 		return m // writing it will report the error
 	}
-	var hidden manifest.Manifest
-	if err := json.Unmarshal(r.Store.Mask.JSON(data), &hidden); err != nil {
-		return m
-	}
-	return &hidden
+	return hidden
 }
 
 // checkManifest refuses to mix results of different settings in one directory. It copies

@@ -114,6 +114,18 @@ func (m *Masker) With(secrets ...Secret) *Masker {
 	return more
 }
 
+// Literals returns a Masker that hides what m does now, without the matches of its patterns.
+func (m *Masker) Literals() *Masker {
+	if m == nil {
+		return nil
+	}
+	t := *m.known.Load()
+	t.patterns = nil
+	values := &Masker{}
+	values.known.Store(&t)
+	return values
+}
+
 // AddPatterns makes m hide the matches of patterns, in any line of text. An empty match
 // hides nothing.
 func (m *Masker) AddPatterns(patterns ...*regexp.Regexp) {

@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/internal/regular"
 	"batch.example/batch/vocab"
@@ -211,14 +212,46 @@ func Read(dir string) (*Manifest, error) {
 	return &m, nil
 }
 
-// Text returns the content of m's file, indented for people, with secrets hidden by hide.
-// It sets the format version.
-func (m *Manifest) Text(hide func(json []byte) []byte) ([]byte, error) {
+// Hidden returns m with its secrets hidden. Matches of patterns are hidden only in what people wrote: the
+// program reads the rest again, and its times and digests may look like what a pattern matches.
+func (m *Manifest) Hidden(secrets *mask.Masker) (*Manifest, error) {
+	h, err := hidden(*m, secrets.Literals())
+	parts := []error{err}
+	add := func(err error) { parts = append(parts, err) }
+	h.Argv, err = hidden(h.Argv, secrets)
+	add(err)
+	h.Request, err = hidden(h.Request, secrets)
+	add(err)
+	h.Config, err = hidden(h.Config, secrets)
+	add(err)
+	h.Mixed, err = hidden(h.Mixed, secrets)
+	add(err)
+	for i := range h.Runs {
+		h.Runs[i].Argv, err = hidden(h.Runs[i].Argv, secrets)
+		add(err)
+	}
+	if err := errors.Join(parts...); err != nil {
+		return nil, fault.New(fault.Bug, "hiding secrets in the manifest", err)
+	}
+	return &h, nil
+}
+
+// hidden returns v with secrets hidden in its strings.
+func hidden[T any](v T, secrets *mask.Masker) (out T, err error) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(secrets.JSON(text), &out)
+	}
+	return out, err
+}
+
+// Text returns the content of m's file, indented for people. It sets the format version.
+func (m *Manifest) Text() ([]byte, error) {
 	m.Format = Version
 	text, err := python.Compact(m)
 	var b bytes.Buffer
 	if err == nil {
-		err = json.Indent(&b, hide(text), "", "  ")
+		err = json.Indent(&b, text, "", "  ")
 	}
 	if err != nil {
 		return nil, fault.New(fault.Bug, "encoding the manifest", err)

@@ -31,7 +31,7 @@ func TestAFinalReportOfMixedResultsHasANameThatSaysSo(t *testing.T) {
 		if c.mixed {
 			m.Mixed = []manifest.Difference{{Name: "agent.step_limit"}}
 		}
-		text, err := m.Text(func(json []byte) []byte { return json })
+		text, err := m.Text()
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, manifest.File), text, 0o644)
 		}

@@ -153,7 +153,7 @@ func TestASweepThatCannotBeIsRefused(t *testing.T) {
 	}
 	opened(t, s)
 	m := manifest.Manifest{Command: "run", Dataset: manifest.Dataset{Name: "demo", Count: 3, Instances: []string{"a", "b", "c"}}}
-	text, err := m.Text(func(text []byte) []byte { return text })
+	text, err := m.Text()
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "oracle@1", manifest.File), text, 0o600)
 	}
@@ -228,7 +228,7 @@ func TestChosenInstancesOfASweepRunAgain(t *testing.T) {
 	opened(t, s)
 	for i := range s.Cells {
 		m := manifest.Manifest{Command: "run", Dataset: manifest.Dataset{Name: "rows.jsonl", Count: 2, Instances: []string{"a__b-1", "a__b-2"}}}
-		text, err := m.Text(func(text []byte) []byte { return text })
+		text, err := m.Text()
 		if err == nil {
 			err = os.WriteFile(filepath.Join(s.Cells[i].Run.Output, manifest.File), text, 0o600)
 		}
