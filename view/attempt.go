@@ -212,11 +212,12 @@ func (s *Server) openIn(o *opened, name string) (err error) {
 	if o.run, err = s.runs.named(name); err != nil {
 		return err
 	}
-	o.standing, o.mask = o.run.read(), s.c.Mask
+	o.standing = o.run.read()
+	o.mask = o.standing.mask
 	if vocab.CheckID(o.id) != nil || !slices.Contains(o.standing.ids, o.id) {
 		return fault.Newf(fault.Usage, "%s has no instance %q", name, o.id)
 	}
-	if o.attempt, err = s.cache.Attempt(steps.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}); err != nil {
+	if o.attempt, err = s.cache.Attempt(steps.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}, o.mask); err != nil {
 		return fault.New(fault.KindOf(err), o.id+" has no such trajectory in "+name, err)
 	}
 	o.view, err = o.attempt.Overview()

@@ -37,7 +37,7 @@ func (s *Server) audit(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	whole, err := trajectory.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}.Read(s.c.Mask)
+	whole, err := trajectory.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}.Read(o.mask)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -46,7 +46,7 @@ func (s *Server) audit(w http.ResponseWriter, r *http.Request) {
 	d := auditPage{Run: o.run.Name, Instance: o.id, Attempt: o.view.Attempt, tabs: o.tabs("audit")}
 	row, why := s.row(r.Context(), o)
 	d.Why = why
-	d.Findings, d.Not = audit.Attempt(whole, row, s.c.Mask)
+	d.Findings, d.Not = audit.Attempt(whole, row, o.mask)
 	for _, detector := range audit.Detectors() {
 		v := detectorView{Detector: detector}
 		for _, f := range d.Findings {

@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/regular"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/trajectory"
@@ -118,7 +119,7 @@ func (s *Server) row(ctx context.Context, o *opened) (row *dataset.Instance, why
 	if row, why = s.c.Row(ctx, snap.Manifest, o.id); row == nil && why == "" {
 		why = "the dataset has no such row"
 	}
-	return row, s.c.Mask.Text(why)
+	return row, o.mask.Text(why)
 }
 
 // paired joins the changes of two patches by file, in the order of the first one.
@@ -184,7 +185,7 @@ func (s *Server) tests(w http.ResponseWriter, r *http.Request) {
 		d.Grade = rec.Grade
 		d.Lists = listsOf(rec.Grade)
 		d.Log = logOf(o.run.Dir, rec.Grade)
-		if err := s.quote(r.Context(), d.Log, d.Lists); err != nil {
+		if err := quote(r.Context(), o.mask, d.Log, d.Lists); err != nil {
 			d.NoLog = err.Error()
 		}
 	}
@@ -224,7 +225,7 @@ const (
 )
 
 // quote finds the lines of the log at path that name each test. It ends with ctx.
-func (s *Server) quote(ctx context.Context, path string, lists []testList) error {
+func quote(ctx context.Context, m *mask.Masker, path string, lists []testList) error {
 	if path == "" {
 		return nil
 	}
@@ -236,7 +237,7 @@ func (s *Server) quote(ctx context.Context, path string, lists []testList) error
 	in, named := bufio.NewReader(f), newNamed(lists)
 	for number := 1; ctx.Err() == nil; number++ {
 		line, err := in.ReadString('\n')
-		named.see(s.c.Mask.Text(strings.TrimRight(line[:min(len(line), mostRead)], "\r\n")), number)
+		named.see(m.Text(strings.TrimRight(line[:min(len(line), mostRead)], "\r\n")), number)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -37,7 +37,7 @@ func (s *Server) noted(o *opened) (map[int][]noteView, error) {
 		if n.Instance != o.id || n.Attempt != o.view.Attempt && (n.Attempt > 0 || n.Step > 0) {
 			continue
 		}
-		n.Label, n.Text, n.Who = s.c.Mask.Text(n.Label), s.c.Mask.Text(n.Text), s.c.Mask.Text(n.Who)
+		n.Label, n.Text, n.Who = o.mask.Text(n.Label), o.mask.Text(n.Text), o.mask.Text(n.Who)
 		v := noteView{Note: n, Run: o.run.Name}
 		if s.c.Control != nil {
 			v.Back = o.place(n.Step)
@@ -91,7 +91,7 @@ func (s *Server) take(form url.Values) error {
 	}
 	_, err = notes.Add(o.run.Dir, notes.Note{
 		Instance: o.id, Attempt: o.view.Attempt, Step: step, Who: s.c.User,
-		Label: strings.TrimSpace(form.Get("label")), Text: s.c.Mask.Text(strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n"))),
+		Label: strings.TrimSpace(form.Get("label")), Text: o.mask.Text(strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n"))),
 	})
 	return err
 }

@@ -157,7 +157,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 	d := overview{Ask: newAsked(r.URL.Query())}
 	var columns []*standing
 	for _, st := range all {
-		row, err := hidden(s.c.Mask, st.row)
+		row, err := hidden(st.mask, st.row)
 		if err != nil {
 			s.fail(w, r, err)
 			return

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
@@ -18,7 +19,7 @@ import (
 // run is a run directory, with the last snapshot of it.
 type run struct {
 	place
-	hide func(*manifest.Manifest) // adds the secrets of a run to the ones that are hidden; may be nil
+	maskOf func(*manifest.Manifest) *mask.Masker
 
 	mu      sync.Mutex
 	checked time.Time // when the directory was last compared with the snapshot
@@ -35,6 +36,7 @@ type standing struct {
 	ids    []string                  // of all instances asked for, sorted
 	err    error                     // why the directory cannot be read
 	row    runRow                    // in the table of runs
+	mask   *mask.Masker              // hides the run's secrets
 }
 
 // Limits of how often a directory is read for its readers.
@@ -54,9 +56,11 @@ func (r *run) read() *standing {
 	state := filesOf(r.Dir, r.now)
 	if r.now == nil || state != r.state {
 		r.now, r.state = stand(r.place), state
-		if s := r.now.scores.Snapshot; s != nil && r.hide != nil {
-			r.hide(s.Manifest)
+		var about *manifest.Manifest
+		if s := r.now.scores.Snapshot; s != nil {
+			about = s.Manifest
 		}
+		r.now.mask = r.maskOf(about)
 	}
 	r.checked, r.took = time.Now(), time.Since(began)
 	return r.now

@@ -164,10 +164,10 @@ func (s *Server) find(ctx context.Context, q search.Query, names []string, all [
 			continue
 		}
 		for _, id := range st.ids {
-			sources = append(sources, search.Source{Name: st.Name, Dir: st.Dir, Instance: id, Attempt: -1})
+			sources = append(sources, search.Source{Name: st.Name, Dir: st.Dir, Instance: id, Attempt: -1, Mask: st.mask})
 		}
 	}
-	return search.Search(ctx, sources, q, s.c.Mask, func(h search.Hit) error {
+	return search.Search(ctx, sources, q, func(h search.Hit) error {
 		return each(hitView{h, h.Source, hitLink(h)})
 	})
 }

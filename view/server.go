@@ -33,8 +33,8 @@ type Config struct {
 	Control func(control.Verb, []string) ([]control.Command, error)
 	User    string // the user's name, for notes; empty: not known
 
-	// Hide adds the secrets of a run to Mask; nil adds none. It is called when the run was read.
-	Hide func(*manifest.Manifest)
+	// MaskOf returns what hides the secrets of one run, and those of Mask, in its pages; nil: Mask does.
+	MaskOf func(*manifest.Manifest) *mask.Masker
 
 	Log *slog.Logger // of errors of the server itself; nil discards
 }
@@ -56,7 +56,10 @@ func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{c: c, runs: &runs{roots: c.Roots, hide: c.Hide, known: map[string]*run{}}, cache: steps.NewCache(mostAttempts, c.Mask)}
+	if c.MaskOf == nil {
+		c.MaskOf = func(*manifest.Manifest) *mask.Masker { return c.Mask }
+	}
+	s := &Server{c: c, runs: &runs{roots: c.Roots, maskOf: c.MaskOf, known: map[string]*run{}}, cache: steps.NewCache(mostAttempts)}
 	if _, err := s.runs.all(); err != nil {
 		return nil, err
 	}
@@ -99,8 +102,8 @@ func (s *Server) mux() http.Handler {
 
 // runs are the run directories that a server shows.
 type runs struct {
-	roots []string
-	hide  func(*manifest.Manifest)
+	roots  []string
+	maskOf func(*manifest.Manifest) *mask.Masker
 
 	mu     sync.Mutex
 	list   []*run
@@ -128,7 +131,7 @@ func (r *runs) all() ([]*run, error) {
 	list := make([]*run, len(places))
 	for i, p := range places {
 		if r.known[p.Dir] == nil {
-			r.known[p.Dir] = &run{place: p, hide: r.hide}
+			r.known[p.Dir] = &run{place: p, maskOf: r.maskOf}
 		}
 		list[i] = r.known[p.Dir]
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
@@ -271,13 +272,22 @@ func (f *showFlags) noPatch(snap *results.Snapshot) error {
 }
 
 // hideOfRun hides the run's secrets: a journal has them, and a trajectory may be read from it.
-func (a *app) hideOfRun(m *manifest.Manifest) {
+func (a *app) hideOfRun(m *manifest.Manifest) { hideMatches(a.mask, m) }
+
+// maskOfRun is hideOfRun for a run that is shown beside others.
+func (a *app) maskOfRun(m *manifest.Manifest) *mask.Masker {
+	own := a.mask.With()
+	hideMatches(own, m)
+	return own
+}
+
+func hideMatches(to *mask.Masker, m *manifest.Manifest) {
 	if m == nil {
 		return
 	}
 	for _, p := range m.MaskPatterns() {
 		if re, err := regexp.Compile(p); err == nil {
-			a.mask.AddPatterns(re)
+			to.AddPatterns(re)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 // viewConfig returns the settings of a server that shows the runs in roots.
 func (a *app) viewConfig(roots []string) view.Config {
 	return view.Config{
-		Roots: roots, Mask: a.mask, Hide: a.hideOfRun, Row: a.rowsOfRuns(), Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
+		Roots: roots, Mask: a.mask, MaskOf: a.maskOfRun, Row: a.rowsOfRuns(), Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"sync"
 
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
@@ -14,14 +15,14 @@ import (
 
 // read searches a source.
 func (s *search) read(ctx context.Context, src Source, f *found) error {
-	r := &reader{search: s, ctx: ctx, found: f, hit: Hit{Source: src.Name, Instance: src.Instance, Attempt: max(0, src.Attempt)}}
+	r := &reader{search: s, ctx: ctx, found: f, hide: src.Mask, hit: Hit{Source: src.Name, Instance: src.Instance, Attempt: max(0, src.Attempt)}}
 	if src.File == "" && src.Attempt != 0 {
 		err := r.journal(results.JournalPath(src.Dir, src.Instance), max(0, src.Attempt))
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	v, err := trajectory.Source{Dir: src.Dir, Instance: src.Instance, Attempt: src.Attempt, File: src.File}.Read(s.hide)
+	v, err := trajectory.Source{Dir: src.Dir, Instance: src.Instance, Attempt: src.Attempt, File: src.File}.Read(src.Mask)
 	if err != nil {
 		return err
 	}
@@ -33,6 +34,7 @@ type reader struct {
 	*search
 	ctx   context.Context //nolint:containedctx // of one search
 	found *found
+	hide  *mask.Masker
 	hit   Hit // with the place that is read
 
 	thought []byte // of the last reply, until its first command is known

@@ -15,6 +15,8 @@ type Source struct {
 	Instance string
 	Attempt  int    // negative: the last; 0: an attempt without a journal
 	File     string // in place of Dir, Instance and Attempt
+
+	Mask *mask.Masker // hides its secrets
 }
 
 // Result says what was searched.
@@ -37,9 +39,9 @@ const (
 var errEnough = errors.New("enough hits")
 
 // Search calls emit with the hits in the sources, in order, until there are as many as the
-// limit, ctx is done, or emit fails; the last two are errors, which it returns. hide hides
-// secrets. A mistake in the query is a Usage fault.
-func Search(ctx context.Context, sources []Source, q Query, hide *mask.Masker, emit func(Hit) error) (Result, error) {
+// limit, ctx is done, or emit fails; the last two are errors, which it returns. A mistake in the
+// query is a Usage fault.
+func Search(ctx context.Context, sources []Source, q Query, emit func(Hit) error) (Result, error) {
 	m, err := q.compile()
 	if err != nil {
 		return Result{}, err
@@ -48,7 +50,7 @@ func Search(ctx context.Context, sources []Source, q Query, hide *mask.Masker, e
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	s := &search{matcher: m, hide: hide, limit: limit, emit: emit}
+	s := &search{matcher: m, limit: limit, emit: emit}
 	err = s.run(ctx, sources)
 	return s.result, err
 }
@@ -56,7 +58,6 @@ func Search(ctx context.Context, sources []Source, q Query, hide *mask.Masker, e
 // search is a search under way.
 type search struct {
 	*matcher
-	hide   *mask.Masker
 	limit  int
 	emit   func(Hit) error
 	result Result

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,9 +74,18 @@ func three(t testing.TB) (dir string, sources []search.Source) {
 	}
 }
 
+// hiding returns sources whose secrets m hides.
+func hiding(sources []search.Source, m *mask.Masker) []search.Source {
+	sources = slices.Clone(sources)
+	for i := range sources {
+		sources[i].Mask = m
+	}
+	return sources
+}
+
 func find(t testing.TB, sources []search.Source, q search.Query, m *mask.Masker) (list []string, r search.Result) {
 	t.Helper()
-	r, err := search.Search(context.Background(), sources, q, m, func(h search.Hit) error {
+	r, err := search.Search(context.Background(), hiding(sources, m), q, func(h search.Hit) error {
 		list = append(list, fmt.Sprintf("%s %d.%d %s %q", h.Instance, h.Step, h.Action, h.Where, h.Excerpt[h.From:h.To]))
 		return nil
 	})
@@ -117,7 +127,7 @@ func TestHitsOfEachKindOfQuery(t *testing.T) {
 
 func TestAWrongQueryIsAUsageFault(t *testing.T) {
 	for _, q := range []search.Query{{}, {Text: "a", Regexp: "b"}, {Regexp: "("}, {Edits: "docs"}, {Text: "a", In: []search.Place{"nowhere"}}} {
-		if _, err := search.Search(context.Background(), nil, q, nil, nil); fault.KindOf(err) != fault.Usage {
+		if _, err := search.Search(context.Background(), nil, q, nil); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
@@ -143,7 +153,7 @@ func TestASecretIsNotFound(t *testing.T) {
 			t.Errorf("%+v: %v", q, got)
 		}
 	}
-	_, err := search.Search(context.Background(), []search.Source{source}, search.Query{Text: "here"}, m, func(h search.Hit) error {
+	_, err := search.Search(context.Background(), hiding([]search.Source{source}, m), search.Query{Text: "here"}, func(h search.Hit) error {
 		if strings.Contains(h.Excerpt, "Abc") || !strings.Contains(h.Excerpt, mask.Hidden) {
 			t.Errorf("excerpt %q", h.Excerpt)
 		}
@@ -162,7 +172,7 @@ func TestASearchEndsAtOnceWhenItsReaderGoes(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
-	_, err := search.Search(ctx, sources, search.Query{Text: "e", Limit: 1 << 20}, nil, func(search.Hit) error {
+	_, err := search.Search(ctx, sources, search.Query{Text: "e", Limit: 1 << 20}, func(search.Hit) error {
 		if n++; n == 10 {
 			cancel()
 		}
@@ -172,7 +182,7 @@ func TestASearchEndsAtOnceWhenItsReaderGoes(t *testing.T) {
 		t.Errorf("%v after %d hits", err, n)
 	}
 	gone := errors.New("gone")
-	if _, err := search.Search(context.Background(), sources, search.Query{Text: "e"}, nil, func(search.Hit) error { return gone }); !errors.Is(err, gone) {
+	if _, err := search.Search(context.Background(), sources, search.Query{Text: "e"}, func(search.Hit) error { return gone }); !errors.Is(err, gone) {
 		t.Errorf("%v, want the reader's error", err)
 	}
 }
@@ -245,13 +255,13 @@ func corpus(b *testing.B) []search.Source {
 
 // The worst case: the only hit is in the last step of the last of 500 trajectories.
 func BenchmarkLastOf500(b *testing.B) {
-	sources := corpus(b)
+	sources := hiding(corpus(b), mask.New(mask.Secret{Name: "K", Value: "sk-Abc123Def456"}))
 	for name, q := range map[string]search.Query{
 		"text": {Text: "needle"}, "fold": {Text: "NEEDLE", Fold: true}, "regexp": {Regexp: `ne+dle`}, "commands": {Ran: "git log"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := search.Search(context.Background(), sources, q, mask.New(mask.Secret{Name: "K", Value: "sk-Abc123Def456"}), func(search.Hit) error { return nil }); err != nil {
+				if _, err := search.Search(context.Background(), sources, q, func(search.Hit) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -266,7 +276,7 @@ func BenchmarkFirstHitOf500(b *testing.B) {
 	for b.Loop() {
 		began, ctx := time.Now(), context.Background()
 		first = 0
-		if _, err := search.Search(ctx, sources, search.Query{Regexp: `Value\w+`, Limit: 1}, nil, func(search.Hit) error {
+		if _, err := search.Search(ctx, sources, search.Query{Regexp: `Value\w+`, Limit: 1}, func(search.Hit) error {
 			first = time.Since(began)
 			return nil
 		}); err != nil {

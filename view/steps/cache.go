@@ -15,7 +15,6 @@ import (
 // were used last. It is safe for concurrent use; several readers who ask for the same attempt
 // at once wait for one reading of its file.
 type Cache struct {
-	mask *mask.Masker
 	most int
 
 	mu    sync.Mutex
@@ -38,15 +37,15 @@ type cached struct {
 	was   os.FileInfo // of the file
 }
 
-// NewCache returns a Cache that keeps at most most journals and files. m hides secrets in
-// what its attempts return.
-func NewCache(most int, m *mask.Masker) *Cache {
-	return &Cache{mask: m, most: max(1, most), known: map[key]*list.Element{}}
+// NewCache returns a Cache that keeps at most most journals and files.
+func NewCache(most int) *Cache {
+	return &Cache{most: max(1, most), known: map[key]*list.Element{}}
 }
 
 // Attempt returns an attempt, with what was appended to its journal so far. An attempt that
-// was returned before can be used on.
-func (c *Cache) Attempt(s Source) (*Attempt, error) {
+// was returned before can be used on. m hides secrets in what it returns; those of one directory
+// must have one m.
+func (c *Cache) Attempt(s Source, m *mask.Masker) (*Attempt, error) {
 	k := key{s.Dir, s.Instance, s.File, s.Attempt}
 	journal := results.JournalPath(s.Dir, s.Instance)
 	if s.File == "" && s.Attempt != 0 && exists(journal) {
@@ -57,14 +56,14 @@ func (c *Cache) Attempt(s Source) (*Attempt, error) {
 			c.forget(e)
 			return nil, err
 		}
-		if a, err := x.of(s, c.mask); !errors.Is(err, fs.ErrNotExist) {
+		if a, err := x.of(s, m); !errors.Is(err, fs.ErrNotExist) {
 			return a, err
 		}
 		k.attempt = s.Attempt
 	}
 	k.instance += "\x00" // not the journal's
 	e := c.entry(k)
-	a, err := e.finished(s, c.mask)
+	a, err := e.finished(s, m)
 	if err != nil {
 		c.forget(e)
 	}

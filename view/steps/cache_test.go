@@ -60,7 +60,7 @@ func TestAFinishedFileIsReadInPages(t *testing.T) {
 }
 
 func TestACacheIsBoundedAndSharedByManyReaders(t *testing.T) {
-	c := steps.NewCache(2, nil)
+	c := steps.NewCache(2)
 	w := newWriter(t)
 	w.begin(1)
 	w.full("one", "ls", "1\n")
@@ -75,7 +75,7 @@ func TestACacheIsBoundedAndSharedByManyReaders(t *testing.T) {
 			if i%3 == 0 {
 				s = steps.Source{File: file}
 			}
-			a, err := c.Attempt(s)
+			a, err := c.Attempt(s, nil)
 			if err != nil {
 				t.Error(err)
 				return
@@ -91,21 +91,21 @@ func TestACacheIsBoundedAndSharedByManyReaders(t *testing.T) {
 	all.Wait()
 	w.full("two", "ls", "2\n")
 	w.flush()
-	a, err := c.Attempt(steps.Source{Dir: w.dir, Instance: demo, Attempt: 1})
+	a, err := c.Attempt(steps.Source{Dir: w.dir, Instance: demo, Attempt: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o := overview(t, a); len(o.Marks) != 2 || c.Len() != 2 {
 		t.Errorf("%d steps, %d in the cache", len(o.Marks), c.Len())
 	}
-	if _, err := c.Attempt(steps.Source{Dir: w.dir, Instance: "none", Attempt: -1}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.Attempt(steps.Source{Dir: w.dir, Instance: "none", Attempt: -1}, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no attempt: %v", err)
 	}
-	if _, err := c.Attempt(steps.Source{Dir: w.dir, Instance: demo, Attempt: 7}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.Attempt(steps.Source{Dir: w.dir, Instance: demo, Attempt: 7}, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("attempt 7: %v", err)
 	}
 	for range 5 {
-		if _, err := c.Attempt(steps.Source{File: swe(t)}); err != nil {
+		if _, err := c.Attempt(steps.Source{File: swe(t)}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,13 +114,13 @@ func TestACacheIsBoundedAndSharedByManyReaders(t *testing.T) {
 	}
 	// A file that was replaced is read again.
 	last := swe(t)
-	if _, err := c.Attempt(steps.Source{File: last}); err != nil {
+	if _, err := c.Attempt(steps.Source{File: last}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(last, []byte(`{"trajectory":[],"info":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := c.Attempt(steps.Source{File: last}); err != nil || len(overview(t, a).Marks) != 0 {
+	if a, err := c.Attempt(steps.Source{File: last}, nil); err != nil || len(overview(t, a).Marks) != 0 {
 		t.Errorf("%v", err)
 	}
 }

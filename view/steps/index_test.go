@@ -247,10 +247,8 @@ func TestEachAttemptOfAJournalIsReadByItsNumber(t *testing.T) {
 	file := results.EarlierTrajectory(w.dir, demo, 3)
 	w.ok(os.MkdirAll(filepath.Dir(file), 0o700))
 	w.ok(os.WriteFile(file, []byte(`{"info":{"batch":{"attempt":3}},"messages":[{"role":"assistant","content":"four"}]}`), 0o600))
-	for _, open := range []func(steps.Source) (*steps.Attempt, error){
-		func(s steps.Source) (*steps.Attempt, error) { return steps.Open(s, nil) }, steps.NewCache(9, nil).Attempt,
-	} {
-		a, err := open(steps.Source{Dir: w.dir, Instance: demo, Attempt: 3})
+	for _, open := range []func(steps.Source, *mask.Masker) (*steps.Attempt, error){steps.Open, steps.NewCache(9).Attempt} {
+		a, err := open(steps.Source{Dir: w.dir, Instance: demo, Attempt: 3}, nil)
 		w.ok(err)
 		if o := overview(t, a); o.Form != "batch" || len(o.Marks) != 1 {
 			t.Errorf("%+v", o)
