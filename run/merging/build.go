@@ -134,8 +134,11 @@ func concat(c Config, tmp, name string) error {
 	var text []io.Reader
 	for _, dir := range c.Dirs {
 		f, err := regular.OpenFile(filepath.Join(dir, name), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) { // a link is left out, as in the folders
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		if errors.Is(err, syscall.ELOOP) {
+			return notCopied(filepath.Join(dir, name))
 		}
 		if err != nil {
 			return atomicfile.Fault("reading "+name, err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/regular"
 )
@@ -27,10 +28,12 @@ func (r rename) path(path string) string {
 }
 
 // copyTree copies a folder's files and folders, durably; links and other files are left out. A
-// missing folder has none.
+// missing folder has none. A folder that is itself a link is refused.
 func copyTree(files atomicfile.Files, from, to string, renames ...rename) error {
-	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+	if info, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	} else if err == nil && !info.IsDir() {
+		return notCopied(from)
 	}
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -56,6 +59,11 @@ func copyTree(files atomicfile.Files, from, to string, renames ...rename) error 
 		return nil
 	})
 	return atomicfile.Fault("copying "+from, err)
+}
+
+// notCopied is the fault of a link without whose content the new directory would not be whole.
+func notCopied(path string) error {
+	return fault.Newf(fault.Usage, "%s is a link", path).WithHint("a merge follows no links: put what it leads to in its place")
 }
 
 // copyFile copies a file with its mode and its time: a trajectory that is older than its journal

@@ -155,10 +155,13 @@ func (in *input) read() (err error) {
 			continue
 		}
 		if !e.IsDir() {
-			return fault.Newf(fault.Usage, "%s is a link", filepath.Join(in.dir, e.Name())).WithHint("a merge follows no links: put the folder in its place")
+			return notCopied(filepath.Join(in.dir, e.Name()))
 		}
 		in.folders[e.Name()] = true
 		path := filepath.Join(in.dir, e.Name(), journalFile)
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return notCopied(path)
+		}
 		if _, err := journal.ReadTail(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New(fault.KindOf(err), "reading "+path, err)
 		}

@@ -345,6 +345,33 @@ func TestWhatAKilledMergeLeftIsRemoved(t *testing.T) {
 	}
 }
 
+// What a link leads to is not copied. Where the new directory would lack something, the merge is refused.
+func TestAMergeFollowsNoLinks(t *testing.T) {
+	t.Parallel()
+	for path, refused := range map[string]bool{"a/journal.jsonl": true, "a": true, "logs": true, "batch.log": true, "a/note.txt": false} {
+		dir := t.TempDir()
+		one, out := shard(t, filepath.Join(dir, "1"), "1/2", nil, "a"), filepath.Join(dir, "all")
+		link, away := filepath.Join(one, path), filepath.Join(dir, "away")
+		err := os.Rename(link, away)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = os.WriteFile(away, []byte("private"), 0o600)
+		}
+		if err == nil {
+			err = os.Symlink(away, link)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = merging.Merge(merging.Config{Dirs: []string{one}, Output: out})
+		if refused != (fault.KindOf(err) == fault.Usage && strings.Contains(err.Error(), link)) || !refused && err != nil {
+			t.Errorf("%s: %v, want a refusal that names it: %v", path, err, refused)
+		}
+		if _, err := os.Lstat(filepath.Join(out, path)); err == nil {
+			t.Errorf("%s was copied", path)
+		}
+	}
+}
+
 func TestNotesAreMerged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
