@@ -38,12 +38,12 @@ const maxAnswer = 64 << 20
 
 // Dial returns a client for the work in dir, a run directory, a directory that is graded, or the
 // folder of a sweep. For a cell of a sweep that runs, it is the sweep's client: see
-// [Client.Dir]; isSweep says whether the folder above is one, and not that of another run. If no process works there, the error wraps [ErrNotRunning]. The work of a user who is
+// [Client.Dir]; sweep is its folder, and empty where dir is no cell. If no process works there, the error wraps [ErrNotRunning]. The work of a user who is
 // neither this one nor root is refused, unless this one is root.
-func Dial(dir string, isSweep func(dir string) bool) (*Client, error) {
+func Dial(dir, sweep string) (*Client, error) {
 	var first error
-	for _, d := range []string{dir, filepath.Join(dir, "..")} {
-		if d != dir && !isSweep(d) {
+	for _, d := range []string{dir, sweep} {
+		if d == "" {
 			break
 		}
 		conn, err := dial(context.Background(), filepath.Join(d, SocketName))

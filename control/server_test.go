@@ -98,7 +98,7 @@ func (t *text) String() string {
 
 func dialed(t *testing.T, dir string) *control.Client {
 	t.Helper()
-	c, err := control.Dial(dir, anySweep)
+	c, err := control.Dial(dir, filepath.Dir(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestTheSocketIsPrivateAndGoesAway(t *testing.T) {
 	}
 	stale.(*net.UnixListener).SetUnlinkOnClose(false)
 	_ = stale.Close() // as a kill does
-	if _, err := control.Dial(dir, anySweep); !errors.Is(err, control.ErrNotRunning) {
+	if _, err := control.Dial(dir, filepath.Dir(dir)); !errors.Is(err, control.ErrNotRunning) {
 		t.Errorf("stale socket: %v", err)
 	}
 	t.Run("served", func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestTheSocketIsPrivateAndGoesAway(t *testing.T) {
 		if c := dialed(t, cell); c.Dir() != filepath.Join(dir) {
 			t.Errorf("the client of a cell is for %s", c.Dir())
 		}
-		if _, err := control.Dial(cell, func(string) bool { return false }); !errors.Is(err, control.ErrNotRunning) {
+		if _, err := control.Dial(cell, ""); !errors.Is(err, control.ErrNotRunning) {
 			t.Errorf("a run in the folder of another one: %v", err)
 		}
 	})
@@ -290,9 +290,6 @@ func TestTheSocketIsPrivateAndGoesAway(t *testing.T) {
 		t.Errorf("after the end: %v", err)
 	}
 }
-
-// anySweep takes each folder as one of a sweep.
-func anySweep(string) bool { return true }
 
 func mkdir(t *testing.T, dir string) string {
 	t.Helper()
@@ -515,7 +512,7 @@ func TestTheServerOfAnotherUserIsRefused(t *testing.T) {
 		if out := o.client(t, 12345, dir); !strings.Contains(out, "not served") { // it gets no answer
 			t.Errorf("%s, the same user: %s", dir, out)
 		}
-		if _, err := control.Dial(dir, anySweep); err != nil {
+		if _, err := control.Dial(dir, filepath.Dir(dir)); err != nil {
 			t.Errorf("%s, root: %v", dir, err)
 		}
 	}
@@ -555,7 +552,7 @@ func otherDir(t *testing.T) string {
 
 // TestClientOfAnotherUser is a process that [others.client] starts.
 func TestClientOfAnotherUser(t *testing.T) {
-	c, err := control.Dial(otherDir(t), anySweep)
+	c, err := control.Dial(otherDir(t), filepath.Dir(otherDir(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

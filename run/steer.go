@@ -111,8 +111,8 @@ func (r *Run) withoutCanceled(list []dataset.Instance) []dataset.Instance {
 // bySweep returns what commands to a sweep left in force for its cell in dir; nothing for another
 // directory.
 func bySweep(dir string) (f control.InForce, err error) {
-	above := filepath.Join(dir, "..")
-	if !sweeps.Is(above) {
+	above := sweeps.Of(dir)
+	if above == "" {
 		return f, nil
 	}
 	h, err := control.Read(above)

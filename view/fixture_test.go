@@ -330,7 +330,7 @@ func steered(t testing.TB, dir string, text texts) {
 	t.Cleanup(func() {
 		_ = s.Close()
 	})
-	client, err := control.Dial(dir, sweeps.Is)
+	client, err := control.Dial(dir, sweeps.Of(dir))
 	must(t, err)
 	_, err = client.Do(t.Context(), control.Command{ID: control.NewID(), Verb: control.Cancel, Instance: text("canceled")})
 	must(t, err)

@@ -58,7 +58,7 @@ func (s *Server) command(ctx context.Context, form url.Values) (reply control.Re
 	if err != nil {
 		return reply, err
 	}
-	client, err := control.Dial(dir, sweeps.Is)
+	client, err := control.Dial(dir, sweeps.Of(dir))
 	if err == nil && client.Dir() != dir {
 		err = fault.Newf(fault.Usage, "%s is a cell of the sweep that works in %s", dir, client.Dir()).WithHint("show the sweep: its pages have the commands")
 	}

@@ -165,7 +165,7 @@ func ask(ctx context.Context, r *run, dir string) (w work, ok bool) {
 	w.Name = dir
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	client, err := control.Dial(dir, sweeps.Is)
+	client, err := control.Dial(dir, sweeps.Of(dir))
 	if err == nil {
 		var status control.Status
 		if status, err = client.Status(ctx, false); err == nil {

@@ -180,7 +180,7 @@ func inCell(client *control.Client, dir string, cmd control.Command) (string, er
 
 // reach returns a client for the work in dir.
 func reach(dir string) (*control.Client, error) {
-	client, err := control.Dial(dir, sweeps.Is)
+	client, err := control.Dial(dir, sweeps.Of(dir))
 	if err != nil {
 		return nil, notRunning(dir, err)
 	}

@@ -31,7 +31,7 @@ func TestACommandToACellDoesNotChangeTheOthers(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join("sweep", "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join("sweep", sweeps.File), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join("sweep", sweeps.File), []byte(`{"format_version":2,"cells":[{"folder":"x"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	file, err := control.OpenLog("sweep")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"batch.example/batch/control"
@@ -82,8 +81,8 @@ func untilEnded(ctx context.Context, dir string) (at string, err error) {
 // recorded returns the directory with the record of the work in dir: for a cell, it may be the
 // sweep's.
 func recorded(dir string) string {
-	up := filepath.Join(dir, "..")
-	if h, err := control.Read(dir); err == nil && h.Begun == nil && sweeps.Is(up) {
+	up := sweeps.Of(dir)
+	if h, err := control.Read(dir); err == nil && h.Begun == nil && up != "" {
 		return up
 	}
 	return dir

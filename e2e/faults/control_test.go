@@ -16,7 +16,6 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/tier"
-	"batch.example/batch/results/sweeps"
 )
 
 // steering sends commands to a run that is killed again and again.
@@ -91,7 +90,7 @@ func (s *steering) start(args ...string) *exec.Cmd {
 		s.t.Fatal(err)
 	}
 	for began := time.Now(); time.Since(began) < e2e.Patience; time.Sleep(5 * time.Millisecond) {
-		if _, err := control.Dial(filepath.Join(s.dir, "out"), sweeps.Is); err == nil {
+		if _, err := control.Dial(filepath.Join(s.dir, "out"), ""); err == nil {
 			return cmd
 		}
 	}
@@ -110,7 +109,7 @@ func (s *steering) talk(d time.Duration) {
 		s.send()
 	}
 	go func(c control.Command) { // its answer is lost
-		if client, err := control.Dial(filepath.Join(s.dir, "out"), sweeps.Is); err == nil {
+		if client, err := control.Dial(filepath.Join(s.dir, "out"), ""); err == nil {
 			_, _ = client.Do(s.t.Context(), c)
 		}
 	}(s.add(s.next()))
@@ -143,7 +142,7 @@ func (s *steering) next() control.Command {
 
 // send sends the oldest command without an answer.
 func (s *steering) send() {
-	client, err := control.Dial(filepath.Join(s.dir, "out"), sweeps.Is)
+	client, err := control.Dial(filepath.Join(s.dir, "out"), "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -159,7 +158,7 @@ func (s *steering) send() {
 
 // checkStatus checks that the last width and the last budget are in force.
 func (s *steering) checkStatus() {
-	client, err := control.Dial(filepath.Join(s.dir, "out"), sweeps.Is)
+	client, err := control.Dial(filepath.Join(s.dir, "out"), "")
 	if err != nil {
 		s.t.Fatal(err)
 	}

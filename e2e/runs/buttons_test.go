@@ -17,7 +17,6 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/internal/tier"
-	"batch.example/batch/results/sweeps"
 )
 
 // buttons is a browser on `batch view --control`, beside a run that works.
@@ -155,7 +154,7 @@ func (b *buttons) await(what string, so func(control.Status) bool) {
 	err := errors.New("never asked")
 	for end := time.Now().Add(e2e.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		var client *control.Client
-		if client, err = control.Dial(b.out, sweeps.Is); err != nil {
+		if client, err = control.Dial(b.out, ""); err != nil {
 			continue
 		}
 		if last, err = client.Status(b.Context(), false); err == nil && so(last) {

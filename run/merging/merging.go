@@ -9,6 +9,7 @@ package merging
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,15 +170,20 @@ const markFile = ".batch-merge"
 // newFolder makes the output with what fill writes.
 func (c Config) newFolder(fill func(tmp string) error) error {
 	return c.Files.NewFolder(c.Output, func(tmp string) error {
-		mark := flock.New(filepath.Join(tmp, markFile))
-		defer mark.Close() //nolint:errcheck // the file is removed
-		if err := mark.Lock(); err != nil {
-			return err
+		path := filepath.Join(tmp, markFile)
+		mark := flock.New(path + ".new") // no other merge finds it before it is locked
+		defer mark.Close()               //nolint:errcheck // the file is removed
+		err := mark.Lock()
+		if err == nil {
+			err = os.Rename(mark.Path(), path)
 		}
-		if err := fill(tmp); err != nil {
-			return err
+		if err == nil {
+			err = fill(tmp)
 		}
-		if err := os.Remove(mark.Path()); err != nil {
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if err != nil {
 			return err
 		}
 		return c.Files.SyncDir(tmp)
@@ -190,6 +196,9 @@ func sweepAbandoned(output string) error {
 	for _, path := range left {
 		mark := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
 		free, err := mark.TryLock()
+		if errors.Is(err, fs.ErrNotExist) { // its merge has ended meanwhile
+			continue
+		}
 		if err == nil && free {
 			err = os.RemoveAll(filepath.Dir(path))
 		}
