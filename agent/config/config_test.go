@@ -209,13 +209,53 @@ func TestMergeKeys(t *testing.T) {
 			}
 			got := &Config{}
 			d := decoder{places: map[string]place{}, mappings: map[string]*value{}}
-			d.section("", merge(base, v), got.keys())
+			d.section("", merge(base, v, 0), got.keys())
 			a := got.Agent
 			if text := fmt.Sprint(a.StepLimit, a.CostLimit, a.WallTimeLimitSeconds, a.MaxConsecutiveFormatErrors); text != c.want || len(d.found) > 0 {
 				t.Errorf("%s, want %s; %d problems", text, c.want, len(d.found))
 			}
 		})
 	}
+}
+
+// Each line below the name of a section may be a comment.
+func TestAnEmptySectionChangesNothing(t *testing.T) {
+	load := func(text string) *Config {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "f.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load([]string{path}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	plain := load("run: {}\n")
+	for _, text := range []string{
+		"agent:\n", "environment:\n  env:\n  # A: b\n", "environment:\n  forward_env:\n  # - A\n", "model:\n", "model:\n  model_kwargs:\n", "run:\n",
+		"agent:\n  system_template:\n", "environment:\n  interpreter:\n",
+	} {
+		c := load(text)
+		if diff := cmp.Diff(values(plain), values(c)); diff != "" {
+			t.Errorf("%q:\n%s", text, diff)
+		}
+	}
+	if c := load("environment:\n  env:\n    PAGER:\n    MANPAGER: null\n"); c.Environment.Env["PAGER"]+c.Environment.Env["MANPAGER"] != "" || c.Environment.Env["BASH_ENV"] == "" {
+		t.Errorf("null removes one variable: %v", c.Environment.Env)
+	}
+	if c := load("environment:\n  env: null\n"); len(c.Environment.Env) > 0 {
+		t.Errorf("a null that is written removes all: %v", c.Environment.Env)
+	}
+}
+
+func values(c *Config) map[string]any {
+	all := map[string]any{}
+	for _, v := range c.Values() {
+		all[v.Path] = v.Value
+	}
+	return all
 }
 
 func TestBadConfigurations(t *testing.T) {
@@ -229,6 +269,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"a list for text", "agent:\n\n  system_template: [a]\n", "f.yaml:3: agent.system_template is a list, expected text"},
 		{"text for a section", "agent: x\n", `agent is "x", expected keys and values`},
 		{"a mapping in a list", "environment: {run_args: [{a: 1}]}\n", "holds a mapping, expected text"},
+		{"an empty limit", "agent:\n  cost_limit:\n  # 3\n", "f.yaml:2: agent.cost_limit is empty, expected a number"},
 		{"a negative limit", "agent: {cost_limit: -1}\n", "agent.cost_limit is negative"},
 		{"a negative number of errors", "agent: {model_errors: -1}\n", "agent.model_errors is negative"},
 		{"an end without calls of a form in text", "agent:\n  finish_without_calls: true\nmodel: {action_form: text}\n", "f.yaml:2: agent.finish_without_calls needs an action form with tools"},

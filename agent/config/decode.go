@@ -80,6 +80,10 @@ func (d *decoder) section(path string, v *value, keys []key) {
 
 // set sets a field from the value at path; null is the zero value.
 func (d *decoder) set(path string, v *value, f field) {
+	if kind := reflect.TypeOf(f.to).Elem().Kind(); v.isEmpty() && (kind == reflect.Int || kind == reflect.Float64) {
+		d.problem(v, path, "is empty, expected a number")
+		return
+	}
 	if v.v == nil {
 		reflect.ValueOf(f.to).Elem().SetZero()
 		return

@@ -25,7 +25,7 @@ func Load(specs []string, opts Options) (*Config, error) {
 			err = c.adopt(v)
 		}
 		if err == nil {
-			merged = merge(merged, v)
+			merged = merge(merged, v, 0)
 		}
 		return err
 	}
@@ -108,7 +108,7 @@ func (c *Config) adopt(v *value) error {
 		delete(child(v, "agent"), old)
 		c.v1 = c.v1 || old == "action_observation_template"
 		model := &value{v: map[string]*value{now: item}, at: item.at}
-		*v = *merge(&value{v: map[string]*value{"model": model}}, v)
+		*v = *merge(&value{v: map[string]*value{"model": model}}, v, 0)
 	}
 	return nil
 }

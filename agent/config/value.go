@@ -189,17 +189,28 @@ func fromJSON(v any, at place) *value {
 	return out
 }
 
-// merge lays over on top of base: mappings key by key, all else replaces.
-func merge(base, over *value) *value {
+// isEmpty reports whether nothing is written there, as in a section of which each line is a comment. An
+// explicit null is not empty.
+func (v *value) isEmpty() bool { return v.v == nil && v.text == "" }
+
+// keyDepth is how deep the keys of sections are. What is below are members, such as a variable.
+const keyDepth = 2
+
+// merge lays over on top of base: mappings key by key, all else replaces. An empty section or key
+// changes nothing, but for a number: without one, a limit would be none.
+func merge(base, over *value, depth int) *value {
 	b, ok1 := base.v.(map[string]*value)
 	o, ok2 := over.v.(map[string]*value)
+	if _, isNumber := number(base); over.isEmpty() && !isNumber && depth <= keyDepth {
+		return base
+	}
 	if !ok1 || !ok2 {
 		return over
 	}
 	m := maps.Clone(b)
 	for k, v := range o {
 		if old, ok := m[k]; ok {
-			v = merge(old, v)
+			v = merge(old, v, depth+1)
 		}
 		m[k] = v
 	}

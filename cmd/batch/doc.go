@@ -91,8 +91,10 @@
 //	-c tools         batch's own prompts: the model has an editor beside bash
 //	-c KEY=VALUE     one value
 //
-// They are merged from left to right. A file that does not exist is an error. Batch's
-// own configurations have no ending and are never read from a file.
+// They are merged from left to right. A file that does not exist is an error. A key with
+// nothing but comments below it changes nothing, an empty limit is an error, and null
+// takes a value or a variable away. Batch's own configurations have no ending and are
+// never read from a file.
 //
 // # Images and commits
 //
