@@ -44,7 +44,7 @@ type Snapshot struct {
 	unreadable []string // instances with an unreadable journal
 }
 
-// Read reads the run directory dir. It takes no lock, changes nothing and does not wait, so
+// Read reads the run directory dir. It changes nothing and does not wait, so
 // it may be used while a run works there: then it reads the current state of each
 // instance's journal. It also reads another tool's directory with a preds.json. A directory
 // with neither a manifest nor a result is a Usage fault.
@@ -61,7 +61,7 @@ func Read(dir string) (*Snapshot, error) {
 		return nil, fault.New(fault.Host, "reading the run directory", err).WithHint("make it readable for this user")
 	}
 	snap := &Snapshot{Dir: rd.dir, Owner: ownerIn(owner)}
-	if isDead(snap.Owner) {
+	if rd.isDead(snap.Owner) {
 		rd.tellDead(snap.Owner)
 		snap.Owner = ""
 	}
@@ -227,11 +227,15 @@ func (snap *Snapshot) Asked() []string {
 }
 
 // isDead reports whether the owner, a name by [DefaultOwner], was a process of this machine
-// that has ended.
-func isDead(owner string) bool {
-	name, pid, _, ok := parseOwner(owner)
+// that has ended. The system drops its lock then; its process id may be another process's.
+func (rd *Reader) isDead(owner string) bool {
+	name, _, _, ok := parseOwner(owner)
 	host, err := os.Hostname()
-	return ok && err == nil && name == host && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	if !ok || err != nil || name != host {
+		return false
+	}
+	busy, err := InUse(rd.dir)
+	return err == nil && !busy
 }
 
 // NotARun returns a Usage fault for a path that is not a run directory; why gives the
