@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -124,7 +125,8 @@ func (c *connection) overStdio(ctx context.Context, s Server, dial Dial, said *d
 		}
 		return blame{fault.Usage, err, "check that it is an MCP server: agent.mcp_servers." + s.Name + ".command"}
 	}
-	return &sdk.IOTransport{Reader: limited{stream, c.left, &c.tooMuch}, Writer: stream, MaxLineLength: -1}, nil
+	from := limited{stream, c.left, &c.tooMuch}
+	return &sdk.IOTransport{Reader: &messages{from, bufio.NewReader(from), said, nil}, Writer: stream, MaxLineLength: -1}, nil
 }
 
 // overHTTP prepares for requests to the server.

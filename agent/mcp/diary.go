@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxLine   = 1 << 10  // bytes of a line that a server writes to stderr
+	maxLine   = 1 << 10  // bytes of a line that a server writes
 	maxLogged = 64 << 10 // bytes of such lines in the log, for each connection
 	maxKept   = 300      // bytes of the last line, for errors
 )
 
-// diary writes a program's stderr to the log, line by line, with secrets hidden. It is safe
-// for concurrent use.
+// diary writes what a program prints beside its messages to the log, line by line, with secrets
+// hidden. It is safe for concurrent use.
 type diary struct {
 	log    *slog.Logger
 	mask   *mask.Masker
@@ -64,10 +64,10 @@ func (d *diary) end() {
 	}
 	d.last = mask.Clip(line, maxKept)
 	if d.logged += len(line); d.logged <= maxLogged {
-		d.log.Info("an MCP server wrote to stderr", "server", d.server, "line", line)
+		d.log.Info("an MCP server wrote", "server", d.server, "line", line)
 	} else if !d.full {
 		d.full = true
-		d.log.Log(context.Background(), slog.LevelWarn, "an MCP server writes much to stderr: the rest is left out", "server", d.server)
+		d.log.Log(context.Background(), slog.LevelWarn, "an MCP server writes much beside its messages: the rest is left out", "server", d.server)
 	}
 }
 

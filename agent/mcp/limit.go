@@ -1,10 +1,13 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"sync/atomic"
+
+	"github.com/tidwall/gjson"
 )
 
 const (
@@ -31,6 +34,33 @@ func (a *allowance) take(p []byte) error {
 		return errTooMuch
 	}
 	return nil
+}
+
+// messages is a reader of a program's stdout that leaves out lines that are no messages, such as a
+// banner: it hands them to said. The protocol forbids them, and clients pass over them.
+type messages struct {
+	io.Closer
+	from *bufio.Reader
+	said io.Writer
+	line []byte // the rest of the message that is read
+}
+
+// Read implements io.Reader.
+func (m *messages) Read(p []byte) (int, error) {
+	for len(m.line) == 0 {
+		line, err := m.from.ReadBytes('\n')
+		if text := bytes.TrimSpace(line); bytes.HasPrefix(text, []byte("[")) && gjson.ValidBytes(text) || bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(`"jsonrpc"`)) {
+			m.line = line
+		} else if len(text) > 0 {
+			_, _ = m.said.Write(append(text, '\n'))
+		}
+		if err != nil && len(m.line) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(p, m.line)
+	m.line = m.line[n:]
+	return n, nil
 }
 
 // limited is a reader that fails when the allowance is used up, and notes that.

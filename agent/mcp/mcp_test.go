@@ -190,7 +190,7 @@ func TestConnectingFailsWithBlame(t *testing.T) {
 		"no such program":     {with(program(t, "sdk"), func(s *mcp.Server) { s.Command = []string{"no-such-program-x"} }), fault.Usage, "no-such-program-x"},
 		"not executable":      {with(program(t, "sdk"), func(s *mcp.Server) { s.Command = []string{"/etc/passwd"} }), fault.Usage, "permission denied"},
 		"it ends at once":     {program(t, "ends"), fault.Usage, "exit code 4"},
-		"it is not a server":  {program(t, "garbage"), fault.Usage, "invalid character 'W'"},
+		"it is not a server":  {with(program(t, "garbage"), func(s *mcp.Server) { s.Timeout = time.Second }), fault.Transient, "did not answer in time"},
 		"it never answers":    {with(program(t, "mute"), short), fault.Transient, "did not answer in time"},
 		"10,000 tools":        {program(t, "ten thousand"), fault.Usage, "more than 5000"},
 		"too many are usable": {program(t, "two hundred"), fault.Usage, "200 tools"},
@@ -218,6 +218,27 @@ func TestConnectingFailsWithBlame(t *testing.T) {
 				t.Errorf("what the program wrote is missing in the log:\n%s\nor in the error: %v", log.String(), err)
 			}
 		})
+	}
+}
+
+func TestLinesThatAreNoMessagesAreLoggedAndPassedOver(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s, err := mcp.Connect(t.Context(), mcp.Config{
+		Servers: []mcp.Server{program(t, "banner")}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Mask: mask.New(mask.Secret{Name: "KEY", Value: "hunter2-hunter2"}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(s); !slices.Equal(got, []string{"test__t"}) {
+		t.Errorf("tools %q", got)
+	}
+	s.Close()
+	for _, line := range []string{"Welcome to my server!", "the key is ********", `line="{\"level\":\"info\"}`} {
+		if !strings.Contains(log.String(), line) {
+			t.Errorf("the log lacks %q:\n%s", line, log.String())
+		}
 	}
 }
 

@@ -239,6 +239,10 @@ var rawServers = map[string]func(){
 	"mute": func() {
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
 	},
+	"banner": func() {
+		fmt.Println("Welcome to my server!\n[1;32mINFO[0m {\"level\":\"info\"} the key is hunter2-hunter2\n{\"level\":\"info\"}")
+		rawServer(listing(oneTool("t"), okay))()
+	},
 	"garbage": func() {
 		fmt.Println("Welcome to my server!")
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)

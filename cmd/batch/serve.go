@@ -403,11 +403,6 @@ func (s *invocation) serve(ctx context.Context, f serveFlags, at *net.TCPAddr, r
 	if err := v.server.Load(); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(v.stdout, "serving %s at %s\nagent card %s.well-known/agent-card.json\ncontexts   %s, in %s\n",
-		printable.Line(v.Settings.Model.ModelName), v.url, v.url,
-		printable.Count(v.server.Contexts(), "context", "contexts"), filepath.Join(v.Output, "")); err != nil {
-		return err
-	}
 	work := s.session()
 	work.saving, work.again = "saving the running turns and removing their containers", "the same command"
 	return work.work(ctx, v)
@@ -470,6 +465,12 @@ func (v serveView) Event(e runner.Event) {
 
 // Work answers requests while the run works. An interrupt ends a server, and is not an error.
 func (v *serving) Work(ctx context.Context, drain <-chan struct{}, view rundir.View) error {
+	// Who reads the address may interrupt the server, which ends well from here on.
+	if _, err := fmt.Fprintf(v.stdout, "serving %s at %s\nagent card %s.well-known/agent-card.json\ncontexts   %s, in %s\n",
+		printable.Line(v.Settings.Model.ModelName), v.url, v.url,
+		printable.Count(v.server.Contexts(), "context", "contexts"), filepath.Join(v.Output, "")); err != nil {
+		return err
+	}
 	failed := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
