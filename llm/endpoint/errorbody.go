@@ -167,11 +167,29 @@ func (s errorBody) typed(status int, err error) error {
 // unclear are the statuses that also stand for a conversation that is too long.
 var unclear = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
 
-func (s errorBody) tooLong(status int) bool {
-	if status == http.StatusInternalServerError && !s.page && !busy().MatchString(s.code+" "+s.text) || slices.Contains(unclear, status) {
-		return tooLong().MatchString(s.code+" "+s.text) && !ofParameter().MatchString(s.text)
+// quoted matches where a validator begins to quote what was sent: a conversation about language
+// models has the words of any refusal.
+var quoted = lazy.Regexp(`['"]input['"]\s*:|\binput_value=`)
+
+// maxOwn is how many bytes of a refusal are the provider's own words. What follows may be quoted.
+const maxOwn = 200
+
+// own returns the words of a refusal that are the provider's own.
+func (s errorBody) own() string {
+	text := s.text[:min(len(s.text), maxOwn)]
+	if at := quoted().FindStringIndex(text); at != nil {
+		text = text[:at[0]]
 	}
-	return false
+	return text
+}
+
+// tooLong reports whether a refusal says that the conversation does not fit. A server's error
+// quotes logs and replies: of those only llama.cpp's sentences count.
+func (s errorBody) tooLong(status int) bool {
+	if status == http.StatusInternalServerError {
+		return strings.Contains(s.code, "exceed_context_size_error") || ofLlama().MatchString(s.text)
+	}
+	return slices.Contains(unclear, status) && (tooLongCode().MatchString(s.code) || tooLong().MatchString(s.code+" "+s.own())) && !ofParameter().MatchString(s.text)
 }
 
 // numbers matches how OpenAI and Groq (with 413) say what they compare: "Limit 30000, Requested 36055".
@@ -211,7 +229,7 @@ func (s errorBody) unwanted(status int) bool {
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusUnavailableForLegalReasons:
-		return unwanted().MatchString(s.code+" "+s.text) && !ofAccount().MatchString(s.text) && !ofParameter().MatchString(s.text)
+		return unwanted().MatchString(s.code+" "+s.own()) && !ofAccount().MatchString(s.text) && !ofParameter().MatchString(s.text)
 	}
 	return false
 }

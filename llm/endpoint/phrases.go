@@ -24,8 +24,8 @@ func phrases(table ...phrase) func() *regexp.Regexp {
 // it. The words are in their pages on errors and in issues of their clients: BerriAI/litellm
 // (exception_mapping_utils.py, 10793, 15968, 18282, 21647), badlogic/pi-mono (overflow.ts).
 var tooLong = phrases(
-	phrase{"OpenAI, DeepSeek, MiniMax 2013, LM Studio, llama.cpp (also with 500)", `context[ _-]?(length|window|size)|exceed_context_size|context limit`},
-	phrase{"OpenAI, of one message", `messages\[\d+\].{0,60}string too long`},
+	phrase{"OpenAI, DeepSeek, MiniMax 2013, LM Studio, llama.cpp", `context[ _-]?(length|window|size)|exceed_context_size|context limit`},
+	phrase{"OpenAI, of one message", `messages\[\d+\]\.content\b.{0,40}string too long`},
 	phrase{"Azure: litellm 15968", `input tokens exceed`},
 	phrase{"Anthropic: docs.claude.com, errors; Fireworks, Bedrock, Ollama, Replicate", `(prompt|input|request)( is)? too (long|large for)|request_too_large`},
 	phrase{"Gemini: litellm 18282; Vertex AI", `input token count .{0,60}(exceed|model (only )?supports)`},
@@ -39,11 +39,17 @@ var tooLong = phrases(
 	phrase{"Moonshot: platform.moonshot.cn, errors", `exceeded model token limit`},
 	phrase{"Perplexity: litellm 21647", `length of all messages|too_many_prompt_tokens`},
 	phrase{"GitHub Copilot, GitHub Models", `prompt token count .{0,40}exceed|max_prompt_tokens_exceeded|tokens_limit_reached`},
-	phrase{"Zhipu: docs.bigmodel.cn, api-code; Baidu: cloud.baidu.com, error codes", `(^| )1261 |prompt ?超长|tokens too long|(tokens|characters)_too_long`},
+	phrase{"Zhipu; Baidu: cloud.baidu.com, error codes", `prompt ?超长|tokens too long|(tokens|characters)_too_long`},
 	phrase{"DashScope: help.aliyun.com, model-studio/error-code", `range of input length`},
 	phrase{"servers alike", `(prompt|input|tokens?|messages|conversation|request)\b.{0,40}exceed\w* .{0,40}(token limit|input length|max(imum)? length|maximum (allowed length|number of tokens)|maximum context)`},
 	phrase{"LiteLLM's proxy", `ContextWindowExceeded`},
 )
+
+// tooLongCode matches codes for it that are no words.
+var tooLongCode = phrases(phrase{"Zhipu: docs.bigmodel.cn, api-code", `(^| )1261( |$)`})
+
+// ofLlama matches how llama.cpp (tools/server) says so, also with 500.
+var ofLlama = phrases(phrase{"llama.cpp", `^((the )?request( \(\d+ tokens\))? exceeds the available context size|context size has been exceeded|input is too large to process)`})
 
 // noCredit matches the codes of an account that must be paid first.
 var noCredit = phrases(

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -191,6 +192,11 @@ var bodies = []struct {
 	{"a name that is too long", 400, `{"error":{"message":"tools[0].function.name exceeds maximum length of 64","type":"invalid_request_error"}}`, nil, "64"},
 	{"room for the answer", 400, `{"error":{"message":"max_tokens is too large: 100000. This model supports at most 16384 completion tokens","param":"max_tokens"}}`, nil, "16384"},
 	{"a quoted conversation", 400, `{"error":{"message":"invalid tool result: 'your account has an insufficient balance'"}}`, nil, "balance"},
+	{"a quoted input", 422, `{"detail":[{"type":"string_type","loc":["body","messages",3,"content"],"msg":"Input should be a valid string","input":"def f(context_size): content_filter"}]}`, nil, "valid string"},
+	{"a quoted input, in Python's words", 400, `{"object":"error","message":"1 validation error for Request: Input should be a valid string [type=string_type, input_value='def f(context_size)', input_type=dict]","code":400}`, nil, "valid string"},
+	{"a quoted text at length", 400, `{"error":{"message":"the tool result cannot be read: ` + strings.Repeat("x ", 100) + ` max_seq_len"}}`, nil, "tool result"},
+	{"a quoted number", 400, `{"error":{"message":"invalid line 1261 of a tool result"}}`, nil, "1261"},
+	{"an id that is too long", 400, `{"error":{"message":"Invalid 'messages[3].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 64 instead.","code":"string_above_max_length"}}`, nil, "tool_calls"},
 	{"a bare text", 400, `{"error":"no such thing"}`, nil, "no such thing"},
 	{"Gemini's other errors", 400, `[{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}]`, nil, "invalid argument"},
 }
@@ -214,6 +220,23 @@ func TestRefusalsOfTheConversationAreDistinguished(t *testing.T) {
 				t.Errorf("%q is not in %v; want with %q", c.says, err, c.says)
 			}
 		})
+	}
+}
+
+// What llama.cpp and others quote in an error of the server is not what they say about the length.
+func TestAnErrorOfTheServerIsOnlyAboutTheLengthInLlamaCppsWords(t *testing.T) {
+	for text, tooLong := range map[string]bool{
+		"Failed to parse input at pos 12: <tool_call>max_seq_len=2048</tool_call>": false,
+		"CUDA error: out of memory, context_length 8192":                           false,
+		"request (66202 tokens) exceeds the available context size (65536 tokens)": true,
+		"Context size has been exceeded.":                                          true,
+		"input is too large to process. increase the physical batch size":          true,
+	} {
+		body, _ := json.Marshal(map[string]any{"error": map[string]any{"code": 500, "message": text, "type": "server_error"}})
+		_, err := newModel(t, stub.NewServer(t, stub.Answer{Status: 500, Body: body}), nil).Generate(t.Context(), again())
+		if errors.Is(err, llm.ErrContextLength) != tooLong || (fault.KindOf(err) == fault.Instance) != tooLong {
+			t.Errorf("%s: %v (%v); too long: want %v", text, err, fault.KindOf(err), tooLong)
+		}
 	}
 }
 
