@@ -24,20 +24,27 @@ const (
 // EndOf returns what a finish reason means, in the words of any protocol: gateways pass the
 // words of others on. Only words that a provider documents as the model's own end are
 // [EndWhole]. No word is one too, because some servers write none at the end of a whole answer.
+//
+// Gemini writes two words, as in "content_filter: SAFETY" and "function_call_filter:
+// MALFORMED_FUNCTION_CALL". The worse one counts.
 func EndOf(reason string) End {
-	reason, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(reason)), ":") // Gemini writes "content_filter: SAFETY"
-	return ends[strings.ReplaceAll(reason, "-", "_")]
+	reason, more, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(reason), "-", "_"), ":")
+	end := ends[strings.TrimSpace(reason)]
+	if worse := ends[strings.TrimSpace(more)]; worse > EndWhole {
+		end = max(end, worse)
+	}
+	return end
 }
 
 // ends are finish reasons in lower case, with _ for -.
 var ends = map[string]End{
 	// Without a word; OpenAI and those who follow it.
 	"": EndWhole, "null": EndWhole, "none": EndWhole, "stop": EndWhole, "tool_calls": EndWhole, "tool_call": EndWhole, "function_call": EndWhole,
-	"end_turn": EndWhole, "tool_use": EndWhole, "stop_sequence": EndWhole, "pause_turn": EndWhole, // Anthropic, Bedrock
+	"end_turn": EndWhole, "tool_use": EndWhole, "stop_sequence": EndWhole, "pause_turn": EndWhole, "compaction": EndWhole, // Anthropic, Bedrock
 	"completed": EndWhole, "complete": EndWhole, // the Responses API, Cohere
-	"eos": EndWhole, "eos_token": EndWhole, "normal": EndWhole, // Together, TGI and watsonx, Baidu
+	"eos": EndWhole, "eos_token": EndWhole, "normal": EndWhole, "endoftext": EndWhole, // Together, TGI and watsonx, Baidu, AI21
 
-	"length": EndCut, "max_tokens": EndCut, "max_output_tokens": EndCut, "token_limit": EndCut, "time_limit": EndCut, // the last two are watsonx's
+	"length": EndCut, "max_tokens": EndCut, "max_output_tokens": EndCut, "max_output": EndCut, "max_length": EndCut, "token_limit": EndCut, "time_limit": EndCut, // the last two are watsonx's
 	"error_limit":  EndCut,                                          // Cohere, of the context
 	"model_length": EndCut, "model_context_window_exceeded": EndCut, // Mistral, Anthropic and Zhipu
 	"repetition_truncation": EndCut, "repetition": EndCut, // Xiaomi and vLLM, of a model that repeats itself
@@ -45,7 +52,8 @@ var ends = map[string]End{
 	"content_filter": EndFiltered, "sensitive": EndFiltered, // Zhipu
 	"refusal": EndFiltered, "guardrail_intervened": EndFiltered, "content_filtered": EndFiltered, // Anthropic, Bedrock
 	"safety": EndFiltered, "recitation": EndFiltered, "blocklist": EndFiltered, "prohibited_content": EndFiltered, "spii": EndFiltered, // Gemini
-	"image_safety": EndFiltered, "error_toxic": EndFiltered, // Gemini, Cohere
+	"image_safety": EndFiltered, "image_prohibited_content": EndFiltered, "image_recitation": EndFiltered, "image_other": EndFiltered, // Gemini
+	"model_armor": EndFiltered, "error_toxic": EndFiltered, // Vertex AI, Cohere
 
 	"malformed_function_call": EndMalformed, "unexpected_tool_call": EndMalformed, "too_many_tool_calls": EndMalformed, // Gemini
 	"malformed_response": EndMalformed, "malformed_tool_use": EndMalformed, "malformed_model_output": EndMalformed, // Gemini, Bedrock
@@ -53,5 +61,6 @@ var ends = map[string]End{
 	"error": EndFailed, "network_error": EndFailed, "insufficient_system_resource": EndFailed, "abort": EndFailed, // OpenRouter, Mistral; Zhipu; DeepSeek; vLLM, SGLang
 	"failed": EndFailed, "cancelled": EndFailed, "canceled": EndFailed, "in_progress": EndFailed, "queued": EndFailed, "incomplete": EndFailed, // the Responses API
 	"other": EndFailed, "language": EndFailed, "finish_reason_unspecified": EndFailed, "missing_thought_signature": EndFailed, // Gemini
+	"no_image": EndFailed, "unknown": EndFailed, "load": EndFailed, "unload": EndFailed, "server_error": EndFailed, // Gemini, gateways on the AI SDK, Ollama, Copilot
 	"not_finished": EndFailed, "timeout": EndFailed, "user_cancel": EndFailed, // watsonx, Cohere
 }

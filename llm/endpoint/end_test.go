@@ -28,13 +28,14 @@ func TestOnlyAReplyThatEndedItselfIsAnAnswer(t *testing.T) {
 		"openai": {
 			`"stop"`: "", `"tool_calls"`: "", `"function_call"`: "", `"eos"`: "", `"end_turn"`: "", `"STOP"`: "", `null`: "", `""`: "", `"length"`: "",
 			`"model_context_window_exceeded"`: "", `"error"`: failed, `"network_error"`: failed, `"insufficient_system_resource"`: failed, `"abort"`: failed,
-			`"content_filter"`: sampled, `"sensitive"`: sampled, `"worn_out"`: unknown, `3`: unknown, `{"a":1}`: unknown,
+			`"content_filter"`: sampled, `"sensitive"`: sampled, `"function_call_filter: MALFORMED_FUNCTION_CALL"`: sampled, `"content_filter: NEW"`: sampled,
+			`"stop: OTHER"`: failed, `"worn_out: STOP"`: unknown, `"max_output"`: "", `"endoftext"`: "", `"load"`: failed, `"unknown"`: failed, `"worn_out"`: unknown, `3`: unknown, `{"a":1}`: unknown,
 		},
 		"responses": {`"completed"`: "", `null`: "", `"failed"`: failed, `"cancelled"`: failed, `"in_progress"`: failed, `"queued"`: failed, `"incomplete"`: failed, `"paused"`: unknown},
 		"anthropic": {`"end_turn"`: "", `"tool_use"`: "", `"stop_sequence"`: "", `"max_tokens"`: "", `null`: "", `"error"`: failed, `"tired"`: unknown},
 		"gemini": {
 			`"STOP"`: "", `"MAX_TOKENS"`: "", `null`: "", `"OTHER"`: failed, `"LANGUAGE"`: failed, `"FINISH_REASON_UNSPECIFIED"`: failed,
-			`"SAFETY"`: sampled, `"RECITATION"`: sampled, `"MALFORMED_FUNCTION_CALL"`: sampled, `"UNEXPECTED_TOOL_CALL"`: sampled, `"NEW"`: unknown,
+			`"SAFETY"`: sampled, `"RECITATION"`: sampled, `"MALFORMED_FUNCTION_CALL"`: sampled, `"UNEXPECTED_TOOL_CALL"`: sampled, `"MODEL_ARMOR"`: sampled, `"IMAGE_OTHER"`: sampled, `"NEW"`: unknown,
 		},
 	} {
 		p, c := protocols[protocol], calls[protocol]

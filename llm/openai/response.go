@@ -40,7 +40,8 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	}
 	finish := endpoint.Word(choice["finish_reason"])
 	usage, cost := readUsage(used, header)
-	paid := usage != vocab.Usage{} || cost != nil && *cost > 0 || llm.EndOf(finish) == llm.EndFiltered // Gemini leaves the message out then
+	end := llm.EndOf(finish)
+	paid := usage != vocab.Usage{} || cost != nil && *cost > 0 || end == llm.EndFiltered || end == llm.EndMalformed // Gemini leaves the message out then
 	switch {
 	case paid:
 	case choice == nil:
