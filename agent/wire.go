@@ -16,31 +16,43 @@ func wire(messages []llm.Message) (sent []llm.Message) {
 	return sent
 }
 
-// alternate appends a message to those that are sent. Two messages of the user in a row, such as the
-// task and the answer to an unusable reply, are sent as one: the chat templates of Mistral and Gemma
-// take only roles that alternate. Each NUL is sent as U+FFFD, because servers refuse it.
+// alternate appends a message to those that are sent. A message of the user after another one, such
+// as the answer to an unusable reply after the task, or after the result of a tool, becomes a part of
+// that: the chat templates of Mistral and Gemma take only roles that alternate, and Mistral's servers
+// only the model's words after a result. Each NUL is sent as U+FFFD, because servers refuse it.
 func alternate(sent []llm.Message, m llm.Message) []llm.Message {
 	m = withoutNUL(m)
 	last := len(sent) - 1
-	if last < 0 || m.Role != llm.RoleUser || sent[last].Role != llm.RoleUser {
+	if last < 0 || m.Role != llm.RoleUser {
 		return append(sent, m)
 	}
-	one := llm.Message{Role: llm.RoleUser, Parts: slices.Concat(sent[last].Parts, m.Parts)}
-	if first, ok := plain(sent[last]); ok {
-		if second, ok := plain(m); ok {
-			one.Parts = llm.Say(first + llm.Between + second)
+	one := sent[last]
+	switch end := len(one.Parts) - 1; one.Role {
+	case llm.RoleUser:
+		one = llm.Message{Role: llm.RoleUser, Parts: joined(one.Parts, m.Parts)}
+	case llm.RoleTool:
+		result, ok := one.Parts[end].(llm.ToolResult)
+		if !ok {
+			return append(sent, m)
 		}
+		result.Parts = joined(result.Parts, m.Parts)
+		one.Parts = append(slices.Clone(one.Parts[:end]), result)
+	default:
+		return append(sent, m)
 	}
 	return append(slices.Clone(sent[:last]), one) // the request before may still hold the other
 }
 
-// plain returns the text of a message that is nothing else.
-func plain(m llm.Message) (string, bool) {
-	if len(m.Parts) != 1 {
-		return "", false
+// joined returns the parts of both. Plain texts that meet become one.
+func joined(a, b []llm.Part) []llm.Part {
+	if len(a) > 0 && len(b) > 0 {
+		first, before := a[len(a)-1].(llm.Text)
+		second, after := b[0].(llm.Text)
+		if before && after && first.Opaque == (llm.Opaque{}) && second.Opaque == (llm.Opaque{}) {
+			return slices.Concat(a[:len(a)-1], llm.Say(first.Text+llm.Between+second.Text), b[1:])
+		}
 	}
-	text, ok := m.Parts[0].(llm.Text)
-	return text.Text, ok && text.Opaque == llm.Opaque{}
+	return slices.Concat(a, b)
 }
 
 const nul = "\x00"

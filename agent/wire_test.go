@@ -11,8 +11,14 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Chat templates of some models take only roles that alternate, and servers refuse NUL. The
-// conversation that is kept has each message as it was.
+// follows has the roles that may follow a role: those of mistral-common's validator, without two
+// messages of the user in a row, which chat templates refuse.
+var follows = map[string]string{
+	llm.RoleSystem: "user", llm.RoleUser: "assistant", llm.RoleAssistant: "assistant user tool", llm.RoleTool: "assistant tool",
+}
+
+// Chat templates of some models and Mistral's servers take only some orders of roles, and servers
+// refuse NUL. The conversation that is kept has each message as it was.
 func TestWhatIsSentAlternatesAndHasNoNUL(t *testing.T) {
 	prose, dirty := say("I think."), ask("1", "dirty")
 	dirty.Message.Parts = append(llm.Say("a\x00b"), dirty.Message.Parts...)
@@ -20,14 +26,21 @@ func TestWhatIsSentAlternatesAndHasNoNUL(t *testing.T) {
 	m := &script{replies: []*llm.Response{prose, prose, dirty, prose, prose, ask("2", submit)}}
 	e := &env{outputs: submitting("p")}
 	e.outputs["dirty"] = printed("x\x00y\n")
-	end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "the\x00task", Say: "and\x00words", Model: m, Env: e})
+	calls := 0
+	admit := func() error {
+		if calls++; calls == 4 {
+			return Interrupted("more words")
+		}
+		return nil
+	}
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "the\x00task", Say: "and\x00words", Model: m, Env: e, Admit: admit})
 	if err != nil || end.Status != vocab.StatusSubmitted {
 		t.Fatalf("got %+v, %v; want status %v", end, err, vocab.StatusSubmitted)
 	}
 	for i, sent := range m.asked {
 		for n, msg := range sent {
-			if n > 0 && msg.Role == llm.RoleUser && sent[n-1].Role == llm.RoleUser {
-				t.Errorf("request %d: message %d is of the user, as the one before it", i+1, n+1)
+			if n > 0 && !strings.Contains(follows[sent[n-1].Role], msg.Role) {
+				t.Errorf("request %d: role %s after role %s", i+1, msg.Role, sent[n-1].Role)
 			}
 			if text, _ := json.Marshal(msg); strings.Contains(string(text), `\u0000`) {
 				t.Errorf("request %d: message %d has NUL: %s", i+1, n+1, text)
@@ -41,7 +54,10 @@ func TestWhatIsSentAlternatesAndHasNoNUL(t *testing.T) {
 	if text, _ := json.Marshal(last[2]); !strings.Contains(string(text), `"kept":1`) || last[2].Text() != "a\uFFFDb" {
 		t.Errorf("the reply went back as %s, want it without NUL", text)
 	}
-	want := []string{"system", "user", "user", "user", "user", "assistant", "tool", "user", "user", "assistant", "exit"}
+	if got := strings.Split(last[3].Text(), llm.Between); len(got) != 4 || !strings.Contains(got[0], "x\uFFFDy") || got[1] != "more words" || got[2] != got[3] {
+		t.Errorf("the tool's result is %q, want the output, the words and two errors", got)
+	}
+	want := []string{"system", "user", "user", "user", "user", "assistant", "tool", "user", "user", "user", "assistant", "exit"}
 	if d := cmp.Diff(want, roles(end.Messages)); d != "" {
 		t.Errorf("roles of the messages that are kept (-want +got):\n%s", d)
 	}

@@ -90,7 +90,7 @@ func Say(text string, calls ...ToolCall) (parts []Part) {
 	return parts
 }
 
-// Between stands between the texts of the user that are sent as one message.
+// Between stands before a text of the user that is sent in the message before it.
 const Between = "\n\n* * *\n\n"
 
 // Text returns all the readable text in m, including the text of tool results.

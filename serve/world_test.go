@@ -295,7 +295,7 @@ func (p *parrot) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 	p.mu.Unlock()
 	last := len(req.Messages) - 1
 	asked := last
-	for asked > 0 && req.Messages[asked].Role != llm.RoleUser {
+	for asked > 0 && req.Messages[asked].Role != llm.RoleUser && !strings.Contains(req.Messages[asked].Text(), llm.Between) {
 		asked--
 	}
 	done := 0
@@ -304,7 +304,8 @@ func (p *parrot) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 			done++
 		}
 	}
-	verbs := strings.Split(req.Messages[asked].Text(), " | ")
+	texts := strings.Split(req.Messages[asked].Text(), llm.Between)
+	verbs := strings.Split(texts[len(texts)-1], " | ")
 	resp := &llm.Response{Priced: true, Cost: p.price, Model: "parrot", FinishReason: "stop", Usage: vocab.Usage{Input: 1, Output: 1}}
 	resp.Message.Role = llm.RoleAssistant
 	answer := func(text string) (*llm.Response, error) {

@@ -40,6 +40,11 @@ type reader struct {
 
 const question = "Summarize {{ n_messages }} messages of the {{ task }}."
 
+// isQuestion reports whether a request ends with the question, which is a part of a tool's result.
+func isQuestion(sent []llm.Message) bool {
+	return strings.Contains(sent[len(sent)-1].Text(), llm.Between+"Summarize ")
+}
+
 func (m *reader) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {
 	var tokens int64
 	for _, message := range req.Messages {
@@ -53,7 +58,7 @@ func (m *reader) Generate(_ context.Context, req *llm.Request) (*llm.Response, e
 	if m.counts {
 		resp.Usage = vocab.Usage{Input: tokens, Output: 20}
 	}
-	if last := req.Messages[len(req.Messages)-1].Text(); strings.HasPrefix(last, "Summarize ") {
+	if isQuestion(req.Messages) {
 		resp.Cost, resp.Message.Parts = 0.25, llm.Say(fmt.Sprintf("the summary of %d messages", len(req.Messages)))
 		return resp, nil
 	}
@@ -215,7 +220,7 @@ func TestAConversationThatOutgrowsItsModel(t *testing.T) {
 			}
 			var asked [][]llm.Message // of the steps, without calls that were refused
 			for i, req := range p.requests {
-				isSummary := strings.HasPrefix(req[len(req)-1].Text(), "Summarize ")
+				isSummary := isQuestion(req)
 				refused := i+1 < len(p.requests) && !isSummary && tokensOf(req) > c.model.window
 				if !isSummary && !refused {
 					asked = append(asked, req)

@@ -71,17 +71,24 @@ func skipHeard(m *scripted.Model, r *Request) {
 			if len(t.ToolCalls()) > 0 {
 				expected = 0
 			}
-		case llm.RoleUser:
-			for _, p := range t.Parts {
-				text, ok := p.(llm.Text)
-				for n := strings.Count(text.Text, llm.Between); ok && n >= 0; n-- {
-					if expected--; expected < 0 && !m.Acts(len(r.Tools) > 0) {
-						m.Skip(1)
-					}
+		case llm.RoleUser, llm.RoleTool:
+			for range userTexts(t) {
+				if expected--; expected < 0 && !m.Acts(len(r.Tools) > 0) {
+					m.Skip(1)
 				}
 			}
 		}
 	}
+}
+
+// userTexts returns how many texts of the user are in a message, those in a tool's result included.
+func userTexts(t llm.Message) (n int) {
+	for _, p := range t.Parts {
+		if _, ok := p.(llm.Text); ok {
+			n++
+		}
+	}
+	return n + strings.Count(t.Text(), llm.Between)
 }
 
 func (s *Script) answer(r *Request, resp *llm.Response) Answer {
