@@ -23,8 +23,8 @@
 //   - A limit of calls at once is learned as the rate at which there are not too many, so that
 //     about two thirds of it are used.
 //
-// A call that the provider refuses a few times although it alone is above the limit that the
-// provider reports ends with an Instance fault, and the others go on.
+// A call that the provider refuses a few times, and that alone is well above the limit that the
+// provider reports, ends with an Instance fault, and the others go on.
 //
 // A call ends with a Host fault, so that the run stops, when it has waited for [Patience]
 // while its key got nothing but refusals, or at once when the provider asks for a longer
@@ -123,7 +123,7 @@ func (l *Limiter) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 		if err := l.refusals.hopeless(now, p.since); err != nil {
 			return nil, err
 		}
-		if t.Refused >= hopelessAfter && l.size.above(t.Tokens) {
+		if t.Refused >= hopelessAfter && l.size.above(t.Tokens, p) {
 			return nil, l.refusals.above(t)
 		}
 		wait := l.wait(now, p)
@@ -179,7 +179,7 @@ func (l *Limiter) admit(now time.Time, t *llm.Ticket, waited, held bool) *pass {
 	l.inFlight++
 	l.pace.sent(now)
 	l.refusals.sent(now)
-	return &pass{limiter: l, ticket: t, sent: now, held: held, tokens: l.size.sent(now, t.Tokens)}
+	return &pass{limiter: l, ticket: t, sent: now, held: held, alone: l.inFlight == 1, tokens: l.size.sent(now, t.Tokens)}
 }
 
 // pass is a try that was admitted.
@@ -188,6 +188,7 @@ type pass struct {
 	ticket  *llm.Ticket
 	sent    time.Time
 	held    bool    // it waited for the pace
+	alone   bool    // nothing else was in flight then
 	tokens  float64 // that it was admitted with
 }
 
@@ -210,6 +211,7 @@ func (p *pass) Done(resp *llm.Response, err error) {
 		if resp.Usage.Input+resp.Usage.Output > 0 { // some servers do not count
 			l.size.used(p.tokens, p.ticket.Tokens, l.count(resp))
 		}
+		l.size.accepted, l.size.at = p.ticket.Tokens, p.sent
 		l.accepted(now, p)
 	case fault.KindOf(err) == fault.Instance: // refused for what it says
 		l.size.used(p.tokens, 0, 0)
@@ -248,6 +250,11 @@ func (l *Limiter) accepted(now time.Time, p *pass) {
 }
 
 func (l *Limiter) refused(now time.Time, p *pass, limited *llm.RateLimited) {
+	at := p.ticket.Place.(*place)
+	at.alone = p.alone && l.inFlight == 0
+	if at.refused.IsZero() {
+		at.refused = now
+	}
 	l.pace.refused(p.sent)
 	l.size.used(p.tokens, 0, 0)
 	if l.refusals.add(now, p.sent, limited, l.pace.interval(now)) {

@@ -229,22 +229,49 @@ func TestAKeyThatOnlyRefusesEndsItsCallsAtLast(t *testing.T) {
 	})
 }
 
-// No wait helps a call that alone is above the limit: it does not keep the others waiting.
+// No wait helps a call that alone is above the limit: it does not keep the others waiting. It ends
+// only if nothing else can explain the refusals.
 func TestACallAboveTheLimitEndsAndTheOthersGoOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limit.New(limit.Limits{})
-		refused := fault.New(fault.Transient, "asking", &llm.RateLimited{Rate: &llm.Rate{Tokens: llm.Window{Limit: 1000}}, Err: io.EOF})
-		large, small := &llm.Ticket{Tokens: 1001}, &llm.Ticket{Tokens: 1000}
-		for _, ticket := range []*llm.Ticket{large, small} {
-			for ; ticket.Refused < 3; ticket.Refused++ {
-				enter(t, l, ticket).Done(nil, refused)
+	refused := fault.New(fault.Transient, "asking", &llm.RateLimited{Rate: &llm.Rate{Tokens: llm.Window{Limit: 1000}}, Err: io.EOF})
+	reply := func(in, out int64) *llm.Response {
+		return &llm.Response{Usage: vocab.Usage{Input: in, Output: out}}
+	}
+	for name, c := range map[string]struct {
+		tokens int64
+		before *llm.Response // of a call with an estimate of 100 tokens
+		other  bool          // another call is on its way
+		after  int64         // tokens of a call that is accepted afterwards
+		ends   bool
+	}{
+		"alone":                          {1200, nil, false, 0, true},
+		"an estimate that may be wrong":  {1199, nil, false, 0, false},
+		"a model that thinks at length":  {300, reply(100, 400), false, 0, false},
+		"tokens that come from a cache":  {1200, reply(10, 10), false, 0, false},
+		"others on their way":            {1200, nil, true, 0, false},
+		"others, a smaller one accepted": {1200, nil, true, 500, true},
+		"others, a larger one accepted":  {1200, nil, true, 1300, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := limit.New(limit.Limits{})
+			if c.before != nil {
+				enter(t, l, &llm.Ticket{Tokens: 100}).Done(c.before, nil)
 			}
-		}
-		if pass, err := l.Enter(t.Context(), large); fault.KindOf(err) != fault.Instance || !errors.Is(err, llm.ErrAccountLimit) || fault.HintOf(err) == "" {
-			t.Errorf("the large one: %v, %v; want an Instance fault for the account's limit, with a hint", pass, err)
-		}
-		enter(t, l, small).Done(&llm.Response{}, nil)
-	})
+			if c.other {
+				enter(t, l, &llm.Ticket{Tokens: 10})
+			}
+			large := &llm.Ticket{Tokens: c.tokens}
+			for ; large.Refused < 3; large.Refused++ {
+				enter(t, l, large).Done(nil, refused)
+			}
+			if c.after > 0 {
+				enter(t, l, &llm.Ticket{Tokens: c.after}).Done(reply(c.after, 0), nil)
+			}
+			_, err := l.Enter(t.Context(), large)
+			if (err != nil) != c.ends || err != nil && (fault.KindOf(err) != fault.Instance || !errors.Is(err, llm.ErrAccountLimit) || fault.HintOf(err) == "") {
+				t.Errorf("%s: %v; ends: want %v, with an Instance fault for the account's limit and a hint", name, err, c.ends)
+			}
+		})
+	}
 }
 
 func TestAPauseThatIsTooLongEndsAllCalls(t *testing.T) {

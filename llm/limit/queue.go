@@ -9,8 +9,12 @@ import (
 type place struct {
 	number uint64
 	since  time.Time
-	index  int           // in the queue
-	woken  chan struct{} // nil until it has to wait
+
+	refused time.Time // first; zero before
+	alone   bool      // nothing else was on its way when it was refused last
+
+	index int           // in the queue
+	woken chan struct{} // nil until it has to wait
 }
 
 // queue is a heap of the calls that wait, the oldest first.

@@ -15,6 +15,9 @@ type size struct {
 	debt            time.Duration // that the requests until paid took too early
 	paid            time.Time
 	ratio, mean     float64 // of the tokens that count to estimated ones, and by request
+
+	accepted int64     // estimate of the call that was accepted last
+	at       time.Time // when it was sent
 }
 
 func (s *size) rate() float64 { return float64(least(s.given, s.reported)) / 60 * headroom }
@@ -38,9 +41,17 @@ func (s *size) expected(estimated int64) float64 {
 	return float64(estimated) * cmp.Or(s.ratio, 1)
 }
 
-// above reports whether a request alone is above the limit that the provider reports.
-func (s *size) above(estimated int64) bool {
-	return s.reported > 0 && estimated > 0 && s.expected(estimated) > float64(s.reported)
+// room is how much larger than the limit an estimate must be before it proves anything.
+const room = 1.2
+
+// above reports whether the refusals of a call show that no wait helps it: it alone is above the limit
+// that the provider reports, and either nothing else was on its way or a smaller call was accepted
+// meanwhile. What a model writes is not known before, so that the ratio can only lower the estimate.
+func (s *size) above(estimated int64, p *place) bool {
+	if least := min(float64(estimated), s.expected(estimated)); s.reported <= 0 || estimated <= 0 || least < room*float64(s.reported) {
+		return false
+	}
+	return p.alone || !s.at.Before(p.refused) && s.accepted < estimated
 }
 
 // sent counts a request, and returns the tokens that it is expected to take.
