@@ -44,8 +44,9 @@ func (e *RateLimited) Error() string {
 func (e *RateLimited) Unwrap() error { return e.Err }
 
 // Lasting is in the chain of a Transient fault that may never go away: no server is at the
-// address, its answer is not a model's, or its reply did not end as replies do. After three in
-// a row a call ends: with Reply, if there is one, otherwise with a Host fault.
+// address, its answer is not a model's, or its reply did not end as replies do. After three with
+// one hint, and no other failure between them, a call ends: with Reply, if there is one, otherwise
+// with a Host fault.
 type Lasting struct {
 	Err   error
 	Hint  string    // of the Host fault
@@ -128,9 +129,9 @@ type call struct {
 	req     *Request
 	ticket  Ticket
 	started time.Time
-	began   time.Time // of the last try; zero if it was not admitted
-	tries   int       // that count
-	lasting int       // [Lasting] failures in a row
+	began   time.Time      // of the last try; zero if it was not admitted
+	tries   int            // that count
+	lasting map[string]int // [Lasting] failures in a row, by their hints
 	sum     tried
 }
 
@@ -282,15 +283,18 @@ func (r *retrier) shortReason(err error) string {
 	return r.oneLine(err)
 }
 
-// lasts ends a call that has failed in the same way as often as is allowed, or as often as tries
-// are: it returns the reply that ends it, or makes err a Host fault.
+// lasts ends a call that has failed in the same way, by what there is to do about it, as often as is
+// allowed, or as often as tries are: it returns the reply that ends it, or makes err a Host fault.
 func (c *call) lasts(err *error) *Response {
 	cause, ok := errors.AsType[*Lasting](*err)
 	if !ok {
-		c.lasting = 0
+		c.lasting = nil
 		return nil
 	}
-	if c.lasting++; c.lasting < min(maxLasting, c.policy.Tries) {
+	if c.lasting == nil {
+		c.lasting = map[string]int{}
+	}
+	if c.lasting[cause.Hint]++; c.lasting[cause.Hint] < min(maxLasting, c.policy.Tries) {
 		return nil
 	}
 	if cause.Reply == nil {

@@ -61,14 +61,16 @@ func TestOnlyAReplyThatEndedItselfIsAnAnswer(t *testing.T) {
 	}
 }
 
-// A call that is not complete at the end of an answer without a word comes from a broken stream.
+// A call that is not complete at the end of an answer without a word comes from a broken stream, or
+// from a model that writes so: the agent reads it in the end.
 func TestAnEndThatIsMissingIsNoneOfHalfACall(t *testing.T) {
 	body := strings.Replace(protocols["openai"].answer, `"finish_reason":"stop"`, `"finish_reason":null`, 1)
-	for arguments, whole := range map[string]bool{`{\"command\":\"ls\"}`: true, `{\"command\":\"rm -rf /a`: false} {
+	for arguments, whole := range map[string]bool{`{\"command\":\"ls\"}`: true, "": true, `{\"command\":\"rm -rf /a`: false} {
 		call := `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"` + arguments + `"}}]}`
 		_, _, err := protocols["openai"].heard(t, strings.Replace(body, "REPLY", call, 1))
-		if (err == nil) != whole || err != nil && fault.KindOf(err) != fault.Transient {
-			t.Errorf("%s: %v, want a reply: %v", arguments, err, whole)
+		odd, lasting := errors.AsType[*llm.Lasting](err)
+		if (err == nil) != whole || err != nil && (fault.KindOf(err) != fault.Transient || !lasting || odd.Reply == nil) {
+			t.Errorf("%s: %v, want a reply: %v, or one that is passed on in the end", arguments, err, whole)
 		}
 	}
 }
@@ -85,6 +87,9 @@ func TestAnUnknownEndIsAskedAgainTwiceAndCanBeDeclared(t *testing.T) {
 		"once":                {[]stub.Answer{odd, stub.Text("y")}, nil, 2, fault.Unknown, "y"},
 		"three times":         {[]stub.Answer{odd, odd, odd, stub.Text("y")}, nil, 3, fault.Host, ""},
 		"declared":            {[]stub.Answer{odd}, []string{"Worn_Out"}, 1, fault.Unknown, "x"},
+		"a failure, declared": {[]stub.Answer{{Content: "x", FinishReason: "other"}}, []string{"other"}, 1, fault.Unknown, "x"},
+		"a filter, then odd":  {[]stub.Answer{filtered, filtered, odd, stub.Text("y")}, nil, 4, fault.Unknown, "y"},
+		"odd, then a filter":  {[]stub.Answer{odd, filtered, odd, filtered, odd, stub.Text("y")}, nil, 5, fault.Host, ""},
 		"a failure, 4 times":  {[]stub.Answer{failure, failure, failure, failure, stub.Text("y")}, nil, 5, fault.Unknown, "y"},
 		"a filter, always":    {[]stub.Answer{filtered, filtered, filtered, stub.Text("y")}, nil, 3, fault.Unknown, "part"},
 		"a filter, for once":  {[]stub.Answer{filtered, stub.Text("y")}, nil, 2, fault.Unknown, "y"},
@@ -100,6 +105,9 @@ func TestAnUnknownEndIsAskedAgainTwiceAndCanBeDeclared(t *testing.T) {
 		if fault.KindOf(err) != tt.kind || len(s.Requests()) != tt.asked {
 			t.Errorf("%s: %v (%v) after %d requests, want %v after %d", name, err, fault.KindOf(err), len(s.Requests()), tt.kind, tt.asked)
 			continue
+		}
+		if err == nil && tt.ends != nil && resp.End() != llm.EndWhole {
+			t.Errorf("%s: the reply ended by %q, want a whole one", name, resp.FinishReason)
 		}
 		if err == nil && (resp.Message.Text() != tt.text || resp.Lost != tt.asked-1) {
 			t.Errorf("%s: %q, %d lost; want %q, %d", name, resp.Message.Text(), resp.Lost, tt.text, tt.asked-1)
