@@ -1,77 +1,70 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 )
 
 // nearlyFull is the part of the model's window, in percent, above which a refusal in words that
-// are not known may be about the length.
+// are not known may be about the length. What is set aside for the answer may leave less.
 const nearlyFull = 90
 
 // explained finds out whether a provider refused a conversation because of its length, where its
 // words do not say it: it accepts the conversation without its older steps. They were accepted
 // before, so that nothing else in them can be the reason. That call is paid, and is not a step.
 func (r *run) explained(ctx context.Context, step int, err error) error {
-	_, unclear := errors.AsType[*llm.Unclear](err)
-	if !unclear || r.turn.Window <= 0 || 100*r.gauge.tokens <= nearlyFull*r.turn.Window {
+	unclear, ok := errors.AsType[*llm.Unclear](err)
+	if !ok || r.turn.Window <= 0 {
 		return err
 	}
-	shorter := r.shortened(r.turn.Window / 2)
+	full := nearlyFull * r.turn.Window / 100
+	if left := r.turn.Window - unclear.Answer; left > 0 {
+		full = min(full, left)
+	}
+	if r.gauge.tokens <= full {
+		return err
+	}
+	shorter := r.shortened(full / 2)
 	if shorter == nil {
 		return err
 	}
 	if lost := r.record(ctx, Event{Type: EventRefused, Step: step, Err: err}); lost != nil {
 		return lost
 	}
-	_, failed := r.ask(ctx, shorter)
+	_, refused := r.ask(ctx, shorter)
 	switch {
-	case failed == nil:
+	case refused == nil:
 		return fault.New(fault.Instance, "", fmt.Errorf("%w: about %d tokens, window %d; it was accepted without its older steps: %w",
 			llm.ErrContextLength, r.gauge.tokens, r.turn.Window, err))
-	case fault.KindOf(failed) == fault.Instance:
-		return err
+	case fault.KindOf(refused) == fault.Instance: // it is settled by itself, and err ends the run
+		return cmp.Or(r.record(ctx, Event{Type: EventRefused, Step: step, Err: refused}), err)
 	}
-	return failed
+	return refused
 }
 
 // shortened returns what is sent without its older steps, so that about limit tokens are left: the
-// messages before the first reply, and the last steps. The last step, which the provider has not
-// read before, is cut only if it is longer than that alone. Nil is that there is no step.
+// messages before the first reply, and the last steps. Nil is that no step can be left out, or that
+// the last one is longer: the provider has not read it before, and it may be the reason.
 func (r *run) shortened(limit int64) []llm.Message {
 	isReply := func(m llm.Message) bool { return m.Role == llm.RoleAssistant }
 	first := slices.IndexFunc(r.sent, isReply)
-	if first < 0 {
+	from, all := len(r.sent), int64(0)
+	for i := len(r.sent) - 1; i >= max(0, first); i-- {
+		if all += r.gauge.size(r.sent[i]); all > limit {
+			break
+		}
+		if isReply(r.sent[i]) {
+			from = i
+		}
+	}
+	if from == len(r.sent) || from == first {
 		return nil
 	}
-	from, tokens, all := len(r.sent), int64(0), int64(0)
-	for i := len(r.sent) - 1; i >= first; i-- {
-		all += r.gauge.size(r.sent[i])
-		if last := from == len(r.sent); isReply(r.sent[i]) && (last || all <= limit) {
-			from, tokens = i, all
-		}
-	}
-	kept := slices.Concat(r.sent[:first], r.sent[from:])
-	for i := first; i < len(kept) && tokens > limit; i++ {
-		if !isReply(kept[i]) {
-			kept[i].Parts = cutTexts(kept[i].Parts, int(limit)/(len(kept)-first)*bytesPerToken)
-		}
-	}
-	return kept
-}
-
-// cutTexts returns parts with texts of at most about most bytes, without their middle.
-func cutTexts(parts []llm.Part, most int) []llm.Part {
-	return mapTexts(parts, func(text string) string {
-		if len(text) <= most {
-			return text
-		}
-		return strings.ToValidUTF8(text[:most/2], "") + "\n...\n" + strings.ToValidUTF8(text[len(text)-most/2:], "")
-	})
+	return slices.Concat(r.sent[:first], r.sent[from:])
 }

@@ -30,7 +30,10 @@ func TooLong(err error) bool {
 
 // Unclear is in the chain of an Instance fault whose status also stands for a conversation that
 // is too long, and whose words are not known.
-type Unclear struct{ Err error }
+type Unclear struct {
+	Answer int64 // tokens that the request sets aside for the answer; 0 if it does not say
+	Err    error
+}
 
 // Error returns the cause.
 func (u *Unclear) Error() string { return u.Err.Error() }

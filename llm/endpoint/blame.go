@@ -59,7 +59,7 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 			cause = fmt.Errorf("the provider refused %s (%w)", e.KeyVariable, cause)
 		}
 	case kind == fault.Instance:
-		cause = s.typed(status, cause)
+		cause = s.typed(status, e.answerLimit(), cause)
 	}
 	after, ok := retryAfter(header, s, time.Now())
 	if kind == fault.Transient && (ok || s.limited(status)) {

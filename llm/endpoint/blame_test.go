@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -71,6 +72,21 @@ func TestTheHintOfAFirstRefusalNamesMembersAsTheUserWroteThem(t *testing.T) {
 	later := &llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Parts: llm.Say("a")}}}
 	if err := e.misconfigured(later, e.Refused(&http.Response{StatusCode: 400, Body: body})); fault.KindOf(err) != fault.Instance || fault.HintOf(err) != "" {
 		t.Errorf("in the middle of a conversation: %v, hint %q; want an Instance fault", fault.KindOf(err), fault.HintOf(err))
+	}
+}
+
+func TestAnUnclearRefusalSaysHowMuchIsSetAsideForTheAnswer(t *testing.T) {
+	for want, kwargs := range map[int64]map[string]any{
+		0: nil, 5: {"max_tokens": 5}, 1_000_000: {"max_completion_tokens": 1e6}, 7: {"extra_body": map[string]any{"generationConfig": map[string]any{"maxOutputTokens": 7}}},
+	} {
+		e, err := Open(Config{Model: "m", BaseURL: "http://h", Proven: true, Kwargs: kwargs}, Protocol{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = e.Refused(&http.Response{StatusCode: 422, Body: io.NopCloser(strings.NewReader(`{"error":{"message":"no"}}`))})
+		if unclear, ok := errors.AsType[*llm.Unclear](err); !ok || unclear.Answer != want {
+			t.Errorf("%v: %+v, want %d tokens", kwargs, unclear, want)
+		}
 	}
 }
 

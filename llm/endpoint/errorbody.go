@@ -149,8 +149,9 @@ func word(raw json.RawMessage) string {
 	return s
 }
 
-// typed puts what the conversation itself caused into the chain of err.
-func (s errorBody) typed(status int, err error) error {
+// typed puts what the conversation itself caused into the chain of err. Answer is how many tokens
+// the request sets aside for the answer.
+func (s errorBody) typed(status int, answer int64, err error) error {
 	switch {
 	case s.aboveAccount(status):
 		return fmt.Errorf("%w: %w", llm.ErrAccountLimit, err)
@@ -159,7 +160,7 @@ func (s errorBody) typed(status int, err error) error {
 	case s.unwanted(status):
 		return fmt.Errorf("%w: %w", llm.ErrContentPolicy, err)
 	case slices.Contains(unclear, status):
-		return &llm.Unclear{Err: err}
+		return &llm.Unclear{Answer: answer, Err: err}
 	}
 	return err
 }

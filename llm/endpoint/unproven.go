@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -10,7 +12,17 @@ import (
 )
 
 // answerLimits are the members of a request that set room aside for the answer.
-var answerLimits = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens"}
+var answerLimits = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "maxOutputTokens"}
+
+// answerLimit returns how many tokens requests set aside for the answer; 0 if they do not say.
+func (e *Endpoint) answerLimit() (most int64) {
+	ofGemini, _ := e.Body["generationConfig"].(map[string]any)
+	for _, name := range answerLimits {
+		value, _ := json.Marshal(cmp.Or(e.Body[name], ofGemini[name]))
+		most = max(most, Tokens(value))
+	}
+	return most
+}
 
 // misconfigured makes a Host fault of the refusal of a first request that the
 // settings would explain, since all conversations share them. A refusal for what
