@@ -51,7 +51,8 @@ func (e *Endpoint) blame(status int, header http.Header, s errorBody) error {
 func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 	said := strings.ToValidUTF8(e.Mask.Text(s.text), "\uFFFD")
 	cause := fmt.Errorf("%s: %s", statusText(status), mask.Clip(said, maxSaid))
-	kind, hint := e.verdict(status, s)
+	after, waits := retryAfter(header, s, time.Now())
+	kind, hint := e.verdict(status, s, waits)
 	switch {
 	case kind == fault.Host && e.ofKey(status):
 		cause = &refusedKey{cause}
@@ -61,8 +62,7 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 	case kind == fault.Instance:
 		cause = s.typed(status, e.answerLimit(), cause)
 	}
-	after, ok := retryAfter(header, s, time.Now())
-	if kind == fault.Transient && (ok || s.limited(status)) {
+	if kind == fault.Transient && (waits || s.limited(status)) {
 		rate := ReadRate(header, time.Now())
 		if rate == nil && s.tokens > 0 {
 			rate = &llm.Rate{Tokens: llm.Window{Limit: s.tokens}}
@@ -74,9 +74,9 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 	return f
 }
 
-func (e *Endpoint) verdict(status int, s errorBody) (fault.Kind, string) {
+func (e *Endpoint) verdict(status int, s errorBody, waits bool) (fault.Kind, string) {
 	switch {
-	case s.unpaid(status):
+	case s.unpaid(status, waits):
 		return fault.Host, "the account has no credit left; see the provider's billing page, then run again to resume"
 	case status == http.StatusTooManyRequests && ofDay().MatchString(s.code):
 		return fault.Host, "the quota of " + e.KeyVariable + " for the day is used up; run again to resume when it is renewed"

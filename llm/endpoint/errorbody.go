@@ -211,14 +211,15 @@ func (s errorBody) aboveAccount(status int) bool {
 }
 
 // unpaid reports whether the account must be paid first. Refusals of what a request says may
-// quote it, so that their words prove nothing but Anthropic's.
-func (s errorBody) unpaid(status int) bool {
+// quote it, so that their words prove nothing but Anthropic's. Nor do the words of one that waiting
+// helps: waits says that the provider names a time.
+func (s errorBody) unpaid(status int, waits bool) bool {
 	switch {
 	case status == http.StatusPaymentRequired, noCredit().MatchString(s.code):
 		return true
 	case status == http.StatusBadRequest:
 		return strings.HasPrefix(s.text, "Your credit balance is too low")
-	case s.page, status == http.StatusUnprocessableEntity, status >= 500:
+	case s.page, status == http.StatusUnprocessableEntity, status >= 500, status == http.StatusTooManyRequests && (waits || renewed().MatchString(s.text)):
 		return false
 	}
 	return lowCredit().MatchString(s.text)

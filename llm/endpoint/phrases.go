@@ -59,13 +59,17 @@ var noCredit = phrases(
 	phrase{"MiniMax: platform.minimax.io, errorcode", `(^| )1008( |$)`},
 	phrase{"DashScope: help.aliyun.com, model-studio/error-code", `arrearage`},
 	phrase{"Volcengine Ark; SiliconFlow", `account_?overdue|(^| )30001( |$)`},
+	phrase{"LiteLLM's proxy", `budget_exceeded`},
 	phrase{"Novita; new-api and other gateways", `not_enough_balance|insufficient_(user_quota|balance|credits?|funds)`},
 )
+
+// renewed matches what is said of credits that come back by themselves, with the status of a rate limit.
+var renewed = phrases(phrase{"gateways with credits of a minute or a window", `\b(per|this|next|each) (second|minute|hour|window)\b`})
 
 // lowCredit matches how providers say so in words, with the code of another refusal. Words of a
 // conversation may be quoted in a refusal of what it says, see [errorBody.unpaid].
 var lowCredit = phrases(
-	phrase{"Anthropic, Gemini (prepayment credits are depleted)", `\b(balance|credits?|funds)\b.{0,40}\b(too low|depleted|exhausted|used up|insufficient|not enough|overdue|exceeded)`},
+	phrase{"Anthropic, Gemini (prepayment credits are depleted)", `\b(balance|credits?|funds)\b.{0,40}\b(too low|depleted|exhausted|used up|insufficient|not enough|overdue)`},
 	phrase{"Zhipu, Moonshot, MiniMax, SiliconFlow", `\b(insufficient|not enough|no|negative|overdue|out of)( \w+){0,2} (balance|credits?|funds)\b|欠费|余额不足|额度不足`},
 	phrase{"xAI: docs.x.ai", `used all (\w+ )?credits|spending (limit|cap)`},
 	phrase{"DashScope, Fireworks", `account is in good standing|past invoices`},

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
@@ -41,6 +42,10 @@ func TestFaultKindOfAnswers(t *testing.T) {
 		{"no credit, Gemini", stub.Refusal(429, "", "Your prepayment credits are depleted. Please go to AI Studio."), fault.Host, 0, "credit"},
 		{"no credit, Volcengine", stub.Refusal(403, "AccountOverdueError", "The request failed because your account has an overdue balance."), fault.Host, 0, "credit"},
 		{"no credit, SiliconFlow", stub.Answer{Status: 403, Body: []byte(`{"code":30001,"message":"Sorry, your account balance is insufficient","data":null}`)}, fault.Host, 0, "credit"},
+		{"credits of a minute", stub.Refusal(429, "", "There are no remaining free credits for this minute, please retry shortly"), fault.Transient, 0, "this minute"},
+		{"credits of a window", stub.Refusal(429, "", "Credits used in this window: rate exceeded"), fault.Transient, 0, "this window"},
+		{"credits that come back", stub.Answer{Status: 429, RetryAfter: time.Millisecond, Body: []byte(`{"error":{"message":"insufficient credits"}}`)}, fault.Transient, 0, "insufficient"},
+		{"a budget, LiteLLM", stub.Answer{Status: 400, Body: []byte(`{"error":{"message":"Budget has been exceeded! Current cost: 3.1, Max budget: 3.0","type":"budget_exceeded","param":null,"code":"400"}}`)}, fault.Host, 0, "credit"},
 		{"credits would help", stub.Refusal(429, "", "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day"), fault.Transient, 0, "unlock"},
 		{"a rate, MiniMax", stub.Answer{Body: []byte(`{"choices":null,"base_resp":{"status_code":1002,"status_msg":"rate limit"}}`)}, fault.Transient, 0, "rate limit"},
 		{"no failure, MiniMax", stub.Answer{Body: []byte(`{"choices":[],"base_resp":{"status_code":0,"status_msg":"success"}}`)}, fault.Host, 3, "no choices"},

@@ -65,10 +65,10 @@ func (a *answer) finish(msg llm.Message) string {
 	switch reason, status := endpoint.Word(endpoint.Members(a.Incomplete)["reason"]), endpoint.Word(a.Status); {
 	case reason == "max_output_tokens" || reason == "max_tokens":
 		return "length"
-	case slices.ContainsFunc(endpoint.List(a.Output), isCutCall):
-		return "incomplete"
 	case reason != "":
 		return reason // content_filter, or one that a server has of its own
+	case slices.ContainsFunc(endpoint.List(a.Output), isCutCall):
+		return "incomplete"
 	case status != "" && status != "completed":
 		return status
 	case len(msg.ToolCalls()) > 0:
