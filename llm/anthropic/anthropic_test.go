@@ -184,21 +184,27 @@ func TestCostsFollowWhatTheUsageSays(t *testing.T) {
 		model, start, end string
 		want              float64
 	}{
-		"standard":                    {"claude-opus-4-6", counts, `"output_tokens":10`, 140},
-		"a batch":                     {"claude-opus-4-6", counts + `,"service_tier":"batch"`, `"output_tokens":10`, 70},
-		"fast":                        {"claude-opus-4-6", counts + `,"service_tier":"standard","speed":"fast"`, `"output_tokens":10`, 70},
-		"anywhere":                    {"claude-opus-4-6", counts + `,"inference_geo":"global"`, `"output_tokens":10`, 140},
-		"in the US alone":             {"claude-opus-4-6", counts + `,"inference_geo":"us"`, `"output_tokens":10`, 154},
-		"an older model in the US":    {"claude-opus-4-5", counts + `,"inference_geo":"us"`, `"output_tokens":10`, 140},
-		"counts that come at the end": {"claude-opus-4-6", `"input_tokens":0`, counts + `,"output_tokens":10`, 140},
-		"counts repeated as 0":        {"claude-opus-4-6", counts, `"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":10`, 140},
+		"standard":                     {"claude-opus-4-6", counts, `"output_tokens":10`, 140},
+		"a batch":                      {"claude-opus-4-6", counts + `,"service_tier":"batch"`, `"output_tokens":10`, 70},
+		"fast":                         {"claude-opus-4-6", counts + `,"service_tier":"standard","speed":"fast"`, `"output_tokens":10`, 70},
+		"fast, a gateway says nothing": {"claude-opus-4-6", counts + `,"service_tier":"standard"`, `"output_tokens":10`, 70},
+		"fast, refused":                {"claude-opus-4-6", counts + `,"speed":"standard"`, `"output_tokens":10`, 140},
+		"anywhere":                     {"claude-opus-4-6", counts + `,"inference_geo":"global"`, `"output_tokens":10`, 140},
+		"in the US alone":              {"claude-opus-4-6", counts + `,"inference_geo":"us"`, `"output_tokens":10`, 154},
+		"an older model in the US":     {"claude-opus-4-5", counts + `,"inference_geo":"us"`, `"output_tokens":10`, 140},
+		"counts that come at the end":  {"claude-opus-4-6", `"input_tokens":0`, counts + `,"output_tokens":10`, 140},
+		"counts repeated as 0":         {"claude-opus-4-6", counts, `"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":10`, 140},
 		// The API counts apart what it needed to summarize the conversation, 50 * 1 + 5 * 2 here.
 		"a summary before the answer":  {"claude-opus-4-6", counts, `"output_tokens":10,"iterations":[{"type":"compaction","input_tokens":50,"output_tokens":5},{"type":"message","input_tokens":100,"cache_read_input_tokens":200,"output_tokens":10}]`, 200},
 		"counts that grow to the last": {"claude-opus-4-6", `"input_tokens":7,"output_tokens":1`, counts + `,"output_tokens":10`, 140},
 	} {
 		first := `{"type":"message_start","message":{"type":"message","role":"assistant","content":[],"usage":{` + tc.start + `}}}`
 		last := `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{` + tc.end + `}}`
-		m := compose(t, endpoint.Config{Model: tc.model, BaseURL: "http://model.test", Prices: rates, HTTP: client(func(*http.Request) *http.Response {
+		kwargs := map[string]any{}
+		if strings.HasPrefix(name, "fast, ") {
+			kwargs["speed"] = "fast"
+		}
+		m := compose(t, endpoint.Config{Model: tc.model, BaseURL: "http://model.test", Prices: rates, Kwargs: kwargs, HTTP: client(func(*http.Request) *http.Response {
 			return events(slices.Concat([]string{first}, block("0", `{"type":"text","text":"a"}`), []string{last, stop})...)
 		})})
 		resp, err := m.Generate(t.Context(), ask())

@@ -40,7 +40,7 @@ func (m *Model) response(raw []byte, header http.Header) (*llm.Response, error) 
 	resp := &llm.Response{
 		Message:      llm.Message{Role: llm.RoleAssistant, Parts: parts(endpoint.List(answer.Content), stopped)},
 		FinishReason: stopped,
-		Service:      service(answer.Usage),
+		Service:      m.service(answer.Usage),
 		Model:        cmp.Or(endpoint.Word(answer.Model), m.at.Model),
 		Raw:          raw,
 	}

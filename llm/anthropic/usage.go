@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"batch.example/batch/llm"
@@ -44,14 +45,16 @@ func (m *Model) bill(resp *llm.Response, usage json.RawMessage) {
 	resp.Cost *= m.surcharge(usage)
 }
 
-// service is the name of how the API answered, as far as it changes what a token costs.
-func service(raw json.RawMessage) string {
+// service is the name of how the API answered, as far as it changes what a token costs. Speed and tier
+// are apart: gateways leave out the one that was asked for, and name the other.
+func (m *Model) service(raw json.RawMessage) string {
 	usage := endpoint.Members(raw)
-	if speed, _ := word(usage["speed"]); speed == "fast" {
-		return speed
+	speed, said := word(usage["speed"])
+	if asked, _ := m.at.Body["speed"].(string); speed == "fast" || !said && asked == "fast" {
+		return "fast"
 	}
 	tier, _ := word(usage["service_tier"])
-	return tier
+	return cmp.Or(tier, speed)
 }
 
 // inPlace is the factor on the price of tokens for a request that is answered in a place of
