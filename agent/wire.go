@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
 )
 
@@ -55,44 +58,75 @@ func joined(a, b []llm.Part) []llm.Part {
 	return slices.Concat(a, b)
 }
 
-const nul = "\x00"
-
-// withoutNUL returns m without NUL in its texts. What a provider wrote itself and sealed goes back
-// as it is.
+// withoutNUL returns m without NUL in its texts and in the arguments of its calls. What a provider
+// wrote itself and sealed goes back as it is.
 func withoutNUL(m llm.Message) llm.Message {
-	if !slices.ContainsFunc(m.Parts, hasNUL) {
+	if slices.ContainsFunc(m.Parts, hasNUL) {
+		m.Parts = visibleParts(m.Parts)
+	}
+	var members map[string]json.RawMessage
+	if !bytes.Contains(m.Chat, []byte("u0000")) || json.Unmarshal(m.Chat, &members) != nil {
 		return m
 	}
-	m.Parts = mapTexts(m.Parts, visible)
-	var members map[string]json.RawMessage
-	var content string
-	if m.Chat != nil && json.Unmarshal(m.Chat, &members) == nil && json.Unmarshal(members["content"], &content) == nil {
-		members["content"], _ = json.Marshal(visible(content)) // a string
-		m.Chat, _ = json.Marshal(members)
+	for name, value := range members {
+		switch name {
+		case "reasoning_details": // may be signed
+			continue
+		case "tool_calls":
+			value = replaced(inText(), value)
+		}
+		members[name] = replaced(escaped(), value)
 	}
+	m.Chat, _ = json.Marshal(members)
 	return m
+}
+
+// escaped matches what is escaped in JSON, such as a NUL, and inText in JSON that is itself a text in
+// JSON, as the arguments of a call are.
+var (
+	escaped = lazy.Regexp(`(?s)\\(u0000|.)`)
+	inText  = lazy.Regexp(`(?s)\\\\(u0000|\\\\|.)`)
+)
+
+// replaced returns text with U+FFFD for each escaped NUL.
+func replaced(escapes *regexp.Regexp, text []byte) []byte {
+	return escapes.ReplaceAllFunc(text, func(escape []byte) []byte {
+		return bytes.Replace(escape, []byte("u0000"), []byte("ufffd"), 1)
+	})
 }
 
 func hasNUL(p llm.Part) bool {
 	switch p := p.(type) {
 	case llm.Text:
 		return strings.Contains(p.Text, nul)
+	case llm.Reasoning:
+		return strings.Contains(p.Text, nul)
+	case llm.ToolCall:
+		return strings.Contains(p.Arguments, nul) || strings.Contains(p.Arguments, "u0000")
 	case llm.ToolResult:
 		return slices.ContainsFunc(p.Parts, hasNUL)
 	}
 	return false
 }
 
-// mapTexts returns parts with their texts changed, those of results included.
-func mapTexts(parts []llm.Part, change func(string) string) []llm.Part {
+const nul = "\x00"
+
+// visibleParts returns parts with U+FFFD for NUL.
+func visibleParts(parts []llm.Part) []llm.Part {
 	parts = slices.Clone(parts)
 	for i, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
-			p.Text = change(p.Text)
+			p.Text = visible(p.Text)
+			parts[i] = p
+		case llm.Reasoning:
+			p.Text = visible(p.Text)
+			parts[i] = p
+		case llm.ToolCall:
+			p.Arguments = string(replaced(escaped(), []byte(visible(p.Arguments))))
 			parts[i] = p
 		case llm.ToolResult:
-			p.Parts = mapTexts(p.Parts, change)
+			p.Parts = visibleParts(p.Parts)
 			parts[i] = p
 		}
 	}

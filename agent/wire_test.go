@@ -65,3 +65,22 @@ func TestWhatIsSentAlternatesAndHasNoNUL(t *testing.T) {
 		t.Errorf("kept %q, want the output as it was", text)
 	}
 }
+
+func TestNULIsReplacedWhereverAModelWroteIt(t *testing.T) {
+	for chat, want := range map[string]string{
+		`{"content":[{"type":"text","text":"a\u0000\u0000b"}]}`:                                          `{"content":[{"type":"text","text":"a\ufffd\ufffdb"}]}`,
+		`{"content":"\\u0000 \\\u0000"}`:                                                                 `{"content":"\\u0000 \\\ufffd"}`,
+		`{"reasoning_content":"\u0000"}`:                                                                 `{"reasoning_content":"\ufffd"}`,
+		`{"reasoning_details":[{"text":"\u0000","signature":"s"}]}`:                                      `{"reasoning_details":[{"text":"\u0000","signature":"s"}]}`,
+		`{"tool_calls":[{"function":{"arguments":"{\"a\":\"\\u0000\\u0000 \\\\u0000 \\\"\\u0000\"}"}}]}`: `{"tool_calls":[{"function":{"arguments":"{\"a\":\"\\ufffd\\ufffd \\\\u0000 \\\"\\ufffd\"}"}}]}`,
+	} {
+		if got := wire([]llm.Message{{Role: llm.RoleAssistant, Chat: json.RawMessage(chat)}})[0].Chat; string(got) != want {
+			t.Errorf("%s is sent as %s, want %s", chat, got, want)
+		}
+	}
+	call := llm.ToolCall{ID: "1", Name: "edit", Arguments: `{"text":"\u0000 \\u0000"}`}
+	sent := wire([]llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Reasoning{Text: "a\x00"}, call}}})[0].Parts
+	if d := cmp.Diff([]llm.Part{llm.Reasoning{Text: "a\uFFFD"}, llm.ToolCall{ID: "1", Name: "edit", Arguments: `{"text":"\ufffd \\u0000"}`}}, sent); d != "" {
+		t.Errorf("parts (-want +got):\n%s", d)
+	}
+}
