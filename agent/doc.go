@@ -27,9 +27,10 @@
 //   - Calls beside each other that change nothing, such as the editor's view, run at the
 //     same time where the [Environment] is a [Reader]. Everything is recorded, and shown to
 //     the model, as if they had run in order.
-//   - A message of the user after another one, or after the result of a tool, is sent as a part of
-//     that, and NUL as U+FFFD: chat templates and servers refuse both. The conversation that is kept
-//     has them as they were.
+//   - A message of the user after another one is sent as a part of that, and NUL as U+FFFD: chat
+//     templates and servers refuse both. So is one after the result of a tool, for models of Mistral
+//     and Google's open ones, and on the user's own servers. The conversation that is kept has them
+//     as they were.
 //   - An answer that a content filter has ended ends the run; mini-swe-agent counts it
 //     as a format error.
 //   - A conversation that is too long, or refused by the provider's content policy, ends

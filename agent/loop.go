@@ -54,6 +54,10 @@ type Turn struct {
 
 	Model  llm.Model
 	Window int64 // the model's context in tokens, for the Recorder; 0 if it is unknown
+	// StrictRoles says that the model's server takes only the model's words after the result of a tool,
+	// as Mistral's do: a message of the user is then sent as a part of the result. Others read it as
+	// the user's, and trust it more.
+	StrictRoles bool
 	// Uncounted says that costs need not be known: the cost limit has no effect on replies
 	// without a known cost.
 	Uncounted bool

@@ -186,7 +186,7 @@ func (r *run) ask(ctx context.Context, messages []llm.Message) (*llm.Response, e
 		return nil, err
 	}
 	req := r.request(ctx, step)
-	req.Messages, req.Memo, req.Tokens = wire(messages), nil, size.tokens
+	req.Messages, req.Memo, req.Tokens = wire(messages, r.turn.StrictRoles), nil, size.tokens
 	resp, latency, err := r.generate(ctx, req)
 	if err != nil {
 		return nil, r.failed(ctx, step, err)

@@ -175,7 +175,7 @@ func (r *run) keep(messages ...llm.Message) {
 
 // send adds a message to the conversation that is sent to the provider.
 func (r *run) send(m llm.Message) {
-	r.sent, r.wire = append(r.sent, m), alternate(r.wire, m)
+	r.sent, r.wire = append(r.sent, m), alternate(r.wire, m, r.turn.StrictRoles)
 	r.digest.add(m)
 	r.gauge.add(m)
 	for _, c := range m.ToolCalls() {

@@ -12,18 +12,19 @@ import (
 )
 
 // wire returns messages as they are sent, see [alternate].
-func wire(messages []llm.Message) (sent []llm.Message) {
+func wire(messages []llm.Message, strict bool) (sent []llm.Message) {
 	for _, m := range messages {
-		sent = alternate(sent, m)
+		sent = alternate(sent, m, strict)
 	}
 	return sent
 }
 
 // alternate appends a message to those that are sent. A message of the user after another one, such
 // as the answer to an unusable reply after the task, or after the result of a tool, becomes a part of
-// that: the chat templates of Mistral and Gemma take only roles that alternate, and Mistral's servers
-// only the model's words after a result. Each NUL is sent as U+FFFD, because servers refuse it.
-func alternate(sent []llm.Message, m llm.Message) []llm.Message {
+// that: the chat templates of Mistral and Gemma take only roles that alternate. Where roles are strict,
+// so does one after the result of a tool, see [Turn.StrictRoles]. Each NUL is sent as U+FFFD, because
+// servers refuse it.
+func alternate(sent []llm.Message, m llm.Message, strict bool) []llm.Message {
 	m = withoutNUL(m)
 	last := len(sent) - 1
 	if last < 0 || m.Role != llm.RoleUser {
@@ -35,7 +36,7 @@ func alternate(sent []llm.Message, m llm.Message) []llm.Message {
 		one = llm.Message{Role: llm.RoleUser, Parts: joined(one.Parts, m.Parts)}
 	case llm.RoleTool:
 		result, ok := one.Parts[end].(llm.ToolResult)
-		if !ok {
+		if !ok || !strict {
 			return append(sent, m)
 		}
 		result.Parts = joined(result.Parts, m.Parts)

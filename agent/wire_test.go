@@ -33,7 +33,7 @@ func TestWhatIsSentAlternatesAndHasNoNUL(t *testing.T) {
 		}
 		return nil
 	}
-	end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "the\x00task", Say: "and\x00words", Model: m, Env: e, Admit: admit})
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "the\x00task", Say: "and\x00words", Model: m, Env: e, Admit: admit, StrictRoles: true})
 	if err != nil || end.Status != vocab.StatusSubmitted {
 		t.Fatalf("got %+v, %v; want status %v", end, err, vocab.StatusSubmitted)
 	}
@@ -66,6 +66,17 @@ func TestWhatIsSentAlternatesAndHasNoNUL(t *testing.T) {
 	}
 }
 
+// Where roles are not strict, what the user says after a result stays the user's.
+func TestWhatTheUserSaysAfterAResultIsAMessageOfTheUser(t *testing.T) {
+	messages := []llm.Message{
+		{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "1", Parts: llm.Say("out")}}},
+		{Role: llm.RoleUser, Parts: llm.Say("stop")}, {Role: llm.RoleUser, Parts: llm.Say("now")},
+	}
+	if got := wire(messages, false); len(got) != 2 || got[0].Text() != "out" || got[1].Role != llm.RoleUser || got[1].Text() != "stop"+llm.Between+"now" {
+		t.Errorf("sent %+v", got)
+	}
+}
+
 func TestNULIsReplacedWhereverAModelWroteIt(t *testing.T) {
 	for chat, want := range map[string]string{
 		`{"content":[{"type":"text","text":"a\u0000\u0000b"}]}`:                                          `{"content":[{"type":"text","text":"a\ufffd\ufffdb"}]}`,
@@ -74,12 +85,12 @@ func TestNULIsReplacedWhereverAModelWroteIt(t *testing.T) {
 		`{"reasoning_details":[{"text":"\u0000","signature":"s"}]}`:                                      `{"reasoning_details":[{"text":"\u0000","signature":"s"}]}`,
 		`{"tool_calls":[{"function":{"arguments":"{\"a\":\"\\u0000\\u0000 \\\\u0000 \\\"\\u0000\"}"}}]}`: `{"tool_calls":[{"function":{"arguments":"{\"a\":\"\\ufffd\\ufffd \\\\u0000 \\\"\\ufffd\"}"}}]}`,
 	} {
-		if got := wire([]llm.Message{{Role: llm.RoleAssistant, Chat: json.RawMessage(chat)}})[0].Chat; string(got) != want {
+		if got := wire([]llm.Message{{Role: llm.RoleAssistant, Chat: json.RawMessage(chat)}}, false)[0].Chat; string(got) != want {
 			t.Errorf("%s is sent as %s, want %s", chat, got, want)
 		}
 	}
 	call := llm.ToolCall{ID: "1", Name: "edit", Arguments: `{"text":"\u0000 \\u0000"}`}
-	sent := wire([]llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Reasoning{Text: "a\x00"}, call}}})[0].Parts
+	sent := wire([]llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Reasoning{Text: "a\x00"}, call}}}, false)[0].Parts
 	if d := cmp.Diff([]llm.Part{llm.Reasoning{Text: "a\uFFFD"}, llm.ToolCall{ID: "1", Name: "edit", Arguments: `{"text":"\ufffd \\u0000"}`}}, sent); d != "" {
 		t.Errorf("parts (-want +got):\n%s", d)
 	}

@@ -29,6 +29,8 @@ type Model struct {
 	Price *vocab.Price
 	// Window is how many tokens of context the model can read; 0 if unknown.
 	Window int64
+	// StrictRoles is that of [catalogue.Model].
+	StrictRoles bool
 	// Uncounted means that no price is known and that costs need not be counted: the model is on
 	// this machine, needs no key, or the user does not want costs counted.
 	Uncounted bool
@@ -126,7 +128,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 		}, err
 	}
 	rewrite, err := contextPolicy(cfg, m)
-	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, Uncounted: m.Cost == catalogue.Uncounted, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
+	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, StrictRoles: m.StrictRoles, Uncounted: m.Cost == catalogue.Uncounted, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
 }
 
 // priced names the model or the service of m that has no known price.

@@ -213,7 +213,7 @@ func (r *Run) solver(models solver.Models, host *sandbox.Host, g *grader, log *s
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
 		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
-		Window: r.Model.Window, Uncounted: r.Model.Uncounted, Rewrite: r.Model.Rewrite, Talk: r.Talk, Servers: r.Servers, Log: log,
+		Window: r.Model.Window, StrictRoles: r.Model.StrictRoles, Uncounted: r.Model.Uncounted, Rewrite: r.Model.Rewrite, Talk: r.Talk, Servers: r.Servers, Log: log,
 	}
 	if g != nil {
 		c.Saved = g.ended

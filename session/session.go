@@ -39,6 +39,8 @@ type Config struct {
 	MaxTokens   int64
 
 	Window int64 // the model's context in tokens; 0 if it is unknown
+	// StrictRoles is that of [agent.Turn].
+	StrictRoles bool
 	// Uncounted is passed to [agent.Turn].
 	Uncounted bool
 	Model     string           // its name, for people

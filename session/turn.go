@@ -204,6 +204,7 @@ func (t *Turn) Run(ctx context.Context) (res *Result, err error) {
 	ctx = authority.With(ctx, in.Authority)
 	run := t.run
 	run.Model, run.Env, run.Window, run.Uncounted = in.Model, &actions{env: in.Env, rec: rec}, s.c.Window, s.c.Uncounted
+	run.StrictRoles = s.c.StrictRoles
 	run.Tools, run.Limits = in.Tools, in.Limits
 	run.Recorder = agent.Recorders(before{in.Before, rec}, t.listen, in.Listen)
 	run.Admit = func() error { return t.admit(ctx) }

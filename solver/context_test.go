@@ -40,9 +40,9 @@ type reader struct {
 
 const question = "Summarize {{ n_messages }} messages of the {{ task }}."
 
-// isQuestion reports whether a request ends with the question, which is a part of a tool's result.
+// isQuestion reports whether a request ends with the question for a summary.
 func isQuestion(sent []llm.Message) bool {
-	return strings.Contains(sent[len(sent)-1].Text(), llm.Between+"Summarize ")
+	return strings.Contains(llm.Between+sent[len(sent)-1].Text(), llm.Between+"Summarize ")
 }
 
 func (m *reader) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {

@@ -48,6 +48,8 @@ type Config struct {
 	Servers []mcp.Server // to which each attempt connects, for their tools
 
 	Window int64 // the model's context in tokens; 0 if it is unknown
+	// StrictRoles is that of [agent.Turn].
+	StrictRoles bool
 	// Uncounted is passed to [agent.Turn].
 	Uncounted bool
 

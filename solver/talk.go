@@ -76,7 +76,7 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 	}
 	s := session.New(session.Config{
 		ContextID: t.in.ID, Store: store, Loop: t.Loop,
-		Window: t.Window, Uncounted: t.Uncounted, Model: t.ModelName, Log: t.log, Now: t.Now,
+		Window: t.Window, StrictRoles: t.StrictRoles, Uncounted: t.Uncounted, Model: t.ModelName, Log: t.log, Now: t.Now,
 		MaxMessages: t.MaxMessages, MaxTokens: t.MaxTokens,
 		Saving: func() func() { return t.watch.during(&t.watch.spent.Save) },
 	})

@@ -82,11 +82,14 @@ type Model struct {
 	Price    *vocab.Price // nil when calls are free, the provider reports their cost, or it is unknown
 	Refused  string       // why the price in the user's registry is not used; empty if it is, or there is none
 	Cost     Cost
-	Window   int64                       // tokens of input that it takes; 0 if that is not known
-	Played   bool                        // by batch itself: no request is made, nothing is paid
-	Each     func() ([]llm.Model, error) // one for each key; nil if Played
-	Dropped  []string                    // model_kwargs that are left out, since the provider does not take them
-	Open     func(proven bool) (Models, error)
+	Window   int64 // tokens of input that it takes; 0 if that is not known
+	// StrictRoles says that its server may refuse a user's message after the result of a tool: Mistral's
+	// API does, and chat templates of its models and Google's open ones, which the user's own servers use.
+	StrictRoles bool
+	Played      bool                        // by batch itself: no request is made, nothing is paid
+	Each        func() ([]llm.Model, error) // one for each key; nil if Played
+	Dropped     []string                    // model_kwargs that are left out, since the provider does not take them
+	Open        func(proven bool) (Models, error)
 }
 
 // Cost says what is known of what calls cost.

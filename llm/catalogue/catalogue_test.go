@@ -161,6 +161,26 @@ func TestModelsThatNeedCacheMarks(t *testing.T) {
 	}
 }
 
+func TestModelsWhoseRolesAreStrict(t *testing.T) {
+	for model, c := range map[string]struct {
+		variable string
+		want     bool
+	}{
+		"openai/gpt-5":                       {"OPENAI_API_KEY=k", false},
+		"openai/my-model":                    {"OPENAI_BASE_URL=http://127.0.0.1:8000/v1", true},
+		"anthropic/claude-opus-4-6":          {"ANTHROPIC_API_KEY=k", false},
+		"openrouter/z-ai/glm-5":              {"OPENROUTER_API_KEY=k", false},
+		"openrouter/mistralai/devstral-2512": {"OPENROUTER_API_KEY=k", true},
+		"mistral/devstral-medium-latest":     {"MISTRAL_API_KEY=k", true},
+		"gemini/gemma-4-27b-it":              {"GEMINI_API_KEY=k", true},
+		"hosted_vllm/my-model":               {"HOSTED_VLLM_API_BASE=http://gpu.example:8000/v1", true},
+	} {
+		if m, err := Find(with(model, c.variable)); err != nil || m.StrictRoles != c.want {
+			t.Errorf("%s: strict %v, %v; want %v", model, m.StrictRoles, err, c.want)
+		}
+	}
+}
+
 func TestScriptedModelsContinueAfterTheConversation(t *testing.T) {
 	demo := fstest.MapFS{"replies.yaml": {Data: []byte("a__1:\n- bash: echo first\n- bash: echo second\n")}}
 	path := filepath.Join(t.TempDir(), "replies.yaml")

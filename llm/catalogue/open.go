@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/abspath"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/price"
@@ -53,6 +54,7 @@ func (p Provider) served(s Config, name string) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
+	m.StrictRoles = p.Keyless || isLoopback(base) || strict().MatchString(p.Name+"/"+name)
 	clients, err := p.open(s, configs, false) // it checks the rest
 	m.Dropped = clients.dropped()
 	m.Window, _ = prices.Window(p.Name+"/"+name, name)
@@ -71,6 +73,9 @@ func (p Provider) served(s Config, name string) (Model, error) {
 	}
 	return m, err
 }
+
+// strict matches the models whose chat templates and servers want roles that alternate.
+var strict = lazy.Regexp(`(?i)mi[sx]tral|devstral|codestral|magistral|pixtral|gemma`)
 
 // service returns the service that the kwargs ask for, where they are not dropped; "" is the
 // standard one.
