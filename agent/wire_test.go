@@ -70,7 +70,8 @@ func TestWhatIsSentAlternatesAndHasNoNUL(t *testing.T) {
 func TestWhatTheUserSaysAfterAResultIsAMessageOfTheUser(t *testing.T) {
 	messages := []llm.Message{
 		{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: "1", Parts: llm.Say("out")}}},
-		{Role: llm.RoleUser, Parts: llm.Say("stop")}, {Role: llm.RoleUser, Parts: llm.Say("now")},
+		{Role: llm.RoleUser, Parts: llm.Say("stop")},
+		{Role: llm.RoleUser, Parts: llm.Say("now")},
 	}
 	if got := wire(messages, false); len(got) != 2 || got[0].Text() != "out" || got[1].Role != llm.RoleUser || got[1].Text() != "stop"+llm.Between+"now" {
 		t.Errorf("sent %+v", got)
