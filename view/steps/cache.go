@@ -43,8 +43,7 @@ func NewCache(most int) *Cache {
 }
 
 // Attempt returns an attempt, with what was appended to its journal so far. An attempt that
-// was returned before can be used on. m hides secrets in what it returns; those of one directory
-// must have one m.
+// was returned before can be used on. m hides secrets in what it returns.
 func (c *Cache) Attempt(s Source, m *mask.Masker) (*Attempt, error) {
 	k := key{s.Dir, s.Instance, s.File, s.Attempt}
 	journal := results.JournalPath(s.Dir, s.Instance)
@@ -121,7 +120,7 @@ func (e *cached) journal(path string) (*Index, error) {
 	return x, nil
 }
 
-// finished returns an attempt of a file. It is read again if the file was replaced.
+// finished returns an attempt of a file. It is read again if the file was replaced, or m is another one.
 func (e *cached) finished(s Source, m *mask.Masker) (*Attempt, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,7 +129,7 @@ func (e *cached) finished(s Source, m *mask.Masker) (*Attempt, error) {
 		path = results.TrajectoryPath(s.Dir, s.Instance)
 	}
 	is, err := os.Stat(path)
-	if e.file != nil && err == nil && e.was != nil && os.SameFile(is, e.was) && is.Size() == e.was.Size() && is.ModTime().Equal(e.was.ModTime()) {
+	if e.file != nil && e.file.mask == m && err == nil && e.was != nil && os.SameFile(is, e.was) && is.Size() == e.was.Size() && is.ModTime().Equal(e.was.ModTime()) {
 		return e.file, nil
 	}
 	a, err := openFile(s, m)

@@ -1,6 +1,8 @@
 package steps_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/view/steps"
 )
 
@@ -122,5 +125,23 @@ func TestACacheIsBoundedAndSharedByManyReaders(t *testing.T) {
 	}
 	if a, err := c.Attempt(steps.Source{File: last}, nil); err != nil || len(overview(t, a).Marks) != 0 {
 		t.Errorf("%v", err)
+	}
+}
+
+// A run that is resumed may hide more than when its file was read first.
+func TestAFileIsReadAgainForAnotherMasker(t *testing.T) {
+	c, file := steps.NewCache(2), filepath.Join(t.TempDir(), "a.traj.json")
+	if err := os.WriteFile(file, []byte(`{"info":{},"messages":[{"role":"assistant","content":"the key is hush-hush"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*mask.Masker{mask.New(), mask.New(mask.Secret{Name: "KEY", Value: "hush-hush"})} {
+		a, err := c.Attempt(steps.Source{File: file}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(page(t, a, 1, 1))
+		if hidden := m.Text("hush-hush") != "hush-hush"; err != nil || bytes.Contains(got, []byte("hush-hush")) == hidden || !bytes.Contains(got, []byte("the key is")) {
+			t.Errorf("hidden %v: %s, %v", hidden, got, err)
+		}
 	}
 }
