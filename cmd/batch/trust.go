@@ -25,14 +25,18 @@ func (a *app) trusted(f *runFlags, dir string, named []string) error {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(strings.Join(named, "\n")))
-	kept := filepath.Join(sandbox.StateDir(a.getenv, a.home), "trusted", hex.EncodeToString(sum[:]))
-	if _, err := os.Stat(kept); err == nil {
+	state := sandbox.StateDir(a.getenv, a.home)
+	kept := filepath.Join(state, "trusted", hex.EncodeToString(sum[:]))
+	if _, err := os.Stat(kept); state != "" && err == nil {
 		return nil
 	}
 	names := a.mask.Text(strings.Join(named, "\n  "))
 	if f.settled && !f.trust && !a.agrees(dir+" names:\n  "+names+"\nIt can do with these what a Makefile of its author could. Continue? [y/N] ") {
 		return fault.Newf(fault.Usage, "%s names what this command line does not:\n  %s", dir, names).
 			WithHint("if you trust the directory as you would its author's Makefile, add --trust: that is asked once")
+	}
+	if state == "" { // a user without a home is asked each time
+		return nil
 	}
 	err := os.MkdirAll(filepath.Dir(kept), 0o700)
 	if err == nil {
