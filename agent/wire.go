@@ -20,10 +20,10 @@ func wire(messages []llm.Message, strict bool) (sent []llm.Message) {
 }
 
 // alternate appends a message to those that are sent. A message of the user after another one, such
-// as the answer to an unusable reply after the task, or after the result of a tool, becomes a part of
-// that: the chat templates of Mistral and Gemma take only roles that alternate. Where roles are strict,
-// so does one after the result of a tool, see [Turn.StrictRoles]. Each NUL is sent as U+FFFD, because
-// servers refuse it.
+// as the answer to an unusable reply after the task, becomes a part of that: the chat templates of
+// Mistral and Gemma take only roles that alternate. Where roles are strict, one after the result of a
+// tool becomes a part of the result, see [Turn.StrictRoles]. Each NUL is sent as U+FFFD, because servers
+// refuse it.
 func alternate(sent []llm.Message, m llm.Message, strict bool) []llm.Message {
 	m = withoutNUL(m)
 	last := len(sent) - 1

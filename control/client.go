@@ -38,8 +38,9 @@ const maxAnswer = 64 << 20
 
 // Dial returns a client for the work in dir, a run directory, a directory that is graded, or the
 // folder of a sweep. For a cell of a sweep that runs, it is the sweep's client: see
-// [Client.Dir]; sweep is its folder, and empty where dir is no cell. If no process works there, the error wraps [ErrNotRunning]. The work of a user who is
-// neither this one nor root is refused, unless this one is root.
+// [Client.Dir]; sweep is its folder, and empty where dir is no cell. If no process works there, the
+// error wraps [ErrNotRunning]. The work of a user who is neither this one nor root is refused, unless
+// this one is root.
 func Dial(dir, sweep string) (*Client, error) {
 	var first error
 	for _, d := range []string{dir, sweep} {

@@ -78,6 +78,3 @@ func (r *Response) End() End { return EndOf(r.FinishReason) }
 func (r *Response) Filtered() bool {
 	return r.End() == EndFiltered && len(r.Message.ToolCalls()) == 0 && strings.TrimSpace(r.Message.Text()) == ""
 }
-
-// Cut reports whether the answer ended before the model did, see [EndCut].
-func (r *Response) Cut() bool { return r.End() == EndCut }

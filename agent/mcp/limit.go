@@ -3,11 +3,10 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"sync/atomic"
-
-	"github.com/tidwall/gjson"
 )
 
 const (
@@ -49,7 +48,7 @@ type messages struct {
 func (m *messages) Read(p []byte) (int, error) {
 	for len(m.line) == 0 {
 		line, err := m.from.ReadBytes('\n')
-		if text := bytes.TrimSpace(line); bytes.HasPrefix(text, []byte("[")) && gjson.ValidBytes(text) || bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(`"jsonrpc"`)) {
+		if text := bytes.TrimSpace(line); bytes.HasPrefix(text, []byte("[")) && json.Valid(text) || bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(`"jsonrpc"`)) {
 			m.line = line
 		} else if len(text) > 0 {
 			_, _ = m.said.Write(append(text, '\n'))

@@ -23,7 +23,7 @@ func (s *suite) stops() {
 		s.Errorf("the answer ended by %q and is not filtered, want a refusal", refused.FinishReason)
 	}
 	cut := s.generate(m, ask())
-	if !cut.Cut() || cut.Message.Text() != "It is too" || cut.Filtered() {
+	if cut.End() != llm.EndCut || cut.Message.Text() != "It is too" || cut.Filtered() {
 		s.Errorf("the answer %q ended by %q, want what there is, and cut", cut.Message.Text(), cut.FinishReason)
 	}
 	req := ask() // both can be continued from
@@ -31,10 +31,10 @@ func (s *suite) stops() {
 	said(req, "Again, please.")
 	observed(req, cut)
 	said(req, "Continue.")
-	if whole := s.generate(m, req); whole.Cut() {
+	if whole := s.generate(m, req); whole.End() == llm.EndCut {
 		s.Errorf("the answer ended by %q is cut, want it whole", whole.FinishReason)
 	}
-	if cut := s.generate(m, ask()); !cut.Cut() || len(cut.Message.ToolCalls()) != 1 {
+	if cut := s.generate(m, ask()); cut.End() != llm.EndCut || len(cut.Message.ToolCalls()) != 1 {
 		s.Errorf("the answer %v ended by %q, want a call, and cut", cut.Message.Parts, cut.FinishReason)
 	}
 }
