@@ -21,7 +21,7 @@ type question struct {
 	frame   wire.Frame
 	longer  func(begin []byte) bool
 	begin   int           // bytes that longer is called with
-	limit   time.Duration // for the answer; 0: none
+	limit   time.Duration // of the command that it starts; 0: none
 	out     []byte        // the output received so far
 	emptied bool          // all processes of the container were ended before the frame was sent
 	done    chan struct{}
@@ -36,7 +36,7 @@ var errClosed = errors.New("the container has been removed")
 // Only a process with CAP_SYS_PTRACE, which the Spec must request, can write them.
 const maxForged = 8
 
-// errOverdue ends a question whose answer is long overdue.
+// errOverdue ends a question whose answer is long overdue, see [overdueAfter].
 var errOverdue = errors.New("the container's init process did not stop a command at its time limit")
 
 // ask sends the frame and waits for the answer. When the connection ends, ask uses a
@@ -48,13 +48,8 @@ func (b *Box) ask(ctx context.Context, q *question) (lost bool, err error) {
 		q.frame.ID = rand.Text()
 	}
 	defer b.unregister(q)
-	var overdue <-chan time.Time
-	if q.limit > 0 {
-		t := time.NewTimer(q.limit)
-		defer t.Stop()
-		overdue = t.C
-	}
 	restarts, sent := b.restarts.Load(), false
+	var began time.Time
 	for {
 		l, err := b.connected(ctx)
 		if err != nil {
@@ -69,20 +64,35 @@ func (b *Box) ask(ctx context.Context, q *question) (lost bool, err error) {
 		if !b.register(q) {
 			return false, nil // it was answered before the connection ended
 		}
-		sent = true
-		l.write(q.frame)
-		select {
-		case <-q.done:
-			return false, nil
-		case <-l.done:
-			b.unregister(q)
-			b.drop(l)
-		case <-overdue:
-			return false, errOverdue
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
+		if !sent {
+			began, sent = time.Now(), true
 		}
+		l.write(q.frame)
+		if err := q.wait(ctx, l, began); err != nil || isClosed(q.done) {
+			return false, err
+		}
+		b.unregister(q)
+		b.drop(l)
 	}
+}
+
+// wait waits for the answer, which the frame asked for over l, or until l has ended.
+func (q *question) wait(ctx context.Context, l *link, began time.Time) error {
+	var overdue <-chan time.Time
+	if q.limit > 0 {
+		t := time.NewTimer(max(0, time.Until(began.Add(q.limit))) + overdueAfter)
+		defer t.Stop()
+		overdue = t.C
+	}
+	select {
+	case <-q.done:
+	case <-l.done:
+	case <-overdue:
+		return errOverdue
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // register adds q to the open questions; false when it is answered already.

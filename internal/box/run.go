@@ -65,12 +65,11 @@ func (b *Box) Run(ctx context.Context, cmd Command) (vocab.Output, error) {
 	run.Forget, b.forget = b.forget, nil
 	b.mu.Unlock()
 	q := &question{frame: wire.Frame{Kind: wire.KindRun, ID: cmd.ID, Data: wire.Encode(run)}, longer: cmd.Longer, begin: int(run.Limit)}
-	if cmd.Timeout > 0 {
-		q.limit = cmd.Timeout + overdueAfter
-	}
+	q.limit = max(0, cmd.Timeout)
+	began := time.Now()
 	lost, err := b.ask(ctx, q)
 	if errors.Is(err, errOverdue) {
-		return vocab.Output{ExitCode: -1, TimedOut: true, Restarted: true, Duration: q.limit}, b.restart(ctx, "killing a command in")
+		return vocab.Output{ExitCode: -1, TimedOut: true, Restarted: true, Duration: time.Since(began)}, b.restart(ctx, "killing a command in")
 	}
 	if err != nil {
 		if ctx.Err() != nil && cmd.ID != "" && !errors.Is(context.Cause(ctx), vocab.ErrInterrupted) { // a killed command has no result to return
@@ -93,8 +92,9 @@ func (b *Box) Run(ctx context.Context, cmd Command) (vocab.Output, error) {
 	return r, err
 }
 
-// overdueAfter is how long batch waits after a command's time limit for the init to end
-// the command, before it gives up.
+// overdueAfter is how long batch waits after a command's time limit for the init to end the command,
+// before it gives up. Only the time of one connection counts: after an outage, the command may have
+// ended long ago, and a new connection brings its result.
 const overdueAfter = time.Minute
 
 // Prepare starts the interpreter of a command like cmd, so that the first such
