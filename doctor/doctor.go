@@ -137,11 +137,7 @@ func checkEngine(ctx context.Context, connect engine.Connect, o engine.Options) 
 		return []Check{{"engine", Bad, err.Error(), fault.HintOf(err)}}, nil, nil
 	}
 	checks := []Check{{"engine", Good, describe(info), ""}}
-	memory := Check{"memory", Good, fmt.Sprintf("%s, CPUs: %d", units.BytesSize(float64(info.Memory)), info.CPUs), ""}
-	if info.Memory < 4<<30 {
-		memory.State, memory.Hint = Warning, "test suites often need 2 GiB each: run few instances at once, such as `-w 1`, or use `-w auto`"
-	}
-	checks = append(checks, memory)
+	checks = append(checks, checkMemory(info))
 	if own, ok := e.(engine.Checker); ok {
 		for _, f := range own.Check(ctx) {
 			checks = append(checks, checkOf(f))
@@ -149,6 +145,17 @@ func checkEngine(ctx context.Context, connect engine.Connect, o engine.Options) 
 		return checks, e, &info
 	}
 	return append(checks, checkLimits(info), checkQuota(ctx, e), checkDisk("disk", info.ImageDir, 20<<30)), e, &info
+}
+
+func checkMemory(info engine.About) Check {
+	if info.Memory == 0 {
+		return Check{"memory", Good, "not known, CPUs: not known", ""}
+	}
+	memory := Check{"memory", Good, fmt.Sprintf("%s, CPUs: %d", units.BytesSize(float64(info.Memory)), info.CPUs), ""}
+	if info.Memory < 4<<30 {
+		memory.State, memory.Hint = Warning, "test suites often need 2 GiB each: run few instances at once, such as `-w 1`, or use `-w auto`"
+	}
+	return memory
 }
 
 func checkOf(f engine.Finding) Check {

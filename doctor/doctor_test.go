@@ -162,3 +162,13 @@ func TestOnlyAnAbsentEngineBesideAnotherOneIsAWarning(t *testing.T) {
 		}
 	}
 }
+
+// A user of a cluster may not list its nodes: then a number would be made up.
+func TestDoctorMakesUpNoRoom(t *testing.T) {
+	if c := checkMemory(engine.About{CPUs: 16}); strings.ContainsAny(c.Text, "0123456789") {
+		t.Errorf("got %+v", c)
+	}
+	if c := checkMemory(engine.About{CPUs: 2, Memory: 8 << 30}); c != (Check{"memory", Good, "8GiB, CPUs: 2", ""}) {
+		t.Errorf("got %+v", c)
+	}
+}

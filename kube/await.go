@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,10 +16,10 @@ import (
 )
 
 const (
-	placeLimit = time.Hour        // for a node: a queue or an autoscaler may have to make room
+	placeLimit = time.Hour        // for a node or a quota, while no pod of batch runs that makes room by its end
 	pullLimit  = 30 * time.Minute // for the image, without environment.pull_timeout
 	startLimit = 5 * time.Minute  // for all else
-	retryLimit = 2 * time.Minute  // for pulls that fail and are tried again by the node
+	retryLimit = 2 * time.Minute  // for what fails and is tried again by the node, such as a pull
 	lookEvery  = 10 * time.Second // asks the cluster, in case the watch has missed something
 )
 
@@ -42,7 +43,11 @@ func (f *fleet) await(ctx context.Context, made *corev1.Pod, op string, waits fu
 				return p, nil
 			}
 			if !placed && p.Spec.NodeName != "" {
+				f.starts.took(p.Spec.NodeName)
 				began, placed = time.Now(), true
+			}
+			if !placed && f.watcher.busy() { // what runs makes room
+				began = time.Now()
 			}
 			waits(p.Spec.NodeName == "" && unschedulable(p))
 			if err := f.stuck(p, time.Since(began), op); err != nil {
@@ -93,46 +98,67 @@ func (f *fleet) stuck(p *corev1.Pod, since time.Duration, op string) error {
 	if err := c.why(p, op); err != nil {
 		return err
 	}
-	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		if w := s.State.Waiting; w != nil {
-			if err := refused(w, op); err != nil {
-				return err
-			}
-			if w.Reason == pullRetried && since > retryLimit {
-				return fault.Newf(fault.Transient, "%s: %s", op, w.Message).WithHint("the node cannot reach the image's registry")
-			}
-		}
-		t := lastEnd(s)
-		switch {
-		case s.Name != helperName || t == nil && s.RestartCount == 0:
-		case t != nil && t.ExitCode == wire.ExitUnplug:
-			return fault.Newf(fault.Host, "%s: the pod could not take its network down: %s", op, lastWords(s)).
-				WithHint("the nodes or environment.pod.runtimeClassName do not permit it; give --network bridge if the agents may use the network")
-		case f.extra.HelperImage != "" && strings.Contains(lastWords(s), library):
-			return fault.Newf(fault.Usage, "%s: %s", op, lastWords(s)).
-				WithHint("environment.pod.helperImage has to be the image of this version of batch, which scripts/image builds; the cluster needs image volumes")
-		default:
-			return fault.Newf(fault.Instance, "%s: the container that brings batch's helper ended: %s", op, lastWords(s)).
-				WithHint("the image needs bash, cat, chmod, ln and sleep")
-		}
-	}
-	limit := startLimit
-	words := "it does not run after " + since.Round(time.Second).String()
+	limit, words, hint := startLimit+cmp.Or(f.pull, pullLimit), "it does not run after "+since.Round(time.Second).String(), placeHint
 	for _, cond := range p.Status.Conditions {
 		if cond.Type == corev1.PodScheduled && cond.Status != corev1.ConditionTrue {
 			limit, words = placeLimit, cond.Reason+": "+cond.Message
 		}
 	}
-	if limit == startLimit {
-		limit += pullLimit
-		if f.pull > 0 {
-			limit = startLimit + f.pull
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if w := s.State.Waiting; w != nil {
+			if err := refused(w, op); err != nil {
+				return err
+			}
+			if w.Message != "" {
+				limit, words = retryLimit, w.Reason+": "+w.Message
+			}
+			if w.Reason == pullRetried {
+				hint = "the node cannot reach the image's registry"
+			}
+		}
+		t := lastEnd(s)
+		if s.Name != helperName || t == nil || s.State.Running != nil { // the node has started it again
+			continue
+		}
+		said := strings.TrimSpace(t.Reason + " " + t.Message)
+		limit, words = retryLimit, "the container that brings batch's helper ended: "+said
+		switch {
+		case t.ExitCode == wire.ExitUnplug:
+			return fault.Newf(fault.Host, "%s: the pod could not take its network down: %s", op, said).
+				WithHint("the nodes or environment.pod.runtimeClassName do not permit it; give --network bridge if the agents may use the network")
+		case f.extra.HelperImage != "" && strings.Contains(said, library):
+			return fault.Newf(fault.Usage, "%s: %s", op, said).
+				WithHint("environment.pod.helperImage has to be the image of this version of batch, which scripts/image builds; the cluster needs image volumes")
+		case t.ExitCode == codeNotRun, t.ExitCode == codeNotFound, t.Reason != reasonRan && lacksShell(said):
+			return fault.Newf(fault.Instance, "%s: %s", op, words).WithHint(toolsHint)
 		}
 	}
 	if since > limit {
-		return fault.New(fault.Transient, op, errors.New(words)).WithHint("`kubectl describe pod` shows what a pod waits for; lower -w if the cluster has no room")
+		return fault.New(fault.Transient, op, errors.New(words)).WithHint("%s", hint)
 	}
 	return nil
+}
+
+const (
+	placeHint = "`kubectl describe pod` shows what a pod waits for; lower -w if the cluster has no room"
+	toolsHint = "the image needs bash, cat, chmod, ln and sleep"
+)
+
+// The exit codes of a shell for a program that it cannot start.
+const (
+	codeNotRun   = 126
+	codeNotFound = 127
+)
+
+// reasonRan is the reason of a container that was started and ended with an error.
+const reasonRan = "Error"
+
+// lacksShell reports whether a runtime says that an image cannot run the helper's shell. What names no shell, such
+// as a lost connection to the runtime, is the node's.
+func lacksShell(said string) bool {
+	lower := strings.ToLower(said)
+	return strings.Contains(lower, "bash") &&
+		(strings.Contains(lower, "not found") || strings.Contains(lower, "no such file or directory") || strings.Contains(lower, "exec format error"))
 }
 
 // lastEnd returns how a container ended last; nil if it has not.
@@ -141,14 +167,6 @@ func lastEnd(s corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 		return s.State.Terminated
 	}
 	return s.LastTerminationState.Terminated
-}
-
-func lastWords(s corev1.ContainerStatus) string {
-	t := lastEnd(s)
-	if t == nil {
-		return "unknown reason"
-	}
-	return strings.TrimSpace(t.Reason + " " + t.Message)
 }
 
 // pullRetried is the state of a container between two tries to pull its image.
@@ -180,10 +198,9 @@ func refused(w *corev1.ContainerStateWaiting, op string) error {
 	case "CreateContainerConfigError":
 		return fault.New(fault.Usage, op, errors.New(text)).WithHint("check environment.pod")
 	case "CreateContainerError", "RunContainerError":
-		if says("executable file not found", "no such file or directory") {
-			return fault.New(fault.Instance, op, errors.New(text)).WithHint("the image needs bash, cat, chmod, ln and sleep")
+		if lacksShell(text) {
+			return fault.New(fault.Instance, op, errors.New(text)).WithHint(toolsHint)
 		}
-		return fault.New(fault.Transient, op, errors.New(text))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -265,19 +266,22 @@ func (c *cluster) blame(err error, op string) error {
 	if isLost(err) {
 		return fault.New(fault.Transient, op, errors.Join(engine.ErrOutage, err))
 	}
+	full, never := byQuota(err)
 	switch text := err.Error(); {
+	case never:
+		return fault.New(fault.Usage, op, err).WithHint("the namespace's quota never has room for that: lower --memory and --cpus, or ask for a larger quota")
+	case full:
+		return fault.New(fault.Transient, op, fmt.Errorf("%w: %w", errFull, err)).WithHint("lower -w, or ask for a larger quota")
 	case apierrors.IsUnauthorized(err):
 		return fault.New(fault.Host, op, err).WithHint("the cluster does not accept your credentials: log in again, as for kubectl")
 	case apierrors.IsNotFound(err) && strings.Contains(text, "namespaces \""), apierrors.IsForbidden(err) && strings.Contains(text, "is being terminated"):
 		return fault.New(fault.Usage, op, err).WithHint("create the namespace, or name another one: --engine kubernetes:CONTEXT/NAMESPACE")
 	case apierrors.IsForbidden(err) && strings.Contains(text, "failed quota"):
 		return fault.New(fault.Usage, op, err).WithHint("the namespace's quota asks for limits of all containers: give --memory and --cpus, and make a LimitRange")
-	case apierrors.IsForbidden(err) && strings.Contains(text, "exceeded quota"):
-		return fault.New(fault.Transient, op, err).WithHint("the namespace's quota is used up: lower -w, or ask for a larger quota")
-	case strings.Contains(text, "violates PodSecurity"), strings.Contains(text, "admission webhook"), strings.Contains(text, "ValidatingAdmissionPolicy"):
-		return fault.New(fault.Usage, op, err).WithHint("the cluster's rules refuse such a pod: change environment.pod, or use another namespace")
-	case apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err) && strings.Contains(text, "User \"") && strings.Contains(text, "\" cannot "):
 		return fault.New(fault.Host, op, err).WithHint("batch help kubernetes lists the permissions that batch needs")
+	case apierrors.IsForbidden(err), strings.Contains(text, "admission webhook"), strings.Contains(text, "ValidatingAdmissionPolicy"):
+		return fault.New(fault.Usage, op, err).WithHint("the cluster's rules refuse it: change environment.pod, --memory or --cpus, or use another namespace")
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return fault.New(fault.Usage, op, err).WithHint("the cluster refused a setting of the pod: check environment.pod, --memory and --cpus")
 	}

@@ -31,19 +31,13 @@ type fleet struct {
 	me      owner.Owner
 	runner  *runner // nil: this process runs outside of the namespace
 	watcher *watcher
-	starts  *semaphore.Weighted // pods that were created and do not run yet
-	pull    time.Duration       // limit of a download; 0: none
+	starts  *starts
+	queue   queue
+	pull    time.Duration // limit of a download; 0: none
 	extra   *template
 	arch    string // of nodes, where neither a platform nor the template says it
 	pins    pins
 }
-
-// perNode is how many pods per node may be on their way: a kubelet pulls one image at a time, and
-// one pod's image is pulled while the others start.
-const (
-	perNode   = 8
-	minStarts = 8
-)
 
 func newFleet(ctx context.Context, c *cluster, o engine.Options) (*fleet, error) {
 	if err := c.ping(ctx); err != nil {
@@ -59,12 +53,11 @@ func newFleet(ctx context.Context, c *cluster, o engine.Options) (*fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{objects: objects{cluster: c}, extra: extra, id: strings.ToLower(rand.Text()[:16]), me: owner.Self(), pull: o.PullTimeout}
+	f := &fleet{objects: objects{cluster: c}, starts: newStarts(), queue: queue{Weighted: semaphore.NewWeighted(1)}, extra: extra, id: strings.ToLower(rand.Text()[:16]), me: owner.Self(), pull: o.PullTimeout}
 	if f.runner, err = c.findRunner(ctx); err != nil {
 		return nil, err
 	}
 	nodes := f.nodes(ctx)
-	f.starts = semaphore.NewWeighted(int64(max(minStarts, perNode*len(nodes))))
 	f.arch = runtime.GOARCH
 	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Status.NodeInfo.Architecture == f.arch }) {
 		f.arch = nodes[0].Status.NodeInfo.Architecture
@@ -98,11 +91,20 @@ func (f *fleet) archOf(platform string) string {
 }
 
 // Create implements [engine.Engine].
-func (f *fleet) Create(ctx context.Context, s engine.Spec) (engine.Container, error) {
+func (f *fleet) Create(ctx context.Context, s engine.Spec) (c engine.Container, err error) {
 	op := "creating a pod from " + s.Image
 	if err := errors.Join(check(s), f.CheckNetwork(ctx, s.Network)); err != nil {
 		return nil, err
 	}
+	err = f.admitted(ctx, func() (err error) {
+		c, err = f.make(ctx, s, op)
+		return err
+	})
+	return c, err
+}
+
+// make makes a pod; the error is errFull if the cluster does not admit it now.
+func (f *fleet) make(ctx context.Context, s engine.Spec, op string) (engine.Container, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

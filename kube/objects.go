@@ -181,8 +181,8 @@ func (o *objects) deny(ctx context.Context) error {
 }
 
 // unplugs reports whether the cluster permits a pod that takes its own network down. It asks once, by
-// pods that the cluster checks and does not create. If it refuses the other kind too, the reason is
-// another one, such as a quota, and is not kept.
+// pods that the cluster checks and does not create. If it refuses the other kind too, or because of a
+// quota, the reason is another one and is not kept.
 func (o *objects) unplugs(ctx context.Context, try func(unplug bool) (*corev1.Pod, error)) (able bool, err error) {
 	const op = "asking the cluster whether it would create a pod"
 	o.mu.Lock()
@@ -196,7 +196,8 @@ func (o *objects) unplugs(ctx context.Context, try func(unplug bool) (*corev1.Po
 			return false, err
 		}
 		err = o.create(ctx, o.pods(), pod, nil, true)
-		refused := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+		full, _ := byQuota(err)
+		refused := !full && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err))
 		if err != nil && (!able || !refused || isLost(err)) {
 			return false, o.blame(err, op)
 		}
@@ -256,11 +257,15 @@ func (o *objects) tidy(ctx context.Context, idle func(*corev1.ConfigMap) bool) (
 	return removed, nil
 }
 
-// reachable are addresses that a pod with a network reaches: of the API server, in the form of
-// [wire.ProbeWord]. The helper adds the one that pods use: here, a tunnel may be between batch and the
-// API server.
+// outside is an address of the internet that answers: a cluster may let every pod reach its API, and
+// another one nothing but its own network.
+const outside = "1.1.1.1:443"
+
+// reachable are addresses that a pod with a network reaches, in the form of [wire.ProbeWord]: one
+// outside of the cluster, and the API server's. The helper adds the one that pods use: here, a tunnel may
+// be between batch and the API server.
 func reachable(host string) string {
-	var list []string
+	list := []string{outside}
 	if u, err := url.Parse(host); err == nil {
 		port := u.Port()
 		if port == "" {

@@ -94,6 +94,18 @@ func (w *watcher) look(name string) (*corev1.Pod, <-chan struct{}) {
 	return w.pods[name], c
 }
 
+// busy reports whether a pod of batch has a node and has not ended.
+func (w *watcher) busy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.pods {
+		if p.Spec.NodeName != "" && !ended(p) {
+			return true
+		}
+	}
+	return false
+}
+
 // follow calls gone once when the watch reports that the pod with the name and UID has ended or does
 // not exist any more. Stop ends it and waits for it.
 func (w *watcher) follow(name string, uid types.UID, gone func()) (stop func()) {

@@ -124,8 +124,8 @@ type About struct {
 	OS, Arch      string // of containers: linux, amd64 (Go's names)
 	System        string // such as Debian GNU/Linux 12
 	Kernel        string
-	CPUs          int
-	Memory        int64  // bytes
+	CPUs          int    // a guess where Memory is not known
+	Memory        int64  // bytes; 0: not known
 	RootDir       string // where the engine keeps its data, on its machine
 	ImageDir      string // where its images and containers' files are: RootDir, or the directory of the machine's containerd
 	StorageDriver string
