@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +31,19 @@ type local struct {
 
 // unpacked is the helper that engines put into containers.
 var unpacked = sync.OnceValues(func() ([]byte, error) { return packed.Unpack(packed.For(runtime.GOARCH)) })
+
+// alone are the words that make the helper process 1 of a pid namespace, as in a container; none where
+// this user may not make one.
+var alone = sync.OnceValue(func() []string {
+	words := []string{"unshare", "--pid", "--mount-proc", "--fork", "--kill-child"}
+	if os.Getuid() != 0 {
+		words = append(words, "--map-root-user")
+	}
+	if exec.Command(words[0], append(words[1:len(words):len(words)], "true")...).Run() != nil {
+		return nil
+	}
+	return words
+})
 
 // start starts a helper and connects to it.
 func start(t testing.TB) *local {
@@ -54,7 +68,8 @@ func start(t testing.TB) *local {
 	if h.stdout, theirs[1], err = os.Pipe(); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path)
+	args := append(slices.Clone(alone()), path)
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -40,13 +40,13 @@ func (p *process) killCrowd() {
 const crowdTick = 10 * time.Millisecond
 
 // stopCrowd stops all other processes of the container with one call as soon as they are a
-// crowd, so that none of them can fork or run. The caller calls goOn to continue the
-// remaining ones.
-func (f *family) stopCrowd() (goOn func()) {
+// crowd, or at the given time, so that none of them can fork or run. The caller calls goOn to continue
+// the remaining ones.
+func (f *family) stopCrowd(late time.Time) (goOn func()) {
 	if os.Getpid() != 1 { // in a test, this would stop all processes of the machine
 		return func() {}
 	}
-	stopped := f.stopIfCrowd()
+	stopped := f.stopIfCrowd(late)
 	over := make(chan struct{})
 	var count sync.WaitGroup
 	count.Go(func() {
@@ -56,7 +56,7 @@ func (f *family) stopCrowd() (goOn func()) {
 				return
 			case <-time.After(crowdTick):
 			}
-			stopped = f.stopIfCrowd()
+			stopped = f.stopIfCrowd(late)
 		}
 	})
 	return func() {
@@ -68,9 +68,9 @@ func (f *family) stopCrowd() (goOn func()) {
 	}
 }
 
-// stopIfCrowd stops all other processes if they are a crowd, and reports whether they are.
-func (f *family) stopIfCrowd() bool {
-	if f.tasks() <= crowd {
+// stopIfCrowd stops all other processes if they are a crowd or it is late, and reports whether it did.
+func (f *family) stopIfCrowd(late time.Time) bool {
+	if f.tasks() <= crowd && time.Now().Before(late) {
 		return false
 	}
 	f.stops.Lock()

@@ -59,11 +59,18 @@ func readProcs() map[int]procStat {
 	return all
 }
 
+// lastPid returns the id that the kernel gave last, in the words of the kernel.
+func lastPid() string {
+	b, _ := os.ReadFile("/proc/loadavg")
+	return string(b[bytes.LastIndexByte(b, ' ')+1:])
+}
+
 // below returns the living descendants of the process with the id top, if that
-// is not 0, and, with orphans, of the children of this process that are not supervisors.
-func (f *family) below(all map[int]procStat, top int, orphans bool) []int {
+// is not 0, and, with orphans, of the children of this process that are not supervisors. Sure is
+// false if an ancestor of a process has ended meanwhile, so that it is not known whose descendant it is.
+func (f *family) below(all map[int]procStat, top int, orphans bool) (found []int, sure bool) {
 	me := os.Getpid()
-	var found []int
+	sure = true
 	for pid, k := range all {
 		if k.dead || pid == me || pid == top {
 			continue
@@ -74,6 +81,9 @@ func (f *family) below(all map[int]procStat, top int, orphans bool) []int {
 			if up == me || up == top || up == 0 {
 				break
 			}
+			if _, known := all[up]; !known && syscall.Kill(up, 0) == syscall.ESRCH {
+				sure = false
+			}
 			at = up
 		}
 		up := all[at].parent
@@ -81,7 +91,7 @@ func (f *family) below(all map[int]procStat, top int, orphans bool) []int {
 			found = append(found, pid)
 		}
 	}
-	return found
+	return found, sure
 }
 
 // superLimit is how long a supervisor with nothing below it may take to report that.
@@ -89,11 +99,11 @@ const superLimit = time.Second
 
 // kill ends all processes of p and reports whether it could.
 // A stopped process cannot start more processes. So kill stops all existing ones,
-// kills them and looks again until it finds none.
+// kills them and looks again until it finds none. If that takes long, it stops all others too.
 func (p *process) kill() bool {
 	p.killCrowd()
-	defer p.family.stopCrowd()()
 	began := time.Now()
+	defer p.family.stopCrowd(began.Add(superLimit))()
 	for round := 1; ; round++ {
 		last := time.Now()
 		if p.killOnce(time.Since(began) > superLimit) {
@@ -107,7 +117,9 @@ func (p *process) kill() bool {
 }
 
 // killOnce kills the processes that it finds and reports whether nothing was left. A
-// supervisor reports when nothing is left below it, unless it was stopped.
+// supervisor reports when nothing is left below it, unless it was stopped. Without its report, a list
+// proves that only if no process was made meanwhile: a process that is not in the list yet may be the
+// child of one that has ended when its turn comes.
 func (p *process) killOnce(force bool) (none bool) {
 	f := p.family
 	f.mu.Lock()
@@ -116,18 +128,20 @@ func (p *process) killOnce(force bool) (none bool) {
 	if p.super != nil {
 		top = p.super.pid
 	}
+	before := lastPid()
 	all := readProcs()
-	found := f.below(all, top, p.orphan)
+	found, sure := f.below(all, top, p.orphan)
+	none = sure && len(found) == 0 && lastPid() == before
 	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 		for _, pid := range found {
 			send(pid, all[pid], signal)
 		}
 	}
 	if p.super == nil {
-		return len(found) == 0
+		return none || !p.orphan
 	}
 	signal := syscall.SIGCONT
-	if force && len(found) == 0 {
+	if force && none {
 		signal = syscall.SIGKILL
 	}
 	_ = syscall.Kill(top, signal)
