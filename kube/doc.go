@@ -36,6 +36,12 @@
 // pause, and gets the results of the commands that ended meanwhile. Each command has an id, and
 // process 1 keeps its result.
 //
+// # Pods that wait
+//
+// A pod waits for a node, and for room in the quotas of its namespace. Pods of batch that run there make
+// room when they end, so only when none runs does the time count: after an hour, the wait is a transient
+// fault. A quota or a LimitRange that never admits such a pod ends the run at once.
+//
 // # Pods that end
 //
 // A pod is never started again: a container that Kubernetes starts again has lost its files. The
@@ -53,8 +59,8 @@
 // A pod without a network (--network none, the default) must not reach anything. Where the
 // cluster permits NET_ADMIN, "helper" takes the network interfaces down before the task starts.
 // Where it does not, a NetworkPolicy denies all traffic. A policy may be without effect, and may
-// begin late, so in either case batch tries from inside the pod to reach the cluster's API, before
-// the first model call. If that succeeds, the run stops: install a network plugin that enforces
+// begin late, so in either case batch tries from inside the pod to reach the cluster's API and an
+// address outside (port 443 of 1.1.1.1), before the first model call. If that succeeds, the run stops: install a network plugin that enforces
 // policies, or allow the network with --network bridge.
 //
 // # What Kubernetes does not limit per pod

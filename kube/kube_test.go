@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,6 +75,11 @@ func namespace(t testing.TB, api *cluster, level string) string {
 			t.Log(err)
 		}
 	})
+	account := func() error {
+		return api.core.Get().AbsPath("/api/v1/namespaces/" + name + "/serviceaccounts/default").Do(t.Context()).Error()
+	}
+	for end := time.Now().Add(2 * time.Minute); account() != nil && time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // no pod is admitted before
+	}
 	return name
 }
 
