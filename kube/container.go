@@ -82,7 +82,7 @@ func (c *container) alone(ctx context.Context, unplugged bool) error {
 			}
 			continue
 		}
-		return fault.Newf(fault.Host, "%s: it reached %s", op, said).
+		return fault.Newf(fault.Host, "%s: it reached %s", op, reached(said)).
 			WithHint("the cluster does not enforce NetworkPolicies: let it permit NET_ADMIN in this namespace, use a network plugin\n" +
 				"that enforces policies, or give --network bridge if the agents may use the network")
 	}

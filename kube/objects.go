@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
@@ -285,4 +286,15 @@ func reachable(host string) string {
 		out = append(out, fmt.Sprintf("%x:%d", a.Addr().Unmap().AsSlice(), a.Port()))
 	}
 	return strings.Join(out, " ")
+}
+
+// reached returns, for a person, the addresses that a probe found.
+func reached(said string) string {
+	var list []string
+	for text := range strings.FieldsSeq(said) {
+		digits, port, _ := strings.Cut(text, ":")
+		ip, _ := hex.DecodeString(digits)
+		list = append(list, net.JoinHostPort(net.IP(ip).String(), port))
+	}
+	return strings.Join(list, ", ")
 }

@@ -136,3 +136,15 @@ func TestACallerThatHangsUpDoesNotLoseTheAPI(t *testing.T) {
 		t.Errorf("got %v, away %v", err, c.away.Load())
 	}
 }
+
+func TestAProbeTriesTheAPIAndAnAddressOutside(t *testing.T) {
+	for host, want := range map[string]string{
+		"https://10.1.2.3":        "1.1.1.1:443, 10.1.2.3:443",
+		"https://[fd00::1]:6443":  "1.1.1.1:443, [fd00::1]:6443",
+		"https://127.0.0.1:16443": "1.1.1.1:443", // the pod's own
+	} {
+		if got := reached(reachable(host)); got != want {
+			t.Errorf("%s: %s, want %s", host, got, want)
+		}
+	}
+}
