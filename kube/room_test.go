@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,16 +76,16 @@ func TestPodsWaitInTurnForTheQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := waiting()
 		f.watcher.put("running", &corev1.Pod{Spec: corev1.PodSpec{NodeName: "one"}})
-		room, made := 0, make(chan int, 12)
-		calls := 0
+		made := make(chan int, 12)
+		var room, calls atomic.Int64
 		for i := range cap(made) {
 			go func() {
 				time.Sleep(time.Duration(i) * time.Millisecond)
 				if err := f.admitted(t.Context(), func() error {
-					if calls++; room == 0 {
+					if calls.Add(1); room.Load() == 0 {
 						return errFullNow
 					}
-					room--
+					room.Add(-1)
 					return nil
 				}); err != nil {
 					t.Error(err)
@@ -94,13 +95,13 @@ func TestPodsWaitInTurnForTheQuota(t *testing.T) {
 		}
 		for i := range cap(made) {
 			time.Sleep(2 * placeLimit)
-			room++
+			room.Add(1)
 			if got := <-made; got != i {
 				t.Errorf("pod %d has the place of pod %d", got, i)
 			}
 		}
-		if most := int(2*placeLimit/admitPause+10) * cap(made); calls > most {
-			t.Errorf("the cluster was asked %d times, want at most %d", calls, most)
+		if most := int64(2*placeLimit/admitPause+10) * int64(cap(made)); calls.Load() > most {
+			t.Errorf("the cluster was asked %d times, want at most %d", calls.Load(), most)
 		}
 	})
 }
