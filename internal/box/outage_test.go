@@ -13,11 +13,10 @@ import (
 
 // pretend is a carrier with a helper in memory, which needs the given time for a command.
 type pretend struct {
-	box     *Box
-	needs   time.Duration
-	away    time.Time // until then no connection is possible
-	stopped int
-	began   time.Time // when the command was sent for the first time
+	box       *Box
+	ends      time.Time // when the command has its result
+	cut, back time.Time // no connection is possible in between
+	stopped   int
 }
 
 func (*pretend) Name() string                           { return "pretend" }
@@ -29,7 +28,9 @@ func (p *pretend) Stop(context.Context, string) error   { p.stopped++; return ni
 func (*pretend) Start(context.Context) error            { return nil }
 
 func (p *pretend) Connect(ctx context.Context) error {
-	time.Sleep(time.Until(p.away))
+	if !time.Now().Before(p.cut) {
+		time.Sleep(time.Until(p.back))
+	}
 	here, there := net.Pipe()
 	go p.serve(there)
 	return p.box.Begin(ctx, wordless{here}, Running)
@@ -54,11 +55,8 @@ func (p *pretend) serve(conn net.Conn) {
 		case f.Kind == wire.KindRenew:
 			_ = out.Write(m.Connection, wire.Frame{Kind: wire.KindAlive})
 		case f.Kind == wire.KindRun:
-			if p.began.IsZero() {
-				p.began = time.Now()
-			}
 			result := wire.Frame{Kind: wire.KindResult, ID: f.ID, Data: wire.Encode(wire.Result{Code: 7})}
-			time.AfterFunc(time.Until(p.began.Add(p.needs)), func() { _ = out.Write(m.Connection, result) })
+			time.AfterFunc(time.Until(p.ends), func() { _ = out.Write(m.Connection, result) })
 		}
 	}
 }
@@ -75,16 +73,13 @@ func TestOnlyTheTimeOfAConnectionMakesACommandOverdue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &pretend{needs: tt.needs}
+				began := time.Now()
+				p := &pretend{ends: began.Add(tt.needs), cut: began.Add(tt.cut), back: began.Add(tt.cut + tt.away)}
 				p.box = New(p, wire.Key{}, 0)
 				defer p.box.Close()
 				if tt.cut > 0 {
-					time.AfterFunc(tt.cut, func() {
-						p.away = time.Now().Add(tt.away)
-						_ = p.box.current().pipe.Close()
-					})
+					time.AfterFunc(tt.cut, func() { _ = p.box.current().pipe.Close() })
 				}
-				began := time.Now()
 				r, err := p.box.Run(t.Context(), Command{Script: "x", Timeout: 30 * time.Second})
 				if took := time.Since(began); tt.overdue > 0 {
 					if err != nil || !r.TimedOut || p.stopped != 1 || took != tt.overdue || r.Duration != took {
