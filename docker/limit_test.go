@@ -1,8 +1,10 @@
 package docker_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -112,6 +114,28 @@ func TestAStalledAnswerEndsAtItsTimeLimit(t *testing.T) {
 	_, err := e.Images(ctx)
 	if ctx.Err() != nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "did not answer within 100ms") {
 		t.Errorf("got a fault of kind %v: %v, want error nil, a Transient fault with %q", fault.KindOf(err), err, "did not answer within 100ms")
+	}
+}
+
+// An engine that answers without end must not fill the memory.
+func TestAnAnswerHasALimit(t *testing.T) {
+	t.Parallel()
+	for call, do := range map[string]func(*docker.Engine) error{
+		"GET /info":            func(e *docker.Engine) error { _, err := e.About(t.Context()); return err },
+		"GET /containers/json": func(e *docker.Engine) error { _, err := e.Owned(t.Context()); return err },
+	} {
+		s := newEngineStub(t)
+		e := s.connect(t, time.Minute)
+		sent := 0
+		s.say(call, func(w http.ResponseWriter, _ *http.Request) {
+			text := bytes.Repeat([]byte("x"), 1<<20)
+			for _, err := io.WriteString(w, `{"status":"`); err == nil && sent < 1<<30; sent++ {
+				_, err = w.Write(text)
+			}
+		})
+		if err := do(e); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
+			t.Errorf("%s: %v after %d MiB", call, err, sent)
+		}
 	}
 }
 

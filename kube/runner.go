@@ -207,6 +207,7 @@ func (c *census) judge(ctx context.Context, o *engine.Owned, notes map[string]st
 	if mark == "" || o.Mine {
 		return
 	}
+	o.Unseen = false // the cluster knows, or is asked again
 	known := c.runner(ctx, mark, notes[noteOwner])
 	if known == owner.Dead {
 		others, asked := c.leases[o.Lease]

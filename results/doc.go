@@ -28,8 +28,8 @@
 //	                        <model>.<run id>.json beside it: see batch help
 //	                        formats
 //	  .batch.lock           held with flock(2) by the owner; has its name
-//	  .batch.id             of a run in a Kubernetes pod: tells the directory from
-//	                        one with the same path on another volume
+//	  .batch.id             tells the directory from one with the same path on
+//	                        another machine, or in another container
 //	  <id>/journal.jsonl    the truth about an instance, append-only: see batch
 //	                        help journal
 //	  <id>/<id>.patch       the submission, byte for byte; absent if there was

@@ -13,6 +13,7 @@ import (
 type Cleaned struct {
 	Abandoned []engine.Owned // the oldest first
 	Kept      int            // containers of other runs
+	Unseen    int            // of these, the ones whose runs may have ended, see [engine.Owned.Unseen]
 	Histories Kept           // removed, or found in a dry run
 	Shared    bool           // the shared network, or a volume that containers share, was removed too
 }
@@ -57,5 +58,10 @@ func (s *Stock) Clean(ctx context.Context, leases []string, dry bool) (*Cleaned,
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	found.Kept = len(owned) - len(found.Abandoned)
+	for _, o := range owned {
+		if o.Unseen && !o.Abandoned {
+			found.Unseen++
+		}
+	}
 	return found, err
 }

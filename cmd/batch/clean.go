@@ -50,9 +50,11 @@ would use. Every batch run removes such containers when it starts. With DIR, a
 run directory or the folder of a sweep, only its containers are removed; what
 was running in them is then replayed in new ones when the run is resumed.
 
-Containers of running runs stay. A run on another machine, or inside another
-container, cannot be seen from here: its containers are removed one minute after
-they have stopped and their time limit has passed.
+Containers of running runs stay. Whether a run on another machine, inside another
+container or before a restart of this machine has ended, the lock in its directory
+says, if the directory is here. Otherwise its containers are removed one minute
+after they have stopped and their time limit has passed. The same command in the
+same directory takes them over, or removes them.
 
   batch clean --dry-run
   batch clean --json | jq -r .instance
@@ -157,18 +159,23 @@ func cleanSentence(found *sandbox.Cleaned, some, dryRun bool) string {
 	if found.Histories.Histories > 0 {
 		text += "; " + histories(found.Histories) + verb
 	}
-	owner, owners := "a running run", "running runs"
+	runs, unseen := [2]string{"a running run", "running runs"}, found.Unseen
 	if some {
-		owner, owners = "another run", "other runs"
+		runs, unseen = [2]string{"another run", "other runs"}, 0
 	}
-	switch found.Kept {
+	text += belong(found.Kept-unseen, runs[0], runs[1])
+	return text + belong(unseen, "a run that cannot be seen from here and may have ended", "runs that cannot be seen from here and may have ended")
+}
+
+// belong is "; 2 belong to other runs"; empty for none.
+func belong(n int, owner, owners string) string {
+	switch n {
 	case 0:
-		return text
+		return ""
 	case 1:
-		return text + "; 1 belongs to " + owner
-	default:
-		return text + fmt.Sprintf("; %d belong to %s", found.Kept, owners)
+		return "; 1 belongs to " + owner
 	}
+	return fmt.Sprintf("; %d belong to %s", n, owners)
 }
 
 // histories is "2 scrubbed git histories (120MB)".

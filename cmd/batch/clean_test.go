@@ -76,6 +76,15 @@ func TestCleanSummary(t *testing.T) {
 	}
 }
 
+func TestCleanDoesNotCallARunThatItCannotSeeRunning(t *testing.T) {
+	const unseen = "; 1 belongs to a run that cannot be seen from here and may have ended"
+	for kept, want := range map[int]string{1: unseen, 2: "; 1 belongs to a running run" + unseen} {
+		if got := cleanSentence(&sandbox.Cleaned{Kept: kept, Unseen: 1}, false, true); got != "0 containers to remove"+want {
+			t.Errorf("of %d: %q", kept, got)
+		}
+	}
+}
+
 func TestImagesCountsTheHistoriesOfEarlierRuns(t *testing.T) {
 	for kept, want := range map[sandbox.Kept]string{
 		{}:                          " to pull\n",

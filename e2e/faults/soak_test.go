@@ -348,7 +348,7 @@ func (s *soak) files() {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		if name := d.Name(); strings.HasPrefix(name, ".") && name != ".batch.lock" || strings.Contains(name, "corrupt") {
+		if name := d.Name(); strings.HasPrefix(name, ".") && name != ".batch.lock" && name != ".batch.id" || strings.Contains(name, "corrupt") {
 			s.t.Errorf("temporary file left over: %s", path)
 		}
 		if d.Name() != "journal.jsonl" {

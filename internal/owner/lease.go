@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -9,24 +10,80 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+
+	"batch.example/batch/internal/regular"
 )
 
 // Lease returns the lease of the lock file at path, an absolute path on this machine. The label of a
 // container cannot be changed, so a process that takes over a container of a dead process cannot
 // make it its own. Containers name a lease instead: the process that holds the lock file writes its
 // [Owner] as a line into it, and the caller makes sure that the file names one process at a time.
-// On a machine without an id, a lease is the path alone: the machine's name may change.
-func Lease(path string) string { return JoinLease(Self().Machine, path) }
+//
+// Where the lock file's directory has an id, the lease names the directory too. So another directory
+// with the same path, on another machine or in another container, has another lease.
+func Lease(path string) string {
+	machine := Self().Machine
+	id, err := dirID(filepath.Dir(path))
+	if InPod() {
+		if machine = ""; err != nil || id == "" {
+			id = rand.Text() // no container has such a lease
+		}
+	}
+	if id != "" {
+		machine += "@" + id
+	}
+	return JoinLease(machine, path)
+}
 
-// IDPath returns the path of the file that has a directory's id, where the id of a machine does not tell
-// its leases from other ones: see [InPod].
+// IDPath returns the path of the file that has a directory's id.
 func IDPath(dir string) string { return filepath.Join(dir, ".batch.id") }
 
-// SameLease reports whether a container's lease is mine, which [Lease] returned. Versions of batch
-// before leases named a machine wrote the path alone.
+// longestID is how many bytes an id has at most.
+const longestID = 64
+
+// dirID returns what tells a directory from all others, also from its copies; empty if it has no id. In a
+// pod it is the id alone: each pod mounts the volume anew, and some file systems number files anew then.
+func dirID(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", absent(err)
+	}
+	f, err := regular.Open(IDPath(dir))
+	if err != nil {
+		return "", absent(err)
+	}
+	defer f.Close()
+	id, err := io.ReadAll(io.LimitReader(f, longestID))
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if err != nil || !ok || len(id) == 0 || InPod() {
+		return string(id), err
+	}
+	return fmt.Sprintf("%s-%d", id, stat.Ino), nil
+}
+
+// absent returns nil for the error of a file that is not there.
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// SameLease reports whether a container's lease is mine, which [Lease] returned. Earlier versions of
+// batch named the machine in place of the directory, or the path alone.
 func SameLease(lease, mine string) bool {
 	_, path := SplitLease(mine)
-	return lease == mine || lease != "" && lease == path
+	return OfDir(lease, mine) || lease != "" && (lease == path || lease == JoinLease(Self().Machine, path))
+}
+
+// OfDir reports whether two leases are of the same directory for sure, on whatever machine they were made.
+func OfDir(lease, mine string) bool {
+	place, path := SplitLease(lease)
+	other, same := SplitLease(mine)
+	_, id, named := strings.Cut(place, "@")
+	_, otherID, _ := strings.Cut(other, "@")
+	return named && id == otherID && path == same
 }
 
 // Adopter names a lease in a few letters, for the name of a container.
@@ -62,31 +119,46 @@ func JoinLease(machine, path string) string {
 const maxLease = 4 << 10
 
 // HolderOf returns what the process me knows about the holder of a lease; Dead means that no process
-// holds it. A process that may hold it counts as alive. About a lease of another machine me knows nothing.
-func HolderOf(lease string, me Owner, local bool) Liveness {
+// holds it. A process that may hold it counts as alive. About a lease of another machine me knows nothing,
+// unless it has the lease's directory: then seen is true, and the answer is about every process of batch.
+func HolderOf(lease string, me Owner, local bool) (holder Liveness, seen bool) {
 	if lease == "" {
-		return Dead
+		return Dead, false
 	}
-	machine, path := SplitLease(lease)
-	if id, err := os.ReadFile(IDPath(filepath.Dir(path))); machine != "" && machine != me.Machine && (err != nil || string(id) != machine) {
-		return Unknown
+	place, path := SplitLease(lease)
+	machine, id, _ := strings.Cut(place, "@")
+	here, err := dirID(filepath.Dir(path))
+	seen = id != "" && id == here
+	switch {
+	case !seen && machine != "" && machine != me.Machine:
+		return Unknown, false
+	case err != nil:
+		return Alive, false
+	case !seen && id != "":
+		return Dead, false // its directory is not there any more
 	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Dead
-	}
+	f, err := regular.Open(path)
 	if err != nil {
-		return Alive
+		if absent(err) == nil {
+			return Dead, seen
+		}
+		return Alive, seen
 	}
 	defer f.Close()
+	free := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil // until f is closed
 	text, err := io.ReadAll(io.LimitReader(f, maxLease))
+	if err != nil || !free {
+		return Alive, seen
+	}
 	for line := range strings.Lines(string(text)) {
-		if o, ok := Parse(strings.TrimSpace(line)); ok && o.Liveness(me, local) != Dead {
-			return Alive
+		o, ok := Parse(strings.TrimSpace(line))
+		if !ok {
+			continue
+		}
+		// A lock tells of all processes under one kernel. Not every network has it on other machines.
+		if known := o.Liveness(me, local); known == Alive || known == Unknown && !(seen && o.Boot == me.Boot) {
+			return Alive, seen
 		}
 	}
-	if err != nil {
-		return Alive
-	}
-	return Dead
+	return Dead, seen
 }

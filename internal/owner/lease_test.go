@@ -1,8 +1,11 @@
 package owner
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -37,19 +40,74 @@ func TestALeaseOfAnotherMachineMayBeHeld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	dead := Self()
 	dead.Pid = 1 << 30
-	if err := os.WriteFile(path, []byte(dead.String()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, dead.String()+"\n")
 	me := Self()
 	me.Machine = "here"
-	if err := os.WriteFile(IDPath(filepath.Dir(path)), []byte("ID"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for lease, want := range map[string]Liveness{
-		"here:" + path: Dead, path: Dead, "elsewhere:" + path: Unknown, "here:" + path + "-gone": Dead, "ID:" + path: Dead, "OTHER:" + path: Unknown,
+		"here:" + path: Dead, path: Dead, "elsewhere:" + path: Unknown, "here:" + path + "-gone": Dead,
 	} {
-		if got := HolderOf(lease, me, true); got != want {
-			t.Errorf("%s: holder %v, want %v", lease, got, want)
+		if got, seen := HolderOf(lease, me, true); got != want || seen {
+			t.Errorf("%s: holder %v, seen %v; want %v, not seen", lease, got, seen, want)
 		}
 	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A free lock says that its last holder has ended, wherever that ran, if it is the lock of that directory
+// and the kernel is the same.
+func TestALockTellsOfItsDirectoryAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "lock")
+	before := Lease(path)
+	write(t, IDPath(dir), "ID")
+	lease := Lease(path)
+	if lease == before || !OfDir(lease, lease) || OfDir(before, before) || OfDir(before, lease) || !SameLease(before, lease) {
+		t.Errorf("%q without an id, %q with one", before, lease)
+	}
+	me := Self()
+	dead, hidden, afar := me, me, me
+	dead.Pid, hidden.Space, afar.Boot, afar.Host = 1<<30, "another", "another", "another"
+	check := func(what, lease string, want Liveness, wantSeen bool) {
+		t.Helper()
+		if got, seen := HolderOf(lease, me, true); got != want || seen != wantSeen {
+			t.Errorf("%s: holder %v, seen %v; want %v, %v", what, got, seen, want, wantSeen)
+		}
+	}
+	check("no lock", lease, Dead, true)
+	for text, want := range map[string]Liveness{"": Dead, dead.String(): Dead, hidden.String(): Dead, me.String(): Alive, afar.String(): Alive} {
+		write(t, path, text+"\n")
+		check("a free lock of "+text, lease, want, true)
+	}
+	write(t, path, hidden.String()+"\n")
+	check("a lease without the directory's id", before, Alive, false)
+	elsewhere := "another" + lease[strings.Index(lease, "@"):]
+	check("the same directory on another machine", elsewhere, Dead, true)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	check("a lock that is held", lease, Alive, true)
+
+	if err := os.CopyFS(dir+"-copy", os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(dir, dir+"-moved"), os.Rename(dir+"-copy", dir)); err != nil {
+		t.Fatal(err)
+	}
+	if OfDir(Lease(path), lease) {
+		t.Error("a copy of a directory has its lease")
+	}
+	check("a copy in the place of the directory", lease, Dead, false)
+	me.Machine = "yet another"
+	check("a copy on another machine", elsewhere, Unknown, false)
 }

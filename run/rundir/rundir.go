@@ -24,27 +24,19 @@ import (
 )
 
 // Lease returns the lease of a directory's containers: its lock file, which names its current
-// owner. In a pod, where other volumes may have the same path, the directory's id is in the place of the
-// machine's.
+// owner.
 func Lease(dir string) string {
 	path := results.LockPath(dir)
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	if !owner.InPod() {
-		return owner.Lease(path)
-	}
-	id, err := regular.ReadFile(owner.IDPath(dir))
-	if err != nil {
-		id = []byte(rand.Text()) // no container has such a lease
-	}
-	return owner.JoinLease(string(id), path)
+	return owner.Lease(path)
 }
 
-// identify gives a directory that this process has locked an id, if [Lease] needs one.
+// identify gives a directory that this process has locked an id for its [Lease].
 func identify(dir string) error {
 	path := owner.IDPath(dir)
-	if _, err := os.Stat(path); err == nil || !owner.InPod() {
+	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
 	return atomicfile.Fault("giving the output directory an id", atomicfile.Files{}.Write(path, 0o644, atomicfile.Bytes([]byte(rand.Text()))))

@@ -107,7 +107,8 @@ type Owned struct {
 
 	Lease   string // see [owner.Lease]; empty: none
 	Adopter string // names the lease of the process that took it over, see [owner.Adopter]; empty: none
-	Dead    bool   // the process that created it is dead, and was on this machine
+	Dead    bool   // the process that created it is dead
+	Unseen  bool   // nothing is known about that process here; the holder of its lease knows that it is dead
 	Mine    bool   // this process created it
 }
 

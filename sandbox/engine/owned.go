@@ -20,14 +20,24 @@ const StateRunning = "running"
 // that has reached its deadline.
 const expiryGrace = time.Minute
 
-// Judge sets Host, Mine, Dead and Abandoned, from the other fields and the container's creator,
+// Judge sets Host, Mine, Dead, Unseen and Abandoned, from the other fields and the container's creator,
 // an [owner.Owner] as a string. me is this process; local means that the engine is on its
 // machine.
 func (o *Owned) Judge(creator string, me owner.Owner, local bool, now time.Time) {
 	o.Mine = creator == me.String()
 	by, _ := owner.Parse(creator) // an invalid one is unknown
 	o.Host = by.Host
-	o.Decide(by.Liveness(me, local), func() owner.Liveness { return owner.HolderOf(o.Lease, me, local) }, now)
+	known := by.Liveness(me, local)
+	if known == owner.Unknown {
+		if holder, seen := owner.HolderOf(o.Lease, me, local); seen && holder == owner.Dead {
+			known = owner.Dead
+		}
+	}
+	o.Unseen = known == owner.Unknown
+	o.Decide(known, func() owner.Liveness {
+		holder, _ := owner.HolderOf(o.Lease, me, local)
+		return holder
+	}, now)
 }
 
 // Decide sets Dead and Abandoned, from what is known about the container's creator, and about the
@@ -52,18 +62,22 @@ func (o Owned) Under(leases []string) bool {
 	return len(leases) == 0 || slices.ContainsFunc(leases, func(mine string) bool { return owner.SameLease(o.Lease, mine) })
 }
 
-// Inherited lists the containers of dead owners under a lease that this process holds; with an
+// Inherited lists the containers of earlier owners under a lease that this process holds; with an
 // empty lease, none. This process may take them over or remove them.
 func Inherited(ctx context.Context, e Engine, lease string) ([]Owned, error) {
-	return under(ctx, e, lease, func(o Owned) bool { return o.Dead })
+	return under(ctx, e, lease, func(o Owned) bool { return o.fallsTo(lease) })
 }
 
-// Leftovers lists the containers of this process and of dead owners under a lease that this process
+// Leftovers lists the containers of this process and of earlier owners under a lease that this process
 // holds, for when no instance runs any more; with an empty lease, none. A container that was being
 // created for a killed process may appear late.
 func Leftovers(ctx context.Context, e Engine, lease string) ([]Owned, error) {
-	return under(ctx, e, lease, func(o Owned) bool { return o.Dead || o.Mine })
+	return under(ctx, e, lease, func(o Owned) bool { return o.fallsTo(lease) || o.Mine })
 }
+
+// fallsTo reports whether the holder of a lease knows that the container's creator is dead: of one that
+// it cannot see, because it has the lease of the same directory.
+func (o Owned) fallsTo(lease string) bool { return o.Dead || o.Unseen && owner.OfDir(o.Lease, lease) }
 
 func under(ctx context.Context, e Engine, lease string, want func(Owned) bool) ([]Owned, error) {
 	if lease == "" {

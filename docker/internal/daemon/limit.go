@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func (t limited) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.cancel(nil)
 		return nil, c.why(err)
 	}
-	resp.Body = &limitedBody{resp.Body, c}
+	resp.Body = &limitedBody{ReadCloser: resp.Body, call: c}
 	return resp, nil
 }
 
@@ -125,10 +126,17 @@ func (c *call) why(err error) error {
 	return err
 }
 
-// limitedBody is the body of an answer. The limit applies to each read.
+// longestAnswer bounds an answer, which is read whole, and one message of a stream, which has a line of its
+// own. An engine with 10,000 containers lists them in about 30 MB.
+const longestAnswer = 64 << 20
+
+var errEndless = fmt.Errorf("the engine's answer is longer than %d MiB", longestAnswer>>20)
+
+// limitedBody is the body of an answer. The limit of time applies to each read.
 type limitedBody struct {
 	io.ReadCloser
 	call *call
+	size int // of the answer, or of the stream's message, so far
 }
 
 // Read implements io.Reader.
@@ -138,6 +146,13 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	b.call.timer.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.call.why(err)
+	}
+	b.size += n
+	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 && b.call.limit == endless {
+		b.size = n - 1 - end
+	}
+	if b.size > longestAnswer {
+		return 0, errEndless
 	}
 	return n, err
 }
