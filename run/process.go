@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"batch.example/batch/agent/config"
@@ -228,6 +230,18 @@ func (p Process) Engines(cfg *config.Config) ([]sandbox.Engine, error) {
 		list = append(list, sandbox.Engine{Address: e.Address, Connect: connect, Workers: e.Workers, Memory: e.Bytes(), CPUs: e.CPUs})
 	}
 	return list, nil
+}
+
+// Cores returns how many of this machine's cores this process may use: those that the system lets it use, and
+// no more than Slurm gave its task, which some clusters do not enforce.
+func (p Process) Cores() int {
+	n := runtime.NumCPU()
+	for _, name := range []string{"SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"} {
+		if given, err := strconv.Atoi(p.Getenv(name)); err == nil && given > 0 {
+			n = min(n, given)
+		}
+	}
+	return n
 }
 
 // GradeCache returns the cache of this machine's test logs; nil without a home.

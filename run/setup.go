@@ -152,10 +152,10 @@ func (s *Setup) Measure(ctx context.Context) {
 		s.Workers = most
 	}
 	if s.Workers == 0 {
-		s.Workers, s.WidthWhy = WidthOf(ctx, list, s.Settings.Environment.Flags().Memory, len(s.Instances))
+		s.Workers, s.WidthWhy = WidthOf(ctx, list, s.Settings.Environment.Flags().Memory, len(s.Instances), s.Process.Cores())
 	}
 	if s.Grade && s.GradeWorkers == 0 {
-		s.GradeWorkers = sandbox.Cores(sandbox.MeasureAll(ctx, list))
+		s.GradeWorkers = sandbox.Cores(sandbox.MeasureAll(ctx, list, s.Process.Cores()))
 	}
 }
 

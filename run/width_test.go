@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func TestTheWidthIsTheSumOverEngines(t *testing.T) {
 		{Address: "c", Connect: here, CPUs: 1, Memory: 4 << 30},
 	}
 	for todo, want := range map[int]int{100: 5, 4: 4} {
-		n, why := WidthOf(t.Context(), list, 0, todo)
+		n, why := WidthOf(t.Context(), list, 0, todo, runtime.NumCPU())
 		if n != want || !strings.Contains(why, "3 on a; none on b; 2 on c") {
 			t.Errorf("%d instances: %d, %s; want %d", todo, n, why, want)
 		}
@@ -64,8 +65,25 @@ func TestTheWidthIsTheSumOverEngines(t *testing.T) {
 	if a, b := workersOf(list[:2]), workersOf(list); a != 53 || b != 0 {
 		t.Errorf("at most %d and %d workers, want 53, and 0 because one engine has no limit", a, b)
 	}
-	if n, _ := WidthOf(t.Context(), list[:1], 0, 100); n != 3 {
+	if n, _ := WidthOf(t.Context(), list[:1], 0, 100, 1); n != 3 {
 		t.Errorf("one engine with 3 workers: %d, want 3", n)
+	}
+	list = sandbox.One(here)
+	if n, why := WidthOf(t.Context(), list, 1, 100, 1); n != sandbox.PerCore {
+		t.Errorf("with one core of this machine: %d, %s", n, why)
+	}
+}
+
+func TestATaskOfSlurmHasItsOwnCores(t *testing.T) {
+	n := runtime.NumCPU()
+	for _, tt := range []struct {
+		perTask, onNode string
+		want            int
+	}{{"", "", n}, {"1", "", 1}, {"", "1", 1}, {"1", "64", 1}, {"640", "1280", n}, {"0", "x", n}} {
+		env := map[string]string{"SLURM_CPUS_PER_TASK": tt.perTask, "SLURM_CPUS_ON_NODE": tt.onNode}
+		if got := (Process{Getenv: func(name string) string { return env[name] }}).Cores(); got != tt.want {
+			t.Errorf("%v: %d, want %d", env, got, tt.want)
+		}
 	}
 }
 

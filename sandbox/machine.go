@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -67,28 +66,31 @@ func (e Engine) Within(m Machine) Machine {
 
 // MeasureAll asks engines about their machines, and takes what they may use. An only engine that
 // does not answer has this machine; one of several has nothing. If an engine is on this machine, the
-// memory is read here.
-func MeasureAll(ctx context.Context, list []Engine) []Machine {
+// memory is read here, and no more than cores of its cores count.
+func MeasureAll(ctx context.Context, list []Engine, cores int) []Machine {
 	all := make([]Machine, len(list))
 	var asking sync.WaitGroup
 	for i, e := range list {
-		asking.Go(func() { all[i] = e.Within(measure(ctx, e.Connect, len(list) == 1)) })
+		asking.Go(func() { all[i] = e.Within(measure(ctx, e.Connect, len(list) == 1, cores)) })
 	}
 	asking.Wait()
 	return all
 }
 
-func measure(ctx context.Context, connect engine.Connect, only bool) Machine {
+func measure(ctx context.Context, connect engine.Connect, only bool, cores int) Machine {
 	about, err := aboutEngine(ctx, connect)
 	if err != nil && !only {
 		return Machine{}
 	}
-	m, here := Machine{Cores: runtime.NumCPU()}, true
+	m, here := Machine{Cores: cores}, true
 	if err == nil {
 		m, here = machineOf(about), about.Local
 	}
 	if mem, known := meminfo.Read(os.DirFS("/proc")); here && known {
 		m.Total, m.Available = mem.Total, mem.Available
+	}
+	if here {
+		m.Cores = min(m.Cores, cores)
 	}
 	m.Files = OpenFiles()
 	return m

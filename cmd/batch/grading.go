@@ -108,7 +108,7 @@ func (a *app) cores(ctx context.Context, cfg *config.Config) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return sandbox.Cores(sandbox.MeasureAll(ctx, list)), nil
+	return sandbox.Cores(sandbox.MeasureAll(ctx, list, a.process().Cores())), nil
 }
 
 // configure reads the configuration and the dataset's name. Without flags, the run in dir has
