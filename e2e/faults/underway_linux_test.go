@@ -29,6 +29,7 @@ type underWay struct {
 	server *stub.Server
 	cmd    *exec.Cmd
 	said   bytes.Buffer
+	hidden bool // each run has a pid namespace of its own, as in a container
 }
 
 func newUnderWay(t *testing.T, d *enginetest.Daemon) *underWay {
@@ -55,6 +56,9 @@ func (u *underWay) start(args ...string) {
 	}, args...)...)
 	u.cmd.Env = append(u.cmd.Env, "OPENAI_BASE_URL="+u.server.URL, "OPENAI_API_KEY=none-needed", "DOCKER_HOST="+u.engine.Host())
 	u.cmd.Stdout, u.cmd.Stderr = &u.said, &u.said
+	if u.hidden {
+		u.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	}
 	if err := u.cmd.Start(); err != nil {
 		u.Fatal(err)
 	}
@@ -142,18 +146,24 @@ const beganScript = "until [ -s /tmp/began ]; do sleep 0.05; done; cat /tmp/bega
 func TestACommandThatIsUnderWayAtAKillRunsOnce(t *testing.T) {
 	t.Parallel()
 	d := e2e.OwnEngine(t)
-	for name, late := range map[string]bool{"it ends before the resume": false, "it ends behind the resume": true} {
+	for name, tt := range map[string]struct{ late, hidden bool }{
+		"it ends before the resume": {}, "it ends behind the resume": {late: true}, "the runs cannot see each other": {hidden: true},
+	} {
 		t.Run(name, func(t *testing.T) {
+			if tt.hidden && os.Getuid() != 0 {
+				t.Skip("only root makes pid namespaces")
+			}
 			u := newUnderWay(t, d)
+			u.hidden = tt.hidden
 			u.start()
 			c := u.await(1)
 			began := u.in(c, beganScript)
 			u.killed(syscall.SIGKILL)
-			if !late {
+			if !tt.late {
 				u.in(c, "touch /tmp/go; until [ -e /tmp/ended ]; do sleep 0.05; done")
 			}
 			u.start()
-			if late {
+			if tt.late {
 				if now := u.await(2); now != c {
 					t.Errorf("the resumed run uses container %s, want %s", now, c)
 				}
