@@ -27,8 +27,8 @@ const (
 // working directory and the first of commits that exists, as a patch for git apply. The
 // patch includes later commits, new files and whole binary files, with every byte
 // unchanged. It leaves out ignored files, submodules and nested repositories. The
-// repository's index, configuration and hooks are neither used nor changed;
-// .gitattributes in the working tree apply as in git. An error is an Instance fault.
+// repository's index, configuration and hooks are neither used nor changed, but for what they say
+// of line ends and of a sparse checkout; .gitattributes in the working tree apply as in git. An error is an Instance fault.
 func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []byte, err error) {
 	dir := "/tmp/.batch-salvage-" + rand.Text()
 	first, err := run(ctx, box, diffScript(dir, commits))
@@ -59,6 +59,7 @@ func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []by
 // and its beginning; dir is kept only if there is more. `git add` exits with 1
 // if it had to leave out something that it cannot read or that is not a file,
 // such as a repository without commits; a broken submodule would end it.
+// Files that a sparse checkout leaves out are not deleted.
 func diffScript(dir string, commits []string) string {
 	return fmt.Sprintf(`t=%s; commits=%s; more=
 mkdir -m 700 "$t" || exit 3
@@ -66,7 +67,12 @@ trap '[ "$more" ] || rm -rf "$t"' EXIT
 %s%scd "${top:-/}" && git read-tree "$commit" || exit 5
 submodules=()
 while IFS= read -r line; do submodules+=(":(exclude,literal)${line#*$'\t'}"); done < <(git -c core.quotePath=false ls-tree -r "$commit" | grep '^160000 ')
-git add -A --ignore-errors -- . "${submodules[@]}" > /dev/null; [ $? -le 1 ] || exit 6
+declare -A sparse
+while IFS= read -r -d '' f; do sparse["${f#S }"]=1; done < <(GIT_DIR=$own GIT_INDEX_FILE=${index:-$own/index} git -c core.fsmonitor=false ls-files -z -t | grep -z '^S ')
+if ((${#sparse[@]})); then
+	git ls-files -z -d | while IFS= read -r -d '' f; do [ ! "${sparse["$f"]}" ] || printf '%%s\0' "$f"; done | git update-index -z --skip-worktree --stdin
+fi
+git "${ends[@]}" add -A --ignore-errors -- . "${submodules[@]}" > /dev/null; [ $? -le 1 ] || exit 6
 %s --no-renames --ignore-submodules=all "$commit" > "$t/patch" || exit 7
 size=$(wc -c < "$t/patch") && echo $((size)) && head -c %d "$t/patch" || exit 8
 [ "$size" -le %d ] || more=yes`,

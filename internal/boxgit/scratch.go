@@ -4,17 +4,23 @@ package boxgit
 // one around the working directory, and makes git use it with the same working tree
 // ($top) and a new index. Whatever an agent did to the original's configuration, index,
 // hooks or locks has no effect there, and neither do the settings of the user and the
-// environment; only its info/exclude still applies. The script finds the original itself,
-// because git refuses a broken repository.
+// environment; only its info/exclude still applies, and what says how line ends are
+// converted ($ends). If the environment names a repository that git accepts, that is the
+// original. Otherwise the script finds it itself, because git refuses a broken repository.
 const scratchRepo = `exec 2> /dev/null
-for v in ${!GIT_*}; do unset "$v"; done
-top=$(pwd -P)
-until [ -e "$top/.git" ]; do [ -n "$top" ] || exit 5; top=${top%/*}; done
-own=$top/.git
+named= index=$GIT_INDEX_FILE ends=()
+if [ "$GIT_DIR$GIT_WORK_TREE" ]; then { read -r own && read -r top && named=yes; } < <(git rev-parse --absolute-git-dir --show-toplevel); fi
+if [ ! "$named" ]; then
+	index= top=$(pwd -P)
+	until [ -e "$top/.git" ]; do [ -n "$top" ] || exit 5; top=${top%/*}; done
+	own=$top/.git
+fi
 if [ -f "$own" ]; then
 	IFS= read -r own < "$own"; own=${own#gitdir: }
 	case $own in /*) ;; *) own=$top/$own ;; esac
 fi
+for v in core.autocrlf core.eol; do said=$(GIT_DIR=$own git config --get "$v") && ends+=(-c "$v=$said"); done
+for v in ${!GIT_*}; do unset "$v"; done
 common=$own
 if [ -f "$own/commondir" ]; then
 	IFS= read -r common < "$own/commondir"
