@@ -19,11 +19,12 @@ import (
 
 // The files of a container's directory beside its record.
 const (
-	inFile      = "in"   // a named pipe: process 1's stdin
-	outFile     = "out"  // all of its stdout. A file, so that each connection reads all of it
-	errFile     = "err"  // all of its stderr
-	processFile = "pid"  // process 1, as an [owner.Owner]
-	exitFile    = "exit" // its exit code, if its creator outlived it
+	inFile      = "in"     // a named pipe: process 1's stdin
+	outFile     = "out"    // all of its stdout. A file, so that each connection reads all of it
+	errFile     = "err"    // all of its stderr
+	processFile = "pid"    // process 1, as an [owner.Owner]
+	parentFile  = "parent" // who started it, as an [owner.Owner]
+	exitFile    = "exit"   // its exit code, if its parent outlived it
 )
 
 //go:embed start.sh
@@ -32,13 +33,12 @@ var startScript string
 const (
 	namespaces = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 	defaultShm = 64 << 20
-	endLimit   = 20 * time.Second // for the kernel to end a container's processes
-	settle     = time.Second      // for an exit code to be written
+	endLimit   = 20 * time.Second // for the kernel to end a container's processes, and for an exit code to be written
 )
 
 // launch starts process 1, with the files that the container has.
 func (c *container) launch() error {
-	for _, name := range []string{inFile, outFile, errFile, processFile, exitFile} {
+	for _, name := range []string{inFile, outFile, errFile, processFile, parentFile, exitFile} {
 		_ = os.Remove(c.path(name))
 	}
 	if err := unix.Mkfifo(c.path(inFile), 0o600); err != nil {
@@ -70,7 +70,7 @@ func (c *container) launch() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	err = write(c.path(processFile), owner.Of(cmd.Process.Pid).String())
+	err = errors.Join(write(c.path(parentFile), owner.Self().String()), write(c.path(processFile), owner.Of(cmd.Process.Pid).String()))
 	go func() {
 		_ = cmd.Wait() // the code says it
 		_ = write(c.path(exitFile), strconv.Itoa(cmd.ProcessState.ExitCode()))
@@ -93,7 +93,11 @@ func state(dir string) (one owner.Owner, alive, started bool) {
 		return one, false, false
 	}
 	one, _ = owner.Parse(string(text))
-	return one, one.Liveness(owner.Self(), true) == owner.Alive && !isZombie(one.Pid), true
+	return one, lives(one), true
+}
+
+func lives(o owner.Owner) bool {
+	return o.Liveness(owner.Self(), true) == owner.Alive && !isZombie(o.Pid)
 }
 
 // isZombie reports whether a process has ended, and its parent did not wait for it yet.
@@ -120,15 +124,18 @@ func kill(dir string) error {
 	}
 }
 
-// exitCode returns the exit code of process 1; -1: a signal ended it, or the code is
-// unknown.
+// exitCode returns the exit code of process 1, which has ended; -1: a signal ended it, or the code is
+// unknown, because its parent had ended before.
 func exitCode(dir string) int {
-	for end := time.Now().Add(settle); ; time.Sleep(5 * time.Millisecond) {
+	text, _ := os.ReadFile(filepath.Join(dir, parentFile)) // without it, the parent is unknown and not waited for
+	parent, _ := owner.Parse(string(text))
+	for end := time.Now().Add(endLimit); ; time.Sleep(5 * time.Millisecond) {
+		last := !lives(parent) || time.Now().After(end)
 		text, err := os.ReadFile(filepath.Join(dir, exitFile))
 		if code, bad := strconv.Atoi(string(text)); err == nil && bad == nil {
 			return code
 		}
-		if time.Now().After(end) {
+		if last {
 			return -1
 		}
 	}
