@@ -85,7 +85,7 @@ git config filter.f.clean 'echo bad'; git config filter.f.required true; git con
 	{name: "a submodule", script: `git submodule -q update --init; cd sub; echo c > s.txt; git -c user.name=t commit -qam c; cd ..; echo c > a.txt`, leave: `rm -rf sub/*`},
 	{name: "a broken submodule", script: `git submodule -q update --init; rm -rf .git/modules; echo c > a.txt`, leave: `rm -rf sub/*`},
 	{name: "special files", script: `mkfifo pipe; rm dir/x; mkfifo dir/x; echo c > a.txt`, leave: `rm pipe dir/x; echo x > dir/x`},
-	{name: "a sparse checkout", script: `git sparse-checkout set dir; echo c > dir/x; rm dir/y; echo n > n`, leave: `git sparse-checkout disable; rm dir/y`},
+	{name: "a sparse checkout", script: `git sparse-checkout set dir; echo c > dir/x; rm dir/y; echo n > n`, leave: `git sparse-checkout disable; rm -f dir/y`},
 	{name: "a sparse checkout of another commit, with a lock", script: `echo o > old; git add old; git commit -qm old; git sparse-checkout set --no-cone /dir; git reset -q --soft HEAD~; git rm -rq --cached --sparse 'sp ace.txt'; : > .git/index.lock`, leave: `rm .git/index.lock; git reset -q; git sparse-checkout disable; rm 'sp ace.txt'`},
 	{name: "line ends that git converts", script: `git config core.autocrlf true; rm a.txt dir/x noeol; git checkout -q .; printf 'n\r\nn\r\n' > n; printf 'x\r\nx\r\n' > dir/x`, leave: `sed -i 's/\r$//' a.txt dir/x n`},
 	{

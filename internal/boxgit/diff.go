@@ -89,8 +89,9 @@ func Head(ctx context.Context, box Shell) string {
 }
 
 // gitDiff prints the difference between the index and a commit in the form that the
-// harness applies, whatever the settings of the repository and the user.
-const gitDiff = "git -c core.quotePath=true -c diff.noprefix=false -c diff.mnemonicPrefix=false -c diff.orderFile=/dev/null -c diff.relative=false " +
+// harness applies, whatever the settings of the repository and the user. It may read files of the
+// working tree in place of the index.
+const gitDiff = `git "${ends[@]}" -c core.quotePath=true -c diff.noprefix=false -c diff.mnemonicPrefix=false -c diff.orderFile=/dev/null -c diff.relative=false ` +
 	"diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b/"
 
 // run executes a script whose whole output is needed.
