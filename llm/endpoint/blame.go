@@ -52,6 +52,9 @@ func (e *Endpoint) fault(status int, header http.Header, s errorBody) error {
 	said := strings.ToValidUTF8(e.Mask.Text(s.text), "\uFFFD")
 	cause := fmt.Errorf("%s: %s", statusText(status), mask.Clip(said, maxSaid))
 	after, waits := retryAfter(header, s, time.Now())
+	if status == http.StatusTooManyRequests && !waits {
+		after, waits = s.renewal(answered(header, time.Now()))
+	}
 	kind, hint := e.verdict(status, s, waits)
 	switch {
 	case kind == fault.Host && e.ofKey(status):

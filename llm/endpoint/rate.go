@@ -217,6 +217,25 @@ func retryAfter(h http.Header, s errorBody, now time.Time) (time.Duration, bool)
 	return s.after, s.after > 0
 }
 
+// resetDate matches when a quota of hours, a week or a month is renewed, where only words say it.
+var resetDate = lazy.Regexp(`(?i)\breset.{0,20}?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:\.\d+)? ?(Z|UTC|[+-]\d\d:\d\d)?|(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ?重置`)
+
+// ofBeijing matches the codes of a provider whose dates are Beijing's, without a zone.
+var ofBeijing = phrases(phrase{"Zhipu, Z.ai: docs.bigmodel.cn, api-code", `(^| )13\d\d( |$)`})
+
+// renewal returns how long a used-up quota lasts, if the words name a date with its zone.
+func (s errorBody) renewal(now time.Time) (time.Duration, bool) {
+	m := resetDate().FindStringSubmatch(s.own())
+	if m == nil {
+		return 0, false
+	}
+	zone := strings.ReplaceAll(strings.ToUpper(m[2]), "UTC", "Z")
+	if zone == "" && ofBeijing().MatchString(s.code) {
+		zone = "+08:00"
+	}
+	return until(strings.Replace(strings.ToUpper(m[1]+m[3]), " ", "T", 1)+zone, now)
+}
+
 // retryInfo reads Google's google.rpc.RetryInfo from the details of an error.
 func retryInfo(details json.RawMessage) time.Duration {
 	var list []struct {

@@ -118,6 +118,34 @@ func TestRetryAfterIsReadInEveryFormAndByTheServersClock(t *testing.T) {
 	}
 }
 
+func TestTheDateOfARenewalIsReadFromTheWords(t *testing.T) {
+	now := time.Date(2026, 9, 9, 0, 0, 0, 0, time.UTC)
+	for body, want := range map[string]time.Duration{
+		`{"error":{"code":"1308","message":"Usage limit reached for 5 hour. Your limit will reset at 2026-09-09 09:38:28"}}`: time.Hour + 38*time.Minute + 28*time.Second,
+		`{"error":{"code":"1310","message":"Weekly/Monthly Limit Exhausted. Your limit will reset at 2026-09-12 08:00:00"}}`: 72 * time.Hour,
+		`{"error":{"code":"1308","message":"已达到 5\n小时的使用上限。您的限额将在 2026-09-09 08:10:00 重置。"}}`:                                10 * time.Minute,
+		`{"error":{"code":"1316","message":"Limit reached. Resets at 2026-09-09T05:00:00Z"}}`:                                5 * time.Hour,
+		`{"error":{"message":"quota used up; resets on 2026-09-09 02:00:00 UTC"}}`:                                           2 * time.Hour,
+		`{"error":{"code":"1308","message":"Your limit will reset at 2026-09-08 09:38:28"}}`:                                 0,
+		`{"error":{"message":"Your limit will reset at 2026-09-09 09:38:28"}}`:                                               -1, // in which zone?
+		`{"error":{"code":"1302","message":"Rate limit reached for requests"}}`:                                              -1,
+		`{"error":{"code":"1308","message":"Usage limit reached for 5 hour. Your limit will reset at 2026-99-99 09:38:28"}}`: -1,
+	} {
+		after, ok := readErrorBody([]byte(body)).renewal(now)
+		if !ok {
+			after = -1
+		}
+		if after != want {
+			t.Errorf("%s: %v, want %v", body, after, want)
+		}
+	}
+	e := Endpoint{Mask: mask.New()}
+	err := e.RefusedInside(http.Header{"Date": {"Wed, 09 Sep 2026 00:00:00 GMT"}}, []byte(`{"error":{"code":429,"type":"1308","message":"Your limit will reset at 2026-09-09 08:10:00"}}`))
+	if limited, ok := errors.AsType[*llm.RateLimited](err); !ok || limited.After != 10*time.Minute {
+		t.Errorf("%v: %+v", err, limited)
+	}
+}
+
 func TestTooManyRequestsAreRecognized(t *testing.T) {
 	e := &Endpoint{Mask: mask.New()}
 	for name, c := range map[string]struct {
