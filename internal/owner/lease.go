@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"batch.example/batch/internal/regular"
 )
@@ -42,32 +43,25 @@ func IDPath(dir string) string { return filepath.Join(dir, ".batch.id") }
 // longestID is how many bytes an id has at most.
 const longestID = 64
 
-// dirID returns what tells a directory from all others, also from its copies; empty if it has no id. In a
-// pod it is the id alone: each pod mounts the volume anew, and some file systems number files anew then.
+// dirID returns what tells a directory from all others, also from its copies; empty if it has no id. No
+// program can copy the time at which a file's inode was changed. In a pod it is the id alone: some file
+// systems do not keep that time when a volume is mounted anew.
 func dirID(dir string) (string, error) {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return "", absent(err)
-	}
 	f, err := regular.Open(IDPath(dir))
 	if err != nil {
-		return "", absent(err)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return "", err
 	}
 	defer f.Close()
 	id, err := io.ReadAll(io.LimitReader(f, longestID))
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if err != nil || !ok || len(id) == 0 || InPod() {
+	if err != nil || len(id) == 0 || InPod() {
 		return string(id), err
 	}
-	return fmt.Sprintf("%s-%d", id, stat.Ino), nil
-}
-
-// absent returns nil for the error of a file that is not there.
-func absent(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	var stat unix.Stat_t
+	err = unix.Fstat(int(f.Fd()), &stat)
+	return fmt.Sprintf("%s-%d", id, stat.Ctim.Nano()), err
 }
 
 // SameLease reports whether a container's lease is mine, which [Lease] returned. Earlier versions of
@@ -118,6 +112,12 @@ func JoinLease(machine, path string) string {
 // maxLease is how many bytes of a lease are read.
 const maxLease = 4 << 10
 
+// random returns the part of a directory's id that its copies share.
+func random(id string) string {
+	id, _, _ = strings.Cut(id, "-")
+	return id
+}
+
 // HolderOf returns what the process me knows about the holder of a lease; Dead means that no process
 // holds it. A process that may hold it counts as alive. About a lease of another machine me knows nothing,
 // unless it has the lease's directory: then seen is true, and the answer is about every process of batch.
@@ -134,14 +134,14 @@ func HolderOf(lease string, me Owner, local bool) (holder Liveness, seen bool) {
 		return Unknown, false
 	case err != nil:
 		return Alive, false
-	case !seen && id != "":
+	case id != "" && random(id) != random(here):
 		return Dead, false // its directory is not there any more
 	}
 	f, err := regular.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Dead, seen
+	}
 	if err != nil {
-		if absent(err) == nil {
-			return Dead, seen
-		}
 		return Alive, seen
 	}
 	defer f.Close()

@@ -107,7 +107,10 @@ func TestALockTellsOfItsDirectoryAlone(t *testing.T) {
 	if OfDir(Lease(path), lease) {
 		t.Error("a copy of a directory has its lease")
 	}
-	check("a copy in the place of the directory", lease, Dead, false)
+	check("a copy in the place of the directory", lease, Alive, false)
 	me.Machine = "yet another"
 	check("a copy on another machine", elsewhere, Unknown, false)
+	me = Self()
+	write(t, IDPath(dir), "ANOTHER")
+	check("another directory in its place", lease, Dead, false)
 }
