@@ -50,11 +50,11 @@ would use. Every batch run removes such containers when it starts. With DIR, a
 run directory or the folder of a sweep, only its containers are removed; what
 was running in them is then replayed in new ones when the run is resumed.
 
-Containers of running runs stay. Whether a run on another machine, inside another
-container or before a restart of this machine has ended, the lock in its directory
-says, if the directory is here. Otherwise its containers are removed one minute
-after they have stopped and their time limit has passed. The same command in the
-same directory takes them over, or removes them.
+Containers of running runs stay. If a run was in another container, or before a
+restart of this machine, the lock in its directory says whether it has ended.
+If the directory is not here, or the run was on another machine, its containers
+are removed one minute after they have stopped and their time limit has passed.
+The same command in the same directory takes them over, or removes them.
 
   batch clean --dry-run
   batch clean --json | jq -r .instance

@@ -102,7 +102,8 @@ Batch's own prompts are built in: -c default (always the base), -c text
 since agents wait for the model most of the time; one per 2 GiB (or --memory, if
 less) of 90% of the available memory; one per 16 files that may be open. Of an
 engine on this machine only the cores count that batch itself may use, and under
-Slurm those of its task. While memory is short, no further instance starts, but at least one always runs.
+Slurm those of its task. While memory is short, no further instance starts, but
+at least one always runs.
 
 Exit codes: 0 every instance has a result, 1 the run could not continue,
 2 usage, 3 some instances have no result, or with --grade no verdict, 4 the
