@@ -68,7 +68,7 @@ func dirID(dir string) (string, error) {
 // batch named the machine in place of the directory, or the path alone.
 func SameLease(lease, mine string) bool {
 	_, path := SplitLease(mine)
-	return OfDir(lease, mine) || lease != "" && (lease == path || lease == JoinLease(Self().Machine, path))
+	return lease == mine || OfDir(lease, mine) || lease != "" && (lease == path || lease == JoinLease(Self().Machine, path))
 }
 
 // OfDir reports whether two leases are of the same directory for sure, on whatever machine they were made.
