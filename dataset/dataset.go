@@ -21,7 +21,8 @@ import (
 type Source struct {
 	// Name is an alias ([Aliases]), a file, a folder, a glob, or the id of a
 	// dataset on the Hugging Face hub, tried in this order. A path that reads
-	// like an alias is written with "./".
+	// like an alias is written with "./". An id may name one of the dataset's
+	// configurations: owner/name/CONFIG.
 	Name string
 	// Split is the part to read. "" reads the only split or, if there are several, "test".
 	Split string
@@ -105,10 +106,11 @@ func (s Source) open(ctx context.Context) (*Dataset, error) {
 		return s.openTaskRepo(ctx, s.Demo)
 	}
 	if id, ok := Aliases()[s.Name]; ok {
-		return s.openHub(ctx, id)
+		return s.openHub(ctx, id, "")
 	}
-	if s.ID && isHubID(s.Name) {
-		return s.openHub(ctx, s.Name)
+	id, config, isID := cutID(s.Name)
+	if s.ID && isID {
+		return s.openHub(ctx, id, config)
 	}
 	info, err := os.Stat(s.Name)
 	switch {
@@ -118,8 +120,8 @@ func (s Source) open(ctx context.Context) (*Dataset, error) {
 		return s.openFile(ctx)
 	case strings.ContainsAny(s.Name, "*?["):
 		return s.openGlob(ctx)
-	case isHubID(s.Name):
-		return s.openHub(ctx, s.Name)
+	case isID && !inFolder("", id, config):
+		return s.openHub(ctx, id, config)
 	default:
 		return nil, s.missing(err)
 	}
@@ -138,7 +140,7 @@ func Locate(name, dir string) string {
 	if strings.ContainsAny(name, "*?[") {
 		return filepath.Join(literal.Replace(dir), name)
 	}
-	if isHubID(name) {
+	if id, config, isID := cutID(name); isID && !inFolder(dir, id, config) {
 		return name
 	}
 	return path
@@ -147,12 +149,24 @@ func Locate(name, dir string) string {
 // literal quotes a path, so that as a pattern it matches only itself.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-var hubID = lazy.Regexp(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
+// hubID is owner/name or owner/name/CONFIG, whose characters are the ones that load_dataset allows.
+var hubID = lazy.Regexp(`^([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:/([^<>:/\\|?*]+))?$`)
 
-// isHubID reports whether a name that does not exist as a file has the form of a hub id.
-func isHubID(name string) bool {
-	_, isFile := parseName(name)
-	return hubID().MatchString(name) && !isFile
+// cutID cuts a name that does not exist as a file into the id of a dataset on the hub and the name
+// of a configuration, if there is one. It reports whether the name has this form.
+func cutID(name string) (id, config string, ok bool) {
+	m := hubID().FindStringSubmatch(name)
+	if _, isFile := parseName(name); m == nil || isFile {
+		return "", "", false
+	}
+	return m[1], m[2], true
+}
+
+// inFolder reports whether the name of a configuration is rather that of an absent file, since what
+// would be the id of its dataset is a folder in dir.
+func inFolder(dir, id, config string) bool {
+	_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(id)))
+	return config != "" && err == nil
 }
 
 func (s Source) missing(err error) error {
@@ -180,7 +194,7 @@ func choices() string {
 }
 
 // openHub reads a dataset of the hub through the local cache.
-func (s Source) openHub(ctx context.Context, id string) (*Dataset, error) {
+func (s Source) openHub(ctx context.Context, id, config string) (*Dataset, error) {
 	if s.Hub.Log == nil {
 		s.Hub.Log = s.Log
 	}
@@ -189,12 +203,7 @@ func (s Source) openHub(ctx context.Context, id string) (*Dataset, error) {
 	if err != nil {
 		return nil, s.withAlias(err, id)
 	}
-	if s.Split == "" && snap.Cached {
-		// The cache may have only some of the splits, so its only split is not always the default
-		// with the network.
-		s.Split = "test"
-	}
-	names, split, err := chooseSplit(id, s.Split, snap.Files)
+	names, split, err := s.chooseOnHub(ctx, client, snap, config)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +223,36 @@ func (s Source) openHub(ctx context.Context, id string) (*Dataset, error) {
 	}
 	d.Revision = snap.Commit
 	return d, nil
+}
+
+// chooseOnHub returns the files of the requested configuration and split, and the split's name.
+func (s Source) chooseOnHub(ctx context.Context, client *hub.Client, snap hub.Snapshot, config string) ([]string, string, error) {
+	var text []byte
+	if slices.Contains(snap.Files, card) {
+		path, err := client.Fetch(ctx, snap, card)
+		if err == nil {
+			text, err = os.ReadFile(path)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	} else if config != "" && snap.Cached {
+		return nil, "", fault.Newf(fault.Usage, "opening %s offline: its %s, which names its configurations, is not in the cache", snap.Repo, card).
+			WithHint("download it once with the network, or unset HF_HUB_OFFLINE")
+	}
+	c, err := configure(snap.Repo, config, text, "choose one of them with --subset "+snap.Repo+"/CONFIGURATION")
+	if err != nil {
+		return nil, "", err
+	}
+	if s.Split == "" && snap.Cached && (c == nil || c.Splits == nil) {
+		// The cache may have only some of the splits, so its only split is not always the default
+		// with the network.
+		s.Split = "test"
+	}
+	if c == nil {
+		return chooseSplit(snap.Repo, s.Split, snap.Files)
+	}
+	return c.choose(snap.Repo, s.Split, snap.Files, !snap.Cached)
 }
 
 // withAlias adds similar names to the hint about a dataset that does not exist.

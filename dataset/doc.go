@@ -4,6 +4,10 @@
 // them, a Hugging Face dataset, or the embedded demo. A reader returns either all rows or an error
 // that names the file and row; it never silently drops or repairs a row. Unknown columns are kept.
 //
+// A dataset whose README has several configurations is read as load_dataset reads it: the default
+// one, or the one that --subset OWNER/NAME/CONFIGURATION names. Files that the README assigns to no
+// configuration are not read.
+//
 // # Your own dataset
 //
 // You need a private repository, some issues and an image. This command creates three rows from a

@@ -22,6 +22,14 @@ func (s Source) openFolder(ctx context.Context) (*Dataset, error) {
 	if isTaskRepo(fsys) {
 		return s.openTaskRepo(ctx, fsys)
 	}
+	text, _ := fs.ReadFile(fsys, card) // without one there are no configurations
+	c, err := configure(s.Name, "", text, "name the files of one of them, as a pattern in quotes")
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		return s.openConfigured(ctx, fsys, c)
+	}
 	names, deeper, err := listFolder(fsys)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "listing "+s.Name, plainCause(err))
@@ -39,6 +47,25 @@ func (s Source) openFolder(ctx context.Context) (*Dataset, error) {
 		return nil, fault.New(fault.Usage, "", err).WithHint("%s; name the folder that is meant", hint)
 	}
 	return d, err
+}
+
+// openConfigured reads one of the configurations of a folder.
+func (s Source) openConfigured(ctx context.Context, fsys fs.FS, c *configuration) (*Dataset, error) {
+	var names []string
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fault.New(fault.Usage, "listing "+s.Name, plainCause(err))
+	}
+	names, split, err := c.choose(s.Name, s.Split, names, true)
+	if err != nil {
+		return nil, err
+	}
+	return readFiles(ctx, s.Name, names, split)
 }
 
 const (

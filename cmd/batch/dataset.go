@@ -225,7 +225,7 @@ func (a *app) printRows(selected []dataset.Instance) error {
 
 // addSource adds the flags that say which instances; run, dataset and images share them.
 func addSource(c *cobra.Command, r *run.Request) {
-	c.Flags().StringVar(&r.Subset, "subset", r.Subset, "dataset: full, verified, lite, multimodal, multilingual, smith, rebench, demo,\na Hugging Face id, a file, a folder or a glob (parquet, jsonl, json; .gz, .zst)")
+	c.Flags().StringVar(&r.Subset, "subset", r.Subset, "dataset: full, verified, lite, multimodal, multilingual, smith, rebench, demo,\na Hugging Face id (OWNER/NAME, OWNER/NAME/CONFIGURATION), a file, a folder or a\nglob (parquet, jsonl, json; .gz, .zst)")
 	addSelection(c.Flags(), r)
 }
 
