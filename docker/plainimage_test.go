@@ -90,9 +90,12 @@ func TestAnImageWithoutBashCanRun(t *testing.T) {
 					t.Errorf("got %+v, %q; want output %q", r, r.Bytes, "there\non\n")
 				}
 				_, err := c.Run(t.Context(), containers.Command{Script: "true"})
-				if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "environment.interpreter") {
-					t.Errorf("without bash: %v; hint %q; want an Instance fault, %q",
-						err, fault.HintOf(err), "environment.interpreter")
+				if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "install bash in the image") || strings.Contains(fault.HintOf(err), "set `environment.interpreter`") {
+					t.Errorf("without bash: %v; hint %q; want an Instance fault that another interpreter would not mend", err, fault.HintOf(err))
+				}
+				_, err = c.Run(t.Context(), containers.Command{Args: []string{"fish", "-c"}, Script: "true"})
+				if fault.KindOf(err) != fault.Instance || !strings.Contains(fault.HintOf(err), "set `environment.interpreter`") {
+					t.Errorf("without fish: %v; hint %q; want an Instance fault that another interpreter mends", err, fault.HintOf(err))
 				}
 			})
 		}

@@ -112,7 +112,7 @@ func (b *Box) wireRun(cmd Command) wire.Run {
 		Timeout: uint64(cmd.Timeout), Limit: uint64(cmd.Limit), Ask: cmd.Longer != nil,
 	}
 	if len(m.Args) == 0 {
-		m.Args = []string{"bash", "-c"}
+		m.Args = []string{ownShell, "-c"}
 	}
 	if m.Dir == "" {
 		m.Dir = b.carrier.Dir()
@@ -165,11 +165,17 @@ func (b *Box) conclude(ctx context.Context, interpreter string, q *question) (vo
 	return r, nil
 }
 
+// ownShell runs the commands that name no interpreter, such as batch's own scripts.
+const ownShell = "bash"
+
 // missing returns the fault of a container that lacks the interpreter of its commands.
 func (b *Box) missing(interpreter, said string) error {
 	f := fault.Newf(fault.Instance, "running a command in container %s: %.300s", b.carrier.Name(), strings.TrimSpace(said))
 	if _, worked := b.worked.Load(interpreter); worked {
 		return b.carrier.Destroyed(f)
+	}
+	if interpreter == ownShell {
+		return f.WithHint("install %s in the image: batch's own scripts need it too, whatever `environment.interpreter` is", interpreter)
 	}
 	return f.WithHint("install %s in the image, or set `environment.interpreter` to a shell that the image has", interpreter)
 }
