@@ -130,6 +130,9 @@ func (h *Host) openOn(ctx context.Context, s *site, o Opening, leave func()) (*S
 		Image: vocab.Image{Ref: ref, Digest: image.Digest}, Known: scrub.known, Pull: pull, Start: time.Since(start) - pull,
 	})
 	b.scrub, b.baseCommit = scrub, o.Instance.BaseCommit
+	if !o.Pristine {
+		b.began, _, _ = b.freeNow(ctx)
+	}
 	return b, nil
 }
 

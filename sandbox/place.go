@@ -40,7 +40,7 @@ func (h *Host) enter(ctx context.Context, ref string, pristine bool, not map[*si
 			if usable, err = answering(ctx, usable, current); err != nil {
 				return nil, nil, err
 			}
-			usable = withMemory(usable)
+			usable = withSpace(withMemory(usable))
 		}
 		s, changed := h.place.take(usable, ref, pristine)
 		if s != nil {

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/docker/go-units"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
@@ -26,8 +28,10 @@ type Sandbox struct {
 	facts     Facts
 
 	scrub      scrubbing
-	baseCommit string // of the instance
-	preamble   []byte // what the shell prints before each output: see CheckShell
+	baseCommit string                      // of the instance
+	preamble   []byte                      // what the shell prints before each output: see CheckShell
+	began      space                       // what was free before its first command; zero: unknown
+	lost       atomic.Pointer[fault.Error] // why it cannot be used any more; nil: it can
 	closed     sync.Once
 }
 
@@ -39,7 +43,9 @@ const outputLimit = 1 << 20
 // identifies the command in this sandbox: if a command with the id was started before, even
 // by a process that was killed meanwhile, Execute does not run it again but waits for it
 // and returns its result. Commands with an empty id are always run. If the agent has made
-// its container unable to execute commands, the error is [vocab.ErrDestroyed].
+// its container unable to execute commands, the error is [vocab.ErrDestroyed]. If the output may be
+// wrong because the engine's disk is full, the error is [engine.ErrNoSpace], and the sandbox cannot be
+// used any more.
 func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output, error) {
 	cmd := s.command()
 	cmd.ID, cmd.Script = id, command
@@ -47,7 +53,11 @@ func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output
 		cmd.Longer = func(begin []byte) bool { return longer(bytes.TrimPrefix(begin, s.preamble)) }
 	}
 	out, err := s.execute(ctx, cmd)
-	return s.quiet(out), err
+	out = s.quiet(out)
+	if err == nil {
+		err = s.spoiled(ctx, &out, s.host.Longer != nil && s.host.Longer(out.Bytes))
+	}
+	return out, err
 }
 
 // command returns the settings that all commands of the agent share.
@@ -64,10 +74,17 @@ const scriptLimit = 10 * time.Minute
 // Script runs one of batch's own scripts. Unlike Execute, it uses bash and scriptLimit, not
 // the agent's interpreter and time limit.
 func (s *Sandbox) Script(ctx context.Context, script string) (vocab.Output, error) {
-	return s.execute(ctx, box.Command{Script: script, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: scriptLimit})
+	out, err := s.execute(ctx, box.Command{Script: script, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: scriptLimit})
+	if err == nil {
+		err = s.spoiled(ctx, &out, false)
+	}
+	return out, err
 }
 
 func (s *Sandbox) execute(ctx context.Context, cmd box.Command) (vocab.Output, error) {
+	if lost := s.lost.Load(); lost != nil {
+		return vocab.Output{}, lost
+	}
 	out, err := s.container.Run(ctx, cmd)
 	err = s.host.elsewhere(s.site, err)
 	if errors.Is(err, vocab.ErrDestroyed) {
@@ -114,6 +131,9 @@ func note(r vocab.Output) string {
 
 // Alive returns nil if commands can still be run. It waits for an engine that is away.
 func (s *Sandbox) Alive(ctx context.Context) error {
+	if lost := s.lost.Load(); lost != nil {
+		return lost
+	}
 	err := s.site.engine.Ready(ctx)
 	if err == nil {
 		_, err = s.container.Run(ctx, box.Command{Script: ":"})

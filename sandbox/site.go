@@ -38,6 +38,7 @@ type site struct {
 	images    *imagecache.Cache
 	histories *histories
 	places    chan struct{} // of closed sandboxes, see leaving
+	short     shortage
 	log       *slog.Logger
 
 	room  int // how many sandboxes fit, at least 1
@@ -132,7 +133,7 @@ func openSite(ctx context.Context, c Config, e Engine, p *placement) (*site, err
 		open:   map[bool]int{}, has: map[string]bool{},
 	}
 	c.Images.Gone = func(ref string) { p.lost(s, ref) }
-	s.images = stock.Cache(c.Images)
+	s.images = imagecache.New(measuredImages{imagesOf(s.engine), &s.short, c.Images.Reserve}, stock.ledger, c.Images)
 	s.histories = newHistories(s.engine, s.images, s.about.CPUs, log)
 	s.room, s.limit = e.Workers, e.Workers
 	if s.room == 0 {

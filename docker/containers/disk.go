@@ -192,9 +192,15 @@ func (d *disk) above() bool {
 	return d.left > 0 || d.spent || d.killed
 }
 
-// diskUsed returns the size of the container's own files. It measures them if
-// they are on this machine, otherwise the engine measures them.
+// diskUsed returns the size of the container's own files.
 func (c *Container) diskUsed(ctx context.Context) (int64, error) {
+	used, _, err := c.OwnFiles(ctx)
+	return used, err
+}
+
+// OwnFiles implements [engine.Sized]. It measures the files if they are on this machine, otherwise the
+// engine measures them and does not count them.
+func (c *Container) OwnFiles(ctx context.Context) (bytes, files int64, err error) {
 	if upperDir := c.upperDir(ctx); upperDir != "" {
 		if root, err := os.OpenRoot(upperDir); err == nil {
 			defer root.Close() // only read
@@ -203,9 +209,9 @@ func (c *Container) diskUsed(ctx context.Context) (int64, error) {
 	}
 	in, _, err := c.engine.API.ContainerInspectWithRaw(ctx, c.id, true)
 	if err != nil || in.ContainerJSONBase == nil || in.SizeRw == nil {
-		return 0, fmt.Errorf("the engine does not report it: %w", err)
+		return 0, 0, fmt.Errorf("the engine does not report it: %w", err)
 	}
-	return *in.SizeRw, nil
+	return *in.SizeRw, 0, nil
 }
 
 // upperDir returns the directory of the container's own files, if it is
@@ -231,9 +237,9 @@ func (s spec) storage() map[string]string {
 	return map[string]string{"size": strconv.FormatInt(s.Disk, 10)}
 }
 
-// fileSizes adds up the blocks of all files and counts each file once. It leaves out
+// fileSizes adds up the blocks of all files and counts them, each once. It leaves out
 // files that disappear meanwhile.
-func fileSizes(ctx context.Context, files fs.FS) (total int64, err error) {
+func fileSizes(ctx context.Context, files fs.FS) (total, n int64, err error) {
 	seen := map[uint64]bool{} // the inodes with several hard links
 	err = fs.WalkDir(files, ".", func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || ctx.Err() != nil {
@@ -246,13 +252,14 @@ func fileSizes(ctx context.Context, files fs.FS) (total int64, err error) {
 		size, inode, linked := blocks(info)
 		if !linked || !seen[inode] {
 			total += size
+			n++
 		}
 		if linked {
 			seen[inode] = true
 		}
 		return nil
 	})
-	return total, err
+	return total, n, err
 }
 
 // blocks returns the size of a file on its disk, in bytes, its inode, and whether

@@ -80,7 +80,7 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	}
 	pool := runner.Config{
 		Drain: drain, OnEvent: v.Event, Log: log,
-		Outage: func(err error) bool { return errors.Is(err, engine.ErrOutage) },
+		Outage: func(err error) bool { return errors.Is(err, engine.ErrOutage) || errors.Is(err, engine.ErrNoSpace) },
 	}
 	if j.Connect != nil {
 		boxes := j.Boxes

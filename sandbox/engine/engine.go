@@ -25,6 +25,10 @@ import (
 // about the instance; [Engine.Ready] waits until it makes sense to try again.
 var ErrOutage = errors.New("the engine was lost")
 
+// ErrNoSpace is in the chain of a Transient fault for the engine's full disk, which says nothing about
+// the instance.
+var ErrNoSpace = errors.New("the engine's disk is full")
+
 // ErrHeld is in the chain of the fault of an [Engine.Attach] to a container that another process may
 // use. The container must stay.
 var ErrHeld = errors.New("another process may use the container")
@@ -148,6 +152,12 @@ type About struct {
 // Puller is a container whose image was pulled within [Engine.Create].
 type Puller interface {
 	PullTime() time.Duration // as far as the engine knows
+}
+
+// Sized is a container that knows how much of the engine's disk its own files take.
+type Sized interface {
+	// OwnFiles returns their size and, if it is known, their number.
+	OwnFiles(ctx context.Context) (bytes, files int64, err error)
 }
 
 // Images is an engine that keeps images, which are pulled and removed. Without it, images are
