@@ -124,6 +124,13 @@
 // measured directly, about 50 ms for 20,000 files. Otherwise the engine is asked,
 // which takes a second for each container and counts sparse files as if they were full.
 //
+// While the engine itself has less space than --disk-reserve (or a tenth of its disk, if that is
+// less), an output that says that the disk is full is a transient fault: no model sees it. With less
+// than 64 MiB, a command that fails without saying so and a submission are too. The container is
+// removed, and the attempt is resumed when there is space, or on another engine. The space is measured with stat in a new container of the image. A
+// container that has taken most of the space that went while it ran, and without which there would be
+// enough, is not the engine's failure: its agent reads the output. Pods are not measured.
+//
 // # An engine that goes away
 //
 // When batch loses the engine, that says nothing about an instance: it is a transient fault.

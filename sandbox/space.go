@@ -41,18 +41,16 @@ func parseSpace(out vocab.Output) (s space, known bool) {
 	return s, true
 }
 
-// missing is how many bytes the disk has less than what is to stay free: the reserve, or a tenth of a
-// small disk.
-func (s space) missing(reserve int64) int64 {
-	reserve = max(reserve, leastSpace)
+// missing is how many bytes the disk has less than least, or than a tenth of a small disk.
+func (s space) missing(least int64) int64 {
 	if s.total > 0 {
-		reserve = min(reserve, s.total/10)
+		least = min(least, s.total/10)
 	}
-	return max(0, reserve-s.free)
+	return max(0, least-s.free)
 }
 
 const (
-	leastSpace = 64 << 20        // bytes of a disk that is not small, whatever the reserve is
+	fullSpace  = 64 << 20        // bytes; with fewer, an engine's disk is full
 	spaceLimit = time.Minute     // for measuring it
 	spaceStale = 2 * time.Second // how old a measurement may be
 )
@@ -68,14 +66,14 @@ type shortage struct {
 
 // look measures the space anew, in the way that found the shortage. It is not known if there was none
 // or it has ended.
-func (sh *shortage) look(ctx context.Context, reserve int64) (s space, known bool) {
+func (sh *shortage) look(ctx context.Context, least int64) (s space, known bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.measure == nil {
 		return space{}, false
 	}
 	sh.again(ctx, sh.measure)
-	if !sh.known || sh.last.missing(reserve) == 0 {
+	if !sh.known || sh.last.missing(least) == 0 {
 		sh.measure = nil
 		return space{}, false
 	}
@@ -90,11 +88,11 @@ func (sh *shortage) again(ctx context.Context, measure func(context.Context) (sp
 }
 
 // begin measures the space, and remembers how if it is short.
-func (sh *shortage) begin(ctx context.Context, reserve int64, measure func(context.Context) (space, bool)) (s space, known bool) {
+func (sh *shortage) begin(ctx context.Context, least int64, measure func(context.Context) (space, bool)) (s space, known bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.again(ctx, measure)
-	if sh.known && sh.last.missing(reserve) > 0 {
+	if sh.known && sh.last.missing(least) > 0 {
 		sh.measure = measure
 	}
 	return sh.last, sh.known
@@ -126,7 +124,7 @@ type measuredImages struct {
 // DiskFree implements [imagecache.Engine].
 func (m measuredImages) DiskFree(ctx context.Context) (free int64, known bool, err error) {
 	free, known, err = m.Engine.DiskFree(ctx)
-	if s, short := m.short.look(ctx, m.reserve); short && err == nil {
+	if s, short := m.short.look(ctx, max(fullSpace, m.reserve)); short && err == nil {
 		return s.free, true, nil
 	}
 	return free, known, err
@@ -186,28 +184,33 @@ func saysNoSpace(out []byte) bool {
 
 // spoiled returns a fault if the engine's disk is full, so that the output may be a failure of the
 // engine's and not of the command. The sandbox cannot be used any more then: its files may be broken,
-// and the output would be returned again. Outputs that say nothing of it are only checked after a failure, and
-// if they are relied on, as a submission is.
+// and the output would be returned again. For an output that says so, a disk below the reserve is full.
+// Outputs that say nothing of it are only checked after a failure, and if they are relied on, as a
+// submission is.
 //
 // A container that exceeds its own limit, or that has taken most of what went since it began, and without which there would be
 // enough, is not the engine's failure: an agent could otherwise cause one whenever it likes.
 func (s *Sandbox) spoiled(ctx context.Context, out *vocab.Output, reliedOn bool) error {
 	sized, ok := s.container.(engine.Sized)
-	if !ok || out.Disk != nil || out.ExitCode == 0 && !reliedOn && !saysNoSpace(out.Bytes) {
+	says := saysNoSpace(out.Bytes)
+	if !ok || out.Disk != nil || out.ExitCode == 0 && !reliedOn && !says {
 		return nil
 	}
-	reserve := s.host.Images.Reserve
+	least := int64(fullSpace)
+	if says {
+		least = max(least, s.host.Images.Reserve)
+	}
 	now, known, above := s.freeNow(ctx)
 	if above != nil { // meanwhile it exceeded its own limit, which the model has to be told
 		out.Disk = above
 		out.Note = note(*out)
 		return nil
 	}
-	if known && now.missing(reserve) == 0 {
+	if known && now.missing(least) == 0 {
 		return nil
 	}
-	now, known = s.site.short.begin(ctx, reserve, s.measure)
-	missing := now.missing(reserve)
+	now, known = s.site.short.begin(ctx, least, s.measure)
+	missing := now.missing(least)
 	if !known || missing == 0 {
 		return nil
 	}

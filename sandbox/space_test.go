@@ -79,6 +79,8 @@ func TestAnOutputIsTheEnginesFailureOnlyWhileItsDiskIsShort(t *testing.T) {
 		"words alone":                                {vocab.Output{Bytes: []byte(words)}, roomy, roomy, nil, 1e6, 8e9, false, 0},
 		"words on a small disk that is not full":     {vocab.Output{Bytes: []byte(words)}, small, small, nil, 1e6, 2e8, false, 0},
 		"a failure without words":                    {vocab.Output{ExitCode: 1}, full, full, nil, 1e6, 8e9, true, 1},
+		"a failure below the reserve":                {vocab.Output{ExitCode: 1}, below, below, nil, 1e6, 8e9, false, 0},
+		"a submission below the reserve":             {vocab.Output{Bytes: []byte(submission)}, below, below, nil, 1e6, 8e9, false, 0},
 		"a submission without words":                 {vocab.Output{Bytes: []byte(submission)}, full, full, nil, 1e6, 8e9, true, 1},
 		"an output that says nothing":                {vocab.Output{}, full, full, nil, 1e6, 8e9, false, 0},
 		"no inodes":                                  {vocab.Output{ExitCode: 1}, noInodes, noInodes, nil, 1e6, 8e9, true, 1},
