@@ -199,6 +199,8 @@ func (s *Sandbox) spoiled(ctx context.Context, out *vocab.Output, reliedOn bool)
 	least := int64(fullSpace)
 	if says {
 		least = max(least, s.host.Images.Reserve)
+	} else if free, known, _ := imagesOf(s.site.engine).DiskFree(ctx); known && free >= least && !reliedOn {
+		return nil // a failure is common, and this costs nothing
 	}
 	now, known, above := s.freeNow(ctx)
 	if above != nil { // meanwhile it exceeded its own limit, which the model has to be told
