@@ -23,6 +23,23 @@ func TestTheFinalReportBlamesAsVerdictsDo(t *testing.T) {
 			entries = append(entries, swebench.EntryOf(id, v, f.failure, ""))
 		}
 	}
+	// Whoever reads the report alone gets the rate of the run directory.
+	for _, v4 := range []bool{false, true} {
+		text, err := swebench.Final{Model: "m", RunID: "r", V4: v4, Instances: ids, Predictions: entries}.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, _, err := swebench.ParseFinal("m.r.json", text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range vocab.Verdicts() {
+			one := read[string(v)+"-plain"]
+			if counts := one.Left == ""; counts != v.Counts() || one.Resolved != (v == vocab.VerdictResolved) {
+				t.Errorf("V4 %v: %s is read as %+v", v4, v, one)
+			}
+		}
+	}
 	entries[4].Doubt = "a test is not in the log"
 	text, err := swebench.Final{Model: "m", RunID: "r", Instances: ids, Predictions: entries}.JSON()
 	if err != nil {

@@ -12,6 +12,7 @@ type Entry struct {
 	InstanceID string
 	Empty      bool // there is no patch, so that nothing was run
 	Reported   bool // it has a report.json
+	NoVerdict  bool // it is in no rate of batch: an infrastructure failure, ungradeable or not graded
 	Resolved   bool
 	// Failure comes from test_output.txt and run_instance.log, joined by "\n". It is ignored if the
 	// prediction is resolved.
@@ -25,7 +26,7 @@ type Entry struct {
 // says whether the cause is ambiguous.
 func EntryOf(id string, v vocab.Verdict, failure Failure, doubt string) Entry {
 	e := Entry{InstanceID: id, Empty: v == vocab.VerdictEmpty, Resolved: v == vocab.VerdictResolved, Failure: failure, Doubt: doubt}
-	e.Reported = e.Resolved || v == vocab.VerdictUnresolved
+	e.Reported, e.NoVerdict = e.Resolved || v == vocab.VerdictUnresolved, !v.Counts()
 	environment := failure.Tier == Environment
 	switch {
 	case v == vocab.VerdictInfrastructure && !environment:
@@ -93,9 +94,14 @@ type finalFile struct {
 	Containers  []string          `json:"unstopped_containers,omitzero"`
 	Images      []string          `json:"unremoved_images,omitzero"`
 	Doubts      map[string]string `json:"doubts,omitempty"`
+	NoVerdict   []string          `json:"no_verdict_ids,omitempty"` // of error_ids: see noVerdict
 	Quarantined int               `json:"quarantined_instances,omitempty"`
 	OutIDs      []string          `json:"quarantined_ids,omitempty"`
 }
+
+// noVerdict is batch's own member for errors that are in no rate of the run directory. Without it,
+// they would be not resolved to a reader of the report alone.
+const noVerdict = "no_verdict_ids"
 
 func (f Final) file() *finalFile {
 	file := &finalFile{Schema: 2, Reasons: map[string]string{}, Doubts: map[string]string{}}
@@ -126,6 +132,7 @@ func (f Final) file() *finalFile {
 	file.Submitted, file.Completed, file.Empty = sorted(&file.SubmittedIDs), sorted(&file.CompletedIDs), sorted(&file.EmptyIDs)
 	file.Resolved, file.Unresolved, file.Failed = sorted(&file.ResolvedIDs), sorted(&file.UnresolvedIDs), sorted(&file.FailedIDs)
 	sorted(&file.IncompleteIDs)
+	sorted(&file.NoVerdict)
 	if f.Engine {
 		file.Unstopped, file.Containers, file.Images = new(int), []string{}, []string{}
 	}
@@ -155,6 +162,9 @@ func (f *finalFile) tested(e Entry) {
 		f.CompletedIDs, f.UnresolvedIDs = append(f.CompletedIDs, id), append(f.UnresolvedIDs, id)
 	default:
 		f.FailedIDs = append(f.FailedIDs, id)
+		if e.NoVerdict {
+			f.NoVerdict = append(f.NoVerdict, id)
+		}
 	}
 	switch e.Failure.Tier {
 	case Environment:

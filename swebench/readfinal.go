@@ -20,23 +20,26 @@ type outcome struct {
 }
 
 // finalMembers are the members of final reports, the harness's and sb-cli's. They apply in this
-// order: a later one overrides an earlier one.
+// order: a later one overrides an earlier one. An error is not resolved, as in the harness's own
+// figure. infra_failure_ids change nothing there: "these ids stay in unresolved_ids/error_ids, so
+// the denominator is unchanged" (swebench/harness/reporting.py). They come from the text of logs,
+// where tests can print anything.
 var finalMembers = []outcome{
 	{Verdict{Left: NoResult}, []string{"incomplete_ids"}},
 	{Verdict{Left: NotGraded}, []string{"submitted_ids", "pending_ids"}},
 	{Verdict{}, []string{"completed_ids", "unresolved_ids", "empty_patch_ids"}},
+	{Verdict{Error: true}, []string{"failed_ids", "error_ids"}},
+	{Verdict{Left: NotGraded}, []string{noVerdict}},
 	{Verdict{Resolved: true}, []string{"resolved_ids"}},
-	{Verdict{Left: Infrastructure}, []string{"failed_ids", "error_ids", "infra_failure_ids"}},
 	{Verdict{Left: Quarantined}, []string{"quarantined_ids"}},
 }
 
 // resultsMembers are the members of the older report; results.json of a submission to the
-// leaderboard has some of them. There is no verdict if the container could not be set up or the
-// tests could not be run.
+// leaderboard has some of them.
 var resultsMembers = []outcome{
 	{Verdict{}, []string{"generated", "with_logs", "applied", "none", "no_generation", "no_apply", "test_timeout"}},
+	{Verdict{Error: true}, []string{"no_logs", "install_fail", "reset_failed", "test_errored"}},
 	{Verdict{Resolved: true}, []string{"resolved"}},
-	{Verdict{Left: Infrastructure}, []string{"no_logs", "install_fail", "reset_failed", "test_errored"}},
 }
 
 // idLists are the lists of ids in a final report, by member.
@@ -144,11 +147,11 @@ func (r idLists) verdicts() Verdicts {
 			}
 		}
 	}
-	if logs := r.lists["with_logs"]; logs != nil { // instances with a patch but without a test log have no verdict
+	if logs := r.lists["with_logs"]; logs != nil { // of a patch without a test log, only that is known
 		in := setOf(logs)
 		for _, id := range r.lists["generated"] {
 			if v := all[id]; !in[id] && !v.Resolved {
-				v.Left = Infrastructure
+				v.Error = true
 				all[id] = v
 			}
 		}

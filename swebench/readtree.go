@@ -24,8 +24,8 @@ type TreeRun struct {
 }
 
 // ReadTree reads the reports in an official tree of logs, RUN/MODEL/ID/report.json, from any of its
-// levels. An instance's folder with a log but without a report is an infrastructure failure, unless
-// the patch does not apply.
+// levels. An instance's folder with a log but without a report is an error, as in the harness's final
+// report.
 func ReadTree(root string) ([]*TreeRun, error) {
 	abs, err := filepath.Abs(root)
 	if err == nil {
@@ -99,18 +99,14 @@ func newTreeRun(root, given, path string) *TreeRun {
 func readInstance(dir string) (Verdict, error) {
 	path, id := filepath.Join(dir, ReportName), filepath.Base(dir)
 	if _, err := os.Stat(path); err != nil {
-		log, err := regular.ReadFile(filepath.Join(dir, RunLogName))
-		if err != nil {
-			return Verdict{}, reading(err)
-		}
-		if bytes.Contains(log, []byte(ApplyFailed)) {
-			return Verdict{File: dir}, nil
-		}
-		return Verdict{Left: Infrastructure, File: dir}, nil
+		return Verdict{Error: true, File: dir}, nil
 	}
 	text, err := regular.ReadFile(path)
 	if err != nil {
 		return Verdict{}, reading(err)
+	}
+	if len(bytes.TrimSpace(text)) == 0 { // the harness was ended while it wrote
+		return Verdict{Error: true, File: path}, nil
 	}
 	one, err := parseReport(path, id, text)
 	if err != nil {
@@ -122,7 +118,6 @@ func readInstance(dir string) (Verdict, error) {
 // instanceReport has the members of an instance's report.json that matter here.
 type instanceReport struct {
 	Resolved *bool `json:"resolved"`
-	Infra    bool  `json:"infra_failure"`
 }
 
 // parseReport reads text, the content of the report.json at path, for the instance that its folder
@@ -141,10 +136,7 @@ func parseReport(path, id string, text []byte) (one instanceReport, err error) {
 }
 
 func (r instanceReport) verdict(path, id string) (Verdict, error) {
-	switch {
-	case r.Infra:
-		return Verdict{Left: Infrastructure, File: path}, nil
-	case r.Resolved == nil:
+	if r.Resolved == nil {
 		return Verdict{}, malformed(path, id, errors.New(`it has no member "resolved"`))
 	}
 	return Verdict{Resolved: *r.Resolved, File: path}, nil

@@ -93,8 +93,8 @@ func ReadSubmission(dir string, instances []string) (Submission, error) {
 	}
 	s.Verdicts = r.verdicts()
 	for id, one := range logs {
-		if was, known := s.Verdicts[id]; !known || was.Left != "" && one.Left == "" {
-			s.Verdicts[id] = one // results.json lists a patch that does not apply in no_logs
+		if was, known := s.Verdicts[id]; !known || one.weight() > was.weight() {
+			s.Verdicts[id] = one
 		}
 	}
 	if preds != nil {

@@ -57,8 +57,13 @@ that both were asked for, have no score.
 
 One test, a bootstrap of repositories, gives the interval of a difference of
 rates, its p value and the verdict. With more than two entries, p after Holm's
-correction for all pairs decides. With fewer than six repositories, instances
+correction for all pairs decides, or after that of Westfall and Young if there
+are too few repositories for Holm's. With fewer than six repositories, instances
 are resampled: the result is of these repositories, not of others like them.
+
+An error in a report of the SWE-bench harness counts as not resolved, as in the
+harness's own figure: it does not say whether the patch or the machine failed.
+A note counts them.
 
 --by label also counts the instances of each side by the labels that people gave
 them with batch note: how many are resolved, not resolved, and left out. Labels

@@ -28,15 +28,23 @@ func withReports(snap *results.Snapshot) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	last := results.Latest(snap.Records)
+	last, errs := results.Latest(snap.Records), 0
 	for id, s := range a.Scores {
+		r := results.LatestOf(last, id)
 		one, known := v[id]
-		switch r := results.LatestOf(last, id); {
+		if len(v) > 0 && r.PatchBytes == 0 {
+			known = true // a tree of logs does not have it: there was nothing to test
+		}
+		switch {
 		case !known, s.Left == Quarantined:
 		case s.Left == NotGraded, r.Status == vocab.StatusUnknown:
 			s.take(one)
 			a.Scores[id] = s
+			if one.Error {
+				errs++
+			}
 		}
 	}
+	a.noteErrors(errs)
 	return a, nil
 }

@@ -3,7 +3,9 @@ package scores
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/swebench"
 )
@@ -19,8 +21,8 @@ func (o Options) readBoard(dir string) (Side, error) {
 	if err != nil {
 		return Side{}, err
 	}
-	all := scoresOf(sub.Verdicts)
-	for id, s := range all {
+	r := runOf(dir, sub.Verdicts)
+	for id, s := range r.Scores {
 		name := id + ".traj.json"
 		if one, known := sub.Details[id]; known {
 			s.Steps, s.Cost = one.Calls, one.Cost
@@ -29,20 +31,32 @@ func (o Options) readBoard(dir string) (Side, error) {
 				s.Steps, s.Cost = &stats.Calls, &stats.Cost
 			}
 		}
-		all[id] = s
+		r.Scores[id] = s
 	}
-	return Side{Name: nameOf(dir), Model: sub.Model, Runs: []Run{{Path: dir, Scores: all}}}, nil
+	return Side{Name: nameOf(dir), Model: sub.Model, Runs: []Run{r}}, nil
 }
 
-// scoresOf converts verdicts into scores, with repositories from the ids.
-func scoresOf(v swebench.Verdicts) map[string]Score {
-	all := make(map[string]Score, len(v))
+// runOf returns the run at a path from its verdicts, with repositories from the ids.
+func runOf(path string, v swebench.Verdicts) Run {
+	r := Run{Path: path, Scores: make(map[string]Score, len(v))}
+	errs := 0
 	for id, one := range v {
 		s := Score{ID: id, Repo: RepoOf(id)}
 		s.take(one)
-		all[id] = s
+		r.Scores[id] = s
+		if one.Error {
+			errs++
+		}
 	}
-	return all
+	r.noteErrors(errs)
+	return r
+}
+
+// noteErrors notes how many errors of the harness are in the rate.
+func (r *Run) noteErrors(n int) {
+	if n > 0 {
+		r.Notes = append(slices.Clip(r.Notes), "an error does not say whether the patch or the machine failed: "+printable.Count(n, "counts", "count")+" as not resolved, as in the harness's own figure")
+	}
 }
 
 // take sets a score's fields from a verdict.

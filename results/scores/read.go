@@ -33,8 +33,9 @@ func Read(path string) ([]Side, error) { return Options{}.Read(path) }
 //     present all_preds.jsonl, logs, trajs and per_instance_details.json
 //   - a file: an official final report of any version, or a report.json
 //
-// Instances without a verdict in a report are left out, as are errors of the harness. Any
-// other path and a malformed file are Usage faults; for a file, the fault names the member.
+// Instances without a verdict in a report are left out. Errors of the harness count as not
+// resolved, as in its own figure, and a note counts them. Any other path and a malformed file
+// are Usage faults; for a file, the fault names the member.
 func (o Options) Read(path string) ([]Side, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -68,7 +69,7 @@ func treeEntries(path string, notARun error) ([]Side, error) {
 	}
 	var list []Side
 	for _, r := range runs {
-		e := Side{Name: r.Model, Model: r.Model, Runs: []Run{{Path: r.Path, Scores: scoresOf(r.Verdicts)}}}
+		e := Side{Name: r.Model, Model: r.Model, Runs: []Run{runOf(r.Path, r.Verdicts)}}
 		if len(runs) > 1 && r.Run != "" {
 			e.Name = r.Run + "/" + r.Model
 		}
@@ -92,7 +93,7 @@ func (o Options) readFile(path string) ([]Side, error) {
 		return nil, err
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".json")
-	return []Side{{Name: name, Runs: []Run{{Path: path, Scores: scoresOf(v)}}}}, nil
+	return []Side{{Name: name, Runs: []Run{runOf(path, v)}}}, nil
 }
 
 // hinted adds a hint about the readable formats, unless err has better advice.

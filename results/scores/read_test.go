@@ -74,7 +74,7 @@ func TestWhatEachLayoutSays(t *testing.T) {
 	}{
 		"final report, version 5": {
 			files: map[string]string{"m.run.json": v5Report}, path: "m.run.json",
-			want: "a infrastructure, b yes, c no, d infrastructure, e infrastructure, f no, h no result",
+			want: "a no, b yes, c no, d no, e no, f no, h no result",
 		},
 		"final report without the later members": {
 			files: map[string]string{"m.json": `{"submitted_ids": ["a", "b", "c"], "resolved_ids": ["a"], "completed_ids": ["a", "b"]}`}, path: "m.json",
@@ -82,16 +82,16 @@ func TestWhatEachLayoutSays(t *testing.T) {
 		},
 		"report of sb-cli": {
 			files: map[string]string{"m.json": `{"submitted_ids": ["a", "b", "c"], "resolved_ids": ["a"], "pending_ids": ["b"], "failed_ids": ["c"]}`}, path: "m.json",
-			want: "a yes, b not graded, c infrastructure",
+			want: "a yes, b not graded, c no",
 		},
 		"final report of batch": {
-			files: map[string]string{"m.json": `{"submitted_ids": ["a"], "resolved_ids": ["a"], "quarantined_ids": ["q"]}`}, path: "m.json",
-			want: "a yes, q quarantined",
+			files: map[string]string{"m.json": `{"submitted_ids": ["a"], "resolved_ids": ["a"], "error_ids": ["e", "i"], "no_verdict_ids": ["i"], "quarantined_ids": ["q"]}`}, path: "m.json",
+			want: "a yes, e no, i not graded, q quarantined",
 		},
 		"older report": {
 			files: map[string]string{"m.json": `{"none": ["n"], "generated": ["a", "b", "c", "d", "e", "f"], "with_logs": ["a", "b", "c", "d", "e"], "applied": ["a", "b"],
 				"no_apply": ["c"], "install_fail": ["d"], "test_errored": ["e"], "resolved": ["a"]}`}, path: "m.json",
-			want: "a yes, b no, c no, d infrastructure, e infrastructure, f infrastructure, n no",
+			want: "a yes, b no, c no, d no, e no, f no, n no",
 		},
 		"older report of resolved instances, with the dataset's": {
 			files: map[string]string{"m.json": `{"resolved": ["a"]}`}, path: "m.json", instances: []string{"a", "b"},
@@ -107,24 +107,24 @@ func TestWhatEachLayoutSays(t *testing.T) {
 				"m.run.json": v5Report, "notes.json": `[1, 2]`,
 				"y/y.traj.json": `{"info": {"exit_status": "APIError", "model_stats": {"instance_cost": 1, "api_calls": 2}}}`,
 			},
-			want: "a infrastructure, b yes, f no, y infrastructure, z not graded",
+			want: "a no, b yes, f no, y infrastructure, z not graded",
 		},
 		"mini-swe-agent with a tree of reports": {
 			files: map[string]string{
-				"preds.json": "{" + patched("a", "p") + "," + patched("b", "p") + "," + patched("c", "p") + "}",
+				"preds.json": "{" + patched("a", "p") + "," + patched("b", "p") + "," + patched("c", "p") + "," + patched("f", "") + "}",
 				"logs/run_evaluation/r/m__x/a/report.json":      `{"a": {"resolved": false}}`,
 				"logs/run_evaluation/r/m__x/b/run_instance.log": "Error in building image",
 				"logs/run_evaluation/s/m__x/b/report.json":      `{"b": {"resolved": true}}`,
 				"logs/run_evaluation/s/m__x/c/run_instance.log": "x\n>>>>> Patch Apply Failed:\n",
 			},
-			want: "a no, b yes, c no",
+			want: "a no, b yes, c no, f no",
 		},
 		"tree of reports": {
 			files: map[string]string{
 				"a/report.json": `{"a": {"resolved": true, "infra_failure": false}}`, "b/report.json": `{"b": {"resolved": false, "infra_failure": true}}`,
 				"c/run_instance.log": "timed out", "c/patch.diff": "x", "other/file": "",
 			},
-			want: "a yes, b infrastructure, c infrastructure",
+			want: "a yes, b no, c no",
 		},
 		"submission with its predictions": {
 			files: map[string]string{
@@ -132,7 +132,7 @@ func TestWhatEachLayoutSays(t *testing.T) {
 				"all_preds.jsonl":         `{"instance_id": "a", "model_patch": "x"}` + "\n" + `{"instance_id": "b", "model_patch": "x"}` + "\n" + `{"instance_id": "l", "model_patch": "x"}`,
 				"logs/p/run_instance.log": ">>>>> Patch Apply Failed",
 			},
-			want: "a yes, b no, l infrastructure, n no, p no",
+			want: "a yes, b no, l no, n no, p no",
 		},
 		"submission that lists only resolved instances": {
 			files:     map[string]string{"metadata.yaml": "", "results/results.json": `{"no_generation": ["n"], "no_logs": [], "resolved": ["a"]}`},
@@ -253,6 +253,31 @@ func TestPredictionsOfASubmissionThatCannotBeRead(t *testing.T) {
 		dir := folder(t, map[string]string{"results/results.json": `{"resolved": ["a"]}`, "all_preds.jsonl": text})
 		if _, err := scores.Read(dir); fault.KindOf(err) != fault.Usage || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The harness counts its errors as not resolved, and a note says how many that are. A verdict of
+// another run of the harness replaces an error.
+func TestErrorsOfTheHarnessAreCountedAndNoted(t *testing.T) {
+	const (
+		first  = `{"submitted_ids": ["a", "b", "c"], "resolved_ids": ["a"], "error_ids": ["b", "c"]}`
+		second = `{"submitted_ids": ["b", "c"], "resolved_ids": ["b"], "error_ids": ["c"]}`
+	)
+	preds := "{" + patched("a", "p") + "," + patched("b", "p") + "," + patched("c", "p") + "}"
+	dir := folder(t, map[string]string{
+		"m.json": first, "1/preds.json": preds, "1/m.r1.json": first, "1/m.r2.json": second, "2/preds.json": preds, "2/m.r2.json": first, "2/m.r1.json": second,
+		"tree/a/report.json": `{"a": {"resolved": true}}`, "tree/b/run_instance.log": "timed out", "tree/c/report.json": "",
+	})
+	for _, tt := range []struct{ path, want, note string }{
+		{"m.json", "a yes, b no, c no", ": 2 count as not resolved"},
+		{"tree", "a yes, b no, c no", ": 2 count as not resolved"},
+		{"1", "a yes, b yes, c no", ": 1 counts as not resolved"},
+		{"2", "a yes, b yes, c no", ": 1 counts as not resolved"},
+	} {
+		run := one(t, scores.Options{}, filepath.Join(dir, tt.path))
+		if got := outcomes(run); got != tt.want || !strings.Contains(strings.Join(run.Notes, "\n"), tt.note) {
+			t.Errorf("%s: got %s, notes %q, want %s and %q", tt.path, got, run.Notes, tt.want, tt.note)
 		}
 	}
 }

@@ -49,11 +49,11 @@ type Reason string
 
 // The reasons for leaving an instance out.
 const (
-	Infrastructure Reason = Reason(swebench.Infrastructure) // the engine, network, provider, image or machine failed, in the run or in grading
-	NoResult       Reason = Reason(swebench.NoResult)       // it has not run, or not to its end
-	NotGraded      Reason = Reason(swebench.NotGraded)      // it has a result, and no verdict that counts
-	Quarantined    Reason = Reason(swebench.Quarantined)    // quarantine.txt lists it
-	Missing        Reason = "missing"                       // the run was not asked for it
+	Infrastructure Reason = "infrastructure"             // the engine, network, provider, image or machine failed, in the run or in grading
+	NoResult       Reason = Reason(swebench.NoResult)    // it has not run, or not to its end
+	NotGraded      Reason = Reason(swebench.NotGraded)   // it has a result, and no verdict that counts
+	Quarantined    Reason = Reason(swebench.Quarantined) // quarantine.txt lists it
+	Missing        Reason = "missing"                    // the run was not asked for it
 )
 
 // Reasons are all reasons, in the order in which tables show them.

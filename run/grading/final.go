@@ -92,7 +92,7 @@ func KeyOf(p results.Prediction) grades.Prediction {
 
 func finalEntry(dir string, p results.Prediction, g grades.Grade) swebench.Entry {
 	if g.Verdict == "" { // the harness only checks whether there is a patch
-		return swebench.Entry{InstanceID: p.InstanceID, Empty: len(bytes.TrimSpace(p.Patch)) == 0}
+		return swebench.Entry{InstanceID: p.InstanceID, Empty: len(bytes.TrimSpace(p.Patch)) == 0, NoVerdict: true}
 	}
 	var failure swebench.Failure
 	if g.Log != "" && g.Verdict != vocab.VerdictResolved {
