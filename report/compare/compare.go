@@ -135,9 +135,55 @@ func adjust(all []pairOf, b stats.Bootstrap) {
 	for i, pair := range all {
 		p[i] = pair.P
 	}
+	joint, decides := westfallYoung(all, b)
 	for i, adjusted := range stats.Holm(p) {
-		all[i].Holm, all[i].Tied = &adjusted, !b.Shows(adjusted)
+		all[i].Holm = &adjusted
+		if decides {
+			all[i].WestfallYoung = &joint[i]
+		}
+		all[i].Tied = !b.Shows(all[i].Corrected())
 	}
+}
+
+// westfallYoung corrects the p values of all pairs by [stats.Bootstrap.WestfallYoung], where it
+// decides. It cannot where some pairs are tested by repository and others by instance.
+func westfallYoung(all []pairOf, b stats.Bootstrap) ([]float64, bool) {
+	comparisons, alone, methods := make([][]stats.Pair, len(all)), make([]stats.RateTest, len(all)), map[stats.Method]bool{}
+	for i, p := range all {
+		if p.N > 0 {
+			methods[p.Method] = true
+		}
+		alone[i] = stats.RateTest{P: p.P, LeastP: p.LeastP}
+		comparisons[i] = slices.Clone(p.compared)
+		for k, one := range p.compared {
+			if one.Cluster == "" || p.Method == stats.ByInstance {
+				comparisons[i][k].Cluster = "instance " + p.ids[k]
+			}
+		}
+	}
+	if len(methods) > 1 {
+		return nil, false
+	}
+	return b.WestfallYoung(comparisons, alone)
+}
+
+// Corrected is the p value that decides.
+func (p Pair) Corrected() float64 {
+	switch {
+	case p.WestfallYoung != nil:
+		return *p.WestfallYoung
+	case p.Holm != nil:
+		return *p.Holm
+	}
+	return p.P
+}
+
+// Correction names the method by which the p values of several pairs are corrected.
+func (c Comparison) Correction() string {
+	if slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.WestfallYoung != nil }) {
+		return "Westfall and Young's"
+	}
+	return "Holm's"
 }
 
 // rank finds the best entry and the entries that cannot be distinguished from it. The same data
@@ -210,7 +256,9 @@ func (c Comparison) Limits() []string {
 		list = append(list, fmt.Sprintf("instances of fewer than %d repositories: the intervals and p are of these repositories, not of others like them", least))
 	}
 	pairs := c.everyPair()
-	i := slices.IndexFunc(c.Pairs, func(p Pair) bool { return p.N > 0 && float64(pairs)*p.LeastP > 1-c.Level+1e-9 })
+	i := slices.IndexFunc(c.Pairs, func(p Pair) bool {
+		return p.N > 0 && p.WestfallYoung == nil && float64(pairs)*p.LeastP > 1-c.Level+1e-9
+	})
 	switch {
 	case i < 0:
 	case pairs == 1:

@@ -305,7 +305,9 @@ func TestFewRepositoriesAreNoted(t *testing.T) {
 		"five repositories":         {[]scores.Side{in(5, entry("a", bad)), in(5, entry("b", good))}, []string{few}, true},
 		"five instances":            {[]scores.Side{entry("a", bad[:5]), entry("b", good[:5])}, []string{few, instances}, false},
 		"six repositories":          {[]scores.Side{in(6, entry("a", bad)), in(6, entry("b", good))}, nil, true},
-		"six, of three entries":     {[]scores.Side{in(6, entry("a", bad)), in(6, entry("b", good)), in(6, entry("c", bad))}, []string{pairs}, false},
+		"six, of three entries":     {[]scores.Side{in(6, entry("a", bad)), in(6, entry("b", good)), in(6, entry("c", bad))}, nil, true},
+		"six instances, of three":   {[]scores.Side{entry("a", bad[:6]), entry("b", good[:6]), entry("c", bad[:6])}, []string{few}, true},
+		"five instances, of three":  {[]scores.Side{entry("a", bad[:5]), entry("b", good[:5]), entry("c", bad[:5])}, []string{few, pairs}, false},
 		"seven, of three entries":   {[]scores.Side{in(7, entry("a", bad)), in(7, entry("b", good)), in(7, entry("c", bad))}, nil, true},
 		"nothing for one of a pair": {[]scores.Side{in(7, entry("a", bad)), in(7, entry("b", good)), in(7, entry("c", "i"))}, nil, true},
 	} {

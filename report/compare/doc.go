@@ -17,7 +17,8 @@
 //
 // One test of package stats gives the interval of a difference, its p value, the verdict and the
 // power. It resamples repositories. With more than two entries, the p values of all their pairs are
-// corrected by Holm's method, and the corrected ones decide; intervals are not corrected.
+// corrected by Holm's method, or that of Westfall and Young if there are too few repositories for
+// it, and the corrected ones decide; intervals are not corrected.
 //
 // A gate cannot pass while most instances of an entry have no score: the remaining ones may be the
 // easy ones.

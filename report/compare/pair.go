@@ -24,6 +24,7 @@ func newPair(a, b side, boot stats.Bootstrap) Pair {
 		}
 		p.LeftOut.Attempts += ra.without + rb.without
 		p.add(ra, rb)
+		p.ids = append(p.ids, id)
 		pairs = append(pairs, stats.Pair{Cluster: cluster(ra, rb), A: ra.rate(), B: rb.rate()})
 	}
 	p.N = len(pairs)

@@ -295,8 +295,8 @@ func (t text) pairs() {
 	}
 	table.Write(t)
 	fmt.Fprintln(t)
-	t.words("  ", "gained: only the first of the two resolved it, lost: only the second; p: after Holm's correction for %d pairs of %d entries, which decides; intervals are without it",
-		t.c.everyPair(), len(t.c.Entries))
+	t.words("  ", "gained: only the first of the two resolved it, lost: only the second; p: after %s correction for %d pairs of %d entries, which decides; intervals are without it",
+		t.c.Correction(), t.c.everyPair(), len(t.c.Entries))
 }
 
 // pairHead returns the head of the table of several pairs.
@@ -307,7 +307,7 @@ func (c Comparison) pairHead() []string {
 func (c Comparison) pairRow(p Pair) []string {
 	return []string{
 		c.letter(p.B) + " against " + c.letter(p.A), strconv.Itoa(p.N), count(p.Both), count(p.OnlyB), count(p.OnlyA), count(p.Neither),
-		Points(p.Difference), Points(p.Low) + " to " + Points(p.High), pValue(*p.Holm), p.standing(),
+		Points(p.Difference), Points(p.Low) + " to " + Points(p.High), pValue(p.Corrected()), p.standing(),
 	}
 }
 

@@ -75,7 +75,10 @@ type Pair struct {
 	P       float64  `json:"p"`                // two-sided, for no difference, by the test that gives the interval; replaces mcnemar_p of an earlier test
 	LeastP  float64  `json:"least_p"`          // the lowest p value that so few repositories, or instances, can give
 	Holm    *float64 `json:"holm_p,omitempty"` // P, adjusted for all pairs of entries; only with more than two entries
-	Tied    bool     `json:"tied"`             // the two cannot be distinguished at this n: Holm, or P without Holm, is above 1 - level
+	// WestfallYoung is P, adjusted by this method; only if so few repositories, or instances, could
+	// show nothing after Holm's. Then it decides.
+	WestfallYoung *float64 `json:"westfall_young_p,omitempty"`
+	Tied          bool     `json:"tied"` // the two cannot be distinguished at this n: WestfallYoung, else Holm, else P, is above 1 - level
 
 	LeftOut LeftOut `json:"left_out"`
 
@@ -90,6 +93,7 @@ type Pair struct {
 	Judged []Judged `json:"judged,omitempty"` // differences in how the verdicts of the two sides were made
 
 	compared []stats.Pair
+	ids      []string // of compared
 }
 
 // LeftOut counts the instances that are in neither rate, by the reason of each side. An instance

@@ -91,7 +91,7 @@ type view struct {
 type section struct{ ID, Name string }
 
 const methods = "Made by batch report. Intervals of rates and of differences are from resampling repositories. " +
-	"Differences are paired by instance and always second minus first; p is of the test that their interval is of; Holm’s correction is over all pairs."
+	"Differences are paired by instance and always second minus first; p is of the test that their interval is of; its correction is over all pairs."
 
 func (s study) view(d Data) view {
 	pairs := s.compared(d.Entries)

@@ -39,12 +39,12 @@ type pairsView struct {
 }
 
 type pairRow struct {
-	A, B                          side
-	Both, OnlyA, OnlyB, Neither   string
-	Discordant                    int
-	Difference, Interval, P, Holm string
-	Chart, Shares                 template.HTML
-	Lists                         []onlyList
+	A, B                               side
+	Both, OnlyA, OnlyB, Neither        string
+	Discordant                         int
+	Difference, Interval, P, Corrected string
+	Chart, Shares                      template.HTML
+	Lists                              []onlyList
 }
 
 // onlyList has the instances that one side of a pair resolved, or resolved more often.
@@ -78,7 +78,7 @@ func (s study) pairsView(c *compare.Comparison) *pairsView {
 		v.Rows = append(v.Rows, s.pairRow(p, a))
 		left = left || p.LeftOut.Instances > 0
 	}
-	v.Note = "Instances with a verdict in both runs. A difference is second minus first, in percentage points; " + distinguished[len(c.Pairs) > 1]
+	v.Note = "Instances with a verdict in both runs. A difference is second minus first, in percentage points; " + distinguished(c)
 	for _, limit := range c.Limits() {
 		v.Note += " " + strings.ToUpper(limit[:1]) + limit[1:] + "."
 	}
@@ -91,21 +91,27 @@ func (s study) pairsView(c *compare.Comparison) *pairsView {
 	return v
 }
 
-// distinguished says when two entries cannot be distinguished, for several pairs (true) or one.
-var distinguished = map[bool]string{
-	false: "where its interval contains 0, the two cannot be distinguished at this number of instances.",
-	true:  "where p after Holm’s correction is above 0.05, the two cannot be distinguished at this number of instances. Intervals are without the correction.",
+// distinguished says when two entries cannot be distinguished.
+func distinguished(c *compare.Comparison) string {
+	if len(c.Pairs) == 1 {
+		return "where its interval contains 0, the two cannot be distinguished at this number of instances."
+	}
+	return fmt.Sprintf("where p after %s correction is above 0.05, the two cannot be distinguished at this number of instances. Intervals are without the correction.",
+		typographic(c.Correction()))
 }
+
+// typographic has the apostrophes of a page.
+func typographic(text string) string { return strings.ReplaceAll(text, "'", "’") }
 
 func (s study) pairRow(p compare.Pair, a axis) pairRow {
 	row := pairRow{
 		A: s.named(p.A), B: s.named(p.B), Both: count(p.Both), OnlyA: count(p.OnlyA), OnlyB: count(p.OnlyB), Neither: count(p.Neither),
-		Discordant: p.HigherA + p.HigherB, Difference: "–", P: "–", Holm: "–",
+		Discordant: p.HigherA + p.HigherB, Difference: "–", P: "–", Corrected: "–",
 	}
 	if p.N == 0 {
 		return row
 	}
-	row.Difference, row.P, row.Holm = points(p.Difference), pValue(p.P), optional(p.Holm, pValue)
+	row.Difference, row.P, row.Corrected = points(p.Difference), pValue(p.P), pValue(p.Corrected())
 	row.Shares = row.shares(p)
 	if i := intervalOf(p); i.Known() {
 		row.Interval = pointSpan(i)

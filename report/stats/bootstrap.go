@@ -93,19 +93,23 @@ const alwaysAll = 64
 
 // typical computes the values of a statistic over the subsets.
 func (b Bootstrap) typical(clusters int, of statistic) typical {
-	var values []float64
-	in := make([]bool, clusters)
-	if clusters < 30 && 1<<clusters <= max(b.Draws, alwaysAll) {
-		values = everySubset(in, of)
-	} else {
-		for source, n := rand.NewPCG(b.Seed, 0), 0; n < b.Draws; n += 2 {
-			draw(source, in)
-			values = of(values, in)
-		}
-	}
+	values, _ := b.subsets(clusters, of)
 	slices.Sort(values)
 	ranks := float64(len(values) + 1)
 	return typical{values: values, tail: (1 - b.Level) / 2, step: max(1, ranks/math.Exp2(float64(clusters)))}
+}
+
+// subsets returns the values of a statistic over subsets of clusters, and whether those are all.
+func (b Bootstrap) subsets(clusters int, of statistic) (values []float64, every bool) {
+	in := make([]bool, clusters)
+	if clusters < 30 && 1<<clusters <= max(b.Draws, alwaysAll) {
+		return everySubset(in, of), true
+	}
+	for source, n := rand.NewPCG(b.Seed, 0), 0; n < b.Draws; n += 2 {
+		draw(source, in)
+		values = of(values, in)
+	}
+	return values, false
 }
 
 // draw chooses a subset.
