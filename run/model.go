@@ -22,7 +22,8 @@ import (
 // Model is the model that a run uses.
 type Model struct {
 	// Provider is the provider's name in the catalogue. Name is its name for the model;
-	// empty for a provider with one model.
+	// empty for a provider with one model. A model of the caller's own has no provider: results
+	// are filed under Name, whatever model the settings name.
 	Provider, Name string
 	// Price is nil when calls are free, when their provider reports the cost, or when
 	// the cost is unknown.

@@ -162,6 +162,11 @@ func newRun(c Config) (*Run, error) {
 	if plan := c.Store.Inject; plan != nil {
 		c.Sandboxes.Options.Before = func(call string) error { return plan.At("engine." + call) }
 	}
+	if own := c.Model; own.Provider == "" && own.Name != "" {
+		settings := *c.Settings
+		settings.Model.ModelName = own.Name
+		c.Settings = &settings
+	}
 	r := &Run{Config: c, settings: c.Settings.Resolved()}
 	if _, err := os.Stat(c.Output); errors.Is(err, fs.ErrNotExist) { // a refusal after this would leave a directory
 		all := make([]Planned, len(c.Instances))

@@ -68,6 +68,21 @@ func TestADirectoryIsOneRunsAtATime(t *testing.T) {
 
 // A run needs no observer, does not repeat finished work, and adds nothing to a directory
 // with other settings.
+// The settings need a model of the catalogue, whatever the caller runs.
+func TestResultsOfACallersOwnModelAreFiledUnderItsName(t *testing.T) {
+	c := demoRun(t, t.TempDir(), 1)
+	for name, model := range map[string]Model{"noop": c.Model, "mine/gold": {Name: "mine/gold", Open: c.Model.Open}} {
+		c.Model = model
+		r, err := newRun(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.settingsOf(r.Instances[0]).Model; got != name || c.Settings.Model.ModelName != "noop" {
+			t.Errorf("%s: filed under %q, the caller's settings have %q", name, got, c.Settings.Model.ModelName)
+		}
+	}
+}
+
 func TestARunIsALibrary(t *testing.T) {
 	dir := t.TempDir()
 	c := demoRun(t, dir, 1)
