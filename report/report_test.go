@@ -405,6 +405,24 @@ func TestABillHasCallsThatWereNotAnswered(t *testing.T) {
 	}
 }
 
+// What another tool paid for is in no journal, and so not in what the directory's store has spent.
+func TestABillHasTheAttemptsOfOtherTools(t *testing.T) {
+	other := results.Record{InstanceID: "a__1", Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted, Cost: 2}
+	own := results.Record{InstanceID: "a__2", Attempt: 1, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted, Cost: 1}
+	again := own
+	again.InstanceID = other.InstanceID
+	for want, snap := range map[string]*results.Snapshot{
+		"$2.00": {Records: []results.Record{other}},
+		"$3.00": {Records: []results.Record{other, own}, Spent: 1},
+		"$1.00 ($3.00 with all attempts ever made in this directory)": {Records: []results.Record{other, again}, Spent: 1},
+	} {
+		bill := report.BillOf(snap)
+		if s := report.NewStatus(snap); bill.String() != want || s.Cost != bill.Cost || s.Spent != bill.Ever {
+			t.Errorf("%s, in the status cost %v and spent %v; want %s", bill, s.Cost, s.Spent, want)
+		}
+	}
+}
+
 // Only a failure that may pass by itself is retried without a correction.
 func TestASummaryNamesWhatNeedsACorrection(t *testing.T) {
 	failed := func(id string, status vocab.Status) results.Record {

@@ -36,6 +36,7 @@ type Status struct {
 	Notes              []string         `json:"notes,omitempty"`   // damage, leftovers of a crash, or mixed results
 	Mixed              *results.Mixed   `json:"mixed,omitempty"`   // nil: the results are of one model with the same settings
 
+	bill       Bill
 	next       next
 	cover      coverage
 	onlyGraded bool // no agent worked there
@@ -65,7 +66,8 @@ type InstanceStatus struct {
 // "not run".
 func NewStatus(snap *results.Snapshot) Status {
 	records := withoutPassed(snap.Records)
-	s := Status{Dir: snap.Dir, Owner: snap.Owner, Spent: snap.Spent, Unanswered: results.UnansweredOf(records), Records: sorted(records), Notes: snap.Notes, Mixed: results.MixedIn(snap)}
+	bill := BillOf(snap)
+	s := Status{Dir: snap.Dir, Owner: snap.Owner, Spent: bill.Ever + bill.Held, bill: bill, Unanswered: bill.Unanswered, Records: sorted(records), Notes: snap.Notes, Mixed: results.MixedIn(snap)}
 	if m := snap.Manifest; m != nil {
 		s.Model, s.Dataset, s.next, s.onlyGraded = m.Model, m.Dataset.Title(), nextOf(m, snap.Spent), m.OnlyGraded()
 	}
@@ -182,7 +184,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 		fmt.Fprintln(b)
 		records := s.records()
 		s.cover.write(b)
-		writeCost(b, SummaryData{Spent: s.Spent, Records: s.Records}, records)
+		writeCost(b, s.bill, 0)
 		writeResumed(b, records)
 		writeEngines(b, "engines", records, func(r results.Record) string { return r.Engine })
 		s.writeGrading(b, records)

@@ -44,7 +44,7 @@ func Summary(w io.Writer, d SummaryData) error {
 		fmt.Fprintln(b)
 		cover(chosen).write(b)
 		writeDiverged(b, d.Records)
-		writeCost(b, d, chosen)
+		writeCost(b, newBill(d.Records, chosen, d.Spent), d.Elapsed)
 		writePhases(b, d, asked)
 		newGrading(chosen).write(b)
 		writeUnfinished(b, chosen, d.Hints)
@@ -172,19 +172,10 @@ func writeDiverged(b *bufio.Writer, all []results.Record) {
 
 func (c coverage) write(b *bufio.Writer) { writeWords(b, c.String(), "  ") }
 
-func writeCost(b *bufio.Writer, d SummaryData, records []results.Record) {
-	sum := 0.0
-	for _, r := range records {
-		sum += r.Cost
-	}
-	lost := results.UnansweredOf(d.Records)
-	all := d.Spent - lost.Held // of answered calls
-	text := "cost " + UpTo(sum, lost)
-	if all > sum+0.00005 {
-		text = fmt.Sprintf("cost %s (%s with all attempts ever made in this directory%s)", Dollars(sum), Dollars(all), upTo(all, lost))
-	}
-	if d.Elapsed > 0 {
-		text += ", elapsed " + Seconds(d.Elapsed.Seconds())
+func writeCost(b *bufio.Writer, bill Bill, elapsed time.Duration) {
+	text := "cost " + bill.String()
+	if elapsed > 0 {
+		text += ", elapsed " + Seconds(elapsed.Seconds())
 	}
 	writeWords(b, text, "  ")
 }

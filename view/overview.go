@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"batch.example/batch/report"
 	"batch.example/batch/report/stats"
 	"batch.example/batch/results"
 	"batch.example/batch/results/scores"
@@ -40,7 +41,9 @@ type runRow struct {
 	Rate     *float64       `json:"rate,omitempty"`
 	Interval *interval      `json:"interval,omitempty"` // of the rate, at a level of 0.95
 	LeftOut  map[string]int `json:"left_out,omitempty"` // of the rate, by reason
-	Spent    float64        `json:"spent"`              // US dollars
+	Cost     float64        `json:"cost"`               // as in [report.Status]
+	Spent    float64        `json:"spent"`              // as in [report.Status]
+	Beyond   string         `json:"beyond_cost,omitempty"`
 	Notes    []string       `json:"notes,omitempty"`
 }
 
@@ -85,7 +88,8 @@ func (s *standing) rowOf(model string) runRow {
 		r.State = "incomplete"
 	}
 	if snap := s.scores.Snapshot; snap != nil {
-		r.Spent, r.Owner = snap.Spent, snap.Owner
+		bill := report.BillOf(snap)
+		r.Cost, r.Spent, r.Beyond, r.Owner = bill.Cost, bill.Ever+bill.Held, bill.Beyond(), snap.Owner
 		if snap.Owner != "" {
 			r.State = "running"
 		}

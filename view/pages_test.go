@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"encoding/json"
 	"html"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/report"
 	"batch.example/batch/results"
 )
 
@@ -49,6 +51,23 @@ func TestEveryPageAndItsTwin(t *testing.T) {
 			if code, _, body := s.get(t, one); code != http.StatusOK {
 				t.Errorf("%s: %d\n%.500s", one, code, body)
 			}
+		}
+	}
+}
+
+func TestTheCostOfARunIsThatOfItsStatus(t *testing.T) {
+	s := usualSite(t, 12)
+	_, _, body := s.get(t, twinOf("/"))
+	var page struct {
+		Runs []struct{ Cost, Spent float64 }
+	}
+	must(t, json.Unmarshal([]byte(body), &page))
+	for i, name := range []string{"a", "b"} {
+		snap, err := results.Read(filepath.Join(s.dir, name))
+		must(t, err)
+		status := report.NewStatus(snap)
+		if got := page.Runs[i]; got.Cost == 0 || got.Cost != status.Cost || got.Spent != status.Spent {
+			t.Errorf("%s: %+v, in its status %v and %v", name, got, status.Cost, status.Spent)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/report"
 	"batch.example/batch/report/stats"
 )
 
@@ -60,32 +61,45 @@ func (e side) rateRow(s study, r rate, a axis) rateRow {
 		row.Resolved = fmt.Sprintf("%d of %d", r.resolved, r.attempts)
 	}
 	costs := s.values(e, costOf)
-	row.CostEach, row.Cost = optional(stats.Mean(costs), printable.Dollars), "–"
-	if len(costs) > 0 {
-		row.Cost = e.allCosts()
+	steps, times := s.values(e, stepsOf), s.values(e, secondsOf)
+	row.CostEach, row.Cost = e.part(optional(stats.Mean(costs), printable.Dollars), costs), "–"
+	if bill := e.bill(); len(costs) > 0 || bill.Cost > 0 {
+		row.Cost = bill.String()
 	}
-	row.Steps = optional(median(s.values(e, stepsOf)), number)
-	row.Time = optional(median(s.values(e, secondsOf)), duration)
+	row.Steps = e.part(optional(median(steps), number), steps)
+	row.Time = e.part(optional(median(times), duration), times)
 	return row
 }
 
-// allCosts returns the total cost of all attempts at all instances, as far as known.
-func (e side) allCosts() string {
-	sum, held, unpriced := 0.0, 0.0, 0
+// part adds to a mean or a median of how many instances it is, if not of all that the entry has.
+func (e side) part(text string, values []float64) string {
+	asked := 0
+	for _, c := range e.cells {
+		asked += min(1, c.asked)
+	}
+	if n := len(values); 0 < n && n < asked {
+		text += fmt.Sprintf(" (of %d)", n)
+	}
+	return text
+}
+
+// bill sums what the attempts cost. Of other tools' files, only the costs of instances are known.
+func (e side) bill() (sum report.Bill) {
 	for _, a := range e.Runs {
+		if a.Snapshot != nil {
+			b := report.BillOf(a.Snapshot)
+			sum.Cost, sum.Ever, sum.Held = sum.Cost+b.Cost, sum.Ever+b.Ever, sum.Held+b.Held
+			sum.Lost, sum.Unpriced = sum.Lost+b.Lost, sum.Unpriced+b.Unpriced
+			continue
+		}
 		for _, id := range sortedIDs(a) {
 			if s := a.Scores[id]; s.Cost != nil {
-				sum, held, unpriced = sum+*s.Cost, held+s.Held, unpriced+s.Unpriced
+				sum.Cost, sum.Ever = sum.Cost+*s.Cost, sum.Ever+*s.Cost
+				sum.Held, sum.Unpriced = sum.Held+s.Held, sum.Unpriced+s.Unpriced
 			}
 		}
 	}
-	switch {
-	case held > 0: // for calls that were not answered or have no known price
-		return printable.Dollars(sum) + " to " + printable.Dollars(sum+held)
-	case unpriced > 0:
-		return "at least " + printable.Dollars(sum)
-	}
-	return printable.Dollars(sum)
+	return sum
 }
 
 func stepsOf(c cell) *float64   { return c.steps }
