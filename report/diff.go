@@ -83,6 +83,8 @@ type DiffTotal struct {
 	StepsMedian   *float64 `json:"steps_median"`
 	CostMedian    *float64 `json:"cost_median"`
 	SecondsMedian *float64 `json:"seconds_median"`
+	Measured      int      `json:"measured"` // instances with known steps and costs
+	Timed         int      `json:"timed"`    // instances with a known time
 }
 
 // InstanceDiff is one instance in both directories.
@@ -312,6 +314,7 @@ func totalOf(records []results.Record) DiffTotal {
 		}
 	}
 	t.StepsMedian, t.CostMedian, t.SecondsMedian = median(steps), median(cost), median(times)
+	t.Measured, t.Timed = len(steps), len(times)
 	return t
 }
 

@@ -169,10 +169,17 @@ func (d Diff) totalTable() *printable.Table {
 		number("quarantined", a.Quarantined, b.Quarantined)
 	}
 	number("patches", a.Patches, b.Patches)
+	partly := func(name string, known, other int) {
+		if known < a.Instances || other < b.Instances {
+			number(name, known, other)
+		}
+	}
+	partly("with known steps and cost", a.Measured, b.Measured)
 	number("steps, total", a.Steps, b.Steps)
 	value("steps, median", a.StepsMedian, b.StepsMedian, func(v float64) string { return fmt.Sprintf("%g", v) })
 	value("cost, total", &a.Cost, &b.Cost, Dollars)
 	value("cost, median", a.CostMedian, b.CostMedian, Dollars)
+	partly("with a known time", a.Timed, b.Timed)
 	value("time, total", known(a.Seconds), known(b.Seconds), Seconds)
 	value("time, median", a.SecondsMedian, b.SecondsMedian, Seconds)
 	return t

@@ -37,7 +37,8 @@ type Row struct {
 	PassHatK  Estimate `json:"pass_hat_k"` // all of k are resolved
 	// Cost is the mean cost of k attempts at one of these instances in US dollars; null if no cost
 	// is known.
-	Cost *float64 `json:"cost"`
+	Cost      *float64 `json:"cost"`
+	CostKnown int      `json:"cost_known"` // instances of which Cost is the mean
 }
 
 // Flaky is an instance that some attempts resolve and others do not.
@@ -134,6 +135,6 @@ func newRow(all []tally, k, counted int) Row {
 	}
 	return Row{
 		K: k, Instances: len(some), TooFew: counted - len(some),
-		PassAtK: newEstimate(some, repositories), PassHatK: newEstimate(every, repositories), Cost: stats.Mean(costs),
+		PassAtK: newEstimate(some, repositories), PassHatK: newEstimate(every, repositories), Cost: stats.Mean(costs), CostKnown: len(costs),
 	}
 }

@@ -42,6 +42,9 @@ func (t Table) writeRows(b *bytes.Buffer) {
 		cost := "-"
 		if r.Cost != nil {
 			cost = report.Dollars(*r.Cost)
+			if r.CostKnown < r.Instances {
+				cost += fmt.Sprintf(" (of %d)", r.CostKnown)
+			}
 		}
 		table.Add(fmt.Sprint(r.K), fmt.Sprint(r.Instances), r.PassAtK.rate(), r.PassAtK.interval(), r.PassAtK.error(),
 			r.PassHatK.rate(), r.PassHatK.interval(), r.PassHatK.error(), cost)

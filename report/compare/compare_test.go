@@ -2,6 +2,7 @@ package compare_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -278,6 +279,32 @@ func TestSettingsThatDifferAreNoted(t *testing.T) {
 	same.Model = "b"
 	if c := compare.New([]scores.Side{with(entry("a", "y"), &one), with(entry("b", "y"), &same)}, compare.Options{}); strings.Contains(strings.Join(c.Notes, "\n"), "differ") {
 		t.Errorf("a difference of models is expected, want no note about it: %q", c.Notes)
+	}
+}
+
+// Means say of how many instances they are, if not of all.
+func TestAMeanOfAPartSaysSo(t *testing.T) {
+	timed := func(e scores.Side) scores.Side {
+		for id, s := range e.Runs[0].Scores {
+			if !strings.HasSuffix(id, "-00") && !strings.HasSuffix(id, "-03") {
+				s.Seconds = nil
+				e.Runs[0].Scores[id] = s
+			}
+		}
+		return e
+	}
+	sides := []scores.Side{timed(measured(entry("a", "ynynyn"), 1)), timed(measured(entry("b", "yynynn"), 2)), timed(measured(entry("c", "yynnnn"), 2))}
+	for n, want := range map[int]string{2: "time of 2, mean", 3: "(of 2)"} {
+		c := compare.New(sides[:n], compare.Options{})
+		var text, markdown strings.Builder
+		if err := errors.Join(c.Write(&text, false), c.WriteMarkdown(&markdown, false)); err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range []string{text.String(), markdown.String()} {
+			if !strings.Contains(got, want) || strings.Contains(got, "cost of") || strings.Contains(got, "(of 6)") {
+				t.Errorf("want %q in\n%s", want, got)
+			}
+		}
 	}
 }
 

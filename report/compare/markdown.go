@@ -96,7 +96,7 @@ func (m markdown) ranking() {
 	m.head(2, "", "entry", "resolved", m.c.level()+" interval", "cost", "steps", "time", "")
 	for _, e := range m.c.ranked() {
 		m.row(m.c.letter(e.Name), code(e.Name), rate(e.Rate), rate(e.Interval.Low)+" to "+rate(e.Interval.High),
-			shown(e.Cost, report.Dollars), shown(e.Steps, number), shown(e.Seconds, report.Seconds), m.c.standing(e))
+			m.c.mean(e.Cost, e.Known.Cost, report.Dollars), m.c.mean(e.Steps, e.Known.Steps, number), m.c.mean(e.Seconds, e.Known.Seconds, report.Seconds), m.c.standing(e))
 	}
 	m.paragraph("**" + sentence(m.c.tiedWords()) + "**")
 	m.paragraph(sentence(printable.Count(m.c.Common, "instance", "instances") + " that all of them have a score for; cost, steps and time are means"))

@@ -130,6 +130,7 @@ func (s side) entry(common []string, repoOf map[string]string, boot stats.Bootst
 		e.Rate = *rate
 	}
 	e.Interval, _ = boot.Rate(rates, repositories)
+	e.Known = Known{len(cost), len(steps), len(seconds)}
 	e.Cost, e.Steps, e.Seconds = stats.Mean(cost), stats.Mean(steps), stats.Mean(seconds)
 	return e
 }

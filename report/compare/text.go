@@ -116,6 +116,9 @@ func (p Pair) rows() [][]string {
 		if m.measure == nil {
 			continue
 		}
+		if m.measure.N < p.N {
+			m.name += fmt.Sprintf(" of %d", m.measure.N)
+		}
 		mean, median := m.measure.rows(m.show)
 		rows = append(rows, append([]string{m.name + ", mean"}, mean...), append([]string{m.name + ", median of B - A"}, median...))
 	}
@@ -243,7 +246,7 @@ func (t text) ranking() {
 	table.Add("", "entry", "resolved", t.c.level()+" interval", "cost", "steps", "time", "")
 	for _, e := range t.c.ranked() {
 		table.Add(t.c.letter(e.Name), report.OneLine(e.Name, longestName), rate(e.Rate), rate(e.Interval.Low)+" to "+rate(e.Interval.High),
-			shown(e.Cost, report.Dollars), shown(e.Steps, number), shown(e.Seconds, report.Seconds), t.c.standing(e))
+			t.c.mean(e.Cost, e.Known.Cost, report.Dollars), t.c.mean(e.Steps, e.Known.Steps, number), t.c.mean(e.Seconds, e.Known.Seconds, report.Seconds), t.c.standing(e))
 	}
 	table.Write(t)
 	fmt.Fprintln(t)
@@ -252,10 +255,13 @@ func (t text) ranking() {
 	t.words("", "%s", t.c.tiedWords())
 }
 
-// shown returns "-" for unknown values.
-func shown(v *float64, show func(float64) string) string {
-	if v == nil {
+// mean returns "-" for an unknown mean, and adds of how many instances it is, if not of all.
+func (c Comparison) mean(v *float64, of int, show func(float64) string) string {
+	switch {
+	case v == nil:
 		return "-"
+	case of < c.Common:
+		return fmt.Sprintf("%s (of %d)", show(*v), of)
 	}
 	return show(*v)
 }

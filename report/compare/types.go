@@ -37,10 +37,18 @@ type Side struct {
 	Cost     *float64       `json:"cost"`     // mean over the common instances with a known cost; null: no cost is known
 	Steps    *float64       `json:"steps"`    // likewise
 	Seconds  *float64       `json:"seconds"`  // likewise
+	Known    Known          `json:"known"`
 	Flaky    []Flaky        `json:"flaky"`
 	Notes    []string       `json:"notes,omitempty"` // what is damaged or missing
 	Labels   []Labeled      `json:"labels,omitzero"` // by label; absent unless asked for
 	Mixed    *results.Mixed `json:"mixed,omitempty"` // nil: the results are of one model with the same settings
+}
+
+// Known counts the common instances of which a side's means are.
+type Known struct {
+	Cost    int `json:"cost"`
+	Steps   int `json:"steps"`
+	Seconds int `json:"seconds"`
 }
 
 // Flaky is an instance that some attempts of an entry resolved and others did not.

@@ -127,7 +127,7 @@ func drawHistogram(e side, m metric, a axis, counts [2][bins]int, most int, valu
 		return m.show(v)
 	}
 	middle, _ := stats.Median(values)
-	h := histogram{Entry: e, Summary: fmt.Sprintf("median %s, middle half %s to %s", m.show(middle), quantile(0.25), quantile(0.75))}
+	h := histogram{Entry: e, Summary: fmt.Sprintf("median %s, middle half %s to %s", m.show(middle), quantile(0.25), e.part(quantile(0.75), values))}
 	d := newDrawing("row", int(height)+1, e.Letter+", "+m.name, h.Summary)
 	for i := range bins {
 		x, width := (float64(i)+0.08)/bins, 0.84/bins

@@ -49,11 +49,11 @@ func (s study) phases() *phasesView {
 	var all [][]float64
 	most := 0.0
 	for _, e := range s.entries {
-		sums, total := e.phases()
+		sums, total, of := e.phases()
 		if total <= 0 {
 			continue
 		}
-		v.Rows = append(v.Rows, phasesRow{Entry: e, Total: duration(total)})
+		v.Rows = append(v.Rows, phasesRow{Entry: e, Total: duration(total) + " per attempt" + of})
 		all = append(all, sums)
 		most = max(most, total)
 	}
@@ -74,14 +74,17 @@ func (s study) phases() *phasesView {
 }
 
 // phases returns the mean seconds of an attempt by group, and in total, over the attempts that
-// ended with a result.
-func (e side) phases() (sums []float64, total float64) {
+// ended with a result. of says how many of them have times, if not all.
+func (e side) phases() (sums []float64, total float64, of string) {
 	sums = make([]float64, len(phaseGroups))
-	n := 0.0
+	n, ended := 0.0, 0
 	for i, a := range e.Runs {
 		for _, id := range sortedIDs(a) {
 			r := results.LatestOf(e.last[i], id)
-			if r.Time.Total <= 0 || !r.Outcome.Final() {
+			if !r.Outcome.Final() {
+				continue
+			}
+			if ended++; r.Time.Total <= 0 {
 				continue
 			}
 			n++
@@ -96,7 +99,10 @@ func (e side) phases() (sums []float64, total float64) {
 		}
 		total += sums[i]
 	}
-	return sums, total
+	if int(n) < ended {
+		of = fmt.Sprintf(" (of %.0f)", n)
+	}
+	return sums, total, of
 }
 
 func groupOf(part string) int {
@@ -116,7 +122,7 @@ func drawPhases(row phasesRow, sums []float64, most float64) template.HTML {
 	for n, v := range sums {
 		words = append(words, phaseGroups[n].name+" "+duration(v))
 	}
-	d := newDrawing("row", height, row.Entry.Letter+": "+row.Total+" per attempt", strings.Join(words, ", "))
+	d := newDrawing("row", height, row.Entry.Letter+": "+row.Total, strings.Join(words, ", "))
 	x := 0.0
 	for n, v := range sums {
 		d.bar(fmt.Sprintf("part p%d", n), x, 1, v/most, bar)

@@ -61,7 +61,7 @@ func (s study) table() tableView {
 		Note:  "✓ resolved, ✗ not resolved, – left out, with the reason. A verdict links to its trajectory.",
 	}
 	if v.Several {
-		v.Note += " With several attempts: how many resolved it of those with a verdict, each attempt with its link, and the means of steps, cost and time."
+		v.Note += " With several attempts: how many resolved it of those with a verdict, each attempt with its link, and the means of its known steps, costs and times."
 	}
 	for _, id := range s.ids {
 		v.Rows = append(v.Rows, s.row(id))
