@@ -31,7 +31,9 @@ func OpenFile(f File, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return newWriter(f, "the journal", tail, o), nil
+	w := newWriter(f, "the journal", tail, o)
+	w.copies.open = func() (File, error) { return o.Copies, nil }
+	return w, nil
 }
 
 func tailOf(f File) (Tail, error) {

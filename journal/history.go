@@ -55,7 +55,9 @@ type History struct {
 	Steps       []Step        // every request, in order
 	Differences int           // outputs that differed when their actions ran again
 	Elapsed     time.Duration // of work: see builder.clock
-	Kept        int64         // bytes of outputs in the journal, approximately
+	Kept        int64         // bytes of outputs in the journal
+	Unmasked    bool          // nobody has looked for secrets in some of its records: see [Shown]
+	Copies      bool          // people may read only copies of some of its records
 
 	Pull, Start, Prepare, Replay float64 // seconds until its containers were ready, in total
 
@@ -136,7 +138,10 @@ func (s *Source) Output(ref OutputRef) (output []byte, total int64, err error) {
 	if !ok {
 		return nil, 0, nil
 	}
-	output, err = readOutput(s.f, kept.base64)
+	rec, err := RecordAt(s.f, kept.line.from, kept.line.to+1)
+	if err == nil {
+		output, err = rec.AppendOutput(nil)
+	}
 	return output, kept.total, err
 }
 
@@ -162,8 +167,8 @@ func (s *Source) Response(step int) (json.RawMessage, error) {
 
 // keptOutput is the place of an action's output, and how many bytes it had.
 type keptOutput struct {
-	base64 span
-	total  int64
+	line  span
+	total int64
 }
 
 // OutputRef refers to an action's output: the step and the action, both from 1.
@@ -244,15 +249,31 @@ func (h *History) Before() []Step {
 // ReadHistory reads an instance's last attempt from the journal at path. It takes no
 // lock and changes nothing: for a running instance it returns what is in the file so far.
 // Without a journal, or without a whole record in it, the error wraps fs.ErrNotExist.
-func ReadHistory(path string) (*History, error) { return readHistory(path, 0) }
+func ReadHistory(path string) (*History, error) { return readHistory(path, 0, exact) }
 
 // ReadAttempt is [ReadHistory] for the attempt with a given number. If there is no such
 // attempt, the error wraps fs.ErrNotExist.
-func ReadAttempt(path string, number int) (*History, error) { return readHistory(path, max(1, number)) }
+func ReadAttempt(path string, number int) (*History, error) {
+	return readHistory(path, max(1, number), exact)
+}
+
+// ReadShown is ReadAttempt of what people may read, and of its [Source]; 0 means the last attempt.
+func ReadShown(path string, number int) (*History, error) {
+	return readHistory(path, number, func(path string) (opened, error) { return OpenShown(path) })
+}
+
+// opened is an open file.
+type opened interface {
+	io.ReaderAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+}
+
+func exact(path string) (opened, error) { return regular.Open(path) }
 
 // readHistory reads the attempt with a given number; 0 means the last.
-func readHistory(path string, number int) (*History, error) {
-	f, err := regular.Open(path)
+func readHistory(path string, number int, open func(string) (opened, error)) (*History, error) {
+	f, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -272,7 +293,7 @@ func readHistory(path string, number int) (*History, error) {
 		var h *History
 		if h, err = readAttempt(f, tail); err == nil {
 			h.open = func() (io.ReaderAt, io.Closer, error) {
-				f, err := regular.Open(path)
+				f, err := open(path)
 				return f, f, err
 			}
 			return h, nil
@@ -288,7 +309,7 @@ func readAttempt(journal io.ReaderAt, tail Tail) (*History, error) {
 	for {
 		l, err := r.next()
 		if errors.Is(err, io.EOF) {
-			return b.finish(journal)
+			return b.h, nil
 		}
 		if err != nil {
 			return nil, err
@@ -319,6 +340,7 @@ type builder struct {
 
 func (b *builder) add(r *Record, line line) error {
 	b.clock(r)
+	b.h.Unmasked, b.h.Copies = b.h.Unmasked || r.Masked == 0, b.h.Copies || r.Masked > 0
 	switch r.Type {
 	case TypeAttempt:
 		b.h.Started = r.Time
@@ -428,11 +450,10 @@ func (b *builder) step(r *Record, line line) error {
 		if n == 0 {
 			return errors.New("there is no action before it")
 		}
-		out := &OutputData{}
-		s.Actions[n-1].Output = out
-		err := json.Unmarshal(r.Data, out)
-		h.outputs[OutputRef{s.Number, n}] = keptOutput{line.output, out.Total}
-		h.Kept += (line.output.to - line.output.from) / 4 * 3
+		out, err := r.Output()
+		s.Actions[n-1].Output = &out
+		h.outputs[OutputRef{s.Number, n}] = keptOutput{line.at, out.Total}
+		h.Kept += int64(len(out.Kept))
 		return err
 	}
 }
@@ -559,24 +580,4 @@ func (b *builder) since(r *Record) time.Duration {
 		return measured
 	}
 	return gap
-}
-
-// finish completes the history after the last record.
-func (b *builder) finish(journal io.ReaderAt) (*History, error) {
-	h := b.h
-	if len(h.Steps) == h.closed {
-		return h, nil
-	}
-	last := &h.Steps[len(h.Steps)-1]
-	for i, a := range last.Actions {
-		if a.Output == nil {
-			break // the last one: it was still running
-		}
-		bytes, err := readOutput(journal, h.outputs[OutputRef{last.Number, i + 1}].base64)
-		if err != nil {
-			return nil, err
-		}
-		a.Output.Kept = bytes
-	}
-	return h, nil
 }

@@ -3,7 +3,6 @@ package journal
 import (
 	"bufio"
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"io"
 
@@ -18,7 +17,6 @@ type span struct{ from, to int64 }
 type line struct {
 	text   []byte // without its newline; valid until the next line is read
 	at     span   // of text
-	output span   // of an output's base64
 	number int    // from 1, in the part that is read
 	whole  bool   // ends with a newline and has the right checksum
 }
@@ -31,6 +29,7 @@ type reader struct {
 	number int
 	seq    int64  // of the record before; anyRecord if any may come first
 	long   []byte // a line that is longer than in's buffer
+	shown  *Shown // not nil: for people
 }
 
 const anyRecord = -1
@@ -43,7 +42,8 @@ func whole(r io.Reader) *reader {
 // part reads the bytes from from to to.
 func part(r io.ReaderAt, from, to int64) *reader {
 	in := bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), int(min(to-from, journalBuffer)))
-	return &reader{in: in, at: from, seq: anyRecord}
+	shown, _ := r.(*Shown)
+	return &reader{in: in, at: from, seq: anyRecord, shown: shown}
 }
 
 // next returns the next line, or io.EOF.
@@ -74,8 +74,8 @@ func (r *reader) record(l *line) (Record, error) {
 		return rec, fault.Newf(fault.Instance, "record %d follows record %d: a record is missing", rec.Seq, r.seq)
 	}
 	r.seq = rec.Seq
-	if head := outputHead(l.text); head > 0 {
-		l.output = outputSpan(l.at, head)
+	if r.shown != nil {
+		return r.shown.Record(rec)
 	}
 	return rec, nil
 }
@@ -94,31 +94,5 @@ func (r *reader) read() ([]byte, error) {
 	return r.long, err
 }
 
-// outputHead returns where the output's base64 begins in the line of an output
-// record, or -1. All quotes within the strings before it are escaped.
-func outputHead(line []byte) int {
-	_, rest, _ := bytes.Cut(line, []byte(`,"type":"`))
-	if !bytes.HasPrefix(rest, []byte(TypeOutput+`"`)) {
-		return -1
-	}
-	i := bytes.Index(line, []byte(outputMember))
-	if i < 0 {
-		return -1
-	}
-	return i + len(outputMember)
-}
-
 // outputMember is the last member of an output record's data.
 const outputMember = `,"output":"`
-
-func outputSpan(line span, head int) span {
-	return span{line.from + int64(head), line.to - int64(crcSize) - int64(len(`"}`))}
-}
-
-// readOutput reads the bytes of an output.
-func readOutput(journal io.ReaderAt, at span) ([]byte, error) {
-	out := make([]byte, 0, base64.StdEncoding.DecodedLen(int(at.to-at.from))+bytes.MinRead)
-	b := bytes.NewBuffer(out)
-	_, err := b.ReadFrom(base64.NewDecoder(base64.StdEncoding, io.NewSectionReader(journal, at.from, at.to-at.from)))
-	return b.Bytes(), atomicfile.Fault("reading an output from a journal", err)
-}

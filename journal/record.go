@@ -89,6 +89,10 @@ type Record struct {
 	Lost  int     `json:"lost,omitempty"`
 	Spent float64 `json:"spent,omitempty"`
 
+	// Masked says where in masked.jsonl the copy of the record is that people may read, in
+	// bytes; -1 if they may read the record itself. 0: nobody has looked for secrets in it.
+	Masked int64 `json:"masked,omitempty"`
+
 	Time time.Time       `json:"t"`
 	Type string          `json:"type"`
 	Data json.RawMessage `json:"data"`
@@ -156,6 +160,10 @@ func appendHead(b []byte, r *Record) []byte {
 	if r.Spent > 0 {
 		b = append(b, `,"spent":`...)
 		b = strconv.AppendFloat(b, r.Spent, 'g', -1, 64)
+	}
+	if r.Masked != 0 {
+		b = append(b, `,"masked":`...)
+		b = strconv.AppendInt(b, r.Masked, 10)
 	}
 	b = append(b, `,"t":"`...)
 	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
@@ -229,6 +237,9 @@ func readHead(head string) (r Record, ok bool) {
 	}
 	if h.has(`"spent":`) {
 		r.Spent = h.number()
+	}
+	if h.has(`"masked":`) {
+		r.Masked = h.integer()
 	}
 	h.take(`"t":"`)
 	at, err := time.Parse(time.RFC3339Nano, strings.TrimSuffix(h.value(), `"`))

@@ -150,6 +150,7 @@ func isCompact(text []byte) bool {
 type lastReply struct {
 	step    int
 	message []byte
+	differs bool // people may read another message
 }
 
 func lastReplyIn(d *ReplyData) lastReply {
@@ -157,7 +158,7 @@ func lastReplyIn(d *ReplyData) lastReply {
 	if err != nil {
 		return lastReply{}
 	}
-	return lastReply{d.Step, message}
+	return lastReply{d.Step, message, true}
 }
 
 // messagesRecord is the data of a messages record: the messages have "" for each text

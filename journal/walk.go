@@ -36,6 +36,7 @@ func Walk(journal io.ReaderAt, from, to int64, fn func(r *Record, at Place) erro
 	defer walkers.Put(lines)
 	lines.in.Reset(io.NewSectionReader(journal, from, to-from))
 	lines.at, lines.number, lines.seq = from, 0, anyRecord
+	lines.shown, _ = journal.(*Shown)
 	if cap(lines.long) > longKept {
 		lines.long = nil
 	}
@@ -49,7 +50,11 @@ func Walk(journal io.ReaderAt, from, to int64, fn func(r *Record, at Place) erro
 		}
 		var rec *Record
 		if l.whole {
-			if r, err := decodeInPlace(l.text); err == nil {
+			r, err := decodeInPlace(l.text)
+			if err == nil && lines.shown != nil {
+				r, err = lines.shown.Record(r)
+			}
+			if err == nil {
 				rec = &r
 			} else if fault.KindOf(err) == fault.Usage { // of a newer version
 				return err

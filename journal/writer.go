@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/python"
 	"batch.example/batch/internal/regular"
 )
@@ -34,6 +35,8 @@ type Options struct {
 	Files      atomicfile.Files // asked before every write and fsync
 	Spend      Spend            // called whenever money is spent
 	Public     bool             // it holds no secrets: its mode is 0644, less the umask, and not 0600
+	Mask       *mask.Masker     // what people may not read: see [Shown]; nil: no record has a copy for them
+	Copies     File             // of [OpenFile]: where those copies go
 }
 
 func (o Options) mode() fs.FileMode {
@@ -58,6 +61,8 @@ type Writer struct {
 	written   int64  // bytes of whole lines in the file
 	last      Record
 	lastReply lastReply
+	mask      *mask.Masker
+	copies    copies
 	ended     bool  // Finish has closed the attempt
 	broken    error // a sync failed: the file's content is no longer known
 	failed    error // the error of the last write or sync, which its caller has received
@@ -90,11 +95,16 @@ func Open(path string, tail Tail, o Options) (*Writer, error) {
 		f.Close()
 		return nil, atomicfile.Fault("creating "+path, err)
 	}
-	return newWriter(osFile{f}, path, tail, o), nil
+	w := newWriter(osFile{f}, path, tail, o)
+	w.copies.open = func() (File, error) { return openCopies(path, o.Files) }
+	return w, nil
 }
 
 func newWriter(f File, path string, tail Tail, o Options) *Writer {
-	return &Writer{f: f, path: path, inject: o.Files.Inject, level: o.Durability, spend: o.Spend, written: tail.End, last: tail.Last, held: tail.Last.Held()}
+	return &Writer{
+		f: f, path: path, inject: o.Files.Inject, level: o.Durability, spend: o.Spend, written: tail.End, last: tail.Last, held: tail.Last.Held(),
+		mask: o.Mask,
+	}
 }
 
 // Append adds a record of the given type with v as its JSON data. It is kept
@@ -105,50 +115,91 @@ func newWriter(f File, path string, tail Tail, o Options) *Writer {
 func (j *Writer) Append(typ string, v any) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	data, output, reply, err := j.encode(v)
+	e, err := j.encode(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a journal record of type "+typ, err)
 	}
 	if j.ended {
 		return fault.Newf(fault.Bug, "appending %s to %s: the attempt has ended", typ, j.path)
 	}
-	err = j.append(typ, data, output)
-	if reply != nil {
+	err = j.append(typ, e)
+	if d, ok := v.(ReplyData); ok {
 		j.lastReply = lastReply{} // if it failed, it is not known whether the reply is in the file
 		if err == nil {
-			j.lastReply = *reply
+			j.lastReply = lastReply{d.Step, e.message, e.forPeople != nil}
 		}
 	}
 	return err
 }
 
-// encode returns a record's data, and separately the output that belongs in it, which may
-// be large: see appendRecord. It leaves out what the journal already holds. A reply is
-// returned for the records that refer to it. j.mu is held.
-func (j *Writer) encode(v any) (data, output []byte, reply *lastReply, err error) {
+// Copy appends a record of another journal, in which people read shown.
+func (j *Writer) Copy(r, shown Record) error {
+	e := encoded{data: r.Data, looked: r.Masked != 0}
+	if r.Masked > 0 {
+		e.forPeople = &encoded{data: shown.Data}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.append(r.Type, e)
+}
+
+// encoded is a record's data as it is written: JSON without a newline.
+type encoded struct {
+	data, output []byte // the output belongs in the data, and may be large: see appendRecord
+	message      []byte // of a reply, for the records that refer to it
+
+	looked    bool     // for secrets
+	forPeople *encoded // with its secrets hidden; nil: it has none
+}
+
+// encode leaves out what the journal already holds, except in what is for people: a text and its
+// copy in another record may differ there. j.mu is held.
+func (j *Writer) encode(v any) (e encoded, err error) {
+	var packed any
+	shares := false
 	switch d := v.(type) {
-	case OutputData:
+	case ReplyData:
+		var r replyRecord
+		r, err = d.packed()
+		packed, e.message = r, r.Message
+	case MessagesData:
+		packed, err = j.lastReply.packed(d)
+		_, shares = packed.(messagesRecord)
+	}
+	if err == nil {
+		e.data, e.output, err = compact(v, packed)
+	}
+	if err != nil || j.mask == nil {
+		return e, err
+	}
+	e.looked = true
+	shown, differs := j.mask.Value(v)
+	if differs || shares && j.lastReply.differs {
+		e.forPeople = &encoded{}
+		e.forPeople.data, e.forPeople.output, err = compact(shown, nil)
+	}
+	return e, err
+}
+
+// compact returns the JSON of a record's data, which may have a shorter form, and separately an
+// output's bytes.
+func compact(v, packed any) (data, output []byte, err error) {
+	if d, ok := v.(OutputData); ok {
 		if output = d.Kept; output == nil {
 			output = []byte{}
 		}
 		d.Kept = []byte{}
 		v = d
-	case ReplyData:
-		var r replyRecord
-		r, err = d.packed()
-		v, reply = r, &lastReply{r.Step, r.Message}
-	case MessagesData:
-		v, err = j.lastReply.packed(d)
 	}
-	if err == nil {
-		data, err = python.Compact(v)
+	if packed != nil {
+		v = packed
 	}
-	return data, output, reply, err
+	data, err = python.Compact(v)
+	return data, output, err
 }
 
-// append adds a record. Its data is JSON without a newline; see appendRecord for output.
-// j.mu is held.
-func (j *Writer) append(typ string, data, output []byte) error {
+// append adds a record, and hands over what is pending if it is much. j.mu is held.
+func (j *Writer) append(typ string, e encoded) error {
 	if !validType(typ) {
 		return fault.Newf(fault.Bug, "appending to %s: record type %q is not a lower-case word", j.path, typ)
 	}
@@ -156,12 +207,15 @@ func (j *Writer) append(typ string, data, output []byte) error {
 		return atomicfile.Fault("appending to a journal", err)
 	}
 	r := j.last
-	r.Version, r.Seq, r.Type, r.Data, r.Time = versionOf(typ), r.Seq+1, typ, data, time.Now().UTC()
-	j.count(&r, data)
+	r.Version, r.Seq, r.Type, r.Data, r.Time, r.Masked = versionOf(typ), r.Seq+1, typ, e.data, time.Now().UTC(), 0
+	j.count(&r, e.data)
+	if err := j.copies.add(&r, e); err != nil {
+		return err
+	}
 	if j.pending == nil {
 		j.pending = *buffers.Get().(*[]byte)
 	}
-	j.pending = appendRecord(j.pending, &r, output)
+	j.pending = appendRecord(j.pending, &r, e.output)
 	if spent, held := r.SpentSoFar()-j.last.SpentSoFar(), r.Held()-j.last.Held(); spent != 0 || held != 0 {
 		j.spend(spent, held)
 	}
@@ -222,30 +276,30 @@ func costOf(data []byte, path string) float64 { return max(0, gjson.GetBytes(dat
 
 // Begin appends the record that opens attempt n, with v as its data.
 func (j *Writer) Begin(n int, v any) error {
-	data, err := python.Compact(v)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e, err := j.encode(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding an attempt record", err)
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.ended = false
 	j.lastReply = lastReply{}
 	j.last.Attempt, j.last.Calls, j.last.Cost, j.last.Lost, j.last.Spent = n, 0, 0, 0, 0
 	j.open, j.held = false, 0
 	j.last.Start = j.written + int64(len(j.pending))
-	return j.append(TypeAttempt, data, nil)
+	return j.append(TypeAttempt, e)
 }
 
 // Resume appends the record with which an ended attempt continues. spent is the cost of the
 // attempt, which may exceed the cost of its replies; last is the reply to the last request,
 // or nil.
 func (j *Writer) Resume(v any, spent float64, last *ReplyData) error {
-	data, err := python.Compact(v)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e, err := j.encode(v)
 	if err != nil {
 		return fault.New(fault.Bug, "encoding a resume record", err)
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.ended, j.open = false, false
 	if last != nil {
 		j.lastReply = lastReplyIn(last)
@@ -254,7 +308,7 @@ func (j *Writer) Resume(v any, spent float64, last *ReplyData) error {
 		j.last.Spent = spent
 		j.held = j.last.Held()
 	}
-	return j.append(TypeResume, data, nil)
+	return j.append(TypeResume, e)
 }
 
 // Finish appends records that close an attempt, or replace its end, and makes them
@@ -263,7 +317,11 @@ func (j *Writer) Finish(records ...Record) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range records {
-		if err := j.append(r.Type, r.Data, nil); err != nil {
+		e, err := j.encode(r.Data)
+		if err == nil {
+			err = j.append(r.Type, e)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -307,6 +365,9 @@ func (j *Writer) syncFile() error {
 	}
 	err := j.inject.At("journal.sync")
 	if err == nil {
+		err = j.copies.sync() // first: no record may outlive its copy
+	}
+	if err == nil {
 		err = j.f.Sync()
 	}
 	if err != nil {
@@ -341,6 +402,9 @@ func (j *Writer) writePending() error {
 	if err := j.inject.At("journal.write"); err != nil {
 		return atomicfile.Fault("writing a journal", err)
 	}
+	if err := j.copies.write(); err != nil { // first: whoever reads a record finds its copy
+		return err
+	}
 	if _, err := j.f.WriteAt(j.pending, j.written); err != nil {
 		return atomicfile.Fault("writing a journal", errors.Join(err, j.f.Truncate(j.written)))
 	}
@@ -365,7 +429,7 @@ func (j *Writer) Close() error {
 	if reported {
 		err = nil
 	}
-	if closeErr := j.f.Close(); err == nil && closeErr != nil {
+	if closeErr := errors.Join(j.copies.close(), j.f.Close()); err == nil && closeErr != nil {
 		err = atomicfile.Fault("closing a journal", closeErr)
 	}
 	j.broken = fault.New(fault.Bug, "writing to a closed journal", os.ErrClosed)

@@ -32,6 +32,9 @@ func (t *trajectoryPage) head(v *trajectory.View, notes []string) {
 			}
 		}
 	}
+	if v.Unmasked {
+		fmt.Fprintln(t, t.paint(bad, "An older batch made this attempt: only the secrets of this process are hidden."))
+	}
 	row("instance", v.Instance)
 	row("dataset", v.Dataset)
 	row("model", v.Model)

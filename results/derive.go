@@ -128,10 +128,24 @@ func floating(v any) any {
 	return v
 }
 
-// historyOf returns the journal's history. An unreadable journal must not lose a result:
-// the history is then empty.
+// historyOf returns the journal's history.
 func (s *Store) historyOf(id string) *journal.History {
 	h, err := s.History(id)
+	return s.orEmpty(id, h, err)
+}
+
+// shownOf returns what people may read of the history in the journal.
+func (s *Store) shownOf(id string, h *journal.History) *journal.History {
+	if !h.Copies {
+		return h
+	}
+	shown, err := journal.ReadShown(s.path(id, journalFile), h.Attempt)
+	return s.orEmpty(id, shown, err)
+}
+
+// orEmpty returns a history that could be read. An unreadable journal must not lose a result: the
+// history is then empty.
+func (s *Store) orEmpty(id string, h *journal.History, err error) *journal.History {
 	if err == nil {
 		return h
 	}
@@ -141,15 +155,16 @@ func (s *Store) historyOf(id string) *journal.History {
 	return &journal.History{}
 }
 
-// writeInstanceFiles replaces the instance's patches and trajectory, durably.
-func (s *Store) writeInstanceFiles(h *journal.History, r *Result) error {
+// writeInstanceFiles replaces the instance's patches, and the trajectory of what people may read,
+// durably.
+func (s *Store) writeInstanceFiles(r *Result, shown *journal.History, shownResult *Result) error {
 	id := r.Record.InstanceID
 	err := s.writeOrRemove(s.path(id, id+".patch"), r.Submission)
 	if err == nil {
 		err = s.writeOrRemove(s.path(id, id+".salvaged.patch"), r.Salvage)
 	}
 	if err == nil {
-		err = s.writeTrajectory(s.trajectoryPath(id), h, r)
+		err = s.writeTrajectory(s.trajectoryPath(id), shown, shownResult)
 	}
 	if err == nil {
 		err = s.files.SyncDir(s.path(id, ""))
@@ -167,7 +182,13 @@ func (s *Store) rederive(id string) error {
 	if err != nil {
 		return err
 	}
-	return s.writeInstanceFiles(h, r)
+	shown, shownResult := s.shownOf(id, h), r
+	if shown.End != nil {
+		if shownResult, err = resultOf(shown); err != nil {
+			return err
+		}
+	}
+	return s.writeInstanceFiles(r, shown, shownResult)
 }
 
 // together calls do for each id, a few at once since they wait for the disk, and tell for
@@ -218,7 +239,7 @@ func (s *Store) writeBrokenOff(r Record) error {
 	if there, err := os.Stat(path); err == nil && there.ModTime().After(written.ModTime()) {
 		return nil
 	}
-	h := s.historyOf(r.InstanceID)
+	h := s.shownOf(r.InstanceID, s.historyOf(r.InstanceID))
 	return s.writeTrajectory(path, h, unended(h, r))
 }
 

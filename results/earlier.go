@@ -69,10 +69,10 @@ func (s *Store) writeEarlier(r Record) error {
 	return atomicfile.Fault("keeping an earlier trajectory of "+r.InstanceID, err)
 }
 
-// attemptIn returns the history and the result of r's attempt from the journal at path.
-// Without an end record, the result has the record r.
+// attemptIn returns what people may read of the history and the result of r's attempt, from the
+// journal at path. Without an end record, the result has the record r.
 func attemptIn(path string, r Record) (*journal.History, *Result, error) {
-	h, err := journal.ReadAttempt(path, r.Attempt)
+	h, err := journal.ReadShown(path, max(1, r.Attempt))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,8 +148,8 @@ func (s *Store) fillInEarlier(found []*recoveredInstance) {
 }
 
 // WriteTrajectory writes the trajectory of an attempt from the current state of its journal
-// in the run directory dir, with m's secrets hidden; number 0 is the last attempt. It takes
-// no lock and changes nothing. Without such an attempt the error wraps fs.ErrNotExist.
+// in the run directory dir, as people may read it (see [journal.Shown]), with m's secrets hidden too;
+// number 0 is the last attempt. It takes no lock and changes nothing. Without such an attempt the error wraps fs.ErrNotExist.
 func WriteTrajectory(w io.Writer, dir, id string, number int, m *mask.Masker) error {
 	record, err := recordIn(dir, id, number)
 	if err != nil {

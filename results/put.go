@@ -141,7 +141,7 @@ func (s *Store) put(in *instance, a *Attempt, r *Result) error {
 		return err
 	}
 	h := s.historyOf(in.id)
-	if err := s.writeInstanceFiles(h, r); err != nil {
+	if err := s.writeInstanceFiles(r, s.shownOf(in.id, h), r); err != nil {
 		return err
 	}
 	p := predictionData{Model: r.Record.Model, Patch: r.Prediction, Said: r.Record.Said}

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/python"
-	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/manifest"
 )
@@ -22,8 +21,9 @@ import (
 // forgets the outcome, so that [Store.Resume] resumes it. The copy is a session. The attempt
 // of a batch run becomes its first turn, with the words task; an attempt that was a session
 // keeps its turns. The directory from is only read. Seed does nothing if dir has a journal
-// of the instance, and leaves nothing half done after a crash.
-func Seed(dir, id string, under manifest.Settings, from, task string) error {
+// of the instance, and leaves nothing half done after a crash. What people may read of the attempt is
+// copied too; m hides secrets in the rest.
+func Seed(dir, id string, under manifest.Settings, from, task string, m *mask.Masker) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
@@ -34,10 +34,10 @@ func Seed(dir, id string, under manifest.Settings, from, task string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(seed(dir, id, under, from, task), unlock())
+	return errors.Join(seed(dir, id, under, from, task, m), unlock())
 }
 
-func seed(dir, id string, under manifest.Settings, from, task string) error {
+func seed(dir, id string, under manifest.Settings, from, task string, m *mask.Masker) error {
 	path := filepath.Join(dir, id, journalFile)
 	if _, err := os.Stat(path); err == nil {
 		return nil
@@ -54,8 +54,8 @@ func seed(dir, id string, under manifest.Settings, from, task string) error {
 	if err != nil {
 		return fault.New(fault.Bug, "encoding the settings of an attempt", err)
 	}
-	var out memory
-	w, err := journal.OpenFile(&out, journal.Options{Durability: journal.Process, Spend: func(_, _ float64) {}})
+	var out, copies memory
+	w, err := journal.OpenFile(&out, journal.Options{Durability: journal.Process, Spend: func(_, _ float64) {}, Mask: m, Copies: &copies})
 	if err != nil {
 		return err
 	}
@@ -77,26 +77,30 @@ func seed(dir, id string, under manifest.Settings, from, task string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return atomicfile.Fault("creating an instance's folder", err)
 	}
-	return atomicfile.Files{}.Write(path, 0o600, func(f io.Writer) error {
-		_, err := f.Write(out.Bytes())
-		return err
-	})
+	if copies.Len() > 0 { // first: whoever reads a record finds its copy
+		if err := (atomicfile.Files{}).Write(journal.CopiesPath(path), 0o600, atomicfile.Bytes(copies.Bytes())); err != nil {
+			return err
+		}
+	}
+	return atomicfile.Files{}.Write(path, 0o600, atomicfile.Bytes(out.Bytes()))
 }
 
 // copier copies the records of an attempt.
 type copier struct {
 	w       *journal.Writer
+	source  *journal.Shown
 	attempt int
 	wrap    bool     // a batch run made the attempt: its end becomes the end of a turn
 	end     *endData // nil while the attempt runs
 }
 
 func (c *copier) all(source string) error {
-	f, err := regular.Open(source)
+	f, err := journal.OpenShown(source)
 	if err != nil {
 		return atomicfile.Fault("opening a journal", err)
 	}
 	defer f.Close()
+	c.source = f
 	if _, err := journal.Scan(f, c.record); err != nil {
 		return fault.New(fault.KindOf(err), "reading "+source, err)
 	}
@@ -124,14 +128,12 @@ func (c *copier) record(r journal.Record) error {
 	case journal.TypeResume:
 		c.end = nil
 		return c.w.Append(journal.TypeRetry, nil)
-	case journal.TypeOutput: // its bytes have a place of their own in a record
-		var d journal.OutputData
-		if err := json.Unmarshal(r.Data, &d); err != nil {
-			return err
-		}
-		return c.w.Append(r.Type, d)
 	}
-	return c.w.Append(r.Type, r.Data)
+	shown, err := c.source.Record(r)
+	if err != nil {
+		return err
+	}
+	return c.w.Copy(r, shown)
 }
 
 // memory is a journal that is not in a file yet.

@@ -186,7 +186,7 @@ func (r *Run) seed() error {
 		return nil
 	}
 	for _, in := range r.Instances {
-		if err := results.Seed(r.Output, in.ID, r.settingsOf(in), r.Earlier.Dir, in.ProblemStatement); err != nil {
+		if err := results.Seed(r.Output, in.ID, r.settingsOf(in), r.Earlier.Dir, in.ProblemStatement, r.Store.Mask); err != nil {
 			return err
 		}
 	}

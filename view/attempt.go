@@ -52,6 +52,7 @@ type tabs struct {
 	Base     string       `json:"-"` // address of the attempt's page
 	Query    template.URL `json:"-"` // the attempt, in an address; a string would be escaped as one value
 	Attempts []attempts   `json:"-"`
+	Unmasked bool         `json:"-"` // its page says so
 }
 
 type attempts struct {
@@ -248,7 +249,7 @@ func (o *opened) query() url.Values {
 }
 
 func (o *opened) tabs(here string) tabs {
-	t := tabs{Here: here, Base: attemptLink(o.run.Name, o.id)}
+	t := tabs{Here: here, Base: attemptLink(o.run.Name, o.id), Unmasked: o.view.Unmasked}
 	if q := o.query().Encode(); q != "" {
 		t.Query = template.URL(q + "&")
 	}

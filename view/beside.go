@@ -34,6 +34,8 @@ type besideColumn struct {
 	Record  *results.Record `json:"record,omitempty"`
 	Error   string          `json:"error,omitempty"` // why it cannot be read
 
+	Unmasked bool `json:"unmasked,omitempty"` // see steps.Overview
+
 	brief []briefStep
 	files []fileDiff
 }
@@ -131,9 +133,14 @@ func (d *besidePage) add(s *Server, st *standing) {
 	d.Columns = append(d.Columns, o.column())
 }
 
+// Unmasked reports whether one of the attempts is.
+func (d besidePage) Unmasked() bool {
+	return slices.ContainsFunc(d.Columns, func(c besideColumn) bool { return c.Unmasked })
+}
+
 // column reads an attempt for a comparison.
 func (o *opened) column() besideColumn {
-	c := besideColumn{Run: o.run.Name, Attempt: o.view.Attempt, Steps: len(o.view.Marks), Record: o.record()}
+	c := besideColumn{Unmasked: o.view.Unmasked, Run: o.run.Name, Attempt: o.view.Attempt, Steps: len(o.view.Marks), Record: o.record()}
 	c.Link, c.Name = attemptLink(o.run.Name, o.id), c.Run
 	if c.Attempt > 1 {
 		c.Name += fmt.Sprintf(", attempt %d", c.Attempt)

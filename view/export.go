@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,14 +27,20 @@ import (
 // exist or be empty. Its index.html can be opened from a disk, and any web server can serve the
 // folder. A page of a trajectory has all steps. Each is called with the number of pages so far. A page
 // that cannot be made says why, and an Instance fault then counts such pages. After any other error the
-// folder is incomplete.
-func (s *Server) Export(ctx context.Context, dir string, each func(pages int)) error {
+// folder is incomplete. Unless unmasked is true, an attempt in which nobody has looked for secrets (see
+// [journal.Shown]) is a Usage fault, before there is any file.
+func (s *Server) Export(ctx context.Context, dir string, unmasked bool, each func(pages int)) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Usage, "exporting", err)
 	}
 	if len(entries) > 0 {
 		return fault.Newf(fault.Usage, "%s is not empty", dir).WithHint("name a new folder for the pages")
+	}
+	if !unmasked {
+		if err := s.allMasked(); err != nil {
+			return err
+		}
 	}
 	x := &exporter{Server: s, ctx: ctx, dir: dir, mux: s.mux(), files: map[string]string{}, each: each}
 	if err := x.plan(); err != nil {
@@ -59,6 +66,27 @@ func (s *Server) Export(ctx context.Context, dir string, each func(pages int)) e
 	if len(x.failures) > 0 {
 		return fault.Newf(fault.Instance, "%s not be made, such as %s", printable.Count(len(x.failures), "page could", "pages could"), x.failures[0]).
 			WithHint("all others are there; the page says why")
+	}
+	return nil
+}
+
+// allMasked refuses attempts that an older batch made.
+func (s *Server) allMasked() error {
+	all, err := s.standings()
+	if err != nil {
+		return err
+	}
+	for _, st := range all {
+		for _, id := range st.ids {
+			o := &opened{id: id, number: -1}
+			if s.openIn(o, st.Name) != nil {
+				continue // it has no trajectory
+			}
+			if slices.ContainsFunc(o.view.Attempts, func(a steps.AttemptState) bool { return a.Unmasked }) {
+				return fault.Newf(fault.Usage, "an older batch made an attempt at %s in %s, and kept no copy without secrets", id, st.Name).
+					WithHint("to export it with only the secrets of this process hidden, give --unmasked")
+			}
+		}
 	}
 	return nil
 }

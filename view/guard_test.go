@@ -370,7 +370,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 	must(t, store.Close())
 	out := filepath.Join(t.TempDir(), "out")
-	must(t, s.Export(t.Context(), out, nil))
+	must(t, s.Export(t.Context(), out, false, nil))
 	must(t, filepath.WalkDir(out, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -120,7 +120,7 @@ func hostileAddresses(b *browsertest.Tab, at string, open func(address string)) 
 func exportedHostile(t *testing.T, b *browsertest.Tab, s *site) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out #1")
-	must(t, s.Export(t.Context(), out, nil))
+	must(t, s.Export(t.Context(), out, false, nil))
 	b.Base = (&url.URL{Scheme: "file", Path: out}).String() + "/"
 	opened := 0
 	must(t, fs.WalkDir(os.DirFS(out), ".", func(name string, _ fs.DirEntry, err error) error {

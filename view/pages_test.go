@@ -2,7 +2,9 @@ package view_test
 
 import (
 	"encoding/json"
+	"errors"
 	"html"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 )
@@ -103,7 +106,7 @@ func TestLinksStayAtTheirAttempt(t *testing.T) {
 		t.Errorf("only these links were seen: %v", seen)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	must(t, s.Export(t.Context(), out, nil))
+	must(t, s.Export(t.Context(), out, false, nil))
 	pages, err := filepath.Glob(filepath.Join(out, "run", "*", instances[2]+".attempt-1.html"))
 	if must(t, err); len(pages) != 2 {
 		t.Fatalf("exported: %q", pages)
@@ -139,7 +142,7 @@ func TestTheFolderOfTheProgramCanBeViewed(t *testing.T) {
 	if followed < len(instances) {
 		t.Errorf("%d links", followed)
 	}
-	must(t, s.Export(t.Context(), filepath.Join(t.TempDir(), "out"), nil))
+	must(t, s.Export(t.Context(), filepath.Join(t.TempDir(), "out"), false, nil))
 }
 
 // One attempt that cannot be read does not keep the others from being exported.
@@ -153,7 +156,7 @@ func TestAnExportContinuesAfterAPageThatFails(t *testing.T) {
 	must(t, os.WriteFile(path, text, 0o600))
 	must(t, os.Remove(results.TrajectoryPath(filepath.Join(dir, "a"), instances[0])))
 	s, out := serve(t, dir, usual, nil), filepath.Join(t.TempDir(), "out")
-	err = s.Export(t.Context(), out, nil)
+	err = s.Export(t.Context(), out, false, nil)
 	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), instances[0]) {
 		t.Errorf("got %v, want an Instance fault that names the page", err)
 	}
@@ -163,4 +166,36 @@ func TestAnExportContinuesAfterAPageThatFails(t *testing.T) {
 	}
 	_, err = os.Stat(filepath.Join(out, "assets", "view.css"))
 	must(t, err)
+}
+
+// In what an older version recorded nobody has looked for secrets: each page says so, and it is exported
+// only on request.
+func TestAnAttemptWithoutMaskedCopiesSaysSo(t *testing.T) {
+	dir, id, exposed := t.TempDir(), "psf__requests-1", "the run's own may be in clear"
+	must(t, writeRun(t, filepath.Join(dir, "new"), instances[:1], 6, usual).Close())
+	path := results.JournalPath(filepath.Join(dir, "old"), id)
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	w, err := journal.Open(path, journal.Tail{}, journal.Options{Spend: func(_, _ float64) {}})
+	must(t, err)
+	must(t, w.Begin(1, struct{}{}))
+	must(t, w.Append(journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{encoded(map[string]any{"role": "user", "content": "hello"})}}))
+	must(t, w.Close())
+	s := serve(t, dir, usual, nil)
+	for address, want := range map[string]bool{
+		"/run/" + url.PathEscape(filepath.Join(dir, "old")) + "/" + id: true, "/instance/" + id: true,
+		"/run/" + url.PathEscape(filepath.Join(dir, "new")) + "/" + instances[0]: false, "/instance/" + instances[0]: false,
+	} {
+		code, _, body := s.get(t, address)
+		if code != http.StatusOK || strings.Contains(body, exposed) != want {
+			t.Errorf("%s: %d, says that secrets are exposed: %t", address, code, !want)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	if err := s.Export(t.Context(), out, false, nil); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), id) {
+		t.Errorf("got %v, want a refusal that names the instance", err)
+	}
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a refused export has written something: %v", err)
+	}
+	must(t, s.Export(t.Context(), out, true, nil))
 }

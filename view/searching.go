@@ -192,6 +192,9 @@ func found(hits int, r search.Result, took time.Duration) string {
 	if r.Damaged > 0 {
 		text += "; damaged: " + printable.Count(r.Damaged, "record", "records")
 	}
+	if r.Unmasked > 0 {
+		text += "; not every secret is hidden in " + printable.Count(r.Unmasked, "attempt", "attempts") + " of an older batch"
+	}
 	return text
 }
 

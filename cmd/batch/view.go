@@ -33,6 +33,7 @@ type viewFlags struct {
 	cert, key string
 	control   bool   // the pages have forms that change running work
 	export    string // a folder for the pages; empty: they are served
+	unmasked  bool   // export also what an older batch made
 }
 
 func (a *app) viewCommand() *cobra.Command {
@@ -62,6 +63,9 @@ from a disk, and any web server can serve it:
 Each page has a twin in JSON, for programs: add ?format=json to its address, and
 send the token as a header, Authorization: Bearer TOKEN.`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if f.unmasked && f.export == "" {
+				return fault.Newf(fault.Usage, "--unmasked needs --export").WithHint("pages that are served say themselves what is not hidden in them")
+			}
 			if len(args) == 0 {
 				args = []string{"runs"}
 			}
@@ -74,13 +78,14 @@ send the token as a header, Authorization: Bearer TOKEN.`,
 	fs.StringVar(&f.key, "tls-key", "", "key of --tls-cert: a PEM `FILE`")
 	fs.BoolVar(&f.control, "control", false, "add forms that change running work, as batch ctl does")
 	fs.StringVar(&f.export, "export", "", "write the pages into this `FOLDER`, which is new or empty, and end")
+	fs.BoolVar(&f.unmasked, "unmasked", false, "export attempts of older versions too, in which the run's secrets are not hidden")
 	return c
 }
 
 // view serves the pages of the runs in roots until it is interrupted.
 func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 	if f.export != "" {
-		return a.exportView(ctx, f.export, roots)
+		return a.exportView(ctx, f, roots)
 	}
 	if (f.cert == "") != (f.key == "") {
 		return fault.Newf(fault.Usage, "--tls-cert and --tls-key are needed together")
@@ -137,7 +142,7 @@ func (a *app) viewConfig(roots []string) view.Config {
 }
 
 // exportView writes the pages of the runs in roots into a folder.
-func (a *app) exportView(ctx context.Context, to string, roots []string) error {
+func (a *app) exportView(ctx context.Context, f viewFlags, roots []string) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	s, err := view.New(a.viewConfig(roots))
@@ -145,11 +150,11 @@ func (a *app) exportView(ctx context.Context, to string, roots []string) error {
 		return err
 	}
 	pages := 0
-	failed := s.Export(ctx, to, func(n int) { pages = n })
+	failed := s.Export(ctx, f.export, f.unmasked, func(n int) { pages = n })
 	if failed != nil && fault.KindOf(failed) != fault.Instance {
 		return failed
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s of %s in %s\n", printable.Count(pages, "page", "pages"), printable.Count(s.Runs(), "run", "runs"), filepath.Join(to, "index.html"))
+	_, err = fmt.Fprintf(a.stdout, "%s of %s in %s\n", printable.Count(pages, "page", "pages"), printable.Count(s.Runs(), "run", "runs"), filepath.Join(f.export, "index.html"))
 	return errors.Join(failed, err)
 }
 

@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"docs":       {},
 	"session":    {"agent", "authority", "llm", "journal", "fault"},
 	"chat":       {"solver", "session", "agent", "llm", "journal", "runner", "fault", "internal/printable"},
-	"journal":    {"fault", "internal/python", "internal/atomicfile", "internal/inject"},
+	"journal":    {"fault", "internal/python", "internal/atomicfile", "internal/inject", "internal/mask"},
 	"control":    {"journal", "fault", "internal/near"},
 	"results":    {"journal", "swebench", "fault", "internal/python", "internal/atomicfile", "internal/idlist", "internal/inject", "internal/mask", "internal/printable"},
 	"swebench":   {"fault", "internal/atomicfile", "internal/printable", "internal/python"},

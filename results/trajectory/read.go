@@ -33,7 +33,7 @@ type Source struct {
 
 // path returns the path of the attempt's file, which exists after the attempt has ended,
 // and the attempt from the journal, or nil without a journal.
-func (s Source) path() (path string, h *journal.History, err error) {
+func (s Source) path(read reader) (path string, h *journal.History, err error) {
 	if s.File != "" {
 		return s.File, nil, nil
 	}
@@ -44,7 +44,7 @@ func (s Source) path() (path string, h *journal.History, err error) {
 		}
 		return s.foreignOr(last), nil, nil
 	}
-	h, err = history(results.JournalPath(s.Dir, s.Instance), s.Attempt)
+	h, err = read(results.JournalPath(s.Dir, s.Instance), s.Attempt)
 	if errors.Is(err, fs.ErrNotExist) {
 		h, err = nil, nil
 	}
@@ -88,8 +88,8 @@ func foreignFile(dir, id string) string {
 // load finds the attempt in its file, in its journal, or in both. If it runs or broke off,
 // only the journal counts; without a readable journal, only the file. If there is neither,
 // that is an error.
-func (s Source) load(m *mask.Masker) (path string, v *View, h *journal.History, err error) {
-	path, h, err = s.path()
+func (s Source) load(m *mask.Masker, read reader) (path string, v *View, h *journal.History, err error) {
+	path, h, err = s.path(read)
 	if h != nil && h.End == nil {
 		return path, nil, h, nil
 	}
@@ -100,11 +100,12 @@ func (s Source) load(m *mask.Masker) (path string, v *View, h *journal.History, 
 	return path, nil, nil, cmp.Or(err, fileErr)
 }
 
-// Read reads the attempt. It takes no lock. If the attempt has ended, it reads the file, in
-// which the run hid secrets. If the attempt runs or broke off, it reads the steps in the
-// journal, and hides m's secrets. Without such an attempt the error wraps fs.ErrNotExist.
+// Read reads the attempt, for people. It takes no lock. If the attempt has ended, it reads the file,
+// in which the run hid secrets. If the attempt runs or broke off, it reads the steps in the journal as
+// people may read it (see [journal.Shown]), and hides m's secrets too. Without such an attempt the
+// error wraps fs.ErrNotExist.
 func (s Source) Read(m *mask.Masker) (*View, error) {
-	_, v, h, err := s.load(m)
+	_, v, h, err := s.load(m, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +115,7 @@ func (s Source) Read(m *mask.Masker) (*View, error) {
 			return nil, err
 		}
 		v = viewOf(t)
+		v.Unmasked = h.Unmasked
 	}
 	if h != nil {
 		v.complete(h, m)
@@ -140,7 +142,7 @@ func (s Source) read(path string, h *journal.History, m *mask.Masker) (*View, er
 // Raw returns the trajectory's text: from the file if the attempt has ended, otherwise from
 // the journal so far.
 func (s Source) Raw(m *mask.Masker) ([]byte, error) {
-	path, v, h, err := s.load(nil)
+	path, v, h, err := s.load(nil, shown)
 	switch {
 	case err != nil:
 		return nil, err
@@ -155,7 +157,7 @@ func (s Source) Raw(m *mask.Masker) ([]byte, error) {
 // Patch returns the attempt's submission, byte for byte, or if it did not submit the
 // salvaged patch. Without either the error is ErrNoPatch.
 func (s Source) Patch() (patch []byte, salvaged bool, err error) {
-	_, v, h, err := s.load(nil)
+	_, v, h, err := s.load(nil, exact)
 	switch {
 	case err != nil:
 		return nil, false, err
@@ -192,11 +194,18 @@ func (v *View) patchOfInfo() *Patch {
 	return nil
 }
 
-func history(path string, number int) (*journal.History, error) {
+// reader reads an attempt from a journal; a negative number is the last one.
+type reader func(path string, number int) (*journal.History, error)
+
+func exact(path string, number int) (*journal.History, error) {
 	if number > 0 {
 		return journal.ReadAttempt(path, number)
 	}
 	return journal.ReadHistory(path)
+}
+
+func shown(path string, number int) (*journal.History, error) {
+	return journal.ReadShown(path, max(0, number))
 }
 
 // Place adds the run directory's facts about the attempt that are not in its trajectory.

@@ -20,6 +20,7 @@ type View struct {
 	Info     results.Info
 	Record   *results.Record // nil: not known
 	Running  bool
+	Unmasked bool // nobody has looked for secrets in a part of it: see [journal.Shown]
 
 	Messages []json.RawMessage // the trajectory's; Step.Reply and Action.Answer are indexes
 
@@ -30,9 +31,8 @@ type View struct {
 	Asked   time.Time // time of a call that is running, or had no answer; otherwise zero
 }
 
-// Patch is an attempt's submission, byte for byte, or the salvaged patch if it did not submit:
-// its working tree's diff. In a [View] of an attempt without a journal, secrets are hidden in
-// it; [Source.Patch] reads it as it is on disk.
+// Patch is an attempt's submission, or the salvaged patch if it did not submit: its working tree's
+// diff. In a [View] the secrets that the run knew are hidden in it; [Source.Patch] reads every byte.
 type Patch struct {
 	Text     []byte
 	Salvaged bool

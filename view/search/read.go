@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"batch.example/batch/internal/mask"
-	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/trajectory"
@@ -68,7 +67,7 @@ func (r *reader) look(where Place, step, action int, text []byte) error {
 
 // journal searches an attempt's records.
 func (r *reader) journal(path string, number int) error {
-	f, err := regular.Open(path)
+	f, err := journal.OpenShown(path)
 	if err != nil {
 		return err
 	}
@@ -96,6 +95,7 @@ func (r *reader) journal(path string, number int) error {
 			r.found.damaged++
 			return nil
 		}
+		r.found.unmasked = r.found.unmasked || rec.Masked == 0
 		r.hit.Attempt = rec.Attempt
 		return r.record(rec)
 	})

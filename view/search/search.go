@@ -26,6 +26,8 @@ type Result struct {
 	More    bool `json:"more"`    // there are more hits than the limit
 	Damaged int  `json:"damaged"` // records that could not be read
 	Failed  int  `json:"failed"`  // sources that could not be read
+
+	Unmasked int `json:"unmasked"` // sources in which nobody has looked for secrets: see [journal.Shown]
 }
 
 // parallel is how many sources are read at the same time, and ahead how many hits of a source
@@ -66,8 +68,10 @@ type search struct {
 // found has the hits of one source.
 type found struct {
 	hits    chan Hit
-	damaged int // valid once hits is closed
+	damaged int // this and the rest is valid once hits is closed
 	err     error
+
+	unmasked bool
 }
 
 // run reads the sources and hands over their hits in order.
@@ -128,6 +132,9 @@ func (s *search) deliver(ctx context.Context, f *found) error {
 		return err
 	}
 	s.result.Damaged += f.damaged
+	if f.unmasked {
+		s.result.Unmasked++
+	}
 	if s.result.Sources++; f.err != nil {
 		s.result.Sources--
 		s.result.Failed++

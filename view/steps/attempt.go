@@ -16,6 +16,7 @@ type attempt struct {
 	resumed     int
 	end         int64 // offset of the record that ended it; -1: it has not ended
 	reset       bool
+	unmasked    bool    // nobody has looked for secrets in some of its records
 	cost        float64 // so far
 
 	submission, salvage int64 // offsets of records; 0: none

@@ -15,7 +15,8 @@
 //     records are still read.
 //   - It takes no lock and changes nothing.
 //
-// Secrets are hidden in all texts and bytes that it returns. Bytes that are not UTF-8 are
+// A journal is read as people may read it, see [journal.Shown]. Secrets of the reader's mask are hidden
+// too, in all texts and bytes that it returns. Bytes that are not UTF-8 are
 // U+FFFD in texts; [Attempt.Output] returns them as they were. The types have JSON tags: a
 // page's JSON twin has them.
 package steps

@@ -163,6 +163,7 @@ func (s *state) line(head []byte, at int64) {
 		n++
 	}
 	a := s.attempts[n-1]
+	a.unmasked = a.unmasked || r.Masked == 0
 	a.add(&r, at)
 }
 
@@ -176,9 +177,9 @@ func (x *Index) attempt(number int) (*attempt, error) {
 	return nil, &fs.PathError{Op: "read", Path: x.path, Err: fs.ErrNotExist}
 }
 
-// open opens the file that was indexed. x.mu is held.
-func (x *Index) open() (*os.File, error) {
-	f, err := regular.Open(x.path)
+// open opens the file that was indexed, for people. x.mu is held.
+func (x *Index) open() (*journal.Shown, error) {
+	f, err := journal.OpenShown(x.path)
 	if err != nil {
 		return nil, atomicfile.Fault("opening a journal", err)
 	}
@@ -209,6 +210,7 @@ func (s *state) states() (list []AttemptState) {
 	for _, a := range s.attempts {
 		list = append(list, AttemptState{
 			Number: a.number, Steps: len(a.steps), Began: a.began, Last: a.last, Ended: a.end >= 0, Reset: a.reset, Cost: a.cost,
+			Unmasked: a.unmasked,
 		})
 	}
 	return list

@@ -95,7 +95,7 @@ func (a *Attempt) Overview() (*Overview, error) {
 	}
 	o := &Overview{
 		Instance: a.source.Instance, Form: "journal", Attempt: at.number, Attempts: x.states(),
-		Began: at.began, Last: at.last, Ended: at.end >= 0, Resumed: at.resumed,
+		Began: at.began, Last: at.last, Ended: at.end >= 0, Resumed: at.resumed, Unmasked: at.unmasked,
 		Marks: make([]Mark, len(at.steps)), Turns: slices.Clone(at.turns), Problems: slices.Clone(x.problems), Size: x.at,
 	}
 	for i, s := range at.steps {

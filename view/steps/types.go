@@ -19,7 +19,9 @@ type Overview struct {
 	Last    time.Time `json:"last,omitzero"` // of the last record
 	Ended   bool      `json:"ended"`
 	Resumed int       `json:"resumed,omitempty"` // how often
-	Now     *Now      `json:"now,omitempty"`     // nil after the end, and if it is not known
+	// Unmasked: nobody has looked for secrets in a part of it, see [journal.Shown].
+	Unmasked bool `json:"unmasked,omitempty"`
+	Now      *Now `json:"now,omitempty"` // nil after the end, and if it is not known
 
 	Marks    []Mark    `json:"steps"`
 	Turns    []Turn    `json:"turns,omitempty"`
@@ -36,6 +38,8 @@ type AttemptState struct {
 	Ended  bool      `json:"ended"`
 	Reset  bool      `json:"reset,omitempty"` // a person asked to forget its result
 	Cost   float64   `json:"cost"`
+
+	Unmasked bool `json:"unmasked,omitempty"` // see Overview
 }
 
 // Now says what an attempt that has not ended did last. Whether its process still runs is not
