@@ -36,7 +36,9 @@ func masked(t testing.TB, path string, m *mask.Masker) *journal.Writer {
 	return w
 }
 
-func knows(secret string) *mask.Masker { return mask.New(mask.Secret{Name: "DEPLOY_API_KEY", Value: secret}) }
+func knows(secret string) *mask.Masker {
+	return mask.New(mask.Secret{Name: "DEPLOY_API_KEY", Value: secret})
+}
 
 // secretive has records of an attempt with secret wherever there is text.
 func secretive(secret string) []any {
@@ -47,15 +49,22 @@ func secretive(secret string) []any {
 	message := `{"role":"assistant","content":` + string(quoted) + `,"tool_calls":[{"function":{"arguments":` + string(args) + `}}]}`
 	with := `{"role":"assistant","content":` + string(quoted) + `,"extra":{"response":{"step":1}}}`
 	return []any{
-		journal.TypeContainer, journal.ContainerData{Container: "c", Preamble: []byte("hello " + secret)},
+		journal.TypeContainer,
+		journal.ContainerData{Container: "c", Preamble: []byte("hello " + secret)},
 		journal.TypeMessages, says(`{"role":"user","content":"use ` + secret + `"}`),
-		journal.TypeRequest, journal.RequestData{Step: 1, Digest: "d"},
-		journal.TypeReply, journal.ReplyData{Step: 1, Message: json.RawMessage(message), Response: json.RawMessage(`{"text":` + string(quoted) + `}`)},
+		journal.TypeRequest,
+		journal.RequestData{Step: 1, Digest: "d"},
+		journal.TypeReply,
+		journal.ReplyData{Step: 1, Message: json.RawMessage(message), Response: json.RawMessage(`{"text":` + string(quoted) + `}`)},
 		journal.TypeMessages, says(with),
-		journal.TypeAction, journal.ActionData{Step: 1, Action: 1, Command: "echo " + secret},
-		journal.TypeOutput, journal.OutputData{Step: 1, Action: 1, Output: vocab.Output{Total: 40, Note: secret}, Kept: []byte("\xff" + secret + "\n")},
-		journal.TypeSalvage, journal.SalvageData{Patch: []byte("+" + secret)},
-		journal.TypeSubmission, journal.SubmissionData{Submission: []byte("-" + secret)},
+		journal.TypeAction,
+		journal.ActionData{Step: 1, Action: 1, Command: "echo " + secret},
+		journal.TypeOutput,
+		journal.OutputData{Step: 1, Action: 1, Output: vocab.Output{Total: 40, Note: secret}, Kept: []byte("\xff" + secret + "\n")},
+		journal.TypeSalvage,
+		journal.SalvageData{Patch: []byte("+" + secret)},
+		journal.TypeSubmission,
+		journal.SubmissionData{Submission: []byte("-" + secret)},
 	}
 }
 
