@@ -222,12 +222,21 @@ type Reservation struct {
 	ended   bool
 }
 
-// Reserved returns the expected cost of the call, in US dollars; 0 if unknown.
+// Reserved returns the expected cost of the call, in US dollars; 0 if unknown. Until [Reservation.Expect]
+// it is that of the most expensive call so far.
 func (r *Reservation) Reserved() float64 {
 	if r == nil {
 		return 0
 	}
 	return r.dollars
+}
+
+// Expect sets what the call may cost, if that is known better; 0: it is not. The limit is still
+// held as [Budget] says.
+func (r *Reservation) Expect(dollars float64) {
+	if r != nil && dollars > 0 {
+		r.dollars = dollars
+	}
 }
 
 // Limited reports whether there is a limit.

@@ -18,6 +18,7 @@ import (
 // Reservation is the money reserved for one call. [*runner.Reservation] implements it.
 type Reservation interface {
 	Reserved() float64      // US dollars that the call may cost; 0 if unknown
+	Expect(dollars float64) // what the call may cost; 0 if unknown
 	Limited() bool          // whether there is a limit
 	Settle(dollars float64) // the call was answered, and cost so much
 	Lose(calls int) float64 // calls were not answered and may have been charged; returns the dollars that are counted for them
@@ -28,6 +29,7 @@ type Reservation interface {
 type unlimited struct{}
 
 func (unlimited) Reserved() float64 { return 0 }
+func (unlimited) Expect(float64)    {}
 func (unlimited) Limited() bool     { return false }
 func (unlimited) Settle(float64)    {}
 func (unlimited) Lose(int) float64  { return 0 }
@@ -44,6 +46,7 @@ type recorder struct {
 	call    Reservation // of the current or the last try of a call
 	asked   int         // step of a recorded try that may have been made and has no answer yet; 0 if none
 	counted int         // tries of the call that were recorded as lost
+	likely  expectation // of what a call may cost
 	kept    int64       // bytes of the outputs in the journal
 	action  string      // id of the action that was recorded last
 }
@@ -96,6 +99,8 @@ func ActionID(step, action int) string { return fmt.Sprintf("%d.%d", step, actio
 
 // request records a call that is about to be made.
 func (r *recorder) request(typ string, e agent.Event) error {
+	r.likely.tokens = e.Tokens
+	r.call.Expect(r.likely.dollars())
 	err := r.durable(typ, journal.RequestData{Step: e.Step, Digest: e.Digest, Tokens: e.Tokens, Reserved: r.call.Reserved()})
 	if err == nil {
 		r.asked, r.counted = e.Step, 0
@@ -105,6 +110,7 @@ func (r *recorder) request(typ string, e agent.Event) error {
 
 // try records another try of a call that is about to be made.
 func (r *recorder) try(e agent.Event) error {
+	r.call.Expect(r.likely.dollars())
 	err := r.durable(journal.TypeTry, journal.TryData{Step: e.Step, Reserved: r.call.Reserved()})
 	if err == nil {
 		r.asked = e.Step
@@ -135,6 +141,7 @@ func replyData(e agent.Event) journal.ReplyData {
 func (r *recorder) answered(e agent.Event, typ string, data any) error {
 	res := e.Response
 	r.asked = 0
+	r.likely.answered(res.Usage, res.Cost)
 	if err := r.lost(e.Step, res.Lost-r.counted); err != nil {
 		return err
 	}

@@ -128,6 +128,12 @@ func (t *Turn) prepare() (err error) {
 		return err
 	}
 	s.records.asked, s.records.call, s.records.kept = 0, unlimited{}, h.Kept
+	s.records.likely = expectation{}
+	for _, step := range h.Steps {
+		if step.Reply != nil {
+			s.records.likely.answered(step.Reply.Usage, step.Reply.Cost)
+		}
+	}
 	t.run = agent.Turn{Task: h.Task(), Vars: t.in.Vars, Say: h.Unsaid()}
 	t.asked = h.Turn().Asked
 	err = continueFrom(h, &t.run)
