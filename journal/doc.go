@@ -2,14 +2,15 @@
 // reads it, and finds the state from which an interrupted attempt can be resumed. This file is
 // the source of truth about the instance: except for the manifest, the grades and the logs,
 // everything in the run directory is derived from it. It is exact, secrets included, and only
-// its owner may read it.
+// its owner may read it. What people read of it has no secrets: see "For people".
 //
 // # Lines
 //
-// One record per line, in JSON (UTF-8), members always in this order (shown on two lines):
+// One record per line, in JSON (UTF-8), members always in this order (shown on three lines):
 //
 //	{"v":2,"seq":3,"attempt":2,"start":812,"calls":1,"cost":0.02,"lost":1,
-//	 "spent":0.03,"t":"...","type":"reply","data":{...},"crc":"89abcdef"}
+//	 "spent":0.03,"masked":-1,"t":"...","type":"reply","data":{...},
+//	 "crc":"89abcdef"}
 //
 //	v        version of the format that understands the record; a reader
 //	         refuses records newer than it knows
@@ -22,6 +23,8 @@
 //	         answer is known, including a running call; absent if 0
 //	spent    cost, plus the estimated cost of the lost calls; absent if equal
 //	         to cost
+//	masked   where the record's copy for people is; -1 if it has no secret.
+//	         Absent if nobody has looked for secrets
 //	t        time, RFC 3339 with nanoseconds, UTC
 //	type     lower-case word; readers skip types that they do not know
 //	data     any JSON
@@ -134,6 +137,21 @@
 //	            bytes. One with the same name replaces it
 //	clear       null: the conversation and the artifacts so far are forgotten.
 //	            They stay in the journal for its readers
+//
+// # For people
+//
+// Whoever looks at a run later does not know its secrets. So the run that writes a record and finds
+// a secret in it also writes a copy, in which the secret is hidden, into masked.jsonl beside the
+// journal (mode 0600): the same line with the masked data, at the byte that the record's masked
+// names. Bytes are masked before they become base64, and a copy repeats the texts that the record
+// shares with a reply. A copy is written before its record, and made durable before it. Nothing else
+// is in that file, and without a secret there is no file.
+//
+// Trajectories, batch show, batch view, its search and its exported pages are made from the copies. A
+// resume, a replay, grading, bills and budgets need the records themselves. A record whose copy is
+// missing is not shown: copy both files. In what an older version recorded, nobody has looked for
+// secrets. Batch then hides only what the process itself knows, says so where it shows such an
+// attempt, and exports it only with batch view --unmasked.
 //
 // # Large data
 //

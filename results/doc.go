@@ -32,6 +32,8 @@
 //	                        another machine, or in another container
 //	  <id>/journal.jsonl    the truth about an instance, append-only: see batch
 //	                        help journal
+//	  <id>/masked.jsonl     the parts of the journal that have secrets, without
+//	                        them, for people; absent if there are none
 //	  <id>/<id>.patch       the submission, byte for byte; absent if there was
 //	                        none
 //	  <id>/<id>.salvaged.patch  the working tree's diff, byte for byte, if the
@@ -238,6 +240,8 @@
 // So the journal and the patches are exact, and secrets are hidden everywhere else:
 //
 //	journal.jsonl              exact; mode 0600, for its owner alone
+//	masked.jsonl               what people read in place of its records, with
+//	                           secrets hidden: see batch help journal
 //	<id>.patch, <id>.salvaged.patch, the patches in preds.json
 //	                           exact: the graded patch must equal the submitted one
 //	<id>.traj.json, attempts/, agent.log, http.jsonl, manifest.json,
@@ -247,7 +251,7 @@
 //	                           images
 //	notes.jsonl                as people wrote it; `batch note` hides secrets
 //
-// Except for the journal, files have mode 0644, less the umask. Before you pass a run
+// Except for these two, files have mode 0644, less the umask. Before you pass a run
 // directory on, leave the journals out or look through them. A patch that contains a secret
 // causes a warning that names the secret, not its value.
 //
@@ -265,6 +269,8 @@
 //	preds.json, or an entry      restores it from the journals. So does an entry
 //	                             with an emptied patch
 //	<id>/attempts/               derives it again
+//	<id>/masked.jsonl            nothing; but people cannot read the attempts with
+//	                             secrets any more, except their trajectories
 //	<id>/<id>.traj.json, .patch  nothing if one of the derived files is left;
 //	                             otherwise derives all
 //	exit_statuses.yaml           writes it again once a prediction changes

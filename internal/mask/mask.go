@@ -2,6 +2,9 @@
 // trajectories, logs, errors, progress, manifests and tables. Every occurrence
 // of a secret is replaced by [Hidden].
 //
+// A run also keeps a copy without secrets of each record of a journal that has one, so that its secrets
+// are hidden from whoever looks later: see batch help journal.
+//
 // It is only for texts that people read. What is executed, sent to a model, submitted or
 // read back by a program is always the original text.
 //
