@@ -121,9 +121,9 @@ func (s *Shown) Record(r Record) (Record, error) {
 	if err == nil && shown.Seq != r.Seq {
 		err = fault.Newf(fault.Instance, "another record is in its place")
 	}
-	if err != nil {
-		return Record{}, fault.New(fault.Instance, "reading "+copiesFile+", the part of a journal without secrets", err).
-			WithHint("copy %s together with its journal", copiesFile)
+	if err != nil { // a missing file is not a missing journal, which callers look for
+		return Record{}, fault.Newf(fault.Instance, "%s: record %d has a secret, and its copy for people cannot be read: %v", s.Name(), r.Seq, err).
+			WithHint("%s belongs to the journal: copy both", copiesFile)
 	}
 	r.Data = shown.Data
 	return r, nil
