@@ -239,7 +239,7 @@ func (j *Writer) count(r *Record, data []byte) {
 		j.answered(r, gjson.GetBytes(data, "priced"))
 		r.Calls++
 		r.Cost += costOf(data, "cost")
-		if j.held == 0 { // no price was known for the lost calls, which were much like this one
+		if j.held == 0 && gjson.GetBytes(data, "priced").Bool() { // no price was known for the lost calls, which were much like this one
 			j.held = float64(r.Lost) * costOf(data, "cost")
 		}
 	case TypeSummary:
