@@ -101,7 +101,7 @@ func (r *pageReader) record(rec *journal.Record, at journal.Place) error {
 	if rec != nil && err == nil {
 		return nil
 	}
-	p := Problem{int64(at), "a record is damaged: its checksum does not match"}
+	p := Problem{int64(at), "a record is damaged, or its copy for people is missing"}
 	if err != nil {
 		p.Text = "a record of type " + rec.Type + " cannot be read: " + err.Error()
 	}
