@@ -17,7 +17,8 @@ var ErrBudget = errors.New("the cost limit of the whole run is reached")
 // Each try of a call is a call of its own. Each call is expected to cost as much as the most
 // expensive call before it. It begins only if the limit allows that cost for it and for each running
 // call. So the sum exceeds the limit only by the amounts by which calls cost more than the most
-// expensive call before them. Until the cost of a first call is known, one call is made at a time.
+// expensive call before them, or calls without an answer more than was expected of them. Until the
+// cost of a first call is known, one call is made at a time.
 type Budget struct {
 	shared Shared // nil: no other process shares the limit
 

@@ -73,10 +73,13 @@
 // file or the default only causes a warning.
 //
 // Each try of a call is recorded before it is sent. A try without an answer may have been
-// charged (a time-out, a broken connection, a crash). It is in the bill with the amount
-// that was reserved for it: the highest cost of a call so far or, before that is known,
-// 12,000 tokens. Example: "$6.00; up to $10.00 with 8 calls of unknown cost". In JSON, lost is the
-// number of such calls, held their possible cost, and spent includes held.
+// charged (a time-out, a broken connection, a crash). It is in the bill with what it may have
+// cost, by the answers before it in its conversation: their cost per token, their length, and
+// what they had from a cache; rather too much than too little. A first call counts as the
+// highest cost of a call so far or, before that is known, 12,000 tokens; without a price it
+// counts as the first answer that has one. Example: "$6.00; up to $10.00 with 8 calls of
+// unknown cost". In JSON, lost is the number of such calls, held their possible cost, and
+// spent includes held.
 // --cost-limit-total counts them; agent.cost_limit counts answered calls only. A reply with
 // an unknown price (another service tier, no usage) counts the same way: unpriced is the
 // number of such replies. With agent.cost_limit it ends the attempt (LimitsExceeded), with
