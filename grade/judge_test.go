@@ -97,3 +97,32 @@ func TestAFailureThatLaterPassesIsSuspicious(t *testing.T) {
 		}
 	}
 }
+
+// A test prints its own result before the runner does. The report of its failure stays.
+func TestAReportedFailureThatPassesIsSuspicious(t *testing.T) {
+	line := strings.Repeat("=", 70) + "\n"
+	for name, c := range map[string]struct {
+		parser, id, text string
+		want             int
+	}{
+		"django":             {"parse_log_django", "test_a (m.T.test_a)", "test_a (m.T.test_a) ... ok\nFAIL\n" + line + "FAIL: test_a (m.T.test_a)\n", 1},
+		"an error":           {"parse_log_django", "test_a (m.T)", "test_a (m.T) ... ok\nERROR\n" + line + "ERROR: test_a (m.T)\n", 1},
+		"a part of a test":   {"parse_log_django", "test_a (m.T)", "test_a (m.T) ... ok\n" + line + "FAIL: test_a (m.T) (i=1)\n", 1},
+		"with documentation": {"parse_log_django", "It adds.", "test_a (m.T)\nIt adds. ... ok\nFAIL\n" + line + "FAIL: test_a (m.T)\nIt adds.\n", 1},
+		"another test":       {"parse_log_django", "test_a (m.T)", "test_a (m.T) ... ok\ntest_a (m.U) ... FAIL\n" + line + "FAIL: test_a (m.U)\n", 0},
+		"what a test prints": {"parse_log_django", "test_a (m.T)", "test_a (m.T) ... FAIL: test_a (m.T)\nok\n", 0},
+		"sympy":              {"parse_log_sympy", "test_a", "test_a ok\nF\n____ sympy/core/tests/test_b.py:test_a ____\n", 1},
+		"sympy, another":     {"parse_log_sympy", "test_a", "test_a ok\ntest_b F\n____ sympy/core/tests/test_b.py:test_b ____\n", 0},
+		"excused":            {"parse_log_pytest", "t.py::a", "XFAIL t.py::a - later\n", 1},
+	} {
+		zero := 0
+		parse := func(log string) (logparse.Statuses, []string, error) {
+			return logparse.Parse(c.parser, log, logparse.Row{}, logparse.V5)
+		}
+		log := grade.Log{Text: []byte(grade.StartMarker("5e1f") + "\n" + c.text + grade.EndMarker("5e1f") + "\n"), ExitCode: &zero, Nonce: "5e1f"}
+		j, err := grade.Judge(log, parse, grade.Tests{FailToPass: []string{c.id}}, grade.PassAndFail, logparse.V5)
+		if err != nil || !j.Resolved || len(j.Suspicious) != c.want {
+			t.Errorf("%s: resolved %v, suspicious %q, %v", name, j.Resolved, j.Suspicious, err)
+		}
+	}
+}

@@ -55,6 +55,7 @@ func (r *Reading) Judge(t Tests) Judgement {
 	if j.Resolution == ResolvedFull {
 		j.Resolved, j.Verdict = true, vocab.VerdictResolved
 		j.Suspicious = append(j.Suspicious, contradictions(r.measured, t, r.parse)...)
+		j.Suspicious = append(j.Suspicious, excused(r.seen, t)...)
 		return j
 	}
 	j.Why = why(r.seen, t, tests)

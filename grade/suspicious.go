@@ -91,20 +91,19 @@ func failingLines(part string) (failing, others string) {
 func fails(status string) bool { return status == logparse.Failed || status == logparse.Error }
 
 // contradictions looks for expected tests that the log has both as failed and as passed. The last
-// line about a test counts, so that later output can replace the results.
+// line about a test counts, so that later output can replace the results, and where a runner prints
+// a result behind the output of its test, the test itself can print it.
 func contradictions(m measured, t Tests, parse Parse) []string {
 	failing, _ := failingLines(m.part)
-	if failing == "" {
-		return nil
-	}
 	failed, _, err := parse(failing)
 	if err != nil { // the parser cannot read a part of a log
-		return nil
+		failed = nil
 	}
+	reported := reports(m.part)
 	var both []string
 	for _, ids := range [][]string{t.FailToPass, t.PassToPass} {
 		for _, id := range ids {
-			if !IsProgress(id) && fails(failed[id]) && Passes(m.statuses[id]) {
+			if !IsProgress(id) && (fails(failed[id]) || reported[id]) && Passes(m.statuses[id]) {
 				both = append(both, id)
 			}
 		}
@@ -113,4 +112,37 @@ func contradictions(m measured, t Tests, parse Parse) []string {
 		return nil
 	}
 	return []string{"the log has tests first as failed and then as passed: " + someNames(m.seen, both)}
+}
+
+// heading matches the first line of a runner's report about a failed test: of unittest, below a
+// line and with what tells a test's parts apart at its end, or of sympy's runner.
+var heading = lazy.Regexp(`(?m)^={70}\r?\n(?:FAIL|ERROR): (.+?\)|\S+)(?: [\[(].*)?\r?\n(.*)|^_{3,} \S*\.py:(\S+) _{3,}\r?$`)
+
+// reports returns the names of the tests that have a report of their failure. A name is as in the
+// line of the test's result: unittest has the first line of a test's documentation there, which is
+// below the heading of a report.
+func reports(part string) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range heading().FindAllStringSubmatch(part, -1) {
+		for _, name := range m[1:] {
+			names[strings.TrimSpace(name)] = true
+		}
+	}
+	delete(names, "")
+	return names
+}
+
+// excused looks for tests that should fail without the solution and pass with it, but that now fail
+// as expected: an expected failure counts as passed, and code can declare one while a test calls it.
+func excused(s seen, t Tests) []string {
+	var ids []string
+	for _, id := range t.FailToPass {
+		if status, _ := s.tolerant(id); status == logparse.XFail {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return []string{"tests that should pass failed as expected failures: " + someNames(s, ids)}
 }
