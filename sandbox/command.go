@@ -1,10 +1,14 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"io/fs"
+	"slices"
 	"time"
 
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/vocab"
 )
@@ -34,7 +38,34 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (vocab.Output, error) {
 	return out, s.host.elsewhere(s.site, err)
 }
 
-// Write writes data to a file in the container: see [containers.Container.CopyIn].
+// Write writes data to a file in the container: see [engine.Container]. Of data that is larger than
+// an engine takes at once, it writes the parts beside the file and appends them. Data for which the
+// container has no room is an Instance fault.
 func (s *Sandbox) Write(ctx context.Context, name string, mode fs.FileMode, data []byte) error {
-	return s.host.elsewhere(s.site, s.container.CopyIn(ctx, name, mode, data))
+	if len(data) <= box.CopyInLimit {
+		return s.host.elsewhere(s.site, s.container.CopyIn(ctx, name, mode, data))
+	}
+	file := name
+	for part := range slices.Chunk(data, box.CopyInLimit) {
+		if err := s.Write(ctx, file, mode, part); err != nil {
+			return err
+		}
+		if file != name {
+			if err := s.join(ctx, file, name); err != nil {
+				return err
+			}
+		}
+		file = name + ".part"
+	}
+	return nil
+}
+
+// join appends a part to a file.
+func (s *Sandbox) join(ctx context.Context, part, name string) error {
+	part = bash.Quote(part)
+	out, err := s.Run(ctx, Command{Script: "cat " + part + " >> " + bash.Quote(name) + " && rm " + part, Dir: "/"})
+	if err == nil && (out.ExitCode != 0 || out.OOM || out.Disk != nil) {
+		err = fault.Newf(fault.Instance, "writing %s: %.300s", name, bytes.TrimSpace(out.Bytes)).WithHint("raise the container's limits")
+	}
+	return err
 }

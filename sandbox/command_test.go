@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"bytes"
+	"crypto/rand"
 	"strings"
 	"testing"
 	"time"
@@ -28,5 +30,24 @@ func TestACommandHasNothingOfTheAgent(t *testing.T) {
 	out, err = opened.Run(t.Context(), Command{Script: "pwd; sleep 60", Dir: "/tmp", Timeout: 3 * time.Second})
 	if err != nil || !out.TimedOut || strings.TrimSpace(string(out.Bytes)) != "/tmp" {
 		t.Errorf("got %q, timed out %v, %v", out.Bytes, out.TimedOut, err)
+	}
+}
+
+func TestAFileIsAsLargeAsTheDiskAllows(t *testing.T) {
+	h, in := anyHost(t, func(*Config) {})
+	opened := h.open(t, Opening{Instance: in, Attempt: 1, Pristine: true})
+	data := make([]byte, 2*box.CopyInLimit+1)
+	_, _ = rand.Read(data)
+	const name = "/tmp/a b/it's"
+	if err := opened.Write(t.Context(), name, 0o640, data); err != nil {
+		t.Fatal(err)
+	}
+	out, err := opened.Run(t.Context(), Command{Script: `cat "/tmp/a b/it's"`, Limit: int64(len(data))})
+	if err != nil || !bytes.Equal(out.Bytes, data) {
+		t.Errorf("%d of %d bytes came back, %v", len(out.Bytes), len(data), err)
+	}
+	out, err = opened.Run(t.Context(), Command{Script: "echo *; ls -l", Dir: "/tmp/a b"})
+	if err != nil || !strings.HasPrefix(string(out.Bytes), "it's\n") || !strings.Contains(string(out.Bytes), "-rw-r-----") {
+		t.Errorf("got %q, %v", out.Bytes, err)
 	}
 }

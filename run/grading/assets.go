@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	assetLimit   = 32 << 20 // bytes of one file: the limit of a sandbox
+	assetLimit   = 32 << 20 // bytes of one downloaded file, which memory holds
 	assetTimeout = time.Minute
 )
 
