@@ -113,6 +113,9 @@ func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.Vie
 	if err != nil {
 		return nil, err
 	}
+	if _, err := grading.Withdraw(journal, r.Grading.Rules, r.ungraded); err != nil {
+		return nil, err
+	}
 	g := &grader{
 		settings: r.Grading.Settings, store: r.store, queue: runner.NewQueue(r.ungraded...), log: pool.Log,
 		done: make(chan struct{}),

@@ -7,8 +7,8 @@
 // members attempt, start, calls and cost of that form are 0; data is the grade. Each execution
 // of the tests has a record; if it failed for infrastructure reasons, each try has one.
 // Readers skip records of other types. The last grade of a prediction counts. But a grade
-// without a counting verdict replaces an earlier one only if the eval script or the image is
-// another one. Among executions repeated with --repeat, the most frequent verdict counts, but
+// without a counting verdict replaces an earlier one only if it withdraws it, or if the eval
+// script or the image is another one. Among executions repeated with --repeat, the most frequent verdict counts, but
 // resolved only if all have it.
 //
 // A reported grade is durable. A crash leaves at most an incomplete last line, which the
@@ -47,6 +47,9 @@
 //	error, blame        of an infrastructure failure: the error, and who is to
 //	                    blame: usage, instance, transient, host, bug, expired
 //	                    or unknown
+//	withdraws           true: what the verdict before it was judged by has
+//	                    changed. Grading writes this before it judges again,
+//	                    with the verdict infrastructure
 //	suspicious          reasons why a resolved prediction may be wrong
 //	doubt               why a verdict may be wrong: the log lost tests
 //	notes               how this grading differed from an ordinary one

@@ -30,9 +30,10 @@ type Grade struct {
 	Basis       Basis  `json:"judged_by,omitzero"`
 
 	Verdict    vocab.Verdict `json:"verdict"`
-	Why        string        `json:"why,omitempty"`   // for a person, if it is not resolved
-	Error      string        `json:"error,omitempty"` // of an infrastructure failure
-	Blame      string        `json:"blame,omitempty"` // of an infrastructure failure: a fault.Kind's name
+	Why        string        `json:"why,omitempty"`       // for a person, if it is not resolved
+	Error      string        `json:"error,omitempty"`     // of an infrastructure failure
+	Blame      string        `json:"blame,omitempty"`     // of an infrastructure failure: a fault.Kind's name
+	Withdraws  bool          `json:"withdraws,omitempty"` // the verdict before it is known not to hold any more
 	Suspicious []string      `json:"suspicious,omitempty"`
 	Doubt      string        `json:"doubt,omitempty"` // why a verdict of the tests may be wrong: the log lost tests
 	Notes      []string      `json:"notes,omitempty"` // for a person: how this grading differed from an ordinary one

@@ -18,7 +18,7 @@ func (g *Grade) Prediction() Prediction { return Prediction{g.InstanceID, g.Atte
 
 // Latest returns for each prediction the grade that counts, from grades in the order of the
 // file: the last one. But a grade without a counting verdict never replaces one that
-// counts, unless the eval script or the image is known to be another one.
+// counts, unless it withdraws it, or the eval script or the image is known to be another one.
 //
 // Among executions repeated with --repeat, a grade with the most frequent verdict counts.
 // Resolved counts only if all executions resolved; otherwise the most frequent other verdict
@@ -50,7 +50,7 @@ func next(set []Grade, g Grade) []Grade {
 		return []Grade{g}
 	}
 	last := &set[len(set)-1]
-	if last.Verdict.Counts() && sameTests(last, &g) {
+	if last.Verdict.Counts() && !g.Withdraws && sameTests(last, &g) {
 		if !g.Verdict.Counts() {
 			return set
 		}

@@ -21,6 +21,8 @@ func TestLatest(t *testing.T) {
 	g := func(v vocab.Verdict, script, image string, repeat int) grades.Grade {
 		return grades.Grade{InstanceID: "i", Attempt: 1, Patch: "p", Verdict: v, Script: script, ImageID: image, Repeat: repeat}
 	}
+	withdrawn := g(infra, "", "", 0)
+	withdrawn.Withdraws = true
 	for name, c := range map[string]struct {
 		list []grades.Grade
 		want string
@@ -41,6 +43,9 @@ func TestLatest(t *testing.T) {
 		"a failure within":                   {[]grades.Grade{g(yes, "s", "1", 1), g(infra, "s", "1", 2), g(yes, "s", "1", 3)}, "resolved [resolved resolved]"},
 		"repeated again":                     {[]grades.Grade{g(yes, "s", "1", 1), g(yes, "s", "1", 2), g(no, "s", "1", 1)}, "unresolved [unresolved]"},
 		"repeated after one without":         {[]grades.Grade{g(yes, "s", "1", 0), g(no, "s", "1", 1)}, "unresolved [unresolved]"},
+		"withdrawn":                          {[]grades.Grade{g(yes, "s", "1", 0), withdrawn}, "infrastructure []"},
+		"repeated, and withdrawn":            {[]grades.Grade{g(yes, "s", "1", 1), g(yes, "s", "1", 2), withdrawn, g(infra, "s", "1", 1)}, "infrastructure [infrastructure]"},
+		"withdrawn, and judged again":        {[]grades.Grade{g(yes, "s", "1", 0), withdrawn, g(infra, "s", "1", 0), g(no, "s", "1", 0)}, "unresolved []"},
 		"one without after repeated":         {[]grades.Grade{g(yes, "s", "1", 1), g(no, "s", "1", 2), g(no, "s", "1", 0)}, "unresolved []"},
 		"repeated in another image":          {[]grades.Grade{g(yes, "s", "1", 1), g(no, "s", "2", 2)}, "unresolved [unresolved]"},
 	} {

@@ -329,6 +329,13 @@ func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 			boxes.Instances = append(boxes.Instances, p.Instance)
 		}
 	}
+	withdrawn, err := Withdraw(d.log, d.Rules, jobs)
+	if err == nil && withdrawn { // work may end before its own report
+		_, err = d.Report()
+	}
+	if err != nil {
+		return err
+	}
 	steer, err := d.steer(jobs)
 	if err != nil {
 		return err

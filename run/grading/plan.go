@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
+	"batch.example/batch/grade/logparse"
 	"batch.example/batch/imagecache"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -71,7 +72,10 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 	images, basis := p.images(ctx, plan, latest), p.basisOf(p.Sandboxes)
 	for i := range plan {
 		j := &plan[i]
-		j.Keep, j.Why = p.decide(j.Job, latest[KeyOf(j.Prediction)], images[j.Instance.ImageName(p.Sandboxes.Prefix)], basis)
+		var stale bool
+		if j.Keep, j.Why, stale = p.decide(j.Job, latest[KeyOf(j.Prediction)], images[j.Instance.ImageName(p.Sandboxes.Prefix)], basis); stale {
+			j.Stale = j.Why
+		}
 	}
 	if p.ByImage {
 		plan = imagecache.Group(plan, func(j Planned) []string {
@@ -82,19 +86,20 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 	return plan, nil
 }
 
-// decide says whether a prediction keeps its grade. Image is the id of its image, if known.
-func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.Instance, *family.Task) grades.Basis) (keep bool, why string) {
+// decide says whether a prediction keeps its grade, and otherwise whether the grade is stale. Image
+// is the id of its image, if known.
+func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.Instance, *family.Task) grades.Basis) (keep bool, why string, stale bool) {
 	switch {
 	case g.Verdict == "":
-		return false, ""
+		return false, "", false
 	case p.Redo:
-		return false, "replaces " + g.Verdict.String()
+		return false, "replaces " + g.Verdict.String(), false
 	case !g.Verdict.Counts():
-		return false, "after " + g.Verdict.String()
+		return false, "after " + g.Verdict.String(), false
 	case g.Verdict == vocab.VerdictEmpty && p.RunEmpty:
-		return false, "the tests were not run"
+		return false, "the tests were not run", false
 	case g.Verdict == vocab.VerdictEmpty:
-		return true, g.Verdict.String()
+		return true, g.Verdict.String(), false
 	}
 	changed := ""
 	if j.Untestable == nil {
@@ -106,21 +111,21 @@ func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.
 	}
 	switch {
 	case j.Untestable != nil:
-		return false, "the row has changed"
+		return false, "the row has changed", true
 	case g.Script != digest([]byte(j.Task.Script)):
-		return false, "the eval script has changed"
+		return false, "the eval script has changed", true
 	case g.Parser != j.Task.Parser && !(p.Standing && g.Basis.Parser != ""):
-		return false, "the log parser has changed"
+		return false, "the log parser has changed", true
 	case g.Rules != p.Rules.String() && !p.Standing:
-		return false, "it was graded by the rules " + g.Rules
+		return false, "it was graded by the rules " + g.Rules, true
 	case image != "" && g.ImageID != "" && image != g.ImageID:
-		return false, "the image has changed"
+		return false, "the image has changed", true
 	case changed != "":
-		return false, changed
+		return false, changed, g.Basis != (grades.Basis{})
 	case p.Repeat > 1 && g.Verdict != vocab.VerdictNoApply && len(g.Verdicts) < p.Repeat:
-		return false, fmt.Sprintf("graded less than %d times", p.Repeat)
+		return false, fmt.Sprintf("graded less than %d times", p.Repeat), false
 	}
-	return true, g.Verdict.String()
+	return true, g.Verdict.String(), false
 }
 
 // images returns the current ids of the graded predictions' images, by name. If the engine
@@ -142,6 +147,24 @@ func (p Planner) images(ctx context.Context, plan []Planned, latest map[grades.P
 		p.Tell("did not check whether images have changed since they were graded: " + err.Error())
 	}
 	return ids
+}
+
+// Withdraw records that the verdicts of stale jobs do not hold any more, so that nothing counts them
+// if judging again fails or is interrupted. done says that there were such jobs.
+func Withdraw(log *grades.Log, rules logparse.Rules, jobs []Job) (done bool, err error) {
+	for _, j := range jobs {
+		if j.Stale == "" {
+			continue
+		}
+		g := newGrade(j, rules)
+		g.Withdraws, g.Verdict, g.Blame = true, vocab.VerdictInfrastructure, fault.Unknown.String()
+		g.Error = "not judged again yet: " + j.Stale
+		if err := log.Add(g); err != nil {
+			return done, err
+		}
+		done = true
+	}
+	return done, nil
 }
 
 // lookLimit is how long a plan waits for the engine.

@@ -65,15 +65,15 @@ func TestWhatJudgesAgain(t *testing.T) {
 				p, changed := planner(), row()
 				c.change(&p, &changed)
 				p.Standing = standing
-				keep, why := p.decide(p.Job(changed, results.Prediction{InstanceID: in.ID}), g, "", p.basisOf(p.Sandboxes))
-				if keep != (want == "") || !keep && !strings.Contains(why, want) {
-					t.Errorf("standing %v: kept %v, %q; want %q", standing, keep, why, want)
+				keep, why, stale := p.decide(p.Job(changed, results.Prediction{InstanceID: in.ID}), g, "", p.basisOf(p.Sandboxes))
+				if keep != (want == "") || stale == keep || !keep && !strings.Contains(why, want) {
+					t.Errorf("standing %v: kept %v, stale %v, %q; want %q", standing, keep, stale, why, want)
 				}
 			}
 			old := g
 			old.Basis = grades.Basis{}
-			if keep, why := before.decide(before.Job(in, results.Prediction{}), old, "", before.basisOf(before.Sandboxes)); keep || !strings.Contains(why, "not recorded") {
-				t.Errorf("of an earlier version: kept %v, %q", keep, why)
+			if keep, why, stale := before.decide(before.Job(in, results.Prediction{}), old, "", before.basisOf(before.Sandboxes)); keep || stale || !strings.Contains(why, "not recorded") {
+				t.Errorf("of an earlier version: kept %v, stale %v, %q", keep, stale, why)
 			}
 		})
 	}

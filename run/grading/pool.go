@@ -69,5 +69,6 @@ type Job struct {
 	Prediction results.Prediction
 	Task       *family.Task // how the instance is tested, if nothing makes it untestable
 	Untestable error        // why there is no Task
+	Stale      string       // why an earlier verdict does not hold any more, see [Withdraw]; empty: none is known
 	Since      time.Time    // when it could be graded; zero: since the pool began
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/grade/logparse"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/runner"
 	"batch.example/batch/vocab"
@@ -44,18 +45,23 @@ func (w *worker) Do(ctx context.Context, a runner.Attempt[Job]) ([]*execution, e
 }
 
 func (w *worker) newExecution(a runner.Attempt[Job]) *execution {
-	p := a.Job.Prediction
 	x := &execution{worker: w, job: a.Job}
 	x.report = func(phase string) { a.Report(runner.Progress{Phase: phase, Engine: x.grade.Engine}) }
-	x.grade = grades.Grade{
-		InstanceID: a.Job.Instance.ID, Attempt: p.Attempt, Model: p.Model, Patch: grades.PatchDigest(p.Text),
-		Rules: w.Rules.String(), Started: time.Now().UTC(),
-	}
+	x.grade = newGrade(a.Job, w.Rules)
 	x.grade.Time.Queue = a.Queued.Seconds()
 	if since := time.Since(a.Job.Since); a.Number == 1 && since < a.Queued {
 		x.grade.Time.Queue = since.Seconds()
 	}
 	return x
+}
+
+// newGrade returns a grade of a job, without a verdict.
+func newGrade(j Job, rules logparse.Rules) grades.Grade {
+	p := j.Prediction
+	return grades.Grade{
+		InstanceID: j.Instance.ID, Attempt: p.Attempt, Model: p.Model, Patch: grades.PatchDigest(p.Text),
+		Rules: rules.String(), Started: time.Now().UTC(),
+	}
 }
 
 // Save implements runner.Worker: it writes the files of the log tree, then the grades. An
