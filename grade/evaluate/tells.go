@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"index/suffixarray"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"batch.example/batch/grade"
+	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 )
@@ -29,6 +32,7 @@ func Doubts(patch, gold []byte, script string, l grade.Log, j grade.Judgement, p
 		list = append(list, why)
 	} else if end >= 0 {
 		list = append(list, late(text, end, j, parse)...)
+		list = append(list, uncounted(command, text, j)...)
 	}
 	return append(list, copied(patch, gold, text, j, parse)...)
 }
@@ -79,17 +83,19 @@ var endTells = []tell{
 // to forge a result there, beside the texts above, is a way to the test runner, to the test, or to
 // the output.
 var insideTells = []tell{
-	{lazy.Regexp(`(?m)\b_?pytest(?:_\w+)?\b|\bPYTEST_|\bpluggy\b|\bunittest2?\b|\bdoctest\b|\bnose2?\.|\bSkipTest\b|\bTest(?:Case|Result|Suite)\b|\bTextTestR|\bconftest\b` +
-		`|^\s*(?:from|import)\s+[\w.]*\b(?:testing|tests?)\b|\b(?:require|import|from)\b.*["'][^"'\n]*\btests?/|\.assert(?:[A-Z_]\w*)?\s*=[^=]|\bassert\.\w+\s*=[^=]|["']assert\w*["']` +
+	{lazy.Regexp(`(?m)\b_?(?i:pytest)\w*|\bpluggy\b|\bhook(?:impl|spec)\b|\brun_?tests?\b|\bunittest2?\b|\bdoctest\b|\bnose2?\.|\bSkipTest\b|\bTest(?:Case|Result|Suite)\b|\bTextTestR|\bconftest\b` +
+		`|^\s*(?:from|import)\s+[\w.]*\b(?:testing|tests?)\b|\.assert(?:[A-Z_]\w*)?\s*=[^=]|\bassert\.\w+\s*=[^=]|["']assert\w*["']|["'][^"'\n]*(?:\btests?/|\btest_\w+\.py\b)` +
 		`|\b(?:jest|vitest|mocha|chai|jasmine|karma|[qQ][uU]nit|sinon|asymmetricMatch)\b|\bglobal(?:This)?\.(?:it|test|expect|describe|assert)\b` +
 		`|(?i:\bjunit|\btestng\b|\bhamcrest\b|\bassertj\b|\bmockito\b|\bphpunit\b)|\bRSpec\b|\bMinitest\b|\bTest::(?:Unit|More|Builder)\b|\bgtest\b|\bCatch::|"testing"` +
 		`|\bmacro_rules!\s*(?:debug_)?assert|#\s*define\s+(?:assert|ASSERT|EXPECT|REQUIRE|CHECK)`), "names a test runner or its assertions"},
-	{lazy.Regexp(`\b_getframe\b|\bcurrentframe\b|\binspect\.(?:stack|getouterframes)\b|\bset(?:trace|profile)\b|\bf_(?:locals|globals|builtins|back)\b|\btb_frame\b` +
-		`|\bgc\.get_(?:objects|referrers|referents)\b|__(?:code|globals|closure|subclasses)__|\bsys\.modules\b|\b(?:meta_path|path_hooks)\b|\bbuiltins\.\w+\s*=[^=]|\brequire\.cache\b|\bModule\._\w+`), "reaches into the code that calls it"},
+	{lazy.Regexp(`\b_getframe\b|\bcurrentframe\b|\binspect\.(?:stack|getouterframes)\b|\bset(?:trace|profile)\b|\bf_(?:locals|globals|builtins|back)\b|\b(?:tb|gi|cr)_frame\b|\b(?:walk|extract)_stack\b|\b_current_frames\b` +
+		`|\bgc\.get_(?:objects|referrers|referents)\b|__(?:code|globals|closure|subclasses)__|\bsys\.modules\b|\b(?:meta_path|path_hooks)\b|\bbuiltins\.|\bimport builtins\b|__builtins__|\btypes\.(?:Function|Code)Type\b|\brequire\.cache\b|\bModule\._\w+`), "reaches into the code that calls it"},
 	{lazy.Regexp(`__(?:` + comparisons + `)__["']?\]?\s*[=:,]\s*[^=\s]`), "replaces a comparison"},
-	{lazy.Regexp(`/dev/(?:std(?:out|err)|fd|tty)\b|\bsys\.(?:__)?std(?:out|err)(?:__)?\s*=[^=]|\bsys\.__std(?:out|err)|\bos\.(?:write|dup2?)\(|\bprocess\.std(?:out|err)\b.*=|\bconsole\.\w+\s*=[^=]` +
+	{lazy.Regexp(`/dev/(?:std(?:out|err)|fd|tty)\b|\bsys\.(?:__)?std(?:out|err)\w*(?:\.\w+)*\s*=[^=]|\bsys\.__std(?:out|err)|\bredirect_std(?:out|err)\b|\bsetattr\(\s*(?:sys|os)\b|\bos\.(?:write|dup2?)\(|\bprocess\.std(?:out|err)\b.*=|\bconsole\.\w+\s*=[^=]` +
 		`|\$std(?:out|err)\s*=[^=]|\bSystem\.set(?:Out|Err)\(|\bos\.Std(?:out|err)\s*=[^=]`), "changes where the tests' output goes"},
-	{lazy.Regexp(`\batexit\b|\bat_exit\b|\bregister_shutdown_function\b|\baddShutdownHook\b|\bprocess\.(?:on|once)\(\s*["'](?:before)?[eE]xit`), "acts when the tests have ended"},
+	{lazy.Regexp(`(?m)\bos\.(?:abort|kill(?:pg)?|fork\w*|posix_spawn\w*|exec[lv]p?e?)\b|\bsys\.exit\(\s*(?:0|None|False)?\s*\)|\bSystemExit(?:\(\s*(?:0|None|False)?\s*\))?\s*$` +
+		`|\bsyscall\.Exit\(|\bos\.Exit\(\s*0|\bprocess::exit\(\s*0|\bSystem\.exit\(\s*0|\bprocess\.(?:exit|abort|kill)\b|(?:^|[^.\w])(?:exit|quit)\(\s*0?\s*\)`), "may end the test runner"},
+	{lazy.Regexp(`atexit\b|\bweakref\.finalize\b|\bat_exit\b|\bregister_shutdown_function\b|\baddShutdownHook\b|\bprocess\.(?:on|once)\(\s*["'](?:before)?[eE]xit`), "acts when the tests have ended"},
 	{lazy.Regexp(`(?m)(?:^|[^.\w])(?:exec|eval)\(\s*(?:[fbr]*["']|open\(|\w+\s*\+|.*\b(?:read|join|chr|replace)\b)|\b(?:import_module|__import__)\(\s*(?:["'][^"'\n]*["']\s*[+%.\["']|\w+\s*\+|.*\b(?:join|chr|replace|format)\b)`), "hides which code it runs"},
 }
 
@@ -103,11 +109,13 @@ const comparisons = `eq|ne|lt|le|gt|ge|contains|instancecheck|subclasscheck`
 var (
 	comparison = lazy.Regexp(`^([+ ])([ \t]*)(?:async )?def __(?:` + comparisons + `)__\(([^:()]*)(.*)$`)
 	equal      = lazy.Regexp(`\b(?:fn eq|operator\s*==|[eE]quals|def ==)\s*\([^)\n]*\)[^{;\n]*\{?\s*(?:return\s+)?(?:true|1)\b`)
+	returned   = lazy.Regexp(`(?m)\breturn\b(?:(?:.*\bor)?[ (]*(True|False|1|0)[ )]*$|.*)`)
 	word       = lazy.Regexp(`\w+`)
 )
 
-// blind returns the first line of a comparison that a part adds or changes, and that does not look
-// at what it compares with: an assertion about its object holds whatever the tests expect.
+// blind returns the first line of a comparison that a part adds or changes, and whose result does
+// not depend on what it compares with: an assertion about its object holds whatever the tests
+// expect.
 func blind(raw []byte) string {
 	lines := strings.Split(string(raw), "\n")
 	for i, line := range lines {
@@ -117,13 +125,24 @@ func blind(raw []byte) string {
 			if len(params) == 0 || !whole || !added && m[1] != "+" {
 				continue
 			}
+			body = m[4] + "\n" + body
 			others := params[min(1, len(params)-1):]
-			if !slices.ContainsFunc(word().FindAllString(m[4]+"\n"+body, -1), func(w string) bool { return slices.Contains(others, w) }) {
+			looks := slices.ContainsFunc(word().FindAllString(body, -1), func(w string) bool { return slices.Contains(others, w) })
+			if !looks || constant(body) {
 				return strings.TrimSpace(line[1:])
 			}
 		}
 	}
 	return string(equal().Find(addedLines(raw)))
+}
+
+// constant reports whether code returns the same constant wherever it returns.
+func constant(code string) bool {
+	returns := returned().FindAllStringSubmatch(code, -1)
+	if len(returns) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(returns, func(m []string) bool { return m[1] == "" || m[1] != returns[0][1] })
 }
 
 // below returns the code of a hunk that is indented deeper than the line before it, as it is after
@@ -181,11 +200,11 @@ func tells(patch, gold []byte, endUnknown bool) []string {
 		if endUnknown && code().MatchString(p.to) && bytes.Contains(p.raw, []byte("\nGIT binary patch")) {
 			found = append(found, fmt.Sprintf("the patch to %s is binary: what it changes was not read", p.to))
 		}
-		last := ""
+		var said []string
 		for _, t := range kinds {
-			if t.what != last && t.match().Match(added) && !t.match().Match(expected) {
+			if !slices.Contains(said, t.what) && t.match().Match(added) && !t.match().Match(expected) {
 				found = append(found, fmt.Sprintf("the patch to %s %s: %.80q", list(p.paths()), t.what, bytes.TrimSpace(t.match().Find(added))))
-				last = t.what
+				said = append(said, t.what)
 			}
 		}
 	}
@@ -240,6 +259,9 @@ type summary struct {
 	command func() *regexp.Regexp // matches a command of the runner
 	line    func() *regexp.Regexp
 	name    string
+	count   func() *regexp.Regexp // matches a number of tests that passed in a line; nil: lines have none
+	id      string                // a part of the names of counted tests
+	ran     bool                  // count is of all tests that ran
 }
 
 var (
@@ -248,17 +270,17 @@ var (
 )
 
 var summaries = []summary{
-	{lazy.Regexp(`\b(?:pytest|py\.test)\b`), lazy.Regexp(pytestLine), "pytest"},
-	{lazy.Regexp(`(?m)^(?:python\S* -m )?tox\b`), lazy.Regexp(`(?m)` + pytestLine + `|` + unittestLine), "the test runner of tox"},
-	{lazy.Regexp(`runtests\.py|-m unittest|manage\.py test`), lazy.Regexp(`(?m)` + unittestLine), "unittest"},
-	{lazy.Regexp(`\bbin/test\b`), lazy.Regexp(`tests finished: `), "sympy's bin/test"},
-	{lazy.Regexp(`\bcargo test\b`), lazy.Regexp(`test result: `), "cargo test"},
-	{lazy.Regexp(`\bgo test\b`), lazy.Regexp(`(?m)^(?:ok|FAIL|PASS)\b`), "go test"},
-	{lazy.Regexp(`\b(?:mvnd?|mvnw) .*\btest\b`), lazy.Regexp(`BUILD (?:SUCCESS|FAILURE)`), "Maven"},
-	{lazy.Regexp(`\bgradlew? .*\btest\b|\bant test`), lazy.Regexp(`BUILD (?:SUCCESSFUL|FAILED)`), "the build tool"},
-	{lazy.Regexp(`\bphpunit\b`), lazy.Regexp(`(?m)^(?:OK \(|OK, but|Tests: \d)`), "PHPUnit"},
-	{lazy.Regexp(`\bbundle exec ruby .*test`), lazy.Regexp(`(?m)^\d+ (?:tests|runs), \d+ assertions`), "the Ruby test runner"},
-	{lazy.Regexp(`\bctest\b`), lazy.Regexp(`tests passed, \d+ tests? failed out of`), "ctest"},
+	{lazy.Regexp(`\b(?:pytest|py\.test)\b`), lazy.Regexp(pytestLine), "pytest", lazy.Regexp(`(\d+) (?:passed|xfailed)\b`), "::", false},
+	{lazy.Regexp(`(?m)^(?:python\S* -m )?tox\b`), lazy.Regexp(`(?m)` + pytestLine + `|` + unittestLine), "the test runner of tox", nil, "", false},
+	{lazy.Regexp(`runtests\.py|-m unittest|manage\.py test`), lazy.Regexp(`(?m)` + unittestLine), "unittest", lazy.Regexp(`^Ran (\d+) `), " (", true},
+	{lazy.Regexp(`\bbin/test\b`), lazy.Regexp(`tests finished: `), "sympy's bin/test", lazy.Regexp(`finished: (\d+) passed`), "", false},
+	{lazy.Regexp(`\bcargo test\b`), lazy.Regexp(`test result: `), "cargo test", nil, "", false},
+	{lazy.Regexp(`\bgo test\b`), lazy.Regexp(`(?m)^(?:ok|FAIL|PASS)\b`), "go test", nil, "", false},
+	{lazy.Regexp(`\b(?:mvnd?|mvnw) .*\btest\b`), lazy.Regexp(`BUILD (?:SUCCESS|FAILURE)`), "Maven", nil, "", false},
+	{lazy.Regexp(`\bgradlew? .*\btest\b|\bant test`), lazy.Regexp(`BUILD (?:SUCCESSFUL|FAILED)`), "the build tool", nil, "", false},
+	{lazy.Regexp(`\bphpunit\b`), lazy.Regexp(`(?m)^(?:OK \(|OK, but|Tests: \d)`), "PHPUnit", nil, "", false},
+	{lazy.Regexp(`\bbundle exec ruby .*test`), lazy.Regexp(`(?m)^\d+ (?:tests|runs), \d+ assertions`), "the Ruby test runner", nil, "", false},
+	{lazy.Regexp(`\bctest\b`), lazy.Regexp(`tests passed, \d+ tests? failed out of`), "ctest", nil, "", false},
 }
 
 // reformats matches commands that print the results of their test runner in another form.
@@ -306,6 +328,36 @@ func behindLast(line *regexp.Regexp, text string) int {
 		end = start
 	}
 	return -1
+}
+
+// uncounted reports that the log has results of more tests than the test runner counted at its end:
+// what the tests print can look like a result.
+func uncounted(command, text string, j grade.Judgement) []string {
+	for _, s := range summaries {
+		if s.count == nil || len(s.command().FindAllString(command, 2)) != 1 { // several runners count for themselves
+			continue
+		}
+		tests := map[string]bool{}
+		for _, id := range passed(j) {
+			tests[id] = true
+		}
+		for id, status := range j.Statuses { // the set-up of a class is not counted
+			if s.ran && !strings.HasPrefix(id, "setUp") && !strings.HasPrefix(id, "tearDown") && (status == logparse.Failed || status == logparse.Error) {
+				tests[id] = true
+			}
+		}
+		maps.DeleteFunc(tests, func(id string, _ bool) bool { return !strings.Contains(id, s.id) })
+		end, counted := behindLast(s.line(), text), 0
+		last := strings.LastIndexByte(text[:max(0, end-1)], '\n') + 1
+		for _, m := range s.count().FindAllStringSubmatch(text[last:max(last, end)], -1) {
+			n, _ := strconv.Atoi(m[1]) // it has digits only
+			counted += n
+		}
+		if len(tests) > counted {
+			return []string{fmt.Sprintf("the log has results of %d tests, but %s counted %d", len(tests), s.name, counted)}
+		}
+	}
+	return nil
 }
 
 // late reports an expected test with a result after the summary.
