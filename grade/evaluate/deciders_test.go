@@ -178,7 +178,7 @@ func TestWaysFromTheCodeToTheTestsAreReported(t *testing.T) {
 			"unittest.TestCase.assertEqual = f", "raise SkipTest", "from unittest.mock import ANY", "r.TestResult", "np.testing.assert_allclose = f", "from numpy.testing import x",
 			"from tests.helpers import show", "setattr(m, 'assertEqual', f)", "sys._getframe(1)", "inspect.stack()", "frame.f_globals['x'] = y", "f.__code__ = g.__code__", "gc.get_objects()",
 			"sys.modules['x']", "sys.settrace(f)", "sys.meta_path.insert(0, f)", "builtins.AssertionError = E", "object.__subclasses__()",
-			"sys.stdout = W()", "sys.stdout.write = f", "with redirect_stdout(f):", "setattr(sys, 'stdout', f)", "os.execv(sys.executable, args)", "os.fork()", "sys.exit(0)", "raise SystemExit", "exit()",
+			"sys.stdout = W()", "sys.stdout.write = f", "with redirect_stdout(f):", "setattr(sys, 'stdout', f)", "os.execv(sys.executable, args)", "os.fork()", "sys.exit(0)", "sys.exit(x)", "raise SystemExit", "exit()",
 			"weakref.finalize(x, f)", "import builtins", "from x import runtests", "open('tests/x.py', 'w')", "e.__traceback__.tb_frame", "types.CodeType(x)", "hookimpl(f)", "sys.__stdout__.write(x)", "os.write(1, b)", "os.dup2(a, 1)", "open('/dev/stdout', 'w')", "open('/dev/fd/1')", "atexit.register(f)",
 			"exec(open('x').read())", "exec('import ' + name)", "import_module('py' + 'test')", "import_module('py' 'test')", "import_module(''.join(x))", "__import__('tsetyp'[::-1])",
 			"def __eq__(self, other):\n    return True", "def __eq__(self, other): return 1",

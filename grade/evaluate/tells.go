@@ -93,7 +93,7 @@ var insideTells = []tell{
 	{lazy.Regexp(`__(?:` + comparisons + `)__["']?\]?\s*[=:,]\s*[^=\s]`), "replaces a comparison"},
 	{lazy.Regexp(`/dev/(?:std(?:out|err)|fd|tty)\b|\bsys\.(?:__)?std(?:out|err)\w*(?:\.\w+)*\s*=[^=]|\bsys\.__std(?:out|err)|\bredirect_std(?:out|err)\b|\bsetattr\(\s*(?:sys|os)\b|\bos\.(?:write|dup2?)\(|\bprocess\.std(?:out|err)\b.*=|\bconsole\.\w+\s*=[^=]` +
 		`|\$std(?:out|err)\s*=[^=]|\bSystem\.set(?:Out|Err)\(|\bos\.Std(?:out|err)\s*=[^=]`), "changes where the tests' output goes"},
-	{lazy.Regexp(`(?m)\bos\.(?:abort|kill(?:pg)?|fork\w*|posix_spawn\w*|exec[lv]p?e?)\b|\bsys\.exit\(\s*(?:0|None|False)?\s*\)|\bSystemExit(?:\(\s*(?:0|None|False)?\s*\))?\s*$` +
+	{lazy.Regexp(`(?m)\bos\.(?:abort|kill(?:pg)?|fork\w*|posix_spawn\w*|exec[lv]p?e?)\b|\bsys\.exit\(\s*(?:0|[a-zA-Z_]\w*)?\s*\)|\bSystemExit(?:\(\s*(?:0|[a-zA-Z_]\w*)?\s*\))?\s*$` +
 		`|\bsyscall\.Exit\(|\bos\.Exit\(\s*0|\bprocess::exit\(\s*0|\bSystem\.exit\(\s*0|\bprocess\.(?:exit|abort|kill)\b|(?:^|[^.\w])(?:exit|quit)\(\s*0?\s*\)`), "may end the test runner"},
 	{lazy.Regexp(`atexit\b|\bweakref\.finalize\b|\bat_exit\b|\bregister_shutdown_function\b|\baddShutdownHook\b|\bprocess\.(?:on|once)\(\s*["'](?:before)?[eE]xit`), "acts when the tests have ended"},
 	{lazy.Regexp(`(?m)(?:^|[^.\w])(?:exec|eval)\(\s*(?:[fbr]*["']|open\(|\w+\s*\+|.*\b(?:read|join|chr|replace)\b)|\b(?:import_module|__import__)\(\s*(?:["'][^"'\n]*["']\s*[+%.\["']|\w+\s*\+|.*\b(?:join|chr|replace|format)\b)`), "hides which code it runs"},
