@@ -75,7 +75,9 @@ func judge(o family.Options, r logparse.Rules) regrade.Judge {
 		if err != nil || !j.Resolved || len(patch) == 0 {
 			return j, err
 		}
-		for _, d := range evaluate.Deciders(grading.JobOf(task), task.Gold, evaluate.Named(patch)) {
+		job := grading.JobOf(task)
+		job.Gold = task.Gold
+		for _, d := range evaluate.Deciders(job, evaluate.Named(patch)) {
 			if d.Tier == evaluate.TierRunner {
 				j.Suspicious = append(j.Suspicious, fmt.Sprintf("the patch changes %s, which decides what tests report", d.Path))
 			}

@@ -131,7 +131,7 @@ func (r *runner) applied(ctx context.Context, command string, before, unpatched 
 		r.refuse(why)
 		return nil
 	}
-	if err := r.markShadows(ctx, before, r.e.Changes); err != nil {
+	if err := r.markShadows(ctx, before, r.first, r.e.Changes); err != nil {
 		return err
 	}
 	if done, err := r.leaveOut(ctx); err != nil || !done {

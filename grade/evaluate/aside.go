@@ -51,13 +51,39 @@ func (r *runner) aside(ctx context.Context, files []string) error {
 	return err
 }
 
-// leaveOut reverts the patch's changes of the files that the job leaves out, and reports whether it
-// could.
+// leaveOut reverts the patch's changes of the files that the job leaves out, or makes the gold patch's
+// changes of them, and reports whether it could revert them.
 func (r *runner) leaveOut(ctx context.Context) (done bool, err error) {
 	if len(r.job.Without) == 0 {
 		return true, nil
 	}
-	return r.eachLeftOut(ctx, r.job.Without, restoreScript)
+	if done, err = r.eachLeftOut(ctx, r.job.Without, restoreScript); err != nil || !done {
+		return done, err
+	}
+	instead := r.job.Instead()
+	if len(instead) == 0 {
+		return true, nil
+	}
+	file := r.folder + "/instead.diff"
+	if err := r.box.Write(ctx, file, 0o644, instead); err != nil {
+		return false, err
+	}
+	out, err := r.setup(ctx, safely+"apply "+file+" || patch --unified --batch --forward --fuzz=5 -p1 -i "+file)
+	if err == nil && out.ExitCode != 0 {
+		err = fault.Newf(fault.Instance, "applying the gold patch to what is left out of the patch: %s", reason(out.Bytes))
+	}
+	return err == nil, err
+}
+
+// Instead returns the parts of the gold patch about the files that the job leaves out.
+func (j Job) Instead() []byte {
+	var parts []byte
+	for _, name := range j.Without {
+		if p := only(j.Gold, name); p != nil {
+			parts = append(parts, p.raw...)
+		}
+	}
+	return parts
 }
 
 func (r *runner) eachLeftOut(ctx context.Context, files []string, script string) (done bool, err error) {

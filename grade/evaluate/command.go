@@ -4,54 +4,111 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/lazy"
 )
 
 const (
-	scriptDepth = 3       // nesting of scripts that run scripts
-	scriptsRead = 1 << 20 // bytes of the scripts at one depth
+	scriptDepth = 3       // nesting of files that run or import files
+	scriptsRead = 1 << 20 // bytes of the files at one depth
 	mostWords   = 1000    // words of a command that are examined
 )
 
-// readScripts prints the shell scripts among its files, each after a NUL.
-const readScripts = `for f in %s; do
-    [ -f "$f" ] || continue
-    case $f in
-    *.sh | *.bash) ;;
-    *) IFS= read -r -n 200 first < "$f" || continue
-       case $first in '#!'*sh*) ;; *) continue ;; esac ;;
-    esac
-    printf '\0'; head -c 200000 "$f"
-done 2>/dev/null; :`
+// Ran is a file that the processes of the test command read before the tests, as the names in the
+// command and in the files that it reads are resolved. It need not exist: a patch may create it.
+type Ran struct {
+	// Path is relative to the working directory. If Module is set, it lacks the extension, or is the
+	// folder of a package.
+	Path   string
+	Module bool
+	// From is the folder in which an import of a script found the module, if no command or setting
+	// names it: it may be the code under test.
+	From string `json:",omitempty"`
+}
 
-// scripts returns the text of the shell scripts that the job's test command runs, and of the
-// scripts that these run, from the image before the patch is applied.
-func (r *runner) scripts(ctx context.Context) (text string, err error) {
-	last, seen := r.job.command(), map[string]bool{}
+// names reports whether a path is the file.
+func (r Ran) names(name string) bool {
+	if !r.Module || name == r.Path {
+		return name == r.Path
+	}
+	stem := strings.TrimSuffix(name, path.Ext(name))
+	return stem == r.Path || stem == r.Path+"/__init__" || stem == r.Path+"/__main__"
+}
+
+// decides reports whether a change is one of the file. An import may find the code under test. The
+// gold patch shows where that is: beside the script, or in the same folder of the repository.
+func (r Ran) decides(c Change, gold []string) bool {
+	if r.From == "" || !r.names(c.Path) {
+		return r.names(c.Path)
+	}
+	code := r.From
+	if code == "." {
+		first, _, nested := strings.Cut(c.Path, "/")
+		if !nested {
+			return true
+		}
+		if len(gold) == 0 {
+			return false
+		}
+		code = first
+	}
+	return !slices.ContainsFunc(gold, func(name string) bool { return strings.HasPrefix(name, code+"/") && !IsTest(name) })
+}
+
+// start finds what the processes of a command read first.
+type start struct {
+	workdir string
+	tests   []string // the test patch's files, whose imports are not the runner's
+	ran     []Ran
+	known   map[Ran]bool
+	read    []source // files to read next
+	asked   map[string]bool
+	folders []string // that come first on Python's path
+}
+
+// source is a file whose text names other files.
+type source struct {
+	name string
+	top  string // the folder that comes first on Python's path when it is imported or run
+}
+
+func newStart(workdir string, tests []string) *start {
+	return &start{workdir: workdir, tests: tests, known: map[Ran]bool{}, asked: map[string]bool{}}
+}
+
+// readFiles prints the regular files among its arguments, each after a NUL, its name and a newline.
+const readFiles = `for f; do [ -f "$f" ] && { printf '\0%s\n' "$f"; head -c 200000 "$f" | tr -d '\000'; }; done 2>/dev/null; :`
+
+// starts returns what the processes of the job's test command read first, from the image before the
+// patch is applied, and the folders that come first on Python's path.
+func (r *runner) starts(ctx context.Context) (ran []Ran, folders []string, err error) {
+	s := newStart(r.job.Workdir, r.job.TestFiles)
+	s.command(r.job.command())
+	s.settings(r.job.command())
 	for range scriptDepth {
-		var files []string
-		for _, word := range words(last) {
-			if name := path.Clean(word); !seen[name] && strings.ContainsAny(name, "/.") && len(files) < mostWords {
-				seen[name] = true
-				files = append(files, bash.Quote(name))
+		next := s.read
+		if s.read = nil; len(next) == 0 {
+			break
+		}
+		words, top := []string{"set --"}, map[string]string{}
+		for _, f := range next {
+			words, top[f.name] = append(words, bash.Quote(f.name)), f.top
+		}
+		out, err := r.setupWith(ctx, strings.Join(words, " ")+"\n"+readFiles, scriptsRead)
+		if err != nil {
+			return nil, nil, err
+		}
+		for file := range strings.SplitSeq(string(out.Bytes), "\x00") {
+			if name, text, ok := strings.Cut(file, "\n"); ok {
+				s.file(source{name, top[name]}, text)
 			}
 		}
-		if len(files) == 0 {
-			break
-		}
-		out, err := r.setupWith(ctx, strings.Replace(readScripts, "%s", strings.Join(files, " "), 1), scriptsRead)
-		if err != nil {
-			return "", err
-		}
-		if last = strings.ReplaceAll(string(out.Bytes), "\x00", "\n"); last == "" {
-			break
-		}
-		text += last
 	}
-	return text, nil
+	return s.ran, s.folders, nil
 }
 
 // command returns the command that runs the tests.
@@ -61,4 +118,288 @@ func (j Job) command() string { return cmp.Or(j.Command, testCommand(j.Script)) 
 func words(command string) []string {
 	list := strings.FieldsFunc(command, func(c rune) bool { return strings.ContainsRune(" \t\r\n'\"()|&;<>=,", c) })
 	return slices.Compact(list)
+}
+
+func (s *start) add(r Ran) {
+	if !s.known[r] && r.Path != "." && !strings.HasPrefix(r.Path, "../") {
+		s.known[r] = true
+		s.ran = append(s.ran, r)
+	}
+}
+
+func (s *start) open(name, top string) {
+	if !s.asked[name] && !strings.HasPrefix(name, "../") && len(s.asked) < mostWords {
+		s.asked[name] = true
+		s.read = append(s.read, source{name, top})
+	}
+}
+
+var (
+	assigned  = lazy.Regexp(`(?m)(?:^|[\s;&(])(\w+)=["']?([\w./:-]+)`)
+	variable  = lazy.Regexp(`\$(\w+)|\$\{(\w+)\}`)
+	changed   = lazy.Regexp(`\b(?:cd|pushd)\s+["']?([^\s"';&|)]+)|\s-C\s*["']?([^\s"';&|)]+)|--directory[ =]["']?([^\s"';&|)]+)`)
+	pythonRun = lazy.Regexp(`\s-[A-Za-z]*m\s*([A-Za-z_][\w.]*)`)
+	pythonAt  = lazy.Regexp(`\bPYTHONPATH=["']?([^\s"';]+)`)
+	plugins   = lazy.Regexp(`(?:\s|["'=])-p[\s"',]*([A-Za-z_][\w.]*)|\bPYTEST_PLUGINS=["']?([\w.,]+)`)
+	option    = lazy.Regexp(`\b(?:DJANGO_SETTINGS_MODULE|--ds|--settings)[= ]["']?([A-Za-z_][\w.]*)`)
+)
+
+// command examines a command, or the text of a shell script.
+func (s *start) command(text string) {
+	text = s.expand(text)
+	dirs := []string{"."}
+	for _, m := range changed().FindAllStringSubmatch(text, -1) {
+		for _, dir := range slices.Clone(dirs) {
+			if dir = s.local(dir, cmp.Or(m[1], m[2], m[3])); !slices.Contains(dirs, dir) && len(dirs) < 20 {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	started := map[string]bool{}
+	for _, m := range led().FindAllStringSubmatch(text, -1) {
+		started[cmp.Or(m[1], m[2])] = true
+	}
+	list := words(text)
+	for _, word := range list[:min(len(list), mostWords)] {
+		for _, dir := range dirs {
+			name := s.local(dir, word)
+			if name == "" {
+				continue
+			}
+			s.add(Ran{Path: name})
+			isTest := slices.Contains(s.tests, name) || namedTest().MatchString(path.Base(name)) && !started[word]
+			if strings.ContainsAny(name, "/.") && !isTest {
+				s.open(name, path.Dir(name))
+			}
+		}
+	}
+	tops := slices.Clone(dirs)
+	for _, m := range pythonAt().FindAllStringSubmatch(text, -1) {
+		for dir := range strings.SplitSeq(m[1], ":") {
+			if dir = s.local(".", dir); dir != "" && !slices.Contains(tops, dir) {
+				tops = append(tops, dir)
+				s.first(dir)
+			}
+		}
+	}
+	for _, dir := range tops {
+		for _, m := range pythonRun().FindAllStringSubmatch(text, -1) {
+			s.module(dir, m[1])
+			s.first(dir)
+		}
+		for _, m := range plugins().FindAllStringSubmatch(text, -1) {
+			for name := range strings.SplitSeq(cmp.Or(m[1], m[2]), ",") {
+				s.module(dir, name)
+			}
+		}
+		s.imports(text, dir, dir, true)
+	}
+	for _, m := range option().FindAllStringSubmatch(text, -1) {
+		for _, dir := range slices.Concat(tops, s.folders) {
+			s.module(dir, m[1])
+		}
+	}
+}
+
+// expand replaces the variables that a command sets itself, and the working directory.
+func (s *start) expand(text string) string {
+	values := map[string]string{"PWD": s.workdir}
+	for _, m := range assigned().FindAllStringSubmatch(text, -1) {
+		values[m[1]] = m[2]
+	}
+	text = strings.ReplaceAll(text, "$(pwd)", s.workdir)
+	return variable().ReplaceAllStringFunc(text, func(v string) string { return cmp.Or(values[strings.Trim(v, "${}")], v) })
+}
+
+// local returns the path of a word in a directory of the repository, relative to the repository, or
+// "".
+func (s *start) local(dir, word string) string {
+	if path.IsAbs(word) {
+		rest, ok := strings.CutPrefix(path.Clean(word), s.workdir)
+		if !ok || rest != "" && rest[0] != '/' {
+			return ""
+		}
+		dir, word = ".", "./"+rest
+	}
+	return path.Join(dir, word)
+}
+
+func (s *start) first(dir string) {
+	if dir != "" && !slices.Contains(s.folders, dir) {
+		s.folders = append(s.folders, dir)
+	}
+}
+
+// module adds a module that a command or setting names, and the packages that it is in.
+func (s *start) module(top, name string) {
+	file := path.Join(top, strings.ReplaceAll(name, ".", "/"))
+	s.add(Ran{Path: file, Module: true})
+	for dir := path.Dir(file); dir != top && dir != "."; dir = path.Dir(dir) {
+		s.add(Ran{Path: dir + "/__init__", Module: true, From: top})
+	}
+	s.openModule(file, top)
+}
+
+func (s *start) openModule(file, top string) {
+	for _, end := range []string{".py", "/__init__.py", "/__main__.py"} {
+		s.open(file+end, top)
+	}
+}
+
+// settings examines the files by which a runner without a script finds what to run, and which
+// nothing names.
+func (s *start) settings(command string) {
+	for _, name := range []string{"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "conftest.py"} {
+		s.open(name, ".")
+	}
+	for _, test := range s.tests {
+		for dir := path.Dir(test); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			s.open(dir+"/conftest.py", dir)
+		}
+	}
+	for _, build := range []struct {
+		command func() *regexp.Regexp
+		files   []string
+	}{
+		{lazy.Regexp(`\bmake\b`), []string{"Makefile", "makefile", "GNUmakefile"}},
+		{lazy.Regexp(`\b(?:npm|pnpm|yarn|bun)\b`), []string{"package.json"}},
+		{lazy.Regexp(`\brake\b`), []string{"Rakefile"}},
+		{lazy.Regexp(`\bnox\b`), []string{"noxfile.py"}},
+		{lazy.Regexp(`\bjust\b`), []string{"justfile"}},
+		{lazy.Regexp(`\bcomposer\b`), []string{"composer.json"}},
+	} {
+		if build.command().MatchString(command) {
+			for _, name := range build.files {
+				s.open(name, ".")
+			}
+		}
+	}
+}
+
+var (
+	shebang = lazy.Regexp(`^#!.*\b(\w*sh|python)[\d.]*\b`)
+	// led matches the name of a script behind its interpreter, or one that is run by its path.
+	led         = lazy.Regexp(`\b(?:python|pypy|bash|sh|node|ruby|perl|php)[\d.]*(?:\s+-[A-Za-z]+)*\s+["']?([\w./-]+)|["'\s](\.{1,2}/[\w./-]+)`)
+	namesPlugin = lazy.Regexp(`(?s)\bpytest_plugins\s*\+?=\s*(\(.*?\)|\[.*?\]|[^\n]*)`)
+	moduleName  = lazy.Regexp(`["']([A-Za-z_][\w.]*)["']`)
+	hooks       = lazy.Regexp(`(?m)^\s*from\s+(\.*[\w.]*)\s+import\s+(?:\*|\([^)]*\bpytest_\w|[^\n(]*\bpytest_\w)`)
+	relative    = lazy.Regexp(`["'](\.{1,2}/[\w./-]+)["']|\brequire_relative\s*\(?["']([\w./-]+)`)
+)
+
+// file examines a file that the processes read.
+func (s *start) file(f source, text string) {
+	base, dir := path.Base(f.name), path.Dir(f.name)
+	interpreter := ""
+	if m := shebang().FindStringSubmatch(text); m != nil {
+		interpreter = m[1]
+	}
+	switch {
+	case base == "conftest.py":
+		for _, m := range namesPlugin().FindAllStringSubmatch(text, -1) {
+			for _, name := range moduleName().FindAllStringSubmatch(m[1], -1) {
+				s.plugin(dir, name[1])
+			}
+		}
+		for _, m := range hooks().FindAllStringSubmatch(text, -1) {
+			s.plugin(dir, m[1])
+		}
+	case strings.HasSuffix(base, ".py") || interpreter == "python":
+		s.first(f.top)
+		s.imports(text, f.top, dir, false)
+		if base == "noxfile.py" {
+			s.led(text, dir)
+		}
+	case strings.HasSuffix(base, ".sh") || strings.HasSuffix(base, ".bash") || strings.HasSuffix(interpreter, "sh"):
+		s.command(text)
+	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".rb", ".php", ".pl"}, path.Ext(base)):
+		for _, m := range relative().FindAllStringSubmatch(text, -1) {
+			name := path.Join(dir, cmp.Or(m[1], m[2]))
+			s.add(Ran{Path: strings.TrimSuffix(name, path.Ext(name)), Module: true, From: dir})
+			s.open(name, dir)
+		}
+	default: // a configuration
+		text = strings.ReplaceAll(text, "{toxinidir}", ".")
+		for _, m := range plugins().FindAllStringSubmatch(text, -1) {
+			s.plugin(dir, cmp.Or(m[1], m[2]))
+		}
+		s.led(text, dir)
+	}
+}
+
+// led adds the scripts and modules that the text of a configuration runs. Its other words may be
+// names of the code under test.
+func (s *start) led(text, dir string) {
+	for _, m := range led().FindAllStringSubmatch(text, -1) {
+		name := path.Join(dir, cmp.Or(m[1], m[2]))
+		s.add(Ran{Path: name})
+		s.open(name, path.Dir(name))
+	}
+	for _, m := range pythonRun().FindAllStringSubmatch(text, -1) {
+		s.module(dir, m[1])
+	}
+}
+
+// plugin adds a plugin that a conftest.py or setting in dir names.
+func (s *start) plugin(dir, name string) {
+	for strings.HasPrefix(name, ".") {
+		if name = name[1:]; strings.HasPrefix(name, ".") {
+			dir = path.Dir(dir)
+		}
+	}
+	for _, top := range []string{dir, ".", "src", "lib"} {
+		s.module(top, name)
+	}
+}
+
+var (
+	importFrom = lazy.Regexp(`(?m)(?:^|[;"':])\s*from\s+(\.*[\w.]*)\s+import\s+(\([^)]*\)|[^\n;"'#]*)`)
+	importAll  = lazy.Regexp(`(?m)(?:^|[;"':])\s*import\s+([\w., ]+)`)
+	identifier = lazy.Regexp(`[A-Za-z_]\w*`)
+)
+
+// imports adds what a Python script imports from the folder that comes first on its path, or from
+// its own package. Modules of other folders are more likely the code under test.
+func (s *start) imports(text, top, dir string, inCommand bool) {
+	add := func(at, name string) {
+		file := path.Join(at, strings.ReplaceAll(name, ".", "/"))
+		if file != at {
+			s.add(Ran{Path: file, Module: true, From: top})
+			for parent := path.Dir(file); parent != at && parent != "." && parent != "/"; parent = path.Dir(parent) {
+				s.add(Ran{Path: parent + "/__init__", Module: true, From: top})
+			}
+			if inside := strings.HasPrefix(file, dir+"/"); !inCommand && (inside || !strings.Contains(strings.TrimPrefix(file, top+"/"), "/")) {
+				s.openModule(file, top)
+			}
+		}
+	}
+	both := func(name string) {
+		add(top, name)
+		if file := strings.ReplaceAll(name, ".", "/"); dir != "." && strings.HasPrefix(file, dir+"/") {
+			add(".", name) // the script puts the root of the repository on the path
+		}
+	}
+	for _, m := range importAll().FindAllStringSubmatch(text, -1) {
+		for name := range strings.SplitSeq(m[1], ",") {
+			if name, _, _ = strings.Cut(strings.TrimSpace(name), " "); name != "" {
+				both(name)
+			}
+		}
+	}
+	for _, m := range importFrom().FindAllStringSubmatch(text, -1) {
+		name, at := m[1], dir
+		if strings.HasPrefix(name, ".") {
+			for name = name[1:]; strings.HasPrefix(name, "."); name = name[1:] {
+				at = path.Dir(at)
+			}
+			add(at, name)
+			for _, member := range identifier().FindAllString(m[2], -1) {
+				add(path.Join(at, strings.ReplaceAll(name, ".", "/")), member)
+			}
+			continue
+		}
+		both(name)
+		for _, member := range identifier().FindAllString(m[2], -1) {
+			both(name + "." + member)
+		}
+	}
 }

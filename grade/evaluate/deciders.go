@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"cmp"
 	"path"
 	"regexp"
@@ -12,7 +13,7 @@ import (
 
 // Rules is the version of this package's rules for deciders. It changes whenever a patch could get
 // another verdict.
-const Rules = 2
+const Rules = 3
 
 // Tier says what else a decider is used for.
 type Tier int
@@ -33,29 +34,44 @@ type Decider struct {
 }
 
 // Deciders returns the files among changes that can determine the reported results, in order.
-// changes comes from a run of the job. Files that the gold patch changes too are not deciders,
-// since a solution may need them, and neither are files that are put back before the tests. Files
-// that the job's test command or its scripts run are deciders too.
+// changes and job.Ran come from a run of the job. Files that are put back before the tests are no
+// deciders. A file that the gold patch changes too is one if the patch changes it in another way,
+// since a run without it has it as the gold patch makes it; without a patch to compare, it is none.
 //
 // Code under test can do the same from within the tests' process, but is not a decider: see
 // [Doubts].
-func Deciders(job Job, gold []byte, changes []Change) []Decider {
-	exempt := slices.Concat(Paths(gold), job.TestFiles)
+func Deciders(job Job, changes []Change) []Decider {
+	exempt := slices.Clone(job.TestFiles)
 	for _, a := range job.Assets {
 		exempt = append(exempt, path.Clean(a.Path))
 	}
-	runs, all := commandPaths(job.command()+"\n"+job.Scripts, cmp.Or(job.Workdir, testbed)), runsAll(job.command(), job.TestFiles)
+	gold := Paths(job.Gold)
+	for _, name := range gold {
+		if p := only(job.Gold, name); p == nil || len(job.Patch) == 0 || bytes.Contains(job.Patch, p.raw) {
+			exempt = append(exempt, name)
+		}
+	}
+	ran := job.Ran
+	if ran == nil {
+		s := newStart(cmp.Or(job.Workdir, testbed), job.TestFiles)
+		s.command(job.command())
+		ran = s.ran
+	}
+	all := runsAll(job.command(), job.TestFiles)
 	var list []Decider
 	for _, c := range changes {
 		if slices.Contains(exempt, c.Path) {
 			continue
 		}
-		tier, why := decides(c.Path, c.Created, runs)
+		tier, why := decides(c.Path, c.Created)
 		if tier != TierRunner && c.Shadows {
 			tier, why = TierRunner, shadowText
 		}
+		if tier != TierRunner && slices.ContainsFunc(ran, func(r Ran) bool { return r.decides(c, gold) }) {
+			tier, why = TierRunner, "the test command runs it"
+		}
 		if tier == 0 && c.Link { // the link stands for the folder behind it
-			tier, why = decides(c.Path+"/_", c.Created, runs)
+			tier, why = decides(c.Path+"/_", c.Created)
 		}
 		if tier == 0 && all && isTest().MatchString(path.Base(c.Path)) {
 			tier, why = TierProject, "the test command may run it"
@@ -82,11 +98,8 @@ func Named(patch []byte) []Change {
 }
 
 // decides says whether a file determines reported results; tier 0: it does not.
-func decides(name string, created bool, runs []string) (Tier, string) {
+func decides(name string, created bool) (Tier, string) {
 	base := path.Base(name)
-	if slices.Contains(runs, name) {
-		return TierRunner, "the test command runs it"
-	}
 	for _, r := range byName {
 		if r.match().MatchString(base) {
 			return r.tier, r.why
@@ -185,10 +198,10 @@ var runnerModules = strings.Fields(`
 	time timeit token tokenize tomllib trace traceback tracemalloc tty types typing unicodedata unittest urllib uu
 	uuid venv warnings wave weakref webbrowser wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo`)
 
-const shadowText = "it is imported instead of a module that the test runner may need"
+const shadowText = "Python imports it before the tests, or instead of a module that their runner may need"
 
 func shadows(name string) bool {
-	top, _ := importable(name)
+	top, _ := importable(name, nil)
 	return slices.Contains(runnerModules, top)
 }
 
@@ -199,16 +212,4 @@ func runsAll(command string, tests []string) bool {
 		stem, _, _ := strings.Cut(path.Base(name), ".")
 		return stem != "" && strings.Contains(command, stem)
 	})
-}
-
-// commandPaths returns the words of a test command that may be files of the repository.
-func commandPaths(command, workdir string) []string {
-	var list []string
-	for _, word := range words(command) {
-		word = strings.TrimPrefix(path.Clean(word), workdir+"/")
-		if word != "." && !path.IsAbs(word) {
-			list = append(list, word)
-		}
-	}
-	return list
 }

@@ -8,6 +8,8 @@ import (
 	"batch.example/batch/dataset/datasettest"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/swebench"
+	"batch.example/batch/vocab"
 )
 
 func newFile(name string) string {
@@ -84,14 +86,14 @@ func TestFilesThatDecide(t *testing.T) {
 		{edit("tests/README.md"), 0},
 	} {
 		name := strings.SplitN(tt.patch, "\n", 2)[0]
-		list := Deciders(Job{Script: script, TestFiles: named}, nil, Named([]byte(tt.patch)))
+		list := Deciders(Job{Script: script, TestFiles: named}, Named([]byte(tt.patch)))
 		if tt.want == 0 && len(list) > 0 || tt.want > 0 && (len(list) != 1 || list[0].Tier != tt.want || list[0].Why == "") {
 			t.Errorf("%s: got %+v, want tier %d", name, list, tt.want)
 		}
-		if list := Deciders(Job{Script: script, TestFiles: named}, []byte(tt.patch), Named([]byte(tt.patch))); len(list) > 0 {
+		if list := Deciders(Job{Script: script, TestFiles: named, Gold: []byte(tt.patch)}, Named([]byte(tt.patch))); len(list) > 0 {
 			t.Errorf("%s of the gold patch too: got %+v", name, list)
 		}
-		if list := Deciders(Job{Script: script, TestFiles: append(Paths([]byte(tt.patch)), named...)}, nil, Named([]byte(tt.patch))); len(list) > 0 {
+		if list := Deciders(Job{Script: script, TestFiles: append(Paths([]byte(tt.patch)), named...)}, Named([]byte(tt.patch))); len(list) > 0 {
 			t.Errorf("%s that is put back: got %+v", name, list)
 		}
 	}
@@ -102,41 +104,66 @@ func TestWhatControlRunsMean(t *testing.T) {
 	both := []Decider{runner, project}
 	for name, tt := range map[string]struct {
 		deciders   []Decider
-		resolved   string // of each run: y or n
-		without    string
-		want       bool
+		runs       string // y resolved, n not, f other tests than FAIL_TO_PASS fail, t timed out
+		next       string // the next run, or how it ended
 		suspicious string
 	}{
-		"no decider":                  {nil, "y", "", true, ""},
-		"not resolved":                {both, "n", "", false, ""},
-		"a first control run":         {both, "y", "conftest.py setup.cfg", false, ""},
-		"resolved without both":       {both, "yy", "", true, ""},
-		"a second control run":        {both, "yn", "conftest.py", false, ""},
-		"only with the project's":     {both, "yny", "", true, "resolved only with setup.cfg of the patch"},
-		"only with the runner's":      {both, "ynn", "", false, "resolved only with conftest.py of the patch"},
-		"the runner's alone":          {[]Decider{runner}, "y", "conftest.py", false, ""},
-		"the runner's alone, needed":  {[]Decider{runner}, "yn", "", false, "resolved only with conftest.py of the patch"},
-		"the runner's alone, not":     {[]Decider{runner}, "yy", "", true, ""},
-		"the project's alone, needed": {[]Decider{project}, "yn", "", true, "resolved only with setup.cfg of the patch"},
+		"no decider":                      {nil, "y", "resolved", ""},
+		"not resolved":                    {both, "n", "unresolved", ""},
+		"a first control run":             {both, "y", "without conftest.py setup.cfg", ""},
+		"resolved without both":           {both, "yy", "resolved", ""},
+		"other tests fail without both":   {both, "yf", "resolved", ""},
+		"no end without both":             {both, "yt", "resolved", ""},
+		"a second control run":            {both, "yn", "without conftest.py", ""},
+		"the project's, repeated":         {both, "yny", "again without conftest.py setup.cfg", ""},
+		"the project's, by chance":        {both, "ynyy", "resolved", ""},
+		"the project's, repeated with":    {both, "ynyn", "again", ""},
+		"the project's, not with":         {both, "ynynn", "resolved", ""},
+		"only with the project's":         {both, "ynyny", "resolved", "resolved only with setup.cfg of the patch"},
+		"the runner's, repeated":          {both, "ynn", "again without conftest.py", ""},
+		"only with the runner's":          {both, "ynnnf", "unresolved", "resolved only with conftest.py of the patch"},
+		"the runner's alone":              {[]Decider{runner}, "y", "without conftest.py", ""},
+		"the runner's alone, by chance":   {[]Decider{runner}, "ynf", "resolved", ""},
+		"the runner's alone, no end":      {[]Decider{runner}, "ynt", "resolved", ""},
+		"the runner's alone, not with":    {[]Decider{runner}, "ynnn", "resolved", ""},
+		"the runner's alone, needed":      {[]Decider{runner}, "ynny", "unresolved", "resolved only with conftest.py of the patch"},
+		"the runner's alone, not needed":  {[]Decider{runner}, "yy", "resolved", ""},
+		"the project's alone, needed":     {[]Decider{project}, "ynny", "resolved", "resolved only with setup.cfg of the patch"},
+		"the project's alone, not needed": {[]Decider{project}, "yf", "resolved", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var judged []grade.Judgement
-			for _, r := range tt.resolved {
-				judged = append(judged, grade.Judgement{Resolved: r == 'y', Suspicious: []string{"of the log"}})
+			for _, r := range tt.runs {
+				j := grade.Judgement{Resolved: r == 'y', Suspicious: []string{"of the log"}}
+				j.Tests.FailToPass.Failure = []string{"a"}
+				if r == 'f' || r == 'y' {
+					j.Tests.FailToPass = swebench.Split{Success: []string{"a"}}
+				}
+				if r == 't' {
+					j.Verdict = vocab.VerdictTimedOut
+				}
+				judged = append(judged, j)
 			}
 			s := Decide(tt.deciders, judged...)
-			if got := strings.Join(s.Without, " "); got != tt.without {
-				t.Fatalf("without %q, want %q", got, tt.without)
+			got := "unresolved"
+			switch {
+			case s.Run:
+				got = strings.TrimSpace(strings.Repeat("again ", map[bool]int{true: 1}[s.Again]) + strings.Repeat("without ", min(len(s.Without), 1)) + strings.Join(s.Without, " "))
+			case s.Resolved:
+				got = "resolved"
 			}
-			if tt.without != "" {
+			if got != tt.next {
+				t.Fatalf("got %q, want %q", got, tt.next)
+			}
+			if s.Run {
 				return
 			}
 			want := []string{"of the log"}
 			if tt.suspicious != "" {
 				want = append(want, tt.suspicious)
 			}
-			if s.Resolved != tt.want || !slices.Equal(s.Suspicious, want) || (s.Why != "") != (!s.Resolved && tt.suspicious != "") {
-				t.Errorf("got %+v, want resolved %v, suspicious %q", s, tt.want, want)
+			if !slices.Equal(s.Suspicious, want) || (s.Why != "") != (!s.Resolved && tt.suspicious != "") || (s.Note != "") != strings.HasSuffix(tt.runs, "t") {
+				t.Errorf("got %+v, want suspicious %q", s, want)
 			}
 		})
 	}
@@ -333,7 +360,7 @@ func TestResultsOfMoreTestsThanTheRunnerCountedAreSuspicious(t *testing.T) {
 
 // If the tests are unknown, the command may run any.
 func TestWithoutKnownTestsAnyMayRun(t *testing.T) {
-	if list := Deciders(Job{Script: "python -m tornado.test"}, nil, Named([]byte(edit("tornado/test/web_test.py")))); len(list) != 1 || list[0].Tier != TierProject {
+	if list := Deciders(Job{Script: "python -m tornado.test"}, Named([]byte(edit("tornado/test/web_test.py")))); len(list) != 1 || list[0].Tier != TierProject {
 		t.Errorf("got %+v", list)
 	}
 }
@@ -341,7 +368,7 @@ func TestWithoutKnownTestsAnyMayRun(t *testing.T) {
 // A family's script may run its tests before what is read.
 func TestACommandBeforeTheMarkersDecides(t *testing.T) {
 	job := Job{Workdir: "/app", Script: ": '>>>>> Start Test Output'\ncat out.json\n: '>>>>> End Test Output'", Command: "bash /app/tools/run.sh tests/test_a.py"}
-	if list := Deciders(job, nil, Named([]byte(edit("tools/run.sh")))); len(list) != 1 || list[0].Tier != TierRunner {
+	if list := Deciders(job, Named([]byte(edit("tools/run.sh")))); len(list) != 1 || list[0].Tier != TierRunner {
 		t.Errorf("got %+v", list)
 	}
 }
@@ -354,7 +381,7 @@ func TestATestThatTheCommandDoesNotNameDecides(t *testing.T) {
 		"./runtests.py test_gold":       0,
 	} {
 		script := ": '>>>>> Start Test Output'\n" + command + "\n: '>>>>> End Test Output'"
-		list := Deciders(Job{Script: script, TestFiles: []string{"tests/test_gold.py"}}, nil, Named([]byte(newFile("tests/test_mine.py"))))
+		list := Deciders(Job{Script: script, TestFiles: []string{"tests/test_gold.py"}}, Named([]byte(newFile("tests/test_mine.py"))))
 		if len(list) != want || want > 0 && list[0].Tier != TierProject {
 			t.Errorf("%s: got %+v", command, list)
 		}

@@ -35,8 +35,8 @@ type Job struct {
 	// Command is the command that runs the tests, if it is not in the part of Script between the
 	// markers: a family's script may run the tests before it.
 	Command string
-	// Scripts is [Evidence.Scripts] of an earlier Run; Run ignores it.
-	Scripts string
+	// Ran is [Evidence.Ran] of an earlier Run; Run ignores it.
+	Ran []Ran
 	// TestFiles are the paths that the test patch changes, relative to Workdir.
 	TestFiles []string
 	// Patch is the prediction. If it is blank, the tests run on the code as it is.
@@ -44,6 +44,9 @@ type Job struct {
 	// Without has paths, relative to Workdir, that are restored after the patch is applied. An
 	// earlier Run has them in Changes.
 	Without []string
+	// Gold resolves the instance. Files in Without that it changes are restored to what it makes of
+	// them.
+	Gold []byte
 	// Assets are files that the script needs beside the test patch.
 	Assets []Asset
 	// Timeout is the limit for the script; 0: [DefaultTimeout].
@@ -69,8 +72,8 @@ type Evidence struct {
 	How         string // the command that applied it: "git apply --verbose"
 	ApplyOutput []byte // of that command, or of the last one that failed
 
-	// Scripts is the text of the shell scripts that the test command runs, as the image has them.
-	Scripts string
+	// Ran has what the processes of the test command read before the tests.
+	Ran []Ran
 	// Changes are the files that applying the patch changed, sorted by path.
 	Changes []Change
 	// Lost are the files that the image had changed or added, and that the harness's commands
@@ -123,8 +126,9 @@ func Run(ctx context.Context, box Box, job Job) (*Evidence, error) {
 type runner struct {
 	box    Box
 	job    Job
-	nonce  string // of the markers
-	folder string // of our files in the box
+	nonce  string   // of the markers
+	folder string   // of our files in the box
+	first  []string // folders where Python looks for modules first
 	e      *Evidence
 	log    runLog
 }
@@ -153,7 +157,7 @@ func (r *runner) run(ctx context.Context) error {
 
 // prepare applies the patch and puts everything else in place.
 func (r *runner) prepare(ctx context.Context) (err error) {
-	if r.e.Scripts, err = r.scripts(ctx); err != nil {
+	if r.e.Ran, r.first, err = r.starts(ctx); err != nil {
 		return err
 	}
 	if err := r.applyPatch(ctx); err != nil || !r.e.Applied {

@@ -68,21 +68,23 @@ func hunk(from, to string) string {
 // verdict evaluates a patch completely, with all control runs.
 func (b *bench) verdict(t *testing.T, in dataset.Instance, patch string) (*evaluate.Evidence, grade.Judgement, evaluate.Step) {
 	t.Helper()
-	first := b.evaluate(t, in, jobFor(in, patch))
-	deciders := evaluate.Deciders(jobFor(in, patch), []byte(in.Patch), first.Changes)
+	job := jobFor(in, patch)
+	job.Gold = []byte(in.Patch)
+	first := b.evaluate(t, in, job)
+	job.Ran = first.Ran
+	deciders := evaluate.Deciders(job, first.Changes)
 	judged := []grade.Judgement{{}}
 	if first.Applied {
 		judged[0] = judge(t, in, first.Log)
 	}
 	for {
 		step := evaluate.Decide(deciders, judged...)
-		if len(step.Without) == 0 {
+		if !step.Run {
 			step.Suspicious = append(step.Suspicious, evaluate.Doubts([]byte(patch), []byte(in.Patch), in.EvalScript, first.Log, judged[0], parserOf(in))...)
 			return first, judged[0], step
 		}
-		j := jobFor(in, patch)
-		j.Without = step.Without
-		judged = append(judged, judge(t, in, b.evaluate(t, in, j).Log))
+		job.Without = step.Without
+		judged = append(judged, judge(t, in, b.evaluate(t, in, job).Log))
 	}
 }
 

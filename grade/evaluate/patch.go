@@ -47,6 +47,20 @@ func Paths(patch []byte) []string {
 	return list
 }
 
+// only returns the part of a patch about a file, or nil if there is none or it is about another file
+// too.
+func only(patch []byte, name string) *part {
+	for _, p := range split(patch) {
+		if paths := p.paths(); slices.Contains(paths, name) {
+			if len(paths) > 1 {
+				return nil
+			}
+			return p
+		}
+	}
+	return nil
+}
+
 // split returns the parts of a patch, as git apply finds them: by git's header lines, or by the two
 // lines of a plain unified diff. Text before the first part is dropped.
 func split(patch []byte) []*part {

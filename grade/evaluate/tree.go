@@ -164,9 +164,11 @@ done`
 // module matches the names of modules.
 var module = lazy.Regexp(`^[A-Za-z_]\w*$`)
 
-// markShadows finds the new files that Python may import in place of an installed module.
-func (r *runner) markShadows(ctx context.Context, before map[string]treeFile, list []Change) error {
-	folders := map[string]bool{}
+// markShadows finds the new files that Python may import in place of an installed module: first has
+// the folders where it looks first. A package's file that makes a package of a folder above the
+// tests is imported before them.
+func (r *runner) markShadows(ctx context.Context, before map[string]treeFile, first []string, list []Change) error {
+	folders := map[string]bool{".": true}
 	for name := range before {
 		for dir := path.Dir(name); dir != "." && !folders[dir]; dir = path.Dir(dir) {
 			folders[dir] = true
@@ -174,7 +176,10 @@ func (r *runner) markShadows(ctx context.Context, before map[string]treeFile, li
 	}
 	byModule := map[string][]int{}
 	for i, c := range list {
-		if name, root := importable(c.Path); c.Created && module().MatchString(name) && !folders[root] {
+		if dir := path.Dir(c.Path); c.Created && path.Base(c.Path) == "__init__.py" && folders[dir] {
+			list[i].Shadows = slices.ContainsFunc(r.job.TestFiles, func(test string) bool { return dir == "." || strings.HasPrefix(test, dir+"/") })
+		}
+		if name, root := importable(c.Path, first); c.Created && module().MatchString(name) && !folders[root] {
 			byModule[name] = append(byModule[name], i)
 		}
 	}
@@ -195,21 +200,26 @@ func (r *runner) markShadows(ctx context.Context, before map[string]treeFile, li
 }
 
 // importable returns the name of the top-level module that a path belongs to, if Python looks for
-// modules in the repository's root or in a folder of tests at its top. root is the path of that
-// module if it is a folder.
-func importable(name string) (top, root string) {
-	first, rest, nested := strings.Cut(name, "/")
-	root = first
-	if nested && inTests().MatchString(first+"/") { // the folder of the tests comes first on the path
-		first, _, nested = strings.Cut(rest, "/")
-		root = path.Join(root, first)
+// modules in the repository's root, in a folder of tests at its top, or in one of the folders first.
+// root is the path of that module if it is a folder.
+func importable(name string, first []string) (top, root string) {
+	dir, rest, nested := strings.Cut(name, "/")
+	if !nested || !inTests().MatchString(dir+"/") { // otherwise the folder of the tests comes first
+		dir, rest = "", name
 	}
-	if !nested {
-		stem, ok := strings.CutSuffix(first, ".py")
-		if !ok {
-			return "", ""
+	for _, f := range first {
+		if inside, ok := strings.CutPrefix(name, f+"/"); ok && len(inside) < len(rest) {
+			dir, rest = f, inside
 		}
-		return stem, name
 	}
-	return first, root
+	top, _, nested = strings.Cut(rest, "/")
+	root = path.Join(dir, top)
+	if nested {
+		return top, root
+	}
+	stem, ok := strings.CutSuffix(top, ".py")
+	if !ok {
+		return "", ""
+	}
+	return stem, name
 }

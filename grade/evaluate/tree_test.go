@@ -171,7 +171,7 @@ func TestANewModuleThatShadowsAnInstalledOne(t *testing.T) {
 	patch := newFile("plug.py") + newFile("big/y.py") + newFile("own/plug.py") + newFile("tests/plug.py") + newFile("other.py") + newFile("src/plug.py") + newFile("a-b.py")
 	e := evaluateLocally(t, dir, Job{Patch: []byte(patch), Script: "true"})
 	var got []string
-	for _, d := range Deciders(Job{Script: "true"}, nil, e.Changes) {
+	for _, d := range Deciders(Job{Script: "true"}, e.Changes) {
 		got = append(got, fmt.Sprintf("%s %d", d.Path, d.Tier))
 	}
 	if want := "big/y.py 1, plug.py 1, tests/plug.py 1"; strings.Join(got, ", ") != want {
@@ -187,7 +187,7 @@ func TestCachesOfTheTestsAreRemoved(t *testing.T) {
 	if text := string(e.Log.Text); strings.Contains(text, "tests/__pycache__/test_a") || strings.Contains(text, "tests/test_a.pyc") || !strings.Contains(text, "tests/__pycache__/a.cpython-311.pyc") {
 		t.Errorf("left are\n%s", text)
 	}
-	if list := Deciders(Job{Script: "true", TestFiles: []string{"tests/test_a.py"}}, nil, e.Changes); len(list) != 4 || list[0].Tier != TierRunner {
+	if list := Deciders(Job{Script: "true", TestFiles: []string{"tests/test_a.py"}}, e.Changes); len(list) != 4 || list[0].Tier != TierRunner {
 		t.Errorf("deciders %+v", list)
 	}
 }
@@ -251,6 +251,31 @@ func TestCommandsOfEdAreSeen(t *testing.T) {
 	} {
 		if got := strings.Contains(harden("patch -p1", []byte(text)), "--unified"); got != want {
 			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// A file that the gold patch changes too is no reason to doubt a patch, but what else the patch makes
+// of it is.
+func TestAFileOfTheGoldPatchIsLeftOutAsTheGoldPatchMakesIt(t *testing.T) {
+	files := map[string]string{"conftest.py": "1\n2\n3\n", "a.py": "1\n"}
+	gold := "diff --git a/conftest.py b/conftest.py\n--- a/conftest.py\n+++ b/conftest.py\n@@ -1,3 +1,4 @@\n 1\n 2\n 3\n+gold\n" +
+		"diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-1\n+gold\n"
+	patch := strings.ReplaceAll(gold, "gold", "mine")
+	job := Job{Patch: []byte(patch), Gold: []byte(gold), Script: "cat conftest.py a.py"}
+	e := evaluateLocally(t, repo(t, files), job)
+	list := Deciders(job, e.Changes)
+	if len(list) != 1 || list[0].Path != "conftest.py" {
+		t.Fatalf("deciders %+v", list)
+	}
+	job.Without = []string{"conftest.py"}
+	e = evaluateLocally(t, repo(t, files), job)
+	if text := string(e.Log.Text); !strings.Contains(text, "1\n2\n3\ngold\nmine\n") {
+		t.Errorf("the files are\n%s", text)
+	}
+	for name, same := range map[string]Job{"as in the gold patch": {Patch: []byte(gold), Gold: []byte(gold)}, "without a patch": {Gold: []byte(gold)}} {
+		if list := Deciders(same, e.Changes); len(list) > 0 {
+			t.Errorf("%s: deciders %+v", name, list)
 		}
 	}
 }

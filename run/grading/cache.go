@@ -38,7 +38,7 @@ type Cache struct {
 
 // cacheVersion is part of all keys. It changes when a key would have another log, or when
 // old evidence lacks data that is now read from it.
-const cacheVersion = 3
+const cacheVersion = 4
 
 // cacheKey has everything that the log of a test run depends on.
 type cacheKey struct {
@@ -48,6 +48,7 @@ type cacheKey struct {
 	Workdir, Base, Rules string
 	TestFiles            []string
 	Without, Assets      string // digests
+	Instead              string `json:",omitempty"` // digest
 	Container            string // limits and user
 	Network              string
 	Offline              bool `json:",omitempty"` // nothing could be installed although there is a network

@@ -77,8 +77,8 @@ func (r *runs) Run(_ context.Context, c evaluate.Command) (vocab.Output, error) 
 
 const conftest = "diff --git a/conftest.py b/conftest.py\nnew file mode 100644\n--- /dev/null\n+++ b/conftest.py\n@@ -0,0 +1 @@\n+x = 1\n"
 
-// The result of a patch with a conftest.py counts only if the tests also pass without it,
-// however the run without it ends.
+// The result of a patch with a conftest.py counts only if FAIL_TO_PASS also passes without it. Tests
+// that fail by chance, and runs that do not end, accuse nobody.
 func TestARunWithoutWhatDecidesTheReports(t *testing.T) {
 	passed, failed := vocab.Output{Bytes: []byte("PASSED test_a")}, vocab.Output{Bytes: []byte("FAILED test_a - x"), ExitCode: 1}
 	slow := passed
@@ -88,8 +88,10 @@ func TestARunWithoutWhatDecidesTheReports(t *testing.T) {
 		want vocab.Verdict
 	}{
 		"passes without":         {[]vocab.Output{passed, passed}, vocab.VerdictResolved},
-		"fails without":          {[]vocab.Output{passed, failed}, vocab.VerdictUnresolved},
-		"does not end without":   {[]vocab.Output{passed, slow}, vocab.VerdictUnresolved},
+		"fails without":          {[]vocab.Output{passed, failed, failed, passed}, vocab.VerdictUnresolved},
+		"fails once without":     {[]vocab.Output{passed, failed, passed}, vocab.VerdictResolved},
+		"fails with it too":      {[]vocab.Output{passed, failed, failed, failed}, vocab.VerdictResolved},
+		"does not end without":   {[]vocab.Output{passed, slow}, vocab.VerdictResolved},
 		"fails with":             {[]vocab.Output{failed}, vocab.VerdictUnresolved},
 		"does not end with":      {[]vocab.Output{slow}, vocab.VerdictTimedOut},
 		"says nothing of it all": {[]vocab.Output{{Bytes: []byte("no test")}}, vocab.VerdictUnresolved},
@@ -106,7 +108,10 @@ func TestARunWithoutWhatDecidesTheReports(t *testing.T) {
 			if g.Verdict != tt.want || boxes.opened != len(tt.play) {
 				t.Errorf("got %s (%s) after %d runs, want %s after %d", g.Verdict, g.Why, boxes.opened, tt.want, len(tt.play))
 			}
-			if only := len(tt.play) == 2 && tt.want != vocab.VerdictResolved; only != strings.Contains(strings.Join(g.Suspicious, "\n"), "resolved only with conftest.py") {
+			if unknown := name == "does not end without"; unknown != strings.Contains(strings.Join(g.Notes, "\n"), "without conftest.py of the patch is not known") {
+				t.Errorf("notes: %q", g.Notes)
+			}
+			if only := name == "fails without"; only != strings.Contains(strings.Join(g.Suspicious, "\n"), "resolved only with conftest.py") {
 				t.Errorf("suspicious: %q", g.Suspicious)
 			}
 			report, err := os.ReadFile(filepath.Join(d.dir, g.Log, "report.json"))
@@ -137,7 +142,7 @@ func TestARunWithoutWhatDecidesTheReportsCanBeUngradeable(t *testing.T) {
 		vocab.VerdictUnresolved:  {Bytes: []byte("FAILED test_a")},
 	} {
 		d := newDesk(t)
-		d.config.Boxes = &runs{play: []vocab.Output{passed, cut, bare}}
+		d.config.Boxes = &runs{play: []vocab.Output{passed, cut, bare, cut, bare, passed}}
 		j := job("a__1", conftest)
 		if _, err := d.grade(j); err != nil {
 			t.Fatal(err)

@@ -136,6 +136,7 @@ func (x *execution) setImage(img vocab.Image) {
 
 func (x *execution) evaluation(without []string) evaluate.Job {
 	job := JobOf(x.task)
+	job.Gold = x.task.Gold
 	job.Patch, job.Without, job.Assets, job.Timeout, job.Rules = x.job.Prediction.Patch, without, x.assets, x.limit(), x.Rules
 	return job
 }
@@ -151,7 +152,7 @@ func JobOf(t *family.Task) evaluate.Job {
 func (x *execution) key(job evaluate.Job) cacheKey {
 	return cacheKey{
 		Setup: digest([]byte(x.task.Setup)), Patch: digest(job.Patch), Script: digest([]byte(job.Script)),
-		Workdir: job.Workdir, Base: job.BaseCommit, Rules: job.Rules.String(), TestFiles: job.TestFiles, Without: namesDigest(job.Without), Assets: digestOf(job.Assets),
+		Workdir: job.Workdir, Base: job.BaseCommit, Rules: job.Rules.String(), TestFiles: job.TestFiles, Without: namesDigest(job.Without), Instead: insteadDigest(job), Assets: digestOf(job.Assets),
 		Container: x.Container, Network: networkOf(x.Network, x.task),
 	}
 }
@@ -169,10 +170,19 @@ func namesDigest(paths []string) string {
 	return digestOf(names)
 }
 
-// cached returns the log of an earlier run. Repeated executions do not use it, because they
-// test whether the log stays the same.
+// insteadDigest returns a digest of what the gold patch makes of the files that are left out; "" if it
+// changes none.
+func insteadDigest(job evaluate.Job) string {
+	if instead := job.Instead(); len(instead) > 0 {
+		return digest(instead)
+	}
+	return ""
+}
+
+// cached returns the log of an earlier run. Repeated executions and runs do not use it, because
+// they test whether the log stays the same.
 func (x *execution) cached(key cacheKey) *evaluate.Evidence {
-	if x.grade.Repeat > 0 {
+	if x.grade.Repeat > 0 || x.again {
 		return nil
 	}
 	e := x.Cache.get(key, x.limit())

@@ -23,6 +23,7 @@ type execution struct {
 	report func(phase string)
 	grade  grades.Grade
 	final  bool // further executions would have the same verdict
+	again  bool // the next run must not use the log of an earlier one
 
 	task      *family.Task
 	assets    []evaluate.Asset
@@ -68,8 +69,13 @@ func (x *execution) test(ctx context.Context) error {
 	var deciders []evaluate.Decider
 	var list []grade.Judgement
 	var step evaluate.Step
+	var without *evaluate.Evidence // of the last run without the deciders, with its judgement
+	var bare *grade.Judgement
 	for {
-		e, key, err := x.execute(ctx, x.evaluation(step.Without))
+		job := x.evaluation(step.Without)
+		x.again = step.Again
+		e, key, err := x.execute(ctx, job)
+		x.again = false
 		if err != nil {
 			return err
 		}
@@ -85,7 +91,7 @@ func (x *execution) test(ctx context.Context) error {
 				return x.settle(vocab.VerdictUngradeable, "the image cannot run the tests, whatever the patch: "+why)
 			}
 		}
-		if judged && j.Verdict.Counts() {
+		if judged && j.Verdict.Counts() && !step.Again {
 			x.keep(key, e)
 		}
 		runner := slices.ContainsFunc(deciders, func(d evaluate.Decider) bool { return d.Tier == evaluate.TierRunner })
@@ -96,9 +102,8 @@ func (x *execution) test(ctx context.Context) error {
 		}
 		if list = append(list, j); len(list) == 1 {
 			x.evidence = e
-			job := x.evaluation(nil)
-			job.Scripts = e.Scripts
-			deciders = evaluate.Deciders(job, x.task.Gold, e.Changes)
+			job.Ran = e.Ran
+			deciders = evaluate.Deciders(job, e.Changes)
 			if judged {
 				x.judgement = &j
 			}
@@ -110,11 +115,13 @@ func (x *execution) test(ctx context.Context) error {
 			// Only a note depended on it.
 			x.decide(ctx, list[0], evaluate.Step{Resolved: true, Suspicious: append(slices.Clone(list[0].Suspicious), why)})
 			return nil
+		} else if judged && len(step.Without) > 0 {
+			without, bare = e, &list[len(list)-1]
 		}
-		if step = evaluate.Decide(deciders, list...); len(step.Without) == 0 {
+		if step = evaluate.Decide(deciders, list...); !step.Run {
 			counts := list[0]
-			if step.Why != "" && judged { // the files must show why it is not resolved
-				x.evidence, x.judgement, counts = e, &j, j
+			if step.Why != "" && bare != nil { // the files must show why it is not resolved
+				x.evidence, x.judgement, counts = without, bare, *bare
 			}
 			x.decide(ctx, counts, step)
 			return nil
@@ -224,6 +231,9 @@ func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate
 	if line := evaluate.FailedInstall(x.task.Script, e.Log); line != "" {
 		g.FailedInstall = line
 		g.Notes = append(g.Notes, failedInstall)
+	}
+	if step.Note != "" {
+		g.Notes = append(g.Notes, step.Note)
 	}
 	if step.Why != "" {
 		g.Verdict, g.Why = vocab.VerdictUnresolved, step.Why

@@ -131,7 +131,7 @@ func codeOnly(patch []byte, t *family.Task) []string {
 	_, paths := evaluate.TestPart(patch)
 	job := grading.JobOf(t)
 	job.TestFiles = nil // the candidate's own changes to them are left out too
-	for _, f := range evaluate.Deciders(job, nil, evaluate.Named(patch)) {
+	for _, f := range evaluate.Deciders(job, evaluate.Named(patch)) {
 		if f.Tier == evaluate.TierRunner && !slices.Contains(paths, f.Path) {
 			paths = append(paths, f.Path)
 		}
