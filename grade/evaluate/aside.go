@@ -3,11 +3,13 @@ package evaluate
 import (
 	"bytes"
 	"context"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/bash"
 )
 
 // asideScript copies files into the folder AT, and restoreScript puts them back, or removes files
@@ -24,6 +26,7 @@ done <LIST`
 	restoreScript = `while IFS= read -r -d '' i && IFS= read -r -d '' file; do
     if [ -L AT/$i ] || [ -e AT/$i ]; then
         at= rest=$file
+        case $file in /*) rest= ;; esac
         while [ "$rest" != "${rest#*/}" ]; do
             at=$at${rest%%/*} rest=${rest#*/}
             if [ -L "$at" ] || { [ -e "$at" ] && [ ! -d "$at" ]; }; then rm -f -- "$at"; fi
@@ -60,19 +63,26 @@ func (r *runner) leaveOut(ctx context.Context) (done bool, err error) {
 	if done, err = r.eachLeftOut(ctx, r.job.Without, restoreScript); err != nil || !done {
 		return done, err
 	}
-	instead := r.job.Instead()
-	if len(instead) == 0 {
-		return true, nil
+	if instead := r.job.Instead(); len(instead) > 0 {
+		if err := r.applyInstead(ctx, instead); err != nil {
+			return false, err
+		}
 	}
+	// The script restores this state again before the tests.
+	return r.eachLeftOut(ctx, r.job.Without, asideScript)
+}
+
+// applyInstead makes the gold patch's changes of what is left out.
+func (r *runner) applyInstead(ctx context.Context, instead []byte) error {
 	file := r.folder + "/instead.diff"
 	if err := r.box.Write(ctx, file, 0o644, instead); err != nil {
-		return false, err
+		return err
 	}
 	out, err := r.setup(ctx, safely+"apply "+file+" || patch --unified --batch --forward --fuzz=5 -p1 -i "+file)
 	if err == nil && out.ExitCode != 0 {
 		err = fault.Newf(fault.Instance, "applying the gold patch to what is left out of the patch: %s", reason(out.Bytes))
 	}
-	return err == nil, err
+	return err
 }
 
 // Instead returns the parts of the gold patch about the files that the job leaves out.
@@ -89,11 +99,29 @@ func (j Job) Instead() []byte {
 func (r *runner) eachLeftOut(ctx context.Context, files []string, script string) (done bool, err error) {
 	var list bytes.Buffer
 	for _, name := range files {
-		list.WriteString(strconv.Itoa(slices.Index(r.job.Without, name)) + "\x00./" + name + "\x00")
+		file := name
+		if !path.IsAbs(name) {
+			file = "./" + name
+		}
+		list.WriteString(strconv.Itoa(slices.Index(r.job.Without, name)) + "\x00" + file + "\x00")
 	}
 	if err := r.box.Write(ctx, r.folder+"/left-out", 0o644, list.Bytes()); err != nil {
 		return false, err
 	}
-	out, err := r.setup(ctx, strings.NewReplacer("AT", r.folder+"/aside", "LIST", r.folder+"/left-out").Replace(script))
+	out, err := r.setup(ctx, r.inFolder(script))
 	return out.ExitCode == 0, err
+}
+
+// inFolder completes one of the two scripts.
+func (r *runner) inFolder(script string) string {
+	return strings.NewReplacer("AT", r.folder+"/aside", "LIST", r.folder+"/left-out").Replace(script)
+}
+
+// restores returns the commands that restore what the job leaves out, for the script to run before
+// the tests: what runs before may have written it anew.
+func (r *runner) restores() []string {
+	if len(r.job.Without) == 0 {
+		return nil
+	}
+	return []string{"( cd " + bash.Quote(r.job.Workdir), r.inFolder(restoreScript), ") >/dev/null 2>&1"}
 }

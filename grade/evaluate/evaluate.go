@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,6 +77,8 @@ type Evidence struct {
 	Ran []Ran
 	// Changes are the files that applying the patch changed, sorted by path.
 	Changes []Change
+	// Written are the files that the script wrote before the tests, if the log is whole.
+	Written []Written
 	// Lost are the files that the image had changed or added, and that the harness's commands
 	// between two tries to apply the patch reset or removed.
 	Lost []string
@@ -139,7 +142,8 @@ func (r *runner) run(ctx context.Context) error {
 		r.e.Apply = time.Since(began)
 		return err
 	}
-	s := compose(r.job.Script, r.nonce, r.folder, r.job.Assets)
+	before := slices.Concat(copies(r.folder, r.job.Assets), r.restores(), r.watch(watchSecond))
+	s := compose(r.job.Script, r.nonce, r.watch(watchFirst), before)
 	r.e.Script = s.text
 	file := r.folder + "/eval.sh"
 	if err := r.box.Write(ctx, file, 0o755, []byte(s.text)); err != nil {
@@ -208,7 +212,8 @@ func (r *runner) take(out vocab.Output, coded bool) {
 	r.e.Tests, r.e.TimedOut = out.Duration, out.TimedOut
 	r.e.Cut = out.Total > int64(len(out.Bytes))
 	r.e.OutOfMemory, r.e.FullDisk = out.OOM, out.Disk != nil
-	r.e.Log = grade.Log{Text: out.Bytes, Nonce: r.nonce}
+	r.e.Log.Nonce = r.nonce
+	r.e.Log.Text, r.e.Written = r.watched(out.Bytes)
 	r.log.info("Test runtime: %.2f seconds", out.Duration.Seconds())
 	if out.TimedOut {
 		seconds := strconv.FormatFloat(r.job.Timeout.Seconds(), 'f', -1, 64)

@@ -30,17 +30,17 @@ type script struct {
 
 // compose returns a row's eval script as the harness runs it (parse_eval_script,
 // record_test_exit_code and TestSpec.eval_script of release 5.0.2), with the nonce in the two
-// markers, and with assets copied from the folder from. Bash reads a compound command completely
+// markers, with the lines first at its beginning, and with the lines before ahead of the tests. Bash reads a compound command completely
 // before it runs any of it, so a process that writes into the file cannot change the part in
 // braces.
-func compose(eval, nonce, from string, assets []Asset) script {
+func compose(eval, nonce string, first, before []string) script {
 	lines := commands(eval)
 	start := lineWith(lines, startText)
 	if start < 0 { // the whole script is tests
 		lines, start = slices.Insert(lines, 0, "echo '"+startText+"'"), 0
 	}
 	lines[start] = strings.Replace(lines[start], startText, grade.StartMarker(nonce), 1)
-	lines = slices.Insert(lines, start, restores(from, assets)...)
+	lines = slices.Insert(lines, start, before...)
 	coded := lineWith(lines, endText) >= 0
 	if coded {
 		lines = recordExitCode(lines)
@@ -49,7 +49,7 @@ func compose(eval, nonce, from string, assets []Asset) script {
 	}
 	end := lineWith(lines, endText)
 	lines[end] = strings.Replace(lines[end], endText, grade.EndMarker(nonce), 1)
-	lines = slices.Concat(header, []string{"{"}, lines, []string{"exit $" + exitCodeName, "}"})
+	lines = slices.Concat(header, []string{"{"}, first, lines, []string{"exit $" + exitCodeName, "}"})
 	return script{text: strings.Join(lines, "\n") + "\n", coded: coded}
 }
 
@@ -75,8 +75,8 @@ func lineWith(lines []string, text string) int {
 	return slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, text) })
 }
 
-// restores returns the commands that copy the assets to their places after the test patch.
-func restores(from string, assets []Asset) []string {
+// copies returns the commands that copy the assets to their places after the test patch.
+func copies(from string, assets []Asset) []string {
 	var lines []string
 	for i, a := range assets {
 		lines = append(lines, fmt.Sprintf("mkdir -p %s && cp %s %s",

@@ -83,7 +83,7 @@ func TestScriptsOfEveryForm(t *testing.T) {
 		"the script ends itself": {"set +x\necho '>>>>> Start Test Output'\nexit 0\necho '>>>>> End Test Output'", "", 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := compose(tt.script, "N", "/nowhere", nil)
+			s := compose(tt.script, "N", nil, nil)
 			out, code := bashRun(t, s.text)
 			got := ""
 			start, end := strings.Index(out, startText+" N"), strings.LastIndex(out, endText+" N")
@@ -99,7 +99,7 @@ func TestScriptsOfEveryForm(t *testing.T) {
 
 // The tests can write into the file of the script that runs them.
 func TestTheRestOfTheScriptCannotBeChanged(t *testing.T) {
-	s := compose("#!/bin/bash\nset +x\necho '>>>>> Start Test Output'\nfor i in 1 2 3; do echo 'exit 0' >> \"$0\"; done; : > \"$0\"; false\necho '>>>>> End Test Output'\n", "N", "/nowhere", nil)
+	s := compose("#!/bin/bash\nset +x\necho '>>>>> Start Test Output'\nfor i in 1 2 3; do echo 'exit 0' >> \"$0\"; done; : > \"$0\"; false\necho '>>>>> End Test Output'\n", "N", nil, nil)
 	out, code := bashRun(t, s.text)
 	if code != 1 || !strings.Contains(out, endText+" N") {
 		t.Errorf("exit code %d, want 1:\n%s", code, out)
@@ -107,7 +107,7 @@ func TestTheRestOfTheScriptCannotBeChanged(t *testing.T) {
 }
 
 func TestAssetsAreCopiedAfterTheTestPatch(t *testing.T) {
-	s := compose("git apply x\n: '>>>>> Start Test Output'\ntest\n: '>>>>> End Test Output'", "N", "/f", []Asset{{Path: "a b/it's.png"}, {Path: "c.png"}})
+	s := compose("git apply x\n: '>>>>> Start Test Output'\ntest\n: '>>>>> End Test Output'", "N", nil, copies("/f", []Asset{{Path: "a b/it's.png"}, {Path: "c.png"}}))
 	want := "git apply x\nmkdir -p 'a b' && cp /f/asset-0 'a b/it'\\''s.png'\nmkdir -p '.' && cp /f/asset-1 'c.png'\n: '>>>>> Start Test Output N'\n"
 	if !strings.Contains(s.text, want) {
 		t.Errorf("%q is not in\n%s", want, s.text)
@@ -121,7 +121,7 @@ func TestPublishedScriptsAreWholeCommands(t *testing.T) {
 			if testing.Short() && i%20 != 0 {
 				continue
 			}
-			s := compose(in.EvalScript, "N", "/nowhere", nil)
+			s := compose(in.EvalScript, "N", nil, nil)
 			cmd := exec.Command("bash", "-n")
 			cmd.Stdin = strings.NewReader(s.text)
 			if out, err := cmd.CombinedOutput(); err != nil || !s.coded {

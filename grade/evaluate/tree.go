@@ -150,8 +150,7 @@ func leaves(c Change) bool {
 
 // findModules prints the names among its arguments that are modules of a Python in the image.
 const findModules = `shopt -s nullglob
-libs=(/usr/lib/python* /usr/local/lib/python* /opt/*/lib/python* /opt/*/envs/*/lib/python* /root/*/lib/python* /root/.*/lib/python* /root/.pyenv/versions/*/lib/python*
-    /root/.local/share/uv/python/*/lib/python* /home/*/*/lib/python* /home/*/.*/lib/python* .venv/lib/python* venv/lib/python* .tox/*/lib/python* "${VIRTUAL_ENV:-/nonexistent}"/lib/python*)
+libs=(` + pythonLibs + `)
 for name; do
     for lib in "${libs[@]}"; do
         found=("$lib/$name" "$lib/$name.py" "$lib"/*-packages/"$name" "$lib"/*-packages/"$name".py "$lib"/lib-dynload/"$name".*.so "$lib"/*-packages/"$name".*.so)

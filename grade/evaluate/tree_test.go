@@ -262,7 +262,7 @@ func TestAFileOfTheGoldPatchIsLeftOutAsTheGoldPatchMakesIt(t *testing.T) {
 	gold := "diff --git a/conftest.py b/conftest.py\n--- a/conftest.py\n+++ b/conftest.py\n@@ -1,3 +1,4 @@\n 1\n 2\n 3\n+gold\n" +
 		"diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-1\n+gold\n"
 	patch := strings.ReplaceAll(gold, "gold", "mine")
-	job := Job{Patch: []byte(patch), Gold: []byte(gold), Script: "cat conftest.py a.py"}
+	job := Job{Patch: []byte(patch), Gold: []byte(gold), Command: "true", Script: "cat conftest.py a.py"}
 	e := evaluateLocally(t, repo(t, files), job)
 	list := Deciders(job, e.Changes)
 	if len(list) != 1 || list[0].Path != "conftest.py" {

@@ -107,6 +107,13 @@ func (x *execution) test(ctx context.Context) error {
 			if judged {
 				x.judgement = &j
 			}
+			if j.Resolved {
+				written, err := x.written(ctx, job, e)
+				if err != nil {
+					return err
+				}
+				deciders = append(deciders, written...)
+			}
 		} else if !j.Verdict.Counts() {
 			why := "without " + strings.Join(step.Without, ", ") + " of the patch: " + j.Why
 			if runner {
@@ -127,6 +134,20 @@ func (x *execution) test(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// written returns the deciders that a run of the job wrote before its tests because of the patch:
+// without it, the same script does not write them, or not so.
+func (x *execution) written(ctx context.Context, job evaluate.Job, e *evaluate.Evidence) ([]evaluate.Decider, error) {
+	if len(evaluate.WrittenDeciders(job, e.Written)) == 0 || bytes.Equal(job.Patch, job.Gold) {
+		return nil, nil
+	}
+	control, j, err := x.control(ctx)
+	if err != nil || !j.Verdict.Counts() { // the script does not come to its tests: nothing can be said
+		return nil, err
+	}
+	own := slices.DeleteFunc(slices.Clone(e.Written), func(w evaluate.Written) bool { return slices.Contains(control.Written, w) })
+	return evaluate.WrittenDeciders(job, own), nil
 }
 
 // missingRunner returns the log's message about a test runner that is not in the image, or "".
@@ -170,11 +191,14 @@ func (x *execution) blame(ctx context.Context, j grade.Judgement) (blamed grade.
 func (x *execution) control(ctx context.Context) (*evaluate.Evidence, grade.Judgement, error) {
 	job := x.evaluation(nil)
 	job.Patch = x.task.Gold
-	e, _, err := x.execute(ctx, job)
+	e, key, err := x.execute(ctx, job)
 	if err != nil {
 		return nil, grade.Judgement{}, err
 	}
-	j, _, err := x.judge(ctx, e)
+	j, judged, err := x.judge(ctx, e)
+	if judged && j.Verdict.Counts() {
+		x.keep(key, e)
+	}
 	return e, j, err
 }
 
