@@ -38,8 +38,9 @@ echo FENCE; } 2>/dev/null`
 ( cd DIR; shopt -s nullglob; libs=(/nonexistent) packages=(/nonexistent ~/.local/lib/python*/*-packages) seen=
 since=(-newerct "@$BATCH_BEGAN" -type f) names=(-name '*.py' -o -name '*.pth' -o -name entry_points.txt)
 for python in "$(command -v python)" "$(command -v python3)" "$(readlink -f "$(command -v python)")" "$(readlink -f "$(command -v python3)")"; do
-    case $seen in *":${python%/bin/*}:"*) continue ;; esac
-    seen=$seen:${python%/bin/*}: libs+=("${python%/bin/*}"/lib/python*) packages+=("${python%/bin/*}"/lib/python*/*-packages)
+    lib=$(readlink -f "${python%/bin/*}/lib")
+    case $seen in *":$lib:"*) continue ;; esac
+    seen=$seen:$lib: libs+=("$lib"/python*) packages+=("$lib"/python*/*-packages)
 done
 find . -name .git -prune -o -path '*/__pycache__/*' "${since[@]}" -exec rm -f {} + -o \( "${names[@]}" -o -name '*.ini' -o -name '*.toml' -o -name '*.cfg' -o -name '*.sh' -o ! -name '*.*' \) "${since[@]}" -size -1000k -exec sha256sum {} +
 found=$(find -H "${libs[@]}" -maxdepth 1 \( "${names[@]}" \) "${since[@]}" -exec sha256sum {} +
