@@ -191,10 +191,14 @@
 // tests are missing in a log that says why ("Killed", "No space left on device", an omitted
 // part), the verdict is in doubt: the table says so, and the report has the reason in doubts. The
 // output of a test cannot end the log early or change the exit code. If a resolved prediction
-// changed files that decide what tests report (conftest.py, the test runner, compiled code,
-// setup.cfg and the like; what it changed is read from the working tree), the tests run again
-// without these changes: a prediction that needs a conftest.py or a runner of its own is
-// unresolved, one that needs a project's file stays resolved and is named suspicious.
+// changed files that decide what tests report (conftest.py, plugins, setup.cfg, compiled code, what
+// the test command and its scripts run and import first; what it changed is read from the working
+// tree), or made the script write such files before the tests, the tests run again without these
+// changes. Files that the gold patch changes too are then as the gold patch makes them. If
+// FAIL_TO_PASS fails, both runs are repeated, since tests fail by chance. A prediction that needs a
+// conftest.py or a runner of its own is unresolved, one that needs a project's file stays resolved
+// and is named suspicious. One whose tests do not end without the files stays resolved, and its
+// grade has a note.
 //
 // A verdict depends on the expected tests, script, parser, rules, image, network and limits.
 // When one of them has changed, the next batch grade judges again, from the existing log if

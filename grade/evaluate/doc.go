@@ -24,11 +24,14 @@
 //   - The markers in the script have a nonce, and the exit code of the test command is that
 //     of the script, not only a line in the log. What the tests print cannot forge either.
 //   - Bash reads the whole script before the tests run, so that they cannot change the rest.
+//   - The script also prints which files were written before the tests, see [Written]. The log
+//     does not have these lines.
 //   - Output beyond a limit is known to be missing.
 //
 // A patch can always change the code under test, which runs in the same process as the tests, so
 // that they seem to pass. The harness allows that too. [Deciders] lists changed files that are not
-// tested but determine the reported results, and [Doubts] the signs of a forged result. The changes
+// tested but determine the reported results, [WrittenDeciders] those that the script wrote because of
+// the patch, and [Doubts] the signs of a forged result. The changes
 // of a patch are read from the working tree, before and after: see [Change].
 //
 // Here, a container is only a [Box].

@@ -8,7 +8,7 @@ type Basis struct {
 	Parser  string `json:"parser,omitempty"` // the bytes of the program that reads the log; empty: batch reads it
 	Setup   string `json:"setup,omitempty"`  // the commands before the patch is applied
 	Files   string `json:"files"`            // the files that are put back, to which commit, and what the tests need beside the script
-	Gold    string `json:"gold"`             // the patch that resolves the instance: tests do not run again for its files
+	Gold    string `json:"gold"`             // the patch that resolves the instance, with its version of files that a run leaves out
 	Limits  string `json:"limits"`           // of time and of the container, and the container's user and settings
 	Network string `json:"network"`          // of the tests
 	Rules   int    `json:"rules"`            // number of batch's own rules about what decides a verdict, see package evaluate

@@ -85,8 +85,8 @@
 //	setup    the commands before the patch is applied
 //	files    the files that are put back, to which commit, and what the tests
 //	         need beside the script
-//	gold     the patch that resolves the instance: tests do not run again for
-//	         its files
+//	gold     the patch that resolves the instance: where tests run again
+//	         without files that it changes too, they have its version
 //	limits   of time and of the container, with its user and settings
 //	network  of the tests
 //	rules    number of batch's own rules about what decides a verdict
