@@ -172,7 +172,7 @@ func inside(p *part, unused bool) bool {
 	if !code().MatchString(p.to) || unused && !strings.Contains(p.to, "/") || isTest().MatchString(path.Base(p.to)) && (inTests().MatchString(p.to) || !p.created) {
 		return false
 	}
-	tier, _ := decides(p.to, p.created, nil)
+	tier, _ := decides(p.to, p.created)
 	return tier == 0
 }
 
