@@ -1,6 +1,6 @@
 # `make NAME` runs scripts/NAME; each script says more about itself.
 
-.PHONY: build test test-all check demo bench man image
+.PHONY: build test test-all check demo bench completions image
 
 build: # build the program as bin/batch
 	@scripts/build --say
@@ -20,8 +20,8 @@ demo: # run the embedded demo from nothing to a table
 bench: # measure the numbers that batch is held to
 	@scripts/bench
 
-man: # write the man pages and completion scripts to bin/share
-	@scripts/man
+completions: # write the completion scripts to bin/completions
+	@scripts/completions
 
 image: # build the Docker image batch:latest
 	@scripts/image

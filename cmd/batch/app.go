@@ -68,7 +68,6 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.datasetCommand(), a.imagesCommand(), a.modelsCommand(), a.cleanCommand(), a.doctorCommand(), a.stubCommand(), a.versionCommand())
 	root.AddCommand(a.configCommand())
 	root.AddCommand(topics()...)
-	root.AddCommand(a.generators()...)
 	group(root)
 	root.SetUsageFunc(usage)
 	a.checkNames(root)

@@ -20,6 +20,5 @@
 // Use the column if the row has one.
 //
 // specs.json is that table, reduced to the parts that matter for grading a prediction, and
-// swegym.json the table of SWE-Gym/SWE-Bench-Fork at commit 242429c. `go run ./scripts/evalspecs`
-// writes both.
+// swegym.json the table of SWE-Gym/SWE-Bench-Fork at commit 242429c.
 package evalscript

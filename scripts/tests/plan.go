@@ -23,10 +23,7 @@ const module = "batch.example/batch"
 var apart = map[string][]string{
 	"e2e/scale":          {"runner", "run/*.go", "run/rundir", "solver", "session", "sandbox/*.go", "journal", "internal/box", "docker/*.go"},
 	"internal/kubetest":  {"scripts/kube", "scripts/kubernetes"},
-	"internal/leftovers": {"scripts/leftovers"},
 	"kube":               {"scripts/kube", "scripts/kubernetes"},
-	"scripts/evalspecs":  nil,
-	"scripts/mutation":   {"scripts/mutate"},
 }
 
 // raced has the packages that run with the race detector in `make test` too.
