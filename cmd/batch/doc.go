@@ -51,8 +51,8 @@
 //	                 OPENAI_BASE_URL; openai/responses/NAME by the Responses API
 //	anthropic/NAME   by Anthropic's Messages API
 //	gemini/NAME      by Google's Gemini API
-//	PROVIDER/NAME    of other providers, by LiteLLM's names: openrouter, azure, bedrock,
-//	                 vertex_ai, hosted_vllm, ollama, litellm_proxy and others:
+//	PROVIDER/NAME    of other providers, by LiteLLM's names: openrouter, azure,
+//	                 hosted_vllm, ollama, litellm_proxy and others:
 //	                 batch help environment lists them with their variables
 //	NAME             where only one provider has models of this name
 //	oracle           submits each row's gold patch: checks that the images work

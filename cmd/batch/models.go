@@ -180,7 +180,7 @@ func bareNames(names []string) []string {
 func (a *app) readyProviders() map[string]bool {
 	ready := map[string]bool{}
 	for _, p := range catalogue.Providers() {
-		if p.Paid && !p.Account {
+		if p.Paid {
 			_, set := p.Ready(a.getenv)
 			ready[p.Name] = set || p.Keyless
 		}

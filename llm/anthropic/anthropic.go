@@ -1,5 +1,5 @@
-// Package anthropic is a model behind Anthropic's Messages API: Claude at Anthropic, at a
-// server of the same protocol, or (with the build tag cloud) at Bedrock and Vertex.
+// Package anthropic is a model behind Anthropic's Messages API: Claude at Anthropic, or at a
+// server of the same protocol.
 //
 // It promises that what the model wrote is sent back unchanged and in order, whatever
 // kinds of blocks there are; that failures are classified faults, and contain no secret of
@@ -48,19 +48,30 @@ var Protocol = endpoint.Protocol{
 // Model implements [llm.Model]. It is safe for concurrent use.
 type Model struct {
 	at       *endpoint.Endpoint
-	call     endpoint.Exchange // without Send until the model is connected
+	call     endpoint.Exchange
 	settings settings
-	regional bool // it is asked at a cloud's region, not at its global endpoint
 }
 
 // New checks the config and returns the model; nothing is sent. See [endpoint.Open] for
 // its errors.
 func New(cfg endpoint.Config) (*Model, error) {
 	cfg.Model = strings.TrimPrefix(cfg.Model, Protocol.Prefix)
-	m, err := open(cfg, Protocol)
+	base, _, err := cfg.Target(Protocol)
 	if err != nil {
 		return nil, err
 	}
+	p := Protocol
+	p.Translate = keywords(cfg.Model, isAnthropic(base)).Translate
+	at, err := endpoint.Open(cfg, p)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSettings(at)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "reading model_kwargs.cache_control", err)
+	}
+	m := &Model{at: at, settings: s}
+	m.call = endpoint.Exchange{Streams: endpoint.HasEvents, Streamed: m.readStream, Whole: m.response}
 	return m, m.connect()
 }
 
@@ -90,26 +101,6 @@ func (m *Model) connect() error {
 	}
 	m.call.Send = m.at.Sender(blank)
 	return nil
-}
-
-// open returns a model that is not connected yet.
-func open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
-	base, _, err := cfg.Target(p)
-	if err != nil {
-		return nil, err
-	}
-	p.Translate = keywords(cfg.Model, p.Provider != Protocol.Provider || isAnthropic(base)).Translate
-	at, err := endpoint.Open(cfg, p)
-	if err != nil {
-		return nil, err
-	}
-	s, err := newSettings(at)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "reading model_kwargs.cache_control", err)
-	}
-	m := &Model{at: at, settings: s}
-	m.call = endpoint.Exchange{Streams: endpoint.HasEvents, Streamed: m.readStream, Whole: m.response}
-	return m, nil
 }
 
 // root is the address without the path of the API, which people write or leave out.

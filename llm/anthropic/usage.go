@@ -58,8 +58,7 @@ func (m *Model) service(raw json.RawMessage) string {
 }
 
 // inPlace is the factor on the price of tokens for a request that is answered in a place of
-// the user's choice: platform.claude.com/docs, data residency, and
-// cloud.google.com/vertex-ai/generative-ai/pricing, of 2026.
+// the user's choice: platform.claude.com/docs, data residency, of 2026.
 const inPlace = 1.1
 
 // surcharge is the factor on the price of a call's tokens. Older models cost the same
@@ -67,7 +66,7 @@ const inPlace = 1.1
 func (m *Model) surcharge(usage json.RawMessage) float64 {
 	f := familyOf(m.at.Model)
 	where, _ := word(endpoint.Members(usage)["inference_geo"])
-	if where == "us" && f.version >= 406 || m.regional && f.version >= 405 {
+	if where == "us" && f.version >= 406 {
 		return inPlace
 	}
 	return 1

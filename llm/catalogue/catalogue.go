@@ -31,7 +31,6 @@ type Provider struct {
 	Host    string   // that is asked without one
 	Paid    bool     // its calls cost money
 	Keyless bool     // its servers are the user's own and may want no key
-	Account bool     // its SDK finds the account where no key is set
 	Further bool     // it is named to a person only where all are
 	Gold    bool     // it submits the gold patch of each row, which must have one
 

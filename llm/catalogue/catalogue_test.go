@@ -81,6 +81,8 @@ func TestAModelThatCannotBeUsedIsRefused(t *testing.T) {
 		"and the known ones":  {with("acme/large"), "models are openai/NAME, anthropic/NAME, gemini/NAME, oracle, noop, scripted/demo, scripted/demo-hasty and scripted/PATH"},
 		"and the way to it":   {with("acme/large"), "`export OPENAI_BASE_URL=URL` and `-m openai/acme/large`"},
 		"one that is set":     {provided, `unknown provider "nobody"`},
+		"a cloud":             {with("bedrock/m"), "model \"bedrock/m\": batch has no client for Amazon Bedrock\nrun LiteLLM's proxy"},
+		"and its proxy":       {with("vertex_ai/claude-opus-4-8"), "and `-m litellm_proxy/claude-opus-4-8`"},
 		"several providers":   {with("deepseek-v3"), "model \"deepseek-v3\": no provider is named\nseveral offer it, maybe under a longer name: `-m deepseek/deepseek-v3, openrouter/deepseek/deepseek-v3 or hosted_vllm/deepseek-ai/deepseek-v3`"},
 		"another name of one": {with("together/x"), "did you mean `-m together_ai/x`?"},
 		"no provider":         {with("my-model"), "model \"my-model\": no provider is named\nmodels are openai/NAME"},

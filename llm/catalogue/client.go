@@ -71,8 +71,6 @@ func (p Provider) configs(s Config, cfg endpoint.Config) ([]endpoint.Config, err
 	switch {
 	case named != "":
 		keys, variable = []string{named}, "model_kwargs.api_key"
-	case len(keys) == 0 && p.Account:
-		keys = []string{""}
 	case len(keys) == 0 && s.KeyFromTurn && !isLoopback(base) && !p.Keyless:
 		keys = []string{""}
 	case len(keys) == 0 && p.Key != "" && !isLoopback(base) && !p.Keyless:

@@ -1,7 +1,6 @@
 package catalogue
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"net/url"
@@ -36,8 +35,6 @@ var providers = []Provider{
 	own("sglang", "SGLang", "SGLANG", "http://localhost:30000/v1"),
 	ollama("ollama"),
 	ollama("ollama_chat"),
-	cloud("bedrock", anthropic.Bedrock, anthropic.NewBedrock),
-	cloud("vertex_ai", anthropic.Vertex, anthropic.NewVertex),
 	further("deepseek", "DeepSeek", "DEEPSEEK", "https://api.deepseek.com/v1"),
 	further("mistral", "Mistral", "MISTRAL", "https://api.mistral.ai/v1"),
 	further("xai", "xAI", "XAI", "https://api.x.ai/v1"),
@@ -60,13 +57,6 @@ func served(name string, p endpoint.Protocol, connect func(endpoint.Config) (llm
 		Name: name, Models: []string{name + "/NAME"}, Key: p.KeyVariable, Base: p.AddressVariable, Host: own.Host, Paid: true,
 		protocol: p, prices: price.Known, tells: openaiapi.IsOpenRouter, caching: cachesWhereTold, connect: connect,
 	}
-}
-
-// cloud is the row of Claude at a cloud. The cloud's SDK finds the account.
-func cloud(name string, p endpoint.Protocol, connect func(context.Context, endpoint.Config) (*anthropic.Model, error)) Provider {
-	row := served(name, p, func(c endpoint.Config) (llm.Model, error) { return connect(context.Background(), c) })
-	row.Further, row.Account, row.Host = true, true, "its region"
-	return row
 }
 
 // cachesWhereTold has the end of the conversation marked for models that cache their

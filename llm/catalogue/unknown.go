@@ -62,6 +62,13 @@ var aliases = map[string]string{
 	"x-ai": "xai", "grok": "xai", "deepseek-ai": "deepseek",
 }
 
+// proxied are providers of LiteLLM's whose requests an account of a cloud signs. batch has no
+// client for them, and LiteLLM's proxy has.
+var proxied = map[string]string{
+	"bedrock": "Amazon Bedrock", "bedrock_converse": "Amazon Bedrock", "sagemaker": "Amazon SageMaker", "sagemaker_chat": "Amazon SageMaker",
+	"vertex_ai": "Google's Vertex AI", "vertex_ai_beta": "Google's Vertex AI",
+}
+
 // unknownProvider refuses a model of a provider that is not in the table, and suggests one
 // that is.
 func unknownProvider(s Config, provider, name string) error {
@@ -72,6 +79,10 @@ func unknownProvider(s Config, provider, name string) error {
 		if candidates := offers(s.Model); len(candidates) > 0 {
 			return err.WithHint("several offer it, maybe under a longer name: `-m %s`", list(candidates, "or"))
 		}
+	}
+	if cloud := proxied[strings.ToLower(provider)]; cloud != "" {
+		return fault.Newf(fault.Usage, "model %q: batch has no client for %s", s.Model, cloud).
+			WithHint("run LiteLLM's proxy, which has one, and ask it by the name in its config: `export LITELLM_PROXY_API_BASE=URL` and `-m litellm_proxy/%s`", name)
 	}
 	meant := aliases[strings.ToLower(provider)]
 	if !slices.Contains(providerNames(), meant) {

@@ -81,10 +81,7 @@ type Protocol struct {
 	Streaming       Streaming
 
 	// KeyHeader has the key in a request; "" is Authorization, with "Bearer" in front.
-	// Signs says that the requests are signed by an account instead, so that a key cannot
-	// come with a call.
 	KeyHeader string
-	Signs     bool
 
 	// Adapt returns the base URL of requests from the one that a user names. Nil means
 	// that it is the same.
@@ -146,7 +143,7 @@ func Open(cfg Config, p Protocol) (*Endpoint, error) {
 		e.RequestTimeout = cmp.Or(cfg.RequestTimeout, DefaultStreamTimeout)
 	}
 	e.HTTP = newClient(cfg.HTTP, e.Stream, cmp.Or(cfg.IdleTimeout, DefaultIdleTimeout))
-	e.HTTP.Transport, e.signs = &turnKeys{next: e.HTTP.Transport, header: p.KeyHeader}, p.Signs
+	e.HTTP.Transport = &turnKeys{next: e.HTTP.Transport, header: p.KeyHeader}
 	return e, nil
 }
 

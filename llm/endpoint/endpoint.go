@@ -31,7 +31,6 @@ type Endpoint struct {
 
 	AddressVariable string // of the environment, for a person to check
 
-	signs    bool     // no key can come with a call
 	named    []string // members of the request as the user wrote them in model_kwargs
 	answered atomic.Bool
 }

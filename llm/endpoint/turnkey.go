@@ -25,13 +25,9 @@ func turnKey(ctx context.Context) string {
 	return ""
 }
 
-// checkKey refuses a call that has no key, or one that cannot be sent.
+// checkKey refuses a call that has no key.
 func (e *Endpoint) checkKey(ctx context.Context) error {
-	switch given := turnKey(ctx) != ""; {
-	case given && e.signs:
-		return fault.Newf(fault.Usage, "%s: the provider is asked with an account, and cannot take a key per turn", e.Op()).
-			WithHint("leave the key out, or choose a model of another provider")
-	case !given && e.KeyFromTurn && e.APIKey == "":
+	if e.KeyFromTurn && e.APIKey == "" && turnKey(ctx) == "" {
 		return fault.Newf(fault.Usage, "%s: no key is set, and none came with the turn", e.Op()).
 			WithHint("give the turn a key, or set %s", e.KeyVariable)
 	}

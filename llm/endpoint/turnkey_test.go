@@ -11,8 +11,6 @@ import (
 	"testing/iotest"
 
 	"batch.example/batch/authority"
-	"batch.example/batch/fault"
-	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 )
 
@@ -20,20 +18,6 @@ const turnKey = "sk-of-a-turn-0123456789fedcba"
 
 func withKey(ctx context.Context) context.Context {
 	return authority.With(ctx, &authority.Authority{ModelKey: turnKey})
-}
-
-func TestAProviderThatSignsTakesNoKeyOfATurn(t *testing.T) {
-	e, err := endpoint.Open(endpoint.Config{Model: "m", BaseURL: "https://cloud.test"}, endpoint.Protocol{Signs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = e.Ask(withKey(t.Context()), &llm.Request{}, func(context.Context) (*http.Response, *llm.Response, error) {
-		t.Error("it was asked")
-		return nil, nil, io.EOF
-	})
-	if fault.KindOf(err) != fault.Usage || llm.Lost(err) != 0 || !strings.Contains(err.Error(), "cannot take a key per turn") {
-		t.Errorf("%v, want a Usage fault that says so", err)
-	}
 }
 
 // get asks an endpoint for a page with a turn's key.
