@@ -51,8 +51,7 @@
 //	  - grade turns the log of a test run into a verdict, by the rules of SWE-bench.
 //	    grade/logparse reads logs, grade/family knows the particulars of each family of
 //	    datasets, grade/evalscript derives scripts, grade/evaluate runs a script in a
-//	    container that it sees as an interface, grade/regrade grades saved logs,
-//	    grade/submission writes for the leaderboard and sb-cli.
+//	    container that it sees as an interface, grade/regrade grades saved logs.
 //	  - swebench reads and writes the files of the SWE-bench harness: predictions, logs
 //	    and reports.
 //	  - run/merging makes one run directory of the shards of a run.

@@ -27,7 +27,7 @@ var Pages = []Page{
 	{Name: "migrating", Title: "Coming from mini-swe-agent, and how both compare"},
 	{Name: "providers", Title: "Models, keys, rate limits, costs and telemetry"},
 	{Name: "checks", Title: "What to check before a run costs money"},
-	{Name: "grading", Title: "Grading, submissions, and how the harness compares"},
+	{Name: "grading", Title: "Grading, and how the harness compares"},
 	{Name: "sweeps", Title: "Sweeps, several attempts and comparisons"},
 	{Name: "viewing", Title: "Runs in a browser: batch view"},
 	{Name: "auditing", Title: "Audit: signs that a result is not the agent's own work"},
@@ -42,6 +42,7 @@ var Pages = []Page{
 	{Name: "exit-codes", Title: "Exit codes of batch"},
 	{Name: "formats", Title: "Files in a run directory"},
 	{Name: "mcp", Title: "Tools of MCP servers for the agent"},
+	{Name: "designs", Title: "The designs behind batch, and what became of each statement"},
 	{"row", "The columns of a row, and a dataset of your own", []string{"dataset"}},
 	{"scripts", "The scripts of -m scripted/FILE and batch stub --script", []string{"llm/scripted"}},
 	{"results", "The files of a run directory, in detail", []string{"results"}},
@@ -59,7 +60,6 @@ var Pages = []Page{
 	{"engines", "Engines: addresses, and several in one run", []string{"engines"}},
 	{"kubernetes", "Pods of a Kubernetes cluster as sandboxes", []string{"kube"}},
 	{"program", "Models, configurations, images, outcomes, grading and signals", []string{"cmd/batch"}},
-	{"designs", "The designs behind batch, and what became of each statement", []string{"designs"}},
 }
 
 // ByHand says whether the page is written by hand.

@@ -1,12 +1,9 @@
 package swebench
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"iter"
 
-	"batch.example/batch/fault"
 	"batch.example/batch/internal/python"
 )
 
@@ -50,30 +47,4 @@ func WritePreds(w io.Writer, entries iter.Seq2[string, func() ([]byte, error)]) 
 	}
 	_, err := io.WriteString(w, end)
 	return err
-}
-
-// EncodePredictions returns predictions as a JSON list or as JSON Lines.
-func EncodePredictions(list []Prediction, asList bool) ([]byte, error) {
-	type row struct {
-		ID    string `json:"instance_id"`
-		Model string `json:"model_name_or_path"`
-		Patch string `json:"model_patch"`
-	}
-	values := make([]any, len(list))
-	for i, p := range list {
-		values[i] = row{p.InstanceID, p.Model, p.Patch}
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if asList {
-		values = []any{values}
-		e.SetIndent("", "  ")
-	}
-	for _, v := range values {
-		if err := e.Encode(v); err != nil {
-			return nil, fault.New(fault.Bug, "encoding predictions", err)
-		}
-	}
-	return b.Bytes(), nil
 }

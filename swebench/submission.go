@@ -17,11 +17,11 @@ import (
 
 // The files of a submission to the public leaderboard.
 const (
-	MetadataName = "metadata.yaml"
-	LinesName    = "all_preds.jsonl"
-	PredsName    = "preds.json" // used instead of LinesName; also the name that SWE-agent and batch use
-	ResultsName  = "results/results.json"
-	LogsDir      = "logs"
+	metadataName = "metadata.yaml"
+	linesName    = "all_preds.jsonl"
+	PredsName    = "preds.json" // used instead of linesName; also the name that SWE-agent and batch use
+	resultsName  = "results/results.json"
+	logsDir      = "logs"
 	TrajsDir     = "trajs"
 
 	detailsName = "per_instance_details.json" // for runs by the leaderboard's maintainers
@@ -44,7 +44,7 @@ type Detail struct {
 // IsSubmission reports whether dir has the layout of a submission to the public leaderboard.
 func IsSubmission(dir string) bool {
 	has := func(name string) bool { return exists(filepath.Join(dir, name)) }
-	return has(ResultsName) || has(detailsName) || has(MetadataName) && has(LogsDir)
+	return has(resultsName) || has(detailsName) || has(metadataName) && has(logsDir)
 }
 
 func exists(path string) bool {
@@ -63,7 +63,7 @@ func ReadSubmission(dir string, instances []string) (Submission, error) {
 	}
 	logs := Verdicts{}
 	var err error
-	if tree := filepath.Join(dir, LogsDir); exists(tree) {
+	if tree := filepath.Join(dir, logsDir); exists(tree) {
 		if logs, err = mergedTree(tree); err != nil {
 			return s, err
 		}
@@ -77,7 +77,7 @@ func ReadSubmission(dir string, instances []string) (Submission, error) {
 	} else if preds != nil {
 		s.Model = cmp.Or(strings.Join(preds.models, ""), s.Model)
 	}
-	path := filepath.Join(dir, ResultsName)
+	path := filepath.Join(dir, resultsName)
 	if !exists(path) {
 		s.Verdicts = logs
 		preds.addTo(logs)
@@ -143,7 +143,7 @@ func (s *Submission) readDetails(path string) error {
 
 // modelOf returns the model that metadata.yaml names, or "" if the file cannot be read.
 func modelOf(dir string) string {
-	text, err := regular.ReadFile(filepath.Join(dir, MetadataName))
+	text, err := regular.ReadFile(filepath.Join(dir, metadataName))
 	if err != nil {
 		return ""
 	}
@@ -193,7 +193,7 @@ func (p *predicted) addTo(v Verdicts) {
 // readPredicted reads all_preds.jsonl or preds.json; it returns nil if neither exists. Only whether
 // a patch is empty matters, so an old row without a patch counts as empty.
 func readPredicted(dir string) (*predicted, error) {
-	path := filepath.Join(dir, LinesName)
+	path := filepath.Join(dir, linesName)
 	data, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		path = filepath.Join(dir, PredsName)

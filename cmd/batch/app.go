@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/removed"
 	"batch.example/batch/results"
 	"batch.example/batch/run"
 )
@@ -139,6 +140,9 @@ func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if instead := removed.Instead(c.CommandPath() + " " + args[0]); instead != "" {
+		return fault.Newf(fault.Usage, "`%s %s` was removed", c.CommandPath(), args[0]).WithHint("%s", instead)
+	}
 	err := fault.Newf(fault.Usage, "unknown command %q", args[0]).WithHint("see `%s --help`", c.CommandPath())
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
@@ -165,6 +169,9 @@ func flagError(c *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return refused
+	}
+	if instead := removed.Instead(c.CommandPath() + " --" + unknown.GetSpecifiedName()); instead != "" {
+		return fault.Newf(fault.Usage, "--%s of `%s` was removed", unknown.GetSpecifiedName(), c.CommandPath()).WithHint("%s", instead)
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -29,7 +29,7 @@
 //	diff        Compare the settings and outcomes of two run directories
 //	report      Write a page that compares runs, for a browser
 //	audit       Look for signs that results are not the agent's own work
-//	export      Write training data, data frames or a submission
+//	export      Write training data or a table of steps
 //	dataset     List instances, or show some
 //	config      Show the configuration that a run would use
 //	models      List models with a known price or context

@@ -1,37 +1,32 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"batch.example/batch/grade/submission"
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/results/manifest"
-	"batch.example/batch/results/trajectory"
+	"batch.example/batch/results/export"
 )
 
 // exportFlags are the flags of `batch export`.
 type exportFlags struct {
-	chat, atif, steps  string
-	resolved           bool
-	maxSteps           int
-	noReasoning        bool
-	leaderboard, sbCLI string
-	board              string
-	meta               submission.Metadata
-	osModel, osSystem  bool
+	chat, atif, steps string
+	resolved          bool
+	maxSteps          int
+	noReasoning       bool
 }
 
 func (a *app) exportCommand() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use:   "export DIR...",
-		Short: "Write training data, data frames or a submission",
+		Short: "Write training data or a table of steps",
 		Long: `Write run directories in the forms in which others take them.
 
   batch export runs/gpt-5 --chat train.jsonl --resolved --max-steps 50
@@ -61,43 +56,13 @@ its columns.
 "metadata", the steps of ATIF and the table of steps have the labels and texts
 of people's notes (batch note), without the names of their authors.
 
-  batch export runs/gpt-5 --sb-cli preds.json
-  batch export runs/gpt-5 --leaderboard 20261123_my-agent_gpt-5 \
-      --name 'My Agent + GPT-5' --site https://my.example/agent \
-      --report https://my.example/report --authors 'A. Author,B. Author' \
-      --org 'My Lab' --os-model=false --os-system=true
-
---leaderboard makes a folder for the repository SWE-bench/experiments, of a
-graded run; --sb-cli writes the predictions for sb-cli, graded or not. Both take
-one DIR. All rules are checked first. If some are broken, they are all listed,
-and nothing is written.
-
-The folder has metadata.yaml, README.md with the checklist, all_preds.jsonl,
-results/results.json, the trajectories in trajs, and the logs of grading in
-logs. Secrets are hidden in trajectories; patches and logs are exact.
-
-Exit codes: 0 written, 1 it could not be written, 2 usage or a broken rule,
-4 the directory is in use.`,
+Exit codes: 0 written, 1 it could not be written, 2 usage.`,
 		Args: namedArgs("DIR..."),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.usage(args); err != nil {
+			if err := f.usage(); err != nil {
 				return err
 			}
-			if f.isData() {
-				if err := a.exportData(f, args); err != nil {
-					return err
-				}
-			}
-			if f.leaderboard == "" && f.sbCLI == "" {
-				return nil
-			}
-			if c.Flags().Changed("os-model") {
-				f.meta.OSModel = &f.osModel
-			}
-			if c.Flags().Changed("os-system") {
-				f.meta.OSSystem = &f.osSystem
-			}
-			return a.export(f, args[0])
+			return a.exportData(f, args)
 		},
 	}
 	fs := c.Flags()
@@ -107,106 +72,100 @@ Exit codes: 0 written, 1 it could not be written, 2 usage or a broken rule,
 	fs.BoolVar(&f.resolved, "resolved", false, "only attempts that resolved their instance")
 	fs.IntVar(&f.maxSteps, "max-steps", 0, "only attempts with at most `N` steps")
 	fs.BoolVar(&f.noReasoning, "no-reasoning", false, "without the reasoning that providers keep apart from the reply")
-	inSection(fs, "Training data and data frames")
-	fs.StringVar(&f.leaderboard, "leaderboard", "", "make this `FOLDER` for the leaderboard; it must not exist yet")
-	fs.StringVar(&f.sbCLI, "sb-cli", "", "write the predictions for sb-cli into `FILE`, a list if it ends in .json, otherwise JSON Lines")
-	fs.StringVar(&f.board, "board", "", "the list it is for: "+strings.Join(submission.BoardNames(), ", ")+" (default: by the dataset's name)")
-	inSection(fs, "Leaderboard and sb-cli")
-	fs.StringVar(&f.meta.Name, "name", "", "what the leaderboard calls the entry (required)")
-	fs.StringVar(&f.meta.Site, "site", "", "`URL` of a page about the system (required)")
-	fs.StringVar(&f.meta.Report, "report", "", "`URL` of a paper, technical report or post about it (required)")
-	fs.StringSliceVar(&f.meta.Authors, "authors", nil, "who made the submission, separated by commas (required)")
-	fs.StringSliceVar(&f.meta.Org, "org", nil, "organizations, separated by commas (required)")
-	fs.BoolVar(&f.osModel, "os-model", false, "the model's weights are open: =true or =false (required)")
-	fs.BoolVar(&f.osSystem, "os-system", false, "the system's code is open: =true or =false (required)")
-	fs.StringSliceVar(&f.meta.Model, "model", nil, "names of the models (default: as in the predictions)")
-	fs.StringVar(&f.meta.Logo, "logo", "", "image `FILE` of the organization's logo")
-	fs.StringVar(&f.meta.Repo, "artifacts", "", "`URL` of the public repository with predictions, logs and trajs")
-	inSection(fs, "Metadata of --leaderboard")
 	return c
 }
 
-// export checks everything that is to be written, and then writes it.
-func (a *app) export(f exportFlags, dir string) error {
-	r, err := submission.Read(dir)
-	if err != nil {
-		return err
-	}
-	target, err := f.target(r)
-	if err != nil {
-		return err
-	}
-	found := f.check(r, target)
-	if err := found.Err("exporting " + dir); err != nil {
-		return err
-	}
-	if f.leaderboard != "" {
-		if m, err := manifest.Read(dir); err == nil {
-			a.hideOfRun(m)
-		}
-		if err := submission.WriteLeaderboard(r, target, f.meta, f.leaderboard, a.trace(r)); err != nil {
-			return err
-		}
-		a.sayFolder(r, target, f.leaderboard)
-	}
-	if f.sbCLI != "" {
-		if err := submission.WriteSBCLI(r, f.sbCLI); err != nil {
-			return err
-		}
-		a.saySBCLI(r, target, f.sbCLI)
-	}
-	for _, n := range found.Notes {
-		fmt.Fprintln(a.stdout, "note: "+printable.Line(n))
+// usage returns the error in the combination of flags.
+func (f exportFlags) usage() error {
+	switch {
+	case f.chat == "" && f.atif == "" && f.steps == "":
+		return fault.Newf(fault.Usage, "nothing to write").WithHint("give --chat FILE, --atif FOLDER or --steps FILE")
+	case f.maxSteps < 0:
+		return fault.Newf(fault.Usage, "--max-steps %d: expected a number above zero", f.maxSteps)
+	case f.sharedFile() != "":
+		return fault.Newf(fault.Usage, "%s is named for two forms", f.sharedFile()).WithHint("give each a file or folder of its own")
 	}
 	return nil
 }
 
-// target returns the list that the run is for: --board, or by its dataset.
-func (f exportFlags) target(r *submission.Run) (submission.Target, error) {
-	board, split, _ := submission.BoardOf(r.Dataset)
-	var err error
-	if f.board != "" {
-		board, err = submission.FindBoard(f.board)
-	}
-	return submission.Target{Board: board, Split: cmp.Or(r.Split, split, "test")}, err
-}
-
-func (f exportFlags) check(r *submission.Run, t submission.Target) submission.Findings {
-	var found submission.Findings
-	if f.leaderboard != "" {
-		found.Add(submission.CheckLeaderboard(r, t, f.meta, f.leaderboard))
-	}
-	if f.sbCLI != "" {
-		found.Add(submission.CheckSBCLI(r, t))
-	}
-	return found
-}
-
-// trace writes trajectories as they are on disk, without the secrets that the run has hidden
-// and without the secrets that are known now.
-func (a *app) trace(r *submission.Run) submission.Trace {
-	return func(w io.Writer, in submission.Instance) error {
-		text, err := trajectory.Source{Dir: r.Dir, Instance: in.ID, Attempt: in.Attempt}.Raw(a.mask)
-		if err != nil {
-			return err
+// sharedFile is a path that two forms would be written to; "" if there is none.
+func (f exportFlags) sharedFile() string {
+	var seen []string
+	for _, path := range []string{f.chat, f.atif, f.steps} {
+		if path == "" {
+			continue
 		}
-		_, err = w.Write(a.mask.JSON(text))
+		if slices.Contains(seen, filepath.Clean(path)) {
+			return path
+		}
+		seen = append(seen, filepath.Clean(path))
+	}
+	return ""
+}
+
+// exportData writes training data and data frames, and reports what it left out.
+func (a *app) exportData(f exportFlags, dirs []string) error {
+	runs, err := export.Open(dirs)
+	if err != nil {
 		return err
 	}
-}
-
-func (a *app) sayFolder(r *submission.Run, t submission.Target, folder string) {
-	fmt.Fprintf(a.stdout, "%s: %d of %s resolved\n", printable.Line(folder), r.Resolved(),
-		printable.Count(len(r.Instances), "instance", "instances"))
-	if t.Board.Name == "" {
-		return
+	for _, r := range runs {
+		a.hideOfRun(r.Snapshot.Manifest)
 	}
-	place := "evaluation/" + t.Board.Name + "/"
-	fmt.Fprintf(a.stdout, "next, in a fork of SWE-bench/experiments: copy it into %s, run\n  python -m analysis.get_results %s\nand open a pull request with what that prints and the checklist of README.md\n",
-		place, printable.Line(place+filepath.Base(folder)))
+	var outputs []export.Output
+	var names []string
+	add := func(name string, o export.Output) {
+		outputs, names = append(outputs, o), append(names, printable.Line(name))
+	}
+	if f.chat != "" {
+		add(f.chat, export.Chat(f.chat))
+	}
+	if f.atif != "" {
+		add(f.atif, export.ATIF(f.atif, len(runs) > 1))
+	}
+	if f.steps != "" {
+		add(f.steps, export.Steps(f.steps))
+	}
+	s, err := export.Write(runs, export.Options{
+		Resolved: f.resolved, MaxSteps: f.maxSteps, Reasoning: !f.noReasoning, Mask: a.mask, Tools: offeredTools(),
+	}, outputs...)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s: %s, %s%s\n", strings.Join(names, ", "), printable.Count(s.Attempts, "attempt", "attempts"),
+		printable.Count(s.Steps, "step", "steps"), leftOut(s))
+	if f.chat != "" && s.Unheard > 0 {
+		fmt.Fprintf(a.stdout, "note: %s all replies refused, and no line in %s\n",
+			printable.Count(s.Unheard, "attempt has", "attempts have"), printable.Line(f.chat))
+	}
+	if len(s.Exposed) > 0 {
+		fmt.Fprintf(a.stdout, "note: patches are exact, and %s a secret: %s\n",
+			printable.Count(len(s.Exposed), "has", "have"), printable.Line(strings.Join(s.Exposed, ", ")))
+	}
+	return nil
 }
 
-func (a *app) saySBCLI(r *submission.Run, t submission.Target, file string) {
-	fmt.Fprintf(a.stdout, "%s: %s; to have them evaluated:\n  sb-cli submit %s %s --predictions_path %s --run_id %s\n", printable.Line(file),
-		printable.Count(r.Predicted(), "prediction", "predictions"), t.Board.Subset, t.Split, printable.ShellWord(file), printable.ShellWord(filepath.Base(r.Dir)))
+// leftOut says which attempts were left out and why.
+func leftOut(s export.Summary) string {
+	var parts []string
+	for _, why := range export.Reasons() {
+		if n := s.Left[why]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, why))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "; left out: " + strings.Join(parts, ", ")
+}
+
+// offeredTools are the tools that batch offers to models.
+func offeredTools() []export.Tool {
+	var list []export.Tool
+	for _, t := range []agent.Tool{agent.BashTool(), agent.EditorTool(), agent.AskTool()} {
+		list = append(list, export.Tool{
+			Type: "function", Function: export.Function{Name: t.Name, Description: t.Description, Parameters: t.Parameters},
+		})
+	}
+	return list
 }

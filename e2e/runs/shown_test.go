@@ -32,8 +32,6 @@ var codes = map[string]int{
 	// The attempts of the folder's run have no steps, and there is no note.
 	`batch note runs/gpt-5 django__django-11019 "Fixes the wrong file." --step 7`: e2e.ExitUsage,
 	"batch note runs/gpt-5 --remove k3j2m4n5":                                     e2e.ExitUsage,
-	// The demo is no dataset of sb-cli.
-	"batch export runs/gpt-5 --sb-cli preds.json": e2e.ExitUsage,
 }
 
 // steers are lines that need work that is running, and idle is the answer where there is none.

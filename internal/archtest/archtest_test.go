@@ -35,7 +35,6 @@ var mayImport = map[string][]string{
 	"agent":      {"llm", "fault", "internal/abspath", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable"},
 	"audit":      {"dataset", "results", "internal/mask", "internal/printable"},
 	"authority":  {"fault"},
-	"designs":    {},
 	"docs":       {},
 	"session":    {"agent", "authority", "llm", "journal", "fault"},
 	"chat":       {"solver", "session", "agent", "llm", "journal", "runner", "fault", "internal/printable"},

@@ -1,0 +1,28 @@
+// Package removed says what to use in place of the commands, flags, configuration keys and values that
+// batch had once. Where one of them is used, its line is the answer.
+package removed
+
+import "strings"
+
+// instead has a line for each name: a command ("batch diff"), its flag ("batch export --board"), a key
+// of the configuration ("agent.x"), or a key with a value ("agent.x=y").
+var instead = map[string]string{
+	"batch export --leaderboard": submission,
+	"batch export --sb-cli":      "sb-cli takes the preds.json of a run directory as it is",
+	"batch export --board":       submission,
+	"batch export --name":        submission,
+	"batch export --site":        submission,
+	"batch export --report":      submission,
+	"batch export --authors":     submission,
+	"batch export --org":         submission,
+	"batch export --os-model":    submission,
+	"batch export --os-system":   submission,
+	"batch export --model":       submission,
+	"batch export --logo":        submission,
+	"batch export --artifacts":   submission,
+}
+
+const submission = "the leaderboard's repository takes no folders any more; preds.json, the trajectories and the logs of grading are in the run directory"
+
+// Instead returns what to use in place of name, and "" where batch never had it.
+func Instead(name string) string { return instead[strings.TrimSpace(name)] }
