@@ -25,6 +25,7 @@ func (x *expectation) answered(u vocab.Usage, cost float64) {
 	if cost <= 0 || u.Input <= 0 {
 		return // it teaches nothing
 	}
+	u.Cached = min(u.Cached, u.Input) // some servers leave it out of the input; the sum of the parts must not come near zero
 	x.answers, x.last, x.longest = x.answers+1, u, max(x.longest, u.Output)
 	x.cost, x.parts = x.cost+cost, x.parts+weighed(u)
 }

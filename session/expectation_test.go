@@ -56,3 +56,14 @@ func TestWhatACutCallMayCostIsExpectedClosely(t *testing.T) {
 		})
 	}
 }
+
+// Some servers do not count cached tokens as input. An expectation of them is still a cost.
+func TestMoreCachedThanInputTokensAreACostToo(t *testing.T) {
+	for _, u := range []vocab.Usage{{Input: 9, Cached: 10}, {Input: 100, Cached: 20_000, Output: 300}} {
+		x := expectation{tokens: 200}
+		x.answered(u, 0.01)
+		if d := x.dollars(); d <= 0 || d > 100 {
+			t.Errorf("%+v: $%v is expected after a call of $0.01", u, d)
+		}
+	}
+}
