@@ -60,6 +60,10 @@
 //   - text that matches a pattern only after decoding
 //   - a value in another form: reversed, compressed, with letters or digits escaped, or
 //     wrapped over lines that the value itself does not have
+//   - a part of a value, where a text was cut: only the ends of a long output are sent to
+//     a model
+//   - a value that only an earlier process of the run knew, in what a later one records. Resume
+//     with the same variables, or with --mask
 //   - numbers and member names in JSON: hiding them would change the document
 //   - submissions. What an agent submits is kept exactly, byte for byte, in
 //     <id>.patch and in preds.json, because otherwise it could not be graded. If it
