@@ -70,6 +70,14 @@ func (j *Writer) HistoryHere() (*History, error) {
 	return HistoryOf(j.f)
 }
 
+// ShownHere is HistoryHere as people may read it, see [Shown]; w is a Writer of [Open].
+func (j *Writer) ShownHere() (*History, error) {
+	if err := j.Flush(); err != nil {
+		return nil, err
+	}
+	return ReadShown(j.path, 0)
+}
+
 // osFile is a journal in a file.
 type osFile struct{ *os.File }
 

@@ -189,6 +189,26 @@ func TestARecordIsShownOnlyWithItsCopy(t *testing.T) {
 	}
 }
 
+// A conversation may be continued by a process that does not know what an earlier one hid.
+func TestPeopleReadNoSecretOfAnEarlierWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w := masked(t, path, knows(key))
+	if err := w.Begin(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, w, journal.TypeMessages, says(`"a `+key+`"`))
+	w.Close()
+	w = masked(t, path, mask.New())
+	tell(t, w, journal.TypeMessages, says(`"b"`))
+	h, err := w.ShownHere()
+	if err != nil || len(h.Later) != 2 || string(h.Later[0]) != `"a `+mask.Hidden+`"` || string(h.Later[1]) != `"b"` {
+		t.Errorf("people read %s, %v", h.Later, err)
+	}
+	if h, err = w.HistoryHere(); err != nil || string(h.Later[0]) != `"a `+key+`"` {
+		t.Errorf("the model would be told %s, %v", h.Later, err)
+	}
+}
+
 // BenchmarkStep writes the records of a step with 20 KB of output.
 func BenchmarkStep(b *testing.B) {
 	output := []byte(strings.Repeat("src/flask/app.py:112: def handle(self, request): return 'x'\n", 20<<10/60))

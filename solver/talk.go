@@ -154,10 +154,14 @@ func (c *Conversation) earlier() (*agent.Ending, error) {
 // Model is the attempt's model.
 func (c *Conversation) Model() llm.Model { return c.model }
 
-// Messages returns the Session's Messages, also while a turn waits for its Approve or its
-// model.
+// Messages returns the Session's Messages as people may read them, also while a turn waits for its
+// Approve or its model.
 func (c *Conversation) Messages(_ context.Context, q session.Query) ([]session.Message, error) {
-	h, err := c.t.journal.HistoryHere()
+	read := c.t.journal.HistoryHere
+	if j, ok := c.t.journal.(*journal.Writer); ok {
+		read = j.ShownHere // an earlier process may have known other secrets
+	}
+	h, err := read()
 	if err != nil {
 		return nil, err
 	}
