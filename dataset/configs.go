@@ -101,7 +101,7 @@ const defaultConfig = "default"
 func configure(where, name string, text []byte, hint string) (*configuration, error) {
 	list, err := readConfigs(text)
 	if err != nil {
-		return nil, fault.New(fault.Usage, "reading the configurations in "+card+" of "+where, err)
+		return nil, fault.New(fault.Usage, "reading the configurations in "+card+" of "+where, err).WithHint("%s", hint)
 	}
 	if len(list) == 0 && (name == "" || name == defaultConfig) {
 		return nil, nil
@@ -189,10 +189,20 @@ var errStars = errors.New("** must stand alone between slashes")
 // number of folders, and hidden files and folders such as __pycache__ match only patterns that say
 // so.
 func matchPath(pattern, name string) (bool, error) {
-	return matchParts(strings.Split(strings.ReplaceAll(pattern, "[!", "[^"), "/"), strings.Split(name, "/"))
+	m := matcher{}
+	return m.parts(strings.Split(strings.ReplaceAll(pattern, "[!", "[^"), "/"), strings.Split(name, "/"))
 }
 
-func matchParts(pattern, name []string) (bool, error) {
+// matcher has what is left of a pattern and of a name, by length, where they do not match. Without it, a
+// pattern with many ** would take for ever.
+type matcher map[[2]int]bool
+
+func (m matcher) parts(pattern, name []string) (ok bool, err error) {
+	left := [2]int{len(pattern), len(name)}
+	if m[left] {
+		return false, nil
+	}
+	defer func() { m[left] = !ok }()
 	if len(pattern) == 0 || len(name) == 0 {
 		return len(pattern) == len(name), nil
 	}
@@ -201,7 +211,7 @@ func matchParts(pattern, name []string) (bool, error) {
 		len(name) > 1 && strings.HasPrefix(name[0], "__") && !strings.HasPrefix(first, "__")
 	switch {
 	case first == "**":
-		if ok, err := matchParts(pattern[1:], name); ok || err != nil {
+		if ok, err = m.parts(pattern[1:], name); ok || err != nil {
 			return ok, err
 		}
 		if len(pattern) == 1 && len(name) == 1 {
@@ -210,15 +220,14 @@ func matchParts(pattern, name []string) (bool, error) {
 		if special {
 			return false, nil
 		}
-		return matchParts(pattern, name[1:])
+		return m.parts(pattern, name[1:])
 	case strings.Contains(first, "**"):
 		return false, errStars
 	case special:
 		return false, nil
 	}
-	ok, err := path.Match(first, name[0])
-	if !ok || err != nil {
+	if ok, err = path.Match(first, name[0]); !ok || err != nil {
 		return false, err
 	}
-	return matchParts(pattern[1:], name[1:])
+	return m.parts(pattern[1:], name[1:])
 }

@@ -3,13 +3,17 @@ package dataset_test
 import (
 	"crypto/sha1" //nolint:gosec // the hub's etags are git's
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/hub"
@@ -150,5 +154,30 @@ func TestAMistypedPathIsNoConfiguration(t *testing.T) {
 	})})
 	if err != nil || !slices.Equal(strings.Fields(ids(d)), []string{"b"}) {
 		t.Errorf("a recorded id: got %v, %v, want the row b", d, err)
+	}
+}
+
+func TestAPatternOfManyStarsEnds(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, strings.Repeat("d/", 25))
+	card := "---\nconfigs:\n- config_name: a\n  data_files: '" + strings.Repeat("**/", 12) + "x.jsonl'\n---\n"
+	if err := errors.Join(os.MkdirAll(deep, 0o755), os.WriteFile(filepath.Join(deep, "y.jsonl"), nil, 0o600),
+		os.WriteFile(filepath.Join(dir, "README.md"), []byte(card), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, err := dataset.Open(t.Context(), dataset.Source{Name: dir}); err == nil || time.Since(began) > 5*time.Second {
+		t.Errorf("after %v: %v; want an error at once", time.Since(began), err)
+	}
+}
+
+func TestACardThatIsAPipeIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "README.md"), 0o600),
+		os.WriteFile(filepath.Join(dir, "test.jsonl"), []byte(`{"instance_id":"a__a-1","problem_statement":"p"}`+"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := dataset.Open(t.Context(), dataset.Source{Name: dir}); err != nil || len(d.Instances) != 1 {
+		t.Errorf("got %v, %v; want one row", d, err)
 	}
 }

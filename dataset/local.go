@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/regular"
 )
 
 // openFolder reads a task repo, or the data files of one split in a folder.
@@ -22,7 +23,7 @@ func (s Source) openFolder(ctx context.Context) (*Dataset, error) {
 	if isTaskRepo(fsys) {
 		return s.openTaskRepo(ctx, fsys)
 	}
-	text, _ := fs.ReadFile(fsys, card) // without one there are no configurations
+	text, _ := regular.ReadFile(filepath.Join(s.Name, card)) // without one there are no configurations
 	c, err := configure(s.Name, "", text, "name the files of one of them, as a pattern in quotes")
 	if err != nil {
 		return nil, err
