@@ -87,7 +87,12 @@ git config filter.f.clean 'echo bad'; git config filter.f.required true; git con
 	{name: "special files", script: `mkfifo pipe; rm dir/x; mkfifo dir/x; echo c > a.txt`, leave: `rm pipe dir/x; echo x > dir/x`},
 	{name: "a sparse checkout", script: `git sparse-checkout set dir; echo c > dir/x; rm dir/y; echo n > n`, leave: `git sparse-checkout disable; rm -f dir/y`},
 	{name: "a sparse checkout of another commit, with a lock", script: `echo o > old; git add old; git commit -qm old; git sparse-checkout set --no-cone /dir; git reset -q --soft HEAD~; git rm -rq --cached --sparse 'sp ace.txt'; : > .git/index.lock`, leave: `rm .git/index.lock; git reset -q; git sparse-checkout disable; rm 'sp ace.txt'`},
+	{name: "a sparse checkout and a split index", script: `git sparse-checkout set dir; git update-index --split-index; echo c > dir/x`, leave: `git sparse-checkout disable`},
+	{name: "a sparse index whose trees a program would fetch", script: `mkdir -p one/two; echo f > one/two/f; git add one; git commit -qm one
+git sparse-checkout set --cone --sparse-index dir; tree=$(git rev-parse HEAD:one); rm ".git/objects/${tree:0:2}/${tree:2}"; git config core.repositoryformatversion 1
+git config extensions.partialClone far; git config remote.far.promisor true; git config remote.far.url 'ext::touch /tmp/ran'; git config protocol.ext.allow always; echo c > dir/x`},
 	{name: "line ends that git converts", script: `git config core.autocrlf true; rm a.txt dir/x noeol; git checkout -q .; printf 'n\r\nn\r\n' > n; printf 'x\r\nx\r\n' > dir/x`, leave: `sed -i 's/\r$//' a.txt dir/x n`},
+	{name: "line ends that git does not know", script: `git config core.autocrlf no-such; echo c > a.txt`},
 	{
 		name: "a repository of the environment", script: `mv .git /work/elsewhere; echo 'export GIT_DIR=/work/elsewhere GIT_WORK_TREE=/work/case' >> /root/.bashrc; echo n > n; rm a.txt`,
 		undo: `unset ${!GIT_*}; cp /work/bashrc /root/.bashrc; rm -rf /work/elsewhere`,

@@ -59,7 +59,9 @@ func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []by
 // and its beginning; dir is kept only if there is more. `git add` exits with 1
 // if it had to leave out something that it cannot read or that is not a file,
 // such as a repository without commits; a broken submodule would end it.
-// Files that a sparse checkout leaves out are not deleted.
+// Files that a sparse checkout leaves out are not deleted. The original's index is read with the new
+// repository's configuration: to expand a sparse index, git may fetch a tree by a program that the
+// original's names. Git refuses some values of $ends.
 func diffScript(dir string, commits []string) string {
 	return fmt.Sprintf(`t=%s; commits=%s; more=
 mkdir -m 700 "$t" || exit 3
@@ -68,10 +70,11 @@ trap '[ "$more" ] || rm -rf "$t"' EXIT
 submodules=()
 while IFS= read -r line; do submodules+=(":(exclude,literal)${line#*$'\t'}"); done < <(git -c core.quotePath=false ls-tree -r "$commit" | grep '^160000 ')
 declare -A sparse
-while IFS= read -r -d '' f; do sparse["${f#S }"]=1; done < <(GIT_DIR=$own GIT_INDEX_FILE=${index:-$own/index} git -c core.fsmonitor=false ls-files -z -t | grep -z '^S ')
+while IFS= read -r -d '' f; do sparse["${f#S }"]=1; done < <(GIT_INDEX_FILE=${index:-$own/index} git ls-files -z -t | grep -z '^S ')
 if ((${#sparse[@]})); then
 	git ls-files -z -d | while IFS= read -r -d '' f; do [ ! "${sparse["$f"]}" ] || printf '%%s\0' "$f"; done | git update-index -z --skip-worktree --stdin
 fi
+git "${ends[@]}" ls-files -- . > /dev/null || ends=()
 git "${ends[@]}" add -A --ignore-errors -- . "${submodules[@]}" > /dev/null; [ $? -le 1 ] || exit 6
 %s --no-renames --ignore-submodules=all "$commit" > "$t/patch" || exit 7
 size=$(wc -c < "$t/patch") && echo $((size)) && head -c %d "$t/patch" || exit 8

@@ -31,6 +31,7 @@ printf '%s\n' "$common/objects" > "$t/git/objects/info/alternates"
 if [ -d "$common/refs" ]; then ln -s "$common/refs" "$t/git/refs"; else mkdir "$t/git/refs"; fi
 if [ -f "$common/packed-refs" ]; then ln -s "$common/packed-refs" "$t/git/packed-refs"; fi
 cp "$own/HEAD" "$t/git/HEAD" || printf 'ref: refs/heads/none\n' > "$t/git/HEAD"
+for f in "$own"/sharedindex.*; do [ ! -f "$f" ] || ln -s "$f" "$t/git/"; done
 cp "$common/info/exclude" "$t/git/info/exclude"
 case $t/ in "${top%/}"/*) t_in_top=${t#"$top"}; printf '%s/\n' "$t_in_top" >> "$t/git/info/exclude" ;; esac
 printf '[core]\nrepositoryformatversion = 0\nfilemode = true\nsymlinks = true\nignorecase = false\nfsync = none\n' > "$t/git/config"
