@@ -68,7 +68,17 @@ func dirID(dir string) (string, error) {
 // batch named the machine in place of the directory, or the path alone.
 func SameLease(lease, mine string) bool {
 	_, path := SplitLease(mine)
-	return lease == mine || OfDir(lease, mine) || lease != "" && (lease == path || lease == JoinLease(Self().Machine, path))
+	return lease == mine || OfDir(lease, mine) || restamped(lease, mine) || lease != "" && (lease == path || lease == JoinLease(Self().Machine, path))
+}
+
+// restamped reports whether two leases of one machine differ in the time of the directory's id alone: a
+// chmod -R changes that time, and so do backups.
+func restamped(lease, mine string) bool {
+	place, path := SplitLease(lease)
+	other, same := SplitLease(mine)
+	machine, id, named := strings.Cut(place, "@")
+	otherMachine, otherID, _ := strings.Cut(other, "@")
+	return named && machine != "" && machine == otherMachine && random(id) == random(otherID) && path == same
 }
 
 // OfDir reports whether two leases are of the same directory for sure, on whatever machine they were made.
@@ -155,8 +165,9 @@ func HolderOf(lease string, me Owner, local bool) (holder Liveness, seen bool) {
 		if !ok {
 			continue
 		}
-		// A lock tells of all processes under one kernel. Not every network has it on other machines.
-		if known := o.Liveness(me, local); known == Alive || known == Unknown && !(seen && o.Boot == me.Boot) {
+		// A lock tells of all processes under one kernel. Not every network has it on other machines. Without
+		// the boot's id, as in some sandboxes, each may be under a kernel of its own.
+		if known := o.Liveness(me, local); known == Alive || known == Unknown && !(seen && me.Boot != "" && o.Boot == me.Boot) {
 			return Alive, seen
 		}
 	}

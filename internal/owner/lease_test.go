@@ -85,6 +85,12 @@ func TestALockTellsOfItsDirectoryAlone(t *testing.T) {
 		check("a free lock of "+text, lease, want, true)
 	}
 	write(t, path, hidden.String()+"\n")
+	known := me
+	hidden.Boot, me.Boot = "", ""
+	write(t, path, hidden.String()+"\n")
+	check("a free lock where no boot has an id", lease, Alive, true)
+	me, hidden.Boot = known, known.Boot
+	write(t, path, hidden.String()+"\n")
 	check("a lease without the directory's id", before, Alive, false)
 	elsewhere := "another" + lease[strings.Index(lease, "@"):]
 	check("the same directory on another machine", elsewhere, Dead, true)
@@ -106,6 +112,12 @@ func TestALockTellsOfItsDirectoryAlone(t *testing.T) {
 	}
 	if OfDir(Lease(path), lease) {
 		t.Error("a copy of a directory has its lease")
+	}
+	if me.Machine != "" && !SameLease(lease, Lease(path)) {
+		t.Error("after a chmod, a directory does not have its own lease")
+	}
+	if SameLease(elsewhere, Lease(path)) {
+		t.Error("a copy on another machine has the lease")
 	}
 	check("a copy in the place of the directory", lease, Alive, false)
 	me.Machine = "yet another"
