@@ -27,7 +27,7 @@ func TestCheckFindsTemplateErrorsOfAnyTurn(t *testing.T) {
 
 		{"a member that outputs do not have", Config{ObservationTemplate: "{{ output.retcode }}"}, Turn{}, "observation_template retcode"},
 		{"an item that only some outputs have", Config{ObservationTemplate: "{{ output.output.split()[0] }}"}, Turn{}, ""},
-		{"an item that outputs do not have", Config{ObservationTemplate: "{{ output.output.split(none, 0)[1] }}"}, Turn{}, "observation_template [1]"},
+		{"an item that outputs do not have", Config{ObservationTemplate: "{{ [output.output][1] }}"}, Turn{}, "observation_template [1]"},
 		{"of a failed command", Config{ObservationTemplate: "{% if output.returncode == 1 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of a short text that a command printed which succeeded", Config{ObservationTemplate: "{% if output.returncode == 0 and output.output and output.output | length < 100 and '\uFFFD' not in output.output %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"of an empty output", Config{ObservationTemplate: "{% if not output.output %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},

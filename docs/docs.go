@@ -44,6 +44,7 @@ var Pages = []Page{
 	{Name: "mcp", Title: "Tools of MCP servers for the agent"},
 	{Name: "designs", Title: "The designs behind batch, and what became of each statement"},
 	{"row", "The columns of a row, and a dataset of your own", []string{"dataset"}},
+	{"templates", "The language of prompt templates", []string{"agent/template"}},
 	{"scripts", "The scripts of -m scripted/FILE and batch stub --script", []string{"llm/scripted"}},
 	{"results", "The files of a run directory, in detail", []string{"results"}},
 	{"trajectory", "The trajectory of an attempt: INSTANCE.traj.json", []string{"results/trajectory"}},

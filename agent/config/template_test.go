@@ -34,6 +34,9 @@ func TestTemplateErrorsNameThePlaceInTheFile(t *testing.T) {
 		_, err := Load([]string{file}, Options{})
 		wantError(t, err, `model.format_error_template, `+file+`:13:52: unknown filter "uper"; did you mean upper?`)
 		wantError(t, err, `run.env_startup_command, `+file+`:15:64: unexpected "}"`)
+		unkept := write(t, "unkept.yaml", "agent:\n  instance_template: |\n    {{ task }}\n    {{ task | wordwrap(40) }}{{ task.titel() }}\n")
+		_, err = Load([]string{unkept}, Options{})
+		wantError(t, err, `agent.instance_template, `+unkept+`:4:15: unknown filter "wordwrap"; there are: count, d, default,`)
 	})
 	t.Run("what does not render", func(t *testing.T) {
 		c := load(t, fixed)
@@ -139,9 +142,9 @@ func TestATemplateShowsMappingsInTheOrderOfTheirFiles(t *testing.T) {
 	base := write(t, "base.yaml", "environment:\n  env: {Z: 1, B: 2, A: 3}\nmodel:\n  model_kwargs:\n    top_p: 1\n    extra: {y: 1, x: [{d: 1, c: 2}]}\n")
 	over := write(t, "over.yaml", "environment:\n  env: {C: 6, <<: {M: 4, C: 5}, B: 7, API_KEY: s}\n")
 	c := load(t, base, over, `model.model_kwargs={"stop":[{"b":1,"a":2}],"q":{"n":1,"k":2}}`)
-	for _, once := range []string{"first", "again"} { // a template that changes one does so for itself
+	for _, once := range []string{"first", "again"} {
 		for text, want := range map[string]string{
-			"{{ env }}{% set _ = env.pop('Z') %}":                                "'BASH_ENV': '/root/.bashrc', 'Z': '1', 'B': '7', 'A': '3', 'M': '4', 'C': '6', 'API_KEY': '********'}",
+			"{{ env }}": "'BASH_ENV': '/root/.bashrc', 'Z': '1', 'B': '7', 'A': '3', 'M': '4', 'C': '6', 'API_KEY': '********'}",
 			"{% for k, v in model_kwargs.items() %}{{ k }}={{ v }};{% endfor %}": "top_p=1;extra={'y': 1, 'x': [{'d': 1, 'c': 2}]};stop=[{'b': 1, 'a': 2}];q={'n': 1, 'k': 2};",
 		} {
 			parsed, err := template.Parse("", text, nil)

@@ -2,10 +2,8 @@ package template
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"batch.example/batch/internal/lazy"
@@ -26,7 +24,6 @@ const (
 	tokenInt
 	tokenFloat
 	tokenOperator
-	tokenBroken // its value is a *mistake
 )
 
 type token struct {
@@ -51,19 +48,9 @@ type lexer struct {
 	tokens []token
 }
 
-// lex returns the tokens of a source without carriage returns. The last one is tokenEnd or
-// tokenBroken.
-func lex(source string) (tokens []token) {
+// lex returns the tokens of a source without carriage returns. The last one is tokenEnd.
+func lex(source string) []token {
 	l := &lexer{source: source}
-	defer func() {
-		if p := recover(); p != nil {
-			m, ok := p.(*mistake)
-			if !ok {
-				panic(p)
-			}
-			tokens = append(l.tokens, token{kind: tokenBroken, value: m, start: m.offset, end: m.offset})
-		}
-	}()
 	for l.pos < len(l.source) {
 		l.text()
 	}
@@ -153,20 +140,19 @@ func (l *lexer) comment(start int) {
 }
 
 var (
-	floatToken   = lazy.Regexp(`(?i)^(?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?e[+\-]?(?:\d+_)*\d+|\.(?:\d+_)*\d+)`)
-	integerToken = lazy.Regexp(`(?i)^(?:0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[\da-f])+|[1-9](?:_?\d)*|0(?:_?0)*)`)
+	nameToken    = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*`)
+	floatToken   = lazy.Regexp(`^\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)`)
+	integerToken = lazy.Regexp(`^(?:0|[1-9]\d*)`)
 	stringToken  = lazy.Regexp(`(?s)^(?:'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")`)
 	operator     = lazy.Regexp(`^(?:==|!=|>=|<=|//|\*\*|[-+/*%~\[\](){}><=.:|,;])`)
 )
 
-var closing = map[string]string{"(": ")", "[": "]", "{": "}"}
-
 // inside reads an expression or a tag up to its end, which brackets hide.
 func (l *lexer) inside(start int, end string) {
-	var open []string
+	open := 0
 	for l.pos < len(l.source) {
 		rest := l.rest()
-		if len(open) == 0 && l.closes(rest, end) {
+		if open == 0 && l.closes(end) {
 			return
 		}
 		switch r, size := utf8.DecodeRuneInString(rest); {
@@ -176,14 +162,10 @@ func (l *lexer) inside(start int, end string) {
 			l.quoted(rest)
 		case r >= '0' && r <= '9':
 			l.number(rest)
-		case isNamePart(r):
-			n := strings.IndexFunc(rest, func(r rune) bool { return !isNamePart(r) })
-			if n < 0 {
-				n = len(rest)
-			}
-			l.add(tokenName, l.pos+n)
+		case nameToken().MatchString(rest):
+			l.add(tokenName, l.pos+len(nameToken().FindString(rest)))
 		default:
-			open = l.operator(rest, open)
+			open += l.operator(rest, open)
 		}
 	}
 	if end == "}}" {
@@ -192,25 +174,17 @@ func (l *lexer) inside(start int, end string) {
 	panic(mistakeAt(start, "the tag is not closed: %%} is missing"))
 }
 
-func isNamePart(r rune) bool {
-	return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
-}
-
-func (l *lexer) closes(rest, end string) bool {
-	kind := tokenVariableEnd
-	if end == "%}" {
-		kind = tokenBlockEnd
+func (l *lexer) closes(end string) bool {
+	rest, sign := l.rest(), ""
+	if strings.HasPrefix(rest, "-") || end == "%}" && strings.HasPrefix(rest, "+") {
+		sign = rest[:1]
 	}
-	switch {
-	case strings.HasPrefix(rest, end):
-		l.add(kind, l.pos+2)
-	case strings.HasPrefix(rest, "-"+end):
-		l.add(kind, l.pos+3)
-		l.skipSpace()
-	case end == "%}" && strings.HasPrefix(rest, "+"+end):
-		l.add(kind, l.pos+3)
-	default:
+	if !strings.HasPrefix(rest[len(sign):], end) {
 		return false
+	}
+	l.add(map[string]tokenKind{"}}": tokenVariableEnd, "%}": tokenBlockEnd}[end], l.pos+len(sign)+len(end))
+	if sign == "-" {
+		l.skipSpace()
 	}
 	return true
 }
@@ -230,52 +204,30 @@ func (l *lexer) quoted(rest string) {
 
 func (l *lexer) number(rest string) {
 	afterDot := len(l.tokens) > 0 && l.tokens[len(l.tokens)-1].text == "." && l.tokens[len(l.tokens)-1].end == l.pos
-	number := func(kind tokenKind, match *regexp.Regexp, read func(string) (any, error)) bool {
-		text := match.FindString(rest)
-		if text == "" {
-			return false
-		}
-		value, err := read(strings.ReplaceAll(text, "_", ""))
-		if err != nil {
-			panic(mistakeAt(l.pos, "the number %s needs more than 64 bits", text))
-		}
-		l.add(kind, l.pos+len(text))
-		l.tokens[len(l.tokens)-1].value = value
-		return true
+	if text := floatToken().FindString(rest); text != "" && !afterDot {
+		f, _ := strconv.ParseFloat(text, 64) // what is too large is infinite
+		l.add(tokenFloat, l.pos+len(text))
+		l.tokens[len(l.tokens)-1].value = f
+		return
 	}
-	if afterDot || !number(tokenFloat, floatToken(), func(s string) (any, error) {
-		f, _ := strconv.ParseFloat(s, 64) // what is too large is infinite
-		return f, nil
-	}) {
-		number(tokenInt, integerToken(), func(s string) (any, error) {
-			if strings.Trim(s, "0") == "" {
-				s = "0"
-			}
-			n, err := strconv.ParseInt(s, 0, 64)
-			return int(n), err
-		})
+	text := integerToken().FindString(rest)
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(mistakeAt(l.pos, "the number %s needs more than 64 bits", text))
 	}
+	l.add(tokenInt, l.pos+len(text))
+	l.tokens[len(l.tokens)-1].value = n
 }
 
-func (l *lexer) operator(rest string, open []string) []string {
+// operator returns by how many brackets more are open behind it.
+func (l *lexer) operator(rest string, open int) int {
 	op := operator().FindString(rest)
-	switch op {
-	case "":
+	if op == "" || open == 0 && strings.Contains(")]}", op) {
 		r, _ := utf8.DecodeRuneInString(rest)
-		panic(mistakeAt(l.pos, "unexpected %q in an expression", string(r)))
-	case "(", "[", "{":
-		open = append(open, closing[op])
-	case ")", "]", "}":
-		if len(open) == 0 {
-			panic(mistakeAt(l.pos, "unexpected %q", op))
-		}
-		if want := open[len(open)-1]; want != op {
-			panic(mistakeAt(l.pos, "expected %q, found %q", want, op))
-		}
-		open = open[:len(open)-1]
+		panic(mistakeAt(l.pos, "unexpected %q", string(r)))
 	}
 	l.add(tokenOperator, l.pos+len(op))
-	return open
+	return strings.Count("([{", op) - strings.Count(")]}", op)
 }
 
 func mistakeAt(offset int, format string, args ...any) *mistake {

@@ -2,7 +2,7 @@ package template
 
 import (
 	"math"
-	"math/bits"
+	"math/big"
 	"slices"
 	"strings"
 )
@@ -22,158 +22,98 @@ func number(v any) (n int, f float64, isFloat, ok bool) {
 	return n, float64(n), false, true
 }
 
-const tooLarge = "the result needs more than 64 bits"
+func asInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
 
-// operate is the operator op of Python.
+const tooLarge = "a whole number needs more than 64 bits"
+
+// notNaN returns f. NaN is refused: whether Python takes two of them for the same depends on
+// where they come from.
+func notNaN(f float64) float64 {
+	if math.IsNaN(f) {
+		failf("a number is NaN")
+	}
+	return f
+}
+
+// operate is the operator op of Python, or ~.
 func operate(op string, a, b any) any {
+	if op == "~" {
+		s, t := str(a), str(b)
+		bounded(len(s) + len(t))
+		return s + t
+	}
 	n, f, aFloat, aNumber := number(a)
 	m, g, bFloat, bNumber := number(b)
+	s, aText := a.(string)
+	t, bText := b.(string)
+	x, aList := a.(*list)
+	y, bList := b.(*list)
 	switch {
 	case aNumber && bNumber && (aFloat || bFloat):
-		return operateFloats(op, f, g)
+		return notNaN(operateFloats(op, f, g))
 	case aNumber && bNumber:
 		return operateInts(op, n, m)
-	case op == "+":
-		if v, ok := concatenated(a, b); ok {
-			return v
-		}
-	case op == "*" && aNumber && !aFloat:
-		if v, ok := repeated(b, n); ok {
-			return v
-		}
-	case op == "*" && bNumber && !bFloat:
-		if v, ok := repeated(a, m); ok {
-			return v
-		}
-	case op == "%":
-		switch s := a.(type) {
-		case string:
-			return percent(s, b, false)
-		case safe:
-			return safe(percent(string(s), b, true))
-		}
+	case op == "+" && aText && bText:
+		bounded(len(s) + len(t))
+		return s + t
+	case op == "+" && aList && bList && x.tuple == y.tuple:
+		bounded(itemSize * (len(x.items) + len(y.items)))
+		return &list{items: slices.Concat(x.items, y.items), tuple: x.tuple}
+	case op == "*" && aText && bNumber && !bFloat:
+		return repeated(s, m)
+	case op == "*" && bText && aNumber && !aFloat:
+		return repeated(t, n)
+	case op == "%" && aText:
+		failf("%% with text is not supported: join texts with ~")
 	}
 	failf("%s is not possible with %s and %s", op, kind(a), kind(b))
 	return nil
 }
 
-func concatenated(a, b any) (any, bool) {
-	s, isText := stringOf(a)
-	t, both := stringOf(b)
-	if isText && both {
-		bounded(len(s) + len(t))
-		_, aSafe := a.(safe)
-		_, bSafe := b.(safe)
-		if aSafe || bSafe {
-			return safe(escapeHTML(a) + escapeHTML(b)), true
-		}
-		return s + t, true
+func repeated(s string, n int) string {
+	if n = max(n, 0); s != "" && n > maxSize/len(s) {
+		bounded(maxSize + 1)
 	}
-	x, isList := a.(*list)
-	y, both := b.(*list)
-	if isList && both {
-		boundedItems(len(x.items) + len(y.items))
-		return &list{items: slices.Concat(x.items, y.items)}, true
-	}
-	p, isTuple := a.(*tuple)
-	q, both := b.(*tuple)
-	if isTuple && both {
-		return &tuple{items: slices.Concat(p.items, q.items)}, true
-	}
-	return nil, false
-}
-
-func repeated(v any, n int) (any, bool) {
-	n = max(n, 0)
-	size := func(one int) int {
-		if one > 0 && n > most/one {
-			bounded(most + 1)
-		}
-		return n
-	}
-	switch v := v.(type) {
-	case string:
-		return strings.Repeat(v, size(len(v))), true
-	case safe:
-		return safe(strings.Repeat(string(v), size(len(v)))), true
-	case *list:
-		return &list{items: slices.Repeat(v.items, size(itemSize*len(v.items)))}, true
-	case *tuple:
-		return &tuple{items: slices.Repeat(v.items, size(itemSize*len(v.items)))}, true
-	}
-	return nil, false
+	return strings.Repeat(s, n)
 }
 
 func operateInts(op string, n, m int) any {
-	switch op {
-	case "+":
-		if sum := n + m; (sum > n) == (m > 0) {
-			return sum
+	a, b := big.NewInt(int64(n)), big.NewInt(int64(m))
+	result := new(big.Int)
+	switch {
+	case op == "+":
+		result.Add(a, b)
+	case op == "-":
+		result.Sub(a, b)
+	case op == "*":
+		result.Mul(a, b)
+	case m == 0:
+		failf("division by zero")
+	case op == "/": // the nearest float to the exact quotient
+		f, _ := new(big.Rat).SetFrac(a, b).Float64()
+		return f
+	default: // both round down
+		rest := n % m
+		if rest != 0 && (rest < 0) != (m < 0) {
+			rest += m
 		}
-	case "-":
-		if difference := n - m; (difference < n) == (m > 0) {
-			return difference
+		if op == "%" {
+			return rest
 		}
-	case "*":
-		if product, ok := multiplied(n, m); ok {
-			return product
-		}
-	case "**":
-		return power(n, m)
-	default:
-		if m == 0 {
-			failf("division by zero")
-		}
-		switch {
-		case op == "/":
-			return float64(n) / float64(m)
-		case op == "%" && m == -1:
-			return 0
-		case op == "%":
-			return floorMod(n, m)
-		case n != math.MinInt || m != -1:
-			return (n - floorMod(n, m)) / m
-		}
+		result.Quo(a.Sub(a, big.NewInt(int64(rest))), b)
 	}
-	failf(tooLarge)
-	return nil
+	if !result.IsInt64() {
+		failf(tooLarge)
+	}
+	return int(result.Int64())
 }
 
-func floorMod(n, m int) int {
-	r := n % m
-	if r != 0 && (r < 0) != (m < 0) {
-		r += m
-	}
-	return r
-}
-
-func multiplied(n, m int) (int, bool) {
-	hi, lo := bits.Mul64(uint64(max(n, -n)), uint64(max(m, -m)))
-	product := n * m
-	return product, hi == 0 && lo <= math.MaxInt64
-}
-
-func power(n, m int) any {
-	if m < 0 {
-		return operateFloats("**", float64(n), float64(m))
-	}
-	result := 1
-	for ; m > 0; m-- {
-		if n == 0 || n == 1 {
-			return n
-		}
-		if n == -1 {
-			return 1 - 2*(m%2)
-		}
-		var ok bool
-		if result, ok = multiplied(result, n); !ok {
-			failf(tooLarge)
-		}
-	}
-	return result
-}
-
-func operateFloats(op string, f, g float64) any {
+func operateFloats(op string, f, g float64) float64 {
 	switch op {
 	case "+":
 		return f + g
@@ -181,39 +121,102 @@ func operateFloats(op string, f, g float64) any {
 		return f - g
 	case "*":
 		return f * g
-	case "**":
-		v := math.Pow(f, g)
-		switch {
-		case f == 0 && g < 0:
-			failf("division by zero")
-		case math.IsNaN(v) && !math.IsNaN(f) && !math.IsNaN(g):
-			failf("the result is a complex number")
-		case math.IsInf(v, 0) && !math.IsInf(f, 0) && !math.IsInf(g, 0):
-			failf("the result is too large")
-		}
-		return v
 	}
 	if g == 0 {
 		failf("division by zero")
 	}
-	if op == "/" {
-		return f / g
+	if op != "/" {
+		failf("%s is possible only with whole numbers: use the filter int", op)
 	}
-	rest := math.Mod(f, g)
-	quotient := (f - rest) / g
-	if rest != 0 && (rest < 0) != (g < 0) {
-		rest += g
-		quotient--
-	} else if rest == 0 {
-		rest = math.Copysign(0, g)
+	return f / g
+}
+
+// compareNumbers compares exactly, as Python does: not every whole number is a float.
+func compareNumbers(a, b any) (c int, ok bool) {
+	exact := func(v any) *big.Float {
+		n, f, isFloat, isNumber := number(v)
+		ok = ok && isNumber
+		if isFloat {
+			return big.NewFloat(f)
+		}
+		return new(big.Float).SetInt64(int64(n))
 	}
-	if op == "%" {
-		return rest
+	ok = true
+	return exact(a).Cmp(exact(b)), ok
+}
+
+// same is Python's ==.
+func same(a, b any) bool {
+	if c, ok := compareNumbers(a, b); ok {
+		return c == 0
 	}
-	if floor := math.Floor(quotient); quotient-floor > 0.5 {
-		return floor + 1
-	} else if quotient != 0 {
-		return floor
+	for _, v := range []any{a, b} {
+		switch v := v.(type) {
+		case *view:
+			failf("%s cannot be compared: add | list", kind(v))
+		case *undefined:
+			panic(v.mistake())
+		}
 	}
-	return math.Copysign(0, f/g)
+	if s, ok := textOf(a); ok {
+		t, both := textOf(b)
+		return both && s == t
+	}
+	switch x := a.(type) {
+	case *list:
+		y, both := b.(*list)
+		return both && x.tuple == y.tuple && slices.EqualFunc(x.items, y.items, same)
+	case *Dict:
+		y, both := b.(*Dict)
+		return both && len(x.keys) == len(y.keys) && !slices.ContainsFunc(x.keys, func(k any) bool {
+			v, _ := x.get(k)
+			w, ok := y.get(k)
+			return !ok || !same(v, w)
+		})
+	}
+	return a == nil && b == nil
+}
+
+// order compares numbers or texts.
+func order(op string, a, b any) int {
+	c, ok := compareNumbers(a, b)
+	s, aText := textOf(a)
+	t, bText := textOf(b)
+	switch {
+	case aText && bText:
+		return strings.Compare(s, t)
+	case !ok:
+		failf("%s is not possible with %s and %s", op, kind(a), kind(b))
+	}
+	return c
+}
+
+func compared(op string, a, b any) bool {
+	switch op {
+	case "==":
+		return same(a, b)
+	case "!=":
+		return !same(a, b)
+	case "in":
+		return contains(b, a)
+	case "not in":
+		return !contains(b, a)
+	}
+	c := order(op, a, b)
+	return map[string]bool{"<": c < 0, "<=": c <= 0, ">": c > 0, ">=": c >= 0}[op]
+}
+
+func contains(in, v any) bool {
+	if s, ok := textOf(in); ok {
+		part, ok := textOf(v)
+		if !ok {
+			failf("a text contains text, not %s", kind(v))
+		}
+		return strings.Contains(s, part)
+	}
+	if d, ok := in.(*Dict); ok {
+		_, ok := d.get(v)
+		return ok
+	}
+	return slices.ContainsFunc(iterate(in), func(item any) bool { return same(item, v) })
 }

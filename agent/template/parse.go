@@ -2,42 +2,41 @@ package template
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/printable"
 )
 
-// parser is a recursive-descent parser with the grammar of Jinja2's.
+// parser is a recursive-descent parser with the grammar of Jinja2's. What it returns are
+// functions that render.
 type parser struct {
-	source string
-	tokens []token // the last one repeats
-	open   []openTag
-	depth  int
-	names  map[string]bool // that have been read since the innermost macro began
-	blocks map[string]*blockTag
-}
-
-type openTag struct {
-	name  string
-	start int
+	source    string
+	tokens    []token // the last one repeats
+	open      []token // the names of the tags around the place that is being read, at their {%
+	depth     int
+	constants *renderer // evaluates what has no variables
+	frame     *frame
+	events    *[]event // of the branch of the frame that is being read
+	loops     int      // around the place that is being read, within its macro
+	macros    map[string]*macro
 }
 
 // maxDepth bounds expressions and tags within each other. Jinja2 reaches the limit of
 // Python's stack earlier.
 const maxDepth = 200
 
-func (p *parser) deeper() {
+// deeper counts a level; the function that it returns ends the level.
+func (p *parser) deeper() func() {
 	if p.depth++; p.depth > maxDepth {
 		panic(mistakeAt(p.peek().start, "more than %d expressions or tags within each other", maxDepth))
 	}
+	return func() { p.depth-- }
 }
 
-func (p *parser) peek() token {
-	t := p.tokens[0]
-	if m, ok := t.value.(*mistake); ok {
-		panic(m)
-	}
-	return t
-}
+func (p *parser) peek() token { return p.tokens[0] }
 
 func (p *parser) next() token {
 	t := p.peek()
@@ -47,30 +46,33 @@ func (p *parser) next() token {
 	return t
 }
 
-func (p *parser) is(kind tokenKind, text string) bool {
-	t := p.peek()
-	return t.kind == kind && t.text == text
+func (t token) is(kind tokenKind, texts ...string) bool {
+	return t.kind == kind && slices.Contains(texts, t.text)
 }
 
-func (p *parser) isOp(text string) bool   { return p.is(tokenOperator, text) }
-func (p *parser) isName(text string) bool { return p.is(tokenName, text) }
+func (p *parser) isOp(texts ...string) bool   { return p.peek().is(tokenOperator, texts...) }
+func (p *parser) isName(texts ...string) bool { return p.peek().is(tokenName, texts...) }
 
-func (p *parser) skip(kind tokenKind, text string) bool {
-	if p.is(kind, text) {
+// isNext reports whether the token after the next one is that one.
+func (p *parser) isNext(kind tokenKind, text string) bool {
+	return len(p.tokens) > 1 && p.tokens[1].is(kind, text)
+}
+
+func (p *parser) skipOp(text string) bool   { return p.skip(p.isOp(text)) }
+func (p *parser) skipName(text string) bool { return p.skip(p.isName(text)) }
+
+// skip reads the next token if it has been found to be the right one.
+func (p *parser) skip(found bool) bool {
+	if found {
 		p.next()
-		return true
 	}
-	return false
+	return found
 }
 
-func (p *parser) skipOp(text string) bool   { return p.skip(tokenOperator, text) }
-func (p *parser) skipName(text string) bool { return p.skip(tokenName, text) }
-
-func (p *parser) expectOp(text string) token {
-	if !p.isOp(text) {
+func (p *parser) expectOp(text string) {
+	if !p.skipOp(text) {
 		p.unexpected(fmt.Sprintf("%q", text))
 	}
-	return p.next()
 }
 
 func (p *parser) expectName(what string) token {
@@ -84,124 +86,319 @@ func (p *parser) expectName(what string) token {
 func (p *parser) unexpected(want string) {
 	t := p.peek()
 	if t.kind == tokenBlockEnd && len(p.open) > 0 {
-		panic(mistakeAt(t.start, "{%% %s %%} is not complete", p.open[len(p.open)-1].name))
+		panic(mistakeAt(t.start, "{%% %s %%} is not complete", p.open[len(p.open)-1].text))
 	}
 	panic(mistakeAt(t.start, "expected %s, found %s", want, t))
 }
 
-func (p *parser) expression() expr { return p.condition() }
-
-func (p *parser) condition() expr {
-	p.deeper()
-	defer func() { p.depth-- }()
-	e := p.or()
-	for p.isName("if") {
-		at := p.next().start
-		c := &conditional{then: e, test: p.or()}
-		if p.skipName("else") {
-			c.otherwise = p.condition()
+// pick returns what has the name; it refuses another name, and says which one was probably
+// meant or which ones there are.
+func pick[T any](name token, what string, known map[string]T) T {
+	v, ok := known[name.text]
+	if !ok {
+		m := mistakeAt(name.start, "unknown %s %q", what, name.text)
+		names := slices.Sorted(maps.Keys(known))
+		if best := near.Name(name.text, names); best != "" {
+			m.hint = near.Hint(best, "")
+		} else if len(names) > 0 {
+			m.hint = printable.Wrapped("there are: ", "  ", names, hintWidth)
 		}
-		c.span = p.from(e, at)
-		e = c
+		panic(m)
 	}
-	return e
+	return v
 }
 
-// from is the span from the begin of first to the last token that was read.
-func (p *parser) from(first expr, at int) span {
-	return span{start: first.where().start, end: p.end(), at: at}
-}
+// statement writes a part of the template.
+type statement func(r *renderer)
 
-// end is the end of the last token that was read.
-func (p *parser) end() int {
-	text := strings.TrimRight(p.source[:p.tokens[0].start], " \t\n")
-	return len(text)
-}
-
-func (p *parser) or() expr {
-	e := p.and()
-	for p.isName("or") {
-		at := p.next().start
-		e = &logic{or: true, left: e, right: p.and(), span: p.from(e, at)}
+func (r *renderer) run(list []statement) {
+	for _, execute := range list {
+		execute(r)
 	}
-	return e
 }
 
-func (p *parser) and() expr {
-	e := p.not()
-	for p.isName("and") {
-		at := p.next().start
-		e = &logic{left: e, right: p.not(), span: p.from(e, at)}
-	}
-	return e
-}
-
-func (p *parser) not() expr {
-	if !p.isName("not") {
-		return p.compare()
-	}
-	p.deeper()
-	defer func() { p.depth-- }()
-	at := p.next().start
-	of := p.not()
-	return &negation{of: of, span: span{start: at, end: of.where().end, at: at}}
-}
-
-var comparisons = []string{"==", "!=", "<", "<=", ">", ">="}
-
-func (p *parser) compare() expr {
-	first := p.sum()
-	c := &comparison{first: first}
+// body parses text, expressions and tags up to one of the tags ends or the end of the
+// template. It reads the name of the end tag.
+func (p *parser) body(ends ...string) (list []statement, end string) {
+	defer p.deeper()()
 	for {
-		t := p.peek()
-		op := t.text
-		switch {
-		case t.kind == tokenOperator && slices.Contains(comparisons, op), p.isName("in"):
-			p.next()
-		case p.isName("not") && len(p.tokens) > 1 && p.tokens[1].kind == tokenName && p.tokens[1].text == "in":
-			p.next()
-			p.next()
-			op = "not in"
-		default:
-			if len(c.ops) == 0 {
-				return first
+		t := p.next()
+		switch t.kind {
+		case tokenText:
+			list = append(list, func(r *renderer) { r.write(t.text) })
+		case tokenVariable:
+			e := p.expression()
+			if p.peek().kind != tokenVariableEnd {
+				p.unexpected(`"}}"`)
 			}
-			c.span = p.from(first, c.at)
-			return c
+			p.next()
+			list = append(list, func(r *renderer) {
+				v := e.eval(r)
+				r.at = e.at
+				r.write(str(v))
+			})
+		case tokenBlock:
+			name := p.peek()
+			if name.is(tokenName, ends...) {
+				p.next()
+				return list, name.text
+			}
+			list = append(list, p.tag(t.start))
+		default:
+			if len(ends) > 0 {
+				tag := p.open[len(p.open)-1]
+				panic(mistakeAt(tag.start, "{%% %s %%} is not closed: {%% end%s %%} is missing", tag.text, tag.text))
+			}
+			return list, ""
 		}
-		c.ops, c.offsets, c.rest = append(c.ops, op), append(c.offsets, t.start), append(c.rest, p.sum())
 	}
 }
 
-// binary parses operators of one level, from left to right.
-func (p *parser) binary(operand func() expr, ops ...string) expr {
-	e := operand()
-	for t := p.peek(); t.kind == tokenOperator && slices.Contains(ops, t.text); t = p.peek() {
-		p.next()
-		e = &binary{op: t.text, left: e, right: operand(), span: p.from(e, t.start)}
+func (p *parser) tag(start int) statement {
+	name := p.expectName("the name of a tag, such as if")
+	of := strings.TrimPrefix(name.text, "end")
+	if name.is(tokenName, "else", "elif") {
+		of = "if"
 	}
-	return e
+	tags := map[string]func() statement{"if": p.ifTag, "for": p.forTag, "set": p.setTag, "macro": p.macroTag, "raw": nil}
+	switch _, known := tags[of]; {
+	case known && of != name.text && len(p.open) > 0:
+		panic(mistakeAt(name.start, "{%% %s %%} found, expected {%% end%s %%}", name.text, p.open[len(p.open)-1].text))
+	case known && of != name.text:
+		panic(mistakeAt(name.start, "{%% %s %%} without an open {%% %s %%}", name.text, of))
+	case of == "raw": // the lexer reads another one
+		panic(mistakeAt(name.start, "{%% raw %%} has nothing else in it"))
+	}
+	parse := pick(name, "tag", tags)
+	name.start = start
+	p.open = append(p.open, name)
+	s := parse()
+	p.endOfTag()
+	p.open = p.open[:len(p.open)-1]
+	return s
 }
 
-func (p *parser) sum() expr     { return p.binary(p.concat, "+", "-") }
-func (p *parser) concat() expr  { return p.binary(p.product, "~") }
-func (p *parser) product() expr { return p.binary(p.power, "*", "/", "//", "%") }
-func (p *parser) power() expr   { return p.binary(func() expr { return p.unary(true) }, "**") }
+func (p *parser) endOfTag() {
+	if t := p.peek(); t.kind != tokenBlockEnd {
+		panic(mistakeAt(t.start, "unexpected %s in {%% %s %%}", t, p.open[len(p.open)-1].text))
+	}
+	p.next()
+}
 
-func (p *parser) unary(filters bool) expr {
-	var e expr
-	if t := p.peek(); t.kind == tokenOperator && (t.text == "-" || t.text == "+") {
-		p.deeper()
-		defer func() { p.depth-- }()
-		p.next()
-		of := p.unary(false)
-		e = &sign{op: t.text, of: of, span: span{start: t.start, end: of.where().end, at: t.start}}
-	} else {
-		e = p.primary()
+// block parses the rest of a tag, and what it encloses.
+func (p *parser) block(ends ...string) (list []statement, end string) {
+	p.endOfTag()
+	return p.body(ends...)
+}
+
+func (p *parser) ifTag() statement {
+	test := p.or()
+	var otherwise []statement
+	outer, branches := p.events, []event{}
+	p.events = &branches
+	body, end := p.block("elif", "else", "endif")
+	switch end {
+	case "elif":
+		otherwise = []statement{p.ifTag()}
+	case "else":
+		otherwise, _ = p.block("endif")
 	}
-	e = p.postfix(e)
-	if filters {
-		e = p.filtersAndTests(e)
+	p.events = outer
+	*outer = append(*outer, event{branches: branches})
+	return func(r *renderer) {
+		if truth(test.eval(r)) {
+			r.run(body)
+		} else {
+			r.run(otherwise)
+		}
 	}
-	return e
+}
+
+// loop is the state of the innermost loop.
+type loop struct{ at, length int }
+
+func (p *parser) forTag() statement {
+	to := p.targets()
+	if !p.skipName("in") {
+		p.unexpected(`"in"`)
+	}
+	items := p.or()
+	loops := p.loops
+	var test expr
+	var testing, elsewhere *frame
+	var body, otherwise []statement
+	var end string
+	if p.skipName("if") {
+		p.loops = 0
+		testing = p.inner(to, func() { test = p.expression() })
+	}
+	p.loops = loops + 1
+	frame := p.inner(to, func() { body, end = p.block("endfor", "else") })
+	p.loops = loops
+	if end == "else" {
+		elsewhere = p.inner(nil, func() { otherwise, _ = p.block("endfor") })
+	}
+	return func(r *renderer) {
+		v := items.eval(r)
+		r.at = items.at
+		list := iterate(v)
+		if testing != nil {
+			list = slices.DeleteFunc(slices.Clone(list), func(v any) (drop bool) {
+				r.spend(roundSize)
+				r.within(testing, func() {
+					r.assign(to, v)
+					drop = !truth(test.eval(r))
+				})
+				return drop
+			})
+		}
+		around := r.loop
+		r.loop = &loop{length: len(list)}
+		for i, v := range list {
+			r.spend(roundSize)
+			r.loop.at = i
+			r.within(frame, func() {
+				r.assign(to, v)
+				r.run(body)
+			})
+		}
+		r.loop = around
+		if len(list) == 0 && elsewhere != nil {
+			r.within(elsewhere, func() { r.run(otherwise) })
+		}
+	}
+}
+
+// targets parses what a value is assigned to: a name, or several.
+func (p *parser) targets() (names []string) {
+	for {
+		names = append(names, p.assignable("a name to assign to"))
+		if !p.skipOp(",") {
+			return names
+		}
+	}
+}
+
+func (r *renderer) assign(names []string, v any) {
+	if len(names) == 1 {
+		r.scope.values[names[0]] = v
+		return
+	}
+	values := iterate(v)
+	if len(values) != len(names) {
+		failf("expected %d values, found %d", len(names), len(values))
+	}
+	for i, name := range names {
+		r.scope.values[name] = values[i]
+	}
+}
+
+// fixed are names with a value; neither they nor reserved ones can be set.
+var (
+	fixed       = map[string]any{"true": true, "True": true, "false": false, "False": false, "none": nil, "None": nil}
+	operators   = strings.Fields("and or not if elif else in is")
+	unsupported = strings.Fields("self caller varargs kwargs")
+	reserved    = slices.Concat(slices.Collect(maps.Keys(fixed)), operators, unsupported, []string{"loop", "range"})
+)
+
+// assignable reads a name that gets a value.
+func (p *parser) assignable(what string) string {
+	t := p.expectName(what)
+	switch {
+	case slices.Contains(reserved, t.text), p.macros[t.text] != nil:
+		panic(mistakeAt(t.start, "nothing can be assigned to %s", t.text))
+	case p.isOp("."):
+		panic(mistakeAt(t.start, "only a name can be set: namespaces are not supported"))
+	}
+	return t.text
+}
+
+func (p *parser) setTag() statement {
+	to := p.targets()
+	defer p.stored(to...)
+	if p.skipOp("=") {
+		e := p.expression()
+		return func(r *renderer) {
+			v := e.eval(r)
+			r.at = e.at
+			r.assign(to, v)
+		}
+	}
+	var body []statement
+	frame := p.inner(nil, func() { body, _ = p.block("endset") })
+	return func(r *renderer) {
+		s := ""
+		r.within(frame, func() { s = r.captured(body) })
+		r.assign(to, s)
+	}
+}
+
+type macro struct {
+	params []parameter
+	body   []statement
+	frame  *frame
+}
+
+func (p *parser) macroTag() statement {
+	if len(p.open) > 1 {
+		panic(mistakeAt(p.open[1].start, "a macro within {%% %s %%} is not supported: define it outside", p.open[0].text))
+	}
+	m := &macro{}
+	name := p.assignable("the name of the macro")
+	p.stored(name)
+	p.macros[name] = m
+	m.frame = p.inner(nil, func() {
+		p.expectOp("(")
+		p.list(")", func() (e expr) {
+			at := p.peek().start
+			param := parameter{name: p.assignable("the name of a parameter")}
+			if slices.Contains(p.frame.params, param.name) {
+				panic(mistakeAt(at, "the parameter %s is there twice", param.name))
+			}
+			if p.skipOp("=") {
+				param.otherwise = p.expression().eval
+			} else if n := len(m.params); n > 0 && m.params[n-1].otherwise != nil {
+				panic(mistakeAt(at, "the parameter %s needs a default: the one before has one", param.name))
+			}
+			m.params, p.frame.params = append(m.params, param), append(p.frame.params, param.name)
+			return e
+		})
+		m.body, _ = p.block("endmacro")
+	})
+	return func(r *renderer) { r.scope.values[name] = m }
+}
+
+// maxLevels bounds macros that call themselves: a full stack would end the process.
+const maxLevels = 1000
+
+// call renders a macro. Arguments that are not given have no function.
+func (m *macro) call(r *renderer, at int, args []expr) (s string) {
+	values := map[string]any{}
+	for i, e := range args {
+		if e.eval != nil {
+			values[m.params[i].name] = e.eval(r)
+		}
+	}
+	r.at = at
+	if r.level++; r.level > maxLevels {
+		failf("a macro calls itself more than %d levels deep", maxLevels)
+	}
+	outer, around := r.scope, r.loop
+	r.scope, r.loop = r.top, nil
+	r.within(m.frame, func() {
+		maps.Copy(r.scope.values, values)
+		for _, param := range m.params {
+			switch _, given := values[param.name]; {
+			case given:
+			case param.otherwise != nil:
+				r.scope.values[param.name] = param.otherwise(r)
+			default:
+				r.scope.values[param.name] = &undefined{mistake: func() *mistake { return mistakeAt(at, "the parameter %q of the macro is not given", param.name) }}
+			}
+		}
+		s = r.captured(m.body)
+	})
+	r.scope, r.loop = outer, around
+	r.level--
+	return s
 }

@@ -1,11 +1,30 @@
-// Package template renders Jinja templates as mini-swe-agent does, with Jinja2's
+// Package template renders prompts as mini-swe-agent does, with Jinja2's
 // Template(text, undefined=StrictUndefined), and reports mistakes with their place in the
-// template. Values behave as in Python: lengths and slices count code points, dicts have an
-// order, floats are printed as Python prints them.
+// template.
 //
-// It refuses include, import, extends and from, which need other templates, autoescape except
-// with false, and the functions lipsum, self and super. Whole numbers have 64 bits. What a
-// template builds and how long it loops is bounded.
+// Its language is the part of Jinja2's that prompts use. A template has the text that
+// Jinja2 3.1.6 gives it, or it is an error: when the configuration is loaded, of what the
+// template's text shows; when it is rendered, of what only values show.
+//
+//   - Tags: if with elif and else; for with if and else; set with a value or a body; macro,
+//     outside of other tags and above its calls; raw; comments, and - and + at tags.
+//   - Expressions: + - * / // % ~, one of == != < <= > >= in, not, and, or, is, a if b else c,
+//     lists, tuples in parentheses, dicts whose keys are texts or numbers, members, items,
+//     slices, filters, tests and calls of macros, of methods and of range.
+//   - Filters: default (or d), first, float, indent, int, join, last, length (or count), list,
+//     lower, replace, round, string, tojson, trim, truncate, upper.
+//   - Tests: boolean, defined, even, false, float, integer, mapping, none, number, odd, string,
+//     true, undefined.
+//   - Methods of texts: endswith, join, lower, lstrip, replace, rstrip, split, splitlines,
+//     startswith, strip, upper; of dicts: get, items, keys, values.
+//   - In a loop: loop.index, loop.index0, loop.revindex, loop.revindex0, loop.first, loop.last
+//     and loop.length.
+//
+// Values behave as in Python: lengths and slices count code points, dicts have an order, floats
+// are printed as Python prints them. Errors are also: whole numbers of more than 64 bits, NaN,
+// members of what is not a dict, letters whose other case is several letters, and other changes
+// of the result of tojson than ~, slices and filters. What a template builds and how long it
+// loops is bounded.
 package template
 
 import (
@@ -27,6 +46,7 @@ type Template struct {
 	source         string // with \n for all line ends, without a final one
 	place          func(offset int) string
 	body           []statement
+	frame          *frame
 }
 
 // Parse parses a template. Errors are Usage faults that begin with its name and
@@ -44,8 +64,10 @@ func Parse(name, source string, place func(offset int) string) (t *Template, err
 			t, err = nil, t.fault(m)
 		}
 	}()
-	p := &parser{source: t.source, tokens: lex(t.source), names: map[string]bool{}, blocks: map[string]*blockTag{}}
+	t.frame = &frame{}
+	p := &parser{source: t.source, tokens: lex(t.source), constants: &renderer{}, frame: t.frame, events: &t.frame.events, macros: map[string]*macro{"range": nil}}
 	t.body, _ = p.body()
+	t.frame.resolve()
 	return t, nil
 }
 
@@ -61,28 +83,20 @@ func (v Vars) get(name string) (value any, ok bool) {
 	return value, ok
 }
 
-// all returns the variables in one map.
-func (v Vars) all() map[string]any {
-	all := map[string]any{}
-	for _, vars := range v {
-		maps.Copy(all, vars)
-	}
-	return all
-}
-
 // Render renders the template with vars, which are not changed.
 func (t *Template) Render(vars ...map[string]any) (text string, err error) {
-	var out strings.Builder
-	out.Grow(len(t.source))
-	given := &scope{}
-	r := &renderer{source: t.source, vars: vars, scope: &scope{parent: given}, out: &out}
+	r := &renderer{vars: vars, out: &strings.Builder{}}
+	r.out.Grow(len(t.source))
 	defer func() {
 		if p := recover(); p != nil {
 			text, err = "", t.fault(r.failed(p))
 		}
 	}()
-	r.run(t.body)
-	return strings.Clone(out.String()), nil // without the builder's spare room: a conversation keeps it
+	r.within(t.frame, func() {
+		r.top = r.scope
+		r.run(t.body)
+	})
+	return strings.Clone(r.out.String()), nil // without the builder's spare room: a conversation keeps it
 }
 
 // Check returns the error that Render would.
@@ -152,8 +166,12 @@ const hintWidth = 76
 
 // available returns a hint with the variable that was probably meant, or with all variables
 // that a template may use.
-func available(name string, vars map[string]any) string {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(vars)), func(name string) bool { return name == "none" || name == CutVar })
+func available(name string, vars Vars) string {
+	all := map[string]any{}
+	for _, given := range vars {
+		maps.Copy(all, given)
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool { return name == "none" || name == CutVar })
 	if len(names) == 0 {
 		return "no variables are available here"
 	}

@@ -1,54 +1,32 @@
 package template
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
 	"slices"
+	"strings"
 	"unicode/utf8"
+
+	"batch.example/batch/internal/python"
 )
 
 // The values of an expression are nil, bool, int, float64, string and those below. They
-// behave as Python's None, bool, int, float, str and so on.
+// behave as Python's None, bool, int, float, str and so on. None of them changes.
 type (
-	safe   string // a string that is not escaped again: Markup
-	octets string // bytes
-	list   struct{ items []any }
-	tuple  struct {
+	markup string // the result of tojson, which Jinja2 would escape into other texts
+	list   struct {
 		items []any
-		names []string // of the items, if they have names
+		tuple bool
 	}
-	interval struct{ start, stop, step int } // range
-	window   struct{ parts [3]any }          // slice
-	// stream is a Python iterator: it can be read once.
-	stream struct {
+	// view is what range, or keys, values or items of a dict return.
+	view struct {
 		of    string
 		items []any
 	}
-	// view is the result of keys, values or items of a dict.
-	view struct {
-		of   *Dict
-		what string
-	}
-	namespace struct{ members *Dict }
-	cycler    struct {
-		items []any
-		at    int
-	}
 )
-
-func (r interval) length() int {
-	switch {
-	case r.step > 0 && r.start < r.stop:
-		return int((uint(r.stop-r.start)-1)/uint(r.step)) + 1
-	case r.step < 0 && r.start > r.stop:
-		return int((uint(r.start-r.stop)-1)/uint(-r.step)) + 1
-	}
-	return 0
-}
-
-func (s *stream) take() []any {
-	items := s.items
-	s.items = nil
-	return items
-}
 
 // undefined is a value that does not exist. To use it is a mistake, unless it is lax.
 type undefined struct {
@@ -56,137 +34,305 @@ type undefined struct {
 	mistake func() *mistake
 }
 
-func (u *undefined) use() { panic(u.mistake()) }
-
-// most bounds the bytes of a text or a list that a template builds.
-const (
-	most     = 1 << 26
-	itemSize = 16 // of a list
-)
-
-func bounded(n int) int {
-	if n > most || n < 0 {
-		failf("the result has more than %d bytes", most)
+// use fails unless u is lax.
+func (u *undefined) use() {
+	if !u.lax {
+		panic(u.mistake())
 	}
-	return n
 }
 
-func boundedItems(n int) int { return bounded(min(n, most)*itemSize) / itemSize }
-
-// failf ends a rendering with a mistake at the place of the current operation.
-func failf(format string, args ...any) { panic(mistakeAt(-1, format, args...)) }
-
 func truth(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case int:
-		return v != 0
-	case float64:
-		return v != 0
-	case *undefined:
-		if !v.lax {
-			v.use()
-		}
-		return false
+	if _, f, _, ok := number(v); ok {
+		return f != 0
 	}
 	n, ok := length(v)
-	return !ok || n > 0
+	return v != nil && (!ok || n > 0)
 }
 
 // length is Python's len; ok is false for what does not have one.
 func length(v any) (n int, ok bool) {
-	switch v := v.(type) {
-	case string:
-		return utf8.RuneCountInString(v), true
-	case safe:
-		return utf8.RuneCountInString(string(v)), true
-	case octets:
-		return len(v), true
-	case *list:
-		return len(v.items), true
-	case *tuple:
-		return len(v.items), true
-	case *Dict:
-		return len(v.keys), true
-	case *view:
-		return len(v.of.keys), true
-	case interval:
-		return v.length(), true
-	case *loop:
-		return len(v.items), true
-	case *undefined:
-		if !v.lax {
-			v.use()
-		}
-		return 0, true
+	if s, ok := textOf(v); ok {
+		return utf8.RuneCountInString(s), true
 	}
-	return 0, false
+	items, ok := elements(v)
+	return len(items), ok
 }
 
-// sequence returns the items of a list or a tuple.
-func sequence(v any) ([]any, bool) {
-	switch v := v.(type) {
-	case *list:
-		return v.items, true
-	case *tuple:
-		return v.items, true
-	}
-	return nil, false
-}
-
-// elements returns what Python's iter would return in turn; ok is false for what is not
-// iterable.
+// elements returns the items of a collection. They must not be changed.
 func elements(v any) (items []any, ok bool) {
-	if items, ok := sequence(v); ok {
-		return items, true
-	}
 	switch v := v.(type) {
-	case string:
-		return characters(v), true
-	case safe:
-		return characters(string(v)), true
-	case octets:
-		for _, b := range []byte(v) {
-			items = append(items, int(b))
-		}
-		return items, true
+	case *list:
+		return v.items, true
 	case *Dict:
-		return slices.Clone(v.keys), true
+		return v.keys, true
 	case *view:
-		return v.items(), true
-	case *stream:
-		return v.take(), true
-	case interval:
-		items = make([]any, boundedItems(v.length()))
-		for i := range items {
-			items[i] = v.start + i*v.step
-		}
-		return items, true
+		return v.items, true
 	case *undefined:
-		if !v.lax {
-			v.use()
-		}
+		v.use()
 		return nil, true
 	}
 	return nil, false
 }
 
-func characters(s string) []any {
-	items := make([]any, 0, utf8.RuneCountInString(s))
+// iterate returns the items of a collection or the letters of a text. They must not be changed.
+func iterate(v any) []any {
+	items, ok := elements(v)
+	s, isText := v.(string)
+	if !ok && !isText {
+		failf("%s has no items to go through", kind(v))
+	}
 	for _, r := range s {
 		items = append(items, string(r))
 	}
 	return items
 }
 
-// iterate is elements of what must be iterable.
-func iterate(v any) []any {
-	items, ok := elements(v)
-	if !ok {
-		failf("%s has no items to go through", kind(v))
+// kind names the type of a value in an error.
+func kind(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case string:
+		return "text"
+	case markup:
+		return "JSON"
+	case bool:
+		return "true or false"
+	case int, float64:
+		return "a number"
+	case *list:
+		return map[bool]string{true: "a tuple", false: "a list"}[v.tuple]
+	case *Dict:
+		return "a dict"
+	case *view:
+		return "the result of " + v.of
+	case *undefined:
+		v.use()
 	}
-	return items
+	return "nothing"
+}
+
+// textOf returns a text, JSON included.
+func textOf(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case markup:
+		return string(v), true
+	}
+	return "", false
+}
+
+// like returns s as the same kind of text as v.
+func like(v any, s string) any {
+	if _, ok := v.(markup); ok {
+		return markup(s)
+	}
+	return s
+}
+
+// dictAttributes are those of Python's dict: a template of Jinja2 that names one gets it, and
+// not a member of the dict.
+var dictAttributes = strings.Fields("clear copy fromkeys get items keys pop popitem setdefault update values")
+
+func isDict(v any) bool {
+	_, ok := v.(*Dict)
+	return ok
+}
+
+// itemOf is Jinja2's v[key] or, if it is an attribute, v.key.
+func itemOf(v, key any, attribute bool) (any, bool) {
+	for _, v := range []any{v, key} {
+		if u, ok := v.(*undefined); ok {
+			panic(u.mistake())
+		}
+	}
+	if d, ok := v.(*Dict); ok {
+		name, _ := key.(string)
+		isAttribute := slices.Contains(dictAttributes, name) || strings.HasPrefix(name, "__")
+		if item, ok := d.get(key); ok && !(attribute && isAttribute) {
+			return item, true
+		}
+		if isAttribute {
+			failf("a dict has an attribute %q in Python, which a template cannot have", name)
+		}
+		return nil, false
+	}
+	if n, _, isFloat, ok := number(key); ok && !isFloat {
+		return nth(v, n)
+	}
+	return nil, false
+}
+
+// nth returns one item of a list or a text; a negative n counts from its end.
+func nth(v any, n int) (any, bool) {
+	size, ok := length(v)
+	if n < 0 {
+		n += size
+	}
+	if !ok || n < 0 || n >= size {
+		return nil, false
+	}
+	if l, ok := v.(*list); ok {
+		return l.items[n], true
+	}
+	s, ok := textOf(v)
+	if !ok {
+		failf("%s has no items with numbers: add | list", kind(v))
+	}
+	return like(v, string([]rune(s)[n])), true
+}
+
+func sliced(v any, parts [3]any) any {
+	var s python.Slice
+	for i, part := range parts {
+		if part != nil {
+			n := wholeNumber(part)
+			s[i] = &n
+		}
+	}
+	if s[2] != nil && *s[2] == 0 {
+		failf("the step of a slice must not be zero")
+	}
+	if l, ok := v.(*list); ok {
+		out := &list{tuple: l.tuple}
+		for _, i := range s.Indices(len(l.items)) {
+			out.items = append(out.items, l.items[i])
+		}
+		return out
+	}
+	text, ok := textOf(v)
+	if !ok {
+		failf("%s has no slices", kind(v))
+	}
+	start, stop, step := s.Bounds(utf8.RuneCountInString(text))
+	if step != 1 {
+		runes := []rune(text)
+		var out []rune
+		for _, i := range s.Indices(len(runes)) {
+			out = append(out, runes[i])
+		}
+		return like(v, string(out))
+	}
+	from, to, n := len(text), len(text), 0
+	for i := range text {
+		if n == start {
+			from = i
+		}
+		if n == stop {
+			to = i
+			break
+		}
+		n++
+	}
+	return like(v, text[min(from, to):to])
+}
+
+// Dict is a dict of Python: its members have an order.
+type Dict struct{ keys, values []any }
+
+// NewDict returns a Dict with keys and values, in turn.
+func NewDict(members ...any) *Dict {
+	d := &Dict{}
+	for i := 0; i+1 < len(members); i += 2 {
+		d.set(members[i], fromGo(members[i+1]))
+	}
+	return d
+}
+
+// hashed is the form in which keys are compared: 1, 1.0 and True are the same.
+func hashed(key any) any {
+	switch k := key.(type) {
+	case nil, int, string:
+	case bool:
+		return asInt(k)
+	case float64:
+		if n := int(k); math.Abs(k) < 1<<63 && float64(n) == k {
+			return n
+		}
+	default:
+		failf("%s cannot be a key", kind(key))
+	}
+	return key
+}
+
+func (d *Dict) find(key any) int {
+	h := hashed(key)
+	return slices.IndexFunc(d.keys, func(k any) bool { return hashed(k) == h })
+}
+
+func (d *Dict) get(key any) (any, bool) {
+	if i := d.find(key); i >= 0 {
+		return d.values[i], true
+	}
+	return nil, false
+}
+
+func (d *Dict) set(key, value any) {
+	if i := d.find(key); i >= 0 {
+		d.values[i] = value
+		return
+	}
+	d.keys, d.values = append(d.keys, key), append(d.values, value)
+}
+
+// Mapping is keys and values, in turn: a value of Go that a template sees as a new dict with
+// that order. A key that occurs twice has the first place and the last value.
+type Mapping []any
+
+// fromGo returns a value of Go as a template sees it. Maps of Go have no order: their keys
+// are sorted.
+func fromGo(v any) any {
+	switch v := v.(type) {
+	case nil, *Dict, *list, *undefined:
+		return v
+	case Mapping:
+		return NewDict(v...)
+	case json.Number:
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
+			return f
+		}
+		n, err := v.Int64()
+		if err != nil {
+			failf(tooLarge)
+		}
+		return int(n)
+	}
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Bool:
+		return r.Bool()
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return int(r.Int())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if r.Uint() > math.MaxInt64 {
+			failf(tooLarge)
+		}
+		return int(r.Uint())
+	case reflect.Float32, reflect.Float64:
+		return notNaN(r.Float())
+	case reflect.String:
+		return r.String()
+	case reflect.Slice, reflect.Array:
+		l := &list{items: make([]any, r.Len())}
+		for i := range l.items {
+			l.items[i] = fromGo(r.Index(i).Interface())
+		}
+		return l
+	case reflect.Map:
+		members := map[string]any{}
+		for _, k := range r.MapKeys() {
+			members[fmt.Sprint(k.Interface())] = r.MapIndex(k).Interface()
+		}
+		d := &Dict{}
+		for _, k := range slices.Sorted(maps.Keys(members)) {
+			d.keys, d.values = append(d.keys, k), append(d.values, fromGo(members[k]))
+		}
+		return d
+	case reflect.Pointer:
+		if r.IsNil() {
+			return nil
+		}
+		return fromGo(r.Elem().Interface())
+	}
+	return fmt.Sprint(v)
 }
