@@ -51,7 +51,6 @@ var Pages = []Page{
 	{"journal", "The journal of an instance: journal.jsonl", []string{"journal"}},
 	{"manifest", "What was asked for and what ran: manifest.json", []string{"results/manifest"}},
 	{"grades", "What grading found: grades.jsonl and quarantine.txt", []string{"results/grades"}},
-	{"notes", "Labels and comments on instances, attempts and steps: notes.jsonl", []string{"results/notes"}},
 	{"statuses", "Exit statuses, verdicts, and the kinds of faults", []string{"vocab", "fault"}},
 	{"data", "What batch export writes", []string{"results/export"}},
 	{"graders", "How rows of each family of datasets are graded", []string{"grade/family"}},

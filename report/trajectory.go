@@ -10,7 +10,6 @@ import (
 
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
-	"batch.example/batch/results/notes"
 	"batch.example/batch/results/trajectory"
 	"batch.example/batch/vocab"
 )
@@ -20,7 +19,6 @@ type Reading struct {
 	Full  bool // nothing is shortened
 	Width int  // of the terminal, in columns; 0: lines are not wrapped
 	Color bool
-	Notes []notes.Note // of the run directory, with secrets hidden
 }
 
 // The number of lines shown from the beginning and the end of a shortened text.
@@ -34,9 +32,8 @@ const (
 // model's words, its commands and their results.
 func Trajectory(w io.Writer, v *trajectory.View, o Reading) error {
 	return buffered(w, func(b *bufio.Writer) {
-		whole, onSteps := notesOf(v, o.Notes)
-		t := trajectoryPage{page{b, o.Width, o.Color}, o.Full, onSteps}
-		t.head(v, whole)
+		t := trajectoryPage{page{b, o.Width, o.Color}, o.Full}
+		t.head(v)
 		for _, m := range v.Prompts {
 			t.title(cmp.Or(m.Role, "message"), "")
 			t.text("  ", plain, m.Text, false)
@@ -50,8 +47,7 @@ func Trajectory(w io.Writer, v *trajectory.View, o Reading) error {
 
 type trajectoryPage struct {
 	page
-	full  bool
-	notes map[int][]string // by step
+	full bool
 }
 
 func (t *trajectoryPage) title(name, rest string) {
@@ -79,9 +75,6 @@ func (t *trajectoryPage) step(s trajectory.Step) {
 		facts = append(facts, tokens(*s.Usage))
 	}
 	t.title(fmt.Sprintf("step %d", s.Number), strings.Join(facts, ", "))
-	for _, text := range t.notes[s.Number] {
-		t.lines("  note: ", notice, text)
-	}
 	for _, w := range s.Rewrites {
 		t.line("  ", notice, rewriteText(w), false)
 	}

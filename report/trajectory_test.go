@@ -109,13 +109,10 @@ func TestTrajectory(t *testing.T) {
 		{Step: 2, Policy: "drop\x1b[31mred", Refused: true, Before: 30_000, After: 8000, Messages: 1},
 	}
 	rewritten.Steps[1].Rewrites = rewritten.Info.Rewrites
-	noted := viewed()
-	noted.Steps = noted.Steps[1:2]
 	for name, c := range map[string]struct {
 		view *trajectory.View
 		as   report.Reading
 	}{
-		"trajectory_noted.txt":          {noted, report.Reading{Width: 60, Notes: noteList()}},
 		"trajectory_plain.txt":          {viewed(), report.Reading{}},
 		"trajectory_narrow.txt":         {viewed(), report.Reading{Width: 40}},
 		"trajectory_color.txt":          {viewed(), report.Reading{Width: 80, Color: true}},

@@ -15,8 +15,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// head writes a table of facts about the whole attempt, and the notes on it.
-func (t *trajectoryPage) head(v *trajectory.View, notes []string) {
+// head writes a table of facts about the whole attempt.
+func (t *trajectoryPage) head(v *trajectory.View) {
 	row := func(name, value string) {
 		gutter := fmt.Sprintf("%-10s", name)
 		for line := range strings.SplitSeq(strings.TrimSpace(printable.Text(value)), "\n") {
@@ -43,11 +43,6 @@ func (t *trajectoryPage) head(v *trajectory.View, notes []string) {
 		row(line.name, line.value)
 	}
 	row("attempt", attemptOf(v))
-	defer func() {
-		for _, text := range notes {
-			row("note", text)
-		}
-	}()
 	if r := v.Record; r != nil && r.Attempt > 0 {
 		row("steps", fmt.Sprint(max(r.Steps, len(v.Steps))))
 		row("cost", UpTo(r.Cost, r.Unanswered))

@@ -21,9 +21,8 @@
 //	  control.sock          the socket of a run that works
 //	  detach.log            the output of a run with --detach
 //	  quarantine.txt        ids of instances that are left out of all rates
-//	  notes.jsonl           labels and comments of people, append-only: see batch
-//	                        help notes
-//	  .notes.lock           held with flock(2) while a note is added
+//	  notes.jsonl           notes of people that an earlier version kept; nothing
+//	                        reads it
 //	  logs/                 logs and reports of grading, with the final report
 //	                        <model>.<run id>.json beside it: see batch help
 //	                        formats
@@ -168,7 +167,7 @@
 //
 // batch help journal describes its lines and records.
 //
-// Except for the manifest, the grades, the quarantine, the notes and the logs, all other files are derived
+// Except for the manifest, the grades, the quarantine and the logs, all other files are derived
 // from the journals: at the end of an attempt, after a crash, and by the next run if a journal
 // was copied alone from elsewhere and has none of them beside it. Before an attempt begins, the
 // trajectory of the one before it is derived into attempts/.
@@ -249,7 +248,6 @@
 //	                           with secrets hidden: see batch help secrets
 //	grades.jsonl               likewise, except the names of tests, models and
 //	                           images
-//	notes.jsonl                as people wrote it; `batch note` hides secrets
 //
 // Except for these two, files have mode 0644, less the umask. Before you pass a run
 // directory on, leave the journals out or look through them. A patch that contains a secret
@@ -277,7 +275,6 @@
 //	results.parquet              writes it again at its end
 //	grades.jsonl                 nothing; the predictions are not graded any
 //	                             more
-//	notes.jsonl                  nothing; the notes are gone
 //	manifest.json                writes a new one, without comparing settings
 //	a folder that is moved back  counts its journal and its cost again
 //

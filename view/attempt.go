@@ -33,16 +33,14 @@ type attemptPage struct {
 	Prompts  []steps.Text    `json:"prompts,omitempty"`
 	End      *steps.End      `json:"end,omitempty"`
 	Problems []steps.Problem `json:"problems,omitempty"`
-	Notes    []noteView      `json:"notes,omitempty"` // on the instance and the attempt
 
-	Bar     *bar      `json:"-"`
-	Jumps   []jump    `json:"-"`
-	Pages   []pageOf  `json:"-"`
-	Prev    string    `json:"-"`
-	Next    string    `json:"-"`
-	Live    string    `json:"-"` // address of the events of an attempt that runs
-	Steer   *steering `json:"-"` // nil: there are no forms
-	NewNote *noteForm `json:"-"` // nil: there are no forms
+	Bar   *bar      `json:"-"`
+	Jumps []jump    `json:"-"`
+	Pages []pageOf  `json:"-"`
+	Prev  string    `json:"-"`
+	Next  string    `json:"-"`
+	Live  string    `json:"-"` // address of the events of an attempt that runs
+	Steer *steering `json:"-"` // nil: there are no forms
 	tabs
 }
 
@@ -64,13 +62,11 @@ type attempts struct {
 // stepView is a step with what the model was sent, where this differs from what happened.
 type stepView struct {
 	steps.Step
-	Link    string        `json:"link"`
-	Exact   string        `json:"exact"` // address of its outputs, without the action
-	At      string        `json:"-"`     // time since the attempt began
-	Sent    []steps.Shown `json:"sent,omitempty"`
-	Names   []string      `json:"-"`                // of its flags
-	Noted   []noteView    `json:"people,omitempty"` // people's notes on the step
-	NewNote *noteForm     `json:"-"`                // nil: there are no forms
+	Link  string        `json:"link"`
+	Exact string        `json:"exact"` // address of its outputs, without the action
+	At    string        `json:"-"`     // time since the attempt began
+	Sent  []steps.Shown `json:"sent,omitempty"`
+	Names []string      `json:"-"` // of its flags
 }
 
 // jump is a kind of steps, and links to the first ones.
@@ -131,21 +127,8 @@ func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.Prompts, d.End, d.Problems = page.Prompts, page.End, append(o.view.Problems, page.Problems...)
-	by, err := s.noted(o)
-	if err != nil { // the attempt can be read without them
-		d.Problems = append(d.Problems, steps.Problem{Text: s.c.Mask.Text(err.Error())})
-	}
-	d.Notes = by[0]
-	if s.c.Control != nil {
-		d.NewNote = &noteForm{o.run.Name, o.id, o.view.Attempt, 0, o.place(0)}
-	}
 	for _, st := range page.Steps {
-		v := o.step(st)
-		v.Noted = by[st.Number]
-		if s.c.Control != nil {
-			v.NewNote = &noteForm{o.run.Name, o.id, o.view.Attempt, st.Number, v.Link}
-		}
-		d.Steps = append(d.Steps, v)
+		d.Steps = append(d.Steps, o.step(st))
 	}
 	d.Bar, d.Jumps = newBar(o.view.Marks), o.jumps()
 	if d.From > 1 || d.To < total {

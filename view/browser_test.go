@@ -173,7 +173,7 @@ func searching(t *testing.T, b *browsertest.Tab) {
 	b.Until(`document.getElementById("searching").textContent.includes("regular expression")`)
 }
 
-// live watches an attempt that runs, steers it, and adds a note.
+// live watches an attempt that runs, and steers it.
 func live(t *testing.T, b *browsertest.Tab) {
 	s := pagesSite(t, 20)
 	run := filepath.Join(t.TempDir(), "c")
@@ -214,16 +214,6 @@ func live(t *testing.T, b *browsertest.Tab) {
 	renewed(b)
 	b.Click("button[value=pause]")
 	b.Wait("[data-live] section > p.note:nth-of-type(2)")
-	open(page + instances[0] + "?step=3")
-	b.Click("#step-3 .newnote summary")
-	b.Do(chromedp.SendKeys(chromedp.CSS("#step-3 input[name=label]"), "slow"), chromedp.SendKeys(chromedp.CSS("#step-3 textarea"), "It reads\nall files."))
-	b.Click("#step-3 .newnote button")
-	b.Wait("#step-3 .person")
-	if got := browsertest.JS[string](b, `document.querySelector("#step-3 .person").innerText`); !strings.Contains(got, "slow") || !strings.Contains(got, "It reads\nall files.") {
-		t.Errorf("the note is %q", got)
-	}
-	b.Click("#step-3 .person button")
-	b.Do(chromedp.WaitNotPresent(chromedp.CSS("#step-3 .person")))
 }
 
 // renewed waits until the server has sent the page about work under way again.

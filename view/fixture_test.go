@@ -21,7 +21,6 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
-	"batch.example/batch/results/notes"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/swebench"
 	"batch.example/batch/view"
@@ -193,8 +192,6 @@ func writeRun(t testing.TB, dir string, ids []string, steps int, text texts) *re
 			must(t, log.Add(gradeOf(t, dir, id, r, i, text)))
 		}
 	}
-	_, err = notes.Add(dir, notes.Note{Instance: ids[0], Attempt: 1, Step: 2, Label: "wrong-file", Text: text("note"), Who: text("who")})
-	must(t, err)
 	return s
 }
 
@@ -262,7 +259,7 @@ const token = "the-token-of-the-tests"
 func serve(t testing.TB, dir string, text texts, change func(*view.Config)) *site {
 	t.Helper()
 	s := &site{dir: dir, config: view.Config{
-		Roots: []string{dir}, Token: token, Mask: mask.New(), User: "ada",
+		Roots: []string{dir}, Token: token, Mask: mask.New(),
 		Row: func(context.Context, *manifest.Manifest, string) (*dataset.Instance, string) {
 			return &dataset.Instance{ID: "x", Patch: patchOf(func(place string) string { return text("gold " + place) }), TestPatch: patchOf(text)}, ""
 		},

@@ -105,7 +105,6 @@ func TestWhoMayRead(t *testing.T) {
 		"a link on a foreign page":          {"GET", "/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200},
 		"an own script":                     {"GET", "/live/events", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}, 403},
 		"a form without forms":              {"POST", "/control", nil, 405},
-		"a note without forms":              {"POST", "/note", nil, 405},
 		"PUT":                               {"PUT", "/", nil, 405},
 		"DELETE":                            {"DELETE", page, nil, 405},
 		"OPTIONS":                           {"OPTIONS", "/", nil, 405},
@@ -132,14 +131,14 @@ func TestWhoMayRead(t *testing.T) {
 		"the cookie with an own origin":   {"POST", "/control", []string{"Authorization", "-", "Cookie", "%", "Origin", "%"}, 422},
 		"the cookie with null":            {"POST", "/control", []string{"Authorization", "-", "Cookie", "%", "Origin", "null"}, 403},
 		"the cookie with a foreign page":  {"POST", "/control", []string{"Authorization", "-", "Cookie", "%", "Origin", "http://evil.example"}, 403},
-		"a foreign page that navigates":   {"POST", "/note", []string{"Authorization", "-", "Cookie", "%", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 403},
-		"another port that navigates":     {"POST", "/note", []string{"Authorization", "-", "Cookie", "%", "Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "navigate"}, 403},
+		"a foreign page that navigates":   {"POST", "/control", []string{"Authorization", "-", "Cookie", "%", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 403},
+		"another port that navigates":     {"POST", "/control", []string{"Authorization", "-", "Cookie", "%", "Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "navigate"}, 403},
 		"no token":                        {"POST", "/control", []string{"Authorization", "-", "Origin", "%"}, 403},
 		"the token of a link with a form": {"POST", "/control?token=" + token, []string{"Authorization", "-", "Origin", "null"}, 403},
 		"GET":                             {"GET", "/control", nil, 405},
 		"PUT":                             {"PUT", "/control", nil, 405},
 		"TRACE":                           {"TRACE", "/", nil, 405},
-		"DELETE":                          {"DELETE", "/note", nil, 405},
+		"DELETE":                          {"DELETE", "/control", nil, 405},
 	} {
 		if c.want == 0 { // of the other server
 			c.want = 403
@@ -281,37 +280,6 @@ func TestUnknownAddresses(t *testing.T) {
 	} {
 		if got := steers.request(t, "POST", "/control", form); got.Code != want {
 			t.Errorf("%.50s: %d %.200s", form, got.Code, got.Body)
-		}
-	}
-	for _, form := range []url.Values{
-		{"run": {"/etc"}, "instance": {"passwd"}, "text": {"x"}},
-		{"run": {run}, "instance": {"../a"}, "text": {"x"}},
-		{"run": {run}, "instance": {id}, "step": {"99"}, "text": {"x"}},
-		{"run": {run}, "instance": {id}, "step": {"-1"}, "text": {"x"}},
-		{"run": {run}, "instance": {id}, "step": {"x"}, "text": {"x"}},
-		{"run": {run}, "instance": {id}, "remove": {"../x"}},
-		{"run": {run}, "instance": {id}},
-		{"run": {run}, "instance": {id}, "label": {"<b>"}},
-	} {
-		if got := steers.request(t, "POST", "/note", form.Encode()); got.Code != http.StatusUnprocessableEntity {
-			t.Errorf("note %v: %d", form, got.Code)
-		}
-	}
-}
-
-// After a form, a person stays on this server.
-func TestAFormLeadsBack(t *testing.T) {
-	_, s, run := oneRun(t)
-	for to, want := range map[string]string{
-		"": "/live", "/x?y=1#step-2": "/x?y=1#step-2", "//evil.example": "/live", `/\evil.example`: "/live", "https://evil.example/x": "/live", "https:evil": "/live",
-		"javascript:alert(1)": "/live", "evil": "/live", "/\tevil": "/live", "/%2Fevil.example": "/live", "\\\\evil.example": "/live", "/a\r\nX: 1": "/live",
-		"http:///evil.example": "/live", "http:////evil.example": "/live", "///evil.example": "/live",
-	} {
-		form := url.Values{"run": {run}, "instance": {instances[0]}, "text": {"x"}, "back": {to}}
-		got := s.request(t, "POST", "/note", form.Encode())
-		at := got.Header().Get("Location")
-		if got.Code != http.StatusSeeOther || at != want && !(want == "/live" && strings.HasPrefix(at, "/") && !strings.HasPrefix(at, "//") && !strings.HasPrefix(at, `/\`)) {
-			t.Errorf("%q: %d, to %q, want %q", to, got.Code, at, want)
 		}
 	}
 }

@@ -31,7 +31,6 @@ type Config struct {
 	// Control reads the arguments of a verb of `batch ctl`. With it, the pages have forms that send
 	// commands to the processes; nil: they only read.
 	Control func(control.Verb, []string) ([]control.Command, error)
-	User    string // the user's name, for notes; empty: not known
 
 	// MaskOf returns what hides the secrets of one run, and those of Mask, in its pages; nil: Mask does.
 	MaskOf func(*manifest.Manifest) *mask.Masker
@@ -95,7 +94,6 @@ func (s *Server) mux() http.Handler {
 	mux.HandleFunc("GET /run/{run}/{id}/audit", s.audit)
 	if s.c.Control != nil {
 		mux.HandleFunc("POST /control", s.steer)
-		mux.HandleFunc("POST /note", s.note)
 	}
 	return mux
 }

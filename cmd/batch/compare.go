@@ -18,7 +18,6 @@ import (
 // compareFlags are the flags of `batch compare`.
 type compareFlags struct {
 	allPairs, list, markdown, asJSON bool
-	by                               string
 	gates                            []string
 	level                            level
 	draws                            int
@@ -46,7 +45,6 @@ NAME=PATH gives a name, NAME=PATH,PATH makes several paths the attempts of one.
   batch compare runs/base runs/new --gate 'resolved >= -1pt' --markdown
   batch compare base=runs/1,runs/2 new=runs/3,runs/4 --list
   batch compare runs/new --gate 'resolved >= 60%'
-  batch compare runs/base runs/new --by label
   batch compare runs/base runs/new --json | jq '{n, difference, ci_low, ci_high}'
 
 A gate passes if all of the interval satisfies it: 'resolved >= -1pt' (not worse
@@ -65,10 +63,6 @@ An error in a report of the SWE-bench harness counts as not resolved, as in the
 harness's own figure: it does not say whether the patch or the machine failed.
 A note counts them.
 
---by label also counts the instances of each side by the labels that people gave
-them with batch note: how many are resolved, not resolved, and left out. Labels
-on an attempt count if the attempt does, and labels on its steps too.
-
 Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
 		Args: someArgs("A"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
@@ -79,7 +73,6 @@ Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
 	fs.Var(&f.leftOut, "max-left-out", "`SHARE` of the instances of a side, or of both, that may have no score\nwhere a gate passes")
 	fs.StringVar(&f.instances, "instances", "", "`FILE` with the ids of the dataset, one per line, for reports that\nlist only resolved instances")
 	inSection(fs, "What is compared")
-	fs.StringVar(&f.by, "by", "", "also count the instances by `WORD`: label")
 	fs.BoolVar(&f.list, "list", false, "list the instances on which two differ")
 	fs.BoolVar(&f.markdown, "markdown", false, "print Markdown, for a pull request")
 	fs.BoolVar(&f.asJSON, "json", false, "print everything as one JSON object")
@@ -144,12 +137,9 @@ func (a *app) compare(f compareFlags, args []string) error {
 
 // options checks the flags.
 func (f compareFlags) options() (compare.Options, error) {
-	o := compare.Options{AllPairs: f.allPairs, ByLabel: f.by != "", MaxLeftOut: float64(f.leftOut), Bootstrap: stats.Bootstrap{Draws: f.draws, Seed: f.seed, Level: float64(f.level)}}
+	o := compare.Options{AllPairs: f.allPairs, MaxLeftOut: float64(f.leftOut), Bootstrap: stats.Bootstrap{Draws: f.draws, Seed: f.seed, Level: float64(f.level)}}
 	if f.asJSON && f.markdown {
 		return o, fault.Newf(fault.Usage, "--json and --markdown exclude each other")
-	}
-	if f.by != "" && f.by != "label" {
-		return o, fault.Newf(fault.Usage, "--by %q: expected label", f.by)
 	}
 	const least, most = 1000, 10_000_000
 	if f.draws < least || f.draws > most {
@@ -168,7 +158,7 @@ func (f compareFlags) options() (compare.Options, error) {
 	return o, nil
 }
 
-// read reads the entries: at least two, or with a gate or labels at least one.
+// read reads the entries: at least two, or with a gate at least one.
 func (f compareFlags) read(args []string) ([]scores.Side, error) {
 	var o scores.Options
 	if f.instances != "" {
@@ -181,10 +171,7 @@ func (f compareFlags) read(args []string) ([]scores.Side, error) {
 		}
 	}
 	entries, err := o.ReadAll(args)
-	if err == nil && f.by != "" {
-		err = scores.ReadLabels(entries)
-	}
-	if err == nil && len(entries) < 2 && (len(entries) == 0 || len(f.gates) == 0 && f.by == "") {
+	if err == nil && len(entries) < 2 && (len(entries) == 0 || len(f.gates) == 0) {
 		err = fault.Newf(fault.Usage, "there is nothing to compare %s with", args[0]).
 			WithHint("name another run directory, or the folder of a sweep with several entries; or say with --gate 'resolved >= 60%%' what one must reach")
 	}

@@ -113,12 +113,7 @@ func (a *app) flagValues() map[string]completer {
 			}
 			return paths.RunDirectories(a.home, prefix)
 		},
-		"by": func(c *cobra.Command, _ []string, _ string) []string {
-			if c.Name() == "compare" {
-				return []string{"label"}
-			}
-			return selecting.Selectors()
-		},
+		"by":             fixed(selecting.Selectors()...),
 		"entry":          listedEntries,
 		"detector":       fixed(detectorNames()...),
 		"judge-template": func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },

@@ -22,7 +22,6 @@
 //	status      Show the state of a run directory
 //	show        Show what happened in one instance, step by step
 //	view        Show runs in a browser: results, trajectories, search
-//	note        Keep labels and comments on instances, attempts and steps
 //	compare     Compare how models scored: which is better, by how much, how sure
 //	attempts    Show pass@k and pass^k of several attempts at the same instances
 //	select      Choose one of several attempts at each instance: best of n

@@ -53,9 +53,6 @@ Format, version 1.7, as Harbor does. It also has the replies that were refused.
 --steps writes a row for each step as parquet: "batch help data" lists
 its columns.
 
-"metadata", the steps of ATIF and the table of steps have the labels and texts
-of people's notes (batch note), without the names of their authors.
-
 Exit codes: 0 written, 1 it could not be written, 2 usage.`,
 		Args: namedArgs("DIR..."),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -38,11 +38,10 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "Show what happened in one instance, step by step",
 		Long: `Show what happened in one instance, step by step: the model's thoughts, its
 commands, their output, exit code and duration, what each call cost, the patch,
-what grading found, and people's notes (batch note). INSTANCE may be the
-beginning of an id. It only reads, and shows the steps so far of an instance
-that is running. It also reads the output folders of mini-swe-agent, SWE-agent
-and Harbor, and a single file in place of DIR INSTANCE: .traj.json, SWE-agent's
-.traj, or ATIF.
+and what grading found. INSTANCE may be the beginning of an id. It only reads,
+and shows the steps so far of an instance that is running. It also reads the
+output folders of mini-swe-agent, SWE-agent and Harbor, and a single file in
+place of DIR INSTANCE: .traj.json, SWE-agent's .traj, or ATIF.
 
   batch show runs/gpt-5 django__django-11019
   batch show runs/gpt-5 django__django-11019 --full | less
@@ -121,9 +120,8 @@ func (a *app) show(f showFlags, args []string) error {
 		return f.explain(err)
 	}
 	view.Place(snap)
-	list := a.notesBeside(f.dir)
 	return a.page(f.noPager, func(w io.Writer, width int, color bool) error {
-		return report.Trajectory(w, view, report.Reading{Full: f.full, Width: width, Color: color, Notes: list})
+		return report.Trajectory(w, view, report.Reading{Full: f.full, Width: width, Color: color})
 	})
 }
 

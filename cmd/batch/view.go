@@ -119,7 +119,7 @@ func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 	}
 	c := a.viewConfig(roots)
 	if f.control {
-		c.Control, c.User = commandsOf, userName()
+		c.Control = commandsOf
 	}
 	c.Token, c.Hosts, c.Secure = rand.Text(), hostNames(link, f.listen, got), secure != nil
 	s, err := view.New(c)

@@ -29,9 +29,6 @@ var codes = map[string]int{
 	"batch compare runs/base runs/new --gate 'resolved >= -1pt' --markdown": e2e.ExitGate,
 	// A conversation that ends without a word has no result.
 	"batch chat --image me/repo -m openai/gpt-5 --whitelist 'ls|cat|git diff'": e2e.ExitIncomplete,
-	// The attempts of the folder's run have no steps, and there is no note.
-	`batch note runs/gpt-5 django__django-11019 "Fixes the wrong file." --step 7`: e2e.ExitUsage,
-	"batch note runs/gpt-5 --remove k3j2m4n5":                                     e2e.ExitUsage,
 }
 
 // steers are lines that need work that is running, and idle is the answer where there is none.

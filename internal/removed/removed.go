@@ -7,6 +7,8 @@ import "strings"
 // instead has a line for each name: a command ("batch diff"), its flag ("batch export --board"), a key
 // of the configuration ("agent.x"), or a key with a value ("agent.x=y").
 var instead = map[string]string{
+	"batch note":                 group + "; a notes.jsonl stays where it lies",
+	"batch compare --by":         group,
 	"batch export --leaderboard": submission,
 	"batch export --sb-cli":      "sb-cli takes the preds.json of a run directory as it is",
 	"batch export --board":       submission,
@@ -21,6 +23,8 @@ var instead = map[string]string{
 	"batch export --logo":        submission,
 	"batch export --artifacts":   submission,
 }
+
+const group = "keep the ids of a group of instances in a file: `batch help sweeps` shows how its rate is had from results.parquet"
 
 const submission = "the leaderboard's repository takes no folders any more; preds.json, the trajectories and the logs of grading are in the run directory"
 

@@ -16,7 +16,6 @@ type Options struct {
 	Bootstrap  stats.Bootstrap // its Level applies to all intervals
 	Gates      []Gate          // for each entry against the first
 	MaxLeftOut float64         // largest share of an entry's instances without a score at which a gate can pass; 0: half
-	ByLabel    bool            // counts labels: see [scores.ReadLabels]
 	RatesOnly  bool            // leaves out the slowest parts of pairs: power, cost, steps and time
 }
 
@@ -35,11 +34,7 @@ func New(entries []scores.Side, o Options) Comparison {
 	c.Common = len(common)
 	repos := reposOf(sides)
 	for _, s := range sides {
-		e := s.entry(common, repos, o.Bootstrap)
-		if o.ByLabel {
-			e.Labels = s.labeled()
-		}
-		c.Entries = append(c.Entries, e)
+		c.Entries = append(c.Entries, s.entry(common, repos, o.Bootstrap))
 	}
 	all := everyPair(sides, o.Bootstrap)
 	adjust(all, o.Bootstrap)

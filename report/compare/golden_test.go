@@ -44,8 +44,6 @@ func cases(t *testing.T) map[string]compare.Comparison {
 		"two":      compare.New(two, compare.Options{Gates: []compare.Gate{gate}}),
 		"attempts": compare.New(attempts, compare.Options{Gates: []compare.Gate{gate}}),
 		"three":    compare.New(three, compare.Options{AllPairs: true, Gates: []compare.Gate{gate}}),
-		"labels":   compare.New(labeledEntries(), compare.Options{ByLabel: true}),
-		"nolabels": compare.New([]scores.Side{entry("base", "yn"), entry("new", "ny")}, compare.Options{ByLabel: true}),
 		"hostile":  compare.New([]scores.Side{hostileA, hostileB}, compare.Options{}),
 	}
 }
@@ -56,7 +54,7 @@ func TestGolden(t *testing.T) {
 			".txt": func(b *bytes.Buffer) error { return c.Write(b, true) },
 			".md":  func(b *bytes.Buffer) error { return c.WriteMarkdown(b, true) },
 		}
-		if name == "attempts" || name == "labels" {
+		if name == "attempts" {
 			forms[".json"] = func(b *bytes.Buffer) error {
 				e := json.NewEncoder(b)
 				e.SetIndent("", "  ")

@@ -142,7 +142,6 @@ func (m markdown) details(list bool) {
 	for _, line := range lines {
 		fmt.Fprintln(m, "- "+line)
 	}
-	m.labels(m.c.Entries, func(e Side) string { return m.c.letter(e.Name) })
 	if list {
 		for _, p := range m.c.Pairs {
 			m.discordant(p)

@@ -51,9 +51,6 @@ func NewOne(e scores.Side, o Options) One {
 	boot := complete(o.Bootstrap)
 	one := One{Level: boot.Level, Entry: s.entry(commonOf([]side{s}), reposOf([]side{s}), boot), Gates: []Ruling{}}
 	one.LeftOut, _, _ = s.without()
-	if o.ByLabel {
-		one.Entry.Labels = s.labeled()
-	}
 	for _, g := range o.Gates {
 		one.Gates = append(one.Gates, g.ruleRates([]side{s}, boot)...)
 	}
@@ -93,7 +90,6 @@ func (o One) Write(w io.Writer) error {
 	for _, line := range o.lines() {
 		t.words("", "%s", line)
 	}
-	t.labels([]Side{o.Entry}, noName)
 	for _, r := range o.Gates {
 		t.words("", "%s", r.Text)
 	}
@@ -107,7 +103,6 @@ func (o One) WriteMarkdown(w io.Writer) error {
 	for _, line := range o.lines() {
 		fmt.Fprintf(m, "- %s\n", escaped(line))
 	}
-	m.labels([]Side{o.Entry}, noName)
 	for _, r := range o.Gates {
 		fmt.Fprintf(m, "\n**%s**\n", sentence(escaped(r.Text)))
 	}

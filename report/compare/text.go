@@ -350,7 +350,6 @@ func (t text) details(list bool) {
 	for _, p := range t.c.Pairs {
 		t.discordant(p, list)
 	}
-	t.labels(t.c.Entries, func(e Side) string { return t.c.letter(e.Name) })
 	for _, r := range t.c.Gates {
 		t.words("", "%s", r.Text)
 	}

@@ -40,7 +40,6 @@ type Side struct {
 	Known    Known          `json:"known"`
 	Flaky    []Flaky        `json:"flaky"`
 	Notes    []string       `json:"notes,omitempty"` // what is damaged or missing
-	Labels   []Labeled      `json:"labels,omitzero"` // by label; absent unless asked for
 	Mixed    *results.Mixed `json:"mixed,omitempty"` // nil: the results are of one model with the same settings
 }
 

@@ -88,7 +88,6 @@ type atifStepExtra struct {
 	Seconds  float64   `json:"seconds,omitempty"`
 	Waited   float64   `json:"waited,omitempty"`
 	Rewrites []Rewrite `json:"rewrites,omitempty"`
-	Notes    []Note    `json:"notes,omitempty"` // of people
 }
 
 type atifFinal struct {
@@ -227,8 +226,8 @@ func (w *atifWriter) reply(chats []trajectory.Chat, at string) {
 		}
 		step.Metrics.Cost = s.Cost
 	}
-	extra := atifStepExtra{Refused: s.Refused, Seconds: s.Seconds, Waited: s.Waited, Rewrites: rewritesOf(*s), Notes: w.about.notesAt(s.Number)}
-	if s.Refused || s.Seconds > 0 || len(extra.Rewrites)+len(extra.Notes) > 0 {
+	extra := atifStepExtra{Refused: s.Refused, Seconds: s.Seconds, Waited: s.Waited, Rewrites: rewritesOf(*s)}
+	if s.Refused || s.Seconds > 0 || len(extra.Rewrites) > 0 {
 		step.Extra = &extra
 	}
 	w.add(step)

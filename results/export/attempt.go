@@ -45,8 +45,6 @@ type About struct {
 	Patch       *string   `json:"patch"`    // null: there is none, or it is not text
 	PatchBase64 *string   `json:"patch_base64"`
 	Salvaged    bool      `json:"salvaged"` // the patch was not submitted: it is the working tree's diff
-	Labels      []string  `json:"labels"`   // of the notes, each once, sorted
-	Notes       []Note    `json:"notes"`    // of people, on the instance, the attempt and its steps
 }
 
 // Rewrite says that, from a step on, the model was sent shorter messages in place of some of
@@ -94,7 +92,6 @@ func (o Options) attemptOf(run Run, r results.Record, v *trajectory.View) *attem
 		a.chats[i] = trajectory.ReadChat(m)
 	}
 	a.tools = o.offered(a)
-	o.setNotes(&a.about, run.Notes)
 	return a
 }
 

@@ -49,11 +49,6 @@
 //	                 in a trajectory, see batch help trajectory
 //	patch            the prediction; null if there is none, or if it is not text
 //	patch_base64     its bytes, if it is not text
-//	labels           of the notes, each once, sorted
-//	notes            [{step, label, text, when}]: the notes of people on the
-//	                 attempt, its instance and its steps, without the names of
-//	                 their authors; step 0: the attempt or the instance. See
-//	                 batch help notes
 //
 // # ATIF
 //
@@ -62,7 +57,7 @@
 // the observation of the step that made the call. Commands in a reply's text are calls of the
 // function bash. A refused reply is also a step of the agent, without calls and with
 // extra.refused true. extra of the file is as metadata above. extra of an agent's step has
-// seconds and waited, of the model's call, rewrites, and the notes on the step. extra of a result has the command's
+// seconds and waited, of the model's call, and rewrites. extra of a result has the command's
 // exit_code and seconds. Metrics are the provider's counts: prompt_tokens includes cached ones.
 // final_metrics counts all calls, including calls for summaries.
 //
@@ -92,7 +87,4 @@
 //	input_tokens, cached_tokens, output_tokens, reasoning_tokens
 //	                    input includes cached, output includes reasoning
 //	exit_status, outcome, resolved  of the attempt: see batch help results
-//	labels, notes       lists: of the notes of people on the step, the labels,
-//	                    and the texts
-//	attempt_labels      list: of the notes on the attempt and its instance
 package export

@@ -93,9 +93,6 @@ type step struct {
 	ExitStatus     string     `parquet:"exit_status" json:"exit_status"`
 	Outcome        string     `parquet:"outcome" json:"outcome"`
 	Resolved       *bool      `parquet:"resolved,optional" json:"resolved"`
-	Labels         []string   `parquet:"labels,list" json:"labels"`
-	Notes          []string   `parquet:"notes,list" json:"notes"`
-	AttemptLabels  []string   `parquet:"attempt_labels,list" json:"attempt_labels"`
 }
 
 // write exports the directories in all forms, and checks the rules for all files.

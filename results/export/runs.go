@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"batch.example/batch/results"
-	"batch.example/batch/results/notes"
 	"batch.example/batch/results/sweeps"
 )
 
@@ -14,7 +13,6 @@ import (
 type Run struct {
 	Name     string // its folder's name, in a sweep SWEEP/CELL; unique in a list that [Open] made
 	Snapshot *results.Snapshot
-	Notes    []notes.Note // of people
 }
 
 // Open reads run directories and the cells of sweeps that have begun. It takes no lock. Any
@@ -27,9 +25,7 @@ func Open(dirs []string) ([]Run, error) {
 			if err != nil {
 				return nil, err
 			}
-			if runs, err = add(runs, baseOf(dir), snap); err != nil {
-				return nil, err
-			}
+			runs = add(runs, baseOf(dir), snap)
 			continue
 		}
 		x, err := sweeps.Read(dir)
@@ -41,25 +37,21 @@ func Open(dirs []string) ([]Run, error) {
 			if err != nil {
 				return nil, err
 			}
-			if snap == nil {
-				continue
-			}
-			if runs, err = add(runs, filepath.Join(baseOf(dir), x.Cells[i].Folder), snap); err != nil {
-				return nil, err
+			if snap != nil {
+				runs = add(runs, filepath.Join(baseOf(dir), x.Cells[i].Folder), snap)
 			}
 		}
 	}
 	return runs, nil
 }
 
-// add adds a run under an unused name, with its notes.
-func add(runs []Run, name string, snap *results.Snapshot) ([]Run, error) {
+// add adds a run under an unused name.
+func add(runs []Run, name string, snap *results.Snapshot) []Run {
 	free := name
 	for n := 2; slices.ContainsFunc(runs, func(r Run) bool { return r.Name == free }); n++ {
 		free = name + "-" + strconv.Itoa(n)
 	}
-	list, err := notes.Read(snap.Dir)
-	return append(runs, Run{free, snap, list}), err
+	return append(runs, Run{free, snap})
 }
 
 // baseOf returns the name of a folder, also of the current one.

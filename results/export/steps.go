@@ -45,10 +45,6 @@ type row struct {
 	ExitStatus string `parquet:"exit_status,dict"`
 	Outcome    string `parquet:"outcome,dict"`
 	Resolved   *bool  `parquet:"resolved,optional"`
-
-	Labels        []string `parquet:"labels,list,dict"`
-	Notes         []string `parquet:"notes,list"`
-	AttemptLabels []string `parquet:"attempt_labels,list,dict"`
 }
 
 // A row group is written when it has this many bytes of text, or this many rows.
@@ -103,7 +99,6 @@ func (a *attempt) row(s *trajectory.Step) row {
 		Attempt: a.about.Attempt, Model: textIn(a.about.Model), Step: s.Number, Asked: s.Asked,
 		Thought: text(s.Thought), Reasoning: text(s.Reasoning), Refused: s.Refused, Rewrites: len(s.Rewrites), Cost: s.Cost,
 		ExitStatus: text(a.about.ExitStatus), Outcome: a.about.Outcome, Resolved: a.about.Resolved,
-		Labels: a.about.labelsAt(s.Number), Notes: a.about.textsAt(s.Number), AttemptLabels: a.about.labelsAt(0),
 	}
 	if s.Seconds > 0 {
 		r.Seconds = &s.Seconds

@@ -27,8 +27,6 @@ type Run struct {
 	Snapshot *results.Snapshot // nil: Path is not a run directory
 	Notes    []string          // descriptions of damaged and missing data
 
-	// Labels has the labels of people by instance id, each once: see [ReadLabels].
-	Labels map[string][]string
 }
 
 // Score is the result of one attempt at one instance. Unknown values are nil.

@@ -19,7 +19,6 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
-	"batch.example/batch/results/notes"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/swebench"
@@ -79,11 +78,6 @@ func (b *builder) copy(tmp string) error {
 	}
 	for _, name := range []string{grades.QuarantineFile, "batch.log"} {
 		if err := concat(b.Config, tmp, name); err != nil {
-			return err
-		}
-	}
-	for _, in := range b.inputs {
-		if err := notes.Carry(tmp, in.notes); err != nil {
 			return err
 		}
 	}

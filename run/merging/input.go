@@ -17,7 +17,6 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
-	"batch.example/batch/results/notes"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
 	"batch.example/batch/swebench"
@@ -34,7 +33,6 @@ type input struct {
 	entries  map[string][]byte // of preds.json
 	graded   bool              // there is a grades.jsonl
 	grades   []grades.Grade
-	notes    []notes.Note
 }
 
 // readAll reads the directories, and keeps runs out of them until release is called. A directory
@@ -172,10 +170,7 @@ func (in *input) read() (err error) {
 	if _, err := os.Stat(grades.Path(in.dir)); err == nil {
 		in.graded = true
 	}
-	if in.grades, err = grades.Read(in.dir); err != nil {
-		return err
-	}
-	in.notes, err = notes.Read(in.dir)
+	in.grades, err = grades.Read(in.dir)
 	return err
 }
 

@@ -25,7 +25,6 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
-	"batch.example/batch/results/notes"
 	"batch.example/batch/run/merging"
 	"batch.example/batch/vocab"
 )
@@ -369,34 +368,5 @@ func TestAMergeFollowsNoLinks(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(out, path)); err == nil {
 			t.Errorf("%s was copied", path)
 		}
-	}
-}
-
-func TestNotesAreMerged(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	one := shard(t, filepath.Join(dir, "1"), "1/2", nil, "a")
-	two := shard(t, filepath.Join(dir, "2"), "2/2", nil, "b")
-	var want []notes.Note
-	for i, d := range []string{one, two, two} {
-		n, err := notes.Add(d, notes.Note{Instance: string("abb"[i]), Attempt: 1, Step: i, Label: "gave-up", Who: "ann"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i == 2 {
-			if err := notes.Remove(d, n.ID, "ann"); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want = append(want, n)
-	}
-	out := filepath.Join(dir, "all")
-	if _, err := merging.Merge(merging.Config{Dirs: []string{one, two}, Output: out, Argv: []string{"merge"}}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := notes.Read(out)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}
 }

@@ -21,9 +21,9 @@ const module = "batch.example/batch"
 // apart has the packages whose tests `make test` leaves out whole, until they are woken: they do not
 // even have to be built. The paths wake them too, besides the package and what it imports.
 var apart = map[string][]string{
-	"e2e/scale":          {"runner", "run/*.go", "run/rundir", "solver", "session", "sandbox/*.go", "journal", "internal/box", "docker/*.go"},
-	"internal/kubetest":  {"scripts/kube", "scripts/kubernetes"},
-	"kube":               {"scripts/kube", "scripts/kubernetes"},
+	"e2e/scale":         {"runner", "run/*.go", "run/rundir", "solver", "session", "sandbox/*.go", "journal", "internal/box", "docker/*.go"},
+	"internal/kubetest": {"scripts/kube", "scripts/kubernetes"},
+	"kube":              {"scripts/kube", "scripts/kubernetes"},
 }
 
 // raced has the packages that run with the race detector in `make test` too.
