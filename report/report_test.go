@@ -126,43 +126,6 @@ func snapshot() *results.Snapshot {
 	return s
 }
 
-func otherSnapshot() *results.Snapshot {
-	s := snapshot()
-	s.Dir, s.Owner, s.Notes = "runs/b", "", nil
-	s.Manifest.Config = map[string]any{"agent": map[string]any{
-		"step_limit": 250.0, "system_template": "You can\n  act\n", "instance_template": strings.Repeat("other\n", 20), "cwd": "",
-	}}
-	s.Manifest.Images = map[string]manifest.Image{"sympy__sympy-20590": {Ref: "image:latest", ID: "sha256:2"}}
-	s.Manifest.Batch, s.Manifest.Seed, s.Manifest.Dataset.Name = "v2", 1, "copy.parquet"
-	s.Manifest.Dataset.Instances = nil
-	no := false
-	s.Records[0].Resolved, s.Records[0].Grade = &no, &grades.Grade{Verdict: vocab.VerdictNoApply}
-	s.Records[1].Resolved, s.Records[1].Quarantined = nil, true
-	s.Records[0].Steps, s.Records[0].Cost, s.Records[0].Time.Total = 33, 0.5, 7
-	s.Records[2].Salvaged = false
-	s.Patches["django__django-11099"] = "5"
-	delete(s.Patches, "other__tool-1")
-	delete(s.Patches, "pytest__pytest-9")
-	for i := range s.Records {
-		if s.Records[i].InstanceID == "pytest__pytest-9" {
-			s.Records[i].Outcome, s.Records[i].Status = vocab.OutcomeInfrastructure, vocab.StatusTransientFault
-		}
-	}
-	return s
-}
-
-// withoutManifest is like another tool's directory: it has predictions, and no times.
-func withoutManifest() *results.Snapshot {
-	s := snapshot()
-	s.Dir, s.Manifest, s.Owner, s.Notes, s.Records = "mini", nil, "", nil, s.Records[:2]
-	s.Records[1].Status, s.Records[1].Steps, s.Records[1].Cost = vocab.StatusUnknown, 0, 0
-	for i := range s.Records {
-		s.Records[i].Attempt, s.Records[i].Model, s.Records[i].Resolved, s.Records[i].Time = 0, "openai/y", nil, results.Phases{}
-		s.Records[i].Grade = nil
-	}
-	return s
-}
-
 // gradedSnapshot has every verdict with every kind of remark.
 func gradedSnapshot() *results.Snapshot {
 	s := &results.Snapshot{Dir: "runs/graded", Manifest: &manifest.Manifest{Model: "openai/x", Dataset: manifest.Dataset{Name: "verified"}}}
@@ -228,38 +191,11 @@ func TestTables(t *testing.T) {
 		"summary_graded.txt": func(b *bytes.Buffer) error {
 			return report.Summary(b, report.SummaryData{Records: gradedSnapshot().Records, Spent: 12})
 		},
-		"diff_graded.txt": func(b *bytes.Buffer) error {
-			other := gradedSnapshot()
-			no := false
-			other.Dir, other.Records[0].Grade.Verdict, other.Records[0].Resolved = "runs/other", vocab.VerdictTimedOut, &no
-			for i := range other.Records {
-				other.Records[i].Quarantined = false
-				if g := other.Records[i].Grade; g != nil {
-					other.Records[i].Resolved = g.Resolved()
-				}
-			}
-			return report.NewDiff(gradedSnapshot(), other, report.DiffOptions{}).Write(b)
-		},
 		"summary_mixed.txt": func(b *bytes.Buffer) error { return report.Summary(b, summary()) },
 		"summary_empty.txt": func(b *bytes.Buffer) error { return report.Summary(b, report.SummaryData{}) },
 		"status_mixed.txt":  func(b *bytes.Buffer) error { return report.NewStatus(snapshot()).Write(b, true) },
 		"status_empty.txt": func(b *bytes.Buffer) error {
 			return report.NewStatus(&results.Snapshot{Dir: "runs/x"}).Write(b, false)
-		},
-		"diff_mixed.txt": func(b *bytes.Buffer) error {
-			return report.NewDiff(snapshot(), otherSnapshot(), report.DiffOptions{}).Write(b)
-		},
-		"diff_common.txt": func(b *bytes.Buffer) error {
-			return report.NewDiff(snapshot(), otherSnapshot(), report.DiffOptions{Common: true, All: true}).Write(b)
-		},
-		"diff_same.txt": func(b *bytes.Buffer) error {
-			return report.NewDiff(snapshot(), snapshot(), report.DiffOptions{}).Write(b)
-		},
-		"diff_without_manifest.txt": func(b *bytes.Buffer) error {
-			return report.NewDiff(withoutManifest(), snapshot(), report.DiffOptions{}).Write(b)
-		},
-		"diff_nothing.txt": func(b *bytes.Buffer) error {
-			return report.NewDiff(&results.Snapshot{Dir: "runs/x"}, &results.Snapshot{Dir: "runs/y"}, report.DiffOptions{Common: true}).Write(b)
 		},
 		"summary_clean.txt": func(b *bytes.Buffer) error {
 			return report.Summary(b, report.SummaryData{Records: mixed()[:2], Spent: 1.623})
@@ -304,46 +240,6 @@ func TestAFailingWriterIsReported(t *testing.T) {
 	}
 	if err := report.NewStatus(snapshot()).Write(fullDisk{}, true); !errors.Is(err, errFull) {
 		t.Errorf("Status: %v, want error %v", err, errFull)
-	}
-}
-
-// A value that cannot be equal on both sides, or that is already listed, is not a difference.
-func TestDiffOmitsValuesThatCannotBeEqual(t *testing.T) {
-	side := func(dir, id, model, digest string) *results.Snapshot {
-		return &results.Snapshot{
-			Dir: dir, Records: []results.Record{{InstanceID: id, Attempt: 1, Status: "Submitted", Outcome: vocab.OutcomeSubmitted}},
-			Manifest: &manifest.Manifest{
-				Model: model, Config: map[string]any{"model": map[string]any{"model_name": model}},
-				Images: map[string]manifest.Image{id: {Ref: id, Digest: digest}, "both__v1.2": {Ref: digest, Digest: digest}},
-			},
-		}
-	}
-	var b bytes.Buffer
-	if err := report.NewDiff(side("x", "a", "m", "1"), side("y", "b", "n", "2"), report.DiffOptions{}).Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
-	for _, want := range []string{"  model: m -> n\n", "  images: 1 instance differs (see --json)\n", "\nno instance is in both\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("want %q in:\n%s", want, text)
-		}
-	}
-	if strings.Contains(text, "model_name") || strings.Contains(text, "same outcome") {
-		t.Errorf("it shows, want no %q, no %q\n%s", "model_name", "same outcome", text)
-	}
-}
-
-func TestDiffNamesTheFlagThatListsAll(t *testing.T) {
-	other := snapshot()
-	for id := range other.Patches {
-		other.Patches[id] = "9"
-	}
-	var b bytes.Buffer
-	if err := report.NewDiff(snapshot(), other, report.DiffOptions{}).Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	if want := "same outcome 15, different 0\n--all lists "; !strings.Contains(b.String(), want) {
-		t.Errorf("want %q in:\n%s", want, b.String())
 	}
 }
 

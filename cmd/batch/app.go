@@ -65,7 +65,7 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(a.runCommand(), a.sweepCommand(), a.chatCommand(), a.attachCommand(), a.serveCommand(), a.resumeCommand(), a.retryCommand(), a.mergeCommand())
-	root.AddCommand(a.ctlCommand(), a.viewCommand(), a.statusCommand(), a.showCommand(), a.gradeCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.diffCommand(), a.reportCommand(), a.auditCommand(), a.exportCommand())
+	root.AddCommand(a.ctlCommand(), a.viewCommand(), a.statusCommand(), a.showCommand(), a.gradeCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.reportCommand(), a.auditCommand(), a.exportCommand())
 	root.AddCommand(a.datasetCommand(), a.imagesCommand(), a.modelsCommand(), a.cleanCommand(), a.doctorCommand(), a.stubCommand(), a.versionCommand())
 	root.AddCommand(a.configCommand())
 	root.AddCommand(topics()...)

@@ -59,6 +59,9 @@ correction for all pairs decides, or after that of Westfall and Young if there
 are too few repositories for Holm's. With fewer than six repositories, instances
 are resampled: the result is of these repositories, not of others like them.
 
+--list and --json have the steps, the cost and the digest of the patch of both
+sides where they differ. batch view puts the patches side by side.
+
 An error in a report of the SWE-bench harness counts as not resolved, as in the
 harness's own figure: it does not say whether the patch or the machine failed.
 A note counts them.
@@ -73,7 +76,7 @@ Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
 	fs.Var(&f.leftOut, "max-left-out", "`SHARE` of the instances of a side, or of both, that may have no score\nwhere a gate passes")
 	fs.StringVar(&f.instances, "instances", "", "`FILE` with the ids of the dataset, one per line, for reports that\nlist only resolved instances")
 	inSection(fs, "What is compared")
-	fs.BoolVar(&f.list, "list", false, "list the instances on which two differ")
+	fs.BoolVar(&f.list, "list", false, "list the instances on which two differ, with steps, cost and the digest of\nthe patch on both sides")
 	fs.BoolVar(&f.markdown, "markdown", false, "print Markdown, for a pull request")
 	fs.BoolVar(&f.asJSON, "json", false, "print everything as one JSON object")
 	inSection(fs, "Output")

@@ -25,7 +25,6 @@
 //	compare     Compare how models scored: which is better, by how much, how sure
 //	attempts    Show pass@k and pass^k of several attempts at the same instances
 //	select      Choose one of several attempts at each instance: best of n
-//	diff        Compare the settings and outcomes of two run directories
 //	report      Write a page that compares runs, for a browser
 //	audit       Look for signs that results are not the agent's own work
 //	export      Write training data or a table of steps

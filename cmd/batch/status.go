@@ -138,45 +138,6 @@ func readSweep(dir string) (report.Sweep, error) {
 	return report.NewSweep(dir, cells), nil
 }
 
-func (a *app) diffCommand() *cobra.Command {
-	var asJSON bool
-	var o report.DiffOptions
-	c := &cobra.Command{
-		Use:   "diff A B",
-		Short: "Compare the settings and outcomes of two run directories",
-		Long: `Compare two run directories: their settings, and instance by instance the
-outcomes, verdicts, patches (byte by byte), steps, cost and time. An output
-directory of mini-swe-agent can be A or B too; its settings are not compared.
-It shows what changed; ` + "`batch compare`" + ` shows whether one of them is better.
-
-  batch diff runs/before runs/after
-  batch diff runs/before runs/after --common
-  batch diff runs/a runs/b --json | jq -r '.instances[] | [.instance_id, .a, .b] | @tsv'
-
-Exit codes: 0 both were compared, whether they differ or not, 2 usage.`,
-		Args: namedArgs("A", "B"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			old, err := results.Read(args[0])
-			if err != nil {
-				return err
-			}
-			now, err := results.Read(args[1])
-			if err != nil {
-				return err
-			}
-			diff := report.NewDiff(old, now, o)
-			if asJSON {
-				return a.printJSON(diff)
-			}
-			return diff.Write(a.stdout)
-		},
-	}
-	c.Flags().BoolVar(&o.Common, "common", false, "compare only the instances with a result in both, and count the others")
-	c.Flags().BoolVar(&o.All, "all", false, "list the instances with the same outcome too")
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return c
-}
-
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetEscapeHTML(false)

@@ -7,6 +7,7 @@ import "strings"
 // instead has a line for each name: a command ("batch diff"), its flag ("batch export --board"), a key
 // of the configuration ("agent.x"), or a key with a value ("agent.x=y").
 var instead = map[string]string{
+	"batch diff":                 "`batch compare A B --list` has both sides' steps, cost and patches of the instances on which they differ, `batch compare A B --json` their settings too",
 	"batch note":                 group + "; a notes.jsonl stays where it lies",
 	"batch compare --by":         group,
 	"batch export --leaderboard": submission,

@@ -155,9 +155,9 @@ func (m markdown) discordant(p Pair) {
 	}
 	a, b := m.c.letter(p.A), m.c.letter(p.B)
 	fmt.Fprintf(m, "\n<details><summary>%s and %s differ on %s</summary>\n\n", a, b, printable.Count(len(p.Discordant), "instance", "instances"))
-	m.head(1, "resolved", a, b)
+	m.head(1, listHead(a, b)...)
 	for _, d := range p.Discordant {
-		m.row(code(d.ID), share(d.A), share(d.B))
+		m.row(d.listRow(code(d.ID))...)
 	}
 	fmt.Fprint(m, "\n</details>\n")
 }

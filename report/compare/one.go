@@ -108,6 +108,3 @@ func (o One) WriteMarkdown(w io.Writer) error {
 	}
 	return m.Flush()
 }
-
-// noName is the name of the only entry in a table.
-func noName(Side) string { return "" }

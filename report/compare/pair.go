@@ -68,7 +68,7 @@ func (p *Pair) add(a, b result) {
 	default:
 		p.HigherB++
 	}
-	p.Discordant = append(p.Discordant, Discordant{ID: a.id, Repo: repo(a, b), A: x, B: y})
+	p.Discordant = append(p.Discordant, Discordant{ID: a.id, Repo: repo(a, b), A: x, B: y, OfA: a.effort(), OfB: b.effort()})
 }
 
 // add counts an instance without a score on at least one side.

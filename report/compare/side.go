@@ -20,11 +20,14 @@ type result struct {
 	without              int // attempts without one
 	left                 scores.Reason
 	cost, steps, seconds *float64
+	patches              []string // digests of the predictions with a score, each once
 }
 
 func (r result) scored() bool { return r.attempts > 0 }
 
 func (r result) rate() float64 { return float64(r.resolved) / float64(r.attempts) }
+
+func (r result) effort() Effort { return Effort{r.steps, r.cost, append([]string{}, r.patches...)} }
 
 func newSide(e scores.Side) side {
 	s := side{scores: e, results: map[string]result{}}
@@ -67,6 +70,9 @@ func newResult(e scores.Side, id string) result {
 		}
 		if s.Steps != nil {
 			steps = append(steps, float64(*s.Steps))
+		}
+		if s.Patch != nil && !slices.Contains(r.patches, *s.Patch) {
+			r.patches = append(r.patches, *s.Patch)
 		}
 		cost, seconds = appended(cost, s.Cost), appended(seconds, s.Seconds)
 	}

@@ -414,9 +414,9 @@ func (t text) discordant(p Pair, list bool) {
 		return
 	}
 	table := printable.Numbers()
-	table.Add("resolved", a, b)
+	table.Add(listHead(a, b)...)
 	for _, d := range p.Discordant {
-		table.Add(report.OneLine(d.ID, longestID), share(d.A), share(d.B))
+		table.Add(d.listRow(report.OneLine(d.ID, longestID))...)
 	}
 	fmt.Fprintln(t)
 	table.Write(t)

@@ -1,6 +1,10 @@
 package compare
 
 import (
+	"cmp"
+	"strconv"
+
+	"batch.example/batch/report"
 	"batch.example/batch/report/stats"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
@@ -143,4 +147,43 @@ type Discordant struct {
 	Repo string  `json:"repo,omitempty"`
 	A    float64 `json:"a"` // resolved, as the mean of the attempts
 	B    float64 `json:"b"`
+	OfA  Effort  `json:"of_a"`
+	OfB  Effort  `json:"of_b"`
+}
+
+// Effort is what a side made of an instance, by its attempts with a score.
+type Effort struct {
+	Steps   *float64 `json:"steps"`   // mean; null: not known
+	Cost    *float64 `json:"cost"`    // likewise, in US dollars
+	Patches []string `json:"patches"` // digests of the predictions, each once; an empty one is of an empty patch
+}
+
+// cells returns the steps, the cost and the digest of the patch, shortened, for a table.
+func (e Effort) cells() (steps, cost, patch string) {
+	const short = 8
+	steps, cost, patch = "-", "-", "-"
+	if e.Steps != nil {
+		steps = strconv.FormatFloat(*e.Steps, 'f', -1, 64)
+	}
+	if e.Cost != nil {
+		cost = report.Dollars(*e.Cost)
+	}
+	switch {
+	case len(e.Patches) > 1:
+		patch = strconv.Itoa(len(e.Patches)) + " patches"
+	case len(e.Patches) == 1:
+		patch = cmp.Or(e.Patches[0][:min(short, len(e.Patches[0]))], "empty")
+	}
+	return steps, cost, patch
+}
+
+// listHead and listRow are the table of the instances on which the two of a pair differ.
+func listHead(a, b string) []string {
+	return []string{"resolved", a, b, "steps " + a, "steps " + b, "cost " + a, "cost " + b, "patch " + a, "patch " + b}
+}
+
+func (d Discordant) listRow(id string) []string {
+	stepsA, costA, patchA := d.OfA.cells()
+	stepsB, costB, patchB := d.OfB.cells()
+	return []string{id, share(d.A), share(d.B), stepsA, stepsB, costA, costB, patchA, patchB}
 }

@@ -18,8 +18,12 @@ func FromSnapshot(snap *results.Snapshot) Run {
 	var known []results.Record // those with a cost
 	for _, id := range snap.Asked() {
 		r := results.LatestOf(last, id)
-		a.Scores[id] = fromRecord(r)
-		if a.Scores[id].Cost != nil {
+		s := fromRecord(r)
+		if digest, known := snap.Patches[id]; known {
+			s.Patch = &digest
+		}
+		a.Scores[id] = s
+		if s.Cost != nil {
 			known = append(known, r)
 		}
 		if r.Resolved != nil && r.Grade != nil && r.Grade.FailedInstall != "" {

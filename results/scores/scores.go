@@ -26,7 +26,6 @@ type Run struct {
 	Scores   map[string]Score  // by instance id, of all instances asked for
 	Snapshot *results.Snapshot // nil: Path is not a run directory
 	Notes    []string          // descriptions of damaged and missing data
-
 }
 
 // Score is the result of one attempt at one instance. Unknown values are nil.
@@ -40,6 +39,7 @@ type Score struct {
 	Held     float64  // possible cost of other calls in US dollars, if Cost is known
 	Unpriced int      // answered calls of unknown price, which are not in Cost
 	Seconds  *float64 // of the attempt, without waiting for a worker
+	Patch    *string  // digest of the predicted patch; empty if it is
 }
 
 // Reason says why an instance has no score.
