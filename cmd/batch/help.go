@@ -21,7 +21,7 @@ var groups = []struct {
 	commands []string
 }{
 	{"Run:", []string{"run", "sweep", "ctl", "resume", "retry", "merge", "chat", "attach", "serve"}},
-	{"Look at results:", []string{"grade", "status", "show", "note", "view", "compare", "attempts", "select", "diff", "report", "audit", "export"}},
+	{"Look at results:", []string{"grade", "status", "show", "view", "compare", "attempts", "select", "report", "audit", "export"}},
 	{"Data, configuration and images:", []string{"dataset", "config", "models", "images"}},
 	{"This machine:", []string{"doctor", "stub", "clean", "completion", "version", "help"}},
 }
