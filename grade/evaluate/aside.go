@@ -123,5 +123,5 @@ func (r *runner) restores() []string {
 	if len(r.job.Without) == 0 {
 		return nil
 	}
-	return []string{"( cd " + bash.Quote(r.job.Workdir), r.inFolder(restoreScript), ") >/dev/null 2>&1"}
+	return []string{"{ ( cd " + bash.Quote(r.job.Workdir), r.inFolder(restoreScript), ") || :; } >/dev/null 2>&1"}
 }

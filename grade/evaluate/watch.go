@@ -24,29 +24,29 @@ const pythonLibs = `/usr/lib/python* /usr/local/lib/python* /opt/*/lib/python* /
 // These parts of the script print files and their sums for [watched], between two lines with the
 // markers' nonce: first the files that an install writes anew with the same content, and before the
 // tests the files that were written since: in the working tree, and in the folders of the Python
-// that is then in use. Tests of names come first, since they need no stat. Caches of Python in the
-// tree that were written since are removed: one that is marked as unchecked would run instead of its
-// file. Without GNU's find, nothing is seen.
+// that is then in use. Tests of names come first, since they need no stat. A link counts as the file
+// behind it. Caches of Python that were written since are removed: one that is marked as unchecked
+// would run instead of its file. Without GNU's find, nothing is seen. A list that fails must not end
+// a script with `set -e`.
 const (
-	watchFirst = `{ BATCH_BEGAN=$(date +%s.%N); echo; echo FENCE
+	watchFirst = `{ BATCH_BEGAN=$(date +%s.%N) || :; echo; echo FENCE
 ( cd DIR; shopt -s nullglob; packages=(/nonexistent *.egg-info */*.egg-info)
 for lib in LIBS; do packages+=("$lib"/*-packages); done
-find -H "${packages[@]}" -maxdepth 2 \( -name '*.pth' -o -name entry_points.txt \) -type f -exec sha256sum {} + )
+find -H "${packages[@]}" -maxdepth 2 \( -name '*.pth' -o -name entry_points.txt \) -type f -exec sha256sum {} + ) || :
 echo FENCE; } 2>/dev/null`
 
 	watchSecond = `{ echo; echo FENCE
-( cd DIR; shopt -s nullglob; libs=(/nonexistent) packages=(/nonexistent ~/.local/lib/python*/*-packages) seen=
-since=(-newerct "@$BATCH_BEGAN" -type f) names=(-name '*.py' -o -name '*.pth' -o -name entry_points.txt)
+( cd DIR; shopt -s nullglob; libs=(/nonexistent ~/.local/lib/python*) seen=
+since=(-newerct "@$BATCH_BEGAN" -xtype f) names=(-name '*.py' -o -name '*.pth' -o -name entry_points.txt)
 for python in "$(command -v python)" "$(command -v python3)" "$(readlink -f "$(command -v python)")" "$(readlink -f "$(command -v python3)")"; do
     lib=$(readlink -f "${python%/bin/*}/lib")
     case $seen in *":$lib:"*) continue ;; esac
-    seen=$seen:$lib: libs+=("$lib"/python*) packages+=("$lib"/python*/*-packages)
+    seen=$seen:$lib: libs+=("$lib"/python*)
 done
-find . -name .git -prune -o -path '*/__pycache__/*' "${since[@]}" -exec rm -f {} + -o \( "${names[@]}" -o -name '*.ini' -o -name '*.toml' -o -name '*.cfg' -o -name '*.sh' -o ! -name '*.*' \) "${since[@]}" -size -1000k -exec sha256sum {} +
-found=$(find -H "${libs[@]}" -maxdepth 1 \( "${names[@]}" \) "${since[@]}" -exec sha256sum {} +
-    find -H "${packages[@]}" \( "${names[@]}" \) "${since[@]}" -exec sha256sum {} +)
+find . -name .git -prune -o -path '*/__pycache__/*' "${since[@]}" -exec rm -f {} + -o \( "${names[@]}" -o -name '*.ini' -o -name '*.toml' -o -name '*.cfg' -o -name '*.sh' -o ! -name '*.*' -size -1000k \) "${since[@]}" -exec sha256sum {} +
+found=$(find -H "${libs[@]}" -path '*/__pycache__/*' "${since[@]}" -exec rm -f {} + -o \( "${names[@]}" \) "${since[@]}" -exec sha256sum {} +)
 printf '%s\n' "$found"
-case $found in *.py*) echo TREE; find . -name .git -prune -o -name '*.py' -type f -exec sha256sum {} + ;; esac )
+case $found in *.py*) echo TREE; find . -name .git -prune -o -name '*.py' -type f -exec sha256sum {} + ;; esac ) || :
 echo FENCE; } 2>/dev/null`
 )
 
@@ -62,7 +62,10 @@ func (r *runner) watch(part string) []string {
 }
 
 // sumLine matches a line of sha256sum. A backslash before it says that the name is escaped.
-var sumLine = lazy.Regexp(`^\\?([0-9a-f]{64})  (.*)$`)
+var (
+	sumLine     = lazy.Regexp(`^(\\?)([0-9a-f]{64})  (.*)$`)
+	escapedName = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
+)
 
 // watched takes what the two parts printed out of the script's output, and returns the files that
 // were written with another content. A file of a library folder that equals one of the tree is an
@@ -71,13 +74,23 @@ var sumLine = lazy.Regexp(`^\\?([0-9a-f]{64})  (.*)$`)
 func (r *runner) watched(output []byte) (log []byte, list []Written) {
 	const whole, first, second = 5, 1, 3 // the segments of the output, and those that list files
 	segments := bytes.Split(output, []byte("\n"+r.fence()))
+	for _, i := range []int{2, 4} { // the log's own segments begin behind the line of a list's end
+		if i < len(segments) {
+			segments[i] = bytes.TrimPrefix(segments[i], []byte("\n"))
+		}
+	}
 	if len(segments) < whole { // the script did not come to its tests
-		return bytes.Join(slices.Delete(segments, min(first, len(segments)), min(first+1, len(segments))), nil), nil
+		for i, text := range segments {
+			if i != first && i != second {
+				log = append(log, text...)
+			}
+		}
+		return log, nil
 	}
 	written, tree, _ := bytes.Cut(segments[second], []byte("\nTREE\n"))
 	log = bytes.Join([][]byte{segments[0], segments[2], segments[4]}, nil)
 	if len(segments) > whole {
-		written, tree = bytes.Join(segments[second-1:], nil), nil
+		written, tree = bytes.Join(segments[second-1:], []byte("\n")), nil
 		log = slices.Concat(segments[0], written)
 	}
 	known, own := map[Written]bool{}, map[string]bool{}
@@ -98,14 +111,23 @@ func (r *runner) watched(output []byte) (log []byte, list []Written) {
 func sums(text []byte) (list []Written) {
 	for line := range strings.Lines(string(text)) {
 		if m := sumLine().FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
-			list = append(list, Written{Path: path.Clean(m[2]), Sum: m[1]})
+			name := m[3]
+			if m[1] != "" {
+				name = escapedName.Replace(name)
+			}
+			list = append(list, Written{Path: path.Clean(name), Sum: m[2]})
 		}
 	}
 	return list
 }
 
-// builds matches files that builds of code write, and that are the code under test or describe it.
-var builds = lazy.Regexp(`(^|/)(build|dist|node_modules|bower_components|vendor|target|\.eggs)/|(^|/)_?version\.py$|(^|/)__editable__`)
+// builds matches files in the tree that builds of code write, and that are the code under test or
+// describe it. Of those that an install puts into a library folder, editable matches the ones that
+// are no copies.
+var (
+	builds   = lazy.Regexp(`(^|/)(build|dist|node_modules|bower_components|vendor|target|\.eggs)/|(^|/)_?version\.py$|(^|/)__editable__`)
+	editable = lazy.Regexp(`/__editable__[^/]*$`)
+)
 
 // WrittenDeciders returns the files among those that a run of the job wrote before the tests that
 // can determine the reported results.
@@ -118,7 +140,7 @@ func WrittenDeciders(job Job, written []Written) []Decider {
 			if !builds().MatchString(w.Path) {
 				inTree = append(inTree, Change{Path: w.Path, Created: true})
 			}
-		case !builds().MatchString(w.Path):
+		case !editable().MatchString(w.Path):
 			list = append(list, Decider{Path: w.Path, Tier: TierRunner, Why: "Python runs it, or can"})
 		}
 	}
