@@ -28,6 +28,9 @@ type Ran struct {
 	// From is the folder in which an import of a script found the module, if no command or setting
 	// names it: it may be the code under test.
 	From string `json:",omitempty"`
+	// Outside says that it is such a module, and not in the folder of the file that imports it: it
+	// is more likely code under test than a part of the runner.
+	Outside bool `json:",omitempty"`
 }
 
 // names reports whether a path is the file.
@@ -314,7 +317,7 @@ func (s *start) file(f source, text string) {
 	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".rb", ".php", ".pl"}, path.Ext(base)):
 		for _, m := range relative().FindAllStringSubmatch(text, -1) {
 			name := path.Join(dir, cmp.Or(m[1], m[2]))
-			s.add(Ran{Path: strings.TrimSuffix(name, path.Ext(name)), Module: true, From: dir})
+			s.add(Ran{Path: strings.TrimSuffix(name, path.Ext(name)), Module: true, From: dir, Outside: outside(name, dir)})
 			s.open(name, dir)
 		}
 	default: // a configuration
@@ -357,15 +360,24 @@ var (
 	identifier = lazy.Regexp(`[A-Za-z_]\w*`)
 )
 
+// outside reports whether a module is neither in the folder of the file that imports it, nor in one
+// below it that is not the root's.
+func outside(file, dir string) bool {
+	if dir == "." {
+		return strings.Contains(file, "/")
+	}
+	return !strings.HasPrefix(file, dir+"/")
+}
+
 // imports adds what a Python script imports from the folder that comes first on its path, or from
 // its own package. Modules of other folders are more likely the code under test.
 func (s *start) imports(text, top, dir string, inCommand bool) {
 	add := func(at, name string) {
 		file := path.Join(at, strings.ReplaceAll(name, ".", "/"))
 		if file != at {
-			s.add(Ran{Path: file, Module: true, From: top})
+			s.add(Ran{Path: file, Module: true, From: top, Outside: !inCommand && outside(file, dir)})
 			for parent := path.Dir(file); parent != at && parent != "." && parent != "/"; parent = path.Dir(parent) {
-				s.add(Ran{Path: parent + "/__init__", Module: true, From: top})
+				s.add(Ran{Path: parent + "/__init__", Module: true, From: top, Outside: !inCommand && outside(parent+"/x", dir)})
 			}
 			if inside := strings.HasPrefix(file, dir+"/"); !inCommand && (inside || !strings.Contains(strings.TrimPrefix(file, top+"/"), "/")) {
 				s.openModule(file, top)

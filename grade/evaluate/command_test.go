@@ -55,10 +55,12 @@ func TestWhatTheCommandReadsFirstDecides(t *testing.T) {
 		"tox":                       {"tox -e py", map[string]string{"tox.ini": "[testenv]\ncommands = python {toxinidir}/tools/check.py {posargs}\n", "tools/check.py": "import helper", "tools/helper.py": ""}, "tools/check.py tools/helper.py", "tools/check.py tools/helper.py"},
 		"make":                      {"make check", map[string]string{"Makefile": "check:\n\t@python3 tools/check.py tests\nall: src/a.c\n", "tools/check.py": "", "src/a.c": ""}, "tools/check.py src/a.c", "tools/check.py"},
 		"npm":                       {"npm test", map[string]string{"package.json": `{"scripts": {"test": "node scripts/t.js"}}`, "scripts/t.js": "const r = require('./report')\n", "scripts/report.js": ""}, "scripts/t.js scripts/report.js", "scripts/report.js scripts/t.js"},
-		"settings of Django":        {"./tests/runtests.py --settings=test_sqlite a", map[string]string{"tests/runtests.py": "#!/usr/bin/env python\n", "tests/test_sqlite.py": ""}, "tests/test_sqlite.py", "tests/test_sqlite.py"},
+		"settings of Django":        {"./tests/runtests.py --settings=test_sqlite a", map[string]string{"tests/runtests.py": "#!/usr/bin/env python\n", "tests/test_sqlite.py": ""}, "tests/test_sqlite.py", "tests/test_sqlite.py?"},
 		"a package of the root":     {"pytest tests/test_a.py", nil, "__init__.py lib/__init__.py", "__init__.py"},
 		"the imports of a test":     {"pytest tests/test_a.py", map[string]string{"tests/test_a.py": "import calc\nfrom tests import calc\n", "calc.py": ""}, "calc.py", ""},
 		"the code beside a script":  {"python3 src/run.py", map[string]string{"src/run.py": "import shop\nimport other\n", "src/shop/__init__.py": "", "src/other.py": ""}, "src/shop/__init__.py src/other.py", ""},
+		"code elsewhere":            {"python3 runtests.py", map[string]string{"runtests.py": "import money.core\n", "money/core.py": ""}, "money/core.py", "money/core.py?"},
+		"code of a Perl script":     {"cd bin && perl check.pl", map[string]string{"bin/check.pl": "require '../lib/money.pl';\nrequire './report.pl';\n", "lib/money.pl": "", "bin/report.pl": ""}, "lib/money.pl bin/report.pl", "bin/report.pl lib/money.pl?"},
 		"the code of a root script": {"python3 runtests.py", map[string]string{"runtests.py": "import src\nimport util\n", "src/__init__.py": "", "util.py": ""}, "src/__init__.py util.py", "util.py"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +83,9 @@ func TestWhatTheCommandReadsFirstDecides(t *testing.T) {
 			job.Ran = e.Ran
 			var got []string
 			for _, d := range Deciders(job, e.Changes) {
-				got = append(got, d.Path)
+				if got = append(got, d.Path); d.Tier != TierRunner {
+					got[len(got)-1] += "?" // for a person
+				}
 			}
 			if !e.Applied || strings.Join(got, " ") != tt.want {
 				t.Errorf("applied %v (%s), deciders %q, want %q; ran %+v", e.Applied, e.Refused, got, tt.want, e.Ran)

@@ -67,8 +67,14 @@ func Deciders(job Job, changes []Change) []Decider {
 		if tier != TierRunner && c.Shadows {
 			tier, why = TierRunner, shadowText
 		}
-		if tier != TierRunner && slices.ContainsFunc(ran, func(r Ran) bool { return r.decides(c, gold) }) {
-			tier, why = TierRunner, "the test command runs it"
+		if tier != TierRunner {
+			by := slices.DeleteFunc(slices.Clone(ran), func(r Ran) bool { return !r.decides(c, gold) })
+			switch {
+			case slices.ContainsFunc(by, func(r Ran) bool { return !r.Outside }):
+				tier, why = TierRunner, "the test command runs it"
+			case len(by) > 0 && tier == 0:
+				tier, why = TierProject, "what the test command runs imports it"
+			}
 		}
 		if tier == 0 && c.Link { // the link stands for the folder behind it
 			tier, why = decides(c.Path+"/_", c.Created)
