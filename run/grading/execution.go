@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -147,7 +148,14 @@ func (x *execution) written(ctx context.Context, job evaluate.Job, e *evaluate.E
 		return nil, err
 	}
 	own := slices.DeleteFunc(slices.Clone(e.Written), func(w evaluate.Written) bool { return slices.Contains(control.Written, w) })
-	return evaluate.WrittenDeciders(job, own), nil
+	list := evaluate.WrittenDeciders(job, own)
+	for i, d := range list {
+		// A solution that needs entry points may name them in another way than the gold patch does.
+		if path.Base(d.Path) == "entry_points.txt" && slices.ContainsFunc(control.Written, func(w evaluate.Written) bool { return w.Path == d.Path }) {
+			list[i].Tier = evaluate.TierProject
+		}
+	}
+	return list, nil
 }
 
 // missingRunner returns the log's message about a test runner that is not in the image, or "".
