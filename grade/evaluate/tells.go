@@ -149,6 +149,7 @@ func constant(code string) bool {
 // the change, whether the hunk has all of it, and whether the patch adds some of it.
 func below(lines []string, indent int) (body string, whole, added bool) {
 	last := byte('+')
+	var text strings.Builder
 	for _, line := range lines {
 		if line == "" || line[0] == '@' || line[0] == 'd' {
 			break
@@ -156,14 +157,15 @@ func below(lines []string, indent int) (body string, whole, added bool) {
 		if line[0] != '+' && line[0] != ' ' {
 			continue
 		}
-		text := strings.TrimLeft(line[1:], " \t")
-		if text != "" && len(line)-1-len(text) <= indent {
-			return body, true, added
+		code := strings.TrimLeft(line[1:], " \t")
+		if code != "" && len(line)-1-len(code) <= indent {
+			return text.String(), true, added
 		}
-		text, _, _ = strings.Cut(text, "#")
-		last, added, body = line[0], added || line[0] == '+', body+text+"\n"
+		code, _, _ = strings.Cut(code, "#")
+		text.WriteString(code + "\n")
+		last, added = line[0], added || line[0] == '+'
 	}
-	return body, last == '+', added
+	return text.String(), last == '+', added
 }
 
 // inside reports whether a part changes code that tests may call: no test, no script of the patch's
