@@ -101,13 +101,16 @@ func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.
 	case g.Verdict == vocab.VerdictEmpty:
 		return true, g.Verdict.String(), false
 	}
-	changed := ""
+	changed, ofRow := "", false
 	if j.Untestable == nil {
 		now := basis(j.Instance, j.Task)
 		if p.Standing {
 			now.Parser, now.Limits, now.Network = g.Basis.Parser, g.Basis.Limits, g.Basis.Network
 		}
 		changed = now.Changed(g.Basis)
+		// Under other limits or rules of batch's, the old verdict is still right under its own.
+		now.Limits, now.Network, now.Rules = g.Basis.Limits, g.Basis.Network, g.Basis.Rules
+		ofRow = g.Basis != (grades.Basis{}) && now.Changed(g.Basis) != ""
 	}
 	switch {
 	case j.Untestable != nil:
@@ -117,11 +120,11 @@ func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.
 	case g.Parser != j.Task.Parser && !(p.Standing && g.Basis.Parser != ""):
 		return false, "the log parser has changed", true
 	case g.Rules != p.Rules.String() && !p.Standing:
-		return false, "it was graded by the rules " + g.Rules, true
+		return false, "it was graded by the rules " + g.Rules, ofRow
 	case image != "" && g.ImageID != "" && image != g.ImageID:
 		return false, "the image has changed", true
 	case changed != "":
-		return false, changed, g.Basis != (grades.Basis{})
+		return false, changed, ofRow
 	case p.Repeat > 1 && g.Verdict != vocab.VerdictNoApply && len(g.Verdicts) < p.Repeat:
 		return false, fmt.Sprintf("graded less than %d times", p.Repeat), false
 	}
