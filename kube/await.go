@@ -46,7 +46,7 @@ func (f *fleet) await(ctx context.Context, made *corev1.Pod, op string, waits fu
 				f.starts.took(p.Spec.NodeName)
 				began, placed = time.Now(), true
 			}
-			if !placed && f.watcher.busy() { // what runs makes room
+			if !placed && lacksRoom(p) && f.watcher.busy() { // what runs makes room
 				began = time.Now()
 			}
 			waits(p.Spec.NodeName == "" && unschedulable(p))
@@ -159,6 +159,14 @@ func lacksShell(said string) bool {
 	lower := strings.ToLower(said)
 	return strings.Contains(lower, "bash") &&
 		(strings.Contains(lower, "not found") || strings.Contains(lower, "no such file or directory") || strings.Contains(lower, "exec format error"))
+}
+
+// lacksRoom reports whether the scheduler says that a node would take the pod if it had more room. One that
+// no node takes for its labels or taints waits in vain, whatever ends.
+func lacksRoom(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && (strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods"))
+	})
 }
 
 // lastEnd returns how a container ended last; nil if it has not.

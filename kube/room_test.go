@@ -196,3 +196,17 @@ func TestWhatANodeTriesAgainIsNotTheImages(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyMissingRoomIsWaitedForWhilePodsRun(t *testing.T) {
+	for message, want := range map[string]bool{
+		"0/3 nodes are available: 3 Insufficient cpu.":                                                        true,
+		"0/3 nodes are available: 1 Too many pods, 2 node(s) didn't match Pod's node affinity/selector.":      true,
+		"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.":                       false,
+		"0/3 nodes are available: 3 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }.": false,
+	} {
+		p := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: message}}}}
+		if got := lacksRoom(p); got != want {
+			t.Errorf("%s: %v, want %v", message, got, want)
+		}
+	}
+}
