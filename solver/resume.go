@@ -218,7 +218,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, data *journal.Contain
 				continue
 			}
 			if a.Output == nil {
-				t.cutOff(s.Number, a)
+				t.cutOff(s.Number, i+1)
 				continue
 			}
 			if err := t.replayAction(ctx, box, s.Number, i+1, a, data); err != nil {
@@ -238,18 +238,18 @@ func (t *attempt) sameDigest() bool {
 }
 
 // cutOff warns of an action that was running in a container that no longer exists.
-func (t *attempt) cutOff(step int, a journal.Action) {
+func (t *attempt) cutOff(step, action int) {
 	text := "it runs again in a new one" // the agent runs it next
 	if t.Talk != nil || step != t.past.Last().Number {
 		text = "what it did is not known, and it does not run again"
 	}
-	t.log.Warn("an action was running in a container that no longer exists; "+text, "step", step, "command", a.Command)
+	t.log.Warn("an action was running in a container that no longer exists; "+text, "step", step, "command", t.shownCommand(step, action))
 }
 
 func (t *attempt) replayAction(ctx context.Context, box Sandbox, step, number int, a journal.Action, data *journal.ContainerData) error {
 	out, err := box.Execute(ctx, session.ActionID(step, number), a.Command)
 	if errors.Is(err, vocab.ErrDestroyed) { // it did not do this before
-		t.log.Warn("a recorded action destroyed its container when it ran again", "step", step, "command", a.Command, "err", err)
+		t.log.Warn("a recorded action destroyed its container when it ran again", "step", step, "command", t.shownCommand(step, number), "err", err)
 		t.destroyed, t.diverged = true, true
 		data.Replayed, data.Differences = data.Replayed+1, data.Differences+1
 		return t.recordDifference(step, number, a, out)
@@ -284,15 +284,38 @@ func (t *attempt) same(step, number int, now vocab.Output, was *journal.OutputDa
 
 func (t *attempt) recordDifference(step, action int, was journal.Action, now vocab.Output) error {
 	t.result.Record.Differences++
+	command := t.shownCommand(step, action)
 	t.log.Warn("a recorded action had a different result when it ran again; the recorded result is kept",
-		"step", step, "command", was.Command, "returncode", now.ExitCode, "was", was.Output.ExitCode,
+		"step", step, "command", command, "returncode", now.ExitCode, "was", was.Output.ExitCode,
 		"bytes", now.Total, "were", was.Output.Total)
 	d := journal.DifferenceData{
-		Step: step, Action: action, Command: was.Command, Output: now.Bytes[:min(len(now.Bytes), maxDifference)],
+		Step: step, Action: action, Command: command, Output: now.Bytes[:min(len(now.Bytes), maxDifference)],
 		Total: now.Total, ExitCode: now.ExitCode, TimedOut: now.TimedOut,
 	}
 	if t.Talk != nil {
 		t.differences = append(t.differences, d)
 	}
 	return t.append(journal.TypeDifference, d)
+}
+
+// shownCommand returns the command of a recorded action as people may read it: the process that recorded it
+// may have known other secrets.
+func (t *attempt) shownCommand(step, action int) string {
+	if t.shown == nil {
+		read := t.journal.HistoryHere
+		if j, ok := t.journal.(*journal.Writer); ok {
+			read = j.ShownHere
+		}
+		h, err := read()
+		if err != nil {
+			return "unknown: " + err.Error()
+		}
+		t.shown = h
+	}
+	for _, s := range t.shown.Steps {
+		if s.Number == step && action <= len(s.Actions) {
+			return s.Actions[action-1].Command
+		}
+	}
+	return ""
 }

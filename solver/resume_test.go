@@ -23,6 +23,7 @@ import (
 	"batch.example/batch/agent/mcp"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
@@ -217,6 +218,7 @@ type playing struct {
 	window  int64            // of the model
 	log     *slog.Logger     // the run's
 	servers []mcp.Server
+	mask    *mask.Masker // of the store
 }
 
 // shorten replaces the oldest replies and their results by a word.
@@ -282,7 +284,7 @@ func (p *playing) solve(dir string) *results.Result {
 // try is solve for an attempt that may fail.
 func (p *playing) try(dir string) (*results.Result, error) {
 	p.t.Helper()
-	store, err := results.Open(dir, results.Options{Durability: journal.Process, FlushEvery: time.Hour})
+	store, err := results.Open(dir, results.Options{Durability: journal.Process, FlushEvery: time.Hour, Mask: p.mask})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -579,6 +581,34 @@ func TestADifferentOutputInAReplayIsReported(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(dir, "a", "agent.log"))
 	if err != nil || strings.Count(string(log), "had a different result") != 3 {
 		t.Errorf("the log tells %s (%v); want 3 times %q, no error", log, err, "had a different result")
+	}
+}
+
+// The process that replays an attempt may not know what an earlier one hid.
+func TestADifferenceHasNoSecretOfAnEarlierProcess(t *testing.T) {
+	const secret = "swordfish-9042"
+	p := newPlaying(t, []scripted.Reply{bash("do " + secret), bash("do 2"), bash("submit")})
+	p.mask = mask.New(mask.Secret{Name: "KEY", Value: secret})
+	whole := t.TempDir()
+	p.solve(whole)
+	lines := p.lines(whole)
+	dir := p.crashed(lines[:slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"command":"do 2"`)) })], false)
+	copies, err := os.ReadFile(filepath.Join(whole, "a", "masked.jsonl"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "a", "masked.jsonl"), copies, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.boxes.forgets, p.mask = true, mask.New()
+	p.solve(dir)
+	if d := recorded[journal.DifferenceData](t, dir, journal.TypeDifference); len(d) != 1 || d[0].Command != "do "+mask.Hidden {
+		t.Errorf("the journal has %+v, want a difference of %q", d, "do "+mask.Hidden)
+	}
+	for _, name := range []string{"agent.log", "a.traj.json"} {
+		if text, err := os.ReadFile(filepath.Join(dir, "a", name)); err != nil || strings.Contains(string(text), secret) {
+			t.Errorf("%s, %v:\n%s", name, err, text)
+		}
 	}
 }
 

@@ -157,6 +157,7 @@ type attempt struct {
 	in      dataset.Instance
 	runner  Attempt
 	past    *journal.History // of an attempt that is resumed
+	shown   *journal.History // the same as people may read it; nil until it is needed
 	carried carried
 	hearing hearing
 	journal session.Store
