@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
@@ -27,8 +28,9 @@ type copies struct {
 	dirty   bool // something was written since the last sync
 }
 
+// openCopies follows no link: in a directory from somebody else, it would lead to any file of the user's.
 func openCopies(path string, files atomicfile.Files) (File, error) {
-	f, err := regular.OpenFile(CopiesPath(path), os.O_RDWR|os.O_CREATE, journalMode)
+	f, err := regular.OpenFile(CopiesPath(path), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, journalMode)
 	if err == nil {
 		err = files.SyncDir(filepath.Dir(path))
 	}

@@ -209,6 +209,22 @@ func TestPeopleReadNoSecretOfAnEarlierWriter(t *testing.T) {
 	}
 }
 
+// A directory from somebody else leads no copy into another file.
+func TestCopiesFollowNoLink(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "journal.jsonl"), filepath.Join(dir, "other")
+	if err := errors.Join(os.WriteFile(other, nil, 0o600), os.Symlink(other, journal.CopiesPath(path))); err != nil {
+		t.Fatal(err)
+	}
+	w := masked(t, path, knows(key))
+	if err := w.Begin(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Append(journal.TypeMessages, says(`"a `+key+`"`)); err == nil {
+		t.Error("it was written through a link")
+	}
+}
+
 // BenchmarkStep writes the records of a step with 20 KB of output.
 func BenchmarkStep(b *testing.B) {
 	output := []byte(strings.Repeat("src/flask/app.py:112: def handle(self, request): return 'x'\n", 20<<10/60))
