@@ -47,7 +47,6 @@ var (
 	errIncomplete  = errors.New("some instances have no result")
 	errInterrupted = errors.New("interrupted")
 	errGate        = errors.New("a gate failed")
-	errPrices      = errors.New("a price differs")
 )
 
 func (a *app) root() *cobra.Command {
@@ -85,8 +84,7 @@ instance, step and cost limits, trajectories, patches and preds.json.
 
 Exit codes: 0 every instance has a result, 1 the run could not continue,
 2 usage, 3 some instances have no result, 4 the directory is in use,
-5 a gate of batch compare failed, or a price of batch models --against differs,
-130 interrupted.`
+5 a gate of batch compare failed, 130 interrupted.`
 
 // exit prints err for a person and returns the process's exit code.
 func (a *app) exit(err error) int {
@@ -97,7 +95,7 @@ func (a *app) exit(err error) int {
 	if _, reported := errors.AsType[exited](err); reported {
 		return code
 	}
-	if errors.Is(err, errIncomplete) || errors.Is(err, errInterrupted) || errors.Is(err, errGate) || errors.Is(err, errPrices) {
+	if errors.Is(err, errIncomplete) || errors.Is(err, errInterrupted) || errors.Is(err, errGate) {
 		return code
 	}
 	a.complain(err)
@@ -126,7 +124,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errIncomplete):
 		return exitIncomplete
-	case errors.Is(err, errGate), errors.Is(err, errPrices):
+	case errors.Is(err, errGate):
 		return exitGate
 	case fault.KindOf(err) == fault.Usage:
 		return exitUsage

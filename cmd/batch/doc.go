@@ -212,7 +212,7 @@
 //	2    usage: flags, configuration or dataset; nothing was started
 //	3    the run ended, but some instances have no result, or no verdict
 //	4    the run directory is in use by another run
-//	5    a gate of batch compare failed, or a price of batch models --against differs
+//	5    a gate of batch compare failed
 //	130  interrupted; finished work is on disk
 //
 // After all but 2 and 4, batch resume continues the run; also after kill -9. Then

@@ -37,14 +37,13 @@ the sources of prices. A model that is not listed runs as well.
   batch models claude-opus
   batch models 'openai/gpt-5*' --json
   batch models -c model.litellm_model_registry=prices.json
-  batch models --against model_prices_and_context_window.json
 
 FROM is the day on which a price was last checked, or registry: the user's own
 file, in the form of LiteLLM's. READY says whether the provider's key is set, if
-it wants one; - is a cloud, where an account may be found without a key, or a
-model without a named provider.
+it wants one; - is a provider that batch does not ask, or a model without a
+named provider.
 
-Exit codes: 0; 2 usage; 5 with --against, a price differs.`,
+Exit codes: 0; 2 usage.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("`batch models` takes one pattern")
@@ -61,14 +60,12 @@ Exit codes: 0; 2 usage; 5 with --against, a price differs.`,
 	fs := c.Flags()
 	fs.StringVar(&f.provider, "provider", "", "only models of this provider, such as anthropic")
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
-	fs.StringVar(&f.against, "against", "", "list the prices that differ from those in `FILE`, in the form of LiteLLM's registry")
 	fs.BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
 	return c
 }
 
 type modelsFlags struct {
 	pattern, provider string
-	against           string
 	configs           []string
 	asJSON            bool
 }
@@ -102,9 +99,6 @@ func (a *app) models(f modelsFlags) error {
 	names, err := f.selected(table)
 	if err != nil {
 		return err
-	}
-	if f.against != "" {
-		return a.pricesAgainst(f, table, names)
 	}
 	ready := a.readyProviders()
 	var list []listedModel

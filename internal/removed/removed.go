@@ -10,6 +10,7 @@ var instead = map[string]string{
 	"batch diff":                 "`batch compare A B --list` has both sides' steps, cost and patches of the instances on which they differ, `batch compare A B --json` their settings too",
 	"batch note":                 group + "; a notes.jsonl stays where it lies",
 	"batch compare --by":         group,
+	"batch models --against":     "`batch models --json` prints the prices, to compare with those of any file",
 	"batch export --leaderboard": submission,
 	"batch export --sb-cli":      "sb-cli takes the preds.json of a run directory as it is",
 	"batch export --board":       submission,
