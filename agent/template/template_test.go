@@ -221,7 +221,7 @@ func TestLimitsAndWhatIsNotSupported(t *testing.T) {
 func TestWhatIsRefusedAtLoad(t *testing.T) {
 	for source, want := range map[string]string{
 		"{{ n | Xurlize }}":                                   `unknown filter "urlize"; there are: count, d, default, first, float, indent, int, join,`,
-		"{{ n | Xlenght }}":                                   `unknown filter "lenght"; did you mean length?`,
+		"{{ n | Xlengthh }}":                                  `unknown filter "lengthh"; did you mean length?`,
 		"{{ n | Xmap('upper') }}":                             `unknown filter "map"`,
 		"{{ n is Xcallable }}":                                `unknown test "callable"; there are: boolean, defined, even, false,`,
 		"{{ n is Xdefine }}":                                  `unknown test "define"; did you mean defined?`,

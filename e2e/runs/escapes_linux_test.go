@@ -169,9 +169,6 @@ func TestFilesThatAreReadCannotControlTheTerminal(t *testing.T) {
 		{args: []string{"status", "out", "--attempts"}, seen: seen},
 		{args: []string{"status", "out", "--json"}, seen: seen},
 		{args: []string{"status", evilName}, seen: seen},
-		{args: []string{"diff", "other", "out"}, seen: seen},
-		{args: []string{"diff", "other", "out", "--json"}, seen: seen},
-		{args: []string{"diff", evilName, "nowhere" + evilName}, seen: seen},
 		{args: []string{"retry", "out", "--status", "none"}, seen: seen},
 		{args: []string{"retry", "out", evilName}, seen: seen},
 		{args: []string{"retry", evilName, "mine" + evil, "--dry-run"}, seen: seen},
@@ -300,7 +297,6 @@ func TestTextsOfAModelCannotControlTheTerminal(t *testing.T) {
 		{args: []string{"images", "--subset", "rows.jsonl", "--json"}, seen: seen},
 		{args: []string{"images", "pull", "--subset", "rows.jsonl"}},
 		{args: []string{"status", "out", "--attempts"}, seen: seen},
-		{args: []string{"diff", "out", evilName}},
 	} {
 		s.play(t, dir)
 	}

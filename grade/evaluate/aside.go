@@ -68,8 +68,10 @@ func (r *runner) leaveOut(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	}
-	// The script restores this state again before the tests.
-	return r.eachLeftOut(ctx, r.job.Without, asideScript)
+	// The script restores this state again before the tests, except in the files of the test patch, which it
+	// writes itself.
+	again := slices.DeleteFunc(slices.Clone(r.job.Without), func(name string) bool { return slices.Contains(r.job.TestFiles, name) })
+	return r.eachLeftOut(ctx, again, asideScript)
 }
 
 // applyInstead makes the gold patch's changes of what is left out.
