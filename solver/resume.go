@@ -298,15 +298,18 @@ func (t *attempt) recordDifference(step, action int, was journal.Action, now voc
 	return t.append(journal.TypeDifference, d)
 }
 
-// shownCommand returns the command of a recorded action as people may read it: the process that recorded it
-// may have known other secrets.
+// readShown reads what people may read of the attempt: an earlier process may have known other secrets.
+func (t *attempt) readShown() (*journal.History, error) {
+	if j, ok := t.journal.(*journal.Writer); ok {
+		return j.ShownHere()
+	}
+	return t.journal.HistoryHere()
+}
+
+// shownCommand returns the command of a recorded action as people may read it.
 func (t *attempt) shownCommand(step, action int) string {
 	if t.shown == nil {
-		read := t.journal.HistoryHere
-		if j, ok := t.journal.(*journal.Writer); ok {
-			read = j.ShownHere
-		}
-		h, err := read()
+		h, err := t.readShown()
 		if err != nil {
 			return "unknown: " + err.Error()
 		}

@@ -157,11 +157,7 @@ func (c *Conversation) Model() llm.Model { return c.model }
 // Messages returns the Session's Messages as people may read them, also while a turn waits for its
 // Approve or its model.
 func (c *Conversation) Messages(_ context.Context, q session.Query) ([]session.Message, error) {
-	read := c.t.journal.HistoryHere
-	if j, ok := c.t.journal.(*journal.Writer); ok {
-		read = j.ShownHere // an earlier process may have known other secrets
-	}
-	h, err := read()
+	h, err := c.t.readShown()
 	if err != nil {
 		return nil, err
 	}
