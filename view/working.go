@@ -190,7 +190,10 @@ func rowsOf(r *run, dir string, status *control.Status) []workerRow {
 		if one.Cell != "" {
 			name = filepath.Join(dir, one.Cell)
 		}
-		rows[i] = workerRow{Worker: one, Does: doing(one, status.Now), Link: attemptLink(name, one.Instance) + "?step=last"}
+		rows[i] = workerRow{Worker: one, Does: doing(one, status.Now)}
+		if one.Step > 0 || one.Attempt > 1 { // before, there is no trajectory to show
+			rows[i].Link = attemptLink(name, one.Instance) + "?step=last"
+		}
 	}
 	return rows
 }

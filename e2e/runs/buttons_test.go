@@ -78,7 +78,12 @@ func everyVerb(t *testing.T, tab *browsertest.Tab) {
 	b.press("/live", "requeue", "instance", "button__3")
 	b.await("requeue", func(s control.Status) bool { return len(s.Cancels) == 0 })
 
-	attempt := func(id string) string { return "/run/out/" + id + "?step=last" }
+	attempt := func(id string) string { // has no page before its first step
+		b.await("a step of "+id, func(s control.Status) bool {
+			return slices.ContainsFunc(s.Workers, func(w control.Worker) bool { return w.Instance == id && w.Step > 0 })
+		})
+		return "/run/out/" + id + "?step=last"
+	}
 	b.press(attempt("button__0"), "say", "text", "mind the header\n<b>and</b> the end")
 	b.Until(`[...document.querySelectorAll(".step")].some(e => e.innerText.includes("<b>and</b> the end"))`)
 	b.press(attempt("button__1"), "limit", "value", "step=3998")
