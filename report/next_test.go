@@ -2,9 +2,6 @@ package report_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,38 +16,39 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 	broken := results.Record{InstanceID: "a", Attempt: 1, Status: "Interrupted", Outcome: vocab.OutcomePending, Cost: 0.01}
 	poor := results.Record{InstanceID: "b", Attempt: 1, Status: vocab.StatusBudgetExceeded, Outcome: vocab.OutcomePending, Cost: 0.01}
 	mistaken := results.Record{InstanceID: "a", Attempt: 1, Status: vocab.StatusInstanceFault, Outcome: vocab.OutcomeInfrastructure}
-	limited := []string{"run", "--cost-limit-total", "0.01"}
 	for _, c := range []struct {
 		what     string
 		selected []string
 		records  []results.Record
-		argv     []string
-		last     []string
+		command  string
+		limit    float64
+		last     float64 // of the last command
 		want     string
 		not      string
 	}{
-		{"selected", []string{"a"}, []results.Record{broken}, nil, nil, "  batch resume out  continue with", "retry"},
-		{"not selected", []string{"x"}, []results.Record{broken}, nil, nil, "  batch retry out a  ", "batch resume out --"},
-		{"both", []string{"b"}, []results.Record{broken, poor}, nil, nil, "  batch retry out a  ", "cost-limit"},
-		{"the limit was reached", []string{"b"}, []results.Record{poor}, limited, nil, "  batch resume out --cost-limit-total 0.02  ", "retry"},
-		{"much more than the limit", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total=0.002"}, nil, "--cost-limit-total 0.02  ", "retry"},
-		{"the limit was raised", []string{"b"}, []results.Record{poor}, limited, []string{"resume", "out", "--cost-limit-total=4"}, "--cost-limit-total 8  ", "retry"},
-		{"the limit was raised, and not reached", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "0.002"}, []string{"resume", "out", "--cost-limit-total", "4"}, "  batch resume out --cost-limit-total 4  ", "retry"},
-		{"the limit was lowered", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "5"}, []string{"resume", "out", "--cost-limit-total", "4"}, "  batch resume out --cost-limit-total 4  ", "retry"},
-		{"the limit was lifted", []string{"b"}, []results.Record{poor}, limited, []string{"resume", "out", "--cost-limit-total", "0"}, "  batch resume out --cost-limit-total 0  ", "retry"},
-		{"the limit was kept", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "5"}, []string{"resume", "out"}, "  batch resume out  continue with", "cost-limit"},
-		{"not selected, and the limit was reached", []string{"x"}, []results.Record{broken}, limited, nil, "  batch retry out a --cost-limit-total 0.02  ", "retry out a  "},
-		{"not selected, and the limit was raised", []string{"x"}, []results.Record{broken}, limited, []string{"resume", "out", "--cost-limit-total", "4"}, "  batch retry out a --cost-limit-total 4  ", "retry out a  "},
-		{"far from the limit", []string{"a"}, []results.Record{broken}, []string{"run", "--cost-limit-total", "5"}, nil, "  batch resume out  continue with", "cost-limit"},
-		{"a mistake in what was given", []string{"a"}, []results.Record{mistaken}, nil, nil, "  batch resume out  continue with 1 unfinished instance, once corrected", "retry"},
-		{"a conversation", []string{"a"}, []results.Record{broken}, []string{"chat", "--image", "x"}, nil, "  batch chat ... -o out  continue the conversation", "batch resume"},
-		{"a conversation about another run", []string{"x"}, []results.Record{broken}, []string{"attach", "run", "a"}, nil, "  batch attach ... -o out  continue", "batch retry"},
+		{"selected", []string{"a"}, []results.Record{broken}, "run", 0, 0, "  batch resume out  continue with", "retry"},
+		{"not selected", []string{"x"}, []results.Record{broken}, "run", 0, 0, "  batch retry out a  ", "batch resume out --"},
+		{"both", []string{"b"}, []results.Record{broken, poor}, "run", 0, 0, "  batch retry out a  ", "cost-limit"},
+		{"the limit was reached", []string{"b"}, []results.Record{poor}, "run", 0.01, 0.01, "  batch resume out --cost-limit-total 0.02  ", "retry"},
+		{"much more than the limit", []string{"a"}, []results.Record{broken}, "run", 0.002, 0.002, "--cost-limit-total 0.02  ", "retry"},
+		{"the limit was raised", []string{"b"}, []results.Record{poor}, "run", 0.01, 4, "--cost-limit-total 8  ", "retry"},
+		{"the limit was raised, and not reached", []string{"a"}, []results.Record{broken}, "run", 0.002, 4, "  batch resume out --cost-limit-total 4  ", "retry"},
+		{"the limit was lowered", []string{"a"}, []results.Record{broken}, "run", 5, 4, "  batch resume out --cost-limit-total 4  ", "retry"},
+		{"the limit was lifted", []string{"b"}, []results.Record{poor}, "run", 0.01, 0, "  batch resume out --cost-limit-total 0  ", "retry"},
+		{"the limit was kept", []string{"a"}, []results.Record{broken}, "run", 5, 5, "  batch resume out  continue with", "cost-limit"},
+		{"not selected, and the limit was reached", []string{"x"}, []results.Record{broken}, "run", 0.01, 0.01, "  batch retry out a --cost-limit-total 0.02  ", "retry out a  "},
+		{"not selected, and the limit was raised", []string{"x"}, []results.Record{broken}, "run", 0.01, 4, "  batch retry out a --cost-limit-total 4  ", "retry out a  "},
+		{"far from the limit", []string{"a"}, []results.Record{broken}, "run", 5, 5, "  batch resume out  continue with", "cost-limit"},
+		{"a mistake in what was given", []string{"a"}, []results.Record{mistaken}, "run", 0, 0, "  batch resume out  continue with 1 unfinished instance, once corrected", "retry"},
+		{"a conversation", []string{"a"}, []results.Record{broken}, "chat", 0, 0, "  batch chat ... -o out  continue the conversation", "batch resume"},
+		{"a conversation about another run", []string{"x"}, []results.Record{broken}, "attach", 0, 0, "  batch attach ... -o out  continue", "batch retry"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			snap := &results.Snapshot{
-				Dir: "out", Records: c.records, Spent: 0.01,
-				Manifest: older(t, &manifest.Manifest{Argv: c.argv, Dataset: manifest.Dataset{Instances: c.selected}, Runs: []manifest.Run{{Argv: c.last}}}),
+			m := &manifest.Manifest{Command: c.command, Dataset: manifest.Dataset{Instances: c.selected}, Runs: []manifest.Run{{CostLimit: c.last}}}
+			if c.command == "run" {
+				m.Request = &manifest.Request{CostLimit: c.limit}
 			}
+			snap := &results.Snapshot{Dir: "out", Records: c.records, Spent: 0.01, Manifest: m}
 			var b bytes.Buffer
 			if err := report.NewStatus(snap).Write(&b, false); err != nil {
 				t.Fatal(err)
@@ -76,22 +74,4 @@ func TestTheHintForManyInstancesRetriesByOutcome(t *testing.T) {
 	if want := "batch retry out --outcome infrastructure,pending  continue with 4 "; !strings.Contains(b.String(), want) {
 		t.Errorf("want %q in:\n%s", want, b.String())
 	}
-}
-
-// older returns m as read from a file of format version 1, which has only command lines.
-func older(t *testing.T, m *manifest.Manifest) *manifest.Manifest {
-	t.Helper()
-	m.Format = 1
-	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, manifest.File), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if m, err = manifest.Read(dir); err != nil {
-		t.Fatal(err)
-	}
-	return m
 }

@@ -72,18 +72,14 @@ func ReadRequest(dir string, p Process) (Request, *manifest.Manifest, error) {
 // stored returns the request in the manifest of dir.
 func stored(dir string, m *manifest.Manifest) (Request, error) {
 	again := fmt.Sprintf("give that `batch run` again, with -o %s", printable.ShellWord(dir))
-	return usable(m.Request, m.Argv, "reading the command in "+dir+"'s manifest", dir, again)
+	return usable(m.Request, "reading the command in "+dir+"'s manifest", dir, again)
 }
 
-// usable returns r if it can be run again. If r is nil, argv could not be parsed. In the error,
-// reading says what was being read, and the hint is again, what a person can do.
-func usable(r *Request, argv []string, reading, dir, again string) (Request, error) {
+// usable returns r if it can be run again. In the error, reading says what was being read, and the hint
+// is again, what a person can do.
+func usable(r *Request, reading, dir, again string) (Request, error) {
 	if r == nil {
-		_, err := manifest.RequestOf(argv, "")
-		if err == nil {
-			err = errors.New("there is no request")
-		}
-		return Request{}, fault.New(fault.Usage, reading, err).WithHint("another version of batch wrote it: %s", again)
+		return Request{}, fault.Newf(fault.Usage, "%s: there is no request", reading).WithHint("another version of batch wrote it: %s", again)
 	}
 	if value := r.Secret(); value != "" {
 		return Request{}, fault.Newf(fault.Usage, "%s: the command that made it contained a secret (%s), which is not stored", dir, value).
@@ -96,7 +92,7 @@ func usable(r *Request, argv []string, reading, dir, again string) (Request, err
 func CellRequest(dir string, c sweeps.Cell, p Process) (Request, error) {
 	output := filepath.Join(dir, c.Folder)
 	reading := fmt.Sprintf("reading the command of %s in %s", c.Folder, filepath.Join(dir, sweeps.File))
-	r, err := usable(c.Request, c.Argv, reading, output, fmt.Sprintf("give that `batch sweep` again, with -o %s", printable.ShellWord(dir)))
+	r, err := usable(c.Request, reading, output, fmt.Sprintf("give that `batch sweep` again, with -o %s", printable.ShellWord(dir)))
 	if err == nil {
 		r, err = p.Absolute(r)
 	}

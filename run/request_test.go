@@ -208,7 +208,7 @@ func TestARequestIsReadFromItsDirectory(t *testing.T) {
 		"a conversation":         {"format_version": 2, "command": "chat", "request": r},
 		"a newer version":        {"format_version": 3, "command": "run", "request": r},
 		"no command":             {"format_version": 2, "request": r},
-		"a flag that is unknown": {"format_version": 1, "argv": []string{"run", "--from-the-future"}},
+		"an older version":       {"format_version": 1, "command": "run", "request": r},
 		"no request":             {"format_version": 2, "command": "run", "argv": []string{"run"}},
 	} {
 		if _, _, err := ReadRequest(made(t, m), testProcess(t)); fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {

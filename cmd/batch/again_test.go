@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"batch.example/batch/agent/config"
@@ -18,11 +18,24 @@ import (
 	"batch.example/batch/run"
 )
 
-// made writes the manifest of a run that was started with argv in dir, as format version 1 was.
-func made(t *testing.T, dir string, argv ...string) string {
+// requested is the request of a `batch run` with args, given in dir.
+func requested(t *testing.T, dir string, args ...string) *run.Request {
+	t.Helper()
+	c, f := &cobra.Command{}, newRunFlags()
+	f.add(c)
+	if err := c.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	f.Dir, f.Named = dir, c.Flags().Args()
+	return &f.Request
+}
+
+// made writes the manifest of a run that was started with r.
+func made(t *testing.T, r *run.Request, argv ...string) string {
 	t.Helper()
 	out := t.TempDir()
-	text, err := json.Marshal(map[string]any{"format_version": 1, "argv": argv, "dir": dir, "dataset": map[string]any{"instances": []string{"a", "b"}}})
+	m := manifest.Manifest{Command: "run", Argv: argv, Request: r, Dataset: manifest.Dataset{Instances: []string{"a", "b"}}}
+	text, err := m.Text()
 	if err == nil {
 		err = os.WriteFile(filepath.Join(out, manifest.File), text, 0o600)
 	}
@@ -44,7 +57,7 @@ func TestARunIsRepeatedFromItsManifest(t *testing.T) {
 		"run", "--subset", "rows.jsonl", "-m", "noop", "-o", "x", "-w", "7", "--retry", "transient=5,limit=1", "--redo-existing",
 		"-c", "a=1,2", "-c", "b.yaml", "--instances", "-", "--accept-changes", "--cost-limit-total=3", "-q", "--salvage", "b",
 	}
-	out := made(t, elsewhere, argv...)
+	out := made(t, requested(t, elsewhere, argv[1:]...), argv...)
 	own, flags := newRunFlags(), pflag.NewFlagSet("resume", pflag.ContinueOnError)
 	own.addPace(flags)
 	own.addOutput(flags)
@@ -94,7 +107,7 @@ func TestWhatARunSelectedIsSelectedAgain(t *testing.T) {
 		t.Chdir(t.TempDir())
 		a := appWith(t, nil)
 		a.stderr = io.Discard
-		r, _, err := run.ReadRequest(made(t, elsewhere, append([]string{"run", "--subset", "rows.jsonl"}, args...)...), a.process())
+		r, _, err := run.ReadRequest(made(t, requested(t, elsewhere, append([]string{"--subset", "rows.jsonl"}, args...)...)), a.process())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,12 +125,11 @@ func TestWhatARunSelectedIsSelectedAgain(t *testing.T) {
 func TestARunThatCannotBeRepeatedIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, out := range map[string]string{
-		"no directory":           filepath.Join(t.TempDir(), "none"),
-		"no manifest":            t.TempDir(),
-		"no command":             made(t, ""),
-		"a hidden secret":        made(t, "", config.MaskSpecs([]string{"run", "-c", "model.model_kwargs.api_key=S3CRET"})...),
-		"a flag that is unknown": made(t, "", "run", "--from-the-future"),
-		"a file that is gone":    made(t, "/nowhere/at/all", "run", "-m", "noop", "-c", "my.yaml"),
+		"no directory":        filepath.Join(t.TempDir(), "none"),
+		"no manifest":         t.TempDir(),
+		"no request":          made(t, nil),
+		"a hidden secret":     made(t, requested(t, "", config.MaskSpecs([]string{"-c", "model.model_kwargs.api_key=S3CRET"})...)),
+		"a file that is gone": made(t, requested(t, "/nowhere/at/all", "-m", "noop", "-c", "my.yaml")),
 	} {
 		_, _, err := run.ReadRequest(out, appWith(t, nil).process())
 		if fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {

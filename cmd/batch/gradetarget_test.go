@@ -16,12 +16,8 @@ import (
 // paths of its own flags begin there.
 func TestGradingTakesTheSettingsOfItsRun(t *testing.T) {
 	dir, here := t.TempDir(), t.TempDir()
-	argv := []string{"run", "--mask", "corp-[0-9]+", "-c", "mini", "-c", "tools", "-c", "agent.step_limit=3", "-m", "noop"}
-	request, err := manifest.RequestOf(argv, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &manifest.Manifest{Command: "run", Dir: dir, Argv: argv, Request: request}
+	request := requested(t, dir, "--mask", "corp-[0-9]+", "-c", "mini", "-c", "tools", "-c", "agent.step_limit=3", "-m", "noop")
+	m := &manifest.Manifest{Command: "run", Dir: dir, Request: request}
 	if err := os.Mkdir(filepath.Join(dir, "tools"), 0o755); err != nil { // not batch's own configuration
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
-	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
 )
 
@@ -29,10 +28,7 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 		{"run --cost-limit-total 1" + secret, 1, "the same command", "the same command with `--cost-limit-total 2`"},
 	} {
 		var out strings.Builder
-		asked, err := manifest.RequestOf(strings.Fields(c.argv), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		asked := requested(t, "", strings.Fields(c.argv)[1:]...)
 		s := &invocation{app: &app{stderr: &out}, Setup: &run.Setup{Request: run.Request{Output: "my out", CostLimit: c.limit}, Asked: *asked}}
 		if err := (session{app: s.app, again: s.resumeCommand(c.limit)}).interruption(errInterrupted); !errors.Is(err, errInterrupted) {
 			t.Error(err)

@@ -125,10 +125,8 @@ func evilRun(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	argv := []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", dir}
-	request, err := manifest.RequestOf(argv, filepath.Dir(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := manifest.NewRequest()
+	request.Dir, request.Subset, request.Model, request.Output = filepath.Dir(dir), "rows.jsonl", "noop", dir
 	e2e.WriteFiles(t, dir, map[string]string{
 		"preds.json": toJSON(t, map[string]any{
 			evil: map[string]any{"model_name_or_path": evil, "instance_id": evil, "model_patch": evil},
@@ -139,7 +137,7 @@ func evilRun(t *testing.T, dir string) {
 		"broken" + evil + "/journal.jsonl": evil + "\n" + evil + "\n",
 		".batch.lock":                      evil,
 		"manifest.json": toJSON(t, manifest.Manifest{
-			Format: manifest.Version, Command: "run", Argv: argv, Request: request, Model: evil,
+			Format: manifest.Version, Command: "run", Argv: argv, Request: &request, Model: evil,
 			Config: map[string]any{evil: evil}, Dataset: manifest.Dataset{Name: evil, Split: evil, Instances: []string{evil, "mine" + evil}},
 		}),
 	})
@@ -153,7 +151,7 @@ func TestFilesThatAreReadCannotControlTheTerminal(t *testing.T) {
 	e2e.WriteFiles(t, dir, map[string]string{"rows.jsonl": rows, evilName + ".jsonl": rows, evilName + "-broken.jsonl": "{" + evil, "evil.yaml": evil})
 	evilRun(t, filepath.Join(dir, "out"))
 	evilRun(t, filepath.Join(dir, evilName))
-	e2e.WriteFiles(t, dir, map[string]string{"other/preds.json": "{}", "other/manifest.json": toJSON(t, manifest.Manifest{Model: "m"})})
+	e2e.WriteFiles(t, dir, map[string]string{"other/preds.json": "{}", "other/manifest.json": toJSON(t, manifest.Manifest{Format: manifest.Version, Model: "m"})})
 	noEngine := []string{"DOCKER_HOST=unix:///" + evilName}
 	for _, s := range []session{
 		{args: []string{"dataset", "--subset", "rows.jsonl"}, seen: seen},

@@ -6,9 +6,7 @@
 // replaces the request and the settings, and adds to dataset, images, runs and mixed.
 // Secrets are hidden in it. Empty members are absent.
 //
-//	format_version  2. A version of batch refuses a greater one than its own.
-//	                Version 1 has no command and no request: batch reads them
-//	                from its argv
+//	format_version  2. Another one is refused
 //	batch_version   version of batch, with the revision it was built from
 //	go_version      of the Go that built it
 //	created         when the directory was begun

@@ -174,9 +174,6 @@ func (m *Manifest) MaskPatterns() []string {
 	for _, p := range list {
 		patterns = append(patterns, fmt.Sprint(p))
 	}
-	if m.Format < 2 {
-		patterns = append(patterns, masksOf(m.Argv)...)
-	}
 	if m.Request != nil {
 		patterns = append(patterns, m.Request.MaskPatterns...)
 	}
@@ -187,8 +184,8 @@ func (m *Manifest) MaskPatterns() []string {
 	return slices.Compact(patterns)
 }
 
-// Read reads the manifest of a run directory. Format version 1 is upgraded from its command
-// lines. A missing manifest is fs.ErrNotExist; a broken or newer one is a Usage fault.
+// Read reads the manifest of a run directory. A missing manifest is fs.ErrNotExist; a broken one or one
+// of another format version is a Usage fault.
 func Read(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, File)
 	text, err := regular.ReadFile(path)
@@ -202,14 +199,24 @@ func Read(dir string) (*Manifest, error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, fault.New(fault.Usage, "reading "+path, err)
 	}
-	if m.Format > Version {
-		return nil, fault.Newf(fault.Usage, "reading %s: format version %d is newer than %d", path, m.Format, Version).
-			WithHint("this directory was written by a newer batch: use that version, or another output directory")
-	}
-	if m.Format < 2 {
-		m.upgrade()
+	if err := CheckFormat(path, m.Format, Version); err != nil {
+		return nil, err
 	}
 	return &m, nil
+}
+
+// CheckFormat returns a Usage fault if the file at path, of a run or a sweep, has a format version that is
+// not want. A file without a version has 0.
+func CheckFormat(path string, version, want int) error {
+	is := "newer"
+	switch {
+	case version == want:
+		return nil
+	case version < want:
+		is = "older"
+	}
+	return fault.Newf(fault.Usage, "reading %s: format version %d is %s than %d", path, version, is, want).
+		WithHint("another version of batch wrote this directory: use that version, or another output directory")
 }
 
 // Hidden returns m with its secrets hidden. Matches of patterns are hidden only in what people wrote: the

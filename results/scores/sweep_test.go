@@ -12,7 +12,7 @@ import (
 
 // A sweep has an entry for each model with its configuration, and an attempt for each cell.
 func TestASweep(t *testing.T) {
-	manifest := `{"format_version": 1, "model": "m/x", "config": {}, "dataset": {"name": "d", "count": 2, "instances": ["a", "b"]}}`
+	manifest := `{"format_version": 2, "command": "run", "model": "m/x", "config": {}, "dataset": {"name": "d", "count": 2, "instances": ["a", "b"]}}`
 	files := map[string]string{}
 	for _, cell := range []string{"x-1", "x-2", "y-1"} {
 		files[cell+"/manifest.json"] = manifest

@@ -47,8 +47,7 @@ type Cell struct {
 	Config  []string `json:"config"` // the values of -c, from left to right, including the attempt's
 	Argv    []string `json:"argv"`   // the `batch run` that runs it alone, without its directory; for people
 
-	// Request is the same as a value. It is nil if format version 1 has an unreadable argv:
-	// [manifest.RequestOf] returns the reason.
+	// Request is the same as a value.
 	Request *manifest.Request `json:"request,omitempty"`
 
 	// Parameters has the model_kwargs in which attempts usually differ, as the model gets
@@ -62,8 +61,8 @@ func Is(dir string) bool {
 	return err == nil
 }
 
-// Read reads the index of the sweep in dir. A missing index is fs.ErrNotExist; a broken or
-// newer one is a Usage fault.
+// Read reads the index of the sweep in dir. A missing index is fs.ErrNotExist; a broken one or
+// one of another format version is a Usage fault.
 func Read(dir string) (*Index, error) {
 	path := filepath.Join(dir, File)
 	text, err := regular.ReadFile(path)
@@ -77,14 +76,10 @@ func Read(dir string) (*Index, error) {
 	if err := json.Unmarshal(text, &x); err != nil {
 		return nil, fault.New(fault.Usage, "reading "+path, err)
 	}
-	if x.Format > Version {
-		return nil, fault.Newf(fault.Usage, "reading %s: format version %d is newer than %d", path, x.Format, Version).
-			WithHint("a newer batch wrote this folder: use that version")
+	if err := manifest.CheckFormat(path, x.Format, Version); err != nil {
+		return nil, err
 	}
 	for i, c := range x.Cells {
-		if x.Format < 2 {
-			x.Cells[i].Request, _ = manifest.RequestOf(c.Argv, x.Dir) //nolint:errcheck // see Cell
-		}
 		if !filepath.IsLocal(c.Folder) || c.Folder == "." {
 			return nil, fault.Newf(fault.Usage, "reading %s: cells[%d].folder is %q: expected a folder inside %s", path, i, c.Folder, dir)
 		}

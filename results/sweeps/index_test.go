@@ -47,8 +47,8 @@ func TestAnIndexIsReadAsItWasWritten(t *testing.T) {
 
 func FuzzIndex(f *testing.F) {
 	for _, text := range []string{
-		`{"format_version":1,"cells":[{"folder":"a@1","attempt":1}]}`, `{"cells":[{"folder":"../x"}]}`, `{"cells":[{"folder":"/etc"}]}`,
-		`{"cells":[{"folder":""}]}`, `{"cells":[{"folder":"."}]}`, `{"format_version":2}`, `[]`, `{"cells":{}}`, `{"created":"x"}`, "",
+		`{"format_version":2,"cells":[{"folder":"a@1","attempt":1}]}`, `{"format_version":2,"cells":[{"folder":"../x"}]}`, `{"format_version":2,"cells":[{"folder":"/etc"}]}`,
+		`{"format_version":2,"cells":[{"folder":""}]}`, `{"format_version":2,"cells":[{"folder":"."}]}`, `{"format_version":1}`, `[]`, `{"format_version":2,"cells":{}}`, `{"created":"x"}`, "",
 	} {
 		f.Add(text)
 	}
