@@ -54,8 +54,7 @@
 // the same stream. It delays no command: if batch does not read its output, it stops when the
 // buffers in between are full (about 300 KB). It is killed with all its descendants when it
 // ends, when batch stops it, when the connection breaks, and when batch was killed: as soon as
-// another process of batch connects, or after two minutes. In a container that an older
-// version of batch made, no server can be started.
+// another process of batch connects, or after two minutes.
 //
 // The next bash starts as soon as a command has ended, and evaluates its start files
 // (BASH_ENV, and with -l the profiles, such as conda's activation), so that no command waits

@@ -30,10 +30,6 @@ type Entry struct {
 	Layers      []Layer   `json:"layers,omitempty"`
 	Pulled      time.Time `json:"pulled"`
 	Needed      time.Time `json:"needed"` // when an instance last began or ended with it
-
-	// Of is set for an image with scrubbed history that an earlier version of batch made:
-	// the Ref of its base image. Such images are no longer used.
-	Of string `json:"of,omitempty"`
 }
 
 // Ledger records which images of one engine batch pulled, and which of them a process

@@ -1,7 +1,6 @@
 package imagecache
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -73,23 +72,6 @@ func (l *Ledger) sweepNotes() {
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > noteLife {
 			_ = os.Remove(filepath.Join(l.notes(), e.Name()))
-		}
-	}
-}
-
-// tidy removes unused images that an earlier version of batch made, and old notes.
-func (c *Cache) tidy(ctx context.Context) {
-	c.ledger.sweepNotes()
-	entries, err := c.present(ctx)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if e.Of == "" {
-			continue
-		}
-		if why, err := c.evict(ctx, e, false); why != "" || err != nil {
-			c.o.Log.Info("could not remove an image that nothing uses any more", "image", e.Ref, "why", why, "err", err)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (c *Cache) Expected(ref string) bool {
 func (c *Cache) Prefetch(ctx context.Context) {
 	var pulls errgroup.Group
 	pulls.SetLimit(parallel)
-	c.tidy(ctx)
+	c.ledger.sweepNotes()
 	// Its goroutines return no error.
 	defer func() { _ = pulls.Wait() }()
 	for ctx.Err() == nil {

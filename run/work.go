@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/agent/mcp"
 	"batch.example/batch/dataset"
 	"batch.example/batch/results"
 	"batch.example/batch/run/rundir"
@@ -158,7 +157,6 @@ func (r *Run) logAsked(log *slog.Logger) {
 func (r *Run) boxes() sandbox.Config {
 	c := r.Sandboxes
 	c.Instances = r.todo
-	c.Programs = slices.ContainsFunc(r.Servers, func(s mcp.Server) bool { return s.Inside })
 	if r.Earlier != nil && r.Earlier.Owned {
 		c.From = rundir.Lease(r.Earlier.Dir)
 	}

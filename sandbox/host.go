@@ -61,9 +61,6 @@ type Config struct {
 	Longer      func(begin []byte) bool // whether to keep more of an output, see [box.Command]; nil: never
 	Fresh       bool                    // start the interpreter with each command, not ahead of it
 
-	// Programs says that programs will be started in the sandboxes. A new container replaces the
-	// container of an earlier run that cannot start programs.
-	Programs bool
 
 	// LeaveAttempts leaves to a later Host the containers of earlier runs under the lease in
 	// which attempts can be resumed. All sandboxes of this Host are then Pristine.

@@ -17,7 +17,6 @@ type inheritance struct {
 	engine   engine.Engine
 	lease    string
 	from     string // see Config
-	programs bool   // see Config
 	log      *slog.Logger
 
 	mu   sync.Mutex
@@ -30,7 +29,7 @@ type inheritance struct {
 // would slow down the tests that run now.
 func inherit(ctx context.Context, e engine.Engine, c Config) (*inheritance, error) {
 	h := &inheritance{
-		engine: e, lease: c.Lease, from: c.From, programs: c.Programs, log: c.Log,
+		engine: e, lease: c.Lease, from: c.From, log: c.Log,
 		left: map[string][]engine.Owned{}, lent: map[string]engine.Owned{},
 	}
 	others, err := engine.Inherited(ctx, e, h.from)
@@ -85,15 +84,11 @@ func (h *inheritance) take(ctx context.Context, o Opening) (engine.Container, er
 	return found, errors.Join(errs...)
 }
 
-// attach returns a container if it can run commands, and programs if they are needed; otherwise nil. It
-// is an error if another process may use the container.
+// attach returns a container if it can run commands; otherwise nil. It is an error if another process may use the container.
 func (h *inheritance) attach(ctx context.Context, s engine.Owned) (engine.Container, error) {
 	c, err := h.engine.Attach(ctx, s.ID)
 	if err == nil { // the agent may have removed bash
 		_, err = c.Run(ctx, box.Command{Script: ":"})
-	}
-	if err == nil && h.programs {
-		err = startsPrograms(ctx, c)
 	}
 	if err != nil {
 		h.log.Info("could not reattach a container", "instance", s.Instance, "container", s.ID, "err", err)
@@ -106,16 +101,6 @@ func (h *inheritance) attach(ctx context.Context, s engine.Owned) (engine.Contai
 		return nil, nil
 	}
 	return c, nil
-}
-
-// startsPrograms returns why no program can be started in a container: an older version of batch
-// may have made it.
-func startsPrograms(ctx context.Context, c engine.Container) error {
-	s, err := c.Stream(ctx, box.Program{Name: "probe", Args: []string{"/"}}) // which cannot be started
-	if err != nil {
-		return err
-	}
-	return s.Close()
 }
 
 // takeOver takes a container over from the other lease, so that a run under that lease does not

@@ -14,9 +14,10 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// older is an engine with the container c of a killed process. Its helper starts no programs.
+// older is an engine with the container c of a killed process, in which each command ends with broken.
 type older struct {
 	engine.Engine
+	broken  error
 	removed []string
 	closed  int
 }
@@ -37,25 +38,23 @@ type olderBox struct {
 	e *older
 }
 
-func (olderBox) Run(context.Context, box.Command) (vocab.Output, error) { return vocab.Output{}, nil }
-
-func (olderBox) Stream(context.Context, box.Program) (*box.Stream, error) {
-	return nil, errors.New("too old")
+func (b olderBox) Run(context.Context, box.Command) (vocab.Output, error) {
+	return vocab.Output{}, b.e.broken
 }
 
 func (b olderBox) Close() { b.e.closed++ }
 
-func TestAContainerThatCannotStartTheProgramsIsReplaced(t *testing.T) {
-	for _, programs := range []bool{false, true} {
-		e := &older{}
-		h, err := inherit(t.Context(), e, Config{Lease: "/runs/a/.lock", Programs: programs, Log: slog.New(slog.DiscardHandler)})
+func TestAContainerThatCannotRunACommandIsReplaced(t *testing.T) {
+	for _, broken := range []error{nil, errors.New("no bash")} {
+		e := &older{broken: broken}
+		h, err := inherit(t.Context(), e, Config{Lease: "/runs/a/.lock", Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		c, err := h.take(t.Context(), Opening{Instance: dataset.Instance{ID: "i"}, Attempt: 1, Container: "c"})
 		replaced := c == nil && slices.Equal(e.removed, []string{"c"}) && e.closed == 1
-		if err != nil || replaced != programs {
-			t.Errorf("programs %v: got %v, %v; removed %q, closed %d times", programs, c, err, e.removed, e.closed)
+		if err != nil || replaced != (broken != nil) {
+			t.Errorf("a command gives %v: got %v, %v; removed %q, closed %d times", broken, c, err, e.removed, e.closed)
 		}
 	}
 }

@@ -19,7 +19,6 @@ type link struct {
 	pipe    Pipe
 	out     *wire.Writer
 	number  uint64
-	version uint64 // the helper's
 	again   bool   // the container was started again
 	wait    sync.WaitGroup
 	done    chan struct{} // closed when the connection has ended
@@ -68,11 +67,11 @@ func (b *Box) Begin(ctx context.Context, p Pipe, s State) error {
 	var err error
 	select {
 	case m := <-welcome:
-		if l.version, l.again = m.Version, m.Again; l.version <= wire.Version {
+		if l.again = m.Again; m.Version == wire.Version {
 			b.use(l)
 			return nil
 		}
-		err = fmt.Errorf("its init process has protocol version %d, expected at most %d", m.Version, wire.Version)
+		err = fmt.Errorf("another version of batch made it: its init process has protocol version %d, expected %d", m.Version, wire.Version)
 	case <-l.done:
 		err = l.broken()
 	case <-ctx.Done():

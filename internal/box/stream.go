@@ -72,10 +72,6 @@ func (b *Box) Stream(ctx context.Context, p Program) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.version < wire.Programs {
-		return nil, fault.Newf(fault.Transient, "starting %s: an older version of batch made the container, and its process 1 cannot start programs", op).
-			WithHint("remove the container, then run the same command again: it continues in a new one")
-	}
 	out, in := io.Pipe()
 	s := &Stream{
 		box: b, id: rand.Text(), op: op, link: l, stdout: out, exit: -1, done: make(chan struct{}),

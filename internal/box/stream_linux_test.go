@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
 )
 
@@ -314,34 +313,22 @@ func TestManyProgramsRunBesideCommands(t *testing.T) {
 	all.Wait()
 }
 
-// A container may have a helper of an older batch: it runs commands.
-func TestAnOlderHelperStartsNoPrograms(t *testing.T) {
+func TestAHelperOfAnotherVersionIsRefused(t *testing.T) {
 	t.Parallel()
-	h := start(t)
-	h.box.current().version = wire.Programs - 1
-	_, err := h.box.Stream(t.Context(), Program{Name: "x", Args: []string{"true"}})
-	if fault.KindOf(err) != fault.Transient || fault.HintOf(err) == "" || !strings.Contains(err.Error(), "older version of batch") {
-		t.Errorf("got %v, hint %q", err, fault.HintOf(err))
-	}
-	if r, err := h.box.Run(t.Context(), Command{Script: "echo fine"}); err != nil || string(r.Bytes) != "fine\n" {
-		t.Errorf("a command: %q, %v", r.Bytes, err)
-	}
-}
-
-func TestANewerHelperIsRefused(t *testing.T) {
-	t.Parallel()
-	here, there := pipes(t)
-	b := New(&local{}, wire.Key{}, 0)
-	defer b.Close()
-	go func() {
-		in, out := wire.NewReader(there, wire.Key{}, wire.Runner), wire.NewWriter(there, wire.Key{}, wire.Init)
-		var m wire.Hello
-		if f, _, err := in.Next(); err == nil && wire.Decode(f.Data, &m) == nil {
-			answer := wire.Welcome{Version: wire.Version + 1, Connection: m.Connection}
-			_ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(answer)})
+	for _, version := range []uint64{wire.Version - 1, wire.Version + 1} {
+		here, there := pipes(t)
+		b := New(&local{}, wire.Key{}, 0)
+		defer b.Close()
+		go func() {
+			in, out := wire.NewReader(there, wire.Key{}, wire.Runner), wire.NewWriter(there, wire.Key{}, wire.Init)
+			var m wire.Hello
+			if f, _, err := in.Next(); err == nil && wire.Decode(f.Data, &m) == nil {
+				answer := wire.Welcome{Version: version, Connection: m.Connection}
+				_ = out.Begin(m.Connection, wire.Frame{Kind: wire.KindWelcome, Data: wire.Encode(answer)})
+			}
+		}()
+		if err := b.Begin(t.Context(), here, Running); err == nil || !strings.Contains(err.Error(), "protocol version") {
+			t.Errorf("version %d: got %v", version, err)
 		}
-	}()
-	if err := b.Begin(t.Context(), here, Running); err == nil || !strings.Contains(err.Error(), "protocol version") {
-		t.Errorf("got %v", err)
 	}
 }

@@ -17,13 +17,9 @@
 // The package uses only a small part of the standard library, to keep the init small.
 package wire
 
-// Version is the version of the frames and messages. A version only adds to the
-// one before: a container may live longer than the batch that made it, so batch accepts older
-// helpers and asks nothing of them that they do not know.
-const (
-	Version  = 2
-	Programs = 2 // the first version with programs
-)
+// Version is the version of the frames and messages. A container may live longer than the batch that
+// made it: batch connects only to helpers of its own version, and replaces other containers.
+const Version = 2
 
 // KeySize is how many bytes the container's key has.
 const KeySize = 32
