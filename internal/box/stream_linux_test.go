@@ -242,16 +242,20 @@ func TestAProgramEndsWhenNothingIsHeardOfBatch(t *testing.T) {
 	t.Parallel()
 	h := start(t)
 	mark := word()
-	m := wire.Run{Name: "x", Silence: uint64(time.Second), Args: []string{"bash", "-c", "sleep " + mark + "; :"}, Dir: "/"}
+	const silence = time.Second
+	m := wire.Run{Name: "x", Silence: uint64(silence), Args: []string{"bash", "-c", "sleep " + mark + "; :"}, Dir: "/"}
 	h.box.current().write(wire.Frame{Kind: wire.KindRun, ID: "x", Data: wire.Encode(m)})
-	for range 15 { // each is a sign of life
-		time.Sleep(100 * time.Millisecond)
+	var longest time.Duration // between two signs of life
+	for range 15 {
+		began := time.Now()
+		time.Sleep(silence / 10)
 		if _, err := h.box.Run(t.Context(), Command{Script: ":"}); err != nil {
 			t.Fatal(err)
 		}
+		longest = max(longest, time.Since(began))
 	}
-	if len(running(mark)) == 0 {
-		t.Error("it ended although batch was heard")
+	if len(running(mark)) == 0 && longest < silence/2 { // on a busy machine it may have heard nothing for long
+		t.Errorf("it ended although batch was heard, at least each %v", longest)
 	}
 	h.lose()
 	gone(t, mark, 10*time.Second)
