@@ -71,7 +71,6 @@ func (c *client) listTools(ctx context.Context, conn *connection) error {
 	known := map[string]*sdk.Tool{}
 	listed, cursor := 0, ""
 	for page := 1; ; page++ {
-		conn.left.renew()
 		var list *sdk.ListToolsResult
 		err := conn.within(ctx, func(ctx context.Context) (err error) {
 			list, err = conn.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
@@ -213,7 +212,6 @@ func (c *client) try(ctx context.Context, t *sdk.Tool, args map[string]any) (voc
 		if err != nil {
 			return vocab.Output{}, c.late(err)
 		}
-		conn.left.renew()
 		var res *sdk.CallToolResult
 		err = conn.within(ctx, func(ctx context.Context) (err error) {
 			res, err = conn.session.CallTool(ctx, &sdk.CallToolParams{Name: t.Name, Arguments: args})

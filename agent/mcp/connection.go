@@ -26,7 +26,6 @@ const grace = 2 * time.Second
 // connection is one connection to a server. It does not survive a failure.
 type connection struct {
 	session *sdk.ClientSession
-	left    *allowance // of a program
 	tooMuch atomic.Bool
 	cut     func() // ends the program or the requests, without asking the server
 	blame   func(error) blame
@@ -66,8 +65,7 @@ func connect(ctx context.Context, s Server, dial Dial, said *diary) (*connection
 
 // connectAs connects to the server with a handshake of that version of the protocol.
 func connectAs(ctx context.Context, s Server, dial Dial, said *diary, version string) (*connection, error) {
-	c := &connection{dead: make(chan struct{}), left: &allowance{}}
-	c.left.renew()
+	c := &connection{dead: make(chan struct{})}
 	var transport sdk.Transport
 	var err error
 	if s.URL != "" {
@@ -125,8 +123,8 @@ func (c *connection) overStdio(ctx context.Context, s Server, dial Dial, said *d
 		}
 		return blame{fault.Usage, err, "check that it is an MCP server: agent.mcp_servers." + s.Name + ".command"}
 	}
-	from := limited{stream, c.left, &c.tooMuch}
-	return &sdk.IOTransport{Reader: &messages{from, bufio.NewReader(from), said, nil}, Writer: stream, MaxLineLength: -1}, nil
+	from := &messages{Closer: stream, from: bufio.NewReader(stream), said: said, tooMuch: &c.tooMuch}
+	return &sdk.IOTransport{Reader: from, Writer: stream, MaxLineLength: -1}, nil
 }
 
 // overHTTP prepares for requests to the server.
@@ -233,7 +231,7 @@ func (c *connection) close() {
 // broke is the reason that the model is shown for a call without a result.
 func (c *connection) broke() string {
 	if c.tooMuch.Load() {
-		return fmt.Sprintf("The tool's result has more than %d MB, or its server sent more than %d messages. It was not kept.", maxReceived>>20, maxLines)
+		return fmt.Sprintf("The tool's result has more than %d MB. It was not kept.", maxReceived>>20)
 	}
 	return "The connection to the tool's server broke during the call."
 }

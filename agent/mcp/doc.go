@@ -18,8 +18,8 @@
 // Each attempt has connections of its own, so no attempt sees another one's state.
 // [Set.Close] ends them, the programs and everything that they started (a process that
 // leaves its process group survives outside; package docker describes inside). When batch
-// is killed, its end of the program's stdin closes, and Linux kills the program. What the
-// program has started, and on other systems the program itself, must end with stdin then.
+// is killed, its end of the program's stdin closes: the program and what it has started must end
+// with stdin then, as the protocol asks of servers.
 //
 // # What a model sees
 //

@@ -50,9 +50,7 @@ func (c *caller) RoundTrip(r *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		c.status = resp.StatusCode
 	}
-	left := &allowance{}
-	left.renew()
-	resp.Body = &body{limited{resp.Body, left, c.tooMuch}, func() { release(); end() }}
+	resp.Body = &body{limited{resp.Body, maxReceived, c.tooMuch}, func() { release(); end() }}
 	return resp, nil
 }
 

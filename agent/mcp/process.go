@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -49,13 +48,10 @@ func startProcess(_ context.Context, p Program) (Stream, error) {
 		cmd.Env = []string{} // nil is the environment of this process
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	endWithThread(cmd)
 	cmd.WaitDelay = pipeDelay
 	s := &process{cmd: cmd, stdin: toServer, stdout: fromServer, done: make(chan struct{})}
 	s.close = sync.OnceValue(s.shut)
-	started := make(chan error)
-	go s.run(started)
-	err = <-started
+	err = cmd.Start()
 	closeAll(serverIn, serverOut)
 	if err != nil {
 		closeAll(fromServer, toServer)
@@ -68,6 +64,7 @@ func startProcess(_ context.Context, p Program) (Stream, error) {
 		return nil, fault.New(kind, "starting the MCP server "+p.Name, err).
 			WithHint("check agent.mcp_servers.%s.command", p.Name)
 	}
+	go s.wait()
 	return s, nil
 }
 
@@ -77,18 +74,9 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// run starts the program, waits for it and kills what it leaves in its group. Between the
-// last two, the group's number could only be taken by a new process if the group is empty,
-// and only after all other numbers. The program ends with the thread that starts it, so run
-// keeps its thread until the program has ended.
-func (s *process) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := s.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
+// wait waits for the program and kills what it leaves in its group. Between the two, the group's number
+// could only be taken by a new process if the group is empty, and only after all other numbers.
+func (s *process) wait() {
 	defer close(s.done)
 	_ = s.cmd.Wait() // ProcessState has the exit code
 	s.signal(syscall.SIGKILL)
