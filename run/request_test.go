@@ -203,13 +203,13 @@ func TestARequestIsReadFromItsDirectory(t *testing.T) {
 	}
 	r.Configs = []string{"model.model_kwargs.api_key=S3CRET"}
 	for what, m := range map[string]map[string]any{
-		"a hidden secret":        {"format_version": 2, "command": "run", "request": Masked(r)},
-		"grades":                 {"format_version": 2, "command": "grade"},
-		"a conversation":         {"format_version": 2, "command": "chat", "request": r},
-		"a newer version":        {"format_version": 3, "command": "run", "request": r},
-		"no command":             {"format_version": 2, "request": r},
-		"an older version":       {"format_version": 1, "command": "run", "request": r},
-		"no request":             {"format_version": 2, "command": "run", "argv": []string{"run"}},
+		"a hidden secret":  {"format_version": 2, "command": "run", "request": Masked(r)},
+		"grades":           {"format_version": 2, "command": "grade"},
+		"a conversation":   {"format_version": 2, "command": "chat", "request": r},
+		"a newer version":  {"format_version": 3, "command": "run", "request": r},
+		"no command":       {"format_version": 2, "request": r},
+		"an older version": {"format_version": 1, "command": "run", "request": r},
+		"no request":       {"format_version": 2, "command": "run", "argv": []string{"run"}},
 	} {
 		if _, _, err := ReadRequest(made(t, m), testProcess(t)); fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
 			t.Errorf("%s: got %v (%s); want a usage fault with a hint", what, err, fault.HintOf(err))

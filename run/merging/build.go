@@ -51,6 +51,9 @@ func (b *builder) build(tmp string) error {
 	if err == nil {
 		err = b.sortPredictions(tmp)
 	}
+	if err == nil && b.cell == "" {
+		err = writeControl(tmp, b.commands())
+	}
 	if err == nil {
 		err = syncFolders(tmp)
 	}

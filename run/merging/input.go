@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
@@ -33,6 +34,7 @@ type input struct {
 	entries  map[string][]byte // of preds.json
 	graded   bool              // there is a grades.jsonl
 	grades   []grades.Grade
+	force    control.InForce // by commands of people
 }
 
 // readAll reads the directories, and keeps runs out of them until release is called. A directory
@@ -170,7 +172,9 @@ func (in *input) read() (err error) {
 	if _, err := os.Stat(grades.Path(in.dir)); err == nil {
 		in.graded = true
 	}
-	in.grades, err = grades.Read(in.dir)
+	if in.grades, err = grades.Read(in.dir); err == nil {
+		in.force, err = readControl(in.dir)
+	}
 	return err
 }
 

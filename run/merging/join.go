@@ -64,7 +64,7 @@ func (j *joined) choose(list []*input, whole bool) {
 	for i, in := range list {
 		requests[i] = *in.manifest.Request
 	}
-	r.CostLimit = limitOf(requests, len(j.shards) > 0)
+	r.CostLimit = limitOf(requests, budgetsOf(list), len(j.shards) > 0)
 	r.Grade = slices.ContainsFunc(list, func(in *input) bool { return in.manifest.Request.Grade })
 	if whole {
 		m.Dataset.Selection = run.Selection(*r)
@@ -122,19 +122,28 @@ func (j *joined) missing() (list []dataset.Shard) {
 	return list
 }
 
-// limitOf returns the cost limit of the merged run: what shards divide, otherwise the sum of what
-// the directories may cost. A directory without a limit leaves the whole without one.
-func limitOf(list []run.Request, shards bool) float64 {
-	first, sum, equal := list[0].CostLimit, 0.0, true
-	for _, r := range list {
-		part, _ := dataset.ParseShard(r.Shard) //nolint:errcheck // findShards has read it
-		if r.CostLimit == 0 {
+// limitOf returns the cost limit of the merged run: what shards divide, otherwise the sum of what the
+// directories may cost. A budget that a command has set is what its directory may cost. A directory without
+// a limit leaves the whole without one.
+func limitOf(list []run.Request, budgets []*float64, shards bool) float64 {
+	first, sum, parts, equal, set := list[0].CostLimit, 0.0, 0.0, true, false
+	for i, r := range list {
+		shard, _ := dataset.ParseShard(r.Shard) //nolint:errcheck // findShards has read it
+		may := r.CostLimit / float64(max(1, shard.N))
+		parts += may
+		equal = equal && r.CostLimit == first
+		if budgets[i] != nil {
+			may, set = *budgets[i], true
+		}
+		if may == 0 {
 			return 0
 		}
-		sum += r.CostLimit / float64(max(1, part.N))
-		equal = equal && r.CostLimit == first
+		sum += may
 	}
-	if shards && equal || len(list) == 1 && list[0].Shard == "" {
+	switch {
+	case shards && equal && set && first > 0:
+		return sum + first - parts // with what the shards that are missing may cost
+	case !set && (shards && equal || len(list) == 1 && list[0].Shard == ""):
 		return first
 	}
 	return sum

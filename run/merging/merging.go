@@ -1,8 +1,8 @@
 // Package merging makes one run directory of several, such as the shards of a dataset, as if one
 // run had made them all.
 //
-// The journals, the grades and the manifests are joined; everything else is derived from them
-// again, except files of an instance, which are copied byte for byte. The directories that are
+// The journals, the grades and the manifests are joined, and what commands of people left in force;
+// everything else is derived from them again, except files of an instance, which are copied byte for byte. The directories that are
 // merged are only read, and no run can begin in one meanwhile. The new directory is built beside
 // its place and renamed, so it is there as a whole or not at all.
 package merging
@@ -34,6 +34,8 @@ type Config struct {
 	Mask   *mask.Masker // hides secrets in what is derived again; nil hides nothing
 
 	Files atomicfile.Files // asked before every write, for tests
+
+	cell string // folder in the sweep that is merged; empty: it is none
 
 	// Hide, if not nil, is called with each directory's manifest before anything is written.
 	Hide func(*manifest.Manifest)
@@ -67,35 +69,41 @@ func (m *Merged) moved(dir string) {
 // Merge makes the directory. A Usage fault names the settings in which directories differ, or the
 // instances that two of them have. If a run works in a directory, the error is a
 // [results.LockedError].
-func Merge(c Config) (m *Merged, err error) {
+func Merge(c Config) (*Merged, error) {
+	m, _, err := merge(c)
+	return m, err
+}
+
+// merge also returns how it made the directory.
+func merge(c Config) (m *Merged, b *builder, err error) {
 	c.Output, c.Dirs = filepath.Clean(c.Output), distinct(c.Dirs)
 	if err := atomicfile.FreeFolder(c.Output); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	list, release, err := readAll(c)
 	defer func() { err = errors.Join(err, release()) }()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := agree(list); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	owner, err := owners(list)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	joined, err := join(list, c.Argv)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := sweepAbandoned(c.Output); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	b := builder{Config: c, inputs: list, owner: owner, manifest: joined.manifest}
+	b = &builder{Config: c, inputs: list, owner: owner, manifest: joined.manifest}
 	if err := c.newFolder(b.build); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return b.merged(joined), nil
+	return b.merged(joined), b, nil
 }
 
 // merged describes the result.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
@@ -54,7 +55,7 @@ func Sweeps(c Config) (s *Sweep, err error) {
 			return nil, err
 		}
 	}
-	x, err := joinIndexes(indexes, c.Argv)
+	x, err := joinIndexes(indexes, c.Dirs, c.Argv)
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +73,20 @@ func (s *Sweep) build(tmp string, c Config, x *sweeps.Index) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
+	forces := make([]control.InForce, len(c.Dirs))
+	for i, dir := range c.Dirs {
+		h, err := control.Read(dir)
+		if err != nil {
+			return err
+		}
+		forces[i] = h.InForce()
+	}
+	commands := limitOfAll(forces)
 	for _, cell := range x.Cells {
 		part := c
-		part.Dirs, part.Output = nil, filepath.Join(tmp, cell.Folder)
-		for _, dir := range c.Dirs {
+		part.Dirs, part.Output, part.cell = nil, filepath.Join(tmp, cell.Folder), cell.Folder
+		var unbegun []*input
+		for i, dir := range c.Dirs {
 			dir = filepath.Join(dir, cell.Folder)
 			snap, err := sweeps.ReadCell(dir)
 			if err != nil {
@@ -83,21 +94,46 @@ func (s *Sweep) build(tmp string, c Config, x *sweeps.Index) (err error) {
 			}
 			if snap != nil {
 				part.Dirs = append(part.Dirs, dir)
+			} else {
+				unbegun = append(unbegun, &input{manifest: &manifest.Manifest{}, force: forces[i].Cell(cell.Folder)})
 			}
 		}
-		merged := Cell{Folder: cell.Folder}
+		merged, b := Cell{Folder: cell.Folder}, &builder{Config: part}
 		if len(part.Dirs) > 0 {
-			if merged.Merged, err = Merge(part); err != nil {
+			if merged.Merged, b, err = merge(part); err != nil {
 				return fmt.Errorf("%s: %w", cell.Folder, err)
 			}
 			merged.moved(filepath.Join(c.Output, cell.Folder))
+		}
+		b.inputs = append(b.inputs, unbegun...)
+		for _, r := range b.commands() {
+			r.Instance = cell.Folder + "/" + r.Instance
+			commands = append(commands, r)
 		}
 		s.Cells = append(s.Cells, merged)
 	}
 	if err := concat(c, tmp, "batch.log"); err != nil {
 		return err
 	}
+	if err := writeControl(tmp, commands); err != nil {
+		return err
+	}
 	return x.Write(tmp)
+}
+
+// limitOfAll returns the command that sets the limit of all instances, if the sweeps agree on it. It holds
+// for the instances of missing shards too.
+func limitOfAll(sweeps []control.InForce) []control.Record {
+	all := sweeps[0].Limits[""]
+	for _, one := range sweeps {
+		if !reflect.DeepEqual(one.Limits[""], all) {
+			return nil
+		}
+	}
+	if all == (control.Limit{}) {
+		return nil
+	}
+	return []control.Record{control.NewRecord(control.Command{ID: control.NewID(), Verb: control.SetLimit, Limit: &all, Program: "batch merge"})}
 }
 
 // readIndex reads the index of a sweep that is merged into output.
@@ -161,21 +197,26 @@ func difference(a, b sweeps.Cell) string {
 	return ""
 }
 
-// joinIndexes returns the index of one sweep in place of several, whose cells are the same.
-func joinIndexes(list []*sweeps.Index, argv []string) (*sweeps.Index, error) {
+// joinIndexes returns the index of one sweep in place of those in dirs, whose cells are the same.
+func joinIndexes(list []*sweeps.Index, dirs, argv []string) (*sweeps.Index, error) {
 	x := *list[0]
 	x.Batch, x.Argv, x.Cells = run.Version(), argv, slices.Clone(x.Cells)
 	if len(x.Cells) == 0 {
 		return nil, fault.Newf(fault.Usage, "the sweeps have no cells")
 	}
-	limits := make([]run.Request, len(list))
+	limits, budgets := make([]run.Request, len(list)), make([]*float64, len(list))
 	for i, other := range list {
 		if other.Created.Before(x.Created) {
 			x.Created = other.Created
 		}
+		h, err := control.Read(dirs[i])
+		if err != nil {
+			return nil, err
+		}
+		budgets[i] = h.InForce().Budget
 		limits[i] = manifest.Request{Shard: other.Cells[0].Request.Shard, CostLimit: other.CostLimit}
 	}
-	x.CostLimit = limitOf(limits, x.Cells[0].Request.Shard != "")
+	x.CostLimit = limitOf(limits, budgets, x.Cells[0].Request.Shard != "")
 	for i := range x.Cells {
 		c := &x.Cells[i]
 		r := *c.Request

@@ -1,0 +1,99 @@
+package merging
+
+import (
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"batch.example/batch/control"
+	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run"
+)
+
+// readControl returns what commands to a run directory left in force. For a cell of a sweep that is also
+// what commands to the sweep did.
+func readControl(dir string) (f control.InForce, err error) {
+	h, err := run.ReadControl(dir)
+	if err != nil {
+		return f, err
+	}
+	f = h.InForce()
+	if sweep := sweeps.Of(dir); sweep != "" {
+		above, err := control.Read(sweep)
+		if err != nil {
+			return f, err
+		}
+		cell := above.InForce().Cell(filepath.Base(dir))
+		f.Requeued, f.Said = append(cell.Requeued, f.Requeued...), append(cell.Said, f.Said...)
+	}
+	return f, nil
+}
+
+// commands returns the commands by which the new directory has in force what was in force for its
+// instances: limits, what was canceled or waits to run again, and messages that no agent has read.
+func (b *builder) commands() []control.Record {
+	var list []control.Record
+	give := func(c control.Command) {
+		c.ID, c.Program = control.NewID(), "batch merge"
+		list = append(list, control.NewRecord(c))
+	}
+	all, same := b.inputs[0].force.Limits[""], b.cell == "" // a sweep has no limit for all of a cell
+	for _, in := range b.inputs {
+		same = same && reflect.DeepEqual(in.force.Limits[""], all)
+	}
+	if same && all != (control.Limit{}) {
+		give(control.Command{Verb: control.SetLimit, Limit: &all})
+	}
+	given := map[string]bool{}
+	for _, in := range b.inputs {
+		limited := slices.Collect(maps.Keys(in.force.Limits))
+		if !same { // what holds for all in one directory holds for its instances
+			limited = append(limited, in.manifest.Dataset.Instances...)
+		}
+		slices.Sort(limited)
+		for _, id := range slices.Compact(limited) {
+			if limit := in.force.Of(id); id != "" && limit != (control.Limit{}) && b.decides(in, id) {
+				give(control.Command{Verb: control.SetLimit, Instance: id, Limit: &limit})
+			}
+		}
+		for _, id := range in.force.Canceled {
+			if b.decides(in, id) {
+				give(control.Command{Verb: control.Cancel, Instance: id})
+			}
+		}
+		for _, r := range slices.Concat(in.force.Requeued, in.force.Said) {
+			if b.decides(in, r.Instance) && !given[r.ID] {
+				given[r.ID] = true
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// decides reports whether commands to a directory hold for an instance: it is copied from there, or from
+// nowhere.
+func (b *builder) decides(in *input, id string) bool { return b.owner[id] == in || b.owner[id] == nil }
+
+// writeControl records the commands in dir.
+func writeControl(dir string, list []control.Record) error {
+	if len(list) == 0 {
+		return nil
+	}
+	log, err := control.OpenLog(dir)
+	for _, r := range list {
+		if err == nil {
+			_, err = log.Add(r)
+		}
+	}
+	return err
+}
+
+// budgetsOf returns the budgets that commands to the directories set, in US dollars; nil: none.
+func budgetsOf(list []*input) (budgets []*float64) {
+	for _, in := range list {
+		budgets = append(budgets, in.force.Budget)
+	}
+	return budgets
+}
