@@ -145,71 +145,20 @@ func isASCII(s string) bool {
 // foldFinder finds an ASCII text in either case. It is several times as fast as a regular
 // expression.
 func foldFinder(text string) func([]byte) []int {
-	lower := []byte(strings.ToLower(text))
-	upper := bytes.ToUpper(lower)
-	// The rarest letter of a text is looked for: one that is rare in programs.
-	rare := 0
-	for i, c := range lower {
-		if rarity(c) > rarity(lower[rare]) {
-			rare = i
-		}
-	}
-	return func(in []byte) []int {
-		for i := rare; i < len(in); i++ {
-			n := indexEither(in[i:], lower[rare], upper[rare])
-			if n < 0 {
-				return nil
-			}
-			i += n
-			if from := i - rare; from+len(lower) <= len(in) && equalFold(in[from:from+len(lower)], lower) {
-				return []int{from, from + len(lower)}
-			}
-		}
-		return nil
-	}
+	lower := lowerASCII([]byte(text))
+	return func(in []byte) []int { return at(bytes.Index(lowerASCII(in), lower), len(lower)) }
 }
 
-// rarity is higher for a byte that is rarer in the texts of agents.
-func rarity(c byte) int {
-	const usual = " etaoinsr\nlcdup_mf-hg/by.=\"'v()w,x0k1:2q3j4z5"
-	if i := strings.IndexByte(usual, c); i >= 0 {
-		return i
-	}
-	return len(usual)
-}
-
-// indexEither returns the index of the first of two bytes.
-func indexEither(in []byte, a, b byte) int {
-	const most = 512 // so that a letter that has only one case in a text is not looked for again and again
-	for from := 0; from < len(in); from += most {
-		part := in[from:min(from+most, len(in))]
-		n := bytes.IndexByte(part, a)
-		if a != b {
-			if n >= 0 {
-				part = part[:n]
-			}
-			if m := bytes.IndexByte(part, b); m >= 0 {
-				n = m
-			}
-		}
-		if n >= 0 {
-			return from + n
-		}
-	}
-	return -1
-}
-
-// equalFold compares with a text in lower case.
-func equalFold(in, lower []byte) bool {
-	for i, c := range in {
+// lowerASCII returns text with its ASCII letters in lower case; every byte keeps its place.
+func lowerASCII(text []byte) []byte {
+	lower := make([]byte, len(text))
+	for i, c := range text {
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
 		}
-		if c != lower[i] {
-			return false
-		}
+		lower[i] = c
 	}
-	return true
+	return lower
 }
 
 // ranExpr returns the expression for a command that begins with words, with options between
