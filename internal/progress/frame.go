@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/docker/go-units"
 	"github.com/schollz/progressbar/v3"
 
 	"batch.example/batch/internal/printable"
@@ -145,11 +144,9 @@ func runningLines(s *state, now time.Time, cols, rows int) []string {
 // columns where that would be too little to know the instance by.
 func runningLine(a *attempt, now time.Time, idCols, cols int) string {
 	age := fmt.Sprintf("%6s", span(max(0, now.Sub(a.start))))
-	work := fmt.Sprintf("step %-4d", a.step)
-	if a.bytes > 0 || a.bytesTotal > 0 {
-		work = transferred(a.bytes, a.bytesTotal)
-	} else if a.step == 0 {
-		work = ""
+	work := ""
+	if a.step > 0 {
+		work = fmt.Sprintf("step %-4d", a.step)
 	}
 	phase, cost := pad(clip(a.phase, phaseCols), phaseCols), ""
 	if a.cost > 0 {
@@ -168,12 +165,4 @@ func runningLine(a *attempt, now time.Time, idCols, cols int) string {
 	}
 	id := max(0, min(idCols, cols-width(rest)))
 	return clip(pad(shorten(a.id, id), id)+rest, cols)
-}
-
-func transferred(n, total int64) string {
-	have := units.HumanSizeWithPrecision(float64(n), 3)
-	if total <= 0 {
-		return have
-	}
-	return have + "/" + units.HumanSizeWithPrecision(float64(total), 3)
 }

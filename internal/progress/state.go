@@ -40,12 +40,11 @@ func (e ending) retried() bool { return e.failed() && !vocab.Status(e.status).Ne
 // attempt is a running attempt at an instance, or the pull of an image that
 // no instance waits for yet.
 type attempt struct {
-	id                string
-	step, seq         int
-	phase, engine     string
-	cost              float64
-	start             time.Time
-	bytes, bytesTotal int64
+	id            string
+	step, seq     int
+	phase, engine string
+	cost          float64
+	start         time.Time
 }
 
 func newState(total, workers int, now time.Time) *state {
@@ -76,7 +75,6 @@ func (s *state) apply(e Event) Event {
 		if a := s.running[e.name()]; a != nil {
 			a.phase, a.step, a.cost = printable.Line(e.Phase), e.Step, e.Cost
 			a.engine = cmp.Or(printable.Line(e.Engine), a.engine)
-			a.bytes, a.bytesTotal = 0, 0
 		}
 	case CallRetry, InstanceRetry:
 		if a := s.running[e.name()]; a != nil {
@@ -128,9 +126,8 @@ func (s *state) applyPull(e Event) {
 			s.pulls[e.Image] = a
 		}
 	}
-	a.phase, a.bytes, a.bytesTotal = "pull", e.Bytes, e.BytesTotal
+	a.phase = "pull"
 	if e.Ended || e.Error != "" {
-		a.bytes, a.bytesTotal = 0, 0
 		delete(s.pulls, e.Image)
 	}
 }

@@ -109,7 +109,7 @@ func TestPullsAheadOfTheWorkersAreShownUntilTheyEnd(t *testing.T) {
 		screen(t, v, `
    0% |                                    | (0/2)  0s  ETA --  $0.00
 running 0 of 1
-registry/image:tag  pull        1.5GB                         0s
+registry/image:tag  pull                                      0s
 other               pull                                      0s
 `)
 		d.Event(Event{Type: Pull, Image: "registry/image:tag", Ended: true})

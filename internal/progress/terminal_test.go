@@ -74,7 +74,7 @@ func TestTerminalShowsTheRun(t *testing.T) {
   40% |████████████████                        | (4/10)  10m00s  ETA 30m00s  $2.02
 running 2 of 4  done before 2  LimitsExceeded 1  Submitted 1
 sympy__sympy-20590                                     commands    step 12            $1.25  10m00s
-...ame-of-an-organization__and-of-its-repository-4711  pull        34MB/120MB                 9m00s
+...ame-of-an-organization__and-of-its-repository-4711  pull                                   9m00s
 `)
 		end(d, "sympy__sympy-20590", "Submitted", 1.5)
 		spent(d, 2.27)
