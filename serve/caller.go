@@ -4,23 +4,20 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"net/http"
 	"strings"
-	"time"
 
 	"batch.example/batch/fault"
 )
 
-// Callers says who may call. Without Tokens and Certificates, anyone who can reach the server may
-// call, and all share one name.
+// Callers says who may call. Without Tokens, anyone who can reach the server may call, and all share one
+// name.
 type Callers struct {
-	Tokens       *Tokens // bearer tokens; nil: none are asked for
-	Certificates bool    // TLS requires a client certificate; its common name is the caller's name
+	Tokens *Tokens // bearer tokens; nil: none are asked for
 }
 
 // open reports whether callers are anonymous.
-func (c Callers) open() bool { return c.Tokens == nil && !c.Certificates }
+func (c Callers) open() bool { return c.Tokens == nil }
 
 // everybody is the name of anonymous callers.
 const everybody = "local"
@@ -28,8 +25,7 @@ const everybody = "local"
 // caller identifies the author of a request.
 type caller struct {
 	name     string
-	modelKey string    // of this request only
-	expires  time.Time // of the caller's certificate; zero: never
+	modelKey string // of this request only
 }
 
 type callerKey struct{}
@@ -89,12 +85,6 @@ func (t *Tokens) name(token string) (string, bool) {
 // identify returns the caller of a request; ok is false for strangers.
 func (c Callers) identify(r *http.Request) (who caller, ok bool) {
 	who.name = everybody
-	if c.Certificates {
-		who.name, who.expires = certified(r.TLS)
-		if who.name == "" {
-			return who, false
-		}
-	}
 	if c.Tokens == nil {
 		return who, true
 	}
@@ -104,13 +94,4 @@ func (c Callers) identify(r *http.Request) (who caller, ok bool) {
 	}
 	who.name, ok = c.Tokens.name(strings.TrimSpace(token))
 	return who, ok
-}
-
-// certified returns the name in a verified certificate, and when it expires.
-func certified(state *tls.ConnectionState) (string, time.Time) {
-	if state == nil || len(state.VerifiedChains) == 0 {
-		return "", time.Time{}
-	}
-	leaf := state.VerifiedChains[0][0]
-	return leaf.Subject.CommonName, leaf.NotAfter
 }

@@ -31,7 +31,7 @@ func (s *Server) card() *a2a.AgentCard {
 	card := &a2a.AgentCard{
 		Name: c.Name, Description: c.Description, Version: c.Version, URL: c.URL,
 		ProtocolVersion: protocolVersion, PreferredTransport: a2a.TransportProtocolJSONRPC,
-		Capabilities:      a2a.AgentCapabilities{Streaming: true, PushNotifications: true},
+		Capabilities:      a2a.AgentCapabilities{Streaming: true},
 		DefaultInputModes: []string{"text/plain"}, DefaultOutputModes: outputModes,
 		Skills: []a2a.AgentSkill{{
 			ID: "code", Name: "Work on code", Tags: []string{"code", "shell", "git"},
@@ -43,18 +43,9 @@ func (s *Server) card() *a2a.AgentCard {
 	if card.Name == "" {
 		card.Name = "batch"
 	}
-	required := a2a.SecurityRequirements{}
-	schemes := a2a.NamedSecuritySchemes{}
 	if s.c.Callers.Tokens != nil {
-		schemes["bearer"] = a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"}
-		required["bearer"] = a2a.SecuritySchemeScopes{}
-	}
-	if s.c.Callers.Certificates {
-		schemes["mtls"] = a2a.MutualTLSSecurityScheme{}
-		required["mtls"] = a2a.SecuritySchemeScopes{}
-	}
-	if len(required) > 0 {
-		card.SecuritySchemes, card.Security = schemes, []a2a.SecurityRequirements{required}
+		card.SecuritySchemes = a2a.NamedSecuritySchemes{"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"}}
+		card.Security = []a2a.SecurityRequirements{{"bearer": a2a.SecuritySchemeScopes{}}}
 	}
 	return card
 }

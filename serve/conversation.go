@@ -28,7 +28,6 @@ type conversation struct {
 	tasks     []*task
 	byMessage map[string]*task // by the ids of accepted messages
 	messages  int
-	cost      float64 // US dollars
 
 	work    *work // accepted and not finished
 	running *turn // the turn of work, while the agent works
@@ -89,13 +88,10 @@ func (c *conversation) recall(e entry, at journal.Place) error {
 		t.status = a2a.TaskStatus{State: a2a.TaskStateSubmitted, Timestamp: &e.Time}
 	case entryStatus:
 		t.settle(*e.Status)
-		c.cost = max(c.cost, e.Cost)
 	case entryArtifact:
 		t.made(e.Artifact.Name, at)
 	case entryPush:
-		t.subscribe(e.Push)
-	case entryUnpush:
-		delete(t.pushes, e.PushID)
+		c.s.c.Log.Warn("a task asked for push notifications, which this server does not send", "task", t.id)
 	}
 	return nil
 }
@@ -118,7 +114,7 @@ func (c *conversation) task(id a2a.TaskID) *task {
 }
 
 func (c *conversation) newTask(id a2a.TaskID) *task {
-	t := &task{c: c, id: id, pushes: map[string]*a2a.PushConfig{}}
+	t := &task{c: c, id: id}
 	c.tasks = append(c.tasks, t)
 	return t
 }
@@ -148,12 +144,6 @@ func (c *conversation) idleSince() (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.used, c.seat == seated && c.work == nil
-}
-
-func (c *conversation) spent() float64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cost
 }
 
 // accept makes w the context's work; w is already durable. The caller holds c.mu. enqueue says that
@@ -258,7 +248,7 @@ func (c *conversation) endHeld(t *task, state a2a.TaskState, words string, made 
 	for _, p := range made {
 		entries = append(entries, entry{Type: entryArtifact, Time: now, Task: t.id, Artifact: p})
 	}
-	entries = append(entries, entry{Type: entryStatus, Time: now, Task: t.id, Status: &status, Cost: c.cost})
+	entries = append(entries, entry{Type: entryStatus, Time: now, Task: t.id, Status: &status})
 	places, err := c.log.append(entries...)
 	if err != nil {
 		status.State, status.Message = a2a.TaskStateFailed, t.says("the server could not record how this ended")
@@ -273,6 +263,5 @@ func (c *conversation) endHeld(t *task, state a2a.TaskState, words string, made 
 	}
 	t.settle(status)
 	t.finish()
-	c.s.push.notify(t)
 	return err
 }

@@ -9,8 +9,8 @@
 // # What survives
 //
 // Everything that the protocol promises a caller is in DIR/CONTEXT/a2a.jsonl and synced before the
-// answer: contexts, messages, ends of tasks with their artifacts, and where notifications go. The
-// agent's actions are in the journal in the same folder. After a restart, also after kill -9, tasks
+// answer: contexts, messages, and ends of tasks with their artifacts. The agent's actions are in the
+// journal in the same folder. After a restart, also after kill -9, tasks
 // are answered as before, and a task that was accepted or under way continues by itself after its
 // last journalled event. The exception is a task with a message that came with the caller's
 // credentials, which are not stored: it waits in the state auth-required for a message that has

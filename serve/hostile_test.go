@@ -2,31 +2,21 @@ package serve
 
 import (
 	"bytes"
-	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/a2aproject/a2a-go/a2a"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 )
 
 const (
@@ -122,7 +112,8 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 		"a task to cancel":        {call("tasks/cancel", `{"id":"nope.1"}`), -32001},
 		"a task that has ended":   {call("tasks/cancel", `{"id":"`+string(mine.ID)+`"}`), -32002},
 		"a task to follow":        {call("tasks/resubscribe", `{"id":"nope.1"}`), -32001},
-		"a hook to a network":     {call("tasks/pushNotificationConfig/set", `{"taskId":"`+string(mine.ID)+`","pushNotificationConfig":{"url":"http://169.254.169.254/latest"}}`), -32602},
+		"a hook to a network":     {call("tasks/pushNotificationConfig/set", `{"taskId":"`+string(mine.ID)+`","pushNotificationConfig":{"url":"http://169.254.169.254/latest"}}`), -32003},
+		"a message with a hook":   {call("message/send", `{"configuration":{"pushNotificationConfig":{"url":"http://169.254.169.254/latest"}},"message":{"messageId":"m","role":"user","parts":`+text+`}}`), -32003},
 		"the extended card":       {call("agent/getAuthenticatedExtendedCard", `{}`), -32007},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,10 +158,6 @@ func TestAForeignContextDoesNotExist(t *testing.T) {
 				return err
 			}
 			return nil
-		},
-		"hooks": func(id a2a.TaskID, _ string) error {
-			_, err := bob.ListTaskPushConfig(t.Context(), &a2a.ListTaskPushConfigParams{TaskID: id})
-			return err
 		},
 	} {
 		foreign, none := ask(id.ID, task.ContextID), ask(unknown, contextOf(unknown))
@@ -241,35 +228,24 @@ func TestWebPagesCannotCall(t *testing.T) {
 	}
 }
 
-func TestLimitsOfACaller(t *testing.T) {
-	w := newWorld(t, settings{model: &parrot{price: 0.4}, config: func(c *Config) {
+func TestLimitsOfContexts(t *testing.T) {
+	w := newWorld(t, settings{config: func(c *Config) {
 		withTokens(t)(c)
-		c.Limits = Limits{Contexts: 3, Turns: 2, Cost: 1}
+		c.Limits = Limits{Contexts: 2, Turns: 2}
 	}})
 	alice, bob := w.client(aliceToken), w.client(bobToken)
-	first := send(t, alice, say("say 1"))
+	p := say("say 1")
+	first := send(t, alice, p)
 	send(t, alice, in(say("say 2"), first.ContextID))
-	for what, p := range map[string]*a2a.MessageSendParams{"has had 2 messages": in(say("say 3"), first.ContextID)} {
-		if _, err := alice.SendMessage(t.Context(), p); !isError(err, a2a.ErrServerError) || !strings.Contains(err.Error(), what) {
-			t.Errorf("got %v, want %q", err, what)
-		}
+	if _, err := alice.SendMessage(t.Context(), in(say("say 3"), first.ContextID)); !isError(err, a2a.ErrServerError) || !strings.Contains(err.Error(), "has had 2 messages") {
+		t.Errorf("got %v, want the limit of messages", err)
 	}
-	send(t, alice, say("say 4")) // 1.2 USD so far
-	if _, err := alice.SendMessage(t.Context(), say("say 5")); !isError(err, a2a.ErrServerError) || !strings.Contains(err.Error(), "cost limit of 1 USD") {
-		t.Errorf("got %v, want the cost limit", err)
-	}
-	// Another caller has its own budget, and is stopped within a turn.
-	send(t, bob, say("say 1"))
-	task := send(t, bob, say("run true | run true | run true | run true"))
-	expect(t, task, a2a.TaskStateFailed, "cost limit is reached")
-	if n := w.model.count(); n != 6 {
-		t.Errorf("%d calls, want 6", n)
-	}
-	w2 := newWorld(t, settings{config: func(c *Config) { c.Limits.Contexts = 1 }})
-	c := w2.client("")
-	send(t, c, say("say 1"))
-	if _, err := c.SendMessage(t.Context(), say("say 2")); !isError(err, a2a.ErrServerError) || !strings.Contains(err.Error(), "1 contexts") {
+	send(t, bob, say("say 4"))
+	if _, err := bob.SendMessage(t.Context(), say("say 5")); !isError(err, a2a.ErrServerError) || !strings.Contains(err.Error(), "2 contexts") {
 		t.Errorf("got %v, want the limit of contexts", err)
+	}
+	if again := send(t, alice, p); again.ID != first.ID {
+		t.Errorf("the first message again is task %s, want %s", again.ID, first.ID)
 	}
 }
 
@@ -318,258 +294,6 @@ func (h header) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.RoundTripper.RoundTrip(r)
 }
 
-func TestExpiredCredentialsAreAskedFor(t *testing.T) {
-	w := newWorld(t, settings{})
-	h := handler{w.server}
-	ctx := context.WithValue(t.Context(), callerKey{}, caller{name: everybody, expires: time.Now().Add(-time.Hour)})
-	res, err := h.OnSendMessage(ctx, say("say hello"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	task := res.(*a2a.Task)
-	expect(t, task, a2a.TaskStateAuthRequired, "expired")
-	expect(t, send(t, w.client(""), to(say("say hello"), task.ID)), a2a.TaskStateCompleted, "hello")
-}
-
-func TestNotificationsAreSent(t *testing.T) {
-	got := make(chan *http.Request, 10)
-	bodies := make(chan []byte, 10)
-	fails := 1
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if fails > 0 {
-			fails--
-			http.Error(w, "later", http.StatusServiceUnavailable)
-			return
-		}
-		body, _ := io.ReadAll(r.Body)
-		got <- r
-		bodies <- body
-	}))
-	defer hook.Close()
-	s := settings{dir: t.TempDir()}
-	w := newWorld(t, s)
-	w.server.push.pause = time.Millisecond
-	c := w.client("")
-	p := say("ask Which?")
-	p.Config = &a2a.MessageSendConfig{PushConfig: &a2a.PushConfig{
-		URL: hook.URL + "/path", Token: "tok", Auth: &a2a.PushAuthInfo{Schemes: []string{"Bearer"}, Credentials: "cred"},
-	}}
-	task := send(t, c, p)
-	for _, want := range []a2a.TaskState{a2a.TaskStateWorking, a2a.TaskStateInputRequired} {
-		r, body := <-got, <-bodies
-		var seen a2a.Task
-		if err := json.Unmarshal(body, &seen); err != nil || seen.ID != task.ID || seen.Status.State != want {
-			t.Errorf("got %s, %v; want the task as %s", body, err, want)
-		}
-		if r.Header.Get("X-A2A-Notification-Token") != "tok" || r.Header.Get("Authorization") != "Bearer cred" || r.URL.Path != "/path" {
-			t.Errorf("the headers are %v", r.Header)
-		}
-	}
-	list, err := c.ListTaskPushConfig(t.Context(), &a2a.ListTaskPushConfigParams{TaskID: task.ID})
-	if len(list) != 1 {
-		// The SDK's client reads the list as one configuration: see the raw answer.
-		_, _, answer := post(t, w.http.URL, "", `{"jsonrpc":"2.0","id":1,"method":"tasks/pushNotificationConfig/list","params":{"id":"`+string(task.ID)+`"}}`)
-		if strings.Count(answer, `"url"`) != 1 {
-			t.Fatalf("listing: %v, %v, %s", list, err, answer)
-		}
-	}
-	w.stop()
-
-	// The configuration survives a restart, and can be deleted.
-	w = newWorld(t, s)
-	c = w.client("")
-	one, err := c.GetTaskPushConfig(t.Context(), &a2a.GetTaskPushConfigParams{TaskID: task.ID})
-	if err != nil || one.Config.URL != hook.URL+"/path" {
-		t.Fatalf("getting: %+v, %v", one, err)
-	}
-	for range 2 {
-		if err := c.DeleteTaskPushConfig(t.Context(), &a2a.DeleteTaskPushConfigParams{TaskID: task.ID, ConfigID: one.Config.ID}); err != nil {
-			t.Errorf("deleting: %v", err)
-		}
-	}
-	for _, config := range []a2a.PushConfig{{URL: hook.URL + "/old"}, {ID: "another", URL: hook.URL + "/another"}, {URL: hook.URL}} {
-		if set, err := c.SetTaskPushConfig(t.Context(), &a2a.TaskPushConfig{TaskID: task.ID, Config: config}); err != nil || set.Config.ID == "" {
-			t.Errorf("setting: %+v, %v", set, err)
-		}
-	}
-	// A configuration without an id replaces the earlier one without an id, and is found without
-	// one.
-	if got, err := c.GetTaskPushConfig(t.Context(), &a2a.GetTaskPushConfigParams{TaskID: task.ID}); err != nil || got.Config.URL != hook.URL {
-		t.Errorf("getting: %+v, %v", got, err)
-	}
-	if err := c.DeleteTaskPushConfig(t.Context(), &a2a.DeleteTaskPushConfigParams{TaskID: task.ID, ConfigID: "another"}); err != nil {
-		t.Errorf("deleting: %v", err)
-	}
-	send(t, c, to(say("say x"), task.ID))
-	for range 2 {
-		r, body := <-got, <-bodies
-		if r.URL.Path != "/" || r.Header.Get("Authorization") != "" {
-			t.Errorf("after the change, it went to %s with %v: %s", r.URL, r.Header, body)
-		}
-	}
-}
-
-func TestWhereNotificationsMayGo(t *testing.T) {
-	home := newPusher(PushRules{Loopback: true}, nil)
-	world := newPusher(PushRules{}, nil)
-	listed := newPusher(PushRules{Hosts: []string{"hook.corp", "10.9.9.9:8080"}, Networks: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}, nil)
-	for _, c := range []struct {
-		p    *pusher
-		url  string
-		goes bool
-	}{
-		{world, "https://example.org/hook", true},
-		{world, "http://example.org/hook", false},
-		{world, "https://127.0.0.1/", false},
-		{world, "https://localhost/", false},
-		{world, "https://[::1]/", false},
-		{world, "https://[::ffff:127.0.0.1]/", false},
-		{world, "https://10.0.0.1/", false},
-		{world, "https://192.168.1.1/", false},
-		{world, "https://100.64.0.1/", false},
-		{world, "https://169.254.169.254/latest", false},
-		{world, "https://[fe80::1]/", false},
-		{world, "https://[fd00::1]/", false},
-		{world, "https://0.0.0.0/", false},
-		{world, "https://0.1.2.3/", false},
-		{world, "https://192.0.0.8/", false},
-		{world, "https://198.18.0.1/", false},
-		{world, "https://240.0.0.1/", false},
-		{world, "https://[fec0::1]/", false},
-		{world, "https://[2606:2800:220::1]/", true},
-		// Translations of IPv4 addresses are treated like the addresses.
-		{world, "https://[64:ff9b::8.8.8.8]/", true},
-		{world, "https://[64:ff9b::127.0.0.1]/", false},
-		{world, "https://[64:ff9b::10.0.0.1%25eth0]/", false},
-		{world, "https://[64:ff9b::a9fe:a9fe]/latest", false},
-		{world, "https://[64:ff9b::192.168.1.1]/", false},
-		{world, "https://[64:ff9b:1::8.8.8.8]/", false},
-		{world, "https://[64:ff9b:1:ffff::127.0.0.1]/", false},
-		{world, "https://[2002:0808:0808::1]/", true},
-		{world, "https://[2002:7f00:1::]/", false},
-		{world, "https://[2002:a00:1::1]/", false},
-		{world, "https://[2001::1]/", false},
-		{world, "https://[2001:0:4136:e378:8000:63bf:80ff:fffe]/", false},
-		{world, "https://[::127.0.0.1]/", false},
-		{world, "https://[::10.0.0.1]/", false},
-		{world, "https://[::ffff:10.0.0.1]/", false},
-		{world, "https://[::ffff:a9fe:a9fe]/", false},
-		{world, "https://[::ffff:0:127.0.0.1]/", false},
-		{home, "https://[64:ff9b::127.0.0.1]/", false},
-		{home, "https://[2002:7f00:1::]/", false},
-		{world, "https://user:pw@example.org/", false},
-		{world, "file:///etc/passwd", false},
-		{world, "gopher://example.org/", false},
-		{world, "", false},
-		{home, "http://127.0.0.1:8080/", true},
-		{home, "http://localhost:8080/", true},
-		{home, "http://10.0.0.1/", false},
-		{listed, "http://hook.corp/", true},
-		{listed, "http://hook.corp:99/", true},
-		{listed, "http://10.9.9.9:8080/", true},
-		{listed, "http://10.9.9.9:8081/", false},
-		{listed, "http://10.1.2.3/", true},
-		{listed, "http://10.2.2.3/", false},
-	} {
-		if err := c.p.check(&a2a.PushConfig{URL: c.url}); (err == nil) != c.goes {
-			t.Errorf("%s: %v, want allowed: %v", c.url, err, c.goes)
-		}
-	}
-	for address, goes := range map[string]bool{
-		"93.184.216.34:443": true, "127.0.0.1:443": false, "10.0.0.1:443": false, "[fe80::1]:443": false,
-		"[64:ff9b::7f00:1]:443": false, "[64:ff9b::7f00:1%eth0]:443": false, "[2002:a00:1::1]:443": false, "[::ffff:127.0.0.1]:443": false,
-	} {
-		if err := world.dialed(t.Context(), "tcp", address, nil); (err == nil) != goes {
-			t.Errorf("dialing %s: %v, want allowed: %v", address, err, goes)
-		}
-	}
-}
-
-// A receiver at an allowed address cannot redirect the server to another address.
-func TestNotificationsAreNotRedirected(t *testing.T) {
-	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
-	defer inside.Close()
-	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
-		hook := httptest.NewServer(http.RedirectHandler(inside.URL, status))
-		defer hook.Close()
-		p := newPusher(PushRules{Hosts: []string{strings.TrimPrefix(hook.URL, "http://")}}, slog.New(slog.DiscardHandler))
-		if again, err := p.send(a2a.PushConfig{URL: hook.URL}, []byte("{}")); again || err == nil {
-			t.Errorf("%d: got %v, %v; want an error that is not tried again", status, again, err)
-		}
-		p.close()
-	}
-}
-
-// issuer makes certificates.
-type issuer struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newIssuer(t *testing.T) *issuer {
-	a := &issuer{t: t}
-	a.cert, a.key = a.sign(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, "ca")
-	return a
-}
-
-func (a *issuer) sign(c *x509.Certificate, name string) (*x509.Certificate, *ecdsa.PrivateKey) {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c.SerialNumber, c.Subject = big.NewInt(time.Now().UnixNano()), pkix.Name{CommonName: name}
-	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	parent, signer := a.cert, a.key
-	if parent == nil {
-		parent, signer = c, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	made, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return made, key
-}
-
-func (a *issuer) pair(name string) tls.Certificate {
-	cert, key := a.sign(&x509.Certificate{
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, name)
-	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
-}
-
-func TestCertificatesNameCallers(t *testing.T) {
-	ca, other := newIssuer(t), newIssuer(t)
-	pool := x509.NewCertPool()
-	pool.AddCert(ca.cert)
-	w := newWorld(t, settings{config: func(c *Config) { c.Callers.Certificates = true }, tls: func(s *httptest.Server) {
-		s.TLS = &tls.Config{Certificates: []tls.Certificate{ca.pair("server")}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
-		s.StartTLS()
-	}})
-	over := func(certs ...tls.Certificate) *http.Client {
-		return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: certs}}}
-	}
-	alice := w.clientOver(over(ca.pair("alice")))
-	task := send(t, alice, say("say hello"))
-	expect(t, task, a2a.TaskStateCompleted, "hello")
-	if a := w.model.seen[0]; a.Actor != "alice" || a.Expires.IsZero() {
-		t.Errorf("the turn was of %q until %v", a.Actor, a.Expires)
-	}
-	if _, err := w.clientOver(over(ca.pair("bob"))).GetTask(t.Context(), &a2a.TaskQueryParams{ID: task.ID}); !isError(err, a2a.ErrTaskNotFound) {
-		t.Errorf("another certificate: %v", err)
-	}
-	for name, hc := range map[string]*http.Client{"none": over(), "of another authority": over(other.pair("alice")), "without a name": over(ca.pair(""))} {
-		if _, err := w.clientOver(hc).GetTask(t.Context(), &a2a.TaskQueryParams{ID: task.ID}); err == nil {
-			t.Errorf("a certificate %s was accepted", name)
-		}
-	}
-}
-
 func TestTokens(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":   "\n# x\n",
@@ -585,20 +309,71 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// logWith is a log of a context with these records.
+func logWith(t testing.TB, entries ...entry) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), logName)
+	l, _, err := openLog(path, func(entry, journal.Place) error { return nil })
+	if err == nil {
+		_, err = l.append(entries...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func FuzzReadLog(f *testing.F) {
-	f.Add([]byte("{\"type\":\"context\",\"owner\":\"a\"}\n{\"type\":\"message\",\"task\":\"c.1\",\"message\":{\"messageId\":\"m\",\"role\":\"user\",\"parts\":[{\"kind\":\"text\",\"text\":\"x\"}]}}\n"))
+	message := &a2a.Message{ID: "m", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.TextPart{Text: "x"}}}
+	text, err := os.ReadFile(logWith(f, entry{Type: entryContext, Owner: "a"}, entry{Type: entryMessage, Task: "c.1", Message: message}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c := New(Config{Width: 1}).conversation("c")
-		list, err := readOld(text)
-		if len(list) > bytes.Count(text, []byte("\n")) {
-			t.Errorf("%d entries, %v; want no more than lines", len(list), err)
+		path := filepath.Join(t.TempDir(), logName)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
 		}
-		for _, e := range list {
-			if c.recall(e, 0) != nil {
-				return
-			}
+		c, n := New(Config{Width: 1}).conversation("c"), 0
+		_ = readLog(path, func(e entry) error { n++; return c.recall(e, 0) })
+		if n > bytes.Count(text, []byte("\n")) {
+			t.Errorf("%d entries, want no more than lines", n)
 		}
 	})
+}
+
+// A server of before sent notifications to addresses that are in its logs.
+func TestAContextThatAskedForNotificationsOpens(t *testing.T) {
+	var log bytes.Buffer
+	c := New(Config{Width: 1, Log: slog.New(slog.NewTextHandler(&log, nil))}).conversation("c")
+	message := &a2a.Message{ID: "m", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.TextPart{Text: "x"}}}
+	path := logWith(t, entry{Type: entryContext, Owner: "a"}, entry{Type: entryMessage, Task: "c.1", Message: message}, entry{Type: entryPush, Task: "c.1"}, entry{Type: entryUnpush, Task: "c.1"})
+	if err := readLog(path, func(e entry) error { return c.recall(e, 0) }); err != nil {
+		t.Fatal(err)
+	}
+	if c.owner != "a" || len(c.tasks) != 1 || strings.Count(log.String(), "asked for push notifications") != 1 {
+		t.Errorf("owner %q, %d tasks, log %q", c.owner, len(c.tasks), log.String())
+	}
+}
+
+func TestALogWithoutChecksumsIsRefusedByName(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "c", logName)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("{\"type\":\"context\",\"owner\":\"a\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := readLog(path, func(entry) error { return nil }); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), path) || fault.HintOf(err) == "" {
+		t.Errorf("%v (%s)", err, fault.HintOf(err))
+	}
+	var log bytes.Buffer
+	s := New(Config{Dir: dir, Width: 1, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := s.Load(); err != nil || s.Contexts() != 0 || !strings.Contains(log.String(), "early version of batch") {
+		t.Errorf("%v, %d contexts, log %q", err, s.Contexts(), log.String())
+	}
 }
 
 func FuzzParse(f *testing.F) {

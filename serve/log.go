@@ -1,6 +1,9 @@
 package serve
 
 import (
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -9,6 +12,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/journal"
 )
 
@@ -32,14 +36,9 @@ type entry struct {
 
 	// status: the task ended or waits.
 	Status *a2a.TaskStatus `json:"status,omitempty"`
-	Cost   float64         `json:"cost,omitempty"` // US dollars, of the context so far
 
 	// artifact: the task has a new artifact.
 	Artifact *product `json:"artifact,omitempty"`
-
-	// push: notifications of the task go to this address. unpush: no longer.
-	Push   *a2a.PushConfig `json:"push,omitempty"`
-	PushID string          `json:"push_id,omitempty"`
 }
 
 // The types of entries.
@@ -48,7 +47,7 @@ const (
 	entryMessage  = "message"
 	entryStatus   = "status"
 	entryArtifact = "artifact"
-	entryPush     = "push"
+	entryPush     = "push" // and unpush: earlier servers sent notifications
 	entryUnpush   = "unpush"
 )
 
@@ -101,7 +100,7 @@ func newLog(dir, id string) (*contextLog, error) {
 // cut off. ok is false if the first line is missing: then no caller ever got an answer about the
 // context.
 func openLog(path string, each func(entry, journal.Place) error) (l *contextLog, ok bool, err error) {
-	if err := convert(path); err != nil {
+	if err := checkForm(path); err != nil {
 		return nil, false, err
 	}
 	log, err := journal.OpenLog(path, journal.LogOptions{}, reading(each))
@@ -133,17 +132,27 @@ func decoded(r journal.Record) (entry, error) {
 
 // readLog calls each with every entry of a log, without changing it.
 func readLog(path string, each func(entry) error) error {
-	list, old, err := oldEntries(path)
-	if err != nil {
+	if err := checkForm(path); err != nil {
 		return err
 	}
-	if !old {
-		return journal.ReadLog(path, "", reading(func(e entry, _ journal.Place) error { return each(e) }))
+	return journal.ReadLog(path, "", reading(func(e entry, _ journal.Place) error { return each(e) }))
+}
+
+// checkForm refuses a log whose lines have no checksums, which early versions of batch wrote.
+func checkForm(path string) error {
+	f, err := regular.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	for _, e := range list {
-		if err := each(e); err != nil {
-			return err
-		}
+	if err != nil {
+		return atomicfile.Fault("reading a context's log", err)
+	}
+	defer f.Close()
+	const old = `{"type":`
+	head := make([]byte, len(old))
+	if n, _ := io.ReadFull(f, head); string(head[:n]) == old { // journal.ReadLog reports what cannot be read
+		return fault.Newf(fault.Usage, "reading %s: an early version of batch wrote it, without checksums", path).
+			WithHint("continue its context with that version, or move its folder aside")
 	}
 	return nil
 }
@@ -160,9 +169,7 @@ func check(e entry, first bool) error {
 		ok = e.Task != "" && e.Status != nil
 	case entryArtifact:
 		ok = e.Task != "" && e.Artifact != nil
-	case entryPush:
-		ok = e.Task != "" && e.Push != nil
-	case entryUnpush:
+	case entryPush, entryUnpush:
 		ok = e.Task != ""
 	}
 	if !ok || first != (e.Type == entryContext) {

@@ -27,15 +27,11 @@ func (r request) id() json.RawMessage {
 
 // params creates the parameters of each method.
 var params = map[string]func() any{
-	"message/send":                        func() any { return new(a2a.MessageSendParams) },
-	"message/stream":                      func() any { return new(a2a.MessageSendParams) },
-	"tasks/get":                           func() any { return new(a2a.TaskQueryParams) },
-	"tasks/cancel":                        func() any { return new(a2a.TaskIDParams) },
-	"tasks/resubscribe":                   func() any { return new(a2a.TaskIDParams) },
-	"tasks/pushNotificationConfig/set":    func() any { return new(a2a.TaskPushConfig) },
-	"tasks/pushNotificationConfig/get":    func() any { return new(a2a.GetTaskPushConfigParams) },
-	"tasks/pushNotificationConfig/list":   func() any { return new(a2a.ListTaskPushConfigParams) },
-	"tasks/pushNotificationConfig/delete": func() any { return new(a2a.DeleteTaskPushConfigParams) },
+	"message/send":      func() any { return new(a2a.MessageSendParams) },
+	"message/stream":    func() any { return new(a2a.MessageSendParams) },
+	"tasks/get":         func() any { return new(a2a.TaskQueryParams) },
+	"tasks/cancel":      func() any { return new(a2a.TaskIDParams) },
+	"tasks/resubscribe": func() any { return new(a2a.TaskIDParams) },
 }
 
 // problem is an error of the protocol and its reason.

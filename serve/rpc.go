@@ -197,6 +197,26 @@ func (c *conversation) cancel(t *task) (done <-chan struct{}, err error) {
 	return ended, nil
 }
 
+// OnSetTaskPushConfig implements [a2asrv.RequestHandler]: nothing is pushed.
+func (handler) OnSetTaskPushConfig(context.Context, *a2a.TaskPushConfig) (*a2a.TaskPushConfig, error) {
+	return nil, a2a.ErrPushNotificationNotSupported
+}
+
+// OnGetTaskPushConfig implements [a2asrv.RequestHandler]: nothing is pushed.
+func (handler) OnGetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigParams) (*a2a.TaskPushConfig, error) {
+	return nil, a2a.ErrPushNotificationNotSupported
+}
+
+// OnListTaskPushConfig implements [a2asrv.RequestHandler]: nothing is pushed.
+func (handler) OnListTaskPushConfig(context.Context, *a2a.ListTaskPushConfigParams) ([]*a2a.TaskPushConfig, error) {
+	return nil, a2a.ErrPushNotificationNotSupported
+}
+
+// OnDeleteTaskPushConfig implements [a2asrv.RequestHandler]: nothing is pushed.
+func (handler) OnDeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigParams) error {
+	return a2a.ErrPushNotificationNotSupported
+}
+
 // OnGetExtendedAgentCard implements [a2asrv.RequestHandler].
 func (handler) OnGetExtendedAgentCard(context.Context) (*a2a.AgentCard, error) {
 	return nil, a2a.ErrAuthenticatedExtendedCardNotConfigured
@@ -237,13 +257,9 @@ func (h handler) send(ctx context.Context, p *a2a.MessageSendParams) (*task, err
 	if err != nil {
 		return nil, err
 	}
-	if h.c.Limits.Cost > 0 && h.spent(caller.name) >= h.c.Limits.Cost && !c.knows(p.Message.ID) {
-		h.forget(c)
-		return nil, limited("your cost limit of %v USD is reached", h.c.Limits.Cost)
-	}
 	w := &work{message: p.Message, words: words, retry: asksRetry(p.Message)}
-	w.authority = &authority.Authority{Actor: caller.name, ModelKey: caller.modelKey, Expires: caller.expires}
-	t, err := h.admit(c, id, w, p.Config)
+	w.authority = &authority.Authority{Actor: caller.name, ModelKey: caller.modelKey}
+	t, err := h.admit(c, id, w)
 	if err != nil {
 		h.forget(c)
 	}
@@ -291,8 +307,8 @@ func (h handler) checkMessage(p *a2a.MessageSendParams) (words string, err error
 	if n := p.Config.HistoryLength; n != nil && *n < 0 {
 		return "", invalid("historyLength %d: expected 0 or more", *n)
 	}
-	if to := p.Config.PushConfig; to != nil {
-		return words, h.push.check(to)
+	if p.Config.PushConfig != nil {
+		return "", a2a.ErrPushNotificationNotSupported
 	}
 	return words, nil
 }
@@ -334,7 +350,6 @@ func (h handler) begin(caller caller, m *a2a.Message) (*conversation, error) {
 		}
 		return nil, h.internal(err)
 	}
-	have := len(h.owned(caller.name))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c := h.contexts[id]; c != nil {
@@ -343,8 +358,8 @@ func (h handler) begin(caller caller, m *a2a.Message) (*conversation, error) {
 	if h.closed {
 		return nil, errStopping
 	}
-	if most := h.c.Limits.Contexts; most > 0 && have >= most {
-		return nil, limited("you have %d contexts, and may have no more", have)
+	if most, have := h.c.Limits.Contexts, len(h.contexts); most > 0 && have >= most {
+		return nil, limited("there are %d contexts, and may be no more", have)
 	}
 	c := h.conversation(id)
 	c.owner, c.row, c.created = caller.name, row, h.c.Now().UTC()
@@ -352,17 +367,10 @@ func (h handler) begin(caller caller, m *a2a.Message) (*conversation, error) {
 	return c, nil
 }
 
-// knows reports whether a message was accepted before.
-func (c *conversation) knows(message string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.byMessage[message] != nil
-}
-
 // admit accepts a message for a context durably. id is its task; empty for a new task.
-func (h handler) admit(c *conversation, id a2a.TaskID, w *work, config *a2a.MessageSendConfig) (*task, error) {
+func (h handler) admit(c *conversation, id a2a.TaskID, w *work) (*task, error) {
 	c.mu.Lock()
-	t, enqueue, err := c.admit(id, w, config)
+	t, enqueue, err := c.admit(id, w)
 	c.mu.Unlock()
 	if enqueue {
 		h.enqueue(c)
@@ -370,7 +378,7 @@ func (h handler) admit(c *conversation, id a2a.TaskID, w *work, config *a2a.Mess
 	return t, err
 }
 
-func (c *conversation) admit(id a2a.TaskID, w *work, config *a2a.MessageSendConfig) (t *task, enqueue bool, err error) {
+func (c *conversation) admit(id a2a.TaskID, w *work) (t *task, enqueue bool, err error) {
 	if t := c.byMessage[w.message.ID]; t != nil {
 		return t, false, nil // the message was sent twice
 	}
@@ -389,7 +397,7 @@ func (c *conversation) admit(id a2a.TaskID, w *work, config *a2a.MessageSendConf
 	case most > 0 && c.messages >= most:
 		return nil, false, limited("this context has had %d messages, and takes no more", c.messages)
 	}
-	if err := c.record(t, w, config); err != nil {
+	if err := c.record(t, w); err != nil {
 		return nil, false, handler{c.s}.internal(err)
 	}
 	w.task.begin()
@@ -397,7 +405,7 @@ func (c *conversation) admit(id a2a.TaskID, w *work, config *a2a.MessageSendConf
 }
 
 // record makes a message durable. t is its task; nil creates a new one.
-func (c *conversation) record(t *task, w *work, config *a2a.MessageSendConfig) (err error) {
+func (c *conversation) record(t *task, w *work) (err error) {
 	now := c.s.c.Now().UTC()
 	var entries []entry
 	if c.log == nil {
@@ -422,11 +430,6 @@ func (c *conversation) record(t *task, w *work, config *a2a.MessageSendConfig) (
 	m.TaskID, m.ContextID = id, c.id
 	w.message = &m
 	entries = append(entries, entry{Type: entryMessage, Time: now, Task: id, Message: &m, Keyed: w.authority.ModelKey != ""})
-	var push *a2a.PushConfig
-	if config != nil && config.PushConfig != nil {
-		push = named(config.PushConfig, id)
-		entries = append(entries, entry{Type: entryPush, Time: now, Task: id, Push: push})
-	}
 	if _, err := c.log.append(entries...); err != nil {
 		return err
 	}
@@ -436,8 +439,5 @@ func (c *conversation) record(t *task, w *work, config *a2a.MessageSendConfig) (
 	w.task = t
 	t.keyed, t.status = w.authority.ModelKey != "", a2a.TaskStatus{State: a2a.TaskStateSubmitted, Timestamp: &now}
 	c.take(t, &m)
-	if push != nil {
-		t.subscribe(push)
-	}
 	return nil
 }

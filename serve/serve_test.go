@@ -515,7 +515,7 @@ func TestTheCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if card.Name != "test" || !card.Capabilities.Streaming || !card.Capabilities.PushNotifications || len(card.Skills) != 1 ||
+	if card.Name != "test" || !card.Capabilities.Streaming || card.Capabilities.PushNotifications || len(card.Skills) != 1 ||
 		card.ProtocolVersion != "0.3.0" || card.URL != "http://test.invalid/" || card.PreferredTransport != a2a.TransportProtocolJSONRPC {
 		t.Errorf("the card is %+v", card)
 	}

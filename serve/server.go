@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -36,10 +35,6 @@ type Config struct {
 
 	Idle time.Duration // unused contexts are paused after this time; 0: never
 
-	// Push has the networks and hosts that may receive notifications, in addition to public
-	// addresses over https.
-	Push PushRules
-
 	Mask func(string) string // hides secrets in texts; nil hides none
 	Log  *slog.Logger        // nil discards
 	Now  func() time.Time    // nil: time.Now
@@ -47,23 +42,14 @@ type Config struct {
 
 // Limits limit callers. Zero: no limit.
 type Limits struct {
-	Contexts int     // of each caller
-	Turns    int     // messages in a context
-	Cost     float64 // US dollars, for all contexts of a caller; a call that is already running is finished
-	Body     int64   // bytes of a request; 0: 1 MiB
-}
-
-// PushRules say which addresses may receive notifications.
-type PushRules struct {
-	Loopback bool           // also this machine, without https
-	Hosts    []string       // names, or name:port, also without https and in private networks
-	Networks []netip.Prefix // likewise
+	Contexts int   // of all callers together
+	Turns    int   // messages in a context
+	Body     int64 // bytes of a request; 0: 1 MiB
 }
 
 // Server is an A2A server over one run. It is safe for concurrent use.
 type Server struct {
 	c     Config
-	push  *pusher
 	queue *runner.Queue[*conversation] // contexts that wait for a container
 
 	mu       sync.Mutex
@@ -101,7 +87,6 @@ func New(c Config) *Server {
 		c: c, contexts: map[string]*conversation{}, queue: runner.NewQueue[*conversation](),
 		drain: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	s.push = newPusher(c.Push, c.Log)
 	return s
 }
 
@@ -182,7 +167,7 @@ func (s *Server) Drain() {
 	close(s.drain)
 }
 
-// Close ends all streams and notifications, and answers requests that wait for a turn with the
+// Close ends all streams, and answers requests that wait for a turn with the
 // current state. The run must have ended before.
 func (s *Server) Close() {
 	s.Drain()
@@ -194,7 +179,6 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.streams.Wait()
-	s.push.close()
 }
 
 // Contexts returns the number of contexts.
@@ -282,28 +266,6 @@ func (s *Server) gone() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seats--
-}
-
-// spent returns the cost of all contexts of a caller in US dollars.
-func (s *Server) spent(owner string) float64 {
-	total := 0.0
-	for _, c := range s.owned(owner) {
-		total += c.spent()
-	}
-	return total
-}
-
-// owned returns the contexts of a caller.
-func (s *Server) owned(owner string) []*conversation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var list []*conversation
-	for _, c := range s.contexts {
-		if c.owner == owner {
-			list = append(list, c)
-		}
-	}
-	return list
 }
 
 // find returns a caller's context, or nil.

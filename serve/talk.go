@@ -8,7 +8,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/a2a"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/runner"
@@ -17,11 +16,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Errors that stop a turn from outside.
-var (
-	errCanceled = errors.New("the caller canceled the task")
-	errTooMuch  = errors.New("the caller's cost limit is reached")
-)
+var errCanceled = errors.New("the caller canceled the task")
 
 // ownerKey is the member of a session's metadata that names the context's owner.
 const ownerKey = "owner"
@@ -131,7 +126,6 @@ type outcome struct {
 func (c *conversation) turn(ctx context.Context, conv *solver.Conversation, w *work, in session.Input) error {
 	turnCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in.Listen = func(e agent.Event) { c.paid(e, cancel) }
 	t, run, err := conv.Begin(turnCtx, in)
 	switch {
 	case fault.KindOf(err) == fault.Expired:
@@ -156,7 +150,7 @@ func (c *conversation) turn(ctx context.Context, conv *solver.Conversation, w *w
 	switch cause := context.Cause(turnCtx); {
 	case ctx.Err() != nil:
 		return ctx.Err() // the turn continues after a restart
-	case errors.Is(cause, errCanceled), errors.Is(cause, errTooMuch):
+	case errors.Is(cause, errCanceled):
 		err = cause
 	}
 	o := outcome{end: res.End, answer: res.Answer, question: res.Question, err: err}
@@ -177,19 +171,7 @@ func (c *conversation) started(w *work, cancel context.CancelCauseFunc) bool {
 	now := c.s.c.Now().UTC()
 	w.task.status = a2a.TaskStatus{State: a2a.TaskStateWorking, Timestamp: &now}
 	w.task.send(&a2a.TaskStatusUpdateEvent{TaskID: w.task.id, ContextID: c.id, Status: w.task.status})
-	c.s.push.notify(w.task)
 	return !w.canceled
-}
-
-// paid adds to the context's cost, and stops the turn if its owner has reached the limit.
-func (c *conversation) paid(e agent.Event, stop context.CancelCauseFunc) {
-	c.mu.Lock()
-	more := e.Cost > c.cost
-	c.cost = max(c.cost, e.Cost)
-	c.mu.Unlock()
-	if limit := c.s.c.Limits.Cost; more && limit > 0 && c.s.spent(c.owner) >= limit {
-		stop(errTooMuch)
-	}
 }
 
 // ended ends a task with the result of its turn. An error means that the container cannot be used
@@ -203,7 +185,7 @@ func (c *conversation) ended(ctx context.Context, conv *solver.Conversation, w *
 		return ctx.Err()
 	case unusable(failed) != nil:
 		broken = unusable(failed)
-		if !errors.Is(o.err, errCanceled) && !errors.Is(o.err, errTooMuch) {
+		if !errors.Is(o.err, errCanceled) {
 			return broken // another container continues the turn, or takes its patch
 		}
 	default:

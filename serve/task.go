@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +20,6 @@ type task struct {
 	status    a2a.TaskStatus
 	history   []*a2a.Message // the caller's messages, and the agent's last answer to each
 	artifacts []artifact
-	pushes    map[string]*a2a.PushConfig
 	keyed     bool    // the last message came with credentials
 	stream    *stream // while it is under way
 }
@@ -68,8 +66,6 @@ func (t *task) made(name string, at journal.Place) {
 	t.artifacts = slices.DeleteFunc(t.artifacts, func(a artifact) bool { return a.name == name })
 	t.artifacts = append(t.artifacts, artifact{name, at})
 }
-
-func (t *task) subscribe(p *a2a.PushConfig) { t.pushes[p.ID] = p }
 
 // begin lets callers listen to the task.
 func (t *task) begin() {
@@ -178,11 +174,6 @@ func (t *task) listen() (events []a2a.Event, more *stream, from int, err error) 
 		from = t.stream.len()
 	}
 	return events, t.stream, from, err
-}
-
-// targets returns the configurations for notifications, sorted. The caller holds c.mu.
-func (t *task) targets() []*a2a.PushConfig {
-	return slices.SortedFunc(maps.Values(t.pushes), func(a, b *a2a.PushConfig) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // all yields a task's events; see [task.listen].

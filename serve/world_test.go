@@ -59,7 +59,6 @@ type settings struct {
 	model   *parrot
 	retries runner.Retries
 	budget  float64
-	tls     func(*httptest.Server)
 	plain   bool // containers without a repository that do nothing
 	steps   int
 	before  func(*solver.Conversation) // called before each conversation
@@ -113,7 +112,6 @@ func newWorld(t testing.TB, s settings) *world {
 			return dataset.Instance{ID: id, Image: "image" + row, Fields: map[string]any{"instance_id": id}}, nil
 		},
 		Card: Card{Name: "test", URL: "http://test.invalid/", Version: "1"},
-		Push: PushRules{Loopback: true},
 	}
 	if s.config != nil {
 		s.config(&c)
@@ -157,12 +155,7 @@ func newWorld(t testing.TB, s settings) *world {
 		}, w.server, worker)
 		w.err = errors.Join(w.err, store.Close())
 	}()
-	w.http = httptest.NewUnstartedServer(w.server.Handler())
-	if s.tls != nil {
-		s.tls(w.http)
-	} else {
-		w.http.Start()
-	}
+	w.http = httptest.NewServer(w.server.Handler())
 	t.Cleanup(w.stop)
 	return w
 }

@@ -149,7 +149,6 @@ func (a *app) flagValues() map[string]completer {
 		"token-file":    func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
 		"tls-cert":      func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
 		"tls-key":       func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
-		"client-ca":     func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
 		"network":       fixed("none\tno network", "bridge\tone network for all containers"),
 		"grade-workers": fixed("auto\tone for each CPU core of the engine"),
 		"workers":       fixed("auto\tas many as there is room for"),

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -39,12 +37,11 @@ type serveFlags struct {
 	proxy  bool
 
 	tokenFile, tokenEnv string
-	cert, key, clientCA string
+	cert, key           string
 	modelKey            string
 
 	limits serve.Limits
 	idle   time.Duration
-	push   []string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -67,8 +64,7 @@ begins a context names its row in its metadata: "batch/instance": "ID". A
 message with "batch/retry": true in its metadata tries a failed turn again.
 
 A file of tokens has lines NAME: TOKEN; callers see only their own contexts and
-tasks. With --client-ca, a caller has a certificate, and its common name is the
-caller's. Beyond this machine, one of the two is needed, and tokens need TLS.
+tasks. Beyond this machine, tokens and TLS are needed.
 
 The directory is a run directory. The same command continues all contexts after
 a restart, also after kill -9: tasks that were under way continue. The first
@@ -94,17 +90,14 @@ directory is in use.`,
 	fs.StringVar(&s.tokenEnv, "token-env", "", "environment variable `NAME` that holds such lines")
 	fs.StringVar(&s.cert, "tls-cert", "", "certificate of the server: a PEM `FILE`, with its chain")
 	fs.StringVar(&s.key, "tls-key", "", "key of --tls-cert: a PEM `FILE`")
-	fs.StringVar(&s.clientCA, "client-ca", "", "ask callers for a certificate of an authority in this PEM `FILE`")
 	fs.BoolVar(&s.proxy, "behind-proxy", false, "take bearer tokens without TLS beyond this machine: a proxy in front of the server has TLS")
 	fs.StringVar(&s.modelKey, "model-key-header", "", "HTTP header `NAME` with a key for the model that is used for the request's turn alone")
 	inSection(fs, "Server")
 	widthVar(fs, &f.Workers, "workers", "", "contexts that have a container at the same time; beyond, idle ones are paused, then\nothers wait; auto chooses by the engine's CPU cores and memory")
 	fs.DurationVar(&s.idle, "idle", 10*time.Minute, "pause a context after this time without a message: its container is removed, and the next message\nruns the recorded commands again in a new one")
-	fs.IntVar(&s.limits.Contexts, "max-contexts", 100, "contexts that a caller may have in the directory (0: no limit)")
+	fs.IntVar(&s.limits.Contexts, "max-contexts", 100, "contexts in the directory, of all callers together (0: no limit)")
 	fs.IntVar(&s.limits.Turns, "max-turns", 100, "messages that a context may have (0: no limit)")
-	fs.Float64Var(&s.limits.Cost, "caller-cost-limit", 0, "limit in US dollars on the cost of all contexts of a caller (0: no limit)")
 	f.addCost(fs)
-	fs.StringSliceVar(&s.push, "push-allow", nil, "where push notifications may go beside public https addresses: a `HOST`, HOST:PORT or network such as\n10.0.0.0/8; may be repeated. This machine needs it where callers have tokens or\ncertificates, or with --behind-proxy or --url")
 	inSection(fs, "Limits")
 	fs.StringVar(&s.image, "image", "", "image of the containers of contexts that name no row")
 	addSource(c, &f.Request)
@@ -131,16 +124,12 @@ func (f *serveFlags) check() error {
 		return fault.Newf(fault.Usage, "which containers?").WithHint("name an image with --image, or rows with --subset")
 	case f.limits.Contexts < 0 || f.limits.Turns < 0:
 		return fault.Newf(fault.Usage, "--max-contexts and --max-turns: expected 0 or more")
-	case !(f.limits.Cost >= 0): // NaN is not either
-		return fault.Newf(fault.Usage, "--caller-cost-limit %v: expected an amount in US dollars, such as 2.50", f.limits.Cost)
 	case f.idle < 0:
 		return fault.Newf(fault.Usage, "--idle %v: expected a time such as 10m, or 0 for never", f.idle)
 	case f.modelKey != "" && !headerName().MatchString(f.modelKey) || slices.Contains(takenHeaders, http.CanonicalHeaderKey(f.modelKey)):
 		return fault.Newf(fault.Usage, "--model-key-header %q: expected the name of a header of its own, such as X-Model-Key", f.modelKey)
 	case (f.cert == "") != (f.key == ""):
 		return fault.Newf(fault.Usage, "--tls-cert and --tls-key are needed together")
-	case f.clientCA != "" && f.cert == "":
-		return fault.Newf(fault.Usage, "--client-ca needs --tls-cert and --tls-key")
 	case f.tokenFile != "" && f.tokenEnv != "":
 		return fault.Newf(fault.Usage, "--token-file and --token-env cannot be used together")
 	}
@@ -163,7 +152,7 @@ func (f *serveFlags) address(ctx context.Context) (*net.TCPAddr, error) {
 	case to.IP.IsLoopback():
 	case !f.asksCallers():
 		return nil, fault.Newf(fault.Usage, "--listen %s: programs on other machines could use the agent and spend your money", f.listen).
-			WithHint("ask callers for tokens with --token-file (and --tls-cert), or for certificates with --client-ca; or listen at 127.0.0.1")
+			WithHint("ask callers for tokens with --token-file (and --tls-cert), or listen at 127.0.0.1")
 	case f.cert == "" && !f.proxy:
 		return nil, fault.Newf(fault.Usage, "--listen %s: without TLS, the callers' tokens could be read on the network", f.listen).
 			WithHint("give --tls-cert and --tls-key; or --behind-proxy where a proxy in front of this server has TLS")
@@ -198,12 +187,12 @@ func resolved(ctx context.Context, listen string) (*net.TCPAddr, error) {
 
 // asksCallers reports whether callers have to show who they are.
 func (f *serveFlags) asksCallers() bool {
-	return f.tokenFile != "" || f.tokenEnv != "" || f.clientCA != ""
+	return f.tokenFile != "" || f.tokenEnv != ""
 }
 
 // callers says who may call.
 func (f *serveFlags) callers(a *app) (serve.Callers, error) {
-	c := serve.Callers{Certificates: f.clientCA != ""}
+	var c serve.Callers
 	text := ""
 	switch {
 	case f.tokenFile != "":
@@ -233,33 +222,7 @@ func (f *serveFlags) tls() (*tls.Config, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading --tls-cert and --tls-key", err)
 	}
-	c := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	if f.clientCA == "" {
-		return c, nil
-	}
-	data, err := os.ReadFile(f.clientCA)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "reading --client-ca", err)
-	}
-	c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-	if !c.ClientCAs.AppendCertsFromPEM(data) {
-		return nil, fault.Newf(fault.Usage, "--client-ca %s: there is no certificate in it", f.clientCA)
-	}
-	return c, nil
-}
-
-// rules says where notifications may go. They may go to this machine only if all callers are
-// programs on it, which can reach it themselves.
-func (f *serveFlags) rules(at *net.TCPAddr) serve.PushRules {
-	rules := serve.PushRules{Loopback: at.IP.IsLoopback() && !f.asksCallers() && !f.proxy && f.url == ""}
-	for _, to := range f.push {
-		if network, err := netip.ParsePrefix(to); err == nil {
-			rules.Networks = append(rules.Networks, network.Masked())
-			continue
-		}
-		rules.Hosts = append(rules.Hosts, to)
-	}
-	return rules
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // contextInstances makes the instances of contexts.
@@ -425,7 +388,7 @@ func (v *serving) open(ctx context.Context, f serveFlags, at *net.TCPAddr, rows 
 	v.server = serve.New(serve.Config{
 		Dir: v.Output, Width: v.Workers, Instance: rows.of, Callers: callers, Limits: f.limits,
 		Card:           serve.Card{Name: "batch", Version: run.Version(), URL: v.url, Description: "A coding agent (" + v.Settings.Model.ModelName + ") that works in a container of its own."},
-		ModelKeyHeader: f.modelKey, Idle: f.idle, Push: f.rules(at), Mask: v.mask.Text, Log: v.warnings(),
+		ModelKeyHeader: f.modelKey, Idle: f.idle, Mask: v.mask.Text, Log: v.warnings(),
 	})
 	v.http = &http.Server{
 		Handler: v.server.Handler(), TLSConfig: secure, ReadHeaderTimeout: 10 * time.Second,
