@@ -61,7 +61,6 @@ type Config struct {
 	Longer      func(begin []byte) bool // whether to keep more of an output, see [box.Command]; nil: never
 	Fresh       bool                    // start the interpreter with each command, not ahead of it
 
-
 	// LeaveAttempts leaves to a later Host the containers of earlier runs under the lease in
 	// which attempts can be resumed. All sandboxes of this Host are then Pristine.
 	LeaveAttempts bool

@@ -14,10 +14,10 @@ import (
 // inheritance has the containers that a killed run with the same results directory left,
 // until their instances begin.
 type inheritance struct {
-	engine   engine.Engine
-	lease    string
-	from     string // see Config
-	log      *slog.Logger
+	engine engine.Engine
+	lease  string
+	from   string // see Config
+	log    *slog.Logger
 
 	mu   sync.Mutex
 	left map[string][]engine.Owned // by instance id

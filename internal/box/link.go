@@ -16,13 +16,13 @@ const writeLimit = 20 * time.Second
 
 // link is one connection to the init of a container.
 type link struct {
-	pipe    Pipe
-	out     *wire.Writer
-	number  uint64
-	again   bool   // the container was started again
-	wait    sync.WaitGroup
-	done    chan struct{} // closed when the connection has ended
-	err     error         // why; valid after done
+	pipe   Pipe
+	out    *wire.Writer
+	number uint64
+	again  bool // the container was started again
+	wait   sync.WaitGroup
+	done   chan struct{} // closed when the connection has ended
+	err    error         // why; valid after done
 }
 
 // ErrEnded is the error of a connection that ended without another reason.
