@@ -93,10 +93,10 @@ const (
 	EventInterrupt EventType = "interrupt" // Interrupt names what broke the flow; its messages follow
 	EventEnd       EventType = "end"       // the run ended: Ending, Err
 
-	// A call that is not a step: for a summary, or with a shorter conversation after a refusal that is
-	// not clear. Step is the number of the next request.
-	EventSummaryRequest EventType = "summary_request" // as EventRequest
-	EventSummary        EventType = "summary"         // as EventReply; Digest is the request's
+	// A call that is not a step, with a shorter conversation after a refusal that is not clear. Step is
+	// the number of the next request.
+	EventProbe  EventType = "probe"  // as EventRequest
+	EventProbed EventType = "probed" // as EventReply; Digest is the request's
 )
 
 // Event is one thing a run did. Only the fields its Type names are set.

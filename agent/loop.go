@@ -86,10 +86,6 @@ type Turn struct {
 	// same. May be nil.
 	Rewrite func(ctx context.Context, c Conversation) (*Rewriting, error)
 
-	// Summaries are calls that Rewrite made after Messages, before an interruption. They
-	// are paid, but not counted yet in Cost.
-	Summaries []Summary
-
 	// Ready is called before each action that runs and returns when the environment is
 	// ready. The wait does not count as the agent's time; an error ends the run. May be nil.
 	Ready func(context.Context) error
@@ -126,9 +122,9 @@ type Ending struct {
 	Reason     string        // the error of the provider or the environment, if that ended the run
 	Messages   []llm.Message // the whole conversation, the history first; nothing of it is rewritten
 	Calls      int           // answered and paid steps, including the Turn's
-	Cost       float64       // US dollars, including the Turn's and summaries
-	Unpriced   int           // replies with an unknown cost, not in Cost, including the Turn's and summaries
-	Usage      vocab.Usage   // of this run, summaries included
+	Cost       float64       // US dollars, including the Turn's and calls that were no steps
+	Unpriced   int           // replies with an unknown cost, not in Cost, including the Turn's and of calls that were no steps
+	Usage      vocab.Usage   // of this run, with calls that were no steps
 	ModelID    string        // the provider's name of the model that answered last
 
 	ModelTime   time.Duration // in calls, including RateWait and Backoff
@@ -156,7 +152,6 @@ func (l *Loop) Run(ctx context.Context, t Turn) (*Ending, error) {
 		err = toCorrect(err)
 		r.fail(ctx, err)
 	}
-	r.spendRest()
 	r.end.Messages = r.messages
 	_ = r.record(context.WithoutCancel(ctx), Event{Type: EventEnd, Ending: &r.end, Err: err}) // the run has ended
 	return &r.end, err

@@ -294,7 +294,7 @@ func TestTheDigestDoesNotChangeBetweenVersions(t *testing.T) {
 	}
 }
 
-// A summary that was paid for before an interruption is found by the digest.
+// The same request has the same digest in the journal of a resumed attempt.
 func TestTheDigestIsTheSameAfterTheJournal(t *testing.T) {
 	const plain = `"role":"assistant","content":"é <","tool_calls":[{"id":"1","type":"function","function":{"name":"bash","arguments":"{}"}}]`
 	seen := map[string]string{}

@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
@@ -22,13 +20,6 @@ type Conversation struct {
 	// Refused says that the provider has refused exactly these Messages because they are
 	// too long. If they are rewritten, the call is made once more; otherwise the run ends.
 	Refused bool
-
-	// Ask sends other messages to the model, with the same tools, for a summary. The call
-	// is paid and counted in the run's cost and usage, but is not a step. If the run is
-	// interrupted later, the same call is answered from the journal. Its error ends the run,
-	// except that Rewrite may continue if the provider refused the messages as too long, with
-	// llm.ErrContextLength or llm.ErrAccountLimit in the chain.
-	Ask func(ctx context.Context, messages []llm.Message) (*llm.Response, error)
 }
 
 // Rewriting replaces parts of the conversation that is sent to the model, so that a long
@@ -49,9 +40,8 @@ type Edit struct {
 // Rewritten is a rewriting that has taken place.
 type Rewritten struct {
 	Rewriting
-	Before, After int64  // estimated tokens of the request
-	Refused       bool   // the provider had refused the conversation
-	Summary       string // digest of the last call that was made for it; empty without one
+	Before, After int64 // estimated tokens of the request
+	Refused       bool  // the provider had refused the conversation
 }
 
 // rewrite calls the turn's Rewrite and records the result. It reports whether anything was
@@ -61,7 +51,9 @@ func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 		return false, nil
 	}
 	before := r.gauge
-	w, err := r.decide(ctx, refused)
+	w, err := r.turn.Rewrite(ctx, Conversation{
+		Task: r.turn.Task, Messages: r.sent, Tokens: before.tokens, Size: before.size, Refused: refused,
+	})
 	if err != nil || w == nil || len(w.Edits) == 0 {
 		return false, err
 	}
@@ -82,7 +74,7 @@ func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 		after += before.size(m)
 	}
 	after = max(1, after)
-	err = r.record(ctx, Event{Type: EventRewrite, Step: r.end.Calls + 1, Rewritten: &Rewritten{*w, before.tokens, after, refused, r.summary}})
+	err = r.record(ctx, Event{Type: EventRewrite, Step: r.end.Calls + 1, Rewritten: &Rewritten{*w, before.tokens, after, refused}})
 	if err != nil {
 		return false, err
 	}
@@ -94,24 +86,6 @@ func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 	}
 	r.gauge.tokens = after
 	return true, nil
-}
-
-// decide calls the turn's Rewrite. After a call for a summary that failed, no other may
-// follow: it is not settled, or not recorded.
-func (r *run) decide(ctx context.Context, refused bool) (*Rewriting, error) {
-	r.summary = ""
-	var failed error
-	w, err := r.turn.Rewrite(ctx, Conversation{
-		Task: r.turn.Task, Messages: r.sent, Tokens: r.gauge.tokens, Size: r.gauge.size, Refused: refused,
-		Ask: func(ctx context.Context, messages []llm.Message) (*llm.Response, error) {
-			resp, err := r.ask(ctx, messages)
-			if !r.mayFit(err) {
-				failed = cmp.Or(failed, err)
-			}
-			return resp, err
-		},
-	})
-	return w, cmp.Or(err, failed)
 }
 
 // apply returns the messages after the rewriting, and what it removed and added.
@@ -156,52 +130,6 @@ func paired(messages []llm.Message) bool {
 		}
 	}
 	return len(open) == 0
-}
-
-// Summary is an answered call for a summary. Digest is the digest of its messages.
-type Summary struct {
-	Digest string
-	Reply  *llm.Response
-}
-
-// ask is [Conversation.Ask]: a call that is not a step.
-func (r *run) ask(ctx context.Context, messages []llm.Message) (*llm.Response, error) {
-	sum, size := newDigest(r.form.tools), newGauge(r.form.tools)
-	for _, m := range messages {
-		sum.add(m)
-		size.add(m)
-	}
-	r.summary = sum.String()
-	if i := slices.IndexFunc(r.turn.Summaries, func(s Summary) bool { return s.Digest == r.summary }); i >= 0 {
-		known := r.turn.Summaries[i].Reply
-		r.turn.Summaries = slices.Delete(slices.Clone(r.turn.Summaries), i, i+1)
-		r.spend(known)
-		return known, ctx.Err()
-	}
-	if err := r.mayCall(ctx); err != nil {
-		return nil, err
-	}
-	step := r.end.Calls + 1
-	if err := r.record(ctx, Event{Type: EventSummaryRequest, Step: step, Digest: r.summary, Tokens: size.tokens}); err != nil {
-		return nil, err
-	}
-	req := r.request(ctx, step)
-	req.Messages, req.Memo, req.Tokens = wire(messages, r.turn.StrictRoles), nil, size.tokens
-	resp, latency, err := r.generate(ctx, req)
-	if err != nil {
-		return nil, r.failed(ctx, step, err)
-	}
-	r.spend(resp)
-	return resp, r.record(ctx, Event{Type: EventSummary, Step: step, Digest: r.summary, Response: resp, Answer: rawAnswer(resp), Latency: latency})
-}
-
-// spendRest counts summaries that were paid for before an interruption and not asked for
-// again.
-func (r *run) spendRest() {
-	for _, s := range r.turn.Summaries {
-		r.spend(s.Reply)
-	}
-	r.turn.Summaries = nil
 }
 
 // failed counts the waits of a failed call. It records a refusal because of the length if a

@@ -24,8 +24,7 @@ type run struct {
 	fresh    int             // the number of messages before the run
 	callIDs  map[string]bool // of the tool calls in sent
 	digest   digest
-	gauge    gauge  // of sent
-	summary  string // digest of the last call for a summary
+	gauge    gauge // of sent
 	end      Ending
 
 	formatErrors int            // in a row

@@ -162,81 +162,17 @@ func TestARefusedConversationIsRewrittenOnce(t *testing.T) {
 	}
 }
 
-func TestASummaryIsPaidAndKnownAfterAnInterruption(t *testing.T) {
-	rewrite := func(ctx context.Context, c Conversation) (*Rewriting, error) {
+func TestAnErrorOfARewriteEndsTheRun(t *testing.T) {
+	away := errors.New("away")
+	m := &script{replies: []*llm.Response{ask("1", "a")}}
+	rewrite := func(_ context.Context, c Conversation) (*Rewriting, error) {
 		if len(c.Messages) < 4 {
 			return nil, nil
 		}
-		resp, err := c.Ask(ctx, append(c.Messages[:4:4], llm.Message{Role: llm.RoleUser, Parts: llm.Say("sum up")}))
-		if err != nil {
-			return nil, err
-		}
-		return &Rewriting{"sum", []Edit{{2, 4, []llm.Message{{Role: llm.RoleUser, Parts: resp.Message.Parts}}}}}, nil
+		return nil, away
 	}
-	turn := func(m llm.Model, j *journal) Turn {
-		return Turn{Model: m, Env: &env{outputs: submitting("p")}, Recorder: j, Rewrite: rewrite}
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite})
+	if !errors.Is(err, away) || end.Calls != 1 || len(m.asked) != 1 {
+		t.Errorf("got %+v, %v after %d calls; want %v after 1", end, err, len(m.asked), away)
 	}
-	j := &journal{}
-	m := &script{replies: []*llm.Response{ask("1", "a"), say("I did a"), ask("2", submit)}}
-	end, err := newLoop(t, nil).Run(t.Context(), turn(m, j))
-	if err != nil || end.Status != vocab.StatusSubmitted || end.Calls != 2 || end.Cost != 3 || end.Usage.Input != 30 {
-		t.Fatalf("got %+v, %v; want status %v, 2 calls, cost 3, input 30", end, err, vocab.StatusSubmitted)
-	}
-	types := strings.Join(j.types(), " ")
-	if !strings.Contains(types, "messages summary_request summary rewrite request reply") {
-		t.Errorf("events %s, want the summary before the rewrite", types)
-	}
-	var summary Summary
-	for _, e := range j.events {
-		switch e.Type {
-		case EventSummary:
-			summary = Summary{e.Digest, e.Response}
-		case EventRewrite:
-			if e.Rewritten.Summary != summary.Digest || e.Step != 2 {
-				t.Errorf("the rewrite %+v of step %d does not name its summary", e.Rewritten, e.Step)
-			}
-		}
-	}
-	for name, c := range map[string]struct {
-		summary Summary
-		cost    float64 // of this run
-		asked   int
-	}{
-		"the same":          {summary, 2, 1},
-		"of other messages": {Summary{"other", summary.Reply}, 3, 2}, // it was paid for all the same
-	} {
-		m := &script{replies: []*llm.Response{say("I did a"), ask("2", submit)}[2-c.asked:]}
-		again := turn(m, &journal{})
-		again.Messages, again.Calls, again.Summaries = end.Messages[:4], 1, []Summary{c.summary}
-		end, err := newLoop(t, nil).Run(t.Context(), again)
-		if err != nil || end.Status != vocab.StatusSubmitted || end.Cost != c.cost || len(m.asked) != c.asked {
-			t.Errorf("%s: got %+v, %v after %d calls; want cost %v, %d calls", name, end, err, len(m.asked), c.cost, c.asked)
-		}
-	}
-	t.Run("it counts towards the cost limit", func(t *testing.T) {
-		m := &script{replies: []*llm.Response{ask("1", "a"), say("I did a"), ask("2", submit)}}
-		end, err := newLoop(t, func(c *Config) { c.CostLimit = 2 }).Run(t.Context(), turn(m, &journal{}))
-		if err != nil || end.Status != vocab.StatusLimitsExceeded || end.Cost != 2 || len(m.asked) != 2 {
-			t.Errorf("got %+v, %v after %d calls; want status %v, cost 2, 2 calls", end, err, len(m.asked), vocab.StatusLimitsExceeded)
-		}
-	})
-	t.Run("its failure ends the run", func(t *testing.T) {
-		away := errors.New("away")
-		m := &script{replies: []*llm.Response{ask("1", "a")}, err: away}
-		if _, err := newLoop(t, nil).Run(t.Context(), turn(m, &journal{})); !errors.Is(err, away) {
-			t.Errorf("got %v, want %v", err, away)
-		}
-	})
-	t.Run("its failure ends the run even if it is ignored", func(t *testing.T) {
-		away := errors.New("away")
-		m := &script{replies: []*llm.Response{ask("1", "a")}, err: away}
-		again := turn(m, &journal{})
-		again.Rewrite = func(ctx context.Context, c Conversation) (*Rewriting, error) {
-			_, _ = rewrite(ctx, c)
-			return nil, nil
-		}
-		if _, err := newLoop(t, nil).Run(t.Context(), again); !errors.Is(err, away) || len(m.asked) != 2 {
-			t.Errorf("got %v after %d calls, want %v after 2", err, len(m.asked), away)
-		}
-	})
 }

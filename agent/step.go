@@ -113,7 +113,6 @@ func (r *run) call(ctx context.Context, step int) (*llm.Response, error) {
 		return nil, r.shown(ctx, step, r.explained(ctx, step, r.failed(ctx, step, err)))
 	}
 	resp = r.identified(resp, step)
-	r.spendRest()
 	r.pay(resp)
 	return resp, r.record(ctx, Event{Type: EventReply, Response: resp, Answer: rawAnswer(resp), Latency: latency})
 }

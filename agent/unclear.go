@@ -37,7 +37,7 @@ func (r *run) explained(ctx context.Context, step int, err error) error {
 	if lost := r.record(ctx, Event{Type: EventRefused, Step: step, Err: err}); lost != nil {
 		return lost
 	}
-	_, refused := r.ask(ctx, shorter)
+	refused := r.probe(ctx, shorter)
 	switch {
 	case refused == nil:
 		return fault.New(fault.Instance, "", fmt.Errorf("%w: about %d tokens, window %d; it was accepted without its older steps: %w",
@@ -67,4 +67,28 @@ func (r *run) shortened(limit int64) []llm.Message {
 		return nil
 	}
 	return slices.Concat(r.sent[:first], r.sent[from:])
+}
+
+// probe makes a call with other messages. It is not a step, and nothing is done with its answer.
+func (r *run) probe(ctx context.Context, messages []llm.Message) error {
+	sum, size := newDigest(r.form.tools), newGauge(r.form.tools)
+	for _, m := range messages {
+		sum.add(m)
+		size.add(m)
+	}
+	if err := r.mayCall(ctx); err != nil {
+		return err
+	}
+	step := r.end.Calls + 1
+	if err := r.record(ctx, Event{Type: EventProbe, Step: step, Digest: sum.String(), Tokens: size.tokens}); err != nil {
+		return err
+	}
+	req := r.request(ctx, step)
+	req.Messages, req.Memo, req.Tokens = wire(messages, r.turn.StrictRoles), nil, size.tokens
+	resp, latency, err := r.generate(ctx, req)
+	if err != nil {
+		return r.failed(ctx, step, err)
+	}
+	r.spend(resp)
+	return r.record(ctx, Event{Type: EventProbed, Step: step, Digest: sum.String(), Response: resp, Answer: rawAnswer(resp), Latency: latency})
 }

@@ -74,10 +74,10 @@ func TestARefusalThatIsNotClearIsAboutTheLengthIfLessIsAccepted(t *testing.T) {
 		if end.Status != tt.status || len(m.asked) != tt.asked || (err == nil) != (tt.status == vocab.StatusContextWindowExceeded) || end.Calls != tt.steps {
 			t.Errorf("%s: %v after %d calls and %d steps, %v; want %v after %d and %d", name, end.Status, len(m.asked), end.Calls, err, tt.status, tt.asked, tt.steps)
 		}
-		if types := strings.Join(j.types(), " "); tt.asked > 5 && (end.Cost != 4+float64(strings.Count(types, " summary ")) || !strings.Contains(types, "request refused summary_request")) {
+		if types := strings.Join(j.types(), " "); tt.asked > 5 && (end.Cost != 4+float64(strings.Count(types, " probed ")) || !strings.Contains(types, "request refused probe")) {
 			t.Errorf("%s: $%v, recorded %s; want the refusal and the probe", name, end.Cost, types)
 		}
-		if tt.asked > 5 && err != nil && !strings.HasSuffix(strings.Join(j.types(), " "), "summary_request refused messages end") {
+		if tt.asked > 5 && err != nil && !strings.HasSuffix(strings.Join(j.types(), " "), "probe refused messages end") {
 			t.Errorf("%s: recorded %s; want that the probe was refused", name, j.types())
 		}
 		if probe := m.asked[len(m.asked)-1]; tt.asked > 5 && (probe[2].Role != llm.RoleAssistant || !paired(probe) || !strings.Contains(probe[len(probe)-1].Text(), "output 4")) {

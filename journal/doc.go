@@ -18,7 +18,7 @@
 //	attempt  the attempt that the record belongs to, from 1
 //	start    byte offset of the line with which that attempt began
 //	calls    replies of that attempt so far, this record included
-//	cost     US dollars of those replies, and of summaries
+//	cost     US dollars of those replies, and of calls that are no steps
 //	lost     calls of that attempt that may have been charged although no
 //	         answer is known, including a running call; absent if 0
 //	spent    cost, plus the estimated cost of the lost calls; absent if equal
@@ -84,7 +84,8 @@
 //	rewrite     parts of what is sent to the model were replaced, from the
 //	            request of step on. policy, refused, tokens_before,
 //	            tokens_after, edits: as in rewrites of a trajectory. summary:
-//	            digest of the call that wrote its summary
+//	            in earlier journals, digest of the call in which the model
+//	            wrote the summary in it
 //	request     a paid call is about to be made. step; digest: of the messages
 //	            and tools; tokens: length by an estimate; reserved: dollars
 //	            that count as spent until it is known what the call cost
@@ -95,9 +96,10 @@
 //	            limits alone; message; finish_reason; response: the provider's
 //	            answer; shared: see "Large data"
 //	summary_request, summary
-//	            a call in which the model writes the summary for the rewrite
-//	            that follows, or which shows that it accepts the conversation
-//	            without its older steps. It is paid, and is not a step.
+//	            a call which shows that the model accepts the conversation
+//	            without its older steps, or, in earlier journals, in which it
+//	            wrote the summary for the rewrite that follows. It is paid,
+//	            and is not a step.
 //	            summary_request has the data of request; summary has step,
 //	            digest, and reply as above
 //	try         another try of the call is about to be made. step, reserved

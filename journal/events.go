@@ -68,7 +68,7 @@ type RewriteData struct {
 	Refused bool   `json:"refused,omitempty"` // the provider had found the conversation too long
 	Before  int64  `json:"tokens_before"`     // estimated tokens of the request
 	After   int64  `json:"tokens_after"`
-	Summary string `json:"summary,omitempty"` // digest of the call for the summary in it
+	Summary string `json:"summary,omitempty"` // digest of the call for the summary in it; earlier journals have it
 	Edits   []Edit `json:"edits"`             // in order, without overlaps
 }
 
@@ -120,10 +120,10 @@ type UnpaidData struct {
 	Step int `json:"step"`
 }
 
-// SummaryRequestData announces a call for a summary. Step is the step of the next request.
+// SummaryRequestData announces a call that is no step. Step is the step of the next request.
 type SummaryRequestData = RequestData
 
-// SummaryData is the answer to a call for a summary, which Digest identifies.
+// SummaryData is the answer to a call that is no step, which Digest identifies.
 type SummaryData struct {
 	Step   int       `json:"step"`
 	Digest string    `json:"digest"`

@@ -49,8 +49,12 @@ type History struct {
 
 	sent []json.RawMessage // the conversation of the last request, if a rewrite changed it
 
-	Rewrites  []Rewrite // of the conversation sent to the model, in order
-	Summaries []Summary // written for a rewrite, in order
+	Rewrites  []Rewrite     // of the conversation sent to the model, in order
+	Summaries []SummaryData // answered calls that are no steps, in order
+
+	// Summarized says that the model wrote a summary of the conversation, for a policy that batch
+	// does not have: the attempt cannot continue.
+	Summarized bool
 
 	Steps       []Step        // every request, in order
 	Differences int           // outputs that differed when their actions ran again
@@ -96,13 +100,7 @@ type Rewrite struct {
 	RewriteData
 }
 
-// Summary is an answered call for a summary.
-type Summary struct {
-	SummaryData
-	Open bool // not used yet: neither sent with a request, nor was the step answered without it
-}
-
-// SummaryOf returns the summary whose call has the digest; nil if there is none.
+// SummaryOf returns the answer of the call with the digest; nil if there is none.
 func (h *History) SummaryOf(digest string) *ReplyData {
 	for i := range h.Summaries {
 		if h.Summaries[i].Digest == digest {
@@ -336,9 +334,12 @@ type builder struct {
 	format    int    // format errors in a row, also after the last request
 
 	pending int // rewrites at the end of h.Rewrites that no request follows
+
+	probing bool // the last call that is no step followed a refusal
 }
 
 func (b *builder) add(r *Record, line line) error {
+	before := b.before.Type
 	b.clock(r)
 	b.h.Unmasked, b.h.Copies = b.h.Unmasked || r.Masked == 0, b.h.Copies || r.Masked > 0
 	switch r.Type {
@@ -368,11 +369,15 @@ func (b *builder) add(r *Record, line line) error {
 		w := Rewrite{At: len(b.h.Messages) + len(b.h.Later)}
 		err := json.Unmarshal(r.Data, &w.RewriteData)
 		b.h.Rewrites, b.pending = append(b.h.Rewrites, w), b.pending+1
+		b.h.Summarized = b.h.Summarized || w.Summary != ""
 		return err
+	case TypeSummaryRequest:
+		b.probing = before == TypeRequest
 	case TypeSummary:
-		s := Summary{Open: true}
-		err := json.Unmarshal(r.Data, &s.SummaryData)
+		var s SummaryData
+		err := json.Unmarshal(r.Data, &s)
 		b.h.Summaries = append(b.h.Summaries, s)
+		b.h.Summarized = b.h.Summarized || !b.probing
 		b.notWorked(s.Reply.Waited)
 		return err
 	case TypeInterrupt:
@@ -433,7 +438,6 @@ func (b *builder) step(r *Record, line line) error {
 		h.replies[s.Number] = line.at
 		err := s.Reply.UnmarshalJSON(r.Data)
 		b.lastReply = lastReplyIn(s.Reply)
-		b.closeSummaries(func(string) bool { return true })
 		b.notWorked(s.Reply.Waited)
 		return err
 	case TypeAction:
@@ -470,22 +474,12 @@ func (b *builder) commit() error {
 			return err
 		}
 		h.sent, at = sent, w.At
-		b.closeSummaries(func(digest string) bool { return digest == w.Summary })
 	}
 	if h.sent != nil {
 		h.sent = slices.Concat(sent, h.Messages[at:])
 	}
 	b.pending = 0
 	return nil
-}
-
-// closeSummaries marks the summaries with matching digests as used, or not needed any more.
-func (b *builder) closeSummaries(are func(digest string) bool) {
-	for i := range b.h.Summaries {
-		if s := &b.h.Summaries[i]; are(s.Digest) {
-			s.Open = false
-		}
-	}
 }
 
 // apply returns messages with edits applied. The edits' indexes skip exit messages, which
@@ -573,7 +567,7 @@ func (b *builder) since(r *Record) time.Duration {
 		Seconds float64 `json:"seconds"`
 		Reply   struct {
 			Seconds float64 `json:"seconds"`
-		} `json:"reply"` // of a summary
+		} `json:"reply"` // of a call that is no step
 	}
 	_ = json.Unmarshal(r.Data, &work) // without it, nothing was measured
 	if measured := time.Duration((work.Seconds + work.Reply.Seconds) * float64(time.Second)); gap < 0 || gap > measured+clockSlack {

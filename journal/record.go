@@ -52,7 +52,8 @@ const (
 	TypeRequest    = "request"    // a paid call is about to be made
 	TypeReply      = "reply"      // the call was answered; data.cost is its price in US dollars
 
-	// A call in which the model writes a summary is paid, and is not a step.
+	// A call which shows that a shorter conversation is accepted is paid, and is not a step. In
+	// earlier journals, the model also wrote summaries of the conversation in such calls.
 	TypeSummaryRequest = "summary_request" // it is about to be made
 	TypeSummary        = "summary"         // it was answered; data.reply.cost is its price in US dollars
 
@@ -81,7 +82,7 @@ type Record struct {
 	Attempt int     `json:"attempt"` // the attempt it belongs to
 	Start   int64   `json:"start"`   // byte offset of that attempt's first record
 	Calls   int     `json:"calls"`   // replies of that attempt up to here
-	Cost    float64 `json:"cost"`    // US dollars of those replies, and of summaries
+	Cost    float64 `json:"cost"`    // US dollars of those replies, and of calls that are no steps
 
 	// Lost is how many calls of the attempt may have been charged although no answer is known,
 	// including a running call. Spent is Cost plus their estimated cost, in US dollars; 0 if

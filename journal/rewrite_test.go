@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,7 +107,7 @@ func TestTheConversationHasEveryRewriteThatWasSent(t *testing.T) {
 	}
 }
 
-func TestASummaryIsPaidAndNotAStep(t *testing.T) {
+func TestACallThatIsNoStepIsPaid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	w := writer(t, path)
 	if err := w.Begin(1, struct{}{}); err != nil {
@@ -121,8 +122,8 @@ func TestASummaryIsPaidAndNotAStep(t *testing.T) {
 	}
 	for range 2 { // a resume keeps it
 		h := history(t, path)
-		if len(h.Summaries) != 1 || !h.Summaries[0].Open || h.SummaryOf("d") == nil || string(h.SummaryOf("d").Message) != `"s"` || h.Last() == nil {
-			t.Errorf("summaries %+v, last %+v; want an open one, a last reply", h.Summaries, h.Last())
+		if len(h.Summaries) != 1 || h.SummaryOf("d") == nil || string(h.SummaryOf("d").Message) != `"s"` || h.Last() == nil {
+			t.Errorf("summaries %+v, last %+v; want one, a last reply", h.Summaries, h.Last())
 		}
 		if h.SummaryOf("e") != nil {
 			t.Error("a summary of other messages was found")
@@ -131,26 +132,42 @@ func TestASummaryIsPaidAndNotAStep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tell(t, w, journal.TypeRequest, journal.RequestData{Step: 2})
-	if h := history(t, path); !h.Summaries[0].Open {
-		t.Error("a summary is used by a request without it")
-	}
-	rest := map[string][]any{
-		"by a request with it": {journal.TypeRewrite, journal.RewriteData{Step: 2, Summary: "d", Edits: []journal.Edit{edit(0, 1, `"s"`)}}, journal.TypeRequest, journal.RequestData{Step: 2}},
-		"by an answer":         {journal.TypeReply, journal.ReplyData{Step: 2, Message: json.RawMessage(`{}`)}},
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, records := range rest {
+}
+
+// A conversation with a summary is told from one in which a call showed that a shorter one is accepted.
+func TestASummaryOfTheConversationIsKnown(t *testing.T) {
+	reply := journal.ReplyData{Step: 1, Message: json.RawMessage(`{}`)}
+	step := []any{journal.TypeMessages, says(`"a"`), journal.TypeRequest, journal.RequestData{Step: 1}, journal.TypeReply, reply, journal.TypeMessages, says(`"b"`)}
+	asked := []any{journal.TypeSummaryRequest, journal.SummaryRequestData{Step: 2, Digest: "d"}}
+	written := append(asked[:2:2], journal.TypeSummary, journal.SummaryData{Step: 2, Digest: "d"})
+	refused := []any{journal.TypeRequest, journal.RequestData{Step: 2}, journal.TypeUnpaid, journal.UnpaidData{Step: 2}}
+	rewrite := []any{journal.TypeRewrite, journal.RewriteData{Step: 2, Policy: "summarize", Summary: "d", Edits: []journal.Edit{edit(0, 1, `"s"`)}}}
+	for name, c := range map[string]struct {
+		records [][]any
+		want    bool
+	}{
+		"no summary":              {[][]any{step}, false},
+		"only asked for":          {[][]any{step, asked}, false},
+		"not used yet":            {[][]any{step, written}, true},
+		"used":                    {[][]any{step, written, rewrite, refused[:2]}, true},
+		"used after a refusal":    {[][]any{step, refused, written, rewrite}, true},
+		"a probe":                 {[][]any{step, refused, written}, false},
+		"a probe, and a last try": {[][]any{step, refused[:2], {journal.TypeTry, journal.TryData{Step: 2}}, refused[2:], written}, false},
+		"forgotten":               {[][]any{{journal.TypeTurn, journal.TurnData{Turn: 1, Words: "x"}}, step, written, {journal.TypeClear, nil}}, false},
+	} {
 		path := filepath.Join(t.TempDir(), "journal.jsonl")
-		if err := os.WriteFile(path, whole, 0o600); err != nil {
+		w := writer(t, path)
+		if err := w.Begin(1, struct{}{}); err != nil {
 			t.Fatal(err)
 		}
-		tell(t, writer(t, path), records...)
-		if h := history(t, path); h.Summaries[0].Open {
-			t.Errorf("a summary is not used %s", name)
+		for range 2 {
+			tell(t, w, slices.Concat(c.records...)...)
+			if h := history(t, path); h.Summarized != c.want {
+				t.Errorf("%s: %v, want %v", name, h.Summarized, c.want)
+			}
+			if err := w.Resume(struct{}{}, 0, nil); err != nil { // the second time, after a resume
+				t.Fatal(err)
+			}
 		}
 	}
 }

@@ -92,7 +92,7 @@ type Turn struct {
 	// What the attempt had used before the turn.
 	Calls    int
 	Cost     float64 // US dollars
-	Unpriced int     // replies and summaries of unknown cost, which Cost does not include
+	Unpriced int     // answers of unknown cost, which Cost does not include
 	Elapsed  time.Duration
 }
 
@@ -182,8 +182,7 @@ func (b *builder) turn(r *Record) error {
 		}
 		h.Rewrites, b.pending = nil, 0
 		h.Cleared, h.closed, h.first = h.Cleared+1, len(h.Steps), len(h.Turns)
-		b.format, h.FormatErrors = 0, 0
-		b.closeSummaries(func(string) bool { return true })
+		b.format, h.FormatErrors, h.Summarized = 0, 0, false
 	}
 	return nil
 }

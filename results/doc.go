@@ -204,7 +204,8 @@
 //     messages follow from that request's step. A resume record makes them void: the
 //     messages after it repeat them.
 //   - A rewrite changes the messages of the next request, and counts once that request is
-//     made: see batch help trajectory. A paid summary is used again, not asked for again.
+//     made: see batch help trajectory. A conversation with a summary that the model wrote is not
+//     continued.
 //   - A request without a reply may have been paid for; its answer is not known, so
 //     it is made again. A request with a reply is never made again.
 //   - An action with an output is done, and its output stands.

@@ -67,6 +67,14 @@ func (p Process) LoadConfig(r Request, further ...config.Setting) (*config.Confi
 	return config.Load(configs(r), opts)
 }
 
+// LoadTested is LoadConfig for a request of [Process.Tested]. Keys and values of the run that batch
+// does not have now are left out.
+func (p Process) LoadTested(r Request) (*config.Config, error) {
+	opts := p.lookup(r)
+	opts.Set, opts.Earlier = settings(r), true
+	return config.Load(configs(r), opts)
+}
+
 // settings are the values that flags set.
 func settings(r Request) (list []config.Setting) {
 	for _, s := range []struct{ flag, path, value string }{

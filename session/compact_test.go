@@ -1,11 +1,13 @@
 package session_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"batch.example/batch/agent/compaction"
 	"batch.example/batch/fault"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/session"
 )
@@ -113,12 +115,36 @@ func TestAPersonCompactsOnceATurn(t *testing.T) {
 			if !strings.HasPrefix(asked[5], strings.TrimSuffix(asked[4], "]")) || !strings.HasPrefix(asked[6], strings.TrimSuffix(asked[5], "]")) {
 				t.Error("a later call of the turn does not continue the first: it was compacted again")
 			}
-			if want := map[string]int{compaction.Summarize: 1}[name]; len(k.model.sums) != want {
-				t.Errorf("paid for %d summaries, want %d", len(k.model.sums), want)
-			}
 			if n := strings.Count(shown(messagesOf(k.stored())), "output of 1"); n != 50 {
 				t.Errorf("the messages have %d lines of the first output, want all 50", n)
 			}
 		})
 	}
+}
+
+// The journal of an earlier version may have a summary that the model wrote. It is read, and no turn
+// begins until the conversation is forgotten.
+func TestASummarizedConversationDoesNotContinue(t *testing.T) {
+	k := newScene(t, tools(), runs("1"), says("a"), says("b"))
+	k.say(k.input("first"))
+	k.with(func(*session.Session) {
+		summary := journal.SummaryData{Step: 3, Digest: "d", Reply: journal.ReplyData{Cost: 0.25, Priced: true}}
+		if err := k.store.Append(journal.TypeSummary, summary); err != nil {
+			t.Fatal(err)
+		}
+	})
+	before := len(k.model.asked)
+	k.with(func(s *session.Session) {
+		_, err := s.Turn(t.Context(), k.input("second"))
+		if !errors.Is(err, session.ErrSummarized) || fault.KindOf(err) != fault.Usage || len(k.model.asked) != before {
+			t.Errorf("got %v after %d calls, want %v", err, len(k.model.asked)-before, session.ErrSummarized)
+		}
+		if list, err := s.Messages(t.Context(), session.Query{}); err != nil || len(list) == 0 || s.State().Cost != 2.25 || s.State().Turns != 1 {
+			t.Errorf("%d messages, %+v, %v; want all, one turn, $2.25", len(list), s.State(), err)
+		}
+		if err := s.Clear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	k.say(k.input("third"))
 }

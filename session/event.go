@@ -66,7 +66,7 @@ const outputShown = 64 << 10
 func seen(e agent.Event) (events []Event) {
 	base := Event{Time: e.Time, Step: e.Step, Cost: e.Cost}
 	switch e.Type {
-	case agent.EventReply, agent.EventSummary:
+	case agent.EventReply, agent.EventProbed:
 		if text := e.Response.Message.Text(); text != "" && e.Type == agent.EventReply {
 			said := base
 			said.Kind, said.Text = KindText, text

@@ -31,8 +31,11 @@ func continueFrom(h *journal.History, turn *agent.Turn) error {
 	t := h.Turn()
 	turn.Earlier = agent.Spent{Calls: t.Calls, Cost: t.Cost, Unpriced: t.Unpriced}
 	turn.Tokens, turn.Elapsed, turn.FormatErrors = h.Tokens(), max(0, h.Elapsed-t.Elapsed), h.FormatErrors
-	if err := summaries(h, turn); err != nil {
-		return err
+	for i := range h.Summaries {
+		turn.Cost += h.Summaries[i].Reply.Cost
+		if !h.Summaries[i].Reply.Priced {
+			turn.Unpriced++
+		}
 	}
 	last := h.Last()
 	h.Release() // the agent has it now
@@ -61,32 +64,7 @@ func spent(turn *agent.Turn) agent.Spent {
 		all.Calls++
 		all.Cost += u.Reply.Cost
 	}
-	for _, s := range turn.Summaries {
-		all.Cost += s.Reply.Cost
-	}
 	return all
-}
-
-// summaries adds the summaries that were written before the interruption. The agent has yet
-// to use the open ones.
-func summaries(h *journal.History, turn *agent.Turn) error {
-	for i := range h.Summaries {
-		s := &h.Summaries[i]
-		if !s.Open {
-			turn.Cost += s.Reply.Cost
-			if !s.Reply.Priced {
-				turn.Unpriced++
-			}
-			continue
-		}
-		m, err := message(s.Reply.Message)
-		if err != nil {
-			return err
-		}
-		turn.Summaries = append(turn.Summaries, agent.Summary{Digest: s.Digest, Reply: response(m, &s.Reply)})
-		turn.Elapsed += seconds(s.Reply.Waited) // as with the last reply
-	}
-	return nil
 }
 
 // message decodes a message from the journal.

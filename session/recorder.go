@@ -63,7 +63,7 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 		return r.append(journal.TypeRewrite, rewriteData(e))
 	case agent.EventRequest:
 		return r.request(journal.TypeRequest, e)
-	case agent.EventSummaryRequest:
+	case agent.EventProbe:
 		return r.request(journal.TypeSummaryRequest, e)
 	case agent.EventRepeat:
 		return r.repeating(e)
@@ -71,7 +71,7 @@ func (r *recorder) Record(_ context.Context, e agent.Event) error {
 		return r.try(e)
 	case agent.EventReply:
 		return r.answered(e, journal.TypeReply, replyData(e))
-	case agent.EventSummary:
+	case agent.EventProbed:
 		return r.answered(e, journal.TypeSummary, journal.SummaryData{Step: e.Step, Digest: e.Digest, Reply: replyData(e)})
 	case agent.EventRefused:
 		return r.refused(e)
@@ -208,7 +208,7 @@ func (r *recorder) settle(step, lost int) error {
 
 func rewriteData(e agent.Event) journal.RewriteData {
 	w := e.Rewritten
-	data := journal.RewriteData{Step: e.Step, Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Summary: w.Summary}
+	data := journal.RewriteData{Step: e.Step, Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After}
 	for _, edit := range w.Edits {
 		data.Edits = append(data.Edits, journal.Edit{From: edit.From, To: edit.To, Messages: rawMessages(edit.Messages)})
 	}

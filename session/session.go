@@ -20,6 +20,7 @@ var (
 	ErrBusy       = errors.New("a turn of this session is running")
 	ErrNotStarted = errors.New("the session is not started")
 	ErrNothing    = errors.New("there is nothing to say, and no turn to try again")
+	ErrSummarized = errors.New("the model wrote a summary in place of a part of this conversation, and batch continues no such conversation")
 )
 
 // Config describes a session. ContextID, Store and Loop are required.
@@ -60,6 +61,7 @@ type Session struct {
 	mu      sync.Mutex
 	state   State
 	loaded  bool
+	closed  bool                 // ErrSummarized: no turn can begin
 	saved   *journal.SessionData // the last in the store; nil: unknown
 	turn    *Turn                // the running one
 	unsure  bool                 // a turn failed to begin: only the store knows whether it did
@@ -131,7 +133,7 @@ func (s *Session) load() error {
 	if known, ok := StateOf(s.c.ContextID, h); ok {
 		s.state, s.saved = known, h.Session
 	}
-	s.loaded = true
+	s.loaded, s.closed = true, h.Summarized
 	return nil
 }
 
@@ -233,6 +235,7 @@ func (s *Session) Clear(context.Context) error {
 		if err := durably(s.c.Store, journal.TypeClear, nil); err != nil {
 			return err
 		}
+		s.closed = false
 		s.state.Retry, s.state.Error, s.state.LastActivity = false, "", s.c.Now()
 		return s.saveState()
 	})

@@ -88,8 +88,8 @@ type Turn struct {
 }
 
 // Begin prepares a turn and records its beginning. The caller must [Turn.Run] it. If
-// no turn can begin now, the error is a Usage fault around [ErrBusy], [ErrNotStarted] or
-// [ErrNothing]; for credentials that have expired it is one of the kind [fault.Expired]. In
+// no turn can begin now, the error is a Usage fault around [ErrBusy], [ErrNotStarted],
+// [ErrNothing] or [ErrSummarized]; for credentials that have expired it is one of the kind [fault.Expired]. In
 // these cases nothing is recorded.
 func (s *Session) Begin(_ context.Context, in Input) (*Turn, error) {
 	return s.begin(in, newStream())
@@ -104,6 +104,8 @@ func (s *Session) begin(in Input, events *stream) (*Turn, error) {
 		return nil, busy("beginning a turn")
 	case s.state.Status != Ready:
 		return nil, s.notStarted("beginning a turn")
+	case s.closed:
+		return nil, usage("beginning a turn", ErrSummarized).WithHint("clear the conversation, or begin another")
 	}
 	if err := in.Authority.Check(s.c.Now()); err != nil {
 		return nil, err
@@ -283,7 +285,7 @@ func (t *Turn) listen(e agent.Event) {
 	case agent.EventReply:
 		t.known.Calls++
 		t.known.Cost += e.Response.Cost
-	case agent.EventSummary:
+	case agent.EventProbed:
 		t.known.Cost += e.Response.Cost
 	}
 	t.warn(e)

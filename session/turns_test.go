@@ -121,22 +121,14 @@ type replies struct {
 
 	mu     sync.Mutex
 	asked  []string // requests for steps, as a provider would see them
-	sums   []string // requests for summaries
 	number int
 }
-
-const summaryQuestion = "about to exceed the length"
 
 // Generate implements [llm.Model].
 func (m *replies) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	text := shown(req.Messages)
-	if strings.Contains(req.Messages[len(req.Messages)-1].Text(), summaryQuestion) {
-		m.sums = append(m.sums, text)
-		return m.priced(reply(llm.Message{Parts: llm.Say(fmt.Sprintf("summary %d", len(m.sums)))})), nil
-	}
-	m.asked = append(m.asked, text)
+	m.asked = append(m.asked, shown(req.Messages))
 	if m.before != nil {
 		if err := m.before(len(m.asked)); err != nil {
 			return nil, err

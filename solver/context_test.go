@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -35,14 +36,8 @@ type reader struct {
 	commands int
 	counts   bool // it reports what a call used
 	chat     bool // it answers as servers of chat completions do
+	unclear  bool // it refuses in words that are not known
 	refused  *int
-}
-
-const question = "Summarize {{ n_messages }} messages of the {{ task }}."
-
-// isQuestion reports whether a request ends with the question for a summary.
-func isQuestion(sent []llm.Message) bool {
-	return strings.Contains(llm.Between+sent[len(sent)-1].Text(), llm.Between+"Summarize ")
 }
 
 func (m *reader) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {
@@ -52,15 +47,14 @@ func (m *reader) Generate(_ context.Context, req *llm.Request) (*llm.Response, e
 	}
 	if tokens > m.window {
 		*m.refused++
+		if m.unclear {
+			return nil, &llm.Unpaid{Err: fault.New(fault.Instance, "asking", &llm.Unclear{Err: errors.New("422: no")})}
+		}
 		return nil, &llm.Unpaid{Err: fault.New(fault.Instance, "asking", fmt.Errorf("%w: %d tokens", llm.ErrContextLength, tokens))}
 	}
 	resp := &llm.Response{Cost: 0.5, Priced: true, Message: llm.Message{Role: llm.RoleAssistant}}
 	if m.counts {
 		resp.Usage = vocab.Usage{Input: tokens, Output: 20}
-	}
-	if isQuestion(req.Messages) {
-		resp.Cost, resp.Message.Parts = 0.25, llm.Say(fmt.Sprintf("the summary of %d messages", len(req.Messages)))
-		return resp, nil
 	}
 	m.steps++
 	call := bash(fmt.Sprintf("do %d", m.steps), "do more")
@@ -95,7 +89,6 @@ func reading(t *testing.T, c compaction.Config, m reader) *playing {
 	p := &playing{t: t, loop: loop, play: []scripted.Reply{{}}, now: clock}
 	p.model = func() llm.Model { m := m; return &m }
 	if c.Policy != "" {
-		c.SummaryTemplate = question
 		policy, err := compaction.New(c)
 		if err != nil {
 			t.Fatal(err)
@@ -110,14 +103,12 @@ var policies = map[string]struct {
 	config compaction.Config
 	model  reader
 }{
-	"shorten":                       {compaction.Config{Policy: compaction.Shorten, Limit: 6000, Keep: 3}, reader{window: 8000, commands: 9, counts: true}},
-	"drop":                          {compaction.Config{Policy: compaction.Drop, Limit: 6000, Keep: 3}, reader{window: 8000, commands: 9, counts: true}},
-	"summarize":                     {compaction.Config{Policy: compaction.Summarize, Limit: 5000, Keep: 3}, reader{window: 8000, commands: 9, counts: true}},
-	"shorten after a refusal":       {compaction.Config{Policy: compaction.Shorten, Keep: 3}, reader{window: 6000, commands: 9, counts: true}},
-	"drop after a refusal":          {compaction.Config{Policy: compaction.Drop, Limit: 50_000, Keep: 3}, reader{window: 6000, commands: 9, counts: true}},
-	"summarize after a refusal":     {compaction.Config{Policy: compaction.Summarize, Keep: 3}, reader{window: 6000, commands: 9, counts: true}},
-	"summarize chat completions":    {compaction.Config{Policy: compaction.Summarize, Limit: 5000, Keep: 3}, reader{window: 8000, commands: 9, counts: true, chat: true}},
-	"summarize without counted use": {compaction.Config{Policy: compaction.Summarize, Limit: 4500, Keep: 3}, reader{window: 8000, commands: 9}},
+	"shorten":                     {compaction.Config{Policy: compaction.Shorten, Limit: 6000, Keep: 3}, reader{window: 8000, commands: 9, counts: true}},
+	"drop":                        {compaction.Config{Policy: compaction.Drop, Limit: 6000, Keep: 3}, reader{window: 8000, commands: 9, counts: true}},
+	"shorten after a refusal":     {compaction.Config{Policy: compaction.Shorten, Keep: 3}, reader{window: 6000, commands: 9, counts: true}},
+	"drop after a refusal":        {compaction.Config{Policy: compaction.Drop, Limit: 50_000, Keep: 3}, reader{window: 6000, commands: 9, counts: true}},
+	"drop, chat completions":      {compaction.Config{Policy: compaction.Drop, Limit: 5000, Keep: 3}, reader{window: 8000, commands: 9, counts: true, chat: true}},
+	"shorten without counted use": {compaction.Config{Policy: compaction.Shorten, Limit: 4500, Keep: 3}, reader{window: 8000, commands: 9}},
 }
 
 func trajectoryIn(t *testing.T, dir string) (tr results.Trajectory) {
@@ -203,26 +194,20 @@ func TestAConversationThatOutgrowsItsModel(t *testing.T) {
 				t.Fatalf("got %+v, want status %v after 10 steps", r.Record, vocab.StatusSubmitted)
 			}
 			tr := trajectoryIn(t, dir)
-			summaries := 0
 			for _, w := range tr.Info.Rewrites {
-				if w.Summary != nil {
-					summaries++
-				}
-				if w.Policy != c.config.Policy || w.After >= w.Before || w.Refused != strings.Contains(name, "refusal") || (w.Summary != nil) != (w.Policy == compaction.Summarize) {
+				if w.Policy != c.config.Policy || w.After >= w.Before || w.Refused != strings.Contains(name, "refusal") || w.Summary != nil {
 					t.Errorf("rewrite %+v, want policy %v, fewer tokens", w, c.config.Policy)
 				}
 			}
-			if len(tr.Info.Rewrites) == 0 || r.Record.Cost != 5+0.25*float64(summaries) {
-				t.Errorf("%d rewrites, %d summaries, $%v; want at least one, $5 and $0.25 for each summary", len(tr.Info.Rewrites), summaries, r.Record.Cost)
+			if len(tr.Info.Rewrites) == 0 || r.Record.Cost != 5 {
+				t.Errorf("%d rewrites, $%v; want at least one, $5", len(tr.Info.Rewrites), r.Record.Cost)
 			}
-			if all := strings.Join(messages(t, dir), ""); strings.Contains(all, "left out") || strings.Contains(all, "the summary of") || len(tr.Messages) != 2+3*9+2 {
+			if all := strings.Join(messages(t, dir), ""); strings.Contains(all, "left out") || len(tr.Messages) != 2+3*9+2 {
 				t.Errorf("the trajectory's messages were rewritten, or are not all there: %d", len(tr.Messages))
 			}
 			var asked [][]llm.Message // of the steps, without calls that were refused
 			for i, req := range p.requests {
-				isSummary := isQuestion(req)
-				refused := i+1 < len(p.requests) && !isSummary && tokensOf(req) > c.model.window
-				if !isSummary && !refused {
+				if refused := i+1 < len(p.requests) && tokensOf(req) > c.model.window; !refused {
 					asked = append(asked, req)
 				}
 			}
@@ -286,7 +271,7 @@ func TestARewrittenAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 			var near, far []int                 // records around the records of the policy, and others
 			for k := 1; k < len(lines)-1; k++ { // the last two close the attempt
 				if slices.ContainsFunc(lines[max(0, k-2):min(len(lines), k+2)], func(l []byte) bool {
-					return strings.Contains(string(l), `"type":"summary`) || strings.Contains(string(l), `"type":"rewrite"`)
+					return strings.Contains(string(l), `"type":"rewrite"`)
 				}) {
 					near = append(near, k)
 				} else if k%5 == 0 {
@@ -327,16 +312,26 @@ func rewrittenInvariant(t *testing.T, dir string, r *results.Result) string {
 		rec.Status, rec.Outcome, rec.Steps, rec.Cost, rec.Usage, r.Submission, rewrites, strings.Join(messages(t, dir), "\n"))
 }
 
-// A budget that allows one call at a time must not wait for itself, and counts summaries.
-func TestASummaryCountsInTheBudget(t *testing.T) {
-	for _, name := range []string{"summarize", "summarize after a refusal"} {
-		c := policies[name]
-		p := reading(t, c.config, c.model)
-		p.budget = runner.NewBudget(100, 0, 60)
-		r := p.solve(t.TempDir())
-		if r.Record.Status != vocab.StatusSubmitted || p.budget.Spent() != r.Record.Cost || r.Record.Cost <= 5 {
-			t.Errorf("%s: %+v, spent %v; want status %v, its cost, more than $5", name, r.Record, p.budget.Spent(), vocab.StatusSubmitted)
-		}
+// A refusal that is not clear costs a call that is no step. A budget that allows one call at a time must
+// not wait for itself, and counts it; so does a resume, which makes the refused call again.
+func TestAProbeIsBilled(t *testing.T) {
+	p := reading(t, compaction.Config{}, reader{window: 6000, commands: 9, counts: true, unclear: true})
+	p.window, p.budget = 6000, runner.NewBudget(100, 0, 60)
+	dir := t.TempDir()
+	r := p.solve(dir)
+	if rec := r.Record; rec.Status != vocab.StatusContextWindowExceeded || rec.Cost != 0.5*float64(rec.Steps+1) || p.budget.Spent() != rec.Cost {
+		t.Errorf("%+v, spent %v; want status %v, and the cost of one call more than steps", rec, p.budget.Spent(), vocab.StatusContextWindowExceeded)
+	}
+	lines := p.lines(dir)
+	probed := slices.IndexFunc(lines, func(l []byte) bool { return strings.Contains(string(l), `"type":"summary"`) })
+	if probed < 0 {
+		t.Fatal("the journal has no record of the probe")
+	}
+	m := reader{window: 6000, commands: 9, counts: true, unclear: true, refused: new(int), steps: r.Record.Steps}
+	p.model, p.budget = func() llm.Model { return &m }, nil
+	again := p.solve(p.crashed(lines[:probed+1], true)).Record
+	if again.Status != r.Record.Status || again.Steps != r.Record.Steps || again.Cost != r.Record.Cost+0.5 {
+		t.Errorf("resumed behind the probe: %+v; want $%v, with a second one", again, r.Record.Cost+0.5)
 	}
 }
 

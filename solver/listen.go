@@ -81,7 +81,7 @@ func (g *guarded) End(r results.Record) {
 // progress reports the agent's progress to the pool.
 func (t *attempt) progress(e agent.Event) {
 	switch e.Type {
-	case agent.EventRequest, agent.EventSummaryRequest:
+	case agent.EventRequest, agent.EventProbe:
 		t.at = runner.Progress{Phase: "model", Step: e.Step, Cost: e.Cost, Engine: t.box.Engine}
 		t.runner.Report(t.at)
 	case agent.EventAction:

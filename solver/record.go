@@ -40,8 +40,8 @@ func (t *attempt) logEvent(e agent.Event) {
 			replaced += edit.To - edit.From
 		}
 		t.log.Info("the conversation was rewritten", "step", e.Step, "policy", w.Policy, "messages", replaced, "tokens", w.Before, "tokens_now", w.After)
-	case agent.EventSummaryRequest:
-		t.logged.block(fmt.Sprintf("before step %d: asking the model for a summary, or whether it accepts a shorter conversation", e.Step), nil)
+	case agent.EventProbe:
+		t.logged.block(fmt.Sprintf("before step %d: asking whether the model accepts a shorter conversation", e.Step), nil)
 	case agent.EventRepeat:
 		next := e.Repeat
 		t.logged.block(fmt.Sprintf("step %d: the model call failed and will be made again, try %d of %d in %s: %s",
@@ -50,8 +50,8 @@ func (t *attempt) logEvent(e agent.Event) {
 		t.logged.reply(e)
 		t.warnOfLength(e)
 		t.warnOfPrice(e)
-	case agent.EventSummary:
-		t.logged.summary(e)
+	case agent.EventProbed:
+		t.logged.probed(e)
 		t.warnOfPrice(e)
 	case agent.EventAction:
 		t.logged.command(e)

@@ -64,12 +64,10 @@ func (t *attempt) carry() (c carried) {
 		counted(s.Reply)
 	}
 	for i := range t.past.Summaries {
-		if s := &t.past.Summaries[i]; !s.Open {
-			counted(&s.Reply)
-		}
+		counted(&t.past.Summaries[i].Reply)
 		taken(&t.past.Summaries[i].Reply)
 	}
-	for _, s := range t.replied() { // the ending counts the last reply, and open summaries, but not their time
+	for _, s := range t.replied() { // the ending counts the last reply, but not its time
 		taken(s.Reply)
 		for _, a := range s.Actions {
 			if a.Output != nil {
@@ -103,7 +101,7 @@ func (t *attempt) replied() []journal.Step {
 	return steps
 }
 
-// answers is the number of known replies, summaries included.
+// answers is the number of known replies, with those of calls that were no steps.
 func (t *attempt) answers() int {
 	if t.past == nil {
 		return 0

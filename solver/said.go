@@ -68,9 +68,9 @@ func (t *attempt) heardBy(id string) {
 // hear follows the events of the agent.
 func (t *attempt) hear(e agent.Event) {
 	switch e.Type {
-	case agent.EventRequest, agent.EventSummaryRequest:
+	case agent.EventRequest, agent.EventProbe:
 		t.hearing.calling = true
-		if e.Type == agent.EventSummaryRequest {
+		if e.Type == agent.EventProbe {
 			return
 		}
 		for _, id := range t.hearing.fresh {

@@ -85,7 +85,7 @@ type Config struct {
 }
 
 // Models returns the model for one attempt at an instance. heard is the number of replies
-// that the attempt already has, summaries included. It is called from many goroutines at the
+// that the attempt already has, with those of calls that were no steps. It is called from many goroutines at the
 // same time.
 type Models func(in dataset.Instance, heard int) (llm.Model, error)
 

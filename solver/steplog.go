@@ -58,11 +58,10 @@ func (l stepLog) reply(e agent.Event) {
 	l.block(title, ends(thought, loggedThought, 0))
 }
 
-func (l stepLog) summary(e agent.Event) {
+func (l stepLog) probed(e agent.Event) {
 	r := e.Response
-	title := fmt.Sprintf("before step %d: the model wrote a summary in %s ($%.4f, %d tokens in, %d out)",
-		e.Step, round(e.Latency), r.Cost, r.Usage.Input, r.Usage.Output)
-	l.block(title, ends(l.mask.Text(r.Message.Text()), loggedThought, 0))
+	l.block(fmt.Sprintf("before step %d: the model answered a shorter conversation in %s ($%.4f, %d tokens in, %d out)",
+		e.Step, round(e.Latency), r.Cost, r.Usage.Input, r.Usage.Output), nil)
 }
 
 func (l stepLog) command(e agent.Event) {

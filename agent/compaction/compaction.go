@@ -1,5 +1,5 @@
 // Package compaction keeps a conversation within the model's context: it shortens the
-// oldest observations, drops them, or lets the model write a summary of what is past.
+// oldest observations, or drops them.
 //
 // A [Policy] acts in two cases: before a call, if the request has more messages or a longer
 // estimated length than the limits allow; and once more, harder, if the provider refuses the
@@ -14,10 +14,9 @@
 // dropped one leaves a line in its place, so that its call is still answered. If there are
 // too many messages, whole steps are dropped, each reply with all its results, and one
 // line says how many. A person's words, and answers to questions, are kept word for
-// word, except in a summary, which is followed by the last of these words. Replies of
-// the model are never changed. Providers check what they have signed in them: Anthropic the
-// thinking blocks, Gemini the thought signatures of calls, OpenAI that a reasoning item is
-// followed by its call. A summary replaces whole replies and all their results.
+// word. Replies of the model are never changed. Providers check what they have signed in
+// them: Anthropic the thinking blocks, Gemini the thought signatures of calls, OpenAI that a
+// reasoning item is followed by its call.
 //
 // # Prompt caches
 //
@@ -25,40 +24,35 @@
 // change. So a rewrite makes all that follows expensive once, and a policy that changed a
 // little at each step would do so at every step. A policy here waits until the limit is
 // reached, and then takes a big bite: it aims at half of the limit, so that the next calls,
-// usually dozens, read the rewritten beginning from the cache again. The call for a summary
-// sends the conversation as it was, with a question at its end, and so reads nearly all of
-// its input from the cache.
+// usually dozens, read the rewritten beginning from the cache again.
 //
-// If the replies alone reach the limit, shorten and drop cannot bring a conversation to half
-// of it. Then there is less room, and rewrites come more often. A summary that
-// does not help, since it is empty or too long, is not asked for again: from then on,
-// observations are dropped.
+// If the replies alone reach the limit, a policy cannot bring a conversation to half of it.
+// Then there is less room, and rewrites come more often.
 //
 // # The same again
 //
 // The same conversation and the same estimates give the same rewrite, so that a resumed
-// attempt sends the same. A summary is taken from the journal then.
+// attempt sends the same.
 package compaction
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"batch.example/batch/agent"
-	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 )
 
 // Names of policies.
 const (
-	Shorten   = "shorten"   // cut the oldest observations to their beginning and end
-	Drop      = "drop"      // replace the oldest observations by a line
-	Summarize = "summarize" // replace all but the last messages by a summary that the model writes
+	Shorten = "shorten" // cut the oldest observations to their beginning and end; drop them if that is not enough
+	Drop    = "drop"    // replace the oldest observations by a line
 )
 
 // Names lists the policies.
-var Names = []string{Shorten, Drop, Summarize}
+var Names = []string{Shorten, Drop}
 
 // DefaultKeep is the number of messages at the end that are kept as they are: about four steps.
 const DefaultKeep = 8
@@ -68,32 +62,25 @@ type Config struct {
 	Policy string
 	Limit  int64 // estimated tokens over which the policy acts; 0: only if the provider refuses
 
-	// Messages is the number of messages that the conversation may have, for Drop and
-	// Summarize. It must be at least twice the kept number and room for the beginning. 0: any
-	// number.
+	// Messages is the number of messages that the conversation may have, for Drop. It must be
+	// at least twice the kept number and room for the beginning. 0: any number.
 	Messages int
 
 	Keep int // last messages that are not touched; 0 is DefaultKeep, negative keeps only the last step's
-
-	SummaryTemplate string                  // Jinja; empty is [DefaultSummaryTemplate]
-	Place           func(offset int) string // describes a place in it for error messages; nil: line and column
 }
 
 // Policy rewrites conversations. It is safe for concurrent use.
 type Policy struct {
-	name    string
-	limit   int64
-	most    int // messages; 0: any number
-	keep    int
-	summary *template.Template
+	name  string
+	limit int64
+	most  int // messages; 0: any number
+	keep  int
 }
 
 // New returns the policy. Errors are Usage faults.
 func New(c Config) (*Policy, error) {
 	p := &Policy{name: c.Policy, limit: c.Limit, most: c.Messages, keep: c.Keep}
-	switch c.Policy {
-	case Shorten, Drop, Summarize:
-	default:
+	if !slices.Contains(Names, c.Policy) {
 		hint := near.Hint(near.Name(c.Policy, Names), "")
 		return nil, fault.Newf(fault.Usage, "context policy %q is not one of %v", c.Policy, Names).WithHint("%s", hint)
 	}
@@ -106,30 +93,21 @@ func New(c Config) (*Policy, error) {
 	if err := p.checkMessages(); err != nil {
 		return nil, err
 	}
-	source := c.SummaryTemplate
-	if source == "" {
-		source = DefaultSummaryTemplate
-	}
-	var err error
-	if p.summary, err = template.Parse("agent.summary_template", source, c.Place); err != nil {
-		return nil, err
-	}
-	_, err = p.summary.Render(summaryVars("task", 10)) // so that no instance fails with it
-	return p, err
+	return p, nil
 }
 
 // Rewrite is a [agent.Turn]'s Rewrite.
-func (p *Policy) Rewrite(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) {
+func (p *Policy) Rewrite(_ context.Context, c agent.Conversation) (*agent.Rewriting, error) {
 	long := p.limit > 0 && c.Tokens > p.limit
 	if !c.Refused && !long && !p.many(c) {
 		return nil, nil
 	}
-	return p.shorter(ctx, c)
+	return p.shorter(c), nil
 }
 
 // Now is Rewrite for a conversation of any length.
-func (p *Policy) Now(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) {
-	return p.shorter(ctx, c)
+func (p *Policy) Now(_ context.Context, c agent.Conversation) (*agent.Rewriting, error) {
+	return p.shorter(c), nil
 }
 
 // many reports whether there are too many messages. A refused conversation has too many
@@ -144,7 +122,7 @@ func (p *Policy) checkMessages() error {
 		return fault.Newf(fault.Usage, "the context may have %d messages, expected 0 or more", p.most)
 	case p.most > 0 && p.name == Shorten:
 		return fault.Newf(fault.Usage, "the context policy %s cannot limit the number of messages", Shorten).
-			WithHint("choose %s or %s", Drop, Summarize)
+			WithHint("choose %s", Drop)
 	case p.most > 0 && p.most < 2*max(1, p.keep)+beginning:
 		return fault.Newf(fault.Usage, "the context may have %d messages: too few, when the last %d are kept", p.most, max(1, p.keep)).
 			WithHint("allow %d, or keep fewer", 2*max(1, p.keep)+beginning)
@@ -153,39 +131,22 @@ func (p *Policy) checkMessages() error {
 }
 
 // beginning is the number of messages at the beginning: the system message, the task, and
-// what stands for the messages that were dropped or summarized.
+// what stands for the messages that were dropped.
 const beginning = 4
 
-func (p *Policy) shorter(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) {
+func (p *Policy) shorter(c agent.Conversation) *agent.Rewriting {
 	d := p.draft(c)
-	if d.from >= d.to {
-		return nil, nil
-	}
-	if p.name == Summarize && !d.fruitless() {
-		edit, err := p.summarize(ctx, c, d)
-		switch {
-		case err != nil:
-			return nil, err
-		case edit != nil:
-			return &agent.Rewriting{Policy: Summarize, Edits: []agent.Edit{*edit}}, nil
-		case !d.unanswered:
-			return nil, nil
-		}
-		if p.many(c) {
-			return d.remove(p.most / 2), nil
-		}
-		d.drop()
-		return d.edits(Drop), nil // also if that is not enough, see fruitless
-	}
-	if p.many(c) {
-		return d.remove(p.most / 2), nil
-	}
-	if p.name == Shorten {
+	switch {
+	case d.from >= d.to:
+		return nil
+	case p.many(c):
+		return d.remove(p.most / 2)
+	case p.name == Shorten:
 		d.shorten()
-		return d.rewriting(Shorten), nil
+	default:
+		d.drop()
 	}
-	d.drop()
-	return d.rewriting(Drop), nil
+	return d.rewriting(p.name)
 }
 
 // goal returns the longest and the wanted length of the request after a rewrite, in estimated

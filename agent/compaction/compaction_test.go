@@ -1,8 +1,6 @@
 package compaction
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -58,9 +56,6 @@ func image() llm.Part { return llm.Image{MediaType: "image/png", Data: []byte("p
 func conversation(messages []llm.Message) agent.Conversation {
 	c := agent.Conversation{
 		Task: "the task", Messages: messages, Size: agent.EstimateTokens,
-		Ask: func(context.Context, []llm.Message) (*llm.Response, error) {
-			return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("what I know")}}, nil
-		},
 	}
 	for _, m := range messages {
 		c.Tokens += c.Size(m)
@@ -122,22 +117,20 @@ func TestPoliciesRewriteTheOldestFirst(t *testing.T) {
 		config   Config
 		messages []llm.Message
 		refused  bool
-		want     string // for each message: . as it was, s shortened, d dropped, or a summary S
+		want     string // for each message: . as it was, s shortened or d dropped
 	}{
-		"below the limit":                       {Config{Policy: Shorten, Limit: 30_000}, whole, false, "..........."},
-		"without a limit":                       {Config{Policy: Drop}, whole, false, "..........."},
-		"shortened until half of it":            {Config{Policy: Shorten, Limit: 20_000, Keep: 2}, whole, false, "...s.ss...."},
-		"dropped until half of it":              {Config{Policy: Drop, Limit: 20_000, Keep: 2}, whole, false, "...d.dd...."},
-		"parallel calls stay together":          {Config{Policy: Drop, Limit: 17_000, Keep: 5}, append(whole[:7:7], long2()...), false, "...d......"},
-		"everything but the last is summarized": {Config{Policy: Summarize, Limit: 20_000, Keep: 2}, whole, false, "..S.."},
-		"a refusal cuts harder":                 {Config{Policy: Shorten, Keep: 2}, whole, true, "...d.ss.s.."},
-		"a refusal below the limit":             {Config{Policy: Drop, Limit: 1_000_000, Keep: 2}, whole, true, "...d.dd.d.."},
-		"a refusal asks for a summary":          {Config{Policy: Summarize, Keep: 4}, whole, true, "..S...."},
-		"nothing helps":                         {Config{Policy: Drop, Limit: 3_000, Keep: 2}, whole, false, "..........."},
-		"too short a conversation":              {Config{Policy: Summarize, Limit: 10}, whole[:4], false, "...."},
-		"images are left out":                   {Config{Policy: Shorten, Limit: 2000, Keep: 2}, []llm.Message{start[0], start[1], asks("1"), result("1", text(9), image(), image()), asks("2"), result("2", text(1))}, false, "...s.."},
-		"observations in text":                  {Config{Policy: Drop, Limit: 3000, Keep: 1}, []llm.Message{start[0], start[1], asks(), shows(strings.Repeat("a", 20_000)), user(strings.Repeat("b", 2000)), asks(), user("last")}, false, "...d..."},
-		"no system message":                     {Config{Policy: Drop, Limit: 3000, Keep: 2}, []llm.Message{user("t"), asks("1"), long("1"), asks("2"), result("2", text(1))}, false, "..d.."},
+		"below the limit":              {Config{Policy: Shorten, Limit: 30_000}, whole, false, "..........."},
+		"without a limit":              {Config{Policy: Drop}, whole, false, "..........."},
+		"shortened until half of it":   {Config{Policy: Shorten, Limit: 20_000, Keep: 2}, whole, false, "...s.ss...."},
+		"dropped until half of it":     {Config{Policy: Drop, Limit: 20_000, Keep: 2}, whole, false, "...d.dd...."},
+		"parallel calls stay together": {Config{Policy: Drop, Limit: 17_000, Keep: 5}, append(whole[:7:7], long2()...), false, "...d......"},
+		"a refusal cuts harder":        {Config{Policy: Shorten, Keep: 2}, whole, true, "...d.ss.s.."},
+		"a refusal below the limit":    {Config{Policy: Drop, Limit: 1_000_000, Keep: 2}, whole, true, "...d.dd.d.."},
+		"nothing helps":                {Config{Policy: Drop, Limit: 3_000, Keep: 2}, whole, false, "..........."},
+		"too short a conversation":     {Config{Policy: Drop, Limit: 10}, whole[:4], false, "...."},
+		"images are left out":          {Config{Policy: Shorten, Limit: 2000, Keep: 2}, []llm.Message{start[0], start[1], asks("1"), result("1", text(9), image(), image()), asks("2"), result("2", text(1))}, false, "...s.."},
+		"observations in text":         {Config{Policy: Drop, Limit: 3000, Keep: 1}, []llm.Message{start[0], start[1], asks(), shows(strings.Repeat("a", 20_000)), user(strings.Repeat("b", 2000)), asks(), user("last")}, false, "...d..."},
+		"no system message":            {Config{Policy: Drop, Limit: 3000, Keep: 2}, []llm.Message{user("t"), asks("1"), long("1"), asks("2"), result("2", text(1))}, false, "..d.."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conv := conversation(c.messages)
@@ -153,8 +146,6 @@ func TestPoliciesRewriteTheOldestFirst(t *testing.T) {
 			got := ""
 			for i, m := range sent {
 				switch {
-				case strings.HasSuffix(m.Text(), "what I know"):
-					got += "S"
 				case strings.Contains(m.Text(), "was left out"):
 					got += "d"
 				case strings.Contains(m.Text(), cut) || strings.Contains(m.Text(), "images were left out"):
@@ -218,118 +209,11 @@ func TestACutKeepsBothEndsAndCountsCodePoints(t *testing.T) {
 	}
 }
 
-// asked is a model that refuses, fails or answers, one after the other.
-type asked struct {
-	answers []any // an error, or a text
-	got     [][]llm.Message
-}
-
-func (a *asked) ask(_ context.Context, messages []llm.Message) (*llm.Response, error) {
-	a.got = append(a.got, messages)
-	next := a.answers[0]
-	a.answers = a.answers[1:]
-	if err, ok := next.(error); ok {
-		return nil, err
-	}
-	return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(next.(string), llm.ToolCall{ID: "x", Name: "bash"})}}, nil
-}
-
-func TestASummaryIsAskedForWithTheConversationItself(t *testing.T) {
-	tooLong := fault.New(fault.Instance, "asking", llm.ErrContextLength)
-	down := fault.Newf(fault.Transient, "503")
-	messages := []llm.Message{system("s"), user("the task"), asks("1"), result("1", text(8000)), asks("2"), result("2", text(9000)), asks("3"), result("3", text(1))}
-	for name, c := range map[string]struct {
-		answers  []any
-		refused  bool
-		requests int
-		policy   string
-		err      error
-	}{
-		"a summary":                         {[]any{"  I know \n"}, false, 1, Summarize, nil},
-		"after a refusal, with cut results": {[]any{"I know"}, true, 1, Summarize, nil},
-		"the request is too long":           {[]any{tooLong, "I know"}, false, 2, Summarize, nil},
-		"also when it is cut: dropped":      {[]any{tooLong, tooLong}, false, 2, Drop, nil},
-		"no words: dropped instead":         {[]any{" "}, false, 1, Drop, nil},
-		"an error":                          {[]any{down}, false, 1, "", down},
-		"an endless summary: dropped":       {[]any{strings.Repeat("x", 100_000)}, false, 1, Drop, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := &asked{answers: c.answers}
-			conv := conversation(messages)
-			conv.Ask, conv.Refused = a.ask, c.refused
-			p := newPolicy(t, Config{Policy: Summarize, Limit: 8000, Keep: 2, SummaryTemplate: "{{ n_messages }} messages about {{ task }}"})
-			w, err := p.Rewrite(t.Context(), conv)
-			if !errors.Is(err, c.err) || len(a.got) != c.requests {
-				t.Fatalf("got %v after %d requests, want %v after %d", err, len(a.got), c.err, c.requests)
-			}
-			policy := ""
-			if w != nil {
-				policy = w.Policy
-			}
-			if policy != c.policy {
-				t.Fatalf("got %+v, want policy %q", w, c.policy)
-			}
-			last := a.got[len(a.got)-1]
-			if legal(last) != "" || last[len(last)-1].Text() != "4 messages about the task" || len(last) != 7 || !reflect.DeepEqual(last[2], messages[2]) {
-				t.Errorf("asked with %+v: %s; want the messages before the kept ones and the question", last, legal(last))
-			}
-			cut := len(last[3].Text()) < len(messages[3].Text())
-			if cut != (c.refused || c.requests > 1) {
-				t.Errorf("results were cut: %v", cut)
-			}
-			if c.policy != Summarize {
-				return
-			}
-			sent := apply(messages, w)
-			want := "To keep the conversation short, 4 messages were replaced by this summary, which you wrote:\n\nI know"
-			if len(sent) != 5 || sent[2].Text() != want || sent[2].Role != llm.RoleUser || legal(sent) != "" {
-				t.Errorf("sent %+v, want a summary in place of 4 messages", sent)
-			}
-		})
-	}
-}
-
-// Else a conversation that cannot be made short enough would pay for a summary at each step.
-func TestASummaryThatDidNotHelpIsNotPaidForAgain(t *testing.T) {
-	long := llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(strings.Repeat("word ", 20_000), llm.ToolCall{ID: "1", Name: "bash"})} // which nothing shortens
-	messages := []llm.Message{system("s"), user("the task"), long, result("1", text(9000)), asks("2"), result("2", text(1))}
-	p := newPolicy(t, Config{Policy: Summarize, Limit: 8000, Keep: 2})
-	a := &asked{answers: []any{" "}}
-	for step := range 4 {
-		conv := conversation(messages)
-		conv.Ask = a.ask
-		w, err := p.Rewrite(t.Context(), conv)
-		if err != nil || step == 0 && (w == nil || w.Policy != Drop) {
-			t.Fatalf("step %d: %+v, %v; want observations dropped", step, w, err)
-		}
-		if w != nil {
-			messages = apply(messages, w)
-		}
-		id := fmt.Sprint(step + 3)
-		messages = append(messages, asks(id), result(id, text(9000)))
-	}
-	if len(a.got) != 1 {
-		t.Errorf("the model was asked %d times for a summary, want once", len(a.got))
-	}
-}
-
-func TestAnImpossibleSummaryIsNotPaidFor(t *testing.T) {
-	messages := []llm.Message{system("s"), user("the task"), asks("1"), result("1", text(8)), asks("2"), result("2", text(90_000))}
-	conv := conversation(messages)
-	conv.Ask = func(context.Context, []llm.Message) (*llm.Response, error) { panic("asked") }
-	w, err := newPolicy(t, Config{Policy: Summarize, Limit: 8000, Keep: 2}).Rewrite(t.Context(), conv)
-	if w != nil || err != nil {
-		t.Errorf("got %+v, %v; want nothing", w, err)
-	}
-}
-
 func TestAPolicyIsCheckedBeforeItIsUsed(t *testing.T) {
 	for want, c := range map[string]Config{
-		`"shortn" is not one of`:   {Policy: "shortn"},
-		`"" is not one of`:         {},
-		`limit is -1`:              {Policy: Drop, Limit: -1},
-		`unknown variable "tsk"`:   {Policy: Summarize, SummaryTemplate: "{{ tsk }}"},
-		`{% if %} is not complete`: {Policy: Summarize, SummaryTemplate: "{% if %}"},
+		`"shortn" is not one of`: {Policy: "shortn"},
+		`"" is not one of`:       {},
+		`limit is -1`:            {Policy: Drop, Limit: -1},
 	} {
 		_, err := New(c)
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {

@@ -1,8 +1,6 @@
 package compaction
 
 import (
-	"slices"
-
 	"batch.example/batch/agent"
 	"batch.example/batch/llm"
 )
@@ -16,8 +14,6 @@ type draft struct {
 	most, aim int64 // see Policy.goal
 	refused   bool
 	replaced  map[int]llm.Message // by index
-
-	unanswered bool // the model was asked for a summary, and it did not help
 }
 
 func (p *Policy) draft(c agent.Conversation) *draft {
@@ -57,17 +53,10 @@ func (d *draft) replace(i int, m llm.Message) {
 	}
 }
 
-// rewriting returns the edits; nil if they do not make the request short enough.
+// rewriting returns the edits; nil if there are none, or they do not make the request short
+// enough.
 func (d *draft) rewriting(policy string) *agent.Rewriting {
-	if d.tokens > d.most {
-		return nil
-	}
-	return d.edits(policy)
-}
-
-// edits returns the replacements; nil if there are none.
-func (d *draft) edits(policy string) *agent.Rewriting {
-	if len(d.replaced) == 0 {
+	if d.tokens > d.most || len(d.replaced) == 0 {
 		return nil
 	}
 	w := &agent.Rewriting{Policy: policy}
@@ -77,12 +66,6 @@ func (d *draft) edits(policy string) *agent.Rewriting {
 		}
 	}
 	return w
-}
-
-// fruitless reports whether a summary did not help: with Summarize, observations are dropped
-// only then. No other summary is asked for, since it would be paid for before every call.
-func (d *draft) fruitless() bool {
-	return slices.ContainsFunc(d.messages[d.from:d.to], func(m llm.Message) bool { return m.Extra[rewrittenMember] == Drop })
 }
 
 // drop replaces observations by a line, the oldest first.

@@ -1,7 +1,6 @@
 package compaction
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,7 +21,7 @@ func TestALimitOfMessagesIsChecked(t *testing.T) {
 		"shorten":        {Config{Policy: Shorten, Messages: 100}, "shorten cannot limit the number of messages"},
 		"too few":        {Config{Policy: Drop, Messages: 19}, "too few, when the last 8 are kept"},
 		"enough":         {Config{Policy: Drop, Messages: 20}, ""},
-		"few are kept":   {Config{Policy: Summarize, Messages: 6, Keep: -1}, ""},
+		"few are kept":   {Config{Policy: Drop, Messages: 6, Keep: -1}, ""},
 		"and of tokens":  {Config{Policy: Drop, Messages: 40, Limit: 9}, ""},
 		"many are kept":  {Config{Policy: Drop, Messages: 40, Keep: 20}, "allow 44"},
 		"without either": {Config{Policy: Drop}, ""},
@@ -150,29 +149,6 @@ func TestAConversationOfWordsIsShortened(t *testing.T) {
 	}
 }
 
-func TestWhatAPersonSaidLastFollowsTheSummary(t *testing.T) {
-	before := turns()[:33] // the last words are in the part that is summarized
-	p := newPolicy(t, Config{Policy: Summarize, Messages: 30, Keep: 4})
-	conv := conversation(before)
-	asked := 0
-	answer := conv.Ask
-	conv.Ask = func(ctx context.Context, m []llm.Message) (*llm.Response, error) { asked++; return answer(ctx, m) }
-	w, err := p.Rewrite(t.Context(), conv)
-	if err != nil || w == nil || asked != 1 {
-		t.Fatalf("%v, %v after %d questions; want a rewriting after one", w, err, asked)
-	}
-	sent := apply(before, w)
-	if why := legal(sent); why != "" {
-		t.Error(why)
-	}
-	if got, want := words(sent), []string{"the task", "no, stop that"}; !slices.Equal(got, want) || !strings.Contains(sent[2].Text(), "what I know") {
-		t.Errorf("the words are %q after %q, want %q after the summary", got, sent[2].Text(), want)
-	}
-	if none, err := p.Rewrite(t.Context(), conversation(sent)); err != nil || none != nil {
-		t.Errorf("afterwards: %v, %v; want nothing", none, err)
-	}
-}
-
 func TestAPersonMayAskForAShorterConversation(t *testing.T) {
 	before := turns()
 	for _, name := range Names {
@@ -188,7 +164,7 @@ func TestAPersonMayAskForAShorterConversation(t *testing.T) {
 		if tokens := conversation(before).Tokens; sent.Tokens > tokens*2/3 || legal(sent.Messages) != "" {
 			t.Errorf("%s: %d tokens were %d (%s), want much less", name, sent.Tokens, tokens, legal(sent.Messages))
 		}
-		if name != Summarize && !slices.Equal(words(sent.Messages), words(before)) {
+		if !slices.Equal(words(sent.Messages), words(before)) {
 			t.Errorf("%s: the words are %q, want %q", name, words(sent.Messages), words(before))
 		}
 	}

@@ -60,18 +60,3 @@ func (d *draft) stepEnd(from int) int {
 
 // isLine reports whether a message stands for steps that were left out.
 func isLine(m llm.Message) bool { return m.Role == llm.RoleUser && m.Extra[messagesMember] != nil }
-
-// lastSaid returns a person's last words, if they are in the part that may be rewritten. A
-// summary replaces earlier words.
-func (d *draft) lastSaid() []llm.Message {
-	said := func(m llm.Message) bool { return m.Role == llm.RoleUser && isSaid(m) }
-	if slices.ContainsFunc(d.messages[d.to:], said) {
-		return nil
-	}
-	for _, m := range slices.Backward(d.messages[d.from:d.to]) {
-		if said(m) {
-			return []llm.Message{m}
-		}
-	}
-	return nil
-}

@@ -22,6 +22,7 @@ type Config struct {
 	mappings map[string]*value // by path, with their keys in order
 	shown    []keyText         // by templates, of keys that have no effect
 	v1       bool
+	earlier  bool // see Options
 }
 
 // AgentConfig is the loop's part. A limit of zero means no limit.
@@ -42,8 +43,7 @@ type AgentConfig struct {
 	ContextPolicy   string // "" is none
 	ContextLimit    int    // 0: see [Config.ContextLimit]
 	ContextMessages int
-	ContextKeep     int    // 0 is compaction.DefaultKeep
-	SummaryTemplate string // "" is compaction.DefaultSummaryTemplate
+	ContextKeep     int // 0 is compaction.DefaultKeep
 
 	MCPServers map[string]MCPServer // batch's own: see package mcp
 }

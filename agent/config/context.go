@@ -40,10 +40,7 @@ func (c *Config) ContextLimit(window int64) int64 {
 
 func (c *Config) compaction(limit int64) compaction.Config {
 	a := &c.Agent
-	return compaction.Config{
-		Policy: a.ContextPolicy, Limit: limit, Messages: a.ContextMessages, Keep: a.ContextKeep,
-		SummaryTemplate: a.SummaryTemplate, Place: c.placeWithin("agent.summary_template"),
-	}
+	return compaction.Config{Policy: a.ContextPolicy, Limit: limit, Messages: a.ContextMessages, Keep: a.ContextKeep}
 }
 
 // checkContext looks at the settings of the context policy. No policy by name is the same
@@ -58,11 +55,13 @@ func (c *Config) checkContext() (problems []string) {
 		}
 		return problems
 	}
+	if c.earlier { // the policy may be what was left out
+		return nil
+	}
 	effects := map[string]string{
 		"agent.context_limit":    "only warns, and in a chat only,",
 		"agent.context_messages": "only warns, and in a chat only,",
 		"agent.context_keep":     "has no effect",
-		"agent.summary_template": "has no effect",
 	}
 	for _, k := range c.keys() {
 		if effect := effects[k.path]; effect != "" && !isEmpty(k.field.plain()) {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,12 +24,12 @@ func TestAContextPolicyIsChecked(t *testing.T) {
 		"90 % of the window":       {[]string{"agent.context_policy=drop"}, 200_000, "drop, over about 180000 tokens", "", ""},
 		"a limit":                  {[]string{"agent.context_policy=shorten", "agent.context_limit=5000"}, 0, "shorten, over about 5000 tokens", "", ""},
 		"an unknown window":        {[]string{"agent.context_policy=shorten", "model.model_name=x/y"}, 0, "", `the length of the context of model "x/y" is not known`, ""},
-		"an unknown policy":        {[]string{"agent.context_policy=shortn"}, 0, "", `"shortn", expected none, shorten, drop or summarize`, ""},
+		"an unknown policy":        {[]string{"agent.context_policy=shortn"}, 0, "", `"shortn", expected none, shorten or drop`, ""},
 		"a negative limit":         {[]string{"agent.context_limit=-1"}, 0, "", "agent.context_limit is negative", ""},
-		"a wrong template":         {[]string{"agent.context_policy=summarize", "agent.summary_template={{ tsk }}"}, 0, "", `unknown variable "tsk"; did you mean task?`, ""},
-		"a broken template":        {[]string{"agent.summary_template={% if"}, 0, "", "agent.summary_template", ""},
+		"a summary by the model":   {[]string{"agent.context_policy=summarize"}, 0, "", "-c agent.context_policy=summarize: agent.context_policy=summarize was removed: use shorten or drop", ""},
+		"how to ask for it":        {[]string{"agent.summary_template={% if"}, 0, "", "agent.summary_template was removed: the model writes no summaries", ""},
 		"messages":                 {[]string{"agent.context_policy=drop", "agent.context_messages=30"}, 0, "drop, over 30 messages", "", ""},
-		"messages and tokens":      {[]string{"agent.context_policy=summarize", "agent.context_messages=30"}, 100_000, "summarize, over 30 messages or about 90000 tokens", "", ""},
+		"messages and tokens":      {[]string{"agent.context_policy=drop", "agent.context_messages=30"}, 100_000, "drop, over 30 messages or about 90000 tokens", "", ""},
 		"too few messages":         {[]string{"agent.context_policy=drop", "agent.context_messages=10"}, 0, "", "the context may have 10 messages", ""},
 		"messages to shorten":      {[]string{"agent.context_policy=shorten", "agent.context_messages=30"}, 0, "", "shorten cannot limit the number", ""},
 		"negative messages":        {[]string{"agent.context_messages=-1"}, 0, "", "agent.context_messages is negative", ""},
@@ -68,5 +70,24 @@ func TestNoContextPolicyByNameIsNotAnotherSetting(t *testing.T) {
 	}
 	if d := cmp.Diff(resolved[0], resolved[1]); d != "" {
 		t.Errorf("settings (-default +none):\n%s", d)
+	}
+}
+
+// A run of before is graded with its own configuration, whose agent does not matter then.
+func TestRemovedValuesOfAnEarlierRunAreLeftOut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.yaml")
+	text := "agent:\n  step_limit: 7\n  context_policy: summarize\n  context_limit: 9000\n  summary_template: '{{ n_messages }}'\nenvironment:\n  cwd: /there\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load([]string{file}, Options{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "run.yaml:5: agent.summary_template was removed") {
+		t.Errorf("got %v, want the place of the key", err)
+	}
+	cfg, err := Load([]string{file, "agent.context_policy=summarize"}, Options{Earlier: true})
+	if err != nil || cfg.Environment.Cwd != "/there" || cfg.Agent.StepLimit != 7 || cfg.Agent.ContextPolicy != "" || len(cfg.Warnings) != 0 {
+		t.Errorf("got %+v, %v; want the other values, and no warning", cfg, err)
+	}
+	if _, err := Load([]string{file, "agent.context_policy=shortn"}, Options{Earlier: true}); err == nil {
+		t.Error("a value that batch never had is accepted")
 	}
 }

@@ -37,11 +37,10 @@ func (c *Config) keys() []key {
 		{"agent.finish_without_calls", c.withTools(&a.FinishWithoutCalls), "false", "End an attempt with the first reply that calls no tool, with the status Answered; not for the action form text."},
 		{"agent.ask", c.withTools(&a.Ask), "false", "Offer the tool ask, with which the model asks a person and waits for the answer; for sessions, not for the action form text."},
 		{"agent.model_errors", limit(&a.ModelErrors), "0", "Calls in a row that may fail after their retries and be shown to the model, which is then called again."},
-		{"agent.context_policy", word(&a.ContextPolicy, slices.Concat([]string{noPolicy}, compaction.Names)...), noPolicy, "What to do when the conversation is too long: shorten or drop the oldest outputs, or let the model summarize."},
+		{"agent.context_policy", word(&a.ContextPolicy, slices.Concat([]string{noPolicy}, compaction.Names)...), noPolicy, "What to do when the conversation is too long: shorten the oldest outputs and drop them if that is not enough, or drop them."},
 		{"agent.context_limit", limit(&a.ContextLimit), "90 % of the window", "Estimated tokens of a request over which agent.context_policy acts; a refusal by the provider counts too."},
-		{"agent.context_messages", limit(&a.ContextMessages), "no limit", "Messages of a conversation over which agent.context_policy acts, too; for drop and summarize."},
+		{"agent.context_messages", limit(&a.ContextMessages), "no limit", "Messages of a conversation over which agent.context_policy acts, too; for drop."},
 		{"agent.context_keep", limit(&a.ContextKeep), strconv.Itoa(compaction.DefaultKeep), "Messages at the end of the conversation that agent.context_policy does not touch; 0 means 8."},
-		{"agent.summary_template", jinja(&a.SummaryTemplate), "batch's own", "How agent.context_policy=summarize asks for a summary."},
 		{mcpServers, field{to: &a.MCPServers}, "none", "Servers whose tools the agent may use, by name: see `batch help mcp`."},
 
 		{"environment.environment_class", word(&e.EnvironmentClass, Classes()...), "docker", "The kind of environment; batch runs containers on the engine that it reaches."},

@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/removed"
 )
 
 // Load reads specs and merges them from left to right over the default. A spec is a file, one
@@ -19,8 +20,11 @@ func Load(specs []string, opts Options) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{places: map[string]place{}, mappings: map[string]*value{}}
+	c := &Config{places: map[string]place{}, mappings: map[string]*value{}, earlier: opts.Earlier}
 	over := func(v *value, err error) error {
+		if err == nil && opts.Earlier {
+			leaveOutRemoved(v)
+		}
 		if err == nil {
 			err = c.adopt(v)
 		}
@@ -113,6 +117,21 @@ func (c *Config) adopt(v *value) error {
 	return nil
 }
 
+// leaveOutRemoved takes the keys and values that batch had once out of a source.
+func leaveOutRemoved(v *value) {
+	sections, _ := v.v.(map[string]*value)
+	for section := range sections {
+		keys := child(v, section)
+		for name, item := range keys {
+			path := section + "." + name
+			text, _ := item.v.(string)
+			if removed.Instead(path) != "" || removed.Instead(path+"="+text) != "" {
+				delete(keys, name)
+			}
+		}
+	}
+}
+
 // child returns the mapping at key, or nil.
 func child(v *value, key string) map[string]*value {
 	m, _ := v.v.(map[string]*value)
@@ -126,6 +145,11 @@ func child(v *value, key string) map[string]*value {
 // check looks at values that have the right type and may still be wrong.
 func (c *Config) check() (problems []string) {
 	for _, k := range c.keys() {
+		value, _ := k.field.plain().(string)
+		if instead := removed.Instead(k.path + "=" + value); instead != "" {
+			problems = append(problems, fmt.Sprintf("%s: %s=%s was removed: %s", c.places[k.path], k.path, value, instead))
+			continue
+		}
 		if k.field.check == nil {
 			continue
 		}

@@ -24,6 +24,10 @@ type Options struct {
 	Dir  string    // where relative names start; empty: the current directory
 	Dirs []string  // looked into after Dir
 	Set  []Setting // win over all files
+
+	// Earlier says that the files are those of a run that has been made: keys and values that batch
+	// had then and does not have now are left out, not refused.
+	Earlier bool
 }
 
 // Setting is a value that a flag or an environment variable sets.

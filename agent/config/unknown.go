@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/removed"
 )
 
 // unknownKey reports an unknown key, with the known one that was probably meant.
@@ -16,6 +17,10 @@ func (d *decoder) unknownKey(path string, v *value) {
 		for key, item := range m {
 			path, v = path+"."+key, item
 		}
+	}
+	if instead := removed.Instead(path); instead != "" {
+		d.problem(v, path, "was removed: %s", instead)
+		return
 	}
 	meant := near.Hint(nearest(path), "")
 	if meant != "" {

@@ -119,7 +119,11 @@ func (s *gradeSession) configure(dir string) (err error) {
 			return err
 		}
 	}
-	if s.cfg, err = s.process().LoadConfig(s.flags.Request); err != nil {
+	load := func(r run.Request) (*config.Config, error) { return s.process().LoadConfig(r) }
+	if dir != "" && !s.flags.given("config") {
+		load = s.process().LoadTested
+	}
+	if s.cfg, err = load(s.flags.Request); err != nil {
 		return err
 	}
 	return s.hideAndWarn(s.cfg, s.flags.MaskPatterns)

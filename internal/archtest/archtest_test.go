@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	leaf:         {"imagecache", "fault", "internal/box", "internal/boxinit", "internal/enginetest", "internal/meminfo", "internal/owner"},
 	"imagecache": {"fault", "internal/atomicfile"},
 	"llm":        {"authority", "fault", "internal/abspath", "internal/bash", "internal/mask", "internal/near"},
-	"agent":      {"llm", "fault", "internal/abspath", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable"},
+	"agent":      {"llm", "fault", "internal/abspath", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable", "internal/removed"},
 	"audit":      {"dataset", "results", "internal/mask", "internal/printable"},
 	"authority":  {"fault"},
 	"docs":       {},

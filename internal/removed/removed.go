@@ -27,6 +27,9 @@ var instead = map[string]string{
 	"batch export --model":            submission,
 	"batch export --logo":             submission,
 	"batch export --artifacts":        submission,
+
+	"agent.context_policy=summarize": "use shorten or drop, which call no model; the same `batch run` with one of them and `--accept-changes` starts unfinished attempts of a directory from the beginning",
+	"agent.summary_template":         "the model writes no summaries; agent.context_policy is shorten or drop",
 }
 
 const group = "keep the ids of a group of instances in a file: `batch help sweeps` shows how its rate is had from results.parquet"

@@ -88,7 +88,7 @@ func (e *Endpoint) verdict(status int, s errorBody, waits bool) (fault.Kind, str
 	case s.aboveAccount(status):
 		return fault.Instance, llm.AccountHint
 	case s.tooLong(status):
-		return fault.Instance, "agent.context_policy (shorten, drop or summarize) keeps the conversation within the model's context; " +
+		return fault.Instance, "agent.context_policy (shorten or drop) keeps the conversation within the model's context; " +
 			"so do a lower step limit and shorter observations"
 	case s.unwanted(status):
 		return fault.Instance, ""

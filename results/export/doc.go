@@ -59,7 +59,7 @@
 // extra.refused true. extra of the file is as metadata above. extra of an agent's step has
 // seconds and waited, of the model's call, and rewrites. extra of a result has the command's
 // exit_code and seconds. Metrics are the provider's counts: prompt_tokens includes cached ones.
-// final_metrics counts all calls, including calls for summaries.
+// final_metrics counts all calls, including those that were no steps.
 //
 // # Steps
 //

@@ -133,7 +133,7 @@
 //
 //	at             number of messages at the time
 //	step           number of the next call
-//	policy         shorten, drop or summarize
+//	policy         shorten or drop; in earlier runs summarize, too
 //	refused        true: the provider had found the conversation too long
 //	tokens_before  length of the request, estimated
 //	tokens_after   the same, after the change

@@ -32,7 +32,7 @@ const (
 	actionKey        = attribute.Key("batch.action")
 	costKey          = attribute.Key("batch.cost")
 	patchKey         = attribute.Key("batch.patch.bytes")
-	summaryKey       = attribute.Key("batch.summary")
+	probeKey         = attribute.Key("batch.probe")
 	retriesKey       = attribute.Key("batch.retry.count")
 	retryWaitKey     = attribute.Key("batch.retry.wait")
 	rateLimitWaitKey = attribute.Key("batch.rate_limit.wait")
@@ -79,12 +79,12 @@ func (a *attempt) Event(e agent.Event) {
 		a.rewrite(e)
 	case agent.EventRequest:
 		a.request(e)
-	case agent.EventSummaryRequest:
+	case agent.EventProbe:
 		a.request(e)
-		a.call.SetAttributes(summaryKey.Bool(true))
+		a.call.SetAttributes(probeKey.Bool(true))
 	case agent.EventRepeat:
 		a.repeat(e)
-	case agent.EventReply, agent.EventSummary:
+	case agent.EventReply, agent.EventProbed:
 		a.reply(e)
 	case agent.EventRefused:
 		a.cut(e.Time, string(vocab.StatusContextWindowExceeded), a.errorText(e.Err.Error()))

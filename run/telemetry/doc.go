@@ -11,8 +11,8 @@
 // None of them has the calls and actions that an interruption cut short, because spans are
 // sent when they end. Tokens, costs and steps of invoke_agent count the whole attempt.
 //
-// A call for a summary is also a span chat, with batch.summary and the step of the next
-// call. A shortened conversation is an event batch.rewrite of invoke_agent.
+// A call that asks whether a shorter conversation is accepted is also a span chat, with
+// batch.probe and the step of the next call. A shortened conversation is an event batch.rewrite of invoke_agent.
 //
 // A call that failed and was made again is an event batch.retry of its span. An interrupt
 // of the agent's flow (a format error, a limit, a submission) is an event batch.interrupt
@@ -34,7 +34,8 @@
 //	batch.cost             US dollars; missing for a call of unknown price, which counts
 //	                       as 0 in the cost of its attempt
 //	batch.patch.bytes      size of the submission
-//	batch.summary          the call asks for a summary and is not a step
+//	batch.probe            the call asks whether a shorter conversation is accepted, and is
+//	                       not a step
 //	batch.retry.count      tries of the call that failed
 //	batch.retry.wait       seconds before the try that was answered
 //	batch.rate_limit.wait  seconds of them for rate limits

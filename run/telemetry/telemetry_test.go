@@ -268,30 +268,42 @@ func TestACallOrAnActionThatFailsEndsWithTheFault(t *testing.T) {
 	}
 }
 
-// A refused call and a call for a summary are calls of their own, and end.
+// A refused call is a call of its own, and ends.
 func TestAConversationThatIsShortenedShowsWhatItTook(t *testing.T) {
 	c := otlptest.New(t, nil)
 	s := start(t, c.URL, telemetry.CaptureVariable+"=true")
-	rewrite := func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) {
+	rewrite := func(_ context.Context, c agent.Conversation) (*agent.Rewriting, error) {
 		if !c.Refused {
 			return nil, nil
 		}
-		resp, err := c.Ask(ctx, c.Messages)
-		if err != nil {
-			return nil, err
-		}
-		m := llm.Message{Role: llm.RoleUser, Parts: resp.Message.Parts}
-		return &agent.Rewriting{Policy: "summarize", Edits: []agent.Edit{{From: 2, To: len(c.Messages), Messages: []llm.Message{m}}}}, nil
+		m := llm.Message{Role: llm.RoleUser, Parts: llm.Say("In short, " + secret)}
+		return &agent.Rewriting{Policy: "drop", Edits: []agent.Edit{{From: 2, To: len(c.Messages), Messages: []llm.Message{m}}}}, nil
 	}
 	s.attempt(agent.Turn{Rewrite: rewrite}, results.Record{Outcome: vocab.OutcomeSubmitted},
-		bash("1", "ls"), fault.New(fault.Instance, "asking", llm.ErrContextLength), reply(llm.Text{Text: "In short, " + secret}), bash("2", "submit"))
+		bash("1", "ls"), fault.New(fault.Instance, "asking", llm.ErrContextLength), bash("2", "submit"))
 	s.tel.Close()
 	tree := otlptest.Tree(c.Spans())
 	for want, times := range map[string]int{
-		"\n  chat m-1 (client) ": 4, "error.type=ContextWindowExceeded": 1, "batch.summary=true": 1, "batch.step=2": 6, "messages=null": 0, "batch.cost=0.25": 3,
-		"* batch.rewrite batch.rewrite.policy=summarize batch.rewrite.refused=true": 1, "batch.steps=2 ": 1,
+		"\n  chat m-1 (client) ": 3, "error.type=ContextWindowExceeded": 1, "batch.probe": 0, "batch.step=2": 5, "messages=null": 0, "batch.cost=0.25": 2,
+		"* batch.rewrite batch.rewrite.policy=drop batch.rewrite.refused=true": 1, "batch.steps=2 ": 1,
 		`gen_ai.input.messages=[{"role":"user","parts":[{"type":"text","content":"In short, ********"}]}]`: 1,
 	} {
+		if n := strings.Count(tree, want); n != times {
+			t.Errorf("%q stands there %d times, want %d:\n%s", want, n, times, tree)
+		}
+	}
+}
+
+// So is the call that shows whether a shorter conversation is accepted.
+func TestAProbeIsACallOfItsOwn(t *testing.T) {
+	c := otlptest.New(t, nil)
+	s := start(t, c.URL)
+	no := &llm.Unpaid{Err: fault.New(fault.Instance, "asking", &llm.Unclear{Err: errors.New("422: no")})}
+	s.attempt(agent.Turn{Window: 1100}, results.Record{Outcome: vocab.OutcomeLimit},
+		bash("1", "ls"), bash("2", "ls"), bash("3", "ls"), no, reply(llm.Text{Text: "yes"}))
+	s.tel.Close()
+	tree := otlptest.Tree(c.Spans())
+	for want, times := range map[string]int{"\n  chat m-1 (client) ": 5, "error.type=ContextWindowExceeded": 1, "batch.probe=true": 1} {
 		if n := strings.Count(tree, want); n != times {
 			t.Errorf("%q stands there %d times, want %d:\n%s", want, n, times, tree)
 		}
