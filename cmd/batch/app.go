@@ -168,8 +168,12 @@ func flagError(c *cobra.Command, err error) error {
 	if !ok {
 		return refused
 	}
-	if instead := removed.Instead(c.CommandPath() + " --" + unknown.GetSpecifiedName()); instead != "" {
-		return fault.Newf(fault.Usage, "--%s of `%s` was removed", unknown.GetSpecifiedName(), c.CommandPath()).WithHint("%s", instead)
+	flag := "--" + unknown.GetSpecifiedName()
+	if unknown.GetSpecifiedShortnames() != "" {
+		flag = flag[1:]
+	}
+	if instead := removed.Instead(c.CommandPath() + " " + flag); instead != "" {
+		return fault.Newf(fault.Usage, "%s of `%s` was removed", flag, c.CommandPath()).WithHint("%s", instead)
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

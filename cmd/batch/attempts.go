@@ -71,8 +71,7 @@ func (s *selectSession) writeBest(out io.Writer, d *selecting.Selecting) error {
 	if err != nil {
 		return err
 	}
-	best := attempts.NewBest(s.entry, d.By, d.Selections(), scores.FromSnapshot(snap))
-	best.Unanswered = d.Unanswered()
+	best := attempts.NewBest(s.entry, s.flags.by, d.Selections(), scores.FromSnapshot(snap))
 	if s.flags.json {
 		return s.printJSON(best)
 	}

@@ -113,10 +113,11 @@ func (a *app) flagValues() map[string]completer {
 			}
 			return paths.RunDirectories(a.home, prefix)
 		},
-		"by":             fixed(selecting.Selectors()...),
-		"entry":          listedEntries,
-		"detector":       fixed(detectorNames()...),
-		"judge-template": func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
+		"by": func(_ *cobra.Command, _ []string, prefix string) []string {
+			return append([]string{selecting.ByMajority}, paths.Files(a.home, prefix)...)
+		},
+		"entry":    listedEntries,
+		"detector": fixed(detectorNames()...),
 		"chat": func(_ *cobra.Command, _ []string, prefix string) []string {
 			return paths.Files(a.home, prefix, ".jsonl")
 		},

@@ -2,20 +2,16 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/progress"
-	"batch.example/batch/llm/limit"
-	"batch.example/batch/report"
+	"batch.example/batch/internal/removed"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/scores"
@@ -24,14 +20,12 @@ import (
 	"batch.example/batch/runner"
 )
 
-// selectFlags are the flags of `batch select`. It shares with `batch grade` the flags about the
-// dataset and the containers in which tests run.
+// selectFlags are the flags of `batch select`. It shares with `batch grade` the flags about the dataset.
 type selectFlags struct {
 	gradeFlags
-	by, entry, template string
-	judge               string // the model of -m
-	seed                uint64
-	paths               []string
+	by, entry string
+	limit     time.Duration // on the time of a program
+	paths     []string
 }
 
 func (a *app) selectCommand() *cobra.Command {
@@ -45,32 +39,28 @@ attempts at one entry are the candidates. Or it is a run directory: several are
 the attempts 1, 2 and so on.
 
   batch select runs/sweep --by majority -o runs/majority
-  batch select runs/a runs/b runs/c --by tests -o runs/tests
-  batch select runs/sweep --entry gpt-5 --by judge -m openai/gpt-5 -o runs/judge
+  batch select runs/a runs/b runs/c --by ./choose.py -o runs/chosen
   batch grade runs/majority && batch compare runs/a runs/majority
 
 --by majority  the patch that most attempts made: equal byte by byte, except
                for git's index lines and the text after a hunk's line numbers.
---by tests     the patch that passes most of the tests that the patches add or
-               change: each candidate's code runs against the tests of each,
-               in fresh containers. The tests by which instances are graded,
-               and the gold patch, are not used.
---by judge     the patch that the model of -m chooses. It sees the issue and the
-               different patches in a shuffled order, and answers SELECTED: 2.
+               Between equal numbers, the smaller number of the attempt decides.
+--by PROGRAM   the patch whose number the program prints. It reads one JSON
+               object on standard input, with instance_id, repo, base_commit,
+               image, problem_statement and candidates: a list with number,
+               attempts, patch and patch_sha256 of each different patch.
 
-An empty patch is chosen only if all are empty. Between equal scores, the
-majority decides, and then the smaller number of the attempt. The majority also
-decides if no test can be run, or if the judge's answer could not be read twice;
-the summary counts how often.
-
---judge-template FILE is a Jinja template with the variables problem_statement,
-candidates (with number and patch), n and boundary, a text that no candidate
-can know.
+An empty patch is chosen only if all are empty. A program is asked where two
+patches are left; it runs without the variables in which batch finds keys, in
+the current folder, for --timeout at most, and is then killed with all that it
+started. If it fails or prints something else than one of the numbers, the
+instance has no selection, and the same command asks about it again. Two
+programs are in ` + "`batch help sweeps`" + `: one runs tests, one asks a model.
 
 A grade of the chosen patch is copied into OUT, so that the rate is known
-without grading again. OUT/selection.jsonl has the choices, their reasons and
-the judge's replies. Costs in OUT include all attempts and the selection. The
-same command again continues an interrupted one: nothing is asked or run twice.
+without grading again. OUT/selection.jsonl has the choices, their reasons, and
+the digest and the standard error of the program. Costs in OUT include all
+attempts. The same command again continues an interrupted one.
 
 Exit codes: 0 every instance has a selection, 1 it could not continue, 2 usage,
 3 some have none, 4 a directory is in use, 130 interrupted.`,
@@ -89,31 +79,17 @@ Exit codes: 0 every instance has a selection, 1 it could not continue, 2 usage,
 
 func (f *selectFlags) add(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.by, "by", "", "how to choose: "+strings.Join(selecting.Selectors(), ", "))
+	fs.StringVar(&f.by, "by", "", "how to choose: majority, or a `PROGRAM`")
 	fs.StringVarP(&f.Output, "output", "o", "", "run directory for what is chosen")
 	fs.StringVar(&f.entry, "entry", "", "`NAME` of the entry in the sweep's folder")
-	widthVar(fs, &f.Workers, "workers", "w", "instances to decide at once; auto: one for each of the engine's CPU cores with\n--by tests, otherwise 4")
-	fs.StringSliceVar(&f.Retry, "retry", nil, "try an instance again up to N times if it fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
+	fs.DurationVar(&f.limit, "timeout", 10*time.Minute, "limit on the time of the program at an instance")
+	f.Workers = 4
+	fs.IntVarP(&f.Workers, "workers", "w", f.Workers, "instances to decide at once")
 	inSection(fs, "Selecting")
-	fs.StringVarP(&f.judge, "model", "m", "", "the judge: a model as of batch run")
-	fs.StringArrayVarP(&f.Configs, "config", "c", nil, "YAML `FILE` or key=value for the judge's model.* and for environment.*; may be repeated")
-	fs.StringVar(&f.template, "judge-template", "", "Jinja template in `FILE` in place of the judge's built-in prompt")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of the order in which the judge sees the patches")
-	fs.Float64Var(&f.CostLimit, "cost-limit-total", 0, "limit in US dollars on the cost of the judge (0: no limit); refused if the model's price is not\nknown")
-	inSection(fs, "Judge")
-	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of a test run (default: the dataset family's, or 30m)")
-	fs.StringVar(&f.parser, "parser", "", "`EXECUTABLE` that reads a log and prints the tests' statuses as JSON")
-	fs.StringVar(&f.evalScript, "eval-script", "", "bash script that runs the tests, in place of the rows': a `FILE`, or a folder with\nINSTANCE/eval.sh")
-	fs.DurationVar(&f.engineWait, "engine-wait", f.engineWait, "how long to wait for a Docker engine that stops answering")
-	inSection(fs, "Tests")
-	addContainers(fs, &f.Request)
-	fs.Lookup("network").Usage = testNetwork
-	fs.StringVar(&f.Subset, "subset", "", "dataset of the attempts (default: the one that their manifest names)")
+	fs.StringVar(&f.Subset, "subset", "", "dataset of the attempts, for a program (default: the one that their manifest names)")
 	fs.StringVar(&f.Split, "split", "", "split of the dataset (default: the only one; of several, test)")
 	fs.StringVar(&f.Revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
 	inSection(fs, "Dataset")
-	addPrefix(fs, &f.Request)
-	f.images.add(c, &f.Request)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print the result as one JSON object, and no progress")
 	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches; may be repeated\n(adds to run.mask_patterns)")
@@ -122,22 +98,18 @@ func (f *selectFlags) add(c *cobra.Command) {
 
 // check refuses flags with values that allow no selection.
 func (f *selectFlags) check() error {
-	known := selecting.Selectors()
-	judging := f.by == selecting.ByJudge
+	instead := removed.Instead("batch select --by=" + f.by)
 	switch {
 	case f.by == "":
-		return fault.Newf(fault.Usage, "--by is missing").WithHint("choose by %s", strings.Join(known, ", "))
-	case !slices.Contains(known, f.by):
-		return fault.Newf(fault.Usage, "--by %q: expected %s", f.by, strings.Join(known, ", ")).
-			WithHint("%s", near.Hint(near.Name(f.by, known), "see `batch select --help`"))
+		return fault.Newf(fault.Usage, "--by is missing").WithHint("choose by majority, or by a program")
+	case instead != "":
+		return fault.Newf(fault.Usage, "--by %s was removed", f.by).WithHint("%s", instead)
 	case f.Output == "":
 		return fault.Newf(fault.Usage, "-o is missing").WithHint("name a directory for what is chosen")
-	case judging && f.judge == "" && !f.given("config"):
-		return fault.Newf(fault.Usage, "-m is missing").WithHint("name the model that judges, such as -m openai/gpt-5")
-	case !judging && f.given("model", "judge-template", "seed", "cost-limit-total"):
-		return fault.Newf(fault.Usage, "-m, --judge-template, --seed and --cost-limit-total are for --by judge")
-	case !(f.CostLimit >= 0): // NaN is not either
-		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected an amount in US dollars, such as 2.50", f.CostLimit)
+	case f.limit <= 0:
+		return fault.Newf(fault.Usage, "--timeout %v: expected a time above 0, such as 10m", f.limit)
+	case f.Workers < 1:
+		return fault.Newf(fault.Usage, "--workers %d: expected at least 1", f.Workers)
 	}
 	f.rules, f.repeat = "v5", 1
 	return f.gradeFlags.check()
@@ -146,9 +118,8 @@ func (f *selectFlags) check() error {
 // selectSession is one `batch select` after its flags are read.
 type selectSession struct {
 	gradeSession
-	flags  selectFlags
-	entry  scores.Side
-	limits limit.Pool // of the judge's keys
+	flags selectFlags
+	entry scores.Side
 }
 
 func (a *app) selectAttempts(ctx context.Context, f selectFlags) error {
@@ -187,45 +158,17 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 			return c, fault.Newf(fault.Usage, "-o %s: it is one of the attempts", f.Output).WithHint("name another directory")
 		}
 	}
-	retries, err := runner.ParseRetries(f.Retry)
-	if err != nil {
-		return c, err
-	}
-	c = selecting.Config{
-		Output: f.Output, Attempts: s.entry.Runs, By: f.by, Retries: retries, Tell: s.tell,
-		Width: runner.NewWidth(4),
-	}
-	if f.by == selecting.ByJudge {
-		if c.Judge, err = s.judge(); err != nil {
+	c = selecting.Config{Output: f.Output, Attempts: s.entry.Runs, Tell: s.tell, Width: runner.NewWidth(f.Workers)}
+	if f.by != selecting.ByMajority {
+		if c.Program, err = selecting.NewProgram(f.by, s.process().WithoutSecrets(os.Environ()), f.limit); err != nil {
 			return c, err
 		}
 	}
-	if f.by != selecting.ByMajority || f.given("subset") {
+	if c.Program != nil || f.given("subset") {
 		if err := s.openDataset(ctx); err != nil {
 			return c, err
 		}
 		c.Instances = s.ds.Instances
-	}
-	if f.by == selecting.ByTests {
-		settings := s.gradeSession.settings()
-		if !f.given("network") { // the configuration's is the agents'
-			settings.Network = ""
-		}
-		sandboxes, err := s.process().Sandboxes(s.cfg, s.gradeSession.flags.Request)
-		if err != nil {
-			return c, err
-		}
-		c.Tests = &selecting.Tests{Settings: settings, Sandboxes: sandboxes}
-		if f.Workers == 0 {
-			cores, err := s.cores(ctx, s.cfg)
-			if err != nil {
-				return c, err
-			}
-			c.Width = runner.NewWidth(cores)
-		}
-	}
-	if f.Workers > 0 {
-		c.Width = runner.NewWidth(f.Workers)
 	}
 	c.Store = results.Options{Mask: s.mask}
 	c.About, err = s.about()
@@ -239,38 +182,7 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(inA, inB)
 }
 
-// judge returns the judge that -m and -c name.
-func (s *selectSession) judge() (*selecting.Judge, error) {
-	f := &s.flags
-	judging := f.Request
-	judging.Model = f.judge
-	cfg, err := s.process().LoadConfig(judging)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.hideAndWarn(cfg, nil); err != nil {
-		return nil, err
-	}
-	cfg.Agent.CostLimit = 0 // it is of an agent's attempt
-	model, warnings, err := run.FindModel(cfg, f.CostLimit, run.Access{Getenv: s.getenv, Limits: &s.limits})
-	if err != nil {
-		return nil, err
-	}
-	for _, warning := range warnings {
-		s.tell(warning)
-	}
-	c := selecting.JudgeConfig{Model: model, Name: cfg.Model.ModelName, Seed: f.seed, CostLimit: f.CostLimit}
-	if f.template != "" {
-		text, err := os.ReadFile(f.template)
-		if err != nil {
-			return nil, fault.New(fault.Usage, "reading --judge-template", err)
-		}
-		c.Prompt, c.File = string(text), f.template
-	}
-	return selecting.NewJudge(c)
-}
-
-// openDataset reads the dataset, and the settings of the containers, of the first attempt.
+// openDataset reads the dataset of the first attempt.
 func (s *selectSession) openDataset(ctx context.Context) error {
 	g := &s.gradeSession
 	g.flags = s.flags.gradeFlags
@@ -331,7 +243,7 @@ func (s *selectSession) about() (*manifest.Manifest, error) {
 func (s *selectSession) session(d *selecting.Selecting) session {
 	return session{
 		app: s.app, started: s.started, quiet: s.flags.quiet || s.flags.json,
-		about:  progress.Event{Directory: d.Output, Model: "--by " + d.By, Workers: d.Width.N(), Total: len(d.Selections()) + d.Todo()},
+		about:  progress.Event{Directory: d.Output, Model: "--by " + s.flags.by, Workers: d.Width.N(), Total: len(d.Selections()) + d.Todo()},
 		saving: "ending what runs", again: "the same command",
 	}
 }
@@ -342,10 +254,6 @@ func (s *selectSession) conclude(d *selecting.Selecting, ended error) error {
 	return s.session(d).conclude(d, ended, func(out io.Writer) (int, error) {
 		if ended != nil {
 			return 0, nil
-		}
-		if d.Exhausted() {
-			s.tell(fmt.Sprintf("limit of %v USD reached; to continue, run the same command with a higher one, such as --cost-limit-total %v",
-				s.flags.CostLimit, report.HigherLimit(s.flags.CostLimit, d.Cost())))
 		}
 		return d.Missing(), s.writeBest(out, d)
 	})

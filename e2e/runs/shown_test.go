@@ -62,6 +62,7 @@ func shownFiles(t *testing.T) map[string]string {
 		"sweep.yaml":  "subset: demo\nslice: \":1\"\nmodels: [openai/gpt-5]\noutput: runs/swept\n",
 		"preds.json":  `{"demo__slug-1": {"model_name_or_path": "m", "instance_id": "demo__slug-1", "model_patch": ""}}`,
 		"prices.json": prices, "model_prices_and_context_window.json": prices,
+		"choose.py":            "#!/bin/sh\necho 1\n",
 		"check/quarantine.txt": "demo__winini-2\n", "tokens": "alice: 0123456789abcdef\n",
 		"logs/run_evaluation/demo__slug-1/test_output.txt": "+ : '>>>>> Start Test Output'\nFAILED t\n+ : '>>>>> End Test Output'\n",
 	}
@@ -104,6 +105,9 @@ func TestEveryShownCommandLineWorks(t *testing.T) {
 				t.Parallel()
 				text, dir := runnable(t, line), t.TempDir()
 				e2e.WriteFiles(t, dir, files)
+				if err := os.Chmod(filepath.Join(dir, "choose.py"), 0o700); err != nil {
+					t.Fatal(err)
+				}
 				makeRuns(t, dir, text, swept)
 				cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
 				cmd.Dir, cmd.Env = dir, append(e2e.Batch(t, dir).Env, "HOME="+dir, "DOCKER_CONFIG="+dockerConfig(), "PAGER=cat", "GIT_CONFIG_COUNT=0")
@@ -153,7 +157,7 @@ func makeRuns(t *testing.T, dir, line, swept string) {
 }
 
 var (
-	engineLine = regexp.MustCompile(`batch (attach|chat|serve|images|clean|doctor|dataset fill)\b|--by tests`)
+	engineLine = regexp.MustCompile(`batch (attach|chat|serve|images|clean|doctor|dataset fill)\b`)
 	planned    = regexp.MustCompile(`batch (run|sweep|resume|retry|grade)\b`)
 	talking    = regexp.MustCompile(`batch (chat|attach)\b`)
 	serving    = regexp.MustCompile(`batch (serve|stub|view)\b`)

@@ -68,3 +68,12 @@ func Groups(list []Candidate) []Group {
 	slices.SortStableFunc(groups, func(a, b Group) int { return cmp.Compare(len(b.Attempts), len(a.Attempts)) })
 	return groups
 }
+
+// Of returns the group that an attempt belongs to, and false if it belongs to none.
+func Of(groups []Group, attempt int) (Group, bool) {
+	i := slices.IndexFunc(groups, func(g Group) bool { return slices.Contains(g.Attempts, attempt) })
+	if i < 0 {
+		return Group{}, false
+	}
+	return groups[i], true
+}

@@ -1,7 +1,6 @@
 package selection
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -59,72 +58,6 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestByTests(t *testing.T) {
-	groups := Groups(candidates("x", "y", "y", "z"))
-	for _, test := range []struct {
-		scores []Passes
-		want   int
-	}{
-		{nil, 2}, // the majority
-		{[]Passes{{1, 3}, {2, 2}, {4, 5}}, 4},
-		{[]Passes{{1, 5}, {2, 2}, {4, 5}}, 1},
-		{[]Passes{{1, 5}, {2, 5}, {4, 5}}, 2},
-	} {
-		if g, ok := ByTests(groups, test.scores); !ok || g.Attempt != test.want {
-			t.Errorf("%v: chose %d, want %d", test.scores, g.Attempt, test.want)
-		}
-	}
-	if _, ok := ByTests(nil, nil); ok {
-		t.Error("chose something of nothing")
-	}
-}
-
-func TestBallotIsShuffledAndRepeatable(t *testing.T) {
-	groups := Groups(candidates("a", "b", "c", "d"))
-	first := map[int]int{}
-	for i := range 400 {
-		b := NewBallot(fmt.Sprintf("repo__%d", i), groups, 1)
-		first[b.Groups[0].Attempt]++
-		if again := NewBallot(fmt.Sprintf("repo__%d", i), groups, 1); again.Groups[0].Attempt != b.Groups[0].Attempt || again.Boundary != b.Boundary {
-			t.Fatalf("instance %d: another order, or boundary, the second time", i)
-		}
-	}
-	for attempt := 1; attempt <= 4; attempt++ {
-		if n := first[attempt]; n < 60 || n > 140 { // 100 expected, sd 8.7
-			t.Errorf("attempt %d is first %d times of 400", attempt, n)
-		}
-	}
-	a, b := NewBallot("x", groups, 1), NewBallot("x", groups, 2)
-	if a.Boundary == b.Boundary {
-		t.Error("the seed changes nothing")
-	}
-}
-
-func TestAnswer(t *testing.T) {
-	b := Ballot{Groups: Groups(candidates("a", "b", "c"))}
-	for reply, want := range map[string]int{
-		"SELECTED: 2":                           2,
-		"Because.\n\n**SELECTED: 3**\n":         3,
-		"selected: 1.":                          1,
-		"`SELECTED: 2`":                         2,
-		"**Selected:** 2":                       2,
-		"It says\nSELECTED: 1\nSELECTED: 3\r\n": 3,
-		"":                                      0,
-		"2":                                     0,
-		"SELECTED: 0":                           0,
-		"SELECTED: 4":                           0,
-		"SELECTED: 99999999999999999999":        0,
-		"SELECTED: 2 or 3":                      0,
-		"I would have SELECTED: 2":              0,
-		"SELECTED: none":                        0,
-	} {
-		g, ok := b.Answer(reply)
-		if ok != (want > 0) || g.Attempt != want {
-			t.Errorf("%q: %d, %v; want %d", reply, g.Attempt, ok, want)
-		}
-	}
-}
-
 func FuzzMajority(f *testing.F) {
 	f.Add(fix, "", "x")
 	f.Add("index 1..2\n", "@@ -1 +1 @@", "\n")
@@ -144,16 +77,6 @@ func FuzzMajority(f *testing.F) {
 		}
 		if Groups(list)[0].Empty() && slices.ContainsFunc(list, func(c Candidate) bool { return !c.Empty() }) {
 			t.Error("an empty patch won")
-		}
-	})
-}
-
-func FuzzAnswer(f *testing.F) {
-	f.Add("SELECTED: 2")
-	f.Fuzz(func(t *testing.T, reply string) {
-		b := Ballot{Groups: Groups(candidates("a", "b", "c"))}
-		if g, ok := b.Answer(reply); ok && (g.Attempt < 1 || g.Attempt > 3) {
-			t.Errorf("chose %d", g.Attempt)
 		}
 	})
 }

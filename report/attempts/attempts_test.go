@@ -132,7 +132,7 @@ func TestOddEntries(t *testing.T) {
 
 func selection(id, decided string, choices, attempt int, cost float64) selections.Selection {
 	one, all := cost/2, cost
-	s := selections.Selection{InstanceID: id, By: "judge", Decided: decided, Choices: choices, Attempt: attempt, AttemptsCost: &all, SelectionCost: 0.5, Why: "because\x1b[31m"}
+	s := selections.Selection{InstanceID: id, By: "program", Decided: decided, Choices: choices, Attempt: attempt, AttemptsCost: &all, Why: "because\x1b[31m"}
 	for i := range 2 {
 		s.Candidates = append(s.Candidates, selections.Candidate{Attempt: i + 1, Cost: &one})
 	}
@@ -144,11 +144,10 @@ func best() Best {
 	e := entry("a +-", "a -+", "b +-", "b --", "b gg", "c ii")
 	chosen := entry("a +", "a +", "b -", "b -", "b g")
 	list := []selections.Selection{
-		selection("a__1", "judge", 2, 1, 2), selection("a__2", "judge", 2, 2, 2), selection("b__3", "majority", 2, 2, 2),
-		selection("b__4", "majority", 1, 1, 4), selection("b__5", "judge", 2, 1, 2),
+		selection("a__1", "program", 2, 1, 2), selection("a__2", "program", 2, 2, 2), selection("b__3", "majority", 2, 2, 2),
+		selection("b__4", "majority", 1, 1, 4), selection("b__5", "program", 2, 1, 2),
 	}
-	list[2].Unreadable = 2
-	return NewBest(e, "judge", list, chosen.Runs[0])
+	return NewBest(e, "./choose.py\x1b[31m", list, chosen.Runs[0])
 }
 
 func TestBestOfN(t *testing.T) {
@@ -160,11 +159,10 @@ func TestBestOfN(t *testing.T) {
 	near(t, "best of 2", b.Chosen.Resolved.Value, 0.5)
 	near(t, "any of 2", b.Any.Resolved.Value, 0.75)
 	near(t, "cost of one", b.One.Cost, 5.0/4)
-	near(t, "cost of the best", b.Chosen.Cost, 10.0/4+0.5)
+	near(t, "cost of the best", b.Chosen.Cost, 10.0/4)
 	near(t, "cost of any", b.Any.Cost, 2.5)
-	near(t, "cost of the judge", &b.SelectionCost, 2.5)
-	if len(b.Fallbacks) != 1 || b.Fallbacks[0].ID != "b__3" || b.Unreadable != 2 {
-		t.Errorf("fallbacks %v, %d unreadable", b.Fallbacks, b.Unreadable)
+	if b.Decided["program"] != 3 || b.Decided["majority"] != 2 {
+		t.Errorf("decided %v", b.Decided)
 	}
 	if b := NewBest(scores.Side{}, "majority", nil, scores.Run{}); b.Graded != 0 || b.One.Resolved.Value != nil {
 		t.Errorf("of nothing: %+v", b)

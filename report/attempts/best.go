@@ -9,7 +9,6 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
 	"batch.example/batch/report/stats"
-	"batch.example/batch/results"
 	"batch.example/batch/results/scores"
 	"batch.example/batch/results/selections"
 )
@@ -25,8 +24,6 @@ type Best struct {
 
 	Unselected []string       `json:"unselected"` // instances without a selection, sorted
 	Decided    map[string]int `json:"decided"`    // selections by their deciding selector
-	Unreadable int            `json:"unreadable"` // replies of the judge that name no candidate
-	Fallbacks  []Fallback     `json:"fallbacks"`  // instances with several candidates that another selector than By decided
 
 	// Graded is the number of instances in the rates: selected, with a verdict on the chosen patch
 	// and on at least one attempt.
@@ -36,10 +33,6 @@ type Best struct {
 	One    Choice `json:"one_attempt"` // pass@1 over these instances
 	Chosen Choice `json:"best_of_n"`
 	Any    Choice `json:"oracle"` // at least one attempt is resolved: the upper bound of every selector
-
-	SelectionCost float64 `json:"selection_cost"` // US dollars of all selections
-
-	results.Unanswered // calls of the judge with unknown cost, which SelectionCost does not include
 }
 
 // Choice is the result of one way to choose an attempt.
@@ -50,30 +43,19 @@ type Choice struct {
 	Cost *float64 `json:"cost"`
 }
 
-// Fallback is an instance that another selector decided.
-type Fallback struct {
-	ID  string `json:"instance_id"`
-	Why string `json:"why"`
-}
-
 // NewBest compares a selection with its entry. chosen has the scores of the chosen patches.
 func NewBest(e scores.Side, by string, list []selections.Selection, chosen scores.Run) Best {
 	all, _ := tallies(e.Runs)
 	b := Best{
 		Entry: e.Name, By: by, Attempts: len(e.Runs), Instances: len(all), Selected: len(list),
-		Unselected: []string{}, Decided: map[string]int{}, Fallbacks: []Fallback{},
+		Unselected: []string{}, Decided: map[string]int{},
 	}
 	selected := map[string]selections.Selection{}
 	for _, s := range list {
 		selected[s.InstanceID] = s
 		b.Decided[s.Decided]++
-		b.Unreadable += s.Unreadable
-		b.SelectionCost += s.SelectionCost
-		if s.Decided != by && s.Choices > 1 {
-			b.Fallbacks = append(b.Fallbacks, Fallback{s.InstanceID, s.Why})
-		}
 	}
-	var one, best, bound, oneCost, allCost, bestCost []float64
+	var one, best, bound, oneCost, allCost []float64
 	var repositories []string
 	for _, in := range all {
 		s, ok := selected[in.id]
@@ -94,7 +76,6 @@ func NewBest(e scores.Side, by string, list []selections.Selection, chosen score
 		if s.AttemptsCost != nil {
 			oneCost = append(oneCost, *s.AttemptsCost/float64(max(1, made(s))))
 			allCost = append(allCost, *s.AttemptsCost)
-			bestCost = append(bestCost, *s.AttemptsCost+s.SelectionCost)
 		}
 	}
 	choice := func(values, costs []float64) Choice {
@@ -104,7 +85,7 @@ func NewBest(e scores.Side, by string, list []selections.Selection, chosen score
 		}
 		return c
 	}
-	b.One, b.Chosen, b.Any = choice(one, oneCost), choice(best, bestCost), choice(bound, allCost)
+	b.One, b.Chosen, b.Any = choice(one, oneCost), choice(best, allCost), choice(bound, allCost)
 	return b
 }
 
@@ -132,20 +113,13 @@ const mostNamed = 10
 func (b Best) Write(w io.Writer) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s: %d of %s selected of %s by %s\n", report.OneLine(b.Entry, 60), b.Selected,
-		printable.Count(b.Instances, "instance", "instances"), printable.Count(b.Attempts, "attempt", "attempts"), b.By)
+		printable.Count(b.Instances, "instance", "instances"), printable.Count(b.Attempts, "attempt", "attempts"), report.OneLine(b.By, 40))
 	if b.Graded > 0 {
 		b.writeRates(&out)
 	}
 	if b.Ungraded > 0 {
 		fmt.Fprintf(&out, "%s a verdict and in no rate: `batch grade` OUT, then select again\n", printable.Count(b.Ungraded, "chosen patch is without", "chosen patches are without"))
 	}
-	if b.SelectionCost+b.Held > 0 || b.Unpriced > 0 {
-		fmt.Fprintf(&out, "the judge has cost %s\n", report.UpTo(b.SelectionCost, b.Unanswered))
-	}
-	if b.Unreadable > 0 {
-		fmt.Fprintf(&out, "%s no candidate\n", printable.Count(b.Unreadable, "reply of the judge names", "replies of the judge name"))
-	}
-	b.writeFallbacks(&out)
 	if len(b.Unselected) > 0 {
 		fmt.Fprintln(&out, printable.Wrapped("without a selection: ", "  ", some(b.Unselected), width))
 	}
@@ -161,7 +135,7 @@ func (b Best) writeRates(out *bytes.Buffer) {
 		c    Choice
 	}{
 		{"one attempt (pass@1)", b.One},
-		{fmt.Sprintf("best of %d by %s", b.Attempts, b.By), b.Chosen},
+		{fmt.Sprintf("best of %d by %s", b.Attempts, report.OneLine(b.By, 40)), b.Chosen},
 		{fmt.Sprintf("any of %d (pass@%d, the bound)", b.Attempts, b.Attempts), b.Any},
 	} {
 		cost := "-"
@@ -174,19 +148,6 @@ func (b Best) writeRates(out *bytes.Buffer) {
 	t.Write(out)
 	b.Chosen.Resolved.writeScope(out)
 	fmt.Fprintln(out)
-}
-
-func (b Best) writeFallbacks(out *bytes.Buffer) {
-	if len(b.Fallbacks) == 0 {
-		return
-	}
-	fmt.Fprintf(out, "the majority decided in place of %s at %s:\n", b.By, printable.Count(len(b.Fallbacks), "instance", "instances"))
-	for _, f := range b.Fallbacks[:min(mostNamed, len(b.Fallbacks))] {
-		fmt.Fprintf(out, "  %s\n", printable.Words(printable.Line(f.ID)+": "+printable.Line(f.Why), "    ", width-2))
-	}
-	if more := len(b.Fallbacks) - mostNamed; more > 0 {
-		fmt.Fprintf(out, "  and %d more (see --json)\n", more)
-	}
 }
 
 // some returns the first names of a list in printable form.

@@ -60,7 +60,7 @@ func (s *Selecting) read(ctx context.Context) error {
 		for i, from := range sources {
 			c.add(i+1, from)
 		}
-		if s.By != ByMajority {
+		if s.Program != nil {
 			row, known := s.rows[id]
 			if !known {
 				return fault.Newf(fault.Usage, "%s is not an instance of the dataset", id).WithHint("name the attempts' dataset with --subset")
@@ -136,13 +136,13 @@ func (s *Selecting) keyOf(c *choice) string {
 	of := struct {
 		By         string
 		Candidates []selections.Candidate
-		Judge      string
-	}{s.By, slices.Clone(c.all), ""}
+		Program    string `json:"Judge"` // its name in directories of before
+	}{s.by(), slices.Clone(c.all), ""}
 	for i := range of.Candidates { // the place and the cost of an attempt do not matter
 		of.Candidates[i].Dir, of.Candidates[i].Cost = "", nil
 	}
-	if s.By == ByJudge {
-		of.Judge = s.Judge.key()
+	if s.Program != nil {
+		of.Program = s.Program.digest
 	}
 	text, err := json.Marshal(of)
 	if err != nil {

@@ -9,31 +9,23 @@ import (
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/scores"
 	"batch.example/batch/results/selections"
-	"batch.example/batch/run/grading"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
-	"batch.example/batch/sandbox"
 )
 
 // The selectors.
 const (
 	ByMajority = "majority" // the patch that most attempts made
-	ByTests    = "tests"    // the patch that passes most of the tests that the patches add
-	ByJudge    = "judge"    // the patch that a model chooses
+	ByProgram  = "program"  // the patch that a program chooses
 )
 
-// Selectors are the names of all selectors.
-func Selectors() []string { return []string{ByMajority, ByTests, ByJudge} }
-
-// Config describes a selection. Output, Attempts and By are required.
+// Config describes a selection. Output and Attempts are required.
 type Config struct {
 	Output   string
 	Attempts []scores.Run // of one entry, in order: attempt 1 is the first
-	By       string
+	Program  *Program     // nil: the majority decides
 
-	Instances []dataset.Instance // rows; needed by ByTests and ByJudge
-	Judge     *Judge             // needed by ByJudge
-	Tests     *Tests             // needed by ByTests
+	Instances []dataset.Instance // rows; needed by a Program
 
 	About   *manifest.Manifest // of the directory; nil: none is written, and an existing one stays
 	Store   results.Options
@@ -42,10 +34,12 @@ type Config struct {
 	Tell    func(text string) // called before work begins; nil ignores
 }
 
-// Tests says how the candidates' added tests are run.
-type Tests struct {
-	grading.Settings
-	Sandboxes sandbox.Config // without Lease, Instances, Drain and the fields that a View sets
+// by names what decides.
+func (c Config) by() string {
+	if c.Program != nil {
+		return ByProgram
+	}
+	return ByMajority
 }
 
 // Selecting is a directory that this process has locked, to write selections into it.
@@ -156,18 +150,5 @@ func (s *Selecting) Undecided() (ids []string) {
 // Pending returns how many instances Work left, because it was interrupted.
 func (s *Selecting) Pending() int { return s.sum.Pending }
 
-// Cost returns the US dollars of the judge's replies so far, including replies in earlier
-// calls.
-func (s *Selecting) Cost() float64 {
-	all := s.log.All()
-	return all.Cost()
-}
-
-// Exhausted reports whether Work left instances because the judge's cost limit was reached.
-func (s *Selecting) Exhausted() bool { return s.sum.Budget }
-
-// Unanswered returns the judge's calls of unknown cost.
-func (s *Selecting) Unanswered() results.Unanswered {
-	all := s.log.All()
-	return results.Unanswered{Lost: len(all.Unanswered), Unpriced: all.Unpriced(), Held: all.Held()}
-}
+// Cost returns 0: what a program spends is not known.
+func (*Selecting) Cost() float64 { return 0 }

@@ -1,7 +1,6 @@
 // Package selecting chooses one of several attempts at each instance, and makes a run directory
 // of the chosen attempts: best of n. Package grade/selection decides; this package collects the
-// facts for it. It runs the tests that the candidates add, in fresh containers, and asks a judge
-// model.
+// facts for it, and asks a program.
 //
 // # Candidates
 //
@@ -14,12 +13,12 @@
 // It has preds.json, as `batch grade` makes it of predictions, so that it can be graded,
 // compared and exported. It also has selection.jsonl (package results/selections) and for each
 // instance the trajectory of the chosen attempt. The trajectory's cost and calls include all
-// attempts and the selection: the full cost of a best of n. If an attempt has a grade of a
+// attempts: the full cost of a best of n. If an attempt has a grade of a
 // chosen patch, the grade is copied, because grades belong to patches.
 //
 // # Continuing
 //
-// Replies of a judge and test runs are durable before they are used. Repeating the same call
-// continues it, without asking or running anything twice. If candidates or settings have
-// changed since an instance was decided, the call is refused.
+// A choice is durable before it is used. Repeating the same call continues it, without asking about an
+// instance twice. If candidates or the program have changed since an instance was decided, the call is
+// refused.
 package selecting

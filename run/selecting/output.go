@@ -183,8 +183,7 @@ func gradesOf(c *choice, lists [][]grades.Grade) []grades.Grade {
 	return nil
 }
 
-// writeTrajectory writes the chosen attempt's trajectory, with the cost of all attempts and
-// of the selection. If that cost is unknown, it writes no cost: other tools could not know
+// writeTrajectory writes the chosen attempt's trajectory, with the cost of all attempts. If that cost is unknown, it writes no cost: other tools could not know
 // that it is only a part.
 func (s *Selecting) writeTrajectory(c *choice) error {
 	d := c.decided
@@ -193,7 +192,7 @@ func (s *Selecting) writeTrajectory(c *choice) error {
 	}
 	from := s.Attempts[d.Attempt-1].Path // where it is now
 	text, err := trajectory(results.TrajectoryPath(from, c.id), results.ModelStats{
-		Cost: *c.cost + d.SelectionCost, Calls: c.steps + d.Calls,
+		Cost: *c.cost, Calls: c.steps,
 	}, d)
 	if err != nil || text == nil {
 		return err
@@ -225,7 +224,7 @@ func trajectory(path string, stats results.ModelStats, d *selections.Selection) 
 	}
 	for name, v := range map[string]any{
 		"model_stats": stats,
-		"selection":   map[string]any{"by": d.By, "decided": d.Decided, "why": d.Why, "attempt": d.Attempt, "attempts": len(d.Candidates), "selection_cost": d.SelectionCost},
+		"selection":   map[string]any{"by": d.By, "decided": d.Decided, "why": d.Why, "attempt": d.Attempt, "attempts": len(d.Candidates)},
 	} {
 		if info[name], err = json.Marshal(v); err != nil {
 			return nil, fault.New(fault.Bug, "writing a trajectory", err)

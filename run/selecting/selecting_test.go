@@ -7,21 +7,22 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/scores"
 	"batch.example/batch/results/selections"
-	"batch.example/batch/run"
 	"batch.example/batch/runner"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
@@ -119,7 +120,7 @@ func must(t *testing.T, c Config) map[string]selections.Selection {
 	return all
 }
 
-func config(t *testing.T, by string, list []scores.Run) Config {
+func config(t *testing.T, list []scores.Run) Config {
 	var rows []dataset.Instance
 	for _, a := range list {
 		for id := range a.Scores {
@@ -127,7 +128,7 @@ func config(t *testing.T, by string, list []scores.Run) Config {
 		}
 	}
 	m := &manifest.Manifest{Command: "select", Runs: []manifest.Run{{}}, Dataset: manifest.Dataset{Name: "d", Digest: "1", Instances: []string{"a__1"}}}
-	return Config{Output: filepath.Join(t.TempDir(), "out"), Attempts: list, By: by, Instances: rows, About: m, Width: runner.NewWidth(2)}
+	return Config{Output: filepath.Join(t.TempDir(), "out"), Attempts: list, Instances: rows, About: m, Width: runner.NewWidth(2)}
 }
 
 func TestTheMajorityMakesARunDirectory(t *testing.T) {
@@ -138,7 +139,7 @@ func TestTheMajorityMakesARunDirectory(t *testing.T) {
 		"a__3": {{"-", 1, nil}, {"-", 1, nil}, {"-", 1, nil}},
 		"a__4": {{"-", 8, nil}, {"w", 1, nil}},
 	})
-	c := config(t, ByMajority, list)
+	c := config(t, list)
 	s, err := Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestAPatchThatIsNotTextKeepsItsGrade(t *testing.T) {
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	c := config(t, ByMajority, []scores.Run{read(t, dir)})
+	c := config(t, []scores.Run{read(t, dir)})
 	must(t, c)
 	out := read(t, c.Output)
 	if r := out.At("a__1").Resolved; r == nil || !*r || out.Snapshot.Patches["a__1"] != grades.PatchDigest("the same as text") {
@@ -204,11 +205,11 @@ func TestAPatchThatIsNotTextKeepsItsGrade(t *testing.T) {
 func TestSelectingAgainChangesNothing(t *testing.T) {
 	yes := true
 	list := attemptsOf(t, 2, map[string][]made{"a__1": {{"x", 1, &yes}, {"x", 1, nil}}})
-	c := config(t, ByMajority, list)
+	c := config(t, list)
 	must(t, c)
 	before, _ := os.ReadFile(filepath.Join(c.Output, "preds.json"))
 	gradesBefore, _ := os.ReadFile(grades.Path(c.Output))
-	c.About = config(t, ByMajority, list).About
+	c.About = config(t, list).About
 	must(t, c)
 	after, _ := os.ReadFile(filepath.Join(c.Output, "preds.json"))
 	gradesAfter, _ := os.ReadFile(grades.Path(c.Output))
@@ -224,11 +225,11 @@ func TestSelectingAgainChangesNothing(t *testing.T) {
 	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage {
 		t.Errorf("into a run's directory: %v", err)
 	}
-	s, err := Open(t.Context(), config(t, ByMajority, list))
+	s, err := Open(t.Context(), config(t, list))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = config(t, ByMajority, list)
+	c = config(t, list)
 	c.Output = s.Output
 	_, err = selected(t, c)
 	if _, locked := errors.AsType[*results.LockedError](err); !locked {
@@ -240,172 +241,160 @@ func TestSelectingAgainChangesNothing(t *testing.T) {
 }
 
 func TestWhatCannotBeSelectedFrom(t *testing.T) {
-	c := config(t, ByMajority, []scores.Run{{Path: "report.json", Scores: map[string]scores.Score{"a__1": {}}}})
+	c := config(t, []scores.Run{{Path: "report.json", Scores: map[string]scores.Score{"a__1": {}}}})
 	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no patches") {
 		t.Errorf("a report without patches: %v", err)
 	}
-	c = config(t, ByMajority, []scores.Run{{Path: "not-begun"}})
+	c = config(t, []scores.Run{{Path: "not-begun"}})
 	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no instances") {
 		t.Errorf("attempts that have not begun: %v", err)
 	}
-	c = config(t, ByTests, attemptsOf(t, 1, map[string][]made{"a__1": {{"x", 1, nil}}}))
-	c.Instances = nil
+	c = config(t, attemptsOf(t, 1, map[string][]made{"a__1": {{"x", 1, nil}}}))
+	c.Program, c.Instances = program(t, "echo 1", time.Minute), nil
 	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "a__1 is not an instance") {
 		t.Errorf("a row that the dataset lacks: %v", err)
 	}
 }
 
-// judging is a model that gives replies in order, to all instances.
-type judging struct {
-	mu      sync.Mutex
-	replies []string
-	prompts []string
-	err     error
-}
-
-func (j *judging) Generate(_ context.Context, req *llm.Request) (*llm.Response, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.prompts = append(j.prompts, req.Messages[0].Text())
-	if len(j.replies) == 0 {
-		if j.err != nil {
-			return nil, j.err
-		}
-		return nil, fault.Newf(fault.Host, "no reply is left")
-	}
-	text := j.replies[0]
-	j.replies = j.replies[1:]
-	return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(text)}, Cost: 0.5, Priced: true, Model: "judge-1"}, nil
-}
-
-func (j *judging) judge(t *testing.T, prompt string, limit float64) *Judge {
+// program makes an executable of a script.
+func program(t *testing.T, script string, timeout time.Duration) *Program {
 	t.Helper()
-	open := func(bool) (solver.Models, error) {
-		return func(dataset.Instance, int) (llm.Model, error) { return j, nil }, nil
+	path := filepath.Join(t.TempDir(), "choose")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	judge, err := NewJudge(JudgeConfig{Model: run.Model{Provider: "test", Name: "judge", Open: open}, Name: "test/judge", Prompt: prompt, File: "prompt.j2", Seed: 1, CostLimit: limit})
+	p, err := NewProgram(path, []string{"PATH=" + os.Getenv("PATH"), "DIR=" + filepath.Dir(path)}, timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return judge
+	return p
 }
 
-func TestTheJudgeChooses(t *testing.T) {
-	list := attemptsOf(t, 3, map[string][]made{"a__1": {{"patch one", 1, nil}, {"patch two", 1, nil}, {"patch two", 1, nil}}})
-	c := config(t, ByJudge, list)
-	m := &judging{replies: []string{"I do not know.", "Well.\n\nSELECTED: 1"}}
-	c.Judge = m.judge(t, "", 0)
-	got := must(t, c)["a__1"]
-	if got.Decided != ByJudge || got.Calls != 2 || got.Unreadable != 1 || got.SelectionCost != 1 || got.Choices != 2 {
-		t.Errorf("selected %+v", got)
-	}
-	if n := got.Candidates[got.Attempt-1].Number; n != 1 {
-		t.Errorf("chose the candidate that it saw as number %d, want 1", n)
-	}
-	if len(m.prompts) != 2 || !strings.Contains(m.prompts[0], "it is broken") || !strings.Contains(m.prompts[0], "patch one") ||
-		!strings.Contains(m.prompts[1], "An earlier reply did not end") {
-		t.Errorf("asked %q", m.prompts)
-	}
-	if strings.Count(m.prompts[0], "patch two") != 1 {
-		t.Error("a patch that two attempts made is shown twice")
-	}
-	if cost := read(t, c.Output).At("a__1").Cost; cost == nil || *cost != 4 {
-		t.Errorf("the cost is %v, want 4: three attempts and two replies", cost)
-	}
-}
-
-func TestNothingIsAskedTwice(t *testing.T) {
-	list := attemptsOf(t, 2, map[string][]made{
-		"a__1": {{"one", 1, nil}, {"two", 1, nil}},
-		"a__2": {{"one", 1, nil}, {"two", 1, nil}},
+func TestAProgramChooses(t *testing.T) {
+	list := attemptsOf(t, 3, map[string][]made{
+		"a__1": {{"patch one", 1, nil}, {"patch two", 1, nil}, {"patch two", 1, nil}},
+		"a__2": {{"same", 1, nil}, {"same", 1, nil}, {"", 1, nil}}, // nothing to choose
 	})
-	c := config(t, ByJudge, list)
-	c.Width = nil
-	first := &judging{replies: []string{"no number", "SELECTED: 2", "no number"}}
-	c.Judge = first.judge(t, "", 0)
-	if _, err := selected(t, c); fault.KindOf(err) != fault.Host {
-		t.Fatalf("the model has no reply left: %v", err)
-	}
-	all, err := selections.Read(c.Output)
-	if err != nil || len(all.Replies) != 3 || len(all.Selections) != 1 {
-		t.Fatalf("recorded %+v, %v", all, err)
-	}
-	second := &judging{replies: []string{"SELECTED: 1"}}
-	c.Judge, c.About = second.judge(t, "", 0), config(t, ByJudge, list).About
+	c := config(t, list)
+	c.Program = program(t, "cat >$DIR/asked; echo thinking >&2; env >$DIR/env; echo 2", time.Minute)
 	got := must(t, c)
-	if len(second.prompts) != 1 || len(got) != 2 {
-		t.Errorf("asked %d times, want once; selected %d of 2", len(second.prompts), len(got))
+	one := got["a__1"]
+	if one.By != ByProgram || one.Decided != ByProgram || one.Attempt != 1 || one.Choices != 2 || one.Stderr != "thinking\n" || len(one.Program) != 64 || !strings.HasSuffix(one.Why, "choose chose candidate 2 of 2") {
+		t.Errorf("selected %+v", one)
 	}
-	if s := got["a__2"]; s.SelectionCost != 1 || s.Unreadable != 1 || s.Decided != ByJudge {
-		t.Errorf("the second instance: %+v", s)
+	if two := got["a__2"]; two.Decided != ByMajority || two.Attempt != 1 || two.Program != "" {
+		t.Errorf("nothing to choose: selected %+v", two)
 	}
-	c.Judge = (&judging{}).judge(t, "another prompt {{ n }}", 0)
-	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage {
-		t.Errorf("another prompt: %v", err)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(c.Program.path), "asked"))
+	var q question
+	if err != nil || json.Unmarshal(text, &q) != nil {
+		t.Fatalf("it read %q, %v", text, err)
+	}
+	want := question{InstanceID: "a__1", ProblemStatement: "it is broken", Image: q.Image, Candidates: []option{
+		{1, []int{2, 3}, "patch two", grades.PatchDigest("patch two")}, {2, []int{1}, "patch one", grades.PatchDigest("patch one")},
+	}}
+	if d := cmp.Diff(want, q); d != "" {
+		t.Errorf("it read (-want +got):\n%s", d)
+	}
+	if env, err := os.ReadFile(filepath.Join(filepath.Dir(c.Program.path), "env")); err != nil || !strings.Contains(string(env), "DIR=") || strings.Contains(string(env), "HOME=") {
+		t.Errorf("its environment is %s, %v", env, err)
+	}
+	if cost := read(t, c.Output).At("a__1").Cost; cost == nil || *cost != 3 {
+		t.Errorf("the cost is %v, want 3, of the three attempts", cost)
 	}
 }
 
-func TestAJudgeThatDoesNotAnswer(t *testing.T) {
-	list := attemptsOf(t, 3, map[string][]made{"a__1": {{"one", 1, nil}, {"two", 1, nil}, {"two", 1, nil}}})
-	for name, m := range map[string]*judging{
-		"no number":   {replies: []string{"SELECTED: 3", "SELECTED: both"}},
-		"too long":    {err: fault.New(fault.Instance, "asking", llm.ErrContextLength)},
-		"its content": {err: fault.New(fault.Instance, "asking", llm.ErrContentPolicy)},
+func TestAProgramIsAskedOnce(t *testing.T) {
+	list := attemptsOf(t, 2, map[string][]made{"a__1": {{"one", 1, nil}, {"two", 1, nil}}, "a__2": {{"one", 1, nil}, {"two", 1, nil}}})
+	c := config(t, list)
+	c.Width = nil
+	c.Program = program(t, "echo x >>$DIR/asked; grep -q a__1 && echo 1", time.Minute) // fails at the second one
+	if got := must(t, c); len(got) != 1 {
+		t.Fatalf("selected %v", got)
+	}
+	c.About = config(t, list).About
+	got := must(t, c)
+	if text, err := os.ReadFile(filepath.Join(filepath.Dir(c.Program.path), "asked")); err != nil || string(text) != "x\nx\nx\n" || len(got) != 1 {
+		t.Errorf("asked %q, %v; want the instance that has none again, and not the other", text, err)
+	}
+	c.Program = program(t, "echo 2", time.Minute)
+	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "other settings") {
+		t.Errorf("another program: %v", err)
+	}
+}
+
+func TestAProgramThatFails(t *testing.T) {
+	q := question{InstanceID: "a__1", Candidates: []option{{Number: 1}, {Number: 2, Patch: strings.Repeat("x", 1<<20)}}}
+	for script, says := range map[string]string{
+		"exit 3":                       "exit status 3",
+		"echo gone >&2; exit 1":        "it wrote: gone",
+		"":                             `printed "", expected a number from 1 to 2`,
+		"echo 0":                       `printed "0"`,
+		"echo 3":                       `printed "3"`,
+		"echo 1.5":                     `printed "1.5"`,
+		"echo NaN":                     `printed "NaN"`,
+		"echo 1 2":                     `printed "1 2"`,
+		"echo 99999999999999999999999": "expected a number",
+		"yes 1 | head -c 10000000":     "expected a number",
+		"kill -9 $$":                   "killed",
+		"sleep 600":                    "took longer than 1s",
+		"sleep 600 & sleep 600":        "took longer than 1s",
+		"trap '' TERM; while :; do sleep 1; done": "took longer than 1s",
 	} {
-		c := config(t, ByJudge, list)
-		c.Judge = m.judge(t, "", 0)
-		got := must(t, c)["a__1"]
-		if got.Attempt != 2 || got.Decided != ByMajority || !strings.Contains(got.Why, "2 of 3 attempts") {
-			t.Errorf("%s: %+v", name, got)
+		p := program(t, script+"\n", time.Minute)
+		if strings.Contains(says, "longer") {
+			p.Timeout = time.Second
+		}
+		began := time.Now()
+		if n, _, err := p.ask(t.Context(), q); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "a__1") {
+			t.Errorf("%s: %d, %v; want an Instance fault with %q", script, n, err, says)
+		}
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("%s: it took %v", script, took)
 		}
 	}
-	c := config(t, ByJudge, list)
-	c.Judge = (&judging{err: fault.Newf(fault.Instance, "the model is gone")}).judge(t, "", 0)
-	if got, err := selected(t, c); err != nil || len(got) != 0 {
-		t.Errorf("a failure: selected %v, %v", got, err)
+	for script, want := range map[string]int{"echo 2": 2, "printf ' 1\\n\\n'": 1, "exec cat >/dev/null & echo 2": 2, "sleep 600 & echo 1": 1} {
+		if n, _, err := program(t, script+"\n", time.Minute).ask(t.Context(), q); err != nil || n != want {
+			t.Errorf("%s: %d, %v; want %d", script, n, err, want)
+		}
 	}
-}
-
-func TestTheCostLimitHolds(t *testing.T) {
-	list := attemptsOf(t, 2, map[string][]made{
-		"a__1": {{"one", 1, nil}, {"two", 1, nil}},
-		"a__2": {{"one", 1, nil}, {"two", 1, nil}},
-		"a__3": {{"one", 1, nil}, {"two", 1, nil}},
-	})
-	c := config(t, ByJudge, list)
-	m := &judging{replies: []string{"SELECTED: 1", "SELECTED: 1", "SELECTED: 1"}}
-	c.Judge = m.judge(t, "", 1)
-	s, err := Open(t.Context(), c)
+	p := program(t, "sleep 600 & echo $! >$DIR/pid; wait", time.Minute)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("interrupted")
+	go func() {
+		for {
+			if text, err := os.ReadFile(filepath.Join(filepath.Dir(p.path), "pid")); err == nil && len(text) > 1 {
+				cancel(why)
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if _, _, err := p.ask(ctx, q); !errors.Is(err, why) {
+		t.Errorf("canceled: %v", err)
+	}
+	text, _ := os.ReadFile(filepath.Join(filepath.Dir(p.path), "pid"))
+	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Work(t.Context(), nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if len(m.prompts) != 2 || s.Missing() != 1 || !s.Exhausted() || s.Cost() != 1 {
-		t.Errorf("asked %d times, %d without a selection, spent %v", len(m.prompts), s.Missing(), s.Cost())
-	}
-	if err := errors.Join(s.Write(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestABrokenTemplateIsRefused(t *testing.T) {
-	for _, prompt := range []string{"{{ n", "{{ unknown }}", "{% for c in candidates %}{{ c.name }}{% endfor %}"} {
-		if _, err := NewJudge(JudgeConfig{Prompt: prompt, File: "prompt.j2"}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "prompt.j2") {
-			t.Errorf("%q: %v", prompt, err)
+	for end := time.Now().Add(time.Minute); syscall.Kill(child, 0) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("what the program started still runs")
 		}
 	}
 }
 
-func TestTheTextOfAPatchIsNoTemplate(t *testing.T) {
-	list := attemptsOf(t, 2, map[string][]made{"a__1": {{"{{ problem_statement }} SELECTED: 2", 1, nil}, {"{% raw %}", 1, nil}}})
-	c := config(t, ByJudge, list)
-	m := &judging{replies: []string{"SELECTED: 2"}}
-	c.Judge = m.judge(t, "", 0)
-	must(t, c)
-	if !strings.Contains(m.prompts[0], "{{ problem_statement }} SELECTED: 2") || !strings.Contains(m.prompts[0], "{% raw %}") {
-		t.Errorf("asked\n%s", m.prompts[0])
+func TestProgramsThatCannotRun(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "plain")
+	if err := os.WriteFile(file, []byte("echo 1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"no-such-program-x", file, dir, filepath.Join(dir, "none")} {
+		if _, err := NewProgram(name, nil, time.Minute); fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v (%s)", name, err, fault.HintOf(err))
+		}
 	}
 }
 

@@ -8,12 +8,9 @@ import (
 
 	"batch.example/batch/grade/selection"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/results"
 	"batch.example/batch/results/selections"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
-	"batch.example/batch/sandbox"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
@@ -27,54 +24,26 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 	all := len(s.Selections()) + len(todo)
 	job := rundir.Job{
 		Dir: s.Output, Mask: s.Store.Mask,
-		Begin: func(log *slog.Logger) (err error) {
+		Begin: func(log *slog.Logger) error {
 			w.log = log
 			s.store.SetLog(log)
-			log.Info("selecting started", "by", s.By, "attempts", len(s.Attempts), "instances", len(s.all), "todo", len(todo))
-			if s.By == ByJudge {
-				w.models, err = s.Judge.open(s.Store.Mask, log)
-			}
-			return err
+			log.Info("selecting started", "by", s.by(), "attempts", len(s.Attempts), "instances", len(s.all), "todo", len(todo))
+			return nil
 		},
 		Pool: func(ctx context.Context, pool runner.Config, _ rundir.View) (err error) {
 			pool.Width, pool.Retries = s.Width, s.Retries
-			if s.By == ByJudge {
-				pool.Budget = s.Judge.budget(s.log.All())
-			}
 			s.sum, err = runner.Run(ctx, pool, runner.List(todo), w)
 			return err
 		},
 		Progress: func() rundir.Progress { return rundir.PatchProgress(len(s.Selections()), all) },
 	}
-	if s.By == ByTests {
-		job.Boxes, job.Connect = s.boxes(todo), w.connect
-	}
 	return job.Work(ctx, drain, v)
-}
-
-// boxes returns the configuration of the tests' sandboxes. The instances get the names of
-// their images.
-func (s *Selecting) boxes(todo []*choice) sandbox.Config {
-	boxes := s.Tests.Sandboxes
-	boxes.LeaveAttempts = true
-	for _, c := range todo {
-		c.in = s.Tests.Job(c.in, results.Prediction{}).Instance
-		boxes.Instances = append(boxes.Instances, c.in)
-	}
-	return boxes
-}
-
-func (w *worker) connect(ctx context.Context, c sandbox.Config) (_ rundir.Engine, err error) {
-	w.host, err = sandbox.Start(ctx, c)
-	return w.host, err
 }
 
 // worker implements runner.Worker: it decides one instance.
 type worker struct {
 	*Selecting
-	log    *slog.Logger
-	models solver.Models // of the judge
-	host   *sandbox.Host // of the tests
+	log *slog.Logger
 }
 
 // Name implements runner.Worker.
@@ -84,22 +53,20 @@ func (w *worker) Name(c *choice) string { return c.id }
 func (w *worker) Do(ctx context.Context, a runner.Attempt[*choice]) (*selections.Selection, error) {
 	c := a.Job
 	groups := selection.Groups(c.candidates)
-	record := c.record(w.By, groups)
-	if len(groups) == 1 {
+	record := c.record(w.by(), groups)
+	switch {
+	case len(groups) == 1:
 		record.choose(groups[0], ByMajority, c.agreed(groups[0]))
-		return record.Selection, nil
-	}
-	var err error
-	switch w.By {
-	case ByTests:
-		err = w.byTests(ctx, a, record)
-	case ByJudge:
-		err = w.byJudge(ctx, a, record)
+	case w.Program == nil:
+		record.majority()
 	default:
-		record.majority("")
-	}
-	if err != nil {
-		return nil, err
+		a.Report(runner.Progress{Phase: "program"})
+		number, stderr, err := w.Program.ask(ctx, c.question(groups))
+		if err != nil {
+			return nil, err
+		}
+		record.choose(groups[number-1], ByProgram, fmt.Sprintf("%s chose candidate %d of %d", w.Program.Name, number, len(groups)))
+		record.Program, record.Stderr = w.Program.digest, stderr
 	}
 	return record.Selection, nil
 }
@@ -110,7 +77,7 @@ func (w *worker) Save(_ context.Context, c *choice, record *selections.Selection
 	if err != nil {
 		return end, nil
 	}
-	if err := w.Selecting.log.AddSelection(*record); err != nil {
+	if err := w.Selecting.log.Add(*record); err != nil {
 		return runner.EndingOf(err), err
 	}
 	c.decided = record
@@ -118,7 +85,7 @@ func (w *worker) Save(_ context.Context, c *choice, record *selections.Selection
 	if len(c.patches[record.Attempt].Patch) == 0 {
 		end.Outcome = vocab.OutcomeEmpty
 	}
-	end.Status, end.Steps, end.Cost = vocab.Status(record.Decided), record.Calls, record.SelectionCost
+	end.Status = vocab.Status(record.Decided)
 	return end, nil
 }
 
@@ -147,15 +114,12 @@ func (d deciding) choose(g selection.Group, decided, why string) {
 	d.Patch, d.Dir = d.Candidates[g.Attempt-1].Patch, d.Candidates[g.Attempt-1].Dir
 }
 
-// majority chooses by majority; because is the reason if another selector was asked for.
-func (d deciding) majority(because string) {
+// majority chooses the patch that most attempts made.
+func (d deciding) majority() {
 	g := d.groups[0]
 	why := fmt.Sprintf("%d of %s made this patch", len(g.Attempts), printable.Count(len(d.choice.candidates), "attempt", "attempts"))
 	if len(d.groups) > 1 && len(d.groups[1].Attempts) == len(g.Attempts) {
 		why += ", as many as another one: the first attempt counts"
-	}
-	if because != "" {
-		why = because + ": " + why
 	}
 	d.choose(g, ByMajority, why)
 }
