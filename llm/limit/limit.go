@@ -10,10 +10,10 @@
 //     whether the provider counts in windows or in buckets of any size.
 //   - Where it is not, and where a known one turns out to be shared with somebody else, the number
 //     of calls at once follows the refusals: it doubles until the first one, then grows a little
-//     with each answer and shrinks with each refusal, and doubles again after half a minute
-//     without one. So it meets a limit of calls at once, and one of calls in a minute, within 15
-//     percent, with at most one refusal in twenty tries. A limit that one or two calls at once
-//     reach is met by pauses alone: half of all tries and more are refused until it is given.
+//     with each answer and shrinks with each refusal. So it meets a limit of calls at once, and one
+//     of calls in a minute, within 15 percent, with at most one refusal in twenty tries. A limit
+//     that one or two calls at once reach is met by pauses alone: half of all tries and more are
+//     refused until it is given.
 //   - A refusal pauses the key for as long as the provider asks. Then one try goes first, and the
 //     others when it was not refused. Where the provider does not say how long, pauses in a row
 //     grow by half, up to five seconds or an eighth of the outage.
@@ -226,7 +226,7 @@ func (l *Limiter) observe(r *llm.Rate) {
 
 func (l *Limiter) accepted(now time.Time, p *pass) {
 	l.refusals.answered(p.sent)
-	if len(l.queue) > 0 {
+	if l.width.full(l.inFlight + 1) {
 		l.width.grow(now)
 	}
 }
@@ -241,5 +241,4 @@ func (l *Limiter) refused(now time.Time, p *pass, limited *llm.RateLimited) {
 	if l.refusals.add(now, p.sent, limited) {
 		l.width.shrink(now, l.inFlight)
 	}
-	l.width.refused = now
 }
