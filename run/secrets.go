@@ -45,14 +45,6 @@ func (p Process) HideKnown(environ []string) {
 	p.Mask.Add(mask.InDockerConfig([]byte(p.Getenv("DOCKER_AUTH_CONFIG")))...)
 }
 
-// WithoutSecrets returns the variables (NAME=value) in which no secret is found.
-func (p Process) WithoutSecrets(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
-		name, value, _ := strings.Cut(variable, "=")
-		return len(mask.Of(name, value)) > 0 || p.Mask.Text(value) != value
-	})
-}
-
 // headerVariables have the headers of every request to a collector, such as its key.
 var headerVariables = []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS"}
 

@@ -5,11 +5,13 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/internal/removed"
 	"batch.example/batch/results"
@@ -160,7 +162,7 @@ func (s *selectSession) config(ctx context.Context) (c selecting.Config, err err
 	}
 	c = selecting.Config{Output: f.Output, Attempts: s.entry.Runs, Tell: s.tell, Width: runner.NewWidth(f.Workers)}
 	if f.by != selecting.ByMajority {
-		if c.Program, err = selecting.NewProgram(f.by, s.process().WithoutSecrets(os.Environ()), f.limit); err != nil {
+		if c.Program, err = selecting.NewProgram(f.by, s.withoutSecrets(os.Environ()), f.limit); err != nil {
 			return c, err
 		}
 	}
@@ -180,6 +182,14 @@ func same(a, b string) bool {
 	inA, errA := os.Stat(a)
 	inB, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(inA, inB)
+}
+
+// withoutSecrets returns the variables (NAME=value) in which no secret is found.
+func (a *app) withoutSecrets(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
+		name, value, _ := strings.Cut(variable, "=")
+		return len(mask.Of(name, value)) > 0 || a.mask.Text(value) != value
+	})
 }
 
 // openDataset reads the dataset of the first attempt.

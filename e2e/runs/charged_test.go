@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
 )
 
@@ -158,43 +157,6 @@ func TestTwoKillsWithCallsUnderWayDoNotPassTheLimit(t *testing.T) {
 	code, out := e2e.ExitCode(t, c.command(t, "resume", "out", "-q"))
 	if n := c.calls.Load(); code != 3 || n != 6 {
 		t.Errorf("exit code %d, %d calls of $0.50 under a limit of $3; want 3, 6 calls\n%s", code, n, out)
-	}
-}
-
-// Calls of a judge are in its bill, also one that was under way when the program was killed.
-func TestJudgeCallsUnderWayAtACrashAreInTheBill(t *testing.T) {
-	tier.Rest(t, "run/selecting", "grade/selection", "results/selections", "llm", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
-	t.Parallel()
-	c := newCharging(t, 0.07, func(n int64, _ *stub.Request) stub.Answer {
-		switch n {
-		case 1:
-			return stub.Text("I like both.")
-		case 2:
-			return stub.Answer{Fault: stub.Silence}
-		case 3:
-			return stub.Answer{Fault: stub.Half}
-		}
-		return stub.Text("SELECTED: 1")
-	})
-	predictions := func(patch string) string {
-		return `{"demo__slug-1": {"model_patch": "` + patch + `", "instance_id": "demo__slug-1", "model_name_or_path": "m"}}`
-	}
-	e2e.WriteFiles(t, c.dir, map[string]string{"one/preds.json": predictions("one"), "two/preds.json": predictions("two")})
-	judge := func(args ...string) *exec.Cmd {
-		return c.command(t, append([]string{
-			"select", "one", "two", "--by", "judge", "-m", "openai/stub-1", "--subset", "demo", "-o", "out",
-			"-c", "model.litellm_model_registry=prices.json",
-		}, args...)...)
-	}
-	c.killed(t, judge(), 1)
-	code, out := e2e.ExitCode(t, judge("--cost-limit-total", "0.27"))
-	want := "limit of 0.27 USD reached; to continue, run the same command with a higher one, such as --cost-limit-total 0.54"
-	if n := c.calls.Load(); n != 3 || code != 3 || !strings.Contains(out, want) {
-		t.Errorf("exit code %d, %d calls of $0.07 under a limit of $0.27; want 3, 3 calls and %q\n%s", code, n, want, out)
-	}
-	code, out = e2e.ExitCode(t, judge())
-	if want := "the judge has cost $0.14; up to $0.28 with 2 calls of unknown cost"; code != 0 || !strings.Contains(out, want) {
-		t.Errorf("exit code %d, want %q in\n%s", code, want, out)
 	}
 }
 
