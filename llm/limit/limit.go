@@ -8,20 +8,16 @@
 //   - Where the limit is known, from the configuration or from the provider's headers, tries are
 //     spread evenly over the minute, one percent below the limit, so that it does not matter
 //     whether the provider counts in windows or in buckets of any size.
-//   - Where it is not, it is learned: the number of calls at once grows until the first
-//     refusal, then the rate is the number accepted in a minute, and grows slowly until the next
-//     one. Fewer than eight calls at once learn it when many of their tries are refused. A
-//     known limit that turns out to be shared with somebody else is learned in the same way,
-//     below it. Refusals by chance, which a lower rate does not end, slow a run down to a
-//     quarter or more where they are up to a fifth of all, and to about a twelfth where they
-//     are a half.
-//   - A refusal pauses the key for as long as the provider asks. After a second one in a row, one
-//     try goes first after each pause, and the others when it was not refused. Where the
-//     provider does not say how long, pauses grow by half, up to five seconds or an eighth
-//     of the outage.
+//   - Where it is not, and where a known one turns out to be shared with somebody else, the number
+//     of calls at once follows the refusals: it doubles until the first one, then grows a little
+//     with each answer and shrinks with each refusal, and doubles again after half a minute
+//     without one. So it meets a limit of calls at once, and one of calls in a minute, within 15
+//     percent, with at most one refusal in twenty tries. A limit that one or two calls at once
+//     reach is met by pauses alone: half of all tries and more are refused until it is given.
+//   - A refusal pauses the key for as long as the provider asks. Then one try goes first, and the
+//     others when it was not refused. Where the provider does not say how long, pauses in a row
+//     grow by half, up to five seconds or an eighth of the outage.
 //   - Refusals of tries that were already on their way count once.
-//   - A limit of calls at once is learned as the rate at which there are not too many, so that
-//     about two thirds of it are used.
 //
 // A call that the provider refuses a few times, and that alone is well above the limit that the
 // provider reports, ends with an Instance fault, and the others go on.
@@ -34,7 +30,6 @@
 package limit
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +54,7 @@ type Limiter struct {
 	queue    queue
 	calls    uint64 // that have come
 	inFlight int
-	width    int // at most in flight; 0 is no limit
+	width    width
 	pace     pace
 	size     size
 	refusals refusals
@@ -67,14 +62,10 @@ type Limiter struct {
 
 // New returns the limiter of a key with the known limits l.
 func New(l Limits) *Limiter {
-	g := &Limiter{width: firstWidth}
+	g := &Limiter{width: width{most: firstWidth}}
 	g.Restrict(l)
 	return g
 }
-
-// firstWidth is how many calls are made at once before anything is known of a key. Each
-// answer allows one more, so that the width doubles in the time of a call.
-const firstWidth = 8
 
 // Restrict says what else is known of the key. The lowest limits hold.
 func (l *Limiter) Restrict(known Limits) {
@@ -82,10 +73,15 @@ func (l *Limiter) Restrict(known Limits) {
 	defer l.mu.Unlock()
 	l.pace.given = least(l.pace.given, known.Requests)
 	l.size.given = least(l.size.given, known.Tokens)
-	if l.pace.limit() > 0 {
-		l.width = 0
-	}
+	l.known()
 	l.queue.wake()
+}
+
+// known follows what may have been said of the limit of requests.
+func (l *Limiter) known() {
+	if l.pace.interval() > 0 {
+		l.width.free()
+	}
 }
 
 // least returns the lower of two limits; 0 means no limit.
@@ -106,16 +102,14 @@ func (l *Limiter) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 		p = &place{number: l.calls, since: time.Now()}
 		t.Place = p
 	}
-	heap.Push(&l.queue, p)
+	l.queue.add(p)
 	defer l.queue.wake()
 	defer l.queue.remove(p)
-	waited, held := false, false
 	for {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("waiting for the provider's rate limit: %w", ctx.Err())
 		}
 		if l.queue[0] != p {
-			waited = true
 			l.sleep(ctx, p, forever)
 			continue
 		}
@@ -128,10 +122,8 @@ func (l *Limiter) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 		}
 		wait := l.wait(now, p)
 		if wait <= 0 {
-			return l.admit(now, t, waited, held), nil
+			return l.admit(now, t), nil
 		}
-		waited = true
-		held = held || l.pace.wait(now) > 0
 		l.sleep(ctx, p, wait)
 	}
 }
@@ -144,9 +136,8 @@ const forever = time.Duration(1<<63 - 1)
 
 // wait returns how long the first in the queue has to wait, if nothing happens before.
 func (l *Limiter) wait(now time.Time, p *place) time.Duration {
-	pause := l.refusals.wait(now)
-	wait := max(pause, l.pace.wait(now), l.size.wait(now))
-	if l.width > 0 && l.inFlight >= l.width {
+	wait := max(l.refusals.wait(now), l.pace.wait(now), l.size.wait(now))
+	if l.width.full(l.inFlight) {
 		wait = forever
 	}
 	return min(wait, l.refusals.patience(now, p.since))
@@ -172,14 +163,11 @@ func (l *Limiter) sleep(ctx context.Context, p *place, d time.Duration) {
 	}
 }
 
-func (l *Limiter) admit(now time.Time, t *llm.Ticket, waited, held bool) *pass {
-	if !waited && len(l.queue) == 1 && l.inFlight < firstWidth {
-		l.pace.alone(now)
-	}
+func (l *Limiter) admit(now time.Time, t *llm.Ticket) *pass {
 	l.inFlight++
 	l.pace.sent(now)
 	l.refusals.sent(now)
-	return &pass{limiter: l, ticket: t, sent: now, held: held, alone: l.inFlight == 1, tokens: l.size.sent(now, t.Tokens)}
+	return &pass{limiter: l, ticket: t, sent: now, alone: l.inFlight == 1, tokens: l.size.sent(now, t.Tokens)}
 }
 
 // pass is a try that was admitted.
@@ -187,7 +175,6 @@ type pass struct {
 	limiter *Limiter
 	ticket  *llm.Ticket
 	sent    time.Time
-	held    bool    // it waited for the pace
 	alone   bool    // nothing else was in flight then
 	tokens  float64 // that it was admitted with
 }
@@ -203,11 +190,11 @@ func (p *pass) Done(resp *llm.Response, err error) {
 	limited, isLimited := errors.AsType[*llm.RateLimited](err)
 	switch {
 	case isLimited:
-		l.observe(now, limited.Rate)
+		l.observe(limited.Rate)
 		l.refused(now, p, limited)
 		p.ticket.Wait = max(0, l.refusals.until.Sub(now))
 	case err == nil && resp != nil:
-		l.observe(now, resp.Rate)
+		l.observe(resp.Rate)
 		if resp.Usage.Input+resp.Usage.Output > 0 { // some servers do not count
 			l.size.used(p.tokens, p.ticket.Tokens, l.count(resp))
 		}
@@ -228,24 +215,19 @@ func (l *Limiter) count(resp *llm.Response) float64 {
 	return float64(n)
 }
 
-func (l *Limiter) observe(now time.Time, r *llm.Rate) {
+func (l *Limiter) observe(r *llm.Rate) {
 	if r == nil {
 		return
 	}
-	l.pace.observe(now, r.Requests)
+	l.pace.observe(r.Requests)
 	l.size.observe(r.Tokens)
-	if l.pace.limit() > 0 {
-		l.width = 0
-	}
+	l.known()
 }
 
 func (l *Limiter) accepted(now time.Time, p *pass) {
 	l.refusals.answered(p.sent)
-	if l.width > 0 {
-		l.width++
-	}
-	if p.held || len(l.queue) > 0 {
-		l.pace.grow(now)
+	if len(l.queue) > 0 {
+		l.width.grow(now)
 	}
 }
 
@@ -255,9 +237,9 @@ func (l *Limiter) refused(now time.Time, p *pass, limited *llm.RateLimited) {
 	if at.refused.IsZero() {
 		at.refused = now
 	}
-	l.pace.refused(p.sent)
 	l.size.used(p.tokens, 0, 0)
-	if l.refusals.add(now, p.sent, limited, l.pace.interval(now)) {
-		l.width = l.pace.cut(now, l.refusals.stalled, p.held || len(l.queue) > 0, l.width, l.inFlight)
+	if l.refusals.add(now, p.sent, limited) {
+		l.width.shrink(now, l.inFlight)
 	}
+	l.width.refused = now
 }

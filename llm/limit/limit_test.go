@@ -92,6 +92,34 @@ func TestACanceledCallFreesItsPlace(t *testing.T) {
 	})
 }
 
+// Nothing but the pace holds the calls of a key with a known limit, until it refuses one.
+func TestCallsUnderAKnownLimitBeginAtItsPace(t *testing.T) {
+	for name, c := range map[string]struct {
+		given, reported int64
+		atOnce          int // after a second without an answer
+	}{
+		"given": {6000, 0, 99}, "reported": {0, 6000, 99}, "not known": {0, 0, 8},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := limit.New(limit.Limits{Requests: c.given})
+			if c.reported > 0 {
+				enter(t, l, &llm.Ticket{}).Done(&llm.Response{Rate: &llm.Rate{Requests: llm.Window{Limit: c.reported, Remaining: 1}}}, nil)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			n := 0
+			for ctx.Err() == nil {
+				if _, err := l.Enter(ctx, &llm.Ticket{}); err == nil {
+					n++
+				}
+			}
+			if n < c.atOnce || n > c.atOnce+5 {
+				t.Errorf("%s: %d calls began, want about %d", name, n, c.atOnce)
+			}
+		})
+	}
+}
+
 func TestTokensAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{

@@ -12,32 +12,25 @@ import (
 const (
 	shortestPause = 100 * time.Millisecond
 	longestPause  = 5 * time.Second
-	// stall is a pause in which the window of a provider that counts by the minute emptied.
-	stall = 10 * time.Second
 )
 
 // refusals is the state of a key that refuses requests: a pause, then one request alone.
 type refusals struct {
 	until time.Time // of the pause
 
-	since    time.Time // the first one after the last answer; zero if there is none
-	last     error
-	repeated bool      // until a later request was not refused
-	pausing  bool      // until the request that went alone was not refused
-	began    time.Time // the first of these pauses
-	reacted  time.Time // to the last refusal that counts
-	pause    time.Duration
-	probe    time.Time     // when the request that goes alone was sent; zero before
-	stalled  time.Time     // when the last long pauses ended
-	lag      time.Duration // a refusal takes hardly longer
+	since   time.Time // the first one after the last answer; zero if there is none
+	last    error
+	pausing bool      // until the request that went alone was not refused
+	began   time.Time // the first of these pauses
+	reacted time.Time // to the last refusal that counts
+	pause   time.Duration
+	probe   time.Time     // when the request that goes alone was sent; zero before
+	lag     time.Duration // a refusal takes hardly longer
 }
 
-// add reports whether a refusal of a request sent at sent says something new of the rate:
-// a refusal of a request that was on its way, or in a pause, does not.
-//
-// A refusal alone pauses only as long as the provider asks. After the second one in a row,
-// one request goes alone after each pause.
-func (r *refusals) add(now, sent time.Time, limited *llm.RateLimited, interval time.Duration) bool {
+// add reports whether a refusal of a request sent at sent is the first of some in a row. One of a
+// request that was already on its way at the refusal before says nothing new.
+func (r *refusals) add(now, sent time.Time, limited *llm.RateLimited) (first bool) {
 	if r.since.IsZero() {
 		r.since = now
 	}
@@ -47,20 +40,16 @@ func (r *refusals) add(now, sent time.Time, limited *llm.RateLimited, interval t
 	if !sent.After(r.reacted) {
 		return false
 	}
-	r.reacted = now
-	if !r.repeated {
-		r.repeated = true
-		return true
-	}
-	if !r.pausing {
+	first = !r.pausing
+	if first {
 		r.pausing, r.began = true, now
-		r.pause = min(longestPause, max(shortestPause, 2*interval))
+		r.pause = max(shortestPause, r.pause/2)
 	} else {
 		r.pause = min(r.pause*3/2, max(longestPause, now.Sub(r.began)/8))
 	}
-	r.probe = time.Time{}
+	r.reacted, r.probe = now, time.Time{}
 	r.extend(now, r.pause) // a server that asks for too short a wait again and again is not believed
-	return false
+	return first
 }
 
 // extend pauses for d and up to a tenth more, since other processes may wait too.
@@ -80,9 +69,7 @@ func (r *refusals) wait(now time.Time) time.Duration {
 		return wait
 	}
 	clear := r.probe.Add(min(2*r.lag, 10*time.Second)).Sub(now)
-	if clear <= 0 {
-		r.resume(now)
-	}
+	r.pausing = clear > 0
 	return max(wait, clear)
 }
 
@@ -95,18 +82,8 @@ func (r *refusals) sent(now time.Time) {
 // answered ends the pauses if the request was sent in them.
 func (r *refusals) answered(sent time.Time) {
 	r.since = time.Time{}
-	if sent.After(r.reacted) {
-		r.repeated = false
-	}
-	if r.pausing && !r.probe.IsZero() && !sent.Before(r.probe) {
-		r.resume(sent)
-	}
-}
-
-func (r *refusals) resume(at time.Time) {
-	r.pausing, r.repeated = false, false
-	if at.Sub(r.began) >= stall {
-		r.stalled = at
+	if !r.probe.IsZero() && !sent.Before(r.probe) {
+		r.pausing = false
 	}
 }
 

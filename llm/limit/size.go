@@ -14,7 +14,7 @@ type size struct {
 	given, reported int64         // limits per minute; 0 is not known
 	debt            time.Duration // that the requests until paid took too early
 	paid            time.Time
-	ratio, mean     float64 // of the tokens that count to estimated ones, and by request
+	ratio           float64 // of the tokens that count to estimated ones; 0 is not known
 
 	accepted int64     // estimate of the call that was accepted last
 	at       time.Time // when it was sent
@@ -35,9 +35,6 @@ func (s *size) settle(now time.Time) {
 
 // expected returns the tokens that a request is expected to take.
 func (s *size) expected(estimated int64) float64 {
-	if estimated <= 0 {
-		return s.mean
-	}
 	return float64(estimated) * cmp.Or(s.ratio, 1)
 }
 
@@ -71,22 +68,13 @@ func (s *size) owe(tokens float64) {
 
 // used corrects what was expected of a request. Estimated is 0 if nothing can be learned of it.
 func (s *size) used(expected float64, estimated int64, tokens float64) {
-	const weight = 0.1 // of a new value in a mean
-	if tokens > 0 {
-		s.mean = blend(s.mean, tokens, weight)
-	}
+	const weight = 0.1 // of a new value in the mean
 	if tokens > 0 && estimated > 0 {
-		s.ratio = blend(s.ratio, tokens/float64(estimated), weight)
+		ratio := tokens / float64(estimated)
+		s.ratio = cmp.Or(s.ratio, ratio)
+		s.ratio += weight * (ratio - s.ratio)
 	}
 	s.owe(tokens - expected)
-}
-
-// blend is the moving mean after another value; the first one counts alone.
-func blend(mean, value, weight float64) float64 {
-	if mean == 0 {
-		return value
-	}
-	return mean + weight*(value-mean)
 }
 
 func (s *size) observe(w llm.Window) {

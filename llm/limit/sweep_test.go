@@ -80,6 +80,8 @@ func (s sweep) least(t *testing.T, perMinute int, outages []time.Duration) (took
 	return took
 }
 
+// A provider that accepts 600 requests a minute refuses at most one in twenty, and what it accepts is
+// used within 15 percent, whatever is known of it. Outages are refusals of their own.
 func TestASweepUsesTheLimitAndIsHardlyRefused(t *testing.T) {
 	seconds := func(list ...int) (d []time.Duration) {
 		for _, s := range list {
@@ -116,19 +118,15 @@ func TestASweepUsesTheLimitAndIsHardlyRefused(t *testing.T) {
 							took, waited := s.run(t, func(id string) (*llm.Response, error) { return ask(t, m, id, 1000) })
 							t.Logf("%v, at least %v (%+.1f %%), %d refused (%.2f %%), %v waited", took.Round(time.Second/10), least.Round(time.Second/10),
 								100*(took.Seconds()/least.Seconds()-1), p.refused, 100*float64(p.refused)/float64(calls), waited.Round(time.Second))
-							most, refused := time.Duration(105), calls/50
-							switch {
-							case given > 0 || says != saysNothing:
-							case counts == "a sliding window": // full minutes of refusals look like a far lower limit
-								most, refused = 160, calls*8/100
-							default: // nothing tells a limit from an outage
-								most, refused = 110, calls/20
+							if took > least*115/100 {
+								t.Errorf("it took %v, want at most 115 %% of %v", took, least)
 							}
-							if took > least*most/100 {
-								t.Errorf("it took %v, want at most %d %% of %v", took, most, least)
+							most := calls / 20
+							if outages != nil {
+								most = calls * 8 / 100
 							}
-							if p.refused > refused {
-								t.Errorf("%d requests of %d were refused, want at most %d", p.refused, calls, refused)
+							if p.refused > most {
+								t.Errorf("%d requests of %d were refused, want at most %d", p.refused, calls, most)
 							}
 						})
 					})
@@ -138,8 +136,8 @@ func TestASweepUsesTheLimitAndIsHardlyRefused(t *testing.T) {
 	}
 }
 
-// learning is a provider whose limit is not known, and what a sweep must make of it.
-type learning struct {
+// unknown is a provider whose limit is not known, and what a sweep must make of it.
+type unknown struct {
 	name    string
 	at      *provider
 	given   int64
@@ -149,12 +147,12 @@ type learning struct {
 	refused int           // at most; 0 is any number
 }
 
-func TestALimitIsLearned(t *testing.T) {
+func TestCallsGoOnWhereNoLimitIsKnown(t *testing.T) {
 	meter := func(size, perSecond float64) func() meter {
 		return func() meter { return &bucket{size: size, rate: perSecond} }
 	}
 	says := []string{saysNothing: "nothing", saysRetryAfter: "Retry-After", saysHeaders: "headers"}
-	var all []learning
+	var all []unknown
 	for said := range says {
 		// A router refuses a part of all requests, however few they are, when one of the
 		// providers behind it is overloaded: a lower rate does not help then.
@@ -163,7 +161,7 @@ func TestALimitIsLearned(t *testing.T) {
 			if share > 0.2 { // pauses, after two in a row
 				times = 16
 			}
-			all = append(all, learning{
+			all = append(all, unknown{
 				name:   fmt.Sprintf("%v of all are refused", share),
 				at:     &provider{meter: meter(1e6, 1e6), says: said, limit: 60_000, unlucky: func() bool { return random.Float64() < share }},
 				sweeps: []sweep{{64, 20, 16}}, most: times * 128 * time.Second, // 80 calls of 1.6 s by each worker
@@ -175,7 +173,7 @@ func TestALimitIsLearned(t *testing.T) {
 		for at := time.Duration(0); at < 3*time.Hour; at += 8 * time.Second {
 			outages = append(outages, at, at+5*time.Second)
 		}
-		all = append(all, learning{
+		all = append(all, unknown{
 			name:   "frequent outages",
 			at:     &provider{meter: meter(15, 15), says: said, limit: 900, outages: outages},
 			sweeps: []sweep{{20, 3, 16}, {3, 10, 1}}, most: 15 * time.Minute,
@@ -183,29 +181,39 @@ func TestALimitIsLearned(t *testing.T) {
 		if said == saysHeaders {
 			continue
 		}
-		// Some providers refuse a call while they answer too many others, at whatever rate. That is
-		// learned as the rate at which there are not too many.
+		// Some providers refuse a call while they answer too many others, at whatever rate.
 		for _, given := range []int64{0, 6000} {
-			all = append(all, learning{
+			all = append(all, unknown{
 				name:  fmt.Sprintf("8 at once, %d a minute given", given),
 				at:    &provider{meter: meter(1e6, 1e6), says: said, atOnce: 8, latency: func(id string) float64 { return 2 * delay(id) }},
-				given: given, sweeps: []sweep{{32, 30, 32}}, most: 384 * time.Second * 7 / 4, refused: 96, // 960 calls of 3.2 s
+				given: given, sweeps: []sweep{{32, 30, 32}}, most: 384 * time.Second * 5 / 4, refused: 96, // 960 calls of 3.2 s
 			})
 		}
-		// A low limit is reached by a few workers, too.
+		// A low limit is reached by two calls at once: pauses alone meet it.
 		for _, perMinute := range []float64{10, 60} {
-			all = append(all, learning{
+			all = append(all, unknown{
 				name:   fmt.Sprintf("%v a minute", perMinute),
 				at:     &provider{meter: meter(1, perMinute/60), says: said, latency: func(string) float64 { return 0.5 }},
-				sweeps: []sweep{{6, 50, 3}}, most: time.Duration(300/perMinute*float64(time.Minute)) * 5 / 4, refused: 75,
+				sweeps: []sweep{{6, 50, 3}}, most: time.Duration(300/perMinute*float64(time.Minute)) * 8 / 5, refused: 900,
 			})
 		}
 		// The first calls of a run come one by one, while images are pulled. That they were few says
 		// nothing of the limit that the others meet.
-		all = append(all, learning{
+		all = append(all, unknown{
 			name:  "few calls before a sweep",
 			at:    &provider{meter: meter(8, 4), says: said},
 			early: 3, sweeps: []sweep{{50, 20, 64}}, most: 275 * time.Second, // 1000 calls at 4 a second
+		})
+		// So does the refusal of one of them, whose reason nobody knows.
+		first := true
+		all = append(all, unknown{
+			name: "the first call is refused",
+			at: &provider{meter: meter(1e6, 1e6), says: said, latency: func(string) float64 { return 5 }, unlucky: func() bool {
+				was := first
+				first = false
+				return was
+			}},
+			early: 1, sweeps: []sweep{{64, 60, 64}}, most: 390 * time.Second, refused: 1, // 300 s without a limit
 		})
 	}
 	for _, l := range all {
