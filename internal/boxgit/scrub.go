@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"strconv"
 
@@ -53,6 +54,10 @@ const (
 // Shared is the folder in which containers of one image share the outcome of a scrub.
 const Shared = "/dev/batch-history"
 
+// OutcomeFile is where a container has the [Report.Outcome] of an earlier scrub of the same
+// image and commit. The script removes the file.
+const OutcomeFile = "/dev/batch-outcome"
+
 // Clean is the verdict if there was nothing to remove.
 const Clean = "clean"
 
@@ -64,7 +69,15 @@ type Report struct {
 	Verdict string // "scrubbed", [Clean], "kept", "no repository" or "no git"
 	Refs    int    // deleted
 	Objects int    // deleted, or packed more than once; also files that git does not read
+
+	// Outcome is what a scrub has found out about which objects stay. A later one of the same
+	// image and commit that has it as [OutcomeFile] need not walk through the history. It is empty if
+	// there is none, such as without the helper. That of other packs is found out, and costs only
+	// time; a damaged one must not be used.
+	Outcome string
 }
+
+var outcomeLine = lazy.Regexp(`(?m)^outcome: ([A-Za-z0-9+/=]+)$`)
 
 var reportLine = lazy.Regexp(`(?m)^gitscrub: ([a-z ]+), (\d+) refs, (-?\d+) objects$`)
 
@@ -76,6 +89,13 @@ func Read(output []byte, exitCode int) (Report, error) {
 	}
 	r := Report{Verdict: string(m[1])}
 	var err error
+	if m := outcomeLine().FindSubmatch(output); m != nil {
+		outcome, err := base64.StdEncoding.AppendDecode(nil, m[1])
+		if err != nil {
+			return r, fmt.Errorf("scrubbing the git history: the outcome: %w", err)
+		}
+		r.Outcome = string(outcome)
+	}
 	if r.Refs, err = strconv.Atoi(string(m[2])); err == nil {
 		r.Objects, err = strconv.Atoi(string(m[3]))
 	}

@@ -39,6 +39,8 @@ sort_refs() {
 	mapfile -t all < <(git for-each-ref --format='%(refname)' 2>/dev/null)
 	if [[ ! $share && -f $shared$GIT_DIR/keep ]]; then # another container of the image has asked git
 		mapfile -t tags <"$shared$GIT_DIR/keep"
+	elif [[ $chosen ]]; then
+		mapfile -t tags < <(sed '1d;/^$/,$d' "$outcome")
 	elif [[ $head && " ${all[*]}" == *' refs/tags/'* ]]; then
 		tags_of_list || mapfile -t tags < <(git for-each-ref --merged "$head" --format='%(refname)' refs/tags 2>/dev/null)
 	fi
@@ -104,59 +106,84 @@ count() {
 	echo $((total + ${#strays[@]}))
 }
 
-# copy_packed takes from the packs what a list has, with batch's helper where there is one,
-# and writes the rest of the list beside it. If it cannot, git packs all of the list.
-copy_packed() { # list, folder of new packs
-	local word name
-	[[ -x $helper ]] && "$helper" keep-objects "$store/pack" "$2" <"$1" >"$1.packs" 2>/dev/null || return
-	while read -r word name; do
-		if [[ $word == pack ]]; then keep["$name"]=1; else printf '%s\n' "$name" || return; fi
-	done <"$1.packs" >"$1.rest"
+# copy_packed takes from the packs what the list has, or what an earlier scrub has chosen, with
+# batch's helper where there is one. If it cannot, git packs all of the list.
+copy_packed() { # folder of new packs
+	[[ -x $helper ]] && mkdir -p -- "$1" || return
+	if [[ $chosen ]]; then
+		"$helper" keep-chosen "$store/pack" "$1" <"$outcome"
+	else
+		"$helper" keep-objects "$store/pack" "$1" "$list.choice" <"$list"
+	fi >"$list.packs" 2>/dev/null
 }
 
-# pack writes what a list has as packs into a folder that may have others, and removes them.
-pack() { # list, folder
-	local list=$1 f name packs partial=
+# pack writes what stays as packs into a folder that may have others, and removes them.
+pack() { # folder, whether the helper has copied
+	local f word name packs partial= rest=$list
 	local -A keep=() # names of packs
-	mkdir -p -- "$2"
-	if copy_packed "$list" "$2"; then list=$list.rest; else keep=(); fi
-	if [[ -s $list ]]; then
+	mkdir -p -- "$1"
+	if [[ $2 ]]; then
+		rest=$list.rest
+		while read -r word name; do
+			if [[ $word == pack ]]; then keep["$name"]=1; else printf '%s\n' "$name"; fi
+		done <"$list.packs" >"$rest" || { [[ ! $chosen ]] || fail "writing $rest"; keep=() rest=$list; }
+	fi
+	if [[ -s $rest ]]; then
 		mkdir -p -- "$store/pack" # git writes only there
-		packs=$(git pack-objects -q --delta-base-offset --window=0 "$store/pack/pack" <"$list") &&
-			{ [[ $2 -ef $store/pack ]] || cp -- "$store/pack/pack-$packs".@(pack|idx) "$2"; } || fail "writing a pack into $2"
+		packs=$(git pack-objects -q --delta-base-offset --window=0 "$store/pack/pack" <"$rest") &&
+			{ [[ $1 -ef $store/pack ]] || cp -- "$store/pack/pack-$packs".@(pack|idx) "$1"; } || fail "writing a pack into $1"
 		keep["pack-$packs"]=1
 	fi
-	rm -f -- "$1.rest" "$1.packs"
 	for f in "$store"/pack/*.promisor; do partial=1; done
-	for f in "$2"/{,.[!.]}*; do
+	for f in "$1"/{,.[!.]}*; do
 		name=${f##*/}
 		[[ ${keep[${name%.*}]:-} && $name == *.@(pack|idx) ]] || rm -rf -- "$f" || fail "removing $f"
 	done
-	for name in ${partial:+"${!keep[@]}"}; do : >"$2/$name.promisor"; done
+	for name in ${partial:+"${!keep[@]}"}; do : >"$1/$name.promisor"; done
+}
+
+# recall copies what an earlier scrub of the same image and commit has chosen, and sets chosen to
+# the number of these objects.
+recall() {
+	[[ $GIT_DIR == "$dir" && -s $outcome && ($share || ! -s $shared$store/count) ]] || return
+	total=$(count)
+	read -r chosen <"$outcome" && [[ $chosen == +([0-9]) ]] && copy_packed "$to/pack" || chosen=
 }
 
 # repack leaves in the store what HEAD, the index and the refs to keep need, and
 # nothing else. What is borrowed from another repository becomes this one's own.
 repack() {
-	local n total want=(${head:+"$head"} ${also:+"$also"} "${roots[@]}")
-	[[ $complete ]] || write_list "${want[@]}" || [[ -z ${want[*]} && ! -e $GIT_DIR/index ]] ||
-		{ rm -f -- "$list"; fail "listing what HEAD needs in $GIT_DIR"; }
+	local n=$chosen left copied=$chosen want=(${head:+"$head"} ${also:+"$also"} "${roots[@]}")
+	if [[ ! $chosen ]]; then
+		[[ $complete ]] || write_list "${want[@]}" || [[ -z ${want[*]} && ! -e $GIT_DIR/index ]] || fail "listing what HEAD needs in $GIT_DIR"
+		# git knows the empty tree without having it.
+		n=$(grep -vcE '^(4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)' "$list")
+	fi
 	[[ ! $head ]] || git cat-file -e "$head" 2>/dev/null || fail "HEAD's commit is missing in $GIT_DIR" # git 2.45 does not complain
-	# git knows the empty tree without having it.
-	n=$(grep -vcE '^(4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)' "$list")
-	total=$(count)
+	[[ $chosen ]] || total=$(count)
 	((n != total)) || [[ -e $store/info/alternates ]] || return 0
 	changed=1 objects=$((objects + total - n))
+	[[ $copied ]] || ! copy_packed "$to/pack" || copied=1
+	pack "$to/pack" "$copied"
 	if [[ $share ]]; then
-		pack "$list" "$shared$store/pack"
-		(($(GIT_OBJECT_DIRECTORY=$shared$store store=$shared$store count) >= n)) || fail "$shared$store lacks what HEAD needs"
-		printf '%s\n' "$n" >"$shared$store/count" || fail "writing into $shared"
-		return
+		left=$(GIT_OBJECT_DIRECTORY=$to store=$to count)
+	else
+		remove_others
+		left=$(count)
 	fi
-	pack "$list" "$store/pack"
-	remove_others
-	(($(count) >= n)) || fail "$store lacks what HEAD needs"
-	trim_shallow
+	((left >= n)) || fail "$to lacks what HEAD needs"
+	((!chosen || left == n)) || fail "$to has more than HEAD needs"
+	if [[ $share ]]; then
+		printf '%s\n' "$n" >"$to/count" || fail "writing into $shared"
+	else
+		trim_shallow
+	fi
+	[[ ! $copied || $chosen || $GIT_DIR != "$dir" ]] || remember "$left"
+}
+
+# remember prints what a later scrub of the same image and commit need not find out again.
+remember() { # number of objects
+	printf 'outcome: %s\n' "$({ printf '%s\n' "$1" "${roots[@]}" "" && cat -- "$list.choice"; } | base64 -w0)"
 }
 
 # borrow does what repack does, with the packs that a repack in another container of the
@@ -240,15 +267,18 @@ scrub() { # git directory, commit to keep beside HEAD or nothing
 	local -x GIT_DIR=$1
 	local also=$2 common store head branch doomed=() roots=() complaint= digits=
 	local list=$1/gitscrub.$$ complete= # of the objects that stay
+	local chosen= total                 # how many objects an earlier scrub has left, and there are
 	look
+	local to=$store # where the objects that stay are written
 	[[ $also ]] && also=$(git rev-parse -q --verify "$also^{commit}" 2>/dev/null)
-	[[ $known ]] || sort_refs
+	[[ ! $share ]] || to=$shared$store
+	[[ $known ]] || { recall; sort_refs; }
 	forget
 	cut_off
 	if [[ ! $known ]]; then
 		abbreviates && digits=$(shortest)
 		borrow || repack
-		rm -f -- "$list"
+		rm -f -- "$list" "$list".*
 		[[ ! $digits || $(shortest) == "$digits" ]] ||
 			git config --file "$common/config" core.abbrev "$digits" || fail "changing $common/config"
 	fi
@@ -274,9 +304,10 @@ nested() {
 	done < <(git config -f "$top/.gitmodules" -z --get-regexp '^submodule\..*\.path$')
 }
 
-helper=/dev/batch/init      # boxinit.Path
-shared=/dev/batch-history   # Shared
-share=                      # whether to write into it
+helper=/dev/batch/init     # boxinit.Path
+shared=/dev/batch-history  # Shared
+outcome=/dev/batch-outcome # OutcomeFile
+share=                     # whether to write into it
 own_ref=refs/batch/base-commit
 changed=
 [[ $(type -P git) ]] || { fact none git && report "no git"; }
@@ -293,5 +324,6 @@ if [[ $known && $changed ]]; then # it was not
 	scrub "$dir" "$apart"
 	nested
 fi
+rm -f -- "$outcome"
 [[ $changed ]] && report scrubbed
 report clean

@@ -3,6 +3,7 @@ package boxgit_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -67,6 +68,7 @@ type repo struct {
 	env       []string
 	helper    string // batch's, if the container has it
 	shared    string // the folder that containers share
+	outcome   string // the file with the outcome of an earlier scrub
 }
 
 func (r repo) bash(t *testing.T, script string, args ...string) (string, int) {
@@ -124,6 +126,9 @@ func (r repo) scrub(t *testing.T, args ...string) boxgit.Report {
 	if r.shared != "" {
 		script = strings.Replace(script, "shared="+boxgit.Shared, "shared="+r.shared, 1)
 	}
+	if r.outcome != "" {
+		script = strings.Replace(script, "outcome="+boxgit.OutcomeFile, "outcome="+r.outcome, 1)
+	}
 	out, code := r.bash(t, script, args...)
 	report, err := boxgit.Read([]byte(out), code)
 	if err != nil {
@@ -175,11 +180,13 @@ func hostile(t *testing.T, script, work string) repo {
 func TestTheCheckChangesNothingAndTheScrubLeavesNothingBeyondHEAD(t *testing.T) {
 	t.Parallel()
 	built := buildHelper(t)
-	for _, way := range []struct {
-		name, helper string
-		shares       bool
-	}{{name: "by git"}, {name: "by the helper", helper: built}, {name: "in another container", helper: built, shares: true}} {
-		t.Run(way.name, func(t *testing.T) { t.Parallel(); testScrub(t, way.helper, way.shares) })
+	for _, way := range []struct{ name, helper, elsewhere string }{
+		{name: "by git"},
+		{name: "by the helper", helper: built},
+		{name: "after one in another container", helper: built, elsewhere: boxgit.Scrub},
+		{name: "with what another container shares", helper: built, elsewhere: boxgit.Share},
+	} {
+		t.Run(way.name, func(t *testing.T) { t.Parallel(); testScrub(t, way.helper, way.elsewhere) })
 	}
 }
 
@@ -207,15 +214,23 @@ var helperBuilt = sync.OnceValue(func() error {
 })
 
 // scrubElsewhere scrubs a copy of the repository, at the same place, as a container of the
-// same image would, and returns the repository with what that scrub shares.
-func (r repo) scrubElsewhere(t *testing.T) repo {
+// same image would, and returns the repository with what that scrub shares or has found out.
+func (r repo) scrubElsewhere(t *testing.T, mode string) repo {
 	t.Helper()
 	kept := r.dir + ".kept"
-	r.shared = r.dir + ".shared"
+	if mode == boxgit.Share {
+		r.shared = r.dir + ".shared"
+	}
 	if out, err := exec.CommandContext(t.Context(), "cp", "-pR", r.dir, kept).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	r.scrub(t, "", boxgit.Share)
+	report := r.scrub(t, "", mode)
+	if mode == boxgit.Scrub {
+		r.outcome = r.dir + ".outcome"
+		if err := os.WriteFile(r.outcome, []byte(report.Outcome), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.RemoveAll(r.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -237,8 +252,8 @@ func TestTheScrubUsesTheHelper(t *testing.T) {
 		t.Errorf("got %+v, want verdict scrubbed", report)
 	}
 	packs := filepath.Join(r.work, ".git/objects/pack")
-	want := "keep-objects " + packs + " " + packs + "\n"
-	if got, err := os.ReadFile(called); err != nil || string(got) != want {
+	want := "keep-objects " + packs + " " + packs + " "
+	if got, err := os.ReadFile(called); err != nil || !strings.HasPrefix(string(got), want) {
 		t.Errorf("it was called with %q, %v; want %q, no error", got, err, want)
 	}
 }
@@ -253,6 +268,57 @@ func TestTheHistoryIsReadOnce(t *testing.T) {
 	called, err := os.ReadFile(filepath.Join(r.dir, "called"))
 	if n := strings.Count(string(called), " rev-list "); err != nil || n != 1 || strings.Contains(string(called), "--merged") {
 		t.Errorf("git read the history other than once, %v:\n%s", err, called)
+	}
+}
+
+// What an earlier scrub of the image has found out saves reading the history. It has to be whole,
+// and of this repository.
+func TestAnOutcomeIsUsedOrFoundOut(t *testing.T) {
+	t.Parallel()
+	const script = `begin repo; git tag -a -m t annotated; ahead; git tag later ahead; git gc -q; mkdir ../bin
+		printf '#!/bin/sh\necho "$@" >> "%s/called"\nexec "%s" "$@"\n' "$top" "$(type -P git)" > ../bin/git; chmod +x ../bin/git`
+	other := hostile(t, "begin repo; commit another; git gc -q; ahead", "repo")
+	other.helper = buildHelper(t)
+	for name, c := range map[string]struct {
+		change func(outcome string) string
+		walks  int
+	}{
+		"as it was":          {func(s string) string { return s }, 0},
+		"empty":              {func(string) string { return "" }, 1},
+		"cut":                {func(s string) string { return s[:len(s)-9] }, 1},
+		"only the refs":      {func(s string) string { before, _, _ := strings.Cut(s, "\n\n"); return before }, 1},
+		"no text":            {func(string) string { return strings.Repeat("\x00", 1000) }, 1},
+		"another repository": {func(string) string { return other.scrub(t).Outcome }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := hostile(t, script, "repo")
+			r.helper = other.helper
+			r = r.scrubElsewhere(t, boxgit.Scrub)
+			found, err := os.ReadFile(r.outcome)
+			if err != nil || len(found) == 0 {
+				t.Fatalf("the first scrub's outcome is %q, %v", found, err)
+			}
+			if err := os.WriteFile(r.outcome, []byte(c.change(string(found))), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r.env = []string{"PATH=" + filepath.Join(r.dir, "bin") + ":" + os.Getenv("PATH")}
+			report := r.scrub(t, "", boxgit.Scrub)
+			called, err := os.ReadFile(filepath.Join(r.dir, "called"))
+			if n := strings.Count(string(called), " rev-list "); err != nil || n != c.walks {
+				t.Errorf("git read the history %d times, %v; want %d:\n%s", n, err, c.walks, called)
+			}
+			if again := report.Outcome; c.walks > 0 && again != string(found) || c.walks == 0 && again != "" {
+				t.Errorf("outcome %q, want none if there was one, and otherwise %q", again, found)
+			}
+			check := "git fsck --full && ! git rev-parse -q --verify later && git rev-parse annotated && " + onlyPacks
+			if out, code := r.bash(t, check); code != 0 || report.Verdict != "scrubbed" {
+				t.Errorf("report %+v, exit code %d, want 0\n%s", report, code, out)
+			}
+			if _, err := os.Stat(r.outcome); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the outcome is left: %v", err)
+			}
+		})
 	}
 }
 
@@ -292,7 +358,7 @@ func TestAnIncompleteSharedHistoryIsNotBorrowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := hostile(t, "begin repo; ahead; git gc -q; commit loose", "repo").scrubElsewhere(t)
+			r := hostile(t, "begin repo; ahead; git gc -q; commit loose", "repo").scrubElsewhere(t, boxgit.Share)
 			if out, code := r.bash(t, "cd "+r.shared+r.work+"/.git/objects && "+damage); code != 0 {
 				t.Fatal(out)
 			}
@@ -307,7 +373,7 @@ func TestAnIncompleteSharedHistoryIsNotBorrowed(t *testing.T) {
 	}
 }
 
-func testScrub(t *testing.T, helper string, shares bool) {
+func testScrub(t *testing.T, helper, elsewhere string) {
 	for _, c := range sample.Some(t, 6, cases) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -324,8 +390,8 @@ func testScrub(t *testing.T, helper string, shares bool) {
 			before := r.observe(t)
 			index, _ := os.ReadFile(filepath.Join(r.work, ".git", "index"))
 			_ = os.Remove(filepath.Join(r.dir, "ran"))
-			if shares {
-				r = r.scrubElsewhere(t)
+			if elsewhere != "" {
+				r = r.scrubElsewhere(t, elsewhere)
 			}
 			report := r.scrub(t, "", boxgit.Scrub)
 			if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -18,18 +20,34 @@ import (
 	"batch.example/batch/internal/gitpack"
 )
 
-// keepWord is the argument that makes this program a tool of package boxgit's script.
-const keepWord = "keep-objects"
+// Arguments that make this program a tool of package boxgit's script.
+const (
+	keepWord   = "keep-objects" // FROM TO [CHOICE]: the list on stdin; the choice is written into a file
+	chosenWord = "keep-chosen"  // FROM TO: the choice on stdin, after a head that ends with an empty line
+)
 
-// keepObjects runs [gitpack.Keep] on two folders of packs.
-func keepObjects(folders []string) {
-	if len(folders) != 2 {
-		os.Exit(2)
+// keepObjects runs [gitpack.Keep] or [gitpack.KeepChosen] on two folders of packs.
+func keepObjects(word string, args []string) error {
+	switch {
+	case word == keepWord && len(args) == 2:
+		return gitpack.Keep(args[0], args[1], os.Stdin, os.Stdout, nil)
+	case word == keepWord && len(args) == 3:
+		choice, err := os.Create(args[2])
+		if err != nil {
+			return err
+		}
+		return errors.Join(gitpack.Keep(args[0], args[1], os.Stdin, os.Stdout, choice), choice.Close())
+	case word == chosenWord && len(args) == 2:
+		choice := bufio.NewReader(os.Stdin)
+		for line := ""; line != "\n"; {
+			var err error
+			if line, err = choice.ReadString('\n'); err != nil {
+				return err
+			}
+		}
+		return gitpack.KeepChosen(args[0], args[1], choice, os.Stdout)
 	}
-	if err := gitpack.Keep(folders[0], folders[1], os.Stdin, os.Stdout); err != nil {
-		_, _ = os.Stderr.WriteString(err.Error() + "\n")
-		os.Exit(1)
-	}
+	return errors.New(word + ": wrong arguments")
 }
 
 // keyLimit is how long the key may take to come.
@@ -79,8 +97,11 @@ func useAs(word string, args []string) bool {
 	switch word {
 	case superviseWord:
 		supervise(args)
-	case keepWord:
-		keepObjects(args)
+	case keepWord, chosenWord:
+		if err := keepObjects(word, args); err != nil {
+			_, _ = os.Stderr.WriteString(err.Error() + "\n")
+			os.Exit(1)
+		}
 	case wire.RelayWord:
 		relay()
 	case wire.HoldWord:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,29 +20,68 @@ import (
 // list, without its folder and its ending, and a line "rest ID" for each object on the list
 // that is in no pack. On an error, new packs may be left, and nothing of the list may be
 // taken for done.
-func Keep(from, to string, list io.Reader, out io.Writer) error {
+//
+// To choice, unless it is nil, it writes what [KeepChosen] needs to do the same with the
+// same packs again.
+func Keep(from, to string, list io.Reader, out, choice io.Writer) error {
 	packs, err := openAll(from)
-	defer func() {
-		for _, p := range packs {
-			_ = p.file.Close() // it was only read
-		}
-	}()
+	defer closeAll(packs)
 	if err != nil {
 		return err
 	}
+	c, err := choose(packs, list)
+	if err != nil {
+		return err
+	}
+	if err := c.cut(from, to, out); err != nil || choice == nil {
+		return err
+	}
+	return c.write(choice)
+}
+
+// KeepChosen does what [Keep] did when it wrote the choice, and writes the same to out. It
+// returns an error, and has written nothing, if the choice is of other packs, or an object of
+// it that is in none is missing. Whether the choice is damaged is for the caller to know.
+func KeepChosen(from, to string, choice io.Reader, out io.Writer) error {
+	packs, err := openAll(from)
+	defer closeAll(packs)
+	if err != nil {
+		return err
+	}
+	c, err := readChoice(packs, choice)
+	if err != nil {
+		return err
+	}
+	if err := c.check(filepath.Dir(from)); err != nil {
+		return err
+	}
+	return c.cut(from, to, out)
+}
+
+// chosen is what stays of a store.
+type chosen struct {
+	packs []*pack
+	kept  []keep         // by pack
+	rest  [][idSize]byte // the objects that are in no pack
+}
+
+// cut writes the new packs, and what there is to say of them.
+func (c chosen) cut(from, to string, out io.Writer) error {
 	w := bufio.NewWriter(out)
-	kept, err := choose(packs, list, w)
-	if err != nil {
-		return err
+	for _, id := range c.rest {
+		if _, err := fmt.Fprintf(w, "rest %x\n", id); err != nil {
+			return err
+		}
 	}
-	for i, p := range packs {
-		n := kept[i].count()
+	for i, p := range c.packs {
+		n := c.kept[i].count()
 		if n == 0 {
 			continue
 		}
 		name := p.name
 		if n < p.len() || from != to {
-			if name, err = cutPack(p, kept[i], to); err != nil {
+			var err error
+			if name, err = cutPack(p, c.kept[i], to); err != nil {
 				return &os.PathError{Op: "copying from", Path: p.name + ".pack", Err: err}
 			}
 		}
@@ -75,37 +115,40 @@ func openAll(dir string) ([]*pack, error) {
 	return packs, nil
 }
 
-// choose says for each pack which objects on the list stay there, and writes to out those
-// that are in none.
-func choose(packs []*pack, list io.Reader, out io.Writer) ([]keep, error) {
-	kept := make([]keep, len(packs))
+func closeAll(packs []*pack) {
+	for _, p := range packs {
+		_ = p.file.Close() // it was only read
+	}
+}
+
+// choose reads the list of the objects that stay.
+func choose(packs []*pack, list io.Reader) (chosen, error) {
+	c := chosen{packs: packs, kept: make([]keep, len(packs))}
 	for i, p := range packs {
-		kept[i] = make(keep, p.len())
+		c.kept[i] = make(keep, p.len())
 	}
 	lines := bufio.NewScanner(list)
 	for lines.Scan() {
 		line := lines.Bytes()
 		var id [idSize]byte
 		if len(line) != hex.EncodedLen(idSize) {
-			return nil, errNoID
+			return c, errNoID
 		}
 		if _, err := hex.Decode(id[:], line); err != nil {
-			return nil, errNoID
+			return c, errNoID
 		}
-		if !mark(packs, kept, id[:]) {
-			if _, err := io.WriteString(out, "rest "+string(line)+"\n"); err != nil {
-				return nil, err
-			}
+		if !c.mark(id[:]) {
+			c.rest = append(c.rest, id)
 		}
 	}
-	return kept, lines.Err()
+	return c, lines.Err()
 }
 
 // mark keeps the object in the first pack that has it.
-func mark(packs []*pack, kept []keep, id []byte) bool {
-	for i, p := range packs {
+func (c chosen) mark(id []byte) bool {
+	for i, p := range c.packs {
 		if object, ok := p.find(id); ok {
-			kept[i][object] = true
+			c.kept[i][object] = true
 			return true
 		}
 	}

@@ -82,9 +82,22 @@ func cutting(t *testing.T, dir string) (rest string) {
 	t.Helper()
 	list := sh(t, dir, "git rev-list --objects end | cut -d' ' -f1")
 	packs := filepath.Join(dir, ".git/objects/pack")
-	var out bytes.Buffer
-	if err := gitpack.Keep(packs, packs, strings.NewReader(list), &out); err != nil {
+	var out, choice, again bytes.Buffer
+	if err := gitpack.Keep(packs, t.TempDir(), strings.NewReader(list), &bytes.Buffer{}, &choice); err != nil {
 		t.Fatal(err)
+	}
+	chosen := t.TempDir()
+	if err := gitpack.KeepChosen(packs, chosen, &choice, &again); err != nil {
+		t.Fatal(err)
+	}
+	if err := gitpack.Keep(packs, packs, strings.NewReader(list), &out, nil); err != nil {
+		t.Fatal(err)
+	}
+	if elsewhere, err := os.ReadDir(chosen); err != nil || len(elsewhere) != 2*strings.Count(again.String(), "pack ") {
+		t.Errorf("by the choice: files %v, %v; said:\n%s", elsewhere, err, &again)
+	}
+	if again.String() != out.String() {
+		t.Errorf("by the choice:\n%swant as by the list:\n%s", &again, &out)
 	}
 	names := map[string]bool{}
 	for line := range strings.Lines(out.String()) {
@@ -169,7 +182,7 @@ func TestAWholePackIsWrittenElsewhere(t *testing.T) {
 	dir, to := repository(t, "git repack -qad"), t.TempDir()
 	list := sh(t, dir, "git rev-list --objects main | cut -d' ' -f1")
 	var out bytes.Buffer
-	if err := gitpack.Keep(filepath.Join(dir, ".git/objects/pack"), to, strings.NewReader(list), &out); err != nil {
+	if err := gitpack.Keep(filepath.Join(dir, ".git/objects/pack"), to, strings.NewReader(list), &out, nil); err != nil {
 		t.Fatal(err)
 	}
 	name, ok := strings.CutPrefix(strings.TrimSpace(out.String()), "pack ")
@@ -197,7 +210,7 @@ func TestADamagedPackIsAnError(t *testing.T) {
 			sh(t, dir, "cd .git/objects/pack; rm -f *.rev; "+damage)
 			var out bytes.Buffer
 			packs := filepath.Join(dir, ".git/objects/pack")
-			if err := gitpack.Keep(packs, packs, strings.NewReader(list), &out); err == nil {
+			if err := gitpack.Keep(packs, packs, strings.NewReader(list), &out, nil); err == nil {
 				t.Errorf("no error, and output %q", out.String())
 			}
 			if left := sh(t, dir, "ls .git/objects/pack | grep tmp || true"); left != "" {
@@ -210,8 +223,45 @@ func TestADamagedPackIsAnError(t *testing.T) {
 func TestWhatIsNoIDIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, list := range []string{"x\n", strings.Repeat("g", 40) + "\n", strings.Repeat("a", 64) + "\n"} {
-		if err := gitpack.Keep(t.TempDir(), t.TempDir(), strings.NewReader(list), &bytes.Buffer{}); err == nil {
+		if err := gitpack.Keep(t.TempDir(), t.TempDir(), strings.NewReader(list), &bytes.Buffer{}, nil); err == nil {
 			t.Errorf("list %q: no error", list)
+		}
+	}
+}
+
+func TestAChoiceOfOtherPacksIsAnError(t *testing.T) {
+	t.Parallel()
+	dir := repository(t, "git repack -qad")
+	packs := filepath.Join(dir, ".git/objects/pack")
+	choose := func(dir, of string) []byte {
+		var choice bytes.Buffer
+		list := sh(t, dir, "git rev-list --objects "+of+" | cut -d' ' -f1")
+		if err := gitpack.Keep(filepath.Join(dir, ".git/objects/pack"), t.TempDir(), strings.NewReader(list), &bytes.Buffer{}, &choice); err != nil {
+			t.Fatal(err)
+		}
+		return choice.Bytes()
+	}
+	good := choose(dir, "end")
+	loose := repository(t, "git repack -qad; git commit -q --allow-empty -m loose")
+	missing := choose(loose, "main")
+	sh(t, loose, "rm -rf .git/objects/??")
+	for name, c := range map[string]struct {
+		packs  string
+		choice []byte
+	}{
+		"cut":                     {packs, good[:len(good)-1]},
+		"nothing":                 {packs, nil},
+		"longer":                  {packs, append(bytes.Clone(good), 0)},
+		"other packs":             {packs, choose(repository(t, "git repack -qadf --depth=0 --window=0; git rev-list --objects end | git pack-objects -q .git/objects/pack/pack"), "end")},
+		"an object is not there":  {filepath.Join(loose, ".git/objects/pack"), missing},
+		"no packs, but of a pack": {t.TempDir(), good},
+	} {
+		to, out := t.TempDir(), &bytes.Buffer{}
+		if err := gitpack.KeepChosen(c.packs, to, bytes.NewReader(c.choice), out); err == nil {
+			t.Errorf("%s: no error, and output %q", name, out)
+		}
+		if files, err := os.ReadDir(to); err != nil || len(files) > 0 {
+			t.Errorf("%s: files %v, %v; want none", name, files, err)
 		}
 	}
 }
@@ -242,6 +292,7 @@ func FuzzKeep(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		_ = gitpack.Keep(dir, dir, strings.NewReader(list), &bytes.Buffer{})
+		_ = gitpack.Keep(dir, dir, strings.NewReader(list), &bytes.Buffer{}, nil)
+		_ = gitpack.KeepChosen(dir, t.TempDir(), bytes.NewReader(index), &bytes.Buffer{})
 	})
 }
