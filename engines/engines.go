@@ -64,7 +64,7 @@
 // # What each engine keeps for itself
 //
 // Images, with the limits of --disk-budget, --disk-reserve, --pulls and --prefetch, which hold for
-// each engine; scrubbed git histories; the helper's volume and the shared network; the limit on
+// each engine; the outcomes of scrubs; the helper's volume and the shared network; the limit on
 // containers that are created or removed at the same time; whether it answers. Two addresses of one
 // engine are refused. The same image must have the same id on all engines, as an image from a registry
 // has: after a replay in another image, an attempt starts from the beginning. Images that were built

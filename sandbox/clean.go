@@ -14,7 +14,7 @@ type Cleaned struct {
 	Abandoned []engine.Owned // the oldest first
 	Kept      int            // containers of other runs
 	Unseen    int            // of these, the ones whose runs may have ended, see [engine.Owned.Unseen]
-	Histories Kept           // removed, or found in a dry run
+	Outcomes  int64          // bytes of the outcomes of scrubs that were removed, or found in a dry run
 	Shared    bool           // the shared network, or a volume that containers share, was removed too
 }
 
@@ -30,29 +30,23 @@ func (s *Stock) Clean(ctx context.Context, leases []string, dry bool) (*Cleaned,
 	found := &Cleaned{Abandoned: slices.DeleteFunc(slices.Clone(owned), func(s engine.Owned) bool {
 		return !s.Abandoned || !s.Under(leases)
 	})}
-	if dry {
-		if len(leases) == 0 {
-			found.Histories, err = s.Kept(ctx)
-		}
-	} else {
-		var reapErr, tidyErr error
-		var tidied, histories bool
+	if len(leases) == 0 {
+		found.Outcomes = s.ledger.Outcomes()
+	}
+	if !dry {
+		var reapErr, tidyErr, dropErr error
+		var tidied, volumes bool
 		found.Abandoned, reapErr = engine.Reap(ctx, s.engine, s.log, leases...)
 		if t, ok := s.engine.(engine.Tidier); ok {
 			tidied, tidyErr = t.Tidy(ctx)
 		}
-		var keep []string
-		if len(leases) > 0 {
-			for _, h := range s.ledger.Histories() {
-				keep = append(keep, h.Volume)
-			}
-		} else {
-			found.Histories, _ = s.Kept(ctx) // an engine that cannot list them cannot remove them either
+		if len(leases) == 0 {
+			dropErr = s.ledger.DropOutcomes()
 		}
 		if v, ok := s.engine.(engine.Volumes); ok {
-			histories, err = v.ReapVolumes(ctx, keep)
+			volumes, err = v.ReapVolumes(ctx)
 		}
-		found.Shared, err = tidied || histories, errors.Join(reapErr, tidyErr, err)
+		found.Shared, err = tidied || volumes, errors.Join(reapErr, tidyErr, dropErr, err)
 	}
 	slices.SortFunc(found.Abandoned, func(a, b engine.Owned) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))

@@ -64,14 +64,13 @@ func (e *volumesEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The histories that earlier runs left are counted until they are removed, except the
-// histories of a running process, of a container, and removed ones.
-func TestHistoriesOfEarlierRunsAreCounted(t *testing.T) {
+// What scrubs found out goes, and so do the volumes of dead processes that no container uses.
+func TestCleanForgetsScrubs(t *testing.T) {
 	parts := strings.Split(owner.Self().String(), "/")
 	parts[4] = strconv.Itoa(1 << 30) // a process id that no system assigns
 	dead := strings.Join(parts, "/")
 	fake := &volumesEngine{used: "batch-volume-used", owner: map[string]string{
-		"batch-volume-a": dead, "batch-volume-b": dead, "batch-volume-used": dead, "batch-volume-alive": owner.Self().String(), "batch-volume-of-a-crash": dead,
+		"batch-volume-a": dead, "batch-volume-used": dead, "batch-volume-alive": owner.Self().String(),
 	}}
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", socket)
@@ -87,26 +86,28 @@ func TestHistoriesOfEarlierRunsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stock.Close()
-	if kept, err := stock.Kept(t.Context()); err != nil || kept != (Kept{}) {
-		t.Errorf("before any run: %+v, %v; want none", kept, err)
-	}
 	cache := stock.Cache(imagecache.Options{})
-	for i, name := range []string{"a", "b", "used", "alive", "gone"} {
-		if err := cache.KeepHistory(name, imagecache.History{Volume: "batch-volume-" + name, Bytes: 1 << i}); err != nil {
-			t.Fatal(err)
+	if err := cache.KeepOutcome("key", "bits"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		leases   []string
+		dry      bool
+		outcomes int64
+		volumes  int
+		left     string
+	}{
+		{nil, true, 36, 3, "bits"},
+		{[]string{"/runs/out"}, false, 0, 2, "bits"},
+		{nil, false, 36, 2, ""},
+		{nil, false, 0, 2, ""},
+	} {
+		found, err := stock.Clean(t.Context(), c.leases, c.dry)
+		if err != nil || found.Outcomes != c.outcomes || len(fake.owner) != c.volumes {
+			t.Errorf("%+v: got %+v, %v, volumes %v", c, found, err, fake.owner)
 		}
-	}
-	want := Kept{Histories: 2, Bytes: 3}
-	if kept, err := stock.Kept(t.Context()); err != nil || kept != want {
-		t.Errorf("%+v, %v; want %+v", kept, err, want)
-	}
-	for _, dry := range []bool{true, false} {
-		found, err := stock.Clean(t.Context(), nil, dry)
-		if err != nil || found.Histories != want || found.Shared == dry {
-			t.Errorf("dry %v: %+v, %v; want %+v", dry, found, err, want)
+		if left := cache.Outcome("key"); left != c.left {
+			t.Errorf("%+v: %q is left", c, left)
 		}
-	}
-	if kept, err := stock.Kept(t.Context()); err != nil || kept != (Kept{}) || len(fake.owner) != 2 {
-		t.Errorf("after the removal: %+v, %v, volumes %v; want no idle history, and the two that are used", kept, err, fake.owner)
 	}
 }

@@ -66,7 +66,7 @@ func TestContainersShareAScrub(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		boxes = append(boxes, s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}}))
 	}
-	volume := boxes[0].scrub.history.Volume
+	volume := boxes[0].scrub.history.volume
 	var all sync.WaitGroup
 	for _, b := range boxes[:2] {
 		all.Go(func() {
@@ -231,7 +231,7 @@ func TestTheLastInstanceOfAnImageRemovesItsVolume(t *testing.T) {
 		return s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}})
 	}
 	a := open("a")
-	volume := a.scrub.history.Volume
+	volume := a.scrub.history.volume
 	has := func(want bool) {
 		t.Helper()
 		if got := strings.Contains(volumes(t), volume); got != want {
@@ -246,63 +246,47 @@ func TestTheLastInstanceOfAnImageRemovesItsVolume(t *testing.T) {
 	s.remove(t, c)
 	has(false)
 	again := open("c") // a further attempt
-	if again.scrub.history == nil || again.scrub.history.Volume == volume {
+	if again.scrub.history == nil || again.scrub.history.volume == volume {
 		t.Error("want another volume")
 	}
 	s.remove(t, again)
 }
 
-// A large history stays for the next run, which scrubs nothing, until batch clean.
-func TestALaterRunUsesTheHistory(t *testing.T) {
+// A later run with the same state directory does not read the history again, whatever a run with
+// another one does between them.
+func TestALaterRunDoesNotReadTheHistory(t *testing.T) {
 	tier.Rest(t)
 	name, state := ownImage(), t.TempDir()
-	var future, volume string
-	for run := range 3 {
-		var log bytes.Buffer
-		s := testHost(t, func(c *Config) {
-			c.State, c.Log = state, slog.New(slog.NewTextHandler(&log, nil))
-		})
-		s.ShareScrubs, s.sites[0].histories.large = true, 1
+	var future string
+	for run, dir := range []string{state, state, t.TempDir(), state} {
+		s := testHost(t, func(c *Config) { c.State = dir })
+		s.ShareScrubs = true
 		if run == 0 {
 			future = futureImage(t, s, name)
 		}
-		s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
-		if run > 0 { // a single instance uses it too
-			s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}})
+		if err := s.sites[0].histories.reap(t.Context()); err != nil {
+			t.Error(err)
 		}
 		a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
-		if a.scrub.history == nil || run > 0 && a.scrub.history.Volume != volume {
-			t.Fatalf("run %d has %+v, want volume %q", run, a.scrub.history, volume)
-		}
-		volume = a.scrub.history.Volume
 		if a.ShareScrub(t.Context()) {
 			t.Error("clean, want a history to scrub")
 		}
-		scrubHere(t, a, future)
-		out, err := a.Script(t.Context(), "cat .git/objects/info/alternates")
-		if err != nil || out.ExitCode != 0 {
-			t.Errorf("got %+v, %v; want borrowed objects", out, err)
+		out, err := a.Script(t.Context(), boxgit.Command("", boxgit.Scrub))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if made := strings.Contains(log.String(), "for several containers"); made != (run == 0) {
-			t.Errorf("run %d scrubbed for several containers: %v; log %s", run, made, log.String())
+		report, err := boxgit.Read(out.Bytes, out.ExitCode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Scrubbed(report, time.Second)
+		if first := run%2 == 0; (report.Outcome != "") != first || report.Verdict != "scrubbed" || report.Objects != 3 {
+			t.Errorf("run %d: %+v, want 3 objects, and an outcome only of the first run of a directory", run, report)
+		}
+		out, err = a.Script(t.Context(), "git fsck --full && ! git cat-file -e "+future+" && ! ls "+boxgit.OutcomeFile)
+		if err != nil || out.ExitCode != 0 {
+			t.Errorf("run %d: got %+v, %v; want a history without the future commit, and no outcome", run, out, err)
 		}
 		s.remove(t, a)
-		if err := s.sites[0].histories.remove(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if left := volumes(t); !strings.Contains(left, volume) {
-			t.Errorf("after run %d: volume %s is gone", run, volume)
-		}
 	}
-	s := testHost(t, func(c *Config) { c.State = state })
-	s.ShareScrubs = true
-	if err := s.sites[0].engine.(docker.Sandboxes).RemoveVolume(t.Context(), volume); err != nil {
-		t.Fatal(err)
-	}
-	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
-	if h := a.scrub.history; h != nil {
-		t.Errorf("got %+v, want none", h)
-	}
-	scrubHere(t, a, future)
-	s.remove(t, a)
 }

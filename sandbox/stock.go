@@ -152,30 +152,6 @@ func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []
 	return nil
 }
 
-// Kept counts the scrubbed git histories of earlier runs that no container uses. Later runs
-// may use them; [Stock.Clean] removes them.
-type Kept struct {
-	Histories int
-	Bytes     int64
-}
-
-// Kept counts the kept histories that the engine has.
-func (s *Stock) Kept(ctx context.Context) (k Kept, err error) {
-	list := s.ledger.Histories()
-	volumes, ok := s.engine.(engine.Volumes)
-	if len(list) == 0 || !ok {
-		return k, nil
-	}
-	idle, err := volumes.IdleVolumes(ctx)
-	for _, h := range list {
-		if slices.Contains(idle, h.Volume) {
-			k.Histories++
-			k.Bytes += h.Bytes
-		}
-	}
-	return k, err
-}
-
 // Fetched is the result of pulling one image.
 type Fetched struct {
 	Ref    string

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/sandbox"
 
 	"batch.example/batch/vocab"
@@ -44,9 +45,9 @@ func (b *keptBox) ShareScrub(ctx context.Context) (clean bool) {
 }
 
 // Scrubbed implements [Scrubbing].
-func (b *keptBox) Scrubbed(clean bool, took time.Duration) {
+func (b *keptBox) Scrubbed(report boxgit.Report, took time.Duration) {
 	if s, ok := b.Sandbox.(Scrubbing); ok {
-		s.Scrubbed(clean, took)
+		s.Scrubbed(report, took)
 	}
 }
 

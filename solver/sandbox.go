@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/vocab"
 )
@@ -40,9 +41,8 @@ type Scrubbing interface {
 	// ShareScrub waits until a scrub of the same repository in another container has ended,
 	// if the sandbox can use its outcome. Clean means that there is nothing to remove.
 	ShareScrub(ctx context.Context) (clean bool)
-	// Scrubbed saves whether there was nothing to remove, see boxgit.Clean, and how long the
-	// scrub took.
-	Scrubbed(clean bool, took time.Duration)
+	// Scrubbed saves what a scrub has found out, and how long it took.
+	Scrubbed(report boxgit.Report, took time.Duration)
 }
 
 // Shell is a Sandbox that finds out whether its shell prints anything but a command's output.

@@ -163,7 +163,7 @@ func (t *attempt) hide(ctx context.Context, box Sandbox, mode string) error {
 	}
 	report, err := t.read(out)
 	if r, ok := box.(Scrubbing); ok && err == nil {
-		r.Scrubbed(report.Verdict == boxgit.Clean, out.Duration)
+		r.Scrubbed(report, out.Duration)
 	}
 	return err
 }

@@ -45,8 +45,8 @@ func (a *app) cleanCommand() *cobra.Command {
 		Short: "Remove the containers of crashed runs",
 		Long: `Remove the containers that crashed and killed runs left on the Docker engine.
 When no container of batch is left, also remove the network and the volumes that
-they share, with the git histories that earlier runs scrubbed and later runs
-would use. Every batch run removes such containers when it starts. With DIR, a
+they share, and what scrubs of git histories found out, which later runs would
+use. Every batch run removes such containers when it starts. With DIR, a
 run directory or the folder of a sweep, only its containers are removed; what
 was running in them is then replayed in new ones when the run is resumed.
 
@@ -156,8 +156,8 @@ func cleanSentence(found *sandbox.Cleaned, some, dryRun bool) string {
 	if found.Shared {
 		text += ", the shared network and volumes too"
 	}
-	if found.Histories.Histories > 0 {
-		text += "; " + histories(found.Histories) + verb
+	if found.Outcomes > 0 {
+		text += fmt.Sprintf("; the outcomes of scrubs (%s)", units.HumanSize(float64(found.Outcomes))) + verb
 	}
 	runs, unseen := [2]string{"a running run", "running runs"}, found.Unseen
 	if some {
@@ -176,9 +176,4 @@ func belong(n int, owner, owners string) string {
 		return "; 1 belongs to " + owner
 	}
 	return fmt.Sprintf("; %d belong to %s", n, owners)
-}
-
-// histories is "2 scrubbed git histories (120MB)".
-func histories(k sandbox.Kept) string {
-	return fmt.Sprintf("%s (%s)", printable.Count(k.Histories, "scrubbed git history", "scrubbed git histories"), units.HumanSize(float64(k.Bytes)))
 }

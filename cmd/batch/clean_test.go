@@ -52,7 +52,7 @@ func TestCleanSummary(t *testing.T) {
 		strays, kept int
 		shared, some bool
 		dry          bool
-		histories    int
+		outcomes     int64
 		want         string
 	}{
 		{0, 0, false, false, true, 0, "0 containers to remove"},
@@ -63,12 +63,12 @@ func TestCleanSummary(t *testing.T) {
 		{1, 1, false, true, false, 0, "1 container removed; 1 belongs to another run"},
 		{0, 2, false, true, true, 0, "0 containers to remove; 2 belong to other runs"},
 		{2, 0, true, false, false, 0, "2 containers removed, the shared network and volumes too"},
-		{0, 0, true, false, false, 1, "0 containers removed, the shared network and volumes too; 1 scrubbed git history (40MB) removed"},
-		{0, 1, false, false, true, 2, "0 containers to remove; 2 scrubbed git histories (80MB) to remove; 1 belongs to a running run"},
+		{0, 0, true, false, false, 80e3, "0 containers removed, the shared network and volumes too; the outcomes of scrubs (80kB) removed"},
+		{0, 1, false, false, true, 80e3, "0 containers to remove; the outcomes of scrubs (80kB) to remove; 1 belongs to a running run"},
 	} {
 		found := &sandbox.Cleaned{
 			Abandoned: make([]engine.Owned, c.strays), Kept: c.kept, Shared: c.shared,
-			Histories: sandbox.Kept{Histories: c.histories, Bytes: 40e6 * int64(c.histories)},
+			Outcomes: c.outcomes,
 		}
 		if got := cleanSentence(found, c.some, c.dry); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -81,19 +81,6 @@ func TestCleanDoesNotCallARunThatItCannotSeeRunning(t *testing.T) {
 	for kept, want := range map[int]string{1: unseen, 2: "; 1 belongs to a running run" + unseen} {
 		if got := cleanSentence(&sandbox.Cleaned{Kept: kept, Unseen: 1}, false, true); got != "0 containers to remove"+want {
 			t.Errorf("of %d: %q", kept, got)
-		}
-	}
-}
-
-func TestImagesCountsTheHistoriesOfEarlierRuns(t *testing.T) {
-	for kept, want := range map[sandbox.Kept]string{
-		{}:                          " to pull\n",
-		{Histories: 2, Bytes: 80e6}: " to pull\n2 scrubbed git histories (80MB), which `batch clean` removes\n",
-		{Histories: 1, Bytes: 40e6}: " to pull\n1 scrubbed git history (40MB), which `batch clean` removes\n",
-	} {
-		var out bytes.Buffer
-		if err := (&app{stdout: &out}).printImages(nil, kept); err != nil || !strings.HasSuffix(out.String(), want) {
-			t.Errorf("%+v: %s, %v; want it to end with %q", kept, &out, err, want)
 		}
 	}
 }

@@ -119,15 +119,17 @@
 //
 // This runs in parallel with the first model call; the first command waits for it. The
 // outcome is remembered for later runs, by image, directory, base_commit and script: if
-// nothing was found, nothing is searched again. If other instances of the run need the same
-// history, it is scrubbed once, in a container of its own, unless that is known to take less
-// than half a second. The objects that stay are then in a volume of the engine, which the
-// containers have read-only at /dev/batch-history and borrow from (objects/info/alternates).
-// A volume of 32 MB or more stays for later runs: as long as the image is there, until it
-// was not used for a week or the volumes used after it take 2 GB, but not while disk space
-// is short. Other volumes are removed at the end of the run, or by the next run after a
-// crash, and all of them by batch clean. Nothing is remembered or shared with
-// run.env_startup_command, with --user in environment.run_args or with GIT_DIR.
+// nothing was found, nothing is searched again, and otherwise which objects stay, one bit for
+// each, so that they are copied without reading the history: that is half of the work. The
+// outcomes of an engine take at most 64 MB of the state directory (~/.local/state/batch), the
+// ones used longest ago go first, and batch clean removes them.
+//
+// If other instances of the run need the same history, it is scrubbed once, in a container of
+// its own, unless that is known to take less than half a second. The objects that stay are
+// then in a volume of the engine, which the containers have read-only at /dev/batch-history
+// and borrow from (objects/info/alternates). These volumes are removed when no instance of the
+// run needs them any more, or by the next run after a crash. Nothing is remembered or shared
+// with run.env_startup_command, with --user in environment.run_args or with GIT_DIR.
 //
 // # Output
 //

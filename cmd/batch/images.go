@@ -36,9 +36,7 @@ func (a *app) imagesCommand() *cobra.Command {
 		Use:   "images",
 		Short: "Show, pull or evict the images of a selection",
 		Long: `Show which images a selection needs, whether each is on this machine's Docker
-engine, and how large it is there; the same as batch images list. Below an image
-stands the image that batch made from it: without its later git history, for the
-next container. Scrubbed git histories that earlier runs left are counted.
+engine, and how large it is there; the same as batch images list.
 
   batch images --subset demo
   batch images pull --subset verified --slice :20
@@ -90,11 +88,10 @@ func (a *app) listImages(ctx context.Context, r run.Request, platform string, as
 		if asJSON {
 			return a.imagesJSON(list, at.address)
 		}
-		kept, err := at.Kept(ctx)
 		if at.address != "" {
 			fmt.Fprintf(a.stdout, "engine %s:\n", at.address)
 		}
-		return errors.Join(err, a.printImages(list, kept))
+		return a.printImages(list)
 	})
 }
 
@@ -180,7 +177,7 @@ func (a *app) withStock(ctx context.Context, connect engine.Connect, o engine.Op
 	return f(opened)
 }
 
-func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
+func (a *app) printImages(list []*sandbox.Needed) error {
 	var t printable.Table
 	t.Row("IMAGE", "INSTANCES", "PRESENT", "SIZE")
 	present, bytes := 0, int64(0)
@@ -201,9 +198,6 @@ func (a *app) printImages(list []*sandbox.Needed, kept sandbox.Kept) error {
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%s needed, %d present (%s, shared layers counted each time), %d to pull\n",
 		printable.Count(len(list), "image", "images"), present, units.HumanSize(float64(bytes)), len(list)-present)
-	if err == nil && kept.Histories > 0 {
-		_, err = fmt.Fprintf(a.stdout, "%s, which `batch clean` removes\n", histories(kept))
-	}
 	return err
 }
 

@@ -4,12 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/volume"
 
@@ -59,41 +56,10 @@ func (f *Fleet) RemoveVolume(ctx context.Context, name string) error {
 	return err
 }
 
-// HasVolume reports whether the engine has a volume of [Fleet.CreateVolume].
-func (f *Fleet) HasVolume(ctx context.Context, name string) (bool, error) {
-	if err := f.engine.Ready(ctx); err != nil {
-		return false, err
-	}
-	v, err := f.engine.API.VolumeInspect(ctx, name)
-	if errdefs.IsNotFound(err) {
-		return false, nil
-	}
-	// An engine creates a volume that a container needs and that is gone: without a label.
-	return err == nil && v.Labels[LabelOwner] != "", f.engine.Blame(err, fault.Transient, "looking for volume "+name)
-}
-
 // ReapVolumes removes the volumes of dead processes that no container uses, and the volumes of
-// unknown processes after a day, but none in keep. It reports whether it removed one, and
-// joins the errors.
-func (f *Fleet) ReapVolumes(ctx context.Context, keep []string) (bool, error) {
-	return f.engine.RemoveVolumes(ctx, volumePrefix, func(v *volume.Volume) bool {
-		return !slices.Contains(keep, v.Name) && f.abandoned(v, time.Now())
-	})
-}
-
-// IdleVolumes returns the names of the volumes that [Fleet.ReapVolumes] would remove.
-func (f *Fleet) IdleVolumes(ctx context.Context) ([]string, error) {
-	list, err := f.engine.Volumes(ctx, volumePrefix, filters.Arg("dangling", "true"))
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, v := range list {
-		if f.abandoned(v, time.Now()) {
-			names = append(names, v.Name)
-		}
-	}
-	return names, nil
+// unknown processes after a day. It reports whether it removed one, and joins the errors.
+func (f *Fleet) ReapVolumes(ctx context.Context) (bool, error) {
+	return f.engine.RemoveVolumes(ctx, volumePrefix, func(v *volume.Volume) bool { return f.abandoned(v, time.Now()) })
 }
 
 // abandoned reports whether no process will use the volume again, if no container does.

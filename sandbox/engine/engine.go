@@ -177,11 +177,9 @@ type Volumes interface {
 	// RemoveVolume removes a volume. It is not an error if the volume is gone. A volume that a container
 	// uses stays.
 	RemoveVolume(ctx context.Context, name string) error
-	HasVolume(ctx context.Context, name string) (bool, error)
-	// IdleVolumes lists the volumes that no process will use again. ReapVolumes removes them,
-	// except the ones in keep, and reports whether it removed any.
-	IdleVolumes(ctx context.Context) ([]string, error)
-	ReapVolumes(ctx context.Context, keep []string) (bool, error)
+	// ReapVolumes removes the volumes that no process will use again, and reports whether there
+	// was one.
+	ReapVolumes(ctx context.Context) (bool, error)
 }
 
 // Tidier is an engine that keeps things for all containers, such as a network.
