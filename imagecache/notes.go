@@ -12,10 +12,11 @@ import (
 	"batch.example/batch/internal/atomicfile"
 )
 
-// Note is the saved result of scrubbing the git history of an image.
+// Note is what is saved about the git repository of an image.
 type Note struct {
-	Clean   bool      `json:"clean"`   // there was nothing to remove
-	Seconds float64   `json:"seconds"` // how long it took
+	Clean   bool      `json:"clean"`          // a scrub found nothing to remove
+	Seconds float64   `json:"seconds"`        // how long the scrub took
+	Base    string    `json:"base,omitempty"` // what the comparison with a commit printed
 	Made    time.Time `json:"made"`
 }
 

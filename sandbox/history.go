@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/vocab"
 )
 
 // slowScrub is the shortest duration of a scrub with a shared outcome: a separate container
@@ -250,6 +251,36 @@ func (s *Sandbox) Scrubbed(report boxgit.Report, took time.Duration) {
 	if s.scrub.key != "" && s.scrub.history == nil {
 		s.site.remember(s.scrub.key, report, took)
 	}
+}
+
+// maxBase bounds what is saved of a comparison, in bytes.
+const maxBase = 32 << 10
+
+// Checked returns what ask prints, which compares the repository with the row's base_commit:
+// or, without asking, what it printed in another container of the image. It waits for one that
+// asks.
+func (s *Sandbox) Checked(ctx context.Context, ask func() (vocab.Output, error)) (vocab.Output, error) {
+	if s.scrub.key == "" {
+		return ask()
+	}
+	key := s.scrub.key + " base"
+	turn, _ := s.site.checks.LoadOrStore(key, make(chan struct{}, 1))
+	select {
+	case turn.(chan struct{}) <- struct{}{}:
+		defer func() { <-turn.(chan struct{}) }()
+	case <-ctx.Done():
+		return vocab.Output{}, context.Cause(ctx)
+	}
+	if note, _ := s.site.images.Note(key); note.Base != "" {
+		return vocab.Output{Bytes: []byte(note.Base)}, nil
+	}
+	out, err := ask()
+	if err == nil && out.ExitCode == 0 && len(out.Bytes) <= maxBase && boxgit.ReadBase(out.Bytes, 0).Head != "" {
+		if err := s.site.images.Remember(key, imagecache.Note{Base: string(out.Bytes)}); err != nil {
+			s.site.log.Info("could not save what commit an image is at", "err", err)
+		}
+	}
+	return out, err
 }
 
 // remember saves the result of a scrub. If that fails, the next run scrubs again.

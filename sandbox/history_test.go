@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/vocab"
 )
 
 // futureImage makes an image that has the solution on another branch, and returns the
@@ -288,5 +289,43 @@ func TestALaterRunDoesNotReadTheHistory(t *testing.T) {
 			t.Errorf("run %d: got %+v, %v; want a history without the future commit, and no outcome", run, out, err)
 		}
 		s.remove(t, a)
+	}
+}
+
+// Which commit an image is at is asked once for all its containers, unless the answer is none.
+func TestTheCommitOfAnImageIsAskedOnce(t *testing.T) {
+	tier.Rest(t)
+	name, state := ownImage(), t.TempDir()
+	asked := 0
+	for run := range 2 {
+		s := testHost(t, func(c *Config) { c.State = state })
+		s.ShareScrubs = true
+		if run == 0 {
+			futureImage(t, s, name)
+		}
+		for _, id := range []string{"a", "b"} {
+			box := s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}})
+			for _, answer := range []vocab.Output{
+				{ExitCode: 1, Bytes: []byte("base: head 1234567\n")},
+				{Bytes: []byte("base: none commit\n")},
+				{Bytes: []byte("base: head 1234567\n")},
+			} {
+				out, err := box.Checked(t.Context(), func() (vocab.Output, error) {
+					asked++
+					return answer, nil
+				})
+				want := "base: head 1234567\n"
+				if run == 0 && id == "a" {
+					want = string(answer.Bytes)
+				}
+				if err != nil || string(out.Bytes) != want {
+					t.Errorf("run %d, %s: got %+v, %v; want %q", run, id, out, err, want)
+				}
+			}
+			s.remove(t, box)
+		}
+	}
+	if asked != 3 {
+		t.Errorf("asked %d times, want 3: until there was an answer", asked)
 	}
 }

@@ -37,6 +37,7 @@ type site struct {
 	about     engine.About
 	images    *imagecache.Cache
 	histories *histories
+	checks    sync.Map      // by key: a channel that the container which asks git has filled, see Checked
 	places    chan struct{} // of closed sandboxes, see leaving
 	short     shortage
 	log       *slog.Logger

@@ -44,6 +44,14 @@ func (b *keptBox) ShareScrub(ctx context.Context) (clean bool) {
 	return ok && s.ShareScrub(ctx)
 }
 
+// Checked implements [Scrubbing].
+func (b *keptBox) Checked(ctx context.Context, ask func() (vocab.Output, error)) (vocab.Output, error) {
+	if s, ok := b.Sandbox.(Scrubbing); ok {
+		return s.Checked(ctx, ask)
+	}
+	return ask()
+}
+
 // Scrubbed implements [Scrubbing].
 func (b *keptBox) Scrubbed(report boxgit.Report, took time.Duration) {
 	if s, ok := b.Sandbox.(Scrubbing); ok {

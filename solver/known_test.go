@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/sandbox"
 
@@ -26,7 +27,13 @@ type knowing struct {
 
 func (k *knowing) ShareScrub(context.Context) bool { return k.shared }
 
-func (k *knowing) Scrubbed(bool, time.Duration) {}
+func (k *knowing) Scrubbed(boxgit.Report, time.Duration) {}
+
+func (k *knowing) Checked(_ context.Context, ask func() (vocab.Output, error)) (vocab.Output, error) {
+	return ask()
+}
+
+var _ solver.Scrubbing = (*knowing)(nil)
 
 func (k *knowing) Script(_ context.Context, script string) (vocab.Output, error) {
 	for _, mode := range []string{"keep", "known", "scrub"} {

@@ -36,8 +36,11 @@ type Sandbox interface {
 	Close() error
 }
 
-// Scrubbing is a Sandbox that shares the scrubs of its repository with other sandboxes.
+// Scrubbing is a Sandbox that shares what is found out about its repository with other sandboxes.
 type Scrubbing interface {
+	// Checked returns what ask prints about the commit that the repository is at, or what it
+	// printed in another container of the same image.
+	Checked(ctx context.Context, ask func() (vocab.Output, error)) (vocab.Output, error)
 	// ShareScrub waits until a scrub of the same repository in another container has ended,
 	// if the sandbox can use its outcome. Clean means that there is nothing to remove.
 	ShareScrub(ctx context.Context) (clean bool)

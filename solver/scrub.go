@@ -22,7 +22,7 @@ const keepHistory = "--keep-git-history leaves the history to the agent"
 func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 	t.base = ""
 	if t.ScrubGitHistory || t.checked() {
-		out, err := t.prepare(ctx, box, t.mode())
+		out, err := t.askBase(ctx, box)
 		if err != nil {
 			return err
 		}
@@ -44,6 +44,16 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 		t.scrub = t.beginScrub(ctx, box)
 	}
 	return nil
+}
+
+// askBase compares the repository with the row's base_commit.
+func (t *attempt) askBase(ctx context.Context, box Sandbox) (vocab.Output, error) {
+	mode := t.mode()
+	ask := func() (vocab.Output, error) { return t.prepare(ctx, box, mode) }
+	if shared, ok := box.(Scrubbing); ok && mode == boxgit.Keep {
+		return shared.Checked(ctx, ask)
+	}
+	return ask()
 }
 
 // mode tells the script how to treat the history before the first call.

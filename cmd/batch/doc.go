@@ -117,12 +117,13 @@
 // do not count; agent.log mentions them. Then the history after HEAD is removed, unless
 // --keep-git-history is given.
 //
-// This runs in parallel with the first model call; the first command waits for it. The
-// outcome is remembered for later runs, by image, directory, base_commit and script: if
-// nothing was found, nothing is searched again, and otherwise which objects stay, one bit for
-// each, so that they are copied without reading the history: that is half of the work. The
-// outcomes of an engine take at most 64 MB of the state directory (~/.local/state/batch), the
-// ones used longest ago go first, and batch clean removes them.
+// What commit an image is at is asked once for all its containers, and remembered. The removal
+// runs in parallel with the first model call; the first command waits for it. Its outcome is
+// remembered for later runs, by image, directory, base_commit and script: if nothing was found,
+// nothing is searched again, and otherwise which objects stay, one bit for each, so that they
+// are copied without reading the history: that is half of the work. The outcomes of an engine
+// take at most 64 MB of the state directory (~/.local/state/batch), the ones used longest ago go
+// first, and batch clean removes them.
 //
 // If other instances of the run need the same history, it is scrubbed once, in a container of
 // its own, unless that is known to take less than half a second. The objects that stay are
