@@ -4,18 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/atomicfile"
-	"batch.example/batch/internal/regular"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
@@ -30,21 +25,12 @@ type builder struct {
 	inputs   []*input
 	owner    map[string]*input // of instances
 	manifest *manifest.Manifest
-
-	// Known once it is built:
-	asked       []string // sorted
-	finished    map[string]bool
-	predictions int
-	report      string
+	merged   Merged
 }
 
 // build writes everything into tmp. What it writes is durable on return.
 func (b *builder) build(tmp string) error {
-	unlock, err := results.Lock(tmp, results.DefaultOwner())
-	if err != nil {
-		return err
-	}
-	err = errors.Join(b.copy(tmp), unlock())
+	err := b.copy(tmp)
 	if err == nil {
 		err = b.derive(tmp)
 	}
@@ -62,17 +48,21 @@ func (b *builder) build(tmp string) error {
 
 // copy copies everything except derived files.
 func (b *builder) copy(tmp string) error {
+	entries := map[string][]byte{}
 	for _, id := range slices.Sorted(maps.Keys(b.owner)) {
-		if in := b.owner[id]; in.folders[id] {
-			if err := copyTree(b.Files, filepath.Join(in.dir, id), filepath.Join(tmp, id)); err != nil {
+		in := b.owner[id]
+		if in.parts[id].folder {
+			if err := copyTree(b.Files, filepath.Join(in.dir, id), func(path string) string { return filepath.Join(tmp, id, path) }); err != nil {
 				return err
 			}
 		}
+		if entry := in.parts[id].entry; entry != nil {
+			entries[id] = entry
+		}
 	}
-	entries := map[string][]byte{}
 	for _, in := range b.inputs {
-		maps.Copy(entries, in.entries)
-		if err := copyTree(b.Files, filepath.Join(in.dir, "logs"), filepath.Join(tmp, "logs"), b.renamed(in)); err != nil {
+		place := func(path string) string { return filepath.Join(tmp, b.logIn(in, filepath.Join("logs", path))) }
+		if err := copyTree(b.Files, filepath.Join(in.dir, "logs"), place); err != nil {
 			return err
 		}
 	}
@@ -80,21 +70,21 @@ func (b *builder) copy(tmp string) error {
 		return err
 	}
 	for _, name := range []string{grades.QuarantineFile, "batch.log"} {
-		if err := concat(b.Config, tmp, name); err != nil {
+		if err := b.concat(tmp, name); err != nil {
 			return err
 		}
 	}
 	return b.copyGrades(tmp)
 }
 
-// renamed renames the log tree of a run id: grading names the tree after the directory.
-func (b *builder) renamed(in *input) rename {
-	return rename{from: logTree(in.dir), to: logTree(b.Output)}
-}
-
-// logTree returns the path of a directory's log tree in the directory, if its run id is its name.
-func logTree(dir string) string {
-	return filepath.Join(filepath.FromSlash(swebench.LogRoot), grading.Settings{}.RunIDOf(dir))
+// logIn returns the path of a log in the new directory: grading names the tree of logs after the directory.
+func (b *builder) logIn(in *input, path string) string {
+	tree := func(dir string) string { return swebench.LogRoot + "/" + grading.Settings{}.RunIDOf(dir) + "/" }
+	path = filepath.ToSlash(path) + "/"
+	if rest, ok := strings.CutPrefix(path, tree(in.dir)); ok {
+		path = tree(b.Output) + rest
+	}
+	return strings.TrimSuffix(path, "/")
 }
 
 // copyGrades joins the grades. Each instance's grades stay in their order.
@@ -107,15 +97,15 @@ func (b *builder) copyGrades(tmp string) error {
 		return err
 	}
 	for _, in := range b.inputs {
-		for _, g := range in.grades {
-			if b.owner[g.InstanceID] != in {
+		for _, id := range in.ids() {
+			if b.owner[id] != in {
 				continue
 			}
-			if g.Log != "" {
-				g.Log = filepath.ToSlash(b.renamed(in).path(filepath.FromSlash(g.Log)))
-			}
-			if err := log.Add(g); err != nil {
-				return err
+			for _, g := range in.parts[id].grades {
+				g.Log = b.logIn(in, g.Log)
+				if err := log.Add(g); err != nil {
+					return errors.Join(err, log.Close())
+				}
 			}
 		}
 	}
@@ -124,52 +114,6 @@ func (b *builder) copyGrades(tmp string) error {
 
 func (b *builder) graded() bool {
 	return slices.ContainsFunc(b.inputs, func(in *input) bool { return in.graded })
-}
-
-// concat joins the files of this name, in the order of the directories.
-func concat(c Config, tmp, name string) error {
-	var text []io.Reader
-	for _, dir := range c.Dirs {
-		f, err := regular.OpenFile(filepath.Join(dir, name), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if errors.Is(err, syscall.ELOOP) {
-			return notCopied(filepath.Join(dir, name))
-		}
-		if err != nil {
-			return atomicfile.Fault("reading "+name, err)
-		}
-		defer f.Close()
-		text = append(text, f, strings.NewReader("\n"))
-	}
-	if len(text) == 0 {
-		return nil
-	}
-	err := c.Files.Write(filepath.Join(tmp, name), 0o644, func(w io.Writer) error {
-		_, err := io.Copy(&lines{w: w}, io.MultiReader(text...))
-		return err
-	})
-	return atomicfile.Fault("writing "+name, err)
-}
-
-// lines is a writer that leaves out empty lines.
-type lines struct {
-	w    io.Writer
-	last byte // written; 0: none
-}
-
-// Write implements [io.Writer].
-func (l *lines) Write(b []byte) (int, error) {
-	out := make([]byte, 0, len(b))
-	for _, c := range b {
-		if c == '\n' && (l.last == '\n' || l.last == 0) {
-			continue
-		}
-		out, l.last = append(out, c), c
-	}
-	_, err := l.w.Write(out)
-	return len(b), err
 }
 
 // derive writes all that follows from what was copied.
@@ -186,27 +130,26 @@ func (b *builder) derive(tmp string) (err error) {
 	defer closeLog()
 	s.SetLog(log)
 	log.Info("directories merged", "command", "batch "+strings.Join(b.Argv, " "), "directories", b.Dirs)
+	asked := slices.Concat(b.manifest.Dataset.Instances, slices.Collect(maps.Keys(b.owner)))
+	slices.Sort(asked)
+	b.merged.Instances = slices.Compact(asked)
+	for _, id := range b.merged.Instances {
+		if _, ok := s.Finished(id); !ok {
+			b.merged.Unfinished = append(b.merged.Unfinished, id)
+		}
+	}
 	list, err := s.Predictions(nil)
 	if err != nil {
 		return err
 	}
-	b.predictions, b.finished = len(list), map[string]bool{}
-	b.asked = slices.Concat(b.manifest.Dataset.Instances, slices.Collect(maps.Keys(b.owner)))
-	slices.Sort(b.asked)
-	b.asked = slices.Compact(b.asked)
-	for _, id := range b.asked {
-		_, b.finished[id] = s.Finished(id)
-	}
+	b.merged.Predictions = len(list)
 	if err := s.WriteManifest(b.manifest); err != nil {
 		return err
 	}
-	if err := s.WritePredictions(context.Background()); err != nil {
+	if err := s.WritePredictions(context.Background()); err != nil || !b.graded() {
 		return err
 	}
-	if b.graded() {
-		return b.writeFinal(tmp, s, list)
-	}
-	return nil
+	return b.writeFinal(tmp, s, list)
 }
 
 // writeFinal writes the harness's final report of the whole.
@@ -225,7 +168,7 @@ func (b *builder) writeFinal(tmp string, s *results.Store, list []results.Predic
 		return err
 	}
 	runID := grading.Settings{}.RunIDOf(b.Output)
-	b.report, err = grading.Final(tmp, runID, rules, b.asked, list, grades.Latest(all), quarantined)
+	b.merged.Report, err = grading.Final(tmp, runID, rules, b.merged.Instances, list, grades.Latest(all), quarantined)
 	return err
 }
 

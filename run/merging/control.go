@@ -30,20 +30,33 @@ func readControl(dir string) (f control.InForce, err error) {
 	return f, nil
 }
 
+// command is one by which the new directory has in force what was in force.
+func command(c control.Command) control.Record {
+	c.ID, c.Program = control.NewID(), "batch merge"
+	return control.NewRecord(c)
+}
+
+// limitOfAll returns the command that sets the limit of all instances, if the directories have the same one.
+// It holds for the instances of missing shards too.
+func limitOfAll(list []*input) (commands []control.Record, same bool) {
+	all := list[0].force.Limits[""]
+	for _, in := range list {
+		if !reflect.DeepEqual(in.force.Limits[""], all) {
+			return nil, false
+		}
+	}
+	if all != (control.Limit{}) {
+		commands = append(commands, command(control.Command{Verb: control.SetLimit, Limit: &all}))
+	}
+	return commands, true
+}
+
 // commands returns the commands by which the new directory has in force what was in force for its
 // instances: limits, what was canceled or waits to run again, and messages that no agent has read.
-func (b *builder) commands() []control.Record {
-	var list []control.Record
-	give := func(c control.Command) {
-		c.ID, c.Program = control.NewID(), "batch merge"
-		list = append(list, control.NewRecord(c))
-	}
-	all, same := b.inputs[0].force.Limits[""], b.cell == "" // a sweep has no limit for all of a cell
-	for _, in := range b.inputs {
-		same = same && reflect.DeepEqual(in.force.Limits[""], all)
-	}
-	if same && all != (control.Limit{}) {
-		give(control.Command{Verb: control.SetLimit, Limit: &all})
+func (b *builder) commands() (list []control.Record) {
+	same := false
+	if b.cell == "" { // a sweep has no limit for all of a cell
+		list, same = limitOfAll(b.inputs)
 	}
 	given := map[string]bool{}
 	for _, in := range b.inputs {
@@ -54,12 +67,12 @@ func (b *builder) commands() []control.Record {
 		slices.Sort(limited)
 		for _, id := range slices.Compact(limited) {
 			if limit := in.force.Of(id); id != "" && limit != (control.Limit{}) && b.decides(in, id) {
-				give(control.Command{Verb: control.SetLimit, Instance: id, Limit: &limit})
+				list = append(list, command(control.Command{Verb: control.SetLimit, Instance: id, Limit: &limit}))
 			}
 		}
 		for _, id := range in.force.Canceled {
 			if b.decides(in, id) {
-				give(control.Command{Verb: control.Cancel, Instance: id})
+				list = append(list, command(control.Command{Verb: control.Cancel, Instance: id}))
 			}
 		}
 		for _, r := range slices.Concat(in.force.Requeued, in.force.Said) {
@@ -88,12 +101,4 @@ func writeControl(dir string, list []control.Record) error {
 		}
 	}
 	return err
-}
-
-// budgetsOf returns the budgets that commands to the directories set, in US dollars; nil: none.
-func budgetsOf(list []*input) (budgets []*float64) {
-	for _, in := range list {
-		budgets = append(budgets, in.force.Budget)
-	}
-	return budgets
 }

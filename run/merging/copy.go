@@ -6,48 +6,29 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"syscall"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/regular"
 )
 
-// rename moves a folder within a tree that is copied. Both paths are relative to a run directory.
-type rename struct{ from, to string }
-
-// path returns a path with the folder renamed.
-func (r rename) path(path string) string {
-	if path == r.from {
-		return r.to
-	}
-	if rest, ok := strings.CutPrefix(path, r.from+string(filepath.Separator)); ok {
-		return filepath.Join(r.to, rest)
-	}
-	return path
-}
-
-// copyTree copies a folder's files and folders, durably; links and other files are left out. A
-// missing folder has none. A folder that is itself a link is refused.
-func copyTree(files atomicfile.Files, from, to string, renames ...rename) error {
-	if info, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err == nil && !info.IsDir() {
-		return notCopied(from)
-	}
+// copyTree copies a folder's files and folders, durably, to where place puts their paths below from. Links
+// and other files are left out. A missing folder has none. A folder that is itself a link is refused, and
+// a journal that is one.
+func copyTree(files atomicfile.Files, from string, place func(path string) string) error {
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if path == from && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(filepath.Dir(from), path)
+		rel, err := filepath.Rel(from, path)
 		if err != nil {
 			return err
 		}
-		for _, r := range renames {
-			rel = r.path(rel)
-		}
-		target := filepath.Join(filepath.Dir(to), rel)
-		switch {
+		switch target := place(rel); {
 		case e.IsDir():
 			return os.MkdirAll(target, 0o755) //nolint:gosec // as every folder of a run directory
 		case e.Type().IsRegular():
@@ -55,6 +36,8 @@ func copyTree(files atomicfile.Files, from, to string, renames ...rename) error 
 				return err
 			}
 			return copyFile(path, target)
+		case e.Type() == fs.ModeSymlink && (path == from || e.Name() == journalFile):
+			return notCopied(path)
 		}
 		return nil
 	})
@@ -66,10 +49,19 @@ func notCopied(path string) error {
 	return fault.Newf(fault.Usage, "%s is a link", path).WithHint("a merge follows no links: put what it leads to in its place")
 }
 
+// openFile opens a file that is not a link.
+func openFile(path string) (*os.File, error) {
+	f, err := regular.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, notCopied(path)
+	}
+	return f, err
+}
+
 // copyFile copies a file with its mode and its time: a trajectory that is older than its journal
 // is derived again.
 func copyFile(from, to string) error {
-	in, err := regular.Open(from)
+	in, err := openFile(from)
 	if err != nil {
 		return err
 	}
@@ -93,6 +85,33 @@ func copyFile(from, to string) error {
 		return err
 	}
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+// concat joins the files of this name, in the order of the directories.
+func (c Config) concat(tmp, name string) error {
+	var text []byte
+	for _, dir := range c.Dirs {
+		f, err := openFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var one []byte
+		if err == nil {
+			one, err = io.ReadAll(f)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return atomicfile.Fault("reading "+name, err)
+		}
+		text = append(text, one...)
+		if len(one) > 0 && one[len(one)-1] != '\n' { // its writer was killed
+			text = append(text, '\n')
+		}
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	return atomicfile.Fault("writing "+name, c.Files.Write(filepath.Join(tmp, name), 0o644, atomicfile.Bytes(text)))
 }
 
 // syncFolders makes the names of all files durable.

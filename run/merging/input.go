@@ -2,7 +2,10 @@ package merging
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -30,54 +33,16 @@ const journalFile = "journal.jsonl"
 type input struct {
 	dir      string
 	manifest *manifest.Manifest
-	folders  map[string]bool   // of instances
-	entries  map[string][]byte // of preds.json
-	graded   bool              // there is a grades.jsonl
-	grades   []grades.Grade
-	force    control.InForce // by commands of people
+	parts    map[string]*part // by instance
+	graded   bool             // there is a grades.jsonl
+	force    control.InForce  // by commands of people
 }
 
-// readAll reads the directories, and keeps runs out of them until release is called. A directory
-// that is named twice is read once.
-func readAll(c Config) (list []*input, release func() error, err error) {
-	var held holds
-	release = func() error { return held.release() }
-	for _, dir := range c.Dirs {
-		in, err := open(dir, c.Output)
-		if err != nil {
-			return nil, release, err
-		}
-		if err := held.take(dir); err != nil {
-			return nil, release, err
-		}
-		if err := in.read(); err != nil {
-			return nil, release, err
-		}
-		if c.Hide != nil {
-			c.Hide(in.manifest)
-		}
-		list = append(list, in)
-	}
-	return list, release, nil
-}
-
-// holds keep runs out of directories that are only read.
-type holds []func() error
-
-func (h *holds) take(dir string) error {
-	free, err := results.Hold(dir)
-	if err == nil {
-		*h = append(*h, free)
-	}
-	return err
-}
-
-func (h holds) release() error {
-	var errs []error
-	for _, free := range h {
-		errs = append(errs, free())
-	}
-	return errors.Join(errs...)
+// part is what a directory has of an instance.
+type part struct {
+	folder bool
+	entry  []byte         // of preds.json
+	grades []grades.Grade // in the order of the file
 }
 
 // distinct returns each directory once.
@@ -95,8 +60,27 @@ func distinct(dirs []string) (list []string) {
 	return list
 }
 
-// open refuses what cannot be merged by its kind.
-func open(dir, output string) (*input, error) {
+// hold keeps runs out of the directories until release is called.
+func hold(dirs []string) (release func() error, err error) {
+	var all []func() error
+	release = func() (err error) {
+		for _, free := range all {
+			err = errors.Join(err, free())
+		}
+		return err
+	}
+	for _, dir := range dirs {
+		free, err := results.Hold(dir)
+		if err != nil {
+			return nil, errors.Join(err, release())
+		}
+		all = append(all, free)
+	}
+	return release, nil
+}
+
+// read reads a directory, which no run has. It refuses what cannot be merged by its kind.
+func read(dir, output string) (*input, error) {
 	if sweeps.Is(dir) {
 		return nil, fault.Newf(fault.Usage, "%s is the folder of a sweep: each of its cells is a run directory of its own", dir).
 			WithHint("merge sweeps with sweeps, and run directories with run directories")
@@ -111,7 +95,15 @@ func open(dir, output string) (*input, error) {
 	if m.Request == nil {
 		return nil, noRequest(filepath.Join(dir, manifest.File), "run", dir)
 	}
-	return &input{dir: dir}, outside(output, dir)
+	if err := outside(output, dir); err != nil {
+		return nil, err
+	}
+	in := &input{dir: dir, manifest: m, parts: map[string]*part{}}
+	if err := in.readParts(); err != nil {
+		return nil, err
+	}
+	in.force, err = readControl(dir)
+	return in, err
 }
 
 // noRequest is the fault of a file without the request that a command made it from.
@@ -122,58 +114,54 @@ func noRequest(file, command, dir string) error {
 
 // outside refuses an output in a directory that is merged.
 func outside(output, dir string) error {
-	inside, err := isInside(output, dir)
-	if err == nil && inside {
-		err = fault.Newf(fault.Usage, "%s is in %s, which would change by it", output, dir).WithHint("choose another directory with -o")
-	}
-	return err
-}
-
-// isInside reports whether path is in the folder dir.
-func isInside(path, dir string) (bool, error) {
-	path, err1 := filepath.Abs(path)
-	dir, err2 := filepath.Abs(dir)
+	path, err1 := filepath.Abs(output)
+	in, err2 := filepath.Abs(dir)
 	if err := errors.Join(err1, err2); err != nil {
-		return false, fault.New(fault.Host, "finding the working directory", err)
+		return fault.New(fault.Host, "finding the working directory", err)
 	}
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel), nil
+	if rel, err := filepath.Rel(in, path); err == nil && filepath.IsLocal(rel) {
+		return fault.Newf(fault.Usage, "%s is in %s, which would change by it", output, dir).WithHint("choose another directory with -o")
+	}
+	return nil
 }
 
-// read reads the directory, which no run has.
-func (in *input) read() (err error) {
-	if in.manifest, err = run.ReadManifest(in.dir); err != nil {
-		return err
+// part returns the part of an instance, to be filled in.
+func (in *input) part(id string) *part {
+	if in.parts[id] == nil {
+		in.parts[id] = &part{}
 	}
-	entries, err := os.ReadDir(in.dir)
+	return in.parts[id]
+}
+
+// readParts reads what the directory has of instances.
+func (in *input) readParts() error {
+	names, err := os.ReadDir(in.dir)
 	if err != nil {
 		return atomicfile.Fault("reading "+in.dir, err)
 	}
-	in.folders = map[string]bool{}
-	for _, e := range entries {
+	for _, e := range names {
 		if vocab.CheckID(e.Name()) != nil || !regular.IsFolder(in.dir, e) {
 			continue
 		}
-		if !e.IsDir() {
-			return notCopied(filepath.Join(in.dir, e.Name()))
-		}
-		in.folders[e.Name()] = true
+		in.part(e.Name()).folder = true
 		path := filepath.Join(in.dir, e.Name(), journalFile)
-		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return notCopied(path)
-		}
 		if _, err := journal.ReadTail(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New(fault.KindOf(err), "reading "+path, err)
 		}
 	}
-	if in.entries, err = readEntries(in.dir); err != nil {
+	entries, err := readEntries(in.dir)
+	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(grades.Path(in.dir)); err == nil {
-		in.graded = true
+	for id, entry := range entries {
+		in.part(id).entry = entry
 	}
-	if in.grades, err = grades.Read(in.dir); err == nil {
-		in.force, err = readControl(in.dir)
+	_, err = os.Stat(grades.Path(in.dir))
+	in.graded = err == nil
+	list, err := grades.Read(in.dir)
+	for _, g := range list {
+		p := in.part(g.InstanceID)
+		p.grades = append(p.grades, g)
 	}
 	return err
 }
@@ -197,25 +185,22 @@ func readEntries(dir string) (map[string][]byte, error) {
 	return list, err
 }
 
-// ids returns the instances with a folder, a prediction or a grade, sorted.
-func (in *input) ids() []string {
-	all := map[string]bool{}
-	maps.Copy(all, in.folders)
-	for id := range in.entries {
-		all[id] = true
-	}
-	for _, g := range in.grades {
-		all[g.InstanceID] = true
-	}
-	return slices.Sorted(maps.Keys(all))
-}
+// ids returns the instances of which the directory has a part, sorted.
+func (in *input) ids() []string { return slices.Sorted(maps.Keys(in.parts)) }
 
-// gradesOf returns the grades of an instance, in the order of the file.
-func (in *input) gradesOf(id string) (list []grades.Grade) {
-	for _, g := range in.grades {
-		if g.InstanceID == id {
-			list = append(list, g)
-		}
+// digest stands for the journal, the prediction and the grades of an instance. The other files follow from
+// these.
+func (in *input) digest(id string) (string, error) {
+	p, sum := in.parts[id], sha256.New()
+	if err := json.NewEncoder(sum).Encode([]any{p.folder, p.entry, p.grades}); err != nil {
+		return "", err
 	}
-	return list
+	f, err := regular.Open(filepath.Join(in.dir, id, journalFile))
+	if err == nil {
+		_, err = io.Copy(sum, f)
+		err = errors.Join(err, f.Close())
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return string(sum.Sum(nil)), atomicfile.Fault("comparing journals", err)
 }

@@ -1,10 +1,10 @@
 // Package merging makes one run directory of several, such as the shards of a dataset, as if one
 // run had made them all.
 //
-// The journals, the grades and the manifests are joined, and what commands of people left in force;
-// everything else is derived from them again, except files of an instance, which are copied byte for byte. The directories that are
-// merged are only read, and no run can begin in one meanwhile. The new directory is built beside
-// its place and renamed, so it is there as a whole or not at all.
+// The files of an instance are copied byte for byte. The grades, the manifests and what commands of
+// people left in force are joined. Everything else follows from these, and the store derives it again.
+// The directories that are merged are only read, and no run can begin in one meanwhile. The new
+// directory is built beside its place and renamed, so it is there as a whole or not at all.
 package merging
 
 import (
@@ -76,47 +76,45 @@ func Merge(c Config) (*Merged, error) {
 
 // merge also returns how it made the directory.
 func merge(c Config) (m *Merged, b *builder, err error) {
-	c.Output, c.Dirs = filepath.Clean(c.Output), distinct(c.Dirs)
-	if err := atomicfile.FreeFolder(c.Output); err != nil {
+	release, err := c.begin()
+	if err != nil {
 		return nil, nil, err
 	}
-	list, release, err := readAll(c)
 	defer func() { err = errors.Join(err, release()) }()
-	if err != nil {
+	b = &builder{Config: c}
+	for _, dir := range c.Dirs {
+		in, err := read(dir, c.Output)
+		if err != nil {
+			return nil, nil, err
+		}
+		if c.Hide != nil {
+			c.Hide(in.manifest)
+		}
+		b.inputs = append(b.inputs, in)
+	}
+	if err := agree(b.inputs); err != nil {
 		return nil, nil, err
 	}
-	if err := agree(list); err != nil {
+	if b.owner, err = owners(b.inputs); err != nil {
 		return nil, nil, err
 	}
-	owner, err := owners(list)
-	if err != nil {
+	if err := b.join(); err != nil {
 		return nil, nil, err
 	}
-	joined, err := join(list, c.Argv)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := sweepAbandoned(c.Output); err != nil {
-		return nil, nil, err
-	}
-	b = &builder{Config: c, inputs: list, owner: owner, manifest: joined.manifest}
 	if err := c.newFolder(b.build); err != nil {
 		return nil, nil, err
 	}
-	return b.merged(joined), b, nil
+	b.merged.moved(c.Output)
+	return &b.merged, b, nil
 }
 
-// merged describes the result.
-func (b *builder) merged(j *joined) *Merged {
-	m := &Merged{Dirs: len(b.inputs), Instances: b.asked, Predictions: b.predictions, Report: b.report, Shards: j.shards, Missing: j.missing()}
-	m.Listed = j.manifest.Request.InstancesFile != ""
-	m.moved(b.Output)
-	for _, id := range b.asked {
-		if !b.finished[id] {
-			m.Unfinished = append(m.Unfinished, id)
-		}
+// begin checks the output, and keeps runs out of the directories until release is called.
+func (c *Config) begin() (release func() error, err error) {
+	c.Output, c.Dirs = filepath.Clean(c.Output), distinct(c.Dirs)
+	if err := atomicfile.FreeFolder(c.Output); err != nil {
+		return nil, err
 	}
-	return m
+	return hold(c.Dirs)
 }
 
 // agree refuses directories with different settings.
@@ -149,11 +147,12 @@ func owners(list []*input) (map[string]*input, error) {
 				owner[id] = in
 				continue
 			}
-			equal, err := sameInstance(id, other, in)
-			if err != nil {
+			digest, err := in.digest(id)
+			theirs, err2 := other.digest(id)
+			if err := errors.Join(err, err2); err != nil {
 				return nil, err
 			}
-			if !equal {
+			if digest != theirs {
 				pair := other.dir + " and " + in.dir
 				twice[pair] = append(twice[pair], id)
 			}
@@ -175,8 +174,11 @@ func owners(list []*input) (map[string]*input, error) {
 // of a similar name are somebody's, such as a run that was put aside.
 const markFile = ".batch-merge"
 
-// newFolder makes the output with what fill writes.
+// newFolder makes the output with what fill writes, after removing what a killed merge left.
 func (c Config) newFolder(fill func(tmp string) error) error {
+	if err := sweepAbandoned(c.Output); err != nil {
+		return err
+	}
 	return c.Files.NewFolder(c.Output, func(tmp string) error {
 		path := filepath.Join(tmp, markFile)
 		mark := flock.New(path + ".new") // no other merge finds it before it is locked

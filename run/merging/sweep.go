@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
@@ -37,65 +37,46 @@ type Cell struct {
 // Sweeps makes one folder of a sweep of the folders of its shards: each cell as [Merge] does it. A
 // Usage fault names the cells in which the sweeps differ.
 func Sweeps(c Config) (s *Sweep, err error) {
-	c.Output, c.Dirs = filepath.Clean(c.Output), distinct(c.Dirs)
-	if err := atomicfile.FreeFolder(c.Output); err != nil {
-		return nil, err
-	}
-	var held holds
-	defer func() { err = errors.Join(err, held.release()) }()
-	indexes := make([]*sweeps.Index, len(c.Dirs))
-	for i, dir := range c.Dirs {
-		if err := held.take(dir); err != nil {
-			return nil, err
-		}
-		if indexes[i], err = readIndex(dir, c.Output); err != nil {
-			return nil, err
-		}
-		if err := sameCells(c.Dirs[0], dir, indexes[0].Cells, indexes[i].Cells); err != nil {
-			return nil, err
-		}
-	}
-	x, err := joinIndexes(indexes, c.Dirs, c.Argv)
+	release, err := c.begin()
 	if err != nil {
 		return nil, err
 	}
-	if err := sweepAbandoned(c.Output); err != nil {
-		return nil, err
+	defer func() { err = errors.Join(err, release()) }()
+	var indexes []*sweeps.Index
+	var list []*input
+	for _, dir := range c.Dirs {
+		x, in, err := readIndex(dir, c.Output)
+		if err != nil {
+			return nil, err
+		}
+		indexes, list = append(indexes, x), append(list, in)
+		if err := sameCells(c.Dirs[0], dir, indexes[0].Cells, x.Cells); err != nil {
+			return nil, err
+		}
 	}
+	x := joinIndexes(indexes, list, c.Argv)
 	s = &Sweep{Dir: c.Output, Dirs: len(c.Dirs)}
-	return s, c.newFolder(func(tmp string) error { return s.build(tmp, c, x) })
+	return s, c.newFolder(func(tmp string) error { return s.build(tmp, c, x, list) })
 }
 
 // build writes the folder into tmp.
-func (s *Sweep) build(tmp string, c Config, x *sweeps.Index) (err error) {
+func (s *Sweep) build(tmp string, c Config, x *sweeps.Index, list []*input) (err error) {
 	unlock, err := results.Lock(tmp, results.DefaultOwner())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	forces := make([]control.InForce, len(c.Dirs))
-	for i, dir := range c.Dirs {
-		h, err := control.Read(dir)
-		if err != nil {
-			return err
-		}
-		forces[i] = h.InForce()
-	}
-	commands := limitOfAll(forces)
+	commands, _ := limitOfAll(list)
 	for _, cell := range x.Cells {
 		part := c
 		part.Dirs, part.Output, part.cell = nil, filepath.Join(tmp, cell.Folder), cell.Folder
 		var unbegun []*input
-		for i, dir := range c.Dirs {
-			dir = filepath.Join(dir, cell.Folder)
-			snap, err := sweeps.ReadCell(dir)
-			if err != nil {
-				return err
-			}
-			if snap != nil {
-				part.Dirs = append(part.Dirs, dir)
+		for _, in := range list {
+			dir := filepath.Join(in.dir, cell.Folder)
+			if _, err := os.Stat(filepath.Join(dir, manifest.File)); errors.Is(err, fs.ErrNotExist) {
+				unbegun = append(unbegun, &input{manifest: &manifest.Manifest{}, force: in.force.Cell(cell.Folder)})
 			} else {
-				unbegun = append(unbegun, &input{manifest: &manifest.Manifest{}, force: forces[i].Cell(cell.Folder)})
+				part.Dirs = append(part.Dirs, dir)
 			}
 		}
 		merged, b := Cell{Folder: cell.Folder}, &builder{Config: part}
@@ -112,7 +93,7 @@ func (s *Sweep) build(tmp string, c Config, x *sweeps.Index) (err error) {
 		}
 		s.Cells = append(s.Cells, merged)
 	}
-	if err := concat(c, tmp, "batch.log"); err != nil {
+	if err := c.concat(tmp, "batch.log"); err != nil {
 		return err
 	}
 	if err := writeControl(tmp, commands); err != nil {
@@ -121,37 +102,26 @@ func (s *Sweep) build(tmp string, c Config, x *sweeps.Index) (err error) {
 	return x.Write(tmp)
 }
 
-// limitOfAll returns the command that sets the limit of all instances, if the sweeps agree on it. It holds
-// for the instances of missing shards too.
-func limitOfAll(sweeps []control.InForce) []control.Record {
-	all := sweeps[0].Limits[""]
-	for _, one := range sweeps {
-		if !reflect.DeepEqual(one.Limits[""], all) {
-			return nil
-		}
-	}
-	if all == (control.Limit{}) {
-		return nil
-	}
-	return []control.Record{control.NewRecord(control.Command{ID: control.NewID(), Verb: control.SetLimit, Limit: &all, Program: "batch merge"})}
-}
-
-// readIndex reads the index of a sweep that is merged into output.
-func readIndex(dir, output string) (*sweeps.Index, error) {
+// readIndex reads the index of a sweep that is merged into output, and what is asked of all its cells
+// together.
+func readIndex(dir, output string) (*sweeps.Index, *input, error) {
 	x, err := sweeps.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.Newf(fault.Usage, "%s is not the folder of a sweep: it has no %s", dir, sweeps.File).
+		return nil, nil, fault.Newf(fault.Usage, "%s is not the folder of a sweep: it has no %s", dir, sweeps.File).
 			WithHint("merge sweeps with sweeps, and run directories with run directories")
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, c := range x.Cells {
-		if c.Request == nil {
-			return nil, noRequest(filepath.Join(dir, sweeps.File), "sweep", dir)
-		}
+	if len(x.Cells) == 0 || slices.ContainsFunc(x.Cells, func(c sweeps.Cell) bool { return c.Request == nil }) {
+		return nil, nil, noRequest(filepath.Join(dir, sweeps.File), "sweep", dir)
 	}
-	return x, outside(output, dir)
+	h, err := control.Read(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	whole := &manifest.Manifest{Request: &manifest.Request{Shard: x.Cells[0].Request.Shard, CostLimit: x.CostLimit}}
+	return x, &input{dir: dir, manifest: whole, force: h.InForce()}, outside(output, dir)
 }
 
 // sameCells refuses sweeps whose cells differ in more than their shard.
@@ -197,33 +167,23 @@ func difference(a, b sweeps.Cell) string {
 	return ""
 }
 
-// joinIndexes returns the index of one sweep in place of those in dirs, whose cells are the same.
-func joinIndexes(list []*sweeps.Index, dirs, argv []string) (*sweeps.Index, error) {
-	x := *list[0]
+// joinIndexes returns the index of one sweep in place of several, whose cells are the same.
+func joinIndexes(indexes []*sweeps.Index, list []*input, argv []string) *sweeps.Index {
+	x := *indexes[0]
 	x.Batch, x.Argv, x.Cells = run.Version(), argv, slices.Clone(x.Cells)
-	if len(x.Cells) == 0 {
-		return nil, fault.Newf(fault.Usage, "the sweeps have no cells")
-	}
-	limits, budgets := make([]run.Request, len(list)), make([]*float64, len(list))
-	for i, other := range list {
+	x.CostLimit = limitOf(list, x.Cells[0].Request.Shard != "")
+	for _, other := range indexes {
 		if other.Created.Before(x.Created) {
 			x.Created = other.Created
 		}
-		h, err := control.Read(dirs[i])
-		if err != nil {
-			return nil, err
-		}
-		budgets[i] = h.InForce().Budget
-		limits[i] = manifest.Request{Shard: other.Cells[0].Request.Shard, CostLimit: other.CostLimit}
 	}
-	x.CostLimit = limitOf(limits, budgets, x.Cells[0].Request.Shard != "")
 	for i := range x.Cells {
 		c := &x.Cells[i]
 		r := *c.Request
 		r.Shard, r.CostLimit = "", x.CostLimit
-		r.Grade = slices.ContainsFunc(list, func(other *sweeps.Index) bool { return other.Cells[find(other.Cells, *c)].Request.Grade })
+		r.Grade = slices.ContainsFunc(indexes, func(other *sweeps.Index) bool { return other.Cells[find(other.Cells, *c)].Request.Grade })
 		c.Request = &r
 		c.Argv = slices.DeleteFunc(slices.Clone(c.Argv), func(arg string) bool { return strings.HasPrefix(arg, "--shard=") })
 	}
-	return &x, nil
+	return &x
 }
