@@ -74,12 +74,6 @@ func Start(t testing.TB, program string) {
 	script(t, "start", program)
 }
 
-// Log returns the file into which a program of the cluster writes its messages.
-func Log(t testing.TB, program string) string {
-	t.Helper()
-	return filepath.Join(dir(t), "log", program)
-}
-
 // dir returns the folder of the cluster.
 func dir(t testing.TB) string {
 	t.Helper()

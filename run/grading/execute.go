@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/family"
@@ -78,15 +77,12 @@ func (x *execution) inBox(ctx context.Context, box Box, job evaluate.Job, key *c
 // setupLimit is how long the preparation of a row's family may take.
 const setupLimit = 10 * time.Minute
 
-// setUp brings the repository to the state from which the family of the row starts. Offline
+// setUp brings the repository to the state from which the family of the row starts. IsOffline
 // means that nothing can be installed in the box.
-func (x *execution) setUp(ctx context.Context, box Box) (offline bool, err error) {
+func (x *execution) setUp(ctx context.Context, box Box) (isOffline bool, err error) {
 	defer since(&x.grade.Time.Start, time.Now())
-	return setUp(ctx, box, networkOf(x.Network, x.task), x.task)
-}
-
-func setUp(ctx context.Context, box Box, network string, t *family.Task) (isOffline bool, err error) {
-	if isOffline, err = offline(ctx, box, network, t); err != nil {
+	t := x.task
+	if isOffline, err = offline(ctx, box, networkOf(x.Network, t), t); err != nil {
 		return isOffline, err
 	}
 	if t.Setup != "" {
@@ -99,35 +95,6 @@ func setUp(ctx context.Context, box Box, network string, t *family.Task) (isOffl
 		}
 	}
 	return isOffline, atCommit(ctx, box, t)
-}
-
-// Evidence runs a task on a patch, without the patch's changes to the paths in without, in a
-// fresh box of the instance's image. It gives no verdict, and keeps nothing. Timeout limits
-// the time of the tests; 0: the family's, or evaluate.DefaultTimeout. The network is as in
-// [Settings].
-func Evidence(ctx context.Context, boxes Boxes, network string, in dataset.Instance, t *family.Task, patch []byte, without []string, timeout time.Duration) (e *evaluate.Evidence, err error) {
-	network = networkOf(network, t)
-	box, err := boxes.Open(ctx, in, network, func(string) {})
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if closing := box.Close(); err == nil {
-			err = closing
-		}
-	}()
-	isOffline, err := setUp(ctx, box, network, t)
-	if err != nil {
-		return nil, err
-	}
-	job := JobOf(t)
-	job.Offline = isOffline
-	job.Patch, job.Without, job.Timeout = patch, without, limitOf(timeout, t)
-	e, err = evaluate.Run(ctx, box, job)
-	if err == nil && ctx.Err() != nil { // what a canceled run printed is not all
-		err = context.Cause(ctx)
-	}
-	return e, err
 }
 
 func (x *execution) setImage(img vocab.Image) {

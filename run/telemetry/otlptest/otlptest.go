@@ -24,7 +24,6 @@ type Collector struct {
 	URL string // for OTEL_EXPORTER_OTLP_ENDPOINT
 
 	mu       sync.Mutex
-	requests int
 	spans    []*trace.Span
 	metrics  []*metrics.Metric // of the last request
 	resource map[string]string
@@ -38,7 +37,6 @@ func New(t testing.TB, instead func(w http.ResponseWriter, r *http.Request) bool
 	c := &Collector{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.mu.Lock()
-		c.requests++
 		c.headers = r.Header.Clone()
 		c.mu.Unlock()
 		if instead != nil && instead(w, r) {
@@ -97,13 +95,6 @@ func (c *Collector) receive(r *http.Request) error {
 		return fmt.Errorf("path %q is not one of OTLP's", r.URL.Path)
 	}
 	return nil
-}
-
-// Requests returns how many requests there were.
-func (c *Collector) Requests() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.requests
 }
 
 // Raw returns the bodies of all requests, uncompressed, one after the other.
