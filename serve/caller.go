@@ -10,15 +10,6 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Callers says who may call. Without Tokens, anyone who can reach the server may call, and all share one
-// name.
-type Callers struct {
-	Tokens *Tokens // bearer tokens; nil: none are asked for
-}
-
-// open reports whether callers are anonymous.
-func (c Callers) open() bool { return c.Tokens == nil }
-
 // everybody is the name of anonymous callers.
 const everybody = "local"
 
@@ -35,7 +26,8 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// Tokens are the bearer tokens of callers. Only their digests are kept.
+// Tokens are the bearer tokens of callers. Only their digests are kept. Without Tokens, all callers share
+// one name.
 type Tokens struct{ names map[[sha256.Size]byte]string }
 
 // minToken is the minimum length of a token in bytes.
@@ -83,15 +75,15 @@ func (t *Tokens) name(token string) (string, bool) {
 }
 
 // identify returns the caller of a request; ok is false for strangers.
-func (c Callers) identify(r *http.Request) (who caller, ok bool) {
+func (t *Tokens) identify(r *http.Request) (who caller, ok bool) {
 	who.name = everybody
-	if c.Tokens == nil {
+	if t == nil {
 		return who, true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return who, false
 	}
-	who.name, ok = c.Tokens.name(strings.TrimSpace(token))
+	who.name, ok = t.name(strings.TrimSpace(token))
 	return who, ok
 }

@@ -43,7 +43,7 @@ func (s *Server) card() *a2a.AgentCard {
 	if card.Name == "" {
 		card.Name = "batch"
 	}
-	if s.c.Callers.Tokens != nil {
+	if s.c.Tokens != nil {
 		card.SecuritySchemes = a2a.NamedSecuritySchemes{"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"}}
 		card.Security = []a2a.SecurityRequirements{{"bearer": a2a.SecuritySchemeScopes{}}}
 	}

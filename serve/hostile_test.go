@@ -30,7 +30,7 @@ func withTokens(t testing.TB) func(*Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(c *Config) { c.Callers.Tokens = tokens }
+	return func(c *Config) { c.Tokens = tokens }
 }
 
 // post sends a body, and returns the HTTP status, the error's code and the answer.

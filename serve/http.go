@@ -45,11 +45,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, rpc http.Handler
 		http.Error(w, "JSON-RPC takes POST", http.StatusMethodNotAllowed)
 		return
 	}
-	if s.c.Callers.open() && !atHome(r) {
-		http.Error(w, "without bearer tokens or client certificates, only programs on this machine may call", http.StatusForbidden)
+	if s.c.Tokens == nil && !atHome(r) {
+		http.Error(w, "without bearer tokens, only programs on this machine may call", http.StatusForbidden)
 		return
 	}
-	who, ok := s.c.Callers.identify(r)
+	who, ok := s.c.Tokens.identify(r)
 	if !ok {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="batch"`)
 		http.Error(w, "the caller is not known", http.StatusUnauthorized)

@@ -510,7 +510,7 @@ func TestTheCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, settings{config: func(c *Config) { c.Callers.Tokens = tokens }})
+	w := newWorld(t, settings{config: func(c *Config) { c.Tokens = tokens }})
 	card, err := agentcard.DefaultResolver.Resolve(t.Context(), w.http.URL)
 	if err != nil {
 		t.Fatal(err)

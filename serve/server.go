@@ -25,9 +25,9 @@ type Config struct {
 	// the same after a restart. A Usage fault says that the row does not exist.
 	Instance func(id, row string) (dataset.Instance, error)
 
-	Card    Card
-	Callers Callers // who may call; the zero value allows all programs on this machine
-	Limits  Limits
+	Card   Card
+	Tokens *Tokens // of those who may call; nil allows all programs on this machine
+	Limits Limits
 
 	// ModelKeyHeader is the name of an HTTP header with an API key for the model. The turn that the
 	// request begins uses the key. Empty: there is no such header.

@@ -190,27 +190,24 @@ func (f *serveFlags) asksCallers() bool {
 	return f.tokenFile != "" || f.tokenEnv != ""
 }
 
-// callers says who may call.
-func (f *serveFlags) callers(a *app) (serve.Callers, error) {
-	var c serve.Callers
+// tokens returns the tokens of those who may call; nil: none are asked for.
+func (f *serveFlags) tokens(a *app) (*serve.Tokens, error) {
 	text := ""
 	switch {
 	case f.tokenFile != "":
 		data, err := os.ReadFile(f.tokenFile)
 		if err != nil {
-			return c, fault.New(fault.Usage, "reading --token-file", err)
+			return nil, fault.New(fault.Usage, "reading --token-file", err)
 		}
 		text = string(data)
 	case f.tokenEnv != "":
 		if text = a.getenv(f.tokenEnv); text == "" {
-			return c, fault.Newf(fault.Usage, "--token-env %s: the variable is not set", f.tokenEnv)
+			return nil, fault.Newf(fault.Usage, "--token-env %s: the variable is not set", f.tokenEnv)
 		}
 	default:
-		return c, nil
+		return nil, nil
 	}
-	var err error
-	c.Tokens, err = serve.ParseTokens(text)
-	return c, err
+	return serve.ParseTokens(text)
 }
 
 // tls returns the settings of TLS; nil: there is none.
@@ -373,7 +370,7 @@ func (s *invocation) serve(ctx context.Context, f serveFlags, at *net.TCPAddr, r
 
 // open listens, and makes the server.
 func (v *serving) open(ctx context.Context, f serveFlags, at *net.TCPAddr, rows contextInstances) error {
-	callers, err := f.callers(v.app)
+	tokens, err := f.tokens(v.app)
 	if err != nil {
 		return err
 	}
@@ -386,7 +383,7 @@ func (v *serving) open(ctx context.Context, f serveFlags, at *net.TCPAddr, rows 
 	}
 	v.url = f.at(v.listen.Addr().(*net.TCPAddr))
 	v.server = serve.New(serve.Config{
-		Dir: v.Output, Width: v.Workers, Instance: rows.of, Callers: callers, Limits: f.limits,
+		Dir: v.Output, Width: v.Workers, Instance: rows.of, Tokens: tokens, Limits: f.limits,
 		Card:           serve.Card{Name: "batch", Version: run.Version(), URL: v.url, Description: "A coding agent (" + v.Settings.Model.ModelName + ") that works in a container of its own."},
 		ModelKeyHeader: f.modelKey, Idle: f.idle, Mask: v.mask.Text, Log: v.warnings(),
 	})
