@@ -57,8 +57,8 @@
 //	  - run/merging makes one run directory of the shards of a run.
 //	  - run/grading is the pool that grades predictions in sandboxes, and
 //	    results/grades the record of their verdicts.
-//	  - grade/selection chooses one of several attempts at an instance. run/selecting runs
-//	    the tests and calls the judge for it, and results/selections is the record.
+//	  - run/selecting chooses one of several attempts at an instance, and results/selections
+//	    is the record. grade/program runs the user's programs that choose or read logs.
 //	  - control is the socket over which other programs watch and change running work.
 //	  - doctor checks whether a machine can run all this.
 //	  - vocab has the types that all packages share: how an instance ends, what a

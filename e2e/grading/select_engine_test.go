@@ -97,7 +97,7 @@ func documented(t *testing.T, dir, name string) {
 }
 
 func TestTheCodeThatPassesMostTestsOfAllPatchesIsSelected(t *testing.T) {
-	tier.Rest(t, "run/selecting", "grade/selection", "results/selections", "cmd/batch/select*.go", "docs/sweeps.md")
+	tier.Rest(t, "run/selecting", "grade/program", "results/selections", "cmd/batch/select*.go", "docs/sweeps.md")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -118,10 +118,10 @@ func TestTheCodeThatPassesMostTestsOfAllPatchesIsSelected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slug := all.Latest()["demo__slug-1"]; slug.Attempt != 1 || slug.Decided != "majority" || len(all.Selections) != 2 {
-			t.Errorf("with nothing to choose: selected %+v of %d", slug, len(all.Selections))
+		if slug := selections.Latest(all)["demo__slug-1"]; slug.Attempt != 1 || slug.Decided != "majority" || len(all) != 2 {
+			t.Errorf("with nothing to choose: selected %+v of %d", slug, len(all))
 		}
-		return all.Latest()["demo__rpn-9"]
+		return selections.Latest(all)["demo__rpn-9"]
 	}
 	if rpn := choose(); rpn.Attempt != 3 || rpn.Decided != "program" {
 		t.Errorf("selected %+v", rpn)
@@ -133,7 +133,7 @@ func TestTheCodeThatPassesMostTestsOfAllPatchesIsSelected(t *testing.T) {
 }
 
 func TestAModelSelects(t *testing.T) {
-	tier.Rest(t, "run/selecting", "grade/selection", "results/selections", "cmd/batch/select*.go", "docs/sweeps.md")
+	tier.Rest(t, "run/selecting", "grade/program", "results/selections", "cmd/batch/select*.go", "docs/sweeps.md")
 	t.Parallel()
 	dir := t.TempDir()
 	documented(t, dir, "by-judge.py")
@@ -157,13 +157,13 @@ func TestAModelSelects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if one := all.Latest()["demo__rpn-9"]; one.Attempt != 2 || !strings.Contains(one.Stderr, "The second one.") {
+	if one := selections.Latest(all)["demo__rpn-9"]; one.Attempt != 2 || !strings.Contains(one.Stderr, "The second one.") {
 		t.Errorf("selected %+v", one)
 	}
 }
 
 func TestAKilledSelectionContinues(t *testing.T) {
-	tier.Rest(t, "run/selecting", "grade/selection", "results/selections", "cmd/batch/select*.go")
+	tier.Rest(t, "run/selecting", "grade/program", "results/selections", "cmd/batch/select*.go")
 	t.Parallel()
 	dir := t.TempDir()
 	for i := range 2 {
@@ -203,8 +203,8 @@ func TestAKilledSelectionContinues(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked, _ := os.ReadFile(filepath.Join(dir, "asked"))
-	if n := strings.Count(string(asked), "asked"); kills < 2 || len(all.Selections) != count || n < count || n > count+2*kills {
-		t.Errorf("%d kills, asked %d times, %d selections of %d instances", kills, n, len(all.Selections), count)
+	if n := strings.Count(string(asked), "asked"); kills < 2 || len(all) != count || n < count || n > count+2*kills {
+		t.Errorf("%d kills, asked %d times, %d selections of %d instances", kills, n, len(all), count)
 	}
 }
 
@@ -217,7 +217,7 @@ func awaitSelections(dir string, n int, done <-chan error) bool {
 			return false
 		case <-time.After(10 * time.Millisecond):
 		}
-		if all, err := selections.Read(dir); err == nil && len(all.Selections) >= n {
+		if all, err := selections.Read(dir); err == nil && len(all) >= n {
 			return true
 		}
 	}

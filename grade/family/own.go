@@ -1,20 +1,18 @@
 package family
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/internal/printable"
+	"batch.example/batch/grade/program"
 )
 
 // A row of no known family, with a given script, and a given parser if the row names none.
@@ -75,43 +73,30 @@ func readScript(path, id string) (string, error) {
 		filepath.Join(id, "eval.sh"), id+".sh")
 }
 
-// parserTime is far longer than reading any log takes.
-const parserTime = 5 * time.Minute
+// What a parser may take and print: far more than reading any log does.
+const (
+	parserTime   = 5 * time.Minute
+	parserOutput = 256 << 20
+)
 
 // executable returns a parser that runs the program at path, as the package comment describes.
 func executable(path, id, logParser string) parser {
-	return func(outer context.Context, log string, _ logparse.Rules) (logparse.Statuses, []string, error) {
-		ctx, cancel := context.WithTimeout(outer, parserTime)
-		defer cancel()
+	return func(ctx context.Context, log string, _ logparse.Rules) (logparse.Statuses, []string, error) {
 		name, err := filepath.Abs(path) // a name without a slash is also a file in the current folder
 		if err != nil {
 			return nil, nil, fault.New(fault.Usage, "running the parser", err)
 		}
-		cmd := exec.CommandContext(ctx, name, id, logParser)
-		cmd.Stdin = bytes.NewReader([]byte(log))
-		cmd.WaitDelay = time.Second
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
+		p := program.Program{Path: name, Args: []string{id, logParser}, Timeout: parserTime, Most: parserOutput}
+		out, _, err := p.Run(ctx, []byte(log))
 		switch {
-		case outer.Err() != nil:
-			return nil, nil, outer.Err()
 		case ctx.Err() != nil:
-			return nil, nil, fault.Newf(fault.Usage, "running the parser %s for %s: it took longer than %s", path, id, parserTime)
+			return nil, nil, err
 		case err != nil:
-			return nil, nil, fault.Newf(fault.Usage, "running the parser %s for %s: %w%s", path, id, err, firstLine(stderr.Bytes())).
+			return nil, nil, fault.Newf(fault.Usage, "running the parser %s for %s: %w", path, id, err).
 				WithHint("it has to be an executable file that exits with 0")
 		}
 		return statusesOf(path, id, out)
 	}
-}
-
-func firstLine(text []byte) string {
-	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
-	if len(line) == 0 {
-		return ""
-	}
-	return ": " + printable.Line(string(line[:min(len(line), 200)]))
 }
 
 // statusesOf reads the output of an executable. The order of names is unknown.

@@ -19,14 +19,10 @@ const damaged = "select again into another directory"
 // typeSelection is the type of its records.
 const typeSelection = "selection"
 
-// Records has the selections of a file, in its order. Records of other types, such as a judge's replies in
-// directories of earlier versions, are left out.
-type Records struct{ Selections []Selection }
-
 // Latest returns the selection that counts of each instance.
-func (r *Records) Latest() map[string]Selection {
+func Latest(list []Selection) map[string]Selection {
 	last := map[string]Selection{}
-	for _, s := range r.Selections {
+	for _, s := range list {
 		last[s.InstanceID] = s
 	}
 	return last
@@ -39,7 +35,7 @@ type Log struct {
 	log  *journal.Log
 
 	mu  sync.Mutex
-	all Records
+	all []Selection
 }
 
 // Options are the options of [Open]; the zero value works.
@@ -53,7 +49,7 @@ type Options struct {
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{mask: o.Mask}
 	var err error
-	l.log, err = journal.OpenLog(filepath.Join(dir, File), journal.LogOptions{Files: o.Files, Public: true, Hint: damaged}, l.all.take)
+	l.log, err = journal.OpenLog(filepath.Join(dir, File), journal.LogOptions{Files: o.Files, Public: true, Hint: damaged}, taking(&l.all))
 	return l, err
 }
 
@@ -68,38 +64,38 @@ func (l *Log) Add(s Selection) error {
 	if _, err := l.log.Add(journal.Entry{Type: typeSelection, Data: s}); err != nil {
 		return err
 	}
-	l.all.Selections = append(l.all.Selections, s)
+	l.all = append(l.all, s)
 	return nil
 }
 
-// All returns all records. The caller may change the lists, but not the data that they
-// refer to.
-func (l *Log) All() Records {
+// All returns all selections. The caller may change the list, but not the data that it refers to.
+func (l *Log) All() []Selection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Records{slices.Clone(l.all.Selections)}
+	return slices.Clone(l.all)
 }
 
 // Close makes each later addition fail.
 func (l *Log) Close() error { return l.log.Close() }
 
-// Read returns the records of the file in dir; none if there is no file. It takes no lock.
+// Read returns the selections in dir, in the order of the file; none if there is no file. It takes no lock.
 // A damaged line is an error with its number.
-func Read(dir string) (*Records, error) {
-	all := &Records{}
-	if err := journal.ReadLog(filepath.Join(dir, File), damaged, all.take); err != nil {
-		return nil, err
-	}
-	return all, nil
+func Read(dir string) (list []Selection, err error) {
+	err = journal.ReadLog(filepath.Join(dir, File), damaged, taking(&list))
+	return list, err
 }
 
-func (r *Records) take(record journal.Record, _ journal.Place) error {
-	if record.Type != typeSelection {
-		return nil
+// taking adds each selection to list. Records of other types, such as a judge's replies in directories of
+// earlier versions, are left out.
+func taking(list *[]Selection) func(journal.Record, journal.Place) error {
+	return func(record journal.Record, _ journal.Place) error {
+		if record.Type != typeSelection {
+			return nil
+		}
+		s, err := journal.Decode[Selection](record)
+		if err == nil {
+			*list = append(*list, s)
+		}
+		return err
 	}
-	s, err := journal.Decode[Selection](record)
-	if err == nil {
-		r.Selections = append(r.Selections, s)
-	}
-	return err
 }

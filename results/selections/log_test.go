@@ -44,13 +44,13 @@ func TestWhatWasAddedIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if held := l.All(); !reflect.DeepEqual(*all, held) {
-		t.Errorf("the file has %+v, the log %+v", *all, held)
+	if held := l.All(); !reflect.DeepEqual(all, held) {
+		t.Errorf("the file has %+v, the log %+v", all, held)
 	}
-	if len(all.Selections) != 2 {
-		t.Errorf("read %+v", *all)
+	if len(all) != 2 {
+		t.Errorf("read %+v", all)
 	}
-	if last := all.Latest()["a__1"]; last.Attempt != 2 {
+	if last := Latest(all)["a__1"]; last.Attempt != 2 {
 		t.Errorf("attempt %d counts, want the last one's, 2", last.Attempt)
 	}
 }
@@ -67,7 +67,7 @@ func TestDamageIsReported(t *testing.T) {
 	if _, err := Read(dir); fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "1") {
 		t.Errorf("a damaged line: %v", err)
 	}
-	if all, err := Read(t.TempDir()); err != nil || len(all.Selections) > 0 {
+	if all, err := Read(t.TempDir()); err != nil || len(all) > 0 {
 		t.Errorf("no file: %+v, %v", all, err)
 	}
 }
@@ -79,9 +79,6 @@ func FuzzRead(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, File), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		all, err := Read(dir)
-		if (all == nil) == (err == nil) {
-			t.Errorf("%v, %v", all, err)
-		}
+		_, _ = Read(dir) // it does not panic
 	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/selection"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/scores"
@@ -24,7 +23,7 @@ type choice struct {
 	in         dataset.Instance
 	key        string
 	all        []selections.Candidate     // an entry for each attempt
-	candidates []selection.Candidate      // attempts with a result
+	candidates []candidate                // attempts with a result
 	patches    map[int]results.Prediction // by attempt
 	cost       *float64                   // of all attempts; nil: unknown
 	steps      int                        // of all attempts
@@ -110,7 +109,7 @@ func (c *choice) add(number int, from source) {
 		entry.Patch = grades.PatchDigest(prediction.Text)
 		prediction.InstanceID = c.id
 		c.patches[number] = prediction
-		c.candidates = append(c.candidates, selection.Candidate{Attempt: number, Patch: prediction.Patch})
+		c.candidates = append(c.candidates, candidate{Attempt: number, Patch: prediction.Patch})
 	case !asked:
 		entry.LeftOut = string(scores.Missing)
 	case r.Outcome == vocab.OutcomeInfrastructure:

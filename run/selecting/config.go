@@ -27,11 +27,10 @@ type Config struct {
 
 	Instances []dataset.Instance // rows; needed by a Program
 
-	About   *manifest.Manifest // of the directory; nil: none is written, and an existing one stays
-	Store   results.Options
-	Width   *runner.Width     // instances at the same time; nil: one
-	Retries runner.Retries    // nil: the default ones
-	Tell    func(text string) // called before work begins; nil ignores
+	About *manifest.Manifest // of the directory; nil: none is written, and an existing one stays
+	Store results.Options
+	Width *runner.Width     // instances at the same time; nil: one
+	Tell  func(text string) // called before work begins; nil ignores
 }
 
 // by names what decides.
@@ -89,8 +88,7 @@ func (s *Selecting) prepare() (err error) {
 	for _, note := range append(s.store.Recovered(), s.log.Recovered()...) {
 		s.Tell(note)
 	}
-	all := s.log.All()
-	last := all.Latest()
+	last := selections.Latest(s.log.All())
 	for _, c := range s.all {
 		old, decided := last[c.id]
 		switch {

@@ -1,12 +1,16 @@
 // Package selecting chooses one of several attempts at each instance, and makes a run directory
-// of the chosen attempts: best of n. Package grade/selection decides; this package collects the
-// facts for it, and asks a program.
+// of the chosen attempts: best of n.
 //
 // # Candidates
 //
 // The candidates of an instance are the current predictions in the attempts' run
 // directories. An attempt without a result is left out, and is named in the record. An
 // instance without any candidate has no selection; the next call looks for candidates again.
+//
+// Patches that are equal but for git's index lines and the text after a hunk's line numbers are one
+// choice, represented by the first attempt that made it. An empty patch is chosen only if all are
+// empty. The majority is the choice that most attempts made; between equal numbers the lower attempt
+// number decides, so the same candidates always give the same choice.
 //
 // # The directory
 //

@@ -183,8 +183,8 @@ func gradesOf(c *choice, lists [][]grades.Grade) []grades.Grade {
 	return nil
 }
 
-// writeTrajectory writes the chosen attempt's trajectory, with the cost of all attempts. If that cost is unknown, it writes no cost: other tools could not know
-// that it is only a part.
+// writeTrajectory writes the chosen attempt's trajectory, with the cost of all attempts. If that
+// cost is unknown, it writes no cost: other tools could not know that it is only a part.
 func (s *Selecting) writeTrajectory(c *choice) error {
 	d := c.decided
 	if c.cost == nil {

@@ -1,7 +1,6 @@
 package selecting
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,12 +12,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/selection"
-	"batch.example/batch/internal/printable"
+	"batch.example/batch/grade/program"
 	"batch.example/batch/internal/regular"
 	"batch.example/batch/results/grades"
 )
@@ -73,7 +70,7 @@ type option struct {
 	SHA256   string `json:"patch_sha256"`
 }
 
-func (c *choice) question(groups []selection.Group) question {
+func (c *choice) question(groups []group) question {
 	q := question{InstanceID: c.id, Repo: c.in.Repo, BaseCommit: c.in.BaseCommit, Image: c.in.ImageName(""), ProblemStatement: c.in.ProblemStatement}
 	for i, g := range groups {
 		q.Candidates = append(q.Candidates, option{i + 1, g.Attempts, strings.ToValidUTF8(string(g.Patch), "\uFFFD"), grades.PatchDigest(string(g.Patch))})
@@ -81,71 +78,33 @@ func (c *choice) question(groups []selection.Group) question {
 	return q
 }
 
-const (
-	maxAnswer = 4 << 10 // bytes that a program may print
-	maxStderr = 4 << 10 // bytes of its standard error that are recorded, from the end
-	endDelay  = time.Second
-)
+// maxAnswer is how many bytes a program may print.
+const maxAnswer = 4 << 10
 
-// ask runs the program, and ends it with all that it started. It returns the number that the program
-// printed and the end of its standard error. An error is an Instance fault: the program is asked again
-// when the command is repeated.
-func (p *Program) ask(outer context.Context, q question) (number int, stderr string, err error) {
+// ask runs the program. It returns the number that the program printed and the end of its standard error.
+// An error is an Instance fault: the program is asked again when the command is repeated.
+func (p *Program) ask(ctx context.Context, q question) (number int, stderr string, err error) {
 	input, err := json.Marshal(q)
 	if err != nil {
 		return 0, "", fault.New(fault.Bug, "writing candidates", err)
 	}
-	ctx, cancel := context.WithTimeout(outer, p.Timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, p.path)
-	cmd.Env, cmd.Stdin = p.Environ, bytes.NewReader(append(input, '\n'))
-	out, said := ends{most: maxAnswer + 1}, ends{most: maxStderr}
-	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = endDelay // a process that left the group may have the pipes
-	err = cmd.Run()
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left running
+	out, stderr, err := program.Program{Path: p.path, Environ: p.Environ, Timeout: p.Timeout, Most: maxAnswer}.Run(ctx, append(input, '\n'))
+	if ctx.Err() != nil {
+		return 0, stderr, err
 	}
-	op := fmt.Sprintf("%s at %s", p.Name, q.InstanceID)
-	stderr = strings.ToValidUTF8(string(said.text), "\uFFFD")
-	switch {
-	case outer.Err() != nil:
-		return 0, stderr, context.Cause(outer)
-	case ctx.Err() != nil:
-		return 0, stderr, fault.Newf(fault.Instance, "%s: it took longer than %v", op, p.Timeout).WithHint("raise --timeout")
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		return 0, stderr, fault.Newf(fault.Instance, "%s: %w%s", op, err, lastLine(stderr))
+	answer := strings.TrimSpace(string(out))
+	if err == nil {
+		number, err = strconv.Atoi(answer)
+		if err != nil || number < 1 || number > len(q.Candidates) {
+			err = fmt.Errorf("it printed %.60q, expected a number from 1 to %d%s", answer, len(q.Candidates), program.LastLine(stderr))
+		}
 	}
-	answer := strings.TrimSpace(string(out.text))
-	number, err = strconv.Atoi(answer)
-	if err != nil || number < 1 || number > len(q.Candidates) {
-		return 0, stderr, fault.Newf(fault.Instance, "%s: it printed %.60q, expected a number from 1 to %d%s", op, answer, len(q.Candidates), lastLine(stderr))
+	if err != nil {
+		failed := fault.Newf(fault.Instance, "%s at %s: %w", p.Name, q.InstanceID, err)
+		if _, late := errors.AsType[program.TimeoutError](err); late {
+			failed = failed.WithHint("raise --timeout")
+		}
+		return 0, stderr, failed
 	}
 	return number, stderr, nil
-}
-
-// lastLine is the last line of a text, as the continuation of a sentence.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return "; it wrote: " + printable.Line(last[:min(len(last), 200)])
-	}
-	return ""
-}
-
-// ends is a writer that keeps the last bytes.
-type ends struct {
-	most int
-	text []byte
-}
-
-// Write implements [io.Writer].
-func (e *ends) Write(p []byte) (int, error) {
-	e.text = append(e.text, p...)
-	if more := len(e.text) - e.most; more > 0 {
-		e.text = append(e.text[:0], e.text[more:]...)
-	}
-	return len(p), nil
 }

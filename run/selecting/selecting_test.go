@@ -250,14 +250,14 @@ func TestWhatCannotBeSelectedFrom(t *testing.T) {
 		t.Errorf("attempts that have not begun: %v", err)
 	}
 	c = config(t, attemptsOf(t, 1, map[string][]made{"a__1": {{"x", 1, nil}}}))
-	c.Program, c.Instances = program(t, "echo 1", time.Minute), nil
+	c.Program, c.Instances = aProgram(t, "echo 1", time.Minute), nil
 	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "a__1 is not an instance") {
 		t.Errorf("a row that the dataset lacks: %v", err)
 	}
 }
 
 // program makes an executable of a script.
-func program(t *testing.T, script string, timeout time.Duration) *Program {
+func aProgram(t *testing.T, script string, timeout time.Duration) *Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "choose")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
@@ -276,7 +276,7 @@ func TestAProgramChooses(t *testing.T) {
 		"a__2": {{"same", 1, nil}, {"same", 1, nil}, {"", 1, nil}}, // nothing to choose
 	})
 	c := config(t, list)
-	c.Program = program(t, "cat >$DIR/asked; echo thinking >&2; env >$DIR/env; echo 2", time.Minute)
+	c.Program = aProgram(t, "cat >$DIR/asked; echo thinking >&2; env >$DIR/env; echo 2", time.Minute)
 	got := must(t, c)
 	one := got["a__1"]
 	if one.By != ByProgram || one.Decided != ByProgram || one.Attempt != 1 || one.Choices != 2 || one.Stderr != "thinking\n" || len(one.Program) != 64 || !strings.HasSuffix(one.Why, "choose chose candidate 2 of 2") {
@@ -308,7 +308,7 @@ func TestAProgramIsAskedOnce(t *testing.T) {
 	list := attemptsOf(t, 2, map[string][]made{"a__1": {{"one", 1, nil}, {"two", 1, nil}}, "a__2": {{"one", 1, nil}, {"two", 1, nil}}})
 	c := config(t, list)
 	c.Width = nil
-	c.Program = program(t, "echo x >>$DIR/asked; grep -q a__1 && echo 1", time.Minute) // fails at the second one
+	c.Program = aProgram(t, "echo x >>$DIR/asked; grep -q a__1 && echo 1", time.Minute) // fails at the second one
 	if got := must(t, c); len(got) != 1 {
 		t.Fatalf("selected %v", got)
 	}
@@ -317,7 +317,7 @@ func TestAProgramIsAskedOnce(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(filepath.Dir(c.Program.path), "asked")); err != nil || string(text) != "x\nx\nx\n" || len(got) != 1 {
 		t.Errorf("asked %q, %v; want the instance that has none again, and not the other", text, err)
 	}
-	c.Program = program(t, "echo 2", time.Minute)
+	c.Program = aProgram(t, "echo 2", time.Minute)
 	if _, err := selected(t, c); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "other settings") {
 		t.Errorf("another program: %v", err)
 	}
@@ -335,13 +335,13 @@ func TestAProgramThatFails(t *testing.T) {
 		"echo NaN":                     `printed "NaN"`,
 		"echo 1 2":                     `printed "1 2"`,
 		"echo 99999999999999999999999": "expected a number",
-		"yes 1 | head -c 10000000":     "expected a number",
+		"yes 1 | head -c 10000000":     "it printed more than 4096 bytes",
 		"kill -9 $$":                   "killed",
 		"sleep 600":                    "took longer than 1s",
 		"sleep 600 & sleep 600":        "took longer than 1s",
 		"trap '' TERM; while :; do sleep 1; done": "took longer than 1s",
 	} {
-		p := program(t, script+"\n", time.Minute)
+		p := aProgram(t, script+"\n", time.Minute)
 		if strings.Contains(says, "longer") {
 			p.Timeout = time.Second
 		}
@@ -354,11 +354,11 @@ func TestAProgramThatFails(t *testing.T) {
 		}
 	}
 	for script, want := range map[string]int{"echo 2": 2, "printf ' 1\\n\\n'": 1, "exec cat >/dev/null & echo 2": 2, "sleep 600 & echo 1": 1} {
-		if n, _, err := program(t, script+"\n", time.Minute).ask(t.Context(), q); err != nil || n != want {
+		if n, _, err := aProgram(t, script+"\n", time.Minute).ask(t.Context(), q); err != nil || n != want {
 			t.Errorf("%s: %d, %v; want %d", script, n, err, want)
 		}
 	}
-	p := program(t, "sleep 600 & echo $! >$DIR/pid; wait", time.Minute)
+	p := aProgram(t, "sleep 600 & echo $! >$DIR/pid; wait", time.Minute)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("interrupted")
 	go func() {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"batch.example/batch/grade/selection"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results/selections"
 	"batch.example/batch/run/rundir"
@@ -20,19 +19,17 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 	if len(todo) == 0 {
 		return nil
 	}
-	w := &worker{Selecting: s}
 	all := len(s.Selections()) + len(todo)
 	job := rundir.Job{
 		Dir: s.Output, Mask: s.Store.Mask,
 		Begin: func(log *slog.Logger) error {
-			w.log = log
 			s.store.SetLog(log)
 			log.Info("selecting started", "by", s.by(), "attempts", len(s.Attempts), "instances", len(s.all), "todo", len(todo))
 			return nil
 		},
 		Pool: func(ctx context.Context, pool runner.Config, _ rundir.View) (err error) {
-			pool.Width, pool.Retries = s.Width, s.Retries
-			s.sum, err = runner.Run(ctx, pool, runner.List(todo), w)
+			pool.Width = s.Width
+			s.sum, err = runner.Run(ctx, pool, runner.List(todo), &worker{s})
 			return err
 		},
 		Progress: func() rundir.Progress { return rundir.PatchProgress(len(s.Selections()), all) },
@@ -41,10 +38,7 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 }
 
 // worker implements runner.Worker: it decides one instance.
-type worker struct {
-	*Selecting
-	log *slog.Logger
-}
+type worker struct{ *Selecting }
 
 // Name implements runner.Worker.
 func (w *worker) Name(c *choice) string { return c.id }
@@ -52,7 +46,7 @@ func (w *worker) Name(c *choice) string { return c.id }
 // Do implements runner.Worker.
 func (w *worker) Do(ctx context.Context, a runner.Attempt[*choice]) (*selections.Selection, error) {
 	c := a.Job
-	groups := selection.Groups(c.candidates)
+	groups := groupsOf(c.candidates)
 	record := c.record(w.by(), groups)
 	switch {
 	case len(groups) == 1:
@@ -77,7 +71,7 @@ func (w *worker) Save(_ context.Context, c *choice, record *selections.Selection
 	if err != nil {
 		return end, nil
 	}
-	if err := w.Selecting.log.Add(*record); err != nil {
+	if err := w.log.Add(*record); err != nil {
 		return runner.EndingOf(err), err
 	}
 	c.decided = record
@@ -93,14 +87,14 @@ func (w *worker) Save(_ context.Context, c *choice, record *selections.Selection
 type deciding struct {
 	*selections.Selection
 	choice *choice
-	groups []selection.Group
+	groups []group
 }
 
 // record begins the record of a choice.
-func (c *choice) record(by string, groups []selection.Group) deciding {
+func (c *choice) record(by string, groups []group) deciding {
 	s := &selections.Selection{InstanceID: c.id, Key: c.key, By: by, AttemptsCost: c.cost, Choices: len(groups)}
 	for _, candidate := range c.all {
-		if g, ok := selection.Of(groups, candidate.Attempt); ok {
+		if g, ok := groupOf(groups, candidate.Attempt); ok {
 			candidate.Votes = len(g.Attempts)
 		}
 		s.Candidates = append(s.Candidates, candidate)
@@ -109,7 +103,7 @@ func (c *choice) record(by string, groups []selection.Group) deciding {
 }
 
 // choose sets the chosen group.
-func (d deciding) choose(g selection.Group, decided, why string) {
+func (d deciding) choose(g group, decided, why string) {
 	d.Attempt, d.Decided, d.Why = g.Attempt, decided, why
 	d.Patch, d.Dir = d.Candidates[g.Attempt-1].Patch, d.Candidates[g.Attempt-1].Dir
 }
@@ -125,9 +119,9 @@ func (d deciding) majority() {
 }
 
 // agreed says why there is nothing to decide.
-func (c *choice) agreed(g selection.Group) string {
+func (c *choice) agreed(g group) string {
 	switch {
-	case g.Empty():
+	case g.empty():
 		return "all patches are empty"
 	case len(c.candidates) == 1:
 		return "only one attempt has a result"

@@ -1,4 +1,4 @@
-package selection
+package selecting
 
 import (
 	"bytes"
@@ -8,18 +8,18 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// Candidate is the patch of one attempt.
-type Candidate struct {
+// candidate is the patch of one attempt.
+type candidate struct {
 	Attempt int // its number, from 1; each occurs once
 	Patch   []byte
 }
 
-// Empty reports whether a candidate changes nothing.
-func (c Candidate) Empty() bool { return len(bytes.TrimSpace(c.Patch)) == 0 }
+// empty reports whether a candidate changes nothing.
+func (c candidate) empty() bool { return len(bytes.TrimSpace(c.Patch)) == 0 }
 
-// Group is a patch with the attempts that made it.
-type Group struct {
-	Candidate       // the first of them
+// group is a patch with the attempts that made it.
+type group struct {
+	candidate       // the first of them
 	Attempts  []int // all of them, ascending
 }
 
@@ -36,19 +36,19 @@ func normal(patch []byte) string {
 	return string(bytes.Trim(patch, "\r\n"))
 }
 
-// Groups returns the different patches to choose from, the most frequent first. Equally frequent
+// groupsOf returns the different patches to choose from, the most frequent first. Equally frequent
 // ones are ordered by the number of their first attempt, so that the first group is the majority's
 // choice. Patches are compared byte by byte, except for git's index lines, the text after the line
 // numbers of a hunk, and empty lines at both ends. Empty patches are a group only if there are no
 // others.
-func Groups(list []Candidate) []Group {
-	list = slices.SortedFunc(slices.Values(list), func(a, b Candidate) int { return cmp.Compare(a.Attempt, b.Attempt) })
+func groupsOf(list []candidate) []group {
+	list = slices.SortedFunc(slices.Values(list), func(a, b candidate) int { return cmp.Compare(a.Attempt, b.Attempt) })
 	at := map[string]int{}
-	var groups, empty []Group
+	var groups, empty []group
 	for _, c := range list {
-		if c.Empty() {
+		if c.empty() {
 			if empty == nil {
-				empty = []Group{{Candidate: c}}
+				empty = []group{{candidate: c}}
 			}
 			empty[0].Attempts = append(empty[0].Attempts, c.Attempt)
 			continue
@@ -58,22 +58,22 @@ func Groups(list []Candidate) []Group {
 		if !known {
 			i = len(groups)
 			at[key] = i
-			groups = append(groups, Group{Candidate: c})
+			groups = append(groups, group{candidate: c})
 		}
 		groups[i].Attempts = append(groups[i].Attempts, c.Attempt)
 	}
 	if groups == nil {
 		return empty
 	}
-	slices.SortStableFunc(groups, func(a, b Group) int { return cmp.Compare(len(b.Attempts), len(a.Attempts)) })
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(len(b.Attempts), len(a.Attempts)) })
 	return groups
 }
 
-// Of returns the group that an attempt belongs to, and false if it belongs to none.
-func Of(groups []Group, attempt int) (Group, bool) {
-	i := slices.IndexFunc(groups, func(g Group) bool { return slices.Contains(g.Attempts, attempt) })
+// groupOf returns the group that an attempt belongs to, and false if it belongs to none.
+func groupOf(groups []group, attempt int) (group, bool) {
+	i := slices.IndexFunc(groups, func(g group) bool { return slices.Contains(g.Attempts, attempt) })
 	if i < 0 {
-		return Group{}, false
+		return group{}, false
 	}
 	return groups[i], true
 }

@@ -1,4 +1,4 @@
-package selection
+package selecting
 
 import (
 	"slices"
@@ -8,10 +8,10 @@ import (
 
 const fix = "diff --git a/x.py b/x.py\nindex 1234567..89abcde 100644\n--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@ def f():\n-a\n+b\n c\n"
 
-func candidates(patches ...string) []Candidate {
-	var list []Candidate
+func candidates(patches ...string) []candidate {
+	var list []candidate
 	for i, p := range patches {
-		list = append(list, Candidate{Attempt: i + 1, Patch: []byte(p)})
+		list = append(list, candidate{Attempt: i + 1, Patch: []byte(p)})
 	}
 	return list
 }
@@ -33,27 +33,27 @@ func TestMajority(t *testing.T) {
 		{"white space in a line is another patch", []string{fix, strings.Replace(fix, "+b", "+b ", 1)}, []int{1}},
 		{"not UTF-8", []string{"a", "\xff\x00", "\xfe\x00", "\xff\x00"}, []int{2, 4}},
 	} {
-		g := Groups(candidates(test.patches...))[0]
+		g := groupsOf(candidates(test.patches...))[0]
 		if !slices.Equal(g.Attempts, test.attempts) || g.Attempt != test.attempts[0] {
 			t.Errorf("%s: chose %v of attempts %v, want %v", test.name, g.Attempt, g.Attempts, test.attempts)
 		}
 	}
-	if g := Groups(nil); len(g) > 0 {
+	if g := groupsOf(nil); len(g) > 0 {
 		t.Errorf("of no candidates: chose %v", g)
 	}
-	shuffled := []Candidate{{3, []byte("x")}, {1, []byte("y")}, {2, []byte("x")}, {4, []byte("y")}}
-	if g := Groups(shuffled)[0]; g.Attempt != 1 {
+	shuffled := []candidate{{3, []byte("x")}, {1, []byte("y")}, {2, []byte("x")}, {4, []byte("y")}}
+	if g := groupsOf(shuffled)[0]; g.Attempt != 1 {
 		t.Errorf("the order of the candidates matters: chose %d, want 1", g.Attempt)
 	}
 }
 
 func TestSame(t *testing.T) {
 	for _, pair := range [][]string{{fix, "\n" + fix}, {"", "\t\n"}} {
-		if g := Groups(candidates(pair...)); len(g) != 1 || len(g[0].Attempts) != 2 {
+		if g := groupsOf(candidates(pair...)); len(g) != 1 || len(g[0].Attempts) != 2 {
 			t.Errorf("patches that have the same effect are not the same: %v", g)
 		}
 	}
-	if g := Groups(candidates("", fix)); len(g) != 1 || !slices.Equal(g[0].Attempts, []int{2}) {
+	if g := groupsOf(candidates("", fix)); len(g) != 1 || !slices.Equal(g[0].Attempts, []int{2}) {
 		t.Errorf("an empty patch is the same as another one: %v", g)
 	}
 }
@@ -64,10 +64,10 @@ func FuzzMajority(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		list := candidates(a, b, c)
 		total := 0
-		for _, g := range Groups(list) {
+		for _, g := range groupsOf(list) {
 			total += len(g.Attempts)
 			for _, n := range g.Attempts {
-				if normal(g.Patch) != normal(list[n-1].Patch) && !(g.Empty() && list[n-1].Empty()) {
+				if normal(g.Patch) != normal(list[n-1].Patch) && !(g.empty() && list[n-1].empty()) {
 					t.Errorf("attempt %d is in the group of %d, and not the same", n, g.Attempt)
 				}
 			}
@@ -75,7 +75,7 @@ func FuzzMajority(f *testing.F) {
 		if total == 0 || total > 3 {
 			t.Fatalf("%d attempts are in groups", total)
 		}
-		if Groups(list)[0].Empty() && slices.ContainsFunc(list, func(c Candidate) bool { return !c.Empty() }) {
+		if groupsOf(list)[0].empty() && slices.ContainsFunc(list, func(c candidate) bool { return !c.empty() }) {
 			t.Error("an empty patch won")
 		}
 	})
