@@ -123,7 +123,7 @@ type Ending struct {
 	Messages   []llm.Message // the whole conversation, the history first; nothing of it is rewritten
 	Calls      int           // answered and paid steps, including the Turn's
 	Cost       float64       // US dollars, including the Turn's and calls that were no steps
-	Unpriced   int           // replies with an unknown cost, not in Cost, including the Turn's and of calls that were no steps
+	Unpriced   int           // replies with an unknown cost, not in Cost, of the same calls as Cost
 	Usage      vocab.Usage   // of this run, with calls that were no steps
 	ModelID    string        // the provider's name of the model that answered last
 

@@ -5,9 +5,9 @@
 //
 // You may rely on this:
 //
-//   - Unless environment.network or environment.run_args say otherwise, a container has no network, no directories of
-//     your machine, no engine socket, no new privileges, nothing from batch's own environment,
-//     few capabilities and a limit on processes.
+//   - Unless environment.network or environment.run_args say otherwise, a container has no network,
+//     no directories of your machine, no engine socket, no new privileges, nothing from batch's own
+//     environment, few capabilities and a limit on processes.
 //   - A container that cannot be started leaves nothing behind.
 //   - A command that exceeds its time limit is killed with all its children.
 //   - When a container or the engine is gone, that is an error of the run, never an
@@ -42,13 +42,13 @@
 // one pipe that only this command has, and with an exact exit code. A process that it
 // leaves in the background keeps running. As long as such a process has the pipe open, its
 // output is read for a second more, for process substitutions such as
-// exec > >(tee log); what it writes later is discarded. At its time limit a command is killed with all its descendants and nothing else. The helper
-// knows them by lineage, whatever sessions and groups they created. If there are more than
-// 100 processes and threads, as with a fork bomb, the other processes of the container are
-// stopped meanwhile. Several commands
-// may run at once. When there is no room for another process, all processes except the
-// helper are killed, and the model reads so. Commands have an oom_score_adj of
-// 300, so that the kernel kills them first when memory runs out.
+// exec > >(tee log); what it writes later is discarded. At its time limit a command is killed with
+// all its descendants and nothing else. The helper knows them by lineage, whatever sessions and
+// groups they created. If there are more than 100 processes and threads, as with a fork bomb, the
+// other processes of the container are stopped meanwhile. Several commands may run at once. When
+// there is no room for another process, all processes except the helper are killed, and the model
+// reads so. Commands have an oom_score_adj of 300, so that the kernel kills them first when memory
+// runs out.
 //
 // An MCP server in the container is a program whose stdin, stdout and stderr batch has, over
 // the same stream. It delays no command: if batch does not read its output, it stops when the
@@ -126,9 +126,10 @@
 // While the engine itself has less space than --disk-reserve (or a tenth of its disk, if that is
 // less), an output that says that the disk is full is a transient fault: no model sees it. With less
 // than 64 MiB, a command that fails without saying so and a submission are too. The container is
-// removed, and the attempt is resumed when there is space, or on another engine. The space is measured with stat in a new container of the image. A
-// container that has taken most of the space that went while it ran, and without which there would be
-// enough, is not the engine's failure: its agent reads the output. Pods are not measured.
+// removed, and the attempt is resumed when there is space, or on another engine. The space is
+// measured with stat in a new container of the image. A container that has taken most of the space
+// that went while it ran, and without which there would be enough, is not the engine's failure: its
+// agent reads the output. Pods are not measured.
 //
 // # An engine that goes away
 //
@@ -144,15 +145,14 @@
 //
 // # Podman
 //
-// Podman's Docker-compatible socket (podman system service) works as an engine;
-// tested with 4.3, as root. It differs in these points: containers on
-// the shared network can reach one another; the engine mounts one of its own files
-// into each container; a registry over plain HTTP must be named in
-// registries.conf; and where the process may not raise limits, as in some
-// containers and sandboxes, containers.conf must set default_ulimits.
+// Podman's Docker-compatible socket (podman system service) works as an engine. It was tried by hand
+// with 4.3; the tests of batch use Docker alone. As root it differs in these points: containers on
+// the shared network can reach one another; the engine mounts one of its own files into each
+// container; a registry over plain HTTP must be named in registries.conf; and where the process may
+// not raise limits, as in some containers and sandboxes, containers.conf must set default_ulimits.
 //
-// Podman without root, which clusters have, works as well (tested with 4.3 on cgroup v1 and
-// without systemd). The user needs lines in /etc/subuid and /etc/subgid, and the packages uidmap
+// Podman without root, which clusters have, works as well (tried on cgroup v1 and without
+// systemd). The user needs lines in /etc/subuid and /etc/subgid, and the packages uidmap
 // and, for a network, slirp4netns. Start its socket, and name it:
 //
 //	podman system service --time=0 unix:///tmp/podman-$USER.sock &

@@ -153,8 +153,8 @@ const (
 // reasonRan is the reason of a container that was started and ended with an error.
 const reasonRan = "Error"
 
-// lacksShell reports whether a runtime says that an image cannot run the helper's shell. What names no shell, such
-// as a lost connection to the runtime, is the node's.
+// lacksShell reports whether a runtime says that an image cannot run the helper's shell. What names
+// no shell, such as a lost connection to the runtime, is the node's.
 func lacksShell(said string) bool {
 	lower := strings.ToLower(said)
 	return strings.Contains(lower, "bash") &&

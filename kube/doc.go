@@ -60,8 +60,8 @@
 // cluster permits NET_ADMIN, "helper" takes the network interfaces down before the task starts.
 // Where it does not, a NetworkPolicy denies all traffic. A policy may be without effect, and may
 // begin late, so in either case batch tries from inside the pod to reach the cluster's API and an
-// address outside (port 443 of 1.1.1.1), before the first model call. If that succeeds, the run stops: install a network plugin that enforces
-// policies, or allow the network with --network bridge.
+// address outside (port 443 of 1.1.1.1), before the first model call. If that succeeds, the run stops:
+// install a network plugin that enforces policies, or allow the network with --network bridge.
 //
 // # What Kubernetes does not limit per pod
 //

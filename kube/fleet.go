@@ -188,7 +188,7 @@ func (f *fleet) plan(ctx context.Context, s engine.Spec) (p plan, err error) {
 // start creates the pod, waits until it runs and connects to it.
 func (f *fleet) start(ctx context.Context, p plan, pod *corev1.Pod, op string, waits func(bool)) (*container, error) {
 	var made corev1.Pod
-	// The cluster may create the pod although the caller has hung up. The call is short, so it is not canceled.
+	// The cluster may create the pod although the caller has hung up. So this short call ends.
 	err := f.create(context.WithoutCancel(ctx), f.pods(), pod, &made, false)
 	if apierrors.IsAlreadyExists(err) { // a call whose answer was lost
 		err = f.get(ctx, f.pods(), p.name, &made)

@@ -149,7 +149,8 @@ func (s *Store) fillInEarlier(found []*recoveredInstance) {
 
 // WriteTrajectory writes the trajectory of an attempt from the current state of its journal
 // in the run directory dir, as people may read it (see [journal.Shown]), with m's secrets hidden too;
-// number 0 is the last attempt. It takes no lock and changes nothing. Without such an attempt the error wraps fs.ErrNotExist.
+// number 0 is the last attempt. It takes no lock and changes nothing. Without such an attempt the
+// error wraps fs.ErrNotExist.
 func WriteTrajectory(w io.Writer, dir, id string, number int, m *mask.Masker) error {
 	record, err := recordIn(dir, id, number)
 	if err != nil {

@@ -61,8 +61,8 @@ func workersOf(list []sandbox.Engine) (n int) {
 }
 
 // WidthOf chooses how many of todo instances run at the same time on engines: as many as fit on
-// all that answer, within the open files of this process and cores of this machine's cores. With one engine, it is [Width] unless the
-// engine has a width of its own.
+// all that answer, within the open files of this process and cores of this machine's cores. With
+// one engine, it is [Width] unless the engine has a width of its own.
 func WidthOf(ctx context.Context, list []sandbox.Engine, limit int64, todo, cores int) (n int, why string) {
 	machines := sandbox.MeasureAll(ctx, list, cores)
 	if len(list) == 1 && list[0].Workers == 0 {

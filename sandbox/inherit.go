@@ -84,7 +84,7 @@ func (h *inheritance) take(ctx context.Context, o Opening) (engine.Container, er
 	return found, errors.Join(errs...)
 }
 
-// attach returns a container if it can run commands; otherwise nil. It is an error if another process may use the container.
+// attach returns a container that can run commands, or nil. It fails if another process may use it.
 func (h *inheritance) attach(ctx context.Context, s engine.Owned) (engine.Container, error) {
 	c, err := h.engine.Attach(ctx, s.ID)
 	if err == nil { // the agent may have removed bash

@@ -188,8 +188,8 @@ func saysNoSpace(out []byte) bool {
 // Outputs that say nothing of it are only checked after a failure, and if they are relied on, as a
 // submission is.
 //
-// A container that exceeds its own limit, or that has taken most of what went since it began, and without which there would be
-// enough, is not the engine's failure: an agent could otherwise cause one whenever it likes.
+// A container that exceeds its own limit, or that has taken most of what went since it began, and without
+// which there would be enough, is not the engine's failure: an agent could otherwise cause one at will.
 func (s *Sandbox) spoiled(ctx context.Context, out *vocab.Output, reliedOn bool) error {
 	sized, ok := s.container.(engine.Sized)
 	says := saysNoSpace(out.Bytes)

@@ -8,8 +8,8 @@ import (
 )
 
 // Store keeps the records of one session, in order. Its messages, artifacts and state follow
-// from them, so that an interrupted turn is resumed from its last record. [journal.Writer] implements it; a program that
-// needs another store implements it too.
+// from them, so that an interrupted turn is resumed from its last record. [journal.Writer]
+// implements it; a program that needs another store implements it too.
 //
 // A store is open in one process at a time. The program that opens it ensures this, appends
 // the record that begins or resumes the attempt, and closes the store after the session.

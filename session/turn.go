@@ -89,8 +89,8 @@ type Turn struct {
 
 // Begin prepares a turn and records its beginning. The caller must [Turn.Run] it. If
 // no turn can begin now, the error is a Usage fault around [ErrBusy], [ErrNotStarted],
-// [ErrNothing] or [ErrSummarized]; for credentials that have expired it is one of the kind [fault.Expired]. In
-// these cases nothing is recorded.
+// [ErrNothing] or [ErrSummarized]; for credentials that have expired it is one of the kind
+// [fault.Expired]. In these cases nothing is recorded.
 func (s *Session) Begin(_ context.Context, in Input) (*Turn, error) {
 	return s.begin(in, newStream())
 }

@@ -85,8 +85,8 @@ type Config struct {
 }
 
 // Models returns the model for one attempt at an instance. heard is the number of replies
-// that the attempt already has, with those of calls that were no steps. It is called from many goroutines at the
-// same time.
+// that the attempt already has, with those of calls that were no steps. It is called from many
+// goroutines at the same time.
 type Models func(in dataset.Instance, heard int) (llm.Model, error)
 
 // Solver is the runner.Worker for instances. It is safe for concurrent use.

@@ -103,7 +103,8 @@
 // shell prints something before the command's output (a locale that is not installed,
 // a start file that prints), that text is removed from every output. If the shell also prints
 // later or something else each time (set -x, LD_PRELOAD of a missing file), no submission
-// could be recognized: that is an instance fault. BASH_ENV is left out if the image's user may not read the file.
+// could be recognized: that is an instance fault. BASH_ENV is left out if the image's user may not
+// read the file.
 //
 // After run.env_startup_command, and before the first model call, the repository
 // around the working directory must be at the row's base_commit. HEAD is that commit, or

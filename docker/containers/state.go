@@ -65,9 +65,9 @@ func (c *Container) endedItself(ctx context.Context) bool {
 }
 
 // stoppedByClient reports whether a client made the engine kill or stop the container since
-// the given time, as far as the engine remembers: dockerd keeps 256 events. The container's OOMKilled does not answer
-// that: the engine sets it as soon as one process ran out of memory, whatever ended the
-// container.
+// the given time, as far as the engine remembers: dockerd keeps 256 events. The container's
+// OOMKilled does not answer that: the engine sets it as soon as one process ran out of memory,
+// whatever ended the container.
 func (c *Container) stoppedByClient(ctx context.Context, since string) bool {
 	started, err := time.Parse(time.RFC3339Nano, since)
 	if err != nil {

@@ -30,9 +30,9 @@ type script struct {
 
 // compose returns a row's eval script as the harness runs it (parse_eval_script,
 // record_test_exit_code and TestSpec.eval_script of release 5.0.2), with the nonce in the two
-// markers, with the lines first at its beginning, and with the lines before ahead of the tests. Bash reads a compound command completely
-// before it runs any of it, so a process that writes into the file cannot change the part in
-// braces.
+// markers, with the lines first at its beginning, and with the lines before ahead of the tests.
+// Bash reads a compound command completely before it runs any of it, so a process that writes into
+// the file cannot change the part in braces.
 func compose(eval, nonce string, first, before []string) script {
 	lines := commands(eval)
 	start := lineWith(lines, startText)

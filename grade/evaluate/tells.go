@@ -105,7 +105,9 @@ var runnerOwn = lazy.Regexp(`(?i)pytest|unittest|doctest|nose|jest|mocha|jasmine
 // comparisons are the methods of Python that assertions call.
 const comparisons = `eq|ne|lt|le|gt|ge|contains|instancecheck|subclasscheck`
 
-// comparison matches the line of a patch with such a method. It has the line's mark and indentation, the parameters, and the code behind them. Equal matches one of other languages that says yes at once.
+// comparison matches the line of a patch with such a method. It has the line's mark and
+// indentation, the parameters, and the code behind them. Equal matches one of other languages that
+// says yes at once.
 var (
 	comparison = lazy.Regexp(`^([+ ])([ \t]*)(?:async )?def __(?:` + comparisons + `)__\(([^:()]*)(.*)$`)
 	equal      = lazy.Regexp(`\b(?:fn eq|operator\s*==|[eE]quals|def ==)\s*\([^)\n]*\)[^{;\n]*\{?\s*(?:return\s+)?(?:true|1)\b`)

@@ -28,7 +28,8 @@ const (
 // patch includes later commits, new files and whole binary files, with every byte
 // unchanged. It leaves out ignored files, submodules and nested repositories. The
 // repository's index, configuration and hooks are neither used nor changed, but for what they say
-// of line ends and of a sparse checkout; .gitattributes in the working tree apply as in git. An error is an Instance fault.
+// of line ends and of a sparse checkout; .gitattributes in the working tree apply as in git. An
+// error is an Instance fault.
 func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []byte, err error) {
 	dir := "/tmp/.batch-salvage-" + rand.Text()
 	first, err := run(ctx, box, diffScript(dir, commits))

@@ -74,7 +74,8 @@ func Start(t testing.TB, flags ...string) *Daemon {
 		"--config-file", d.path("daemon.json"), "--data-root", d.path("data"), "--exec-root", d.path("exec"),
 		"--pidfile", d.path("pid"), "--containerd", d.path("c"), "-H", d.Host(), "--bridge=none", "--iptables=false", "--ip-forward=false",
 		"--storage-driver=vfs",
-		// There is no cgroup namespace here: the cgroups must be recognizable by name, and not be made by systemd.
+		// There is no cgroup namespace here: the cgroups must be recognizable by name, and not be
+		// made by systemd.
 		"--exec-opt", "native.cgroupdriver=cgroupfs", "--cgroup-parent", "/" + filepath.Base(dir),
 	}, flags...)
 	d.http = &http.Client{Transport: &http.Transport{

@@ -1,5 +1,6 @@
 // Package catalogue is the table of the providers of models that batch can run: one row
-// each. A provider's name, variables, prices and client are there and nowhere else; the command's flags, help, completion, checks and masking read it.
+// each. A provider's name, variables, prices and client are there and nowhere else; the command's
+// flags, help, completion, checks and masking read it.
 //
 // It promises that a model is refused before anything is asked of it when its provider
 // or name is unknown, its key is missing, or its settings cannot be kept.

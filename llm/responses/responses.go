@@ -84,7 +84,8 @@ func (m *Model) garbled(what string, err error) error {
 	return m.at.NoReply(what, err, "has the Responses API; it usually ends in /v1")
 }
 
-// failed is the fault of an answer with the status failed, or of an error in a stream. Began says that the model had written something.
+// failed is the fault of an answer with the status failed, or of an error in a stream. Began says
+// that the model had written something.
 func (m *Model) failed(header http.Header, raw []byte, began bool) error {
 	status, body := verdict(raw)
 	if began || status == http.StatusInternalServerError { // some of the answer may be paid for

@@ -20,7 +20,8 @@ const (
 	finishContinue = ""               // FinishTools with calls, otherwise FinishStop
 )
 
-// Answer describes how the server answers one request, in the request's protocol. The zero value is an assistant message with empty content.
+// Answer describes how the server answers one request, in the request's protocol. The zero value is
+// an assistant message with empty content.
 type Answer struct {
 	Content   string
 	Reasoning string         // thought before Content, signed by the server

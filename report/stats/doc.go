@@ -91,9 +91,9 @@
 // intervals are then wider than necessary, and cover the truth in 92 to 100 %. Equal models are
 // called different in at most 6 % of the comparisons, and any of five equal ones, after the
 // correction, in at most 6 % of the sets. On six repositories, three entries that resolve nothing,
-// half and all of the instances are told apart. At the difference that [Plan.Detectable] gives for a power of 0.8, a
-// comparison at the same instances shows it in 70 to 90 % from 100 instances on, and in 65 to 93 %
-// at 30. This prints the tables:
+// half and all of the instances are told apart. At the difference that [Plan.Detectable] gives for
+// a power of 0.8, a comparison at the same instances shows it in 70 to 90 % from 100 instances on,
+// and in 65 to 93 % at 30. This prints the tables:
 //
 //	BATCH_SIMULATIONS=all go test -v -run Simulated -timeout 2h ./report/stats
 package stats

@@ -8,8 +8,8 @@
 // of the tests has a record; if it failed for infrastructure reasons, each try has one.
 // Readers skip records of other types. The last grade of a prediction counts. But a grade
 // without a counting verdict replaces an earlier one only if it withdraws it, or if the eval
-// script or the image is another one. Among executions repeated with --repeat, the most frequent verdict counts, but
-// resolved only if all have it.
+// script or the image is another one. Among executions repeated with --repeat, the most frequent
+// verdict counts, but resolved only if all have it.
 //
 // A reported grade is durable. A crash leaves at most an incomplete last line, which the
 // next grading cuts off and reports. A damaged line before whole ones is broken storage:

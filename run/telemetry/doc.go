@@ -12,7 +12,8 @@
 // sent when they end. Tokens, costs and steps of invoke_agent count the whole attempt.
 //
 // A call that asks whether a shorter conversation is accepted is also a span chat, with
-// batch.probe and the step of the next call. A shortened conversation is an event batch.rewrite of invoke_agent.
+// batch.probe and the step of the next call. A shortened conversation is an event batch.rewrite of
+// invoke_agent.
 //
 // A call that failed and was made again is an event batch.retry of its span. An interrupt
 // of the agent's flow (a format error, a limit, a submission) is an event batch.interrupt
