@@ -134,7 +134,7 @@ func InUse(dir string) (bool, error) {
 func Hold(dir string) (release func() error, err error) {
 	path := filepath.Join(dir, lockFile)
 	text, err := regular.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return func() error { return nil }, nil
 	}
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))

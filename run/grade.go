@@ -286,14 +286,6 @@ func (s sandboxes) Open(ctx context.Context, o sandbox.Opening) (solver.Sandbox,
 }
 
 func (r *Run) writeFinal() error {
-	journal, err := r.store.Grades()
-	if err != nil {
-		return err
-	}
-	quarantined, err := grades.Quarantined(r.Output)
-	if err != nil {
-		return err
-	}
 	list, err := r.store.Predictions(nil)
 	if err != nil {
 		return err
@@ -303,7 +295,6 @@ func (r *Run) writeFinal() error {
 		whole = append(whole, p.InstanceID)
 	}
 	slices.Sort(whole)
-	whole = slices.Compact(whole)
-	r.report, err = grading.Final(r.Output, r.Grading.RunIDOf(r.Output), r.Grading.Rules, whole, list, grades.Latest(journal.All()), quarantined)
+	r.report, err = grading.Final(r.store, r.Grading.RunIDOf(r.Output), r.Grading.Rules, slices.Compact(whole))
 	return err
 }

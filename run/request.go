@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"batch.example/batch/agent/config"
@@ -110,6 +111,9 @@ func CellRequest(dir string, c sweeps.Cell, p Process) (Request, error) {
 // of directory, the error names that.
 func ReadManifest(dir string) (*manifest.Manifest, error) {
 	m, err := manifest.Read(dir)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, results.NotARun(dir, "it is a file")
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}

@@ -408,15 +408,11 @@ func (d *Directory) Whole() ([]results.Prediction, []grades.Grade, error) {
 // Report writes the harness's final report about all instances of the directory, and
 // returns its path.
 func (d *Directory) Report() (string, error) {
-	quarantined, err := grades.Quarantined(d.Output)
+	asked, _, err := d.whole()
 	if err != nil {
 		return "", err
 	}
-	asked, predictions, err := d.whole()
-	if err != nil {
-		return "", err
-	}
-	return Final(d.Output, d.RunIDOf(d.Output), d.Rules, asked, predictions, grades.Latest(d.log.All()), quarantined)
+	return Final(d.store, d.RunIDOf(d.Output), d.Rules, asked)
 }
 
 // whole returns the ids of all instances of the directory, and their predictions. The

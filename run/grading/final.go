@@ -20,12 +20,28 @@ import (
 )
 
 // Final writes the harness's final report of a run directory, and returns its path. Asked has
-// the ids of all instances, predictions the graded ones. Quarantined instances are left out.
-// An ungraded prediction counts as an error, as in the harness. If predictions are mixed, the
-// file's name says so: see [finalName]. A file that an earlier call wrote under another name
-// is removed.
-func Final(dir, runID string, rules logparse.Rules, asked []string, predictions []results.Prediction, latest map[grades.Prediction]grades.Grade, quarantined []string) (string, error) {
+// the ids of all instances, sorted. Quarantined instances are left out. An ungraded prediction counts
+// as an error, as in the harness. If predictions are mixed, the file's name says so: see [finalName].
+// A file that an earlier call wrote under another name is removed.
+func Final(s *results.Store, runID string, rules logparse.Rules, asked []string) (string, error) {
+	log, err := s.Grades()
+	if err != nil {
+		return "", err
+	}
+	latest, dir := grades.Latest(log.All()), s.Dir()
+	quarantined, err := grades.Quarantined(dir)
+	if err != nil {
+		return "", err
+	}
+	predictions, err := s.Predictions(nil)
+	if err != nil {
+		return "", err
+	}
 	f := swebench.Final{RunID: runID, V4: rules == logparse.V4, Instances: asked, Engine: true, Quarantined: quarantined}
+	predictions = slices.DeleteFunc(predictions, func(p results.Prediction) bool {
+		_, found := slices.BinarySearch(asked, p.InstanceID)
+		return !found
+	})
 	for _, p := range predictions {
 		f.Predictions = append(f.Predictions, finalEntry(dir, p, latest[KeyOf(p)]))
 	}

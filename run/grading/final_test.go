@@ -1,6 +1,7 @@
 package grading_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,12 +39,24 @@ func TestAFinalReportOfMixedResultsHasANameThatSaysSo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var list []results.Prediction
-		ids := []string{"x__1", "x__2"}
+		ids, preds := []string{"x__1", "x__2"}, map[string]any{}
 		for i, model := range c.models {
-			list = append(list, results.Prediction{InstanceID: ids[i], Model: model})
+			preds[ids[i]] = map[string]string{"model_name_or_path": model, "instance_id": ids[i], "model_patch": ""}
 		}
-		path, err := grading.Final(dir, "run", logparse.V5, ids, list, nil, nil)
+		if text, err = json.Marshal(preds); err == nil {
+			err = os.WriteFile(filepath.Join(dir, "preds.json"), text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := results.Open(dir, results.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := grading.Final(s, "run", logparse.V5, ids)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 		if err != nil || filepath.Base(path) != c.want {
 			t.Errorf("%v, mixed %v: %s, %v, want %s", c.models, c.mixed, path, err, c.want)
 		}

@@ -25,6 +25,7 @@ type builder struct {
 	inputs   []*input
 	owner    map[string]*input // of instances
 	manifest *manifest.Manifest
+	rules    logparse.Rules // by which predictions were graded
 	merged   Merged
 }
 
@@ -96,18 +97,18 @@ func (b *builder) copyGrades(tmp string) error {
 	if err != nil {
 		return err
 	}
-	for _, in := range b.inputs {
-		for _, id := range in.ids() {
-			if b.owner[id] != in {
-				continue
-			}
-			for _, g := range in.parts[id].grades {
-				g.Log = b.logIn(in, g.Log)
-				if err := log.Add(g); err != nil {
-					return errors.Join(err, log.Close())
-				}
+	for _, id := range slices.Sorted(maps.Keys(b.owner)) {
+		in := b.owner[id]
+		for _, g := range in.parts[id].grades {
+			g.Log = b.logIn(in, g.Log)
+			if err := log.Add(g); err != nil {
+				return errors.Join(err, log.Close())
 			}
 		}
+	}
+	b.rules = logparse.V5
+	if all := log.All(); len(all) > 0 && !slices.ContainsFunc(all, func(g grades.Grade) bool { return g.Rules != logparse.V4.String() }) {
+		b.rules = logparse.V4
 	}
 	return log.Close()
 }
@@ -149,26 +150,7 @@ func (b *builder) derive(tmp string) (err error) {
 	if err := s.WritePredictions(context.Background()); err != nil || !b.graded() {
 		return err
 	}
-	return b.writeFinal(tmp, s, list)
-}
-
-// writeFinal writes the harness's final report of the whole.
-func (b *builder) writeFinal(tmp string, s *results.Store, list []results.Prediction) error {
-	log, err := s.Grades()
-	if err != nil {
-		return err
-	}
-	all := log.All()
-	rules := logparse.V5
-	if len(all) > 0 && !slices.ContainsFunc(all, func(g grades.Grade) bool { return g.Rules != logparse.V4.String() }) {
-		rules = logparse.V4
-	}
-	quarantined, err := grades.Quarantined(tmp)
-	if err != nil {
-		return err
-	}
-	runID := grading.Settings{}.RunIDOf(b.Output)
-	b.merged.Report, err = grading.Final(tmp, runID, rules, b.merged.Instances, list, grades.Latest(all), quarantined)
+	b.merged.Report, err = grading.Final(s, grading.Settings{}.RunIDOf(b.Output), b.rules, b.merged.Instances)
 	return err
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -184,9 +183,6 @@ func readEntries(dir string) (map[string][]byte, error) {
 	})
 	return list, err
 }
-
-// ids returns the instances of which the directory has a part, sorted.
-func (in *input) ids() []string { return slices.Sorted(maps.Keys(in.parts)) }
 
 // digest stands for the journal, the prediction and the grades of an instance. The other files follow from
 // these.

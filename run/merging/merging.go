@@ -10,6 +10,7 @@ package merging
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -141,7 +142,7 @@ func owners(list []*input) (map[string]*input, error) {
 	owner := map[string]*input{}
 	twice := map[string][]string{} // the two directories -> ids
 	for _, in := range list {
-		for _, id := range in.ids() {
+		for _, id := range slices.Sorted(maps.Keys(in.parts)) {
 			other := owner[id]
 			if other == nil {
 				owner[id] = in
