@@ -90,6 +90,7 @@ func copyFile(from, to string) error {
 // concat joins the files of this name, in the order of the directories.
 func (c Config) concat(tmp, name string) error {
 	var text []byte
+	found := false
 	for _, dir := range c.Dirs {
 		f, err := openFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -103,12 +104,12 @@ func (c Config) concat(tmp, name string) error {
 		if err != nil {
 			return atomicfile.Fault("reading "+name, err)
 		}
-		text = append(text, one...)
+		text, found = append(text, one...), true
 		if len(one) > 0 && one[len(one)-1] != '\n' { // its writer was killed
 			text = append(text, '\n')
 		}
 	}
-	if len(text) == 0 {
+	if !found {
 		return nil
 	}
 	return atomicfile.Fault("writing "+name, c.Files.Write(filepath.Join(tmp, name), 0o644, atomicfile.Bytes(text)))

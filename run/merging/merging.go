@@ -24,6 +24,7 @@ import (
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/results/manifest"
 )
 
@@ -171,8 +172,8 @@ func owners(list []*input) (map[string]*input, error) {
 		WithHint("merge shards of one run; to compare two runs of the same instances: `batch compare`")
 }
 
-// markFile is in the folder of a merge that has not ended, and locked while the merge runs. Other folders
-// of a similar name are somebody's, such as a run that was put aside.
+// markFile is in the folder of a merge that has not ended, with the folder's name, and locked while the
+// merge runs. Other folders of a similar name are somebody's, such as a run that was put aside.
 const markFile = ".batch-merge"
 
 // newFolder makes the output with what fill writes, after removing what a killed merge left.
@@ -180,38 +181,44 @@ func (c Config) newFolder(fill func(tmp string) error) error {
 	if err := sweepAbandoned(c.Output); err != nil {
 		return err
 	}
-	return c.Files.NewFolder(c.Output, func(tmp string) error {
+	var mark *flock.Flock
+	err := c.Files.NewFolder(c.Output, func(tmp string) error {
 		path := filepath.Join(tmp, markFile)
-		mark := flock.New(path + ".new") // no other merge finds it before it is locked
-		defer mark.Close()               //nolint:errcheck // the file is removed
-		err := mark.Lock()
+		mark = flock.New(path + ".new") // no other merge finds it before it is locked
+		err := os.WriteFile(mark.Path(), []byte(filepath.Base(tmp)), 0o600)
+		if err == nil {
+			err = mark.Lock()
+		}
 		if err == nil {
 			err = os.Rename(mark.Path(), path)
 		}
 		if err == nil {
 			err = fill(tmp)
 		}
-		if err == nil {
-			err = os.Remove(path)
-		}
-		if err != nil {
-			return err
-		}
-		return c.Files.SyncDir(tmp)
+		return err
 	})
+	if mark != nil {
+		_ = os.Remove(filepath.Join(c.Output, markFile)) // where it stays, it does no harm: it has another folder's name
+		_ = mark.Close()
+	}
+	return err
 }
 
 // sweepAbandoned removes what a killed merge left beside output.
 func sweepAbandoned(output string) error {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".*", markFile)) // a name with the characters of a pattern finds nothing
 	for _, path := range left {
+		dir := filepath.Dir(path)
+		if name, err := regular.ReadFile(path); err != nil || string(name) != filepath.Base(dir) {
+			continue
+		}
 		mark := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
 		free, err := mark.TryLock()
 		if errors.Is(err, fs.ErrNotExist) { // its merge has ended meanwhile
 			continue
 		}
 		if err == nil && free {
-			err = os.RemoveAll(filepath.Dir(path))
+			err = os.RemoveAll(dir)
 		}
 		if err := errors.Join(err, mark.Close()); err != nil {
 			return atomicfile.Fault("removing what a killed merge left", err)

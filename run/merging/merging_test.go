@@ -322,10 +322,12 @@ func TestWhatAKilledMergeLeftIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	one := shard(t, filepath.Join(dir, "1"), "1/2", nil, "a")
 	left, killedRun := filepath.Join(dir, ".all.123"), filepath.Join(dir, ".all.old")
-	write(t, filepath.Join(left, ".batch-merge"), "")
+	write(t, filepath.Join(left, ".batch-merge"), ".all.123")
 	write(t, filepath.Join(killedRun, ".batch.lock"), "host h, pid 1\n")
+	aside := filepath.Join(dir, ".all.aside") // a directory of a merge that was killed at its very end
+	write(t, filepath.Join(aside, ".batch-merge"), ".all.789")
 	working := filepath.Join(dir, ".all.456") // another merge
-	write(t, filepath.Join(working, ".batch-merge"), "")
+	write(t, filepath.Join(working, ".batch-merge"), ".all.456")
 	held := flock.New(filepath.Join(working, ".batch-merge"))
 	if err := held.Lock(); err != nil {
 		t.Fatal(err)
@@ -337,7 +339,7 @@ func TestWhatAKilledMergeLeftIsRemoved(t *testing.T) {
 	if _, err := os.Stat(left); err == nil {
 		t.Errorf("%s is still there", left)
 	}
-	for _, folder := range []string{killedRun, working} {
+	for _, folder := range []string{killedRun, working, aside} {
 		if _, err := os.Stat(folder); err != nil {
 			t.Errorf("%s was removed", folder)
 		}
