@@ -49,6 +49,7 @@ require (
 	k8s.io/apimachinery v0.34.3
 	k8s.io/client-go v0.34.3
 	k8s.io/klog/v2 v2.130.1
+	mvdan.cc/sh/v3 v3.14.1
 )
 
 require (

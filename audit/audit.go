@@ -16,6 +16,9 @@ type Detector struct {
 	BySteps bool   `json:"of_steps"`  // it looks at commands and their outputs
 }
 
+// Version is the version of the detectors. It grows when the same attempt may have other findings.
+const Version = 2
+
 // Finding is one hit of a detector in an attempt.
 type Finding struct {
 	Detector string `json:"detector"`
@@ -26,6 +29,7 @@ type Finding struct {
 	// Evidence is a short part of the command, of its output or of the patch: one line, printable,
 	// of at most about 200 bytes, with secrets hidden.
 	Evidence string `json:"evidence"`
+	Version  int    `json:"detectors_version"`
 }
 
 // NotChecked says that a detector did not check an attempt.
@@ -46,8 +50,8 @@ func Detectors() []Detector {
 }
 
 // Attempt returns the findings in an attempt, in the order of [Detectors], then of steps, with
-// the findings of the patch last; and the detectors that could not check it. Equal evidence of
-// a detector counts once, where it is first. Row is the dataset's; nil if it is not known. M hides
+// the findings of the patch last; and the detectors that could not check it. A command, or a line of
+// a program, counts once in an action. Row is the dataset's; nil if it is not known. M hides
 // secrets in the evidence, also in the patch, which a view has in clear text; it may be nil.
 func Attempt(v *trajectory.View, row *dataset.Instance, m *mask.Masker) ([]Finding, []NotChecked) {
 	t := newTask(v, row, m)
@@ -58,7 +62,7 @@ func Attempt(v *trajectory.View, row *dataset.Instance, m *mask.Masker) ([]Findi
 			not = append(not, NotChecked{d.Name, v.Instance, v.Attempt, "the row of the dataset is not known"})
 			continue
 		}
-		h := hits{task: t, detector: d.Name}
+		h := hits{task: t, detector: d.Name, seen: map[[2]any]bool{}}
 		d.find(t, &h)
 		found = append(found, h.list...)
 	}

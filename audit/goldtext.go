@@ -51,7 +51,9 @@ func (t *task) knownText() string {
 	for _, m := range t.view.Prompts {
 		b.WriteString(m.Text + "\n")
 	}
-	b.WriteString(t.row.ProblemStatement)
+	if t.row != nil {
+		b.WriteString(t.row.ProblemStatement)
+	}
 	return b.String()
 }
 
@@ -141,7 +143,7 @@ func shownLine(output string, lines map[string][]*goldLine, need [2]int, written
 		}
 		before = nil
 		for _, l := range lines[text] {
-			if hasAll(written, l.words) {
+			if !slices.ContainsFunc(l.words, func(w string) bool { return !written[w] }) {
 				continue
 			}
 			if slices.Contains(l.beside, beforeText) && hit(l) {
@@ -152,15 +154,6 @@ func shownLine(output string, lines map[string][]*goldLine, need [2]int, written
 		beforeText = text
 	}
 	return ""
-}
-
-func hasAll(set map[string]bool, list []string) bool {
-	for _, w := range list {
-		if !set[w] {
-			return false
-		}
-	}
-	return true
 }
 
 // lineNumber matches what cat -n and grep -n put before a line.

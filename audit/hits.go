@@ -2,9 +2,7 @@ package audit
 
 import (
 	"strings"
-	"unicode/utf8"
 
-	"batch.example/batch/audit/shell"
 	"batch.example/batch/internal/printable"
 )
 
@@ -16,27 +14,40 @@ type hits struct {
 	task     *task
 	detector string
 	list     []Finding
-	seen     map[string]bool
+	seen     map[[2]any]bool // by action and text
 }
-
-// command adds a command of an action. Part is the text in it that hit; it may be empty.
-func (h *hits) command(a *action, c shell.Command, part string) { h.add(a, c.Text, part) }
 
 // add adds a finding with evidence from text, around part. A is nil for the patch.
 func (h *hits) add(a *action, text, part string) {
-	evidence := h.task.excerpt(text, part)
-	if evidence == "" || h.seen[evidence] {
+	if h.seen[[2]any{a, text}] {
 		return
 	}
-	if h.seen == nil {
-		h.seen = map[string]bool{}
-	}
-	h.seen[evidence] = true
-	f := Finding{Detector: h.detector, Instance: h.task.view.Instance, Attempt: h.task.view.Attempt, Evidence: evidence}
+	h.seen[[2]any{a, text}] = true
+	f := Finding{Detector: h.detector, Version: Version, Instance: h.task.view.Instance, Attempt: h.task.view.Attempt, Evidence: h.task.excerpt(text, part)}
 	if a != nil {
 		f.Step, f.Action = a.step, a.n
 	}
-	h.list = append(h.list, f)
+	if f.Evidence != "" {
+		h.list = append(h.list, f)
+	}
+}
+
+// each adds the commands for which one returns a part, and the lines of programs at which the
+// other finds something.
+func (h *hits) each(inCommand func(command) string, inProgram func(code) []int) {
+	for i := range h.task.actions {
+		a := &h.task.actions[i]
+		for _, c := range a.commands {
+			if part := inCommand(c); part != "" {
+				h.add(a, c.text, part)
+			}
+		}
+		for _, p := range a.codes {
+			for _, at := range inProgram(p) {
+				h.add(a, lineOf(p.text, at), "")
+			}
+		}
+	}
 }
 
 // excerpt returns text as one line without secrets, or the part of it around part.
@@ -50,13 +61,7 @@ func (t *task) excerpt(text, part string) string {
 		from = min(at-maxEvidence/4, len(text)-maxEvidence)
 	}
 	to := from + maxEvidence
-	for from > 0 && !utf8.RuneStart(text[from]) {
-		from--
-	}
-	for to < len(text) && !utf8.RuneStart(text[to]) {
-		to++
-	}
-	cut := text[from:to]
+	cut := strings.ToValidUTF8(text[from:to], "")
 	if from > 0 {
 		cut = "..." + cut
 	}

@@ -2,8 +2,11 @@ package audit
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // operands returns the arguments that are not flags.
@@ -21,11 +24,11 @@ func operands(args []string) []string {
 }
 
 // behindFlags returns the arguments from the first one that is neither a flag nor
-// the value of a flag in valued.
-func behindFlags(args, valued []string) []string {
+// the value of a flag that valued matches.
+func behindFlags(args []string, valued *regexp.Regexp) []string {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		n := 1
-		if slices.Contains(valued, args[0]) {
+		if valued.MatchString(args[0]) {
 			n = 2
 		}
 		args = args[min(n, len(args)):]
@@ -33,78 +36,43 @@ func behindFlags(args, valued []string) []string {
 	return args
 }
 
-// inPlace reports whether an argument of sed or perl is -i, alone or with other flags.
-func inPlace(a string) bool {
-	if strings.HasPrefix(a, "--") {
-		return strings.HasPrefix(a, "--in-place")
-	}
-	if !strings.HasPrefix(a, "-") {
-		return false
-	}
-	flags, _, _ := strings.Cut(a[1:], ".") // -i.bak
-	return strings.Contains(flags, "i") && strings.Trim(flags, "Enrzspi0lw") == "" || strings.HasPrefix(a, "-i")
-}
+// inPlace matches -i of sed, perl or ruby, alone or with other flags.
+var inPlace = lazy.Regexp(`^(?:--in-place|-[Enrzsplw0]*i)`)
 
 // scripted returns the files in the arguments of sed or perl: the operands behind the
 // script, which is the first of them unless a flag has it.
 func scripted(args []string) []string {
-	var list []string
-	given := false
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; {
-		case a == "-e" || a == "-f" || a == "--expression" || a == "--file" || len(a) > 2 && a[0] == '-' && a[1] != '-' && strings.HasSuffix(a, "e") && !strings.Contains(a, "."):
-			given = true
-			i++
-		case strings.HasPrefix(a, "-e") || strings.HasPrefix(a, "--expression="):
-			given = true
-		case a == "" || strings.HasPrefix(a, "-"): // -i ” of BSD
-		default:
-			list = append(list, a)
-		}
+	plain := operands(args)
+	given := slices.ContainsFunc(args, func(a string) bool {
+		return strings.HasPrefix(a, "-e") || strings.HasPrefix(a, "--expression") || isFlags(a) && strings.HasSuffix(a, "e")
+	})
+	if given {
+		return plain // with the script
 	}
-	if !given && len(list) > 0 {
-		list = list[1:]
-	}
-	return list
+	return plain[min(1, len(plain)):]
 }
 
 // copies returns what cp, mv, install or ln read and write. A last operand that may be a directory counts
 // as a file and as a directory.
 func copies(args []string) (from, to []string) {
 	into := ""
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		dir, long := strings.CutPrefix(a, "--target-directory=")
-		short := len(a) > 1 && a[0] == '-' && a[1] != '-'
-		switch {
-		case long:
+	for i, a := range args {
+		if dir, long := strings.CutPrefix(a, "--target-directory="); long {
 			into = dir
-		case i+1 < len(args) && (a == "--target-directory" || short && a[len(a)-1] == 't'):
-			i++
-			into = args[i]
-		case short && len(a) == 2 && strings.Contains("mogS", a[1:]): // the modes of install, a suffix
-			i++
-		case a == "--":
-			from = append(from, args[i+1:]...)
-			i = len(args)
-		case !strings.HasPrefix(a, "-"):
-			from = append(from, a)
+		} else if i+1 < len(args) && (a == "-t" || a == "--target-directory") {
+			into = args[i+1]
 		}
 	}
-	given := into != ""
-	if !given {
-		if len(from) < 2 {
-			return nil, nil
-		}
-		last := len(from) - 1
-		from, into = from[:last], from[last]
+	from = operands(args)
+	if into == "" && len(from) > 1 {
+		from, into = from[:len(from)-1], from[len(from)-1]
 		to = []string{into}
-		if last == 1 && isFileName(into) {
-			return from, to
-		}
+	}
+	if into == "" || to != nil && isFileName(into) {
+		return from, to
 	}
 	for _, f := range from {
-		if given || path.Base(f) != path.Base(into) {
+		if path.Base(f) != path.Base(into) {
 			to = append(to, path.Join(into, path.Base(f)))
 		}
 	}
@@ -114,4 +82,9 @@ func copies(args []string) (from, to []string) {
 // isFileName reports whether a path has the ending of a file. A version, as in python3.9, does not count.
 func isFileName(p string) bool {
 	return !strings.HasSuffix(p, "/") && path.Ext(strings.Trim(path.Base(p), ".0123456789")) != ""
+}
+
+// isFlags reports whether an argument is several flags of one letter each.
+func isFlags(a string) bool {
+	return len(a) > 1 && a[0] == '-' && a[1] != '-' && !strings.ContainsAny(a, "=.:/")
 }

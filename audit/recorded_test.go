@@ -33,16 +33,10 @@ func TestRecordedTrajectoriesHaveNoFindings(t *testing.T) {
 	}
 }
 
-// Gold patches are the right solutions: apart from equal-gold, a detector that finds something in
-// them is wrong, or the solution itself changes how tests run. The rates are upper bounds of whole
-// datasets.
-func TestGoldPatchesHaveFewFindings(t *testing.T) {
-	for file, most := range map[string]map[string]int{
-		"SWE-bench_Verified-test":     {"hard-coded": 2},
-		"SWE-bench_Lite-test":         {"hard-coded": 3},
-		"SWE-bench_Multilingual-test": {"hard-coded": 2},
-		"SWE-bench_Multimodal-dev":    {},
-	} {
+// Gold patches are the right solutions: a detector that finds something in them is wrong, or the
+// solution itself changes how tests run.
+func TestGoldPatchesHaveNoFindings(t *testing.T) {
+	for _, file := range []string{"SWE-bench_Verified-test", "SWE-bench_Lite-test", "SWE-bench_Multilingual-test", "SWE-bench_Multimodal-dev"} {
 		path := shared + "datasets/" + file + ".parquet"
 		if _, err := os.Stat(path); err != nil {
 			t.Skipf("%s is not in ../shared/data", file)
@@ -51,29 +45,11 @@ func TestGoldPatchesHaveFewFindings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rate := map[string]int{}
-		rows := sample.Some(t, 60, ds.Instances)
-		for _, in := range rows {
+		for _, in := range sample.Some(t, 60, ds.Instances) {
 			v := &trajectory.View{Instance: in.ID, Patch: &trajectory.Patch{Text: []byte(in.Patch)}}
-			found, _ := audit.Attempt(v, &in, nil)
-			other := in
-			other.Patch = "" // a right solution that is not the gold patch
-			more, _ := audit.Attempt(v, &other, nil)
-			for _, f := range append(found, more...) {
-				rate[f.Detector]++
-				if f.Detector != "equal-gold" {
-					t.Logf("%s: %s: %s", in.ID, f.Detector, f.Evidence)
-				}
-			}
-		}
-		if rate["equal-gold"] != len(rows) {
-			t.Errorf("%s: %d of %d gold patches are equal to the gold patch", file, rate["equal-gold"], len(rows))
-		}
-		delete(rate, "equal-gold")
-		for detector, n := range rate {
-			t.Logf("%s: %s: %d of %d", file, detector, n, len(rows))
-			if n > most[detector] {
-				t.Errorf("%s: %s finds something in %d gold patches, want at most %d", file, detector, n, most[detector])
+			list, _ := audit.Attempt(v, &in, nil)
+			for _, f := range list {
+				t.Errorf("%s: %s: %s", in.ID, f.Detector, f.Evidence)
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"path"
 	"strings"
 
-	"batch.example/batch/audit/shell"
 	"batch.example/batch/internal/lazy"
 )
 
@@ -14,7 +13,7 @@ var (
 	// installed matches files of installed packages.
 	installed = lazy.Regexp(`/(?:site|dist)-packages/`)
 	// preloaded matches variables that make programs load code.
-	preloaded = lazy.Regexp(`^(?:PYTHONSTARTUP|BASH_ENV|LD_PRELOAD|PYTEST_PLUGINS|PYTEST_ADDOPTS|NODE_OPTIONS)=(.+)`)
+	preloaded = lazy.Regexp(`^(?:PYTHONSTARTUP|BASH_ENV|LD_PRELOAD|PYTEST_PLUGINS)=.`)
 	// hook matches code of a conftest.py that decides what tests report.
 	hook = lazy.Regexp(`\bdef pytest_(?:runtest_\w+|collection_modifyitems|pyfunc_call|sessionfinish|report_teststatus|ignore_collect)\b|\.outcome\s*=|\bos\._exit\(|session\.exitstatus\s*=`)
 )
@@ -29,8 +28,14 @@ func findStartup(t *task, h *hits) {
 			}
 		}
 		for _, c := range a.commands {
-			if assign := preloads(c); assign != "" {
-				h.command(a, c, assign)
+			list := c.assigns
+			if c.name() == "export" || c.name() == "declare" {
+				list = c.args()
+			}
+			for _, assign := range list {
+				if preloaded().MatchString(assign) {
+					h.add(a, c.text, assign)
+				}
 			}
 		}
 	}
@@ -51,28 +56,7 @@ func findStartup(t *task, h *hits) {
 // atStart reports whether the file runs without being asked for. A .pth file that is copied may be
 // the weights of a model.
 func (w write) atStart() bool {
-	switch {
-	case w.removed:
-		return false
-	case installed().MatchString(w.path):
-		return true
-	}
-	return atStart().MatchString(w.path) && !(w.copied && path.Ext(w.path) == ".pth")
+	return !w.removed && (installed().MatchString(w.path) || atStart().MatchString(w.path) && !(w.copied && path.Ext(w.path) == ".pth"))
 }
 
 func isConftest(p string) bool { return path.Base(p) == "conftest.py" }
-
-// preloads returns the variable that an export sets for all later programs.
-func preloads(c shell.Command) string {
-	list := c.Assigns
-	if c.Name() == "export" || c.Name() == "declare" {
-		list = c.Args()
-	}
-	for _, a := range list {
-		m := preloaded().FindStringSubmatch(a)
-		if m != nil && (strings.HasPrefix(m[0], "PYTHONSTARTUP") || strings.HasPrefix(m[0], "BASH_ENV") || strings.HasPrefix(m[0], "LD_PRELOAD")) {
-			return a
-		}
-	}
-	return ""
-}

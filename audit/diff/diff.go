@@ -4,6 +4,7 @@
 package diff
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -36,109 +37,76 @@ func (f File) Lines(kind byte) []string {
 	return texts
 }
 
-// Read returns the files of a diff, in order.
-func Read(text string) []File {
-	p := parser{}
-	for line := range strings.Lines(text) {
-		p.line(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"))
-	}
-	return p.files
-}
-
-// parser reads line by line.
-type parser struct {
-	files    []File
-	old, new int // lines that the hunk still has
-}
-
 var hunk = lazy.Regexp(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
 
-func (p *parser) line(line string) {
-	switch {
-	case p.old > 0 || p.new > 0:
-		p.body(line)
-	case strings.HasPrefix(line, "diff --git "):
-		p.files = append(p.files, File{})
-		p.names(strings.TrimPrefix(line, "diff --git "))
-	case strings.HasPrefix(line, "--- "):
-		if n := len(p.files); n == 0 || len(p.files[n-1].Hunks) > 0 {
-			p.files = append(p.files, File{})
+// Read returns the files of a diff, in order.
+func Read(text string) []File {
+	var files []File
+	before, after := 0, 0 // lines that the hunk still has
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if before > 0 || after > 0 {
+			f := &files[len(files)-1]
+			l := Line{' ', ""} // an empty line, whose space an editor removed
+			if line != "" {
+				l = Line{line[0], line[1:]}
+			}
+			switch l.Kind {
+			case '+':
+				after--
+			case '-':
+				before--
+			case ' ':
+				before, after = before-1, after-1
+			case '\\':
+				continue
+			default:
+				before, after = 0, 0
+			}
+			if strings.IndexByte("+- ", l.Kind) >= 0 {
+				f.Hunks[len(f.Hunks)-1] = append(f.Hunks[len(f.Hunks)-1], l)
+				continue
+			}
 		}
-		p.last().Old = name(line[4:])
-		if p.last().Path == "" {
-			p.last().Path = p.last().Old
+		kind, rest, _ := strings.Cut(line, " ")
+		if kind == "diff" || kind == "---" && (len(files) == 0 || len(files[len(files)-1].Hunks) > 0) {
+			files = append(files, File{})
 		}
-	case len(p.files) == 0:
-	case strings.HasPrefix(line, "+++ "):
-		if path := name(line[4:]); path != "" {
-			p.last().Path = path
-		} else {
-			p.last().Path = p.last().Old
+		if len(files) == 0 {
+			continue
 		}
-	case strings.HasPrefix(line, "new file mode "):
-		p.last().Old = ""
-	case strings.HasPrefix(line, "rename from "):
-		p.last().Old = strings.TrimPrefix(line, "rename from ")
-	case strings.HasPrefix(line, "rename to "):
-		p.last().Path = strings.TrimPrefix(line, "rename to ")
-	case strings.HasPrefix(line, "@@ "):
-		p.header(line)
+		f := &files[len(files)-1]
+		switch {
+		case kind == "diff": // files without hunks, such as binary ones, have no other name
+			if both := strings.TrimPrefix(rest, "--git "); len(both)%2 == 1 && both[len(both)/2] == ' ' {
+				f.Path = name(both[len(both)/2+1:])
+				f.Old = f.Path
+			}
+		case kind == "---":
+			f.Old = name(rest)
+			f.Path = f.Old
+		case kind == "+++" && name(rest) != "":
+			f.Path = name(rest)
+		case strings.HasPrefix(line, "new file mode "):
+			f.Old = ""
+		case strings.HasPrefix(line, "rename from "):
+			f.Old = strings.TrimPrefix(line, "rename from ")
+		case strings.HasPrefix(line, "rename to "):
+			f.Path = strings.TrimPrefix(line, "rename to ")
+		case kind == "@@":
+			if m := hunk().FindStringSubmatch(line); m != nil {
+				before, after = count(m[1]), count(m[2])
+				f.Hunks = append(f.Hunks, nil)
+			}
+		}
 	}
+	return files
 }
 
-func (p *parser) last() *File { return &p.files[len(p.files)-1] }
-
-// names takes the path from a line that names it twice. Files without hunks, such as
-// binary ones, have no other.
-func (p *parser) names(both string) {
-	if half := len(both) / 2; len(both)%2 == 1 && both[half] == ' ' {
-		path := name(both[half+1:])
-		p.last().Path, p.last().Old = path, path
-	}
-}
-
-func (p *parser) header(line string) {
-	m := hunk().FindStringSubmatch(line)
-	if m == nil {
-		return
-	}
-	p.old, p.new = count(m[1]), count(m[2])
-	p.last().Hunks = append(p.last().Hunks, nil)
-}
-
-// count is how many lines a header announces.
+// count is how many lines a header announces: one, if it has no number.
 func count(text string) int {
-	if text == "" {
-		return 1
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(cmp.Or(text, "1")) //nolint:errcheck // a number that is too large is no header
 	return n
-}
-
-func (p *parser) body(line string) {
-	h := &p.last().Hunks[len(p.last().Hunks)-1]
-	kind := byte(' ') // an empty line, whose space an editor removed
-	if line != "" {
-		kind, line = line[0], line[1:]
-	}
-	switch kind {
-	case '+':
-		p.new--
-	case '-':
-		p.old--
-	case ' ':
-		p.old, p.new = p.old-1, p.new-1
-	case '\\':
-		return
-	default:
-		p.old, p.new = 0, 0
-		p.line(string(kind) + line)
-		return
-	}
-	*h = append(*h, Line{kind, line})
 }
 
 // name returns the path in a line of a header, without a/ or b/; empty for /dev/null.

@@ -33,9 +33,9 @@ func (a *app) auditCommand() *cobra.Command {
 		Use:   "audit DIR [INSTANCE...]",
 		Short: "Look for signs that results are not the agent's own work",
 		Long: `Look in attempts for signs that a result is not the agent's own work: network
-use, later git history, the gold patch, edits of tests, searches for the
-upstream fix, and others. A finding is a place to read, and proves nothing by
-itself; no score changes. Each finding names its instance, step and evidence.
+use, later git history, the gold patch, edits of tests, and others. A finding
+is a place to read: it proves nothing by itself, and no score changes. It names
+its instance, step and evidence. No finding proves nothing either.
 
   batch audit runs/gpt-5
   batch audit runs/gpt-5 django__django-11019 --attempts

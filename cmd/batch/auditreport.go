@@ -11,7 +11,7 @@ import (
 
 // auditEntries audits the last attempts of the entries of a report.
 func (a *app) auditEntries(ctx context.Context, entries []scores.Side) (*page.Audit, error) {
-	out := &page.Audit{Attempts: make([]int, len(entries))}
+	out := &page.Audit{Version: audit.Version}
 	for _, d := range audit.Detectors() {
 		out.Detectors = append(out.Detectors, page.AuditDetector{Name: d.Name, Not: d.Not})
 	}
@@ -25,7 +25,7 @@ func (a *app) auditEntries(ctx context.Context, entries []scores.Side) (*page.Au
 			p := auditPlace{name: r.Path, dir: r.Path, ids: trajectory.Instances(r.Path)}
 			p.of(r.Snapshot)
 			notes, err := by.place(ctx, p, func(string) bool { return true }, func(one audited) {
-				out.Attempts[i]++
+				out.Attempts++
 				for _, f := range one.Found {
 					out.Findings = append(out.Findings, page.AuditFinding{
 						Entry: i, Run: n, Detector: f.Detector, Instance: f.Instance, Step: f.Step, Evidence: f.Evidence,

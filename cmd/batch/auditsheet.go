@@ -72,7 +72,7 @@ func (s *auditSheet) encode(v any) {
 
 // write prints the findings by detector, then by instance and step.
 func (s *auditSheet) write(w io.Writer) error {
-	var clean []string
+	var none []string
 	for _, d := range audit.Detectors() {
 		of := slices.DeleteFunc(slices.Clone(s.list), func(f placedFinding) bool { return f.Detector != d.Name })
 		switch {
@@ -82,17 +82,17 @@ func (s *auditSheet) write(w io.Writer) error {
 				return err
 			}
 		case !s.unchecked(d.Name):
-			clean = append(clean, d.Name)
+			none = append(none, d.Name)
 		}
 	}
 	s.writeNot(w)
-	fmt.Fprintf(w, "%s in %s", printable.Count(len(s.list), "finding", "findings"), printable.Count(s.attempts, "attempt", "attempts"))
+	fmt.Fprintf(w, "%s in %s, by version %d of the detectors", printable.Count(len(s.list), "finding", "findings"), printable.Count(s.attempts, "attempt", "attempts"), audit.Version)
 	if len(s.list) > 0 {
 		fmt.Fprint(w, "; each is a place to read, and changes no score")
 	}
 	fmt.Fprintln(w)
-	if len(clean) > 0 {
-		fmt.Fprintln(w, printable.Wrapped("nothing found by ", "  ", clean, 80))
+	if len(none) > 0 {
+		fmt.Fprintln(w, printable.Wrapped("no sign found by ", "  ", none, 80))
 	}
 	return nil
 }

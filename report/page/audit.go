@@ -10,10 +10,10 @@ import (
 // Audit has the findings in the entries. Its texts are in clear text; secrets must be
 // hidden in them.
 type Audit struct {
-	Detectors []AuditDetector // in the order of the page
-	Attempts  []int           // how many attempts were audited, by entry
-	Findings  []AuditFinding
-	Notes     []string // why something was not checked
+	Detectors         []AuditDetector // in the order of the page
+	Version, Attempts int             // of the detectors, and how many attempts were audited
+	Findings          []AuditFinding
+	Notes             []string // why something was not checked
 }
 
 // AuditDetector is a detector's name, and what its findings do not prove.
@@ -56,11 +56,11 @@ func (s study) audit(a *Audit) auditView {
 	if a == nil {
 		return auditView{Summary: "The attempts were not audited."}
 	}
-	attempts := 0
-	for _, n := range a.Attempts {
-		attempts += n
+	found := "No sign found"
+	if n := len(a.Findings); n > 0 {
+		found = printable.Count(n, "finding", "findings")
 	}
-	v := auditView{Entries: s.entries, Summary: fmt.Sprintf("%s in %s.", printable.Count(len(a.Findings), "finding", "findings"), printable.Count(attempts, "audited attempt", "audited attempts"))}
+	v := auditView{Entries: s.entries, Summary: fmt.Sprintf("%s in %s, by version %d of the detectors.", found, printable.Count(a.Attempts, "audited attempt", "audited attempts"), a.Version)}
 	for _, note := range a.Notes {
 		v.Notes = append(v.Notes, cut(s.hide(note), 300))
 	}

@@ -23,8 +23,8 @@ func TestThePageHasTheFindingsOfAnAudit(t *testing.T) {
 	if text := section(); !strings.Contains(text, "The attempts were not audited.") || strings.Contains(text, "<table") {
 		t.Errorf("without an audit:\n%s", text)
 	}
-	d.Audit = &page.Audit{Detectors: []page.AuditDetector{{"network", "It does not prove that."}, {"helper", "It does not prove this."}}, Attempts: []int{6, 6}, Notes: []string{"b: no dataset"}}
-	if text := section(); !strings.Contains(text, "0 findings in 12 audited attempts.") || !strings.Contains(text, "<li>b: no dataset</li>") || strings.Contains(text, "<table") {
+	d.Audit = &page.Audit{Version: 7, Detectors: []page.AuditDetector{{"network", "It does not prove that."}, {"helper", "It does not prove this."}}, Attempts: 12, Notes: []string{"b: no dataset"}}
+	if text := section(); !strings.Contains(text, "No sign found in 12 audited attempts, by version 7 of the detectors.") || !strings.Contains(text, "<li>b: no dataset</li>") || strings.Contains(text, "<table") {
 		t.Errorf("without findings:\n%s", text)
 	}
 	for _, attack := range browsertest.Attacks {
@@ -33,7 +33,7 @@ func TestThePageHasTheFindingsOfAnAudit(t *testing.T) {
 	d.Audit.Findings = append(d.Audit.Findings, page.AuditFinding{Detector: "network", Instance: "unknown", Evidence: "secret <b>"})
 	d.Hide = func(text string) string { return strings.ReplaceAll(text, "secret", "hidden") }
 	text := section()
-	for _, want := range []string{"13 findings in 12 audited attempts.", `<td class="n">1</td><td class="n">12</td>`, "It does not prove that.", "<td>patch</td>", "<bdi>hidden &lt;b&gt;</bdi>", id + ".traj.json"} {
+	for _, want := range []string{"13 findings in 12 audited attempts, by version 7 of the detectors.", `<td class="n">1</td><td class="n">12</td>`, "It does not prove that.", "<td>patch</td>", "<bdi>hidden &lt;b&gt;</bdi>", id + ".traj.json"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %q in\n%s", want, text)
 		}

@@ -7,8 +7,62 @@ import (
 	"strings"
 
 	"batch.example/batch/audit/diff"
+	"batch.example/batch/dataset"
 	"batch.example/batch/internal/lazy"
 )
+
+// findTestFiles finds edits of the files whose tests decide the verdict.
+func findTestFiles(t *task, h *hits) {
+	files := decidingFiles(t.row)
+	for i := range t.actions {
+		for _, w := range t.actions[i].writes {
+			if slices.ContainsFunc(files, w.is()) {
+				h.add(&t.actions[i], w.text, path.Base(w.path))
+			}
+		}
+	}
+	for _, f := range t.patch {
+		if slices.Contains(files, f.Path) {
+			h.add(nil, firstChange(f, nil), "")
+		}
+	}
+}
+
+// firstChange names the file and its first changed line that want matches; nil is any line.
+func firstChange(f diff.File, want func(string) bool) string {
+	for _, lines := range f.Hunks {
+		for _, l := range lines {
+			if l.Kind != ' ' && strings.TrimSpace(l.Text) != "" && (want == nil || want(l.Text)) {
+				return f.Path + ": " + string(l.Kind) + l.Text
+			}
+		}
+	}
+	return f.Path
+}
+
+// djangoTest matches a test's id of unittest: test_name (package.module.Class).
+var djangoTest = lazy.Regexp(`^\w+ \(([\w.]+)\)`)
+
+// decidingFiles returns the files of test_patch, and of the tests that decide the verdict.
+func decidingFiles(row *dataset.Instance) []string {
+	var files []string
+	for _, f := range diff.Read(row.TestPatch) {
+		files = append(files, f.Path)
+	}
+	for _, list := range [][]string{row.FailToPass, row.PassToPass} {
+		for _, id := range list {
+			if file, _, found := strings.Cut(id, "::"); found && path.Ext(file) != "" {
+				files = append(files, file)
+			} else if m := djangoTest().FindStringSubmatch(id); m != nil {
+				if parts := strings.Split(m[1], "."); len(parts) > 1 {
+					files = append(files, "tests/"+strings.Join(parts[:len(parts)-1], "/")+".py")
+				}
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
 
 // configs are files that only configure tests.
 var configs = lazy.Regexp(`^(?:conftest\.py|pytest\.ini|\.pytest\.ini|noxfile\.py|runtests\.py|(?:jest|vitest|karma)\.(?:config|conf)\.\w+|\.mocharc\.\w+|phpunit\.xml(?:\.dist)?|\.rspec|spec_helper\.rb)$`)
@@ -26,7 +80,8 @@ func findTestConfig(t *task, h *hits) {
 	for i := range t.actions {
 		for _, w := range t.actions[i].writes {
 			name := path.Base(w.path)
-			if !w.outside() && (configs().MatchString(name) || mentions(name, w.text, w.data)) {
+			words := mixed[name]
+			if !w.outside() && (configs().MatchString(name) || words != nil && words().MatchString(w.text+"\n"+w.data)) {
 				h.add(&t.actions[i], w.text, name)
 			}
 		}
@@ -43,12 +98,6 @@ func findTestConfig(t *task, h *hits) {
 			}
 		}
 	}
-}
-
-// mentions reports whether a command that writes a mixed file, or its data, is about tests.
-func mentions(name, command, data string) bool {
-	words := mixed[name]
-	return words != nil && (words().MatchString(command) || words().MatchString(data))
 }
 
 // onlyVerbose reports whether a change only adds -rA, as SWE-bench's own set-up of images does.
