@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/removed"
 	"batch.example/batch/run"
 )
 
@@ -91,6 +92,9 @@ func (f *auditFlags) check(c *cobra.Command) error {
 	}
 	known := detectorNames()
 	for _, name := range f.detectors {
+		if instead := removed.Instead("batch audit --detector=" + name); instead != "" {
+			return fault.Newf(fault.Usage, "--detector %s was removed", name).WithHint("%s", instead)
+		}
 		if !slices.Contains(known, name) {
 			return fault.Newf(fault.Usage, "--detector %q: there is no such detector", name).
 				WithHint("%s", near.Hint(near.Name(name, known), "`batch audit --list` lists them"))

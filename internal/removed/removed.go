@@ -13,6 +13,8 @@ var instead = []struct{ in, names, line string }{
 	{"batch", "diff", "`batch compare A B --list` has both sides' steps, cost and patches of the instances on which they differ, `batch compare A B --json` their settings too"},
 	{"batch", "note", group + "; a notes.jsonl stays where it lies"},
 	{"batch compare", "--by", group},
+	{"batch audit", "--detector=hard-coded --detector=task-search --detector=equal-gold", "gold-text finds the solution's text in what an attempt read, and network its searches"},
+	{"batch audit", "--detector=other-instances", "helper finds what asks the engine, or batch's own files in the container"},
 	{"batch serve", "--client-ca", "callers have bearer tokens: --token-file"},
 	{"batch serve", "--push-allow", "nothing is pushed: a caller follows its task with message/stream or tasks/resubscribe"},
 	{"batch serve", "--caller-cost-limit", "--cost-limit-total limits the cost of all callers together"},
