@@ -159,7 +159,7 @@ func (a *app) audit(ctx context.Context, f auditFlags) error {
 const mostNotes = 10
 
 // chosen returns a function that accepts the instances that the arguments name, or all.
-func (f auditFlags) chosen(places []auditPlace) (func(string) bool, error) {
+func (f auditFlags) chosen(places []*auditPlace) (func(string) bool, error) {
 	if len(f.instances) == 0 {
 		return func(string) bool { return true }, nil
 	}

@@ -7,8 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/audit"
 	"batch.example/batch/dataset"
@@ -27,12 +31,14 @@ type auditor struct {
 	all    bool // all attempts at an instance, and not only the last one
 	named  *dataset.Dataset
 	opened map[string]rowsOf
+	kept   *keptAudits // what an earlier report has kept of the place; nil: it is not asked
 }
 
 // rowsOf has the rows of a dataset by instance, or why there are none.
 type rowsOf struct {
-	rows map[string]*dataset.Instance
-	why  string
+	rows   map[string]*dataset.Instance
+	digest string // of the dataset
+	why    string
 }
 
 // audited has the findings in an attempt.
@@ -50,24 +56,25 @@ type auditPlace struct {
 	snap *results.Snapshot // nil: a folder of trajectories, or a file
 	ids  []string          // the instances that have an attempt, sorted
 
-	predicted *results.Reader // nil: not opened yet
+	looking   sync.Mutex
+	predicted *results.Reader // nil: not opened yet; guarded by looking
 }
 
 // placesIn returns the places that a path names: a run directory, the cells of a sweep, a folder of
 // trajectories or a file.
-func placesIn(path string) ([]auditPlace, error) {
+func placesIn(path string) ([]*auditPlace, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fault.New(fault.Usage, "reading "+path, err).WithHint("name a run directory, or a .traj.json file")
 	case err == nil && !info.IsDir():
-		return []auditPlace{{name: path, dir: filepath.Dir(path), file: path}}, nil
+		return []*auditPlace{{name: path, dir: filepath.Dir(path), file: path}}, nil
 	case err == nil && sweeps.Is(path):
 		x, err := sweeps.Read(path)
 		if err != nil {
 			return nil, err
 		}
-		var list []auditPlace
+		var list []*auditPlace
 		for _, dir := range x.Dirs(path) {
 			if _, err := os.Stat(filepath.Join(dir, manifest.File)); errors.Is(err, fs.ErrNotExist) {
 				continue // the cell has not begun
@@ -82,22 +89,22 @@ func placesIn(path string) ([]auditPlace, error) {
 	}
 	p, err := placeOf(path)
 	if err == nil {
-		return []auditPlace{p}, nil
+		return []*auditPlace{p}, nil
 	}
 	files, _ := filepath.Glob(filepath.Join(path, "*.traj.json")) //nolint:errcheck // the pattern is right, unless the path is one
 	if len(files) == 0 {
 		return nil, err
 	}
-	var list []auditPlace
+	var list []*auditPlace
 	for _, file := range files {
-		list = append(list, auditPlace{name: path, dir: path, file: file})
+		list = append(list, &auditPlace{name: path, dir: path, file: file})
 	}
 	return list, nil
 }
 
 // placeOf reads one run directory, or a folder of another tool's trajectories.
-func placeOf(dir string) (auditPlace, error) {
-	p := auditPlace{name: dir, dir: dir, ids: trajectory.Instances(dir)}
+func placeOf(dir string) (*auditPlace, error) {
+	p := &auditPlace{name: dir, dir: dir, ids: trajectory.Instances(dir)}
 	snap, err := results.Read(dir)
 	if err != nil {
 		if len(p.ids) > 0 && fault.KindOf(err) == fault.Usage {
@@ -120,7 +127,7 @@ func (p *auditPlace) of(snap *results.Snapshot) {
 }
 
 // attempts returns the numbers of the attempts at an instance; -1 is the last one.
-func (p auditPlace) attempts(id string, all bool) []int {
+func (p *auditPlace) attempts(id string, all bool) []int {
 	if !all || p.snap == nil {
 		return []int{-1}
 	}
@@ -138,7 +145,7 @@ func (p auditPlace) attempts(id string, all bool) []int {
 }
 
 // place audits the attempts at the instances of a place that keep accepts, in order.
-func (a *auditor) place(ctx context.Context, p auditPlace, keep func(id string) bool, each func(audited)) (notes []string, err error) {
+func (a *auditor) place(ctx context.Context, p *auditPlace, keep func(id string) bool, each func(audited)) (notes []string, err error) {
 	if p.snap != nil {
 		a.hideOfRun(p.snap.Manifest)
 	}
@@ -155,19 +162,40 @@ func (a *auditor) place(ctx context.Context, p auditPlace, keep func(id string) 
 	if rows.why != "" {
 		notes = append(notes, p.name+": "+rows.why)
 	}
+	type attempt struct {
+		id     string
+		number int
+		found  audited
+		err    error
+	}
+	var list []attempt
 	for _, id := range p.ids {
 		if !keep(id) {
 			continue
 		}
 		for _, number := range p.attempts(id, a.all) {
-			if err := ctx.Err(); err != nil {
-				return notes, err
+			list = append(list, attempt{id: id, number: number})
+		}
+	}
+	for some := range slices.Chunk(list, 4*runtime.GOMAXPROCS(0)) { // what was found is handed over soon
+		var group errgroup.Group
+		group.SetLimit(runtime.GOMAXPROCS(0))
+		for i := range some {
+			group.Go(func() error {
+				one := &some[i]
+				one.found, one.err = a.kept.or(p.dir, one.id, rows, func() (audited, error) { return a.read(p, one.id, one.number, rows) })
+				return nil
+			})
+		}
+		_ = group.Wait() // its goroutines return no error
+		if err := ctx.Err(); err != nil {
+			return notes, err
+		}
+		for _, one := range some {
+			if one.err != nil {
+				notes = append(notes, one.id+": "+oneLine(one.err.Error()))
 			}
-			one, err := a.read(&p, id, number, rows)
-			if err != nil {
-				notes = append(notes, id+": "+oneLine(err.Error()))
-			}
-			each(one)
+			each(one.found)
 		}
 	}
 	return notes, nil
@@ -203,6 +231,8 @@ func (p *auditPlace) prediction(id string) *trajectory.Patch {
 	if p.snap == nil || p.snap.Patches[id] == "" {
 		return nil
 	}
+	p.looking.Lock()
+	defer p.looking.Unlock()
 	var err error
 	if p.predicted == nil {
 		if p.predicted, err = results.Look(p.dir); err != nil {
@@ -222,14 +252,14 @@ func (a *auditor) attempt(dir string, v *trajectory.View, rows rowsOf) audited {
 
 // rowsFor returns the rows of a run's dataset, as they were when it ran. It uses the named
 // dataset if there is one. It downloads nothing.
-func (a *auditor) rowsFor(ctx context.Context, p auditPlace) rowsOf {
+func (a *auditor) rowsFor(ctx context.Context, p *auditPlace) rowsOf {
 	var m *manifest.Manifest
 	if p.snap != nil {
 		m = p.snap.Manifest
 	}
 	switch {
 	case a.named != nil:
-		return rowsOf{rows: byID(a.named)}
+		return rowsOf{rows: byID(a.named), digest: a.named.Digest}
 	case m == nil || m.Dataset.Name == "":
 		return rowsOf{why: "its dataset is not known: name it with --subset"}
 	}
@@ -253,7 +283,7 @@ func (a *auditor) open(ctx context.Context, m *manifest.Manifest) rowsOf {
 	case m.Dataset.Digest != "" && ds.Digest != m.Dataset.Digest:
 		return rowsOf{why: "its dataset has changed since the run: name the right one with --subset"}
 	}
-	return rowsOf{rows: byID(ds)}
+	return rowsOf{rows: byID(ds), digest: ds.Digest}
 }
 
 func byID(ds *dataset.Dataset) map[string]*dataset.Instance {

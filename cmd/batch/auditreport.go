@@ -22,8 +22,9 @@ func (a *app) auditEntries(ctx context.Context, entries []scores.Side) (*page.Au
 				out.Notes = append(out.Notes, r.Path+": not audited, because it is not a run directory")
 				continue
 			}
-			p := auditPlace{name: r.Path, dir: r.Path, ids: trajectory.Instances(r.Path)}
+			p := &auditPlace{name: r.Path, dir: r.Path, ids: trajectory.Instances(r.Path)}
 			p.of(r.Snapshot)
+			by.kept = a.openKept(r.Path)
 			notes, err := by.place(ctx, p, func(string) bool { return true }, func(one audited) {
 				out.Attempts++
 				for _, f := range one.Found {
@@ -35,6 +36,7 @@ func (a *app) auditEntries(ctx context.Context, entries []scores.Side) (*page.Au
 			if err != nil {
 				return nil, err
 			}
+			by.kept.save()
 			out.Notes = append(out.Notes, notes...)
 		}
 	}

@@ -29,7 +29,8 @@ func (a *app) reportCommand() *cobra.Command {
 intervals, where the runs differ, cost, time, repositories, who is left out and
 why, what ` + "`batch audit`" + ` finds, and a table of all instances to sort and filter.
 It needs no network and no other file; its links lead to the trajectories, by
-relative paths from FILE.
+relative paths from FILE. What it finds in an attempt is kept for 30 days in the
+state directory (~/.local/state/batch), for the next report of the same files.
 
   batch report runs/gpt-5 runs/sonnet -o report.html
   batch report before=runs/1 after=runs/2

@@ -223,7 +223,7 @@ func (a *app) rowsOfRuns() func(context.Context, *manifest.Manifest, string) (*d
 	return func(ctx context.Context, m *manifest.Manifest, id string) (*dataset.Instance, string) {
 		mu.Lock()
 		defer mu.Unlock()
-		rows := by.rowsFor(ctx, auditPlace{snap: &results.Snapshot{Manifest: m}})
+		rows := by.rowsFor(ctx, &auditPlace{snap: &results.Snapshot{Manifest: m}})
 		return rows.rows[id], rows.why
 	}
 }
