@@ -165,7 +165,12 @@ func (r *reader) stmt(s *syntax.Stmt, stdin string) string {
 	if r.steps++; r.steps >= maxSteps {
 		return ""
 	}
-	c := command{dir: r.dir, text: r.textOf(s), stdin: stdin}
+	c := command{dir: r.dir, stdin: stdin}
+	switch s.Cmd.(type) {
+	case *syntax.TimeClause, *syntax.CoprocClause: // their ends are looked for inside, at each level
+	default:
+		c.text = r.textOf(s)
+	}
 	for _, redir := range s.Redirs {
 		switch {
 		case redir.Hdoc != nil:

@@ -116,6 +116,7 @@ func TestHostileScriptsEndSoon(t *testing.T) {
 		"sums":          "python -c 'os.system(" + strings.Repeat("\"a\" + ", 40_000) + "a)'",
 		"marks":         "printf '%s\\n' " + strings.Repeat("abcdefgh ", 900) + "| xargs -I{} echo " + strings.Repeat("{}", 50_000),
 		"runs":          "python -c '" + strings.Repeat("os.system(\"python x\");", 5_000) + "'",
+		"times":         strings.Repeat("time ", 60_000) + "a",
 		"long":          "python - <<E\n" + strings.Repeat("x = open('a').read() + [1, 2]\n", 300_000) + "E",
 	} {
 		begin := time.Now()
