@@ -227,16 +227,20 @@ func (s *scanner) name(i int) int {
 	return s.member(i, first, on)
 }
 
+// maxName is the longest name of a function, in bytes.
+const maxName = 200
+
 // member reads the dots and the bracket behind a name or a call.
 func (s *scanner) member(i int, name string, on []string) int {
 	for s.at(i+1).is(".") && s.at(i+2).kind == 'n' {
-		i += 2
-		name += "." + s.at(i).text
+		if i += 2; len(name) <= maxName {
+			name += "." + s.at(i).text
+		}
 	}
 	c := call{name: name, on: on, at: s.at(i).at}
 	top := s.open[len(s.open)-1]
 	switch {
-	case len(name) > 200: // a chain that is made to be long
+	case len(name) > maxName: // a chain that is made to be long
 	case s.at(i + 1).is("("):
 		i++
 		s.open = append(s.open, &frame{call: c})

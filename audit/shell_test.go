@@ -117,6 +117,7 @@ func TestHostileScriptsEndSoon(t *testing.T) {
 		"marks":         "printf '%s\\n' " + strings.Repeat("abcdefgh ", 900) + "| xargs -I{} echo " + strings.Repeat("{}", 50_000),
 		"runs":          "python -c '" + strings.Repeat("os.system(\"python x\");", 5_000) + "'",
 		"times":         strings.Repeat("time ", 60_000) + "a",
+		"names":         "cat > x <<E\n" + strings.Repeat("a.b", 80_000) + "\nE\nfor i in {1..16}; do python x; done",
 		"long":          "python - <<E\n" + strings.Repeat("x = open('a').read() + [1, 2]\n", 300_000) + "E",
 	} {
 		begin := time.Now()
