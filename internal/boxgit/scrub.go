@@ -72,8 +72,8 @@ type Report struct {
 
 	// Outcome is what a scrub has found out about which objects stay. A later one of the same
 	// image and commit that has it as [OutcomeFile] need not walk through the history. It is empty if
-	// there is none, such as without the helper. That of other packs is found out, and costs only
-	// time; a damaged one must not be used.
+	// there is none, such as without the helper, or if it is too long to print. That of other packs is
+	// found out, and costs only time; a damaged one must not be used.
 	Outcome string
 }
 
@@ -90,11 +90,9 @@ func Read(output []byte, exitCode int) (Report, error) {
 	r := Report{Verdict: string(m[1])}
 	var err error
 	if m := outcomeLine().FindSubmatch(output); m != nil {
-		outcome, err := base64.StdEncoding.AppendDecode(nil, m[1])
-		if err != nil {
-			return r, fmt.Errorf("scrubbing the git history: the outcome: %w", err)
+		if outcome, err := base64.StdEncoding.AppendDecode(nil, m[1]); err == nil { // otherwise it only costs time
+			r.Outcome = string(outcome)
 		}
-		r.Outcome = string(outcome)
 	}
 	if r.Refs, err = strconv.Atoi(string(m[2])); err == nil {
 		r.Objects, err = strconv.Atoi(string(m[3]))

@@ -183,7 +183,9 @@ repack() {
 
 # remember prints what a later scrub of the same image and commit need not find out again.
 remember() { # number of objects
-	printf 'outcome: %s\n' "$({ printf '%s\n' "$1" "${roots[@]}" "" && cat -- "$list.choice"; } | base64 -w0)"
+	local text
+	text=$({ printf '%s\n' "$1" "${roots[@]}" "" && cat -- "$list.choice"; } | base64 -w0)
+	((${#text} > most_text)) || printf 'outcome: %s\n' "$text"
 }
 
 # borrow does what repack does, with the packs that a repack in another container of the
@@ -308,6 +310,7 @@ helper=/dev/batch/init     # boxinit.Path
 shared=/dev/batch-history  # Shared
 outcome=/dev/batch-outcome # OutcomeFile
 share=                     # whether to write into it
+most_text=4194304          # the middle of a long output is left out
 own_ref=refs/batch/base-commit
 changed=
 [[ $(type -P git) ]] || { fact none git && report "no git"; }

@@ -322,6 +322,25 @@ func TestAnOutcomeIsUsedOrFoundOut(t *testing.T) {
 	}
 }
 
+// Of a long output the middle is left out: an outcome may not become so long, and one without its middle
+// is no reason to fail.
+func TestAnOutcomeThatIsTooLongIsNone(t *testing.T) {
+	t.Parallel()
+	r := hostile(t, "begin repo; ahead; git gc -q", "repo")
+	r.helper = filepath.Join(r.dir, "helper")
+	helper := "#!/bin/bash\n" + buildHelper(t) + ` "$@" && head -c 4000000 /dev/zero >> "$4"`
+	if err := os.WriteFile(r.helper, []byte(helper), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if report := r.scrub(t); report.Verdict != "scrubbed" || report.Outcome != "" {
+		t.Errorf("report with verdict %q and an outcome of %d bytes, want scrubbed, none", report.Verdict, len(report.Outcome))
+	}
+	cut := "outcome: MQp\ngitscrub: scrubbed, 1 refs, 2 objects\n"
+	if report, err := boxgit.Read([]byte(cut), 0); err != nil || report != (boxgit.Report{Verdict: "scrubbed", Refs: 1, Objects: 2}) {
+		t.Errorf("without its middle: %+v, %v; want no outcome and no error", report, err)
+	}
+}
+
 // Whatever happens to the helper and its output, no object that HEAD needs is lost.
 func TestAHelperThatFailsLosesNothing(t *testing.T) {
 	t.Parallel()
