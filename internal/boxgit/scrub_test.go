@@ -341,6 +341,26 @@ func TestAnOutcomeThatIsTooLongIsNone(t *testing.T) {
 	}
 }
 
+// An outcome of a scrub of a container's own store also serves one that shares, and the reverse.
+func TestAnOutcomeServesASharedScrub(t *testing.T) {
+	t.Parallel()
+	r := hostile(t, "begin repo; git tag -a -m t annotated; ahead; git gc -q; commit loose", "repo")
+	r.helper = buildHelper(t)
+	r = r.scrubElsewhere(t, boxgit.Scrub)
+	outcome, err := os.ReadFile(r.outcome)
+	if err != nil || len(outcome) == 0 {
+		t.Fatalf("outcome %q, %v", outcome, err)
+	}
+	r = r.scrubElsewhere(t, boxgit.Share)
+	report := r.scrub(t, "", boxgit.Scrub)
+	if out, code := r.bash(t, "git fsck --full && ! git cat-file -e ahead"); code != 0 || report.Verdict != "scrubbed" {
+		t.Errorf("report %+v, exit code %d, want 0\n%s", report, code, out)
+	}
+	if count, err := os.ReadFile(r.shared + r.work + "/.git/objects/count"); err != nil {
+		t.Errorf("count %q, %v", count, err)
+	}
+}
+
 // Whatever happens to the helper and its output, no object that HEAD needs is lost.
 func TestAHelperThatFailsLosesNothing(t *testing.T) {
 	t.Parallel()
