@@ -80,7 +80,12 @@ func (k *keptAudits) or(dir, id string, rows rowsOf, find func() (audited, error
 // save saves what this report has used, and removes what was not used for long. A failure costs
 // the time of the next report.
 func (k *keptAudits) save() {
-	if k == nil || !k.added && len(k.used) == len(k.by) {
+	if k == nil {
+		return
+	}
+	if !k.added && len(k.used) == len(k.by) {
+		now := time.Now()
+		_ = os.Chtimes(k.path, now, now) // otherwise it is removed earlier
 		return
 	}
 	dir := filepath.Dir(k.path)
