@@ -220,13 +220,16 @@ func TestMergeKeys(t *testing.T) {
 
 // Each line below the name of a section may be a comment.
 func TestAnEmptySectionChangesNothing(t *testing.T) {
-	load := func(text string) *Config {
+	load := func(texts ...string) *Config {
 		t.Helper()
-		path := filepath.Join(t.TempDir(), "f.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		var paths []string
+		for _, text := range texts {
+			paths = append(paths, filepath.Join(t.TempDir(), "f.yaml"))
+			if err := os.WriteFile(paths[len(paths)-1], []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
-		c, err := Load([]string{path}, Options{})
+		c, err := Load(paths, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,6 +250,31 @@ func TestAnEmptySectionChangesNothing(t *testing.T) {
 	}
 	if c := load("environment:\n  env: null\n"); len(c.Environment.Env) > 0 {
 		t.Errorf("a null that is written removes all: %v", c.Environment.Env)
+	}
+	for _, key := range []string{"memory", "disk", "container_timeout"} {
+		first, second := filepath.Join(t.TempDir(), "a.yaml"), filepath.Join(t.TempDir(), "b.yaml")
+		for path, value := range map[string]string{first: "1000000000", second: "# 1"} {
+			if err := os.WriteFile(path, []byte("environment:\n  "+key+": "+value+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Load([]string{first, second}, Options{}); err == nil || !strings.Contains(err.Error(), "b.yaml:2: environment."+key+" is empty") {
+			t.Errorf("an empty limit: %v", err)
+		}
+	}
+	const set = `
+agent: {mcp_servers: {a: {command: [x], env: {B: c}, tools: [d]}, e: {command: [y], tools: [z]}}}
+model: {model_kwargs: {extra_body: {f: g}}}
+`
+	full := load(set)
+	for _, text := range []string{
+		"agent:\n  mcp_servers:\n    e:\n    # command: [z]\n", "agent:\n  mcp_servers:\n    a:\n      env:\n", "agent:\n  mcp_servers:\n    a:\n      tools:\n",
+		"model:\n  model_kwargs:\n    extra_body:\n",
+	} {
+		c := load(set, text)
+		if diff := cmp.Diff(values(full), values(c)); diff != "" {
+			t.Errorf("%q:\n%s", text, diff)
+		}
 	}
 }
 
@@ -270,6 +298,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"text for a section", "agent: x\n", `agent is "x", expected keys and values`},
 		{"a mapping in a list", "environment: {run_args: [{a: 1}]}\n", "holds a mapping, expected text"},
 		{"an empty limit", "agent:\n  cost_limit:\n  # 3\n", "f.yaml:2: agent.cost_limit is empty, expected a number"},
+		{"an empty size of an engine", "environment:\n  engines:\n  - address: docker\n    memory:\n", "f.yaml:4: environment.engines.1.memory is empty, expected a number"},
 		{"a negative limit", "agent: {cost_limit: -1}\n", "agent.cost_limit is negative"},
 		{"a negative number of errors", "agent: {model_errors: -1}\n", "agent.model_errors is negative"},
 		{"an end without calls of a form in text", "agent:\n  finish_without_calls: true\nmodel: {action_form: text}\n", "f.yaml:2: agent.finish_without_calls needs an action form with tools"},

@@ -80,7 +80,7 @@ func (d *decoder) section(path string, v *value, keys []key) {
 
 // set sets a field from the value at path; null is the zero value.
 func (d *decoder) set(path string, v *value, f field) {
-	if kind := reflect.TypeOf(f.to).Elem().Kind(); v.isEmpty() && (kind == reflect.Int || kind == reflect.Float64) {
+	if kind := reflect.TypeOf(f.to).Elem().Kind(); v.isEmpty() && (kind == reflect.Int || kind == reflect.Float64 || f.digits) {
 		d.problem(v, path, "is empty, expected a number")
 		return
 	}

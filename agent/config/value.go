@@ -196,12 +196,14 @@ func (v *value) isEmpty() bool { return v.v == nil && v.text == "" }
 // keyDepth is how deep the keys of sections are. What is below are members, such as a variable.
 const keyDepth = 2
 
-// merge lays over on top of base: mappings key by key, all else replaces. An empty section or key
-// changes nothing, but for a number: without one, a limit would be none.
+// merge lays over on top of base: mappings key by key, all else replaces. An empty section, list or
+// key changes nothing, but for a number: without one, a limit would be none.
 func merge(base, over *value, depth int) *value {
 	b, ok1 := base.v.(map[string]*value)
 	o, ok2 := over.v.(map[string]*value)
-	if _, isNumber := number(base); over.isEmpty() && !isNumber && depth <= keyDepth {
+	_, isNumber := number(base)
+	_, isList := base.v.([]*value)
+	if over.isEmpty() && (ok1 || isList || depth <= keyDepth && !isNumber) {
 		return base
 	}
 	if !ok1 || !ok2 {
