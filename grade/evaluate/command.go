@@ -286,6 +286,9 @@ var (
 	namesPlugin = lazy.Regexp(`(?s)\bpytest_plugins\s*\+?=\s*(\(.*?\)|\[.*?\]|[^\n]*)`)
 	moduleName  = lazy.Regexp(`["']([A-Za-z_][\w.]*)["']`)
 	hooks       = lazy.Regexp(`(?m)^\s*from\s+(\.*[\w.]*)\s+import\s+(?:\*|\([^)]*\bpytest_\w|[^\n(]*\bpytest_\w)`)
+	pytestAt    = lazy.Regexp(`(?m)^\s*python_?paths?\s*=[ \t]*(\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)`)
+	pathInsert  = lazy.Regexp(`\bsys\.path(?:\.insert\(|\[:?0\]|\s*=).*`)
+	literal     = lazy.Regexp(`["']([\w./-]+)["']`)
 	relative    = lazy.Regexp(`["'](\.{1,2}/[\w./-]+)["']|\brequire_relative\s*\(?["']([\w./-]+)`)
 )
 
@@ -298,6 +301,7 @@ func (s *start) file(f source, text string) {
 	}
 	switch {
 	case base == "conftest.py":
+		s.paths(text, dir)
 		for _, m := range namesPlugin().FindAllStringSubmatch(text, -1) {
 			for _, name := range moduleName().FindAllStringSubmatch(m[1], -1) {
 				s.plugin(dir, name[1])
@@ -308,6 +312,7 @@ func (s *start) file(f source, text string) {
 		}
 	case strings.HasSuffix(base, ".py") || interpreter == "python":
 		s.first(f.top)
+		s.paths(text, dir)
 		s.imports(text, f.top, dir, false)
 		if base == "noxfile.py" {
 			s.led(text, dir)
@@ -325,7 +330,24 @@ func (s *start) file(f source, text string) {
 		for _, m := range plugins().FindAllStringSubmatch(text, -1) {
 			s.plugin(dir, cmp.Or(m[1], m[2]))
 		}
+		for _, m := range pytestAt().FindAllStringSubmatch(text, -1) {
+			for _, name := range words(strings.Trim(m[1], "[]")) {
+				s.first(s.local(dir, name))
+			}
+		}
 		s.led(text, dir)
+	}
+}
+
+// paths adds the folders that Python code puts first on the path: those that it names, in its own
+// folder or in the root.
+func (s *start) paths(text, dir string) {
+	for _, line := range pathInsert().FindAllString(text, -1) {
+		s.first(dir)
+		for _, m := range literal().FindAllStringSubmatch(line, -1) {
+			s.first(s.local(dir, m[1]))
+			s.first(s.local(".", m[1]))
+		}
 	}
 }
 
