@@ -161,11 +161,11 @@ func lacksShell(said string) bool {
 		(strings.Contains(lower, "not found") || strings.Contains(lower, "no such file or directory") || strings.Contains(lower, "exec format error"))
 }
 
-// lacksRoom reports whether the scheduler says that a node would take the pod if it had more room. One that
-// no node takes for its labels or taints waits in vain, whatever ends.
+// lacksRoom reports whether the scheduler says that a node would take the pod if it had more room, or a queue
+// of the cluster holds the pod back. One that no node takes for its labels or taints waits in vain, whatever ends.
 func lacksRoom(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && (strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods"))
+		return c.Type == corev1.PodScheduled && (c.Reason == corev1.PodReasonSchedulingGated || strings.Contains(c.Message, "Insufficient ") || strings.Contains(c.Message, "Too many pods"))
 	})
 }
 
@@ -198,12 +198,16 @@ func refused(w *corev1.ContainerStateWaiting, op string) error {
 		return fault.New(fault.Instance, op, errors.New(text))
 	case "ErrImagePull", pullRetried:
 		switch {
+		case says("content digest ", "extract layer ", "extraction snapshot ", "parent snapshot "): // the node's store lacks it
 		case says("not found", "manifest unknown", "name unknown", "does not exist", "no match for platform", "invalid reference"):
 			return fault.New(fault.Instance, op, errors.New(text)).WithHint("check the image's name, and --image-prefix")
 		case says("unauthorized", "authentication required", "denied", "forbidden"):
 			return fault.New(fault.Instance, op, errors.New(text)).WithHint("the registry refuses: name a secret in environment.pod.imagePullSecrets, and check the image's name")
 		}
 	case "CreateContainerConfigError":
+		if says("failed to sync", "not yet been read") { // a kubelet that has just started
+			return nil
+		}
 		return fault.New(fault.Usage, op, errors.New(text)).WithHint("check environment.pod")
 	case "CreateContainerError", "RunContainerError":
 		if lacksShell(text) {

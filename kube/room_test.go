@@ -176,6 +176,10 @@ func TestWhatANodeTriesAgainIsNotTheImages(t *testing.T) {
 		"a socket":                     {now: waits("CreateContainerError", `dial unix /run/containerd/containerd.sock: connect: no such file or directory`), kind: fault.Unknown},
 		"a late answer":                {now: waits("CreateContainerError", "context deadline exceeded"), kind: fault.Unknown},
 		"a folder of the node is gone": {waits("CrashLoopBackOff", "back-off"), ended(1, "Error", "bash: line 1: /dev/batch/.init: No such file or directory"), fault.Unknown},
+		"settings not read yet":        {now: waits("CreateContainerConfigError", "failed to sync configmap cache: timed out waiting for the condition"), kind: fault.Unknown},
+		"services not read yet":        {now: waits("CreateContainerConfigError", "services have not yet been read at least once, cannot construct envvars"), kind: fault.Unknown},
+		"a layer that the node lost":   {now: waits("ErrImagePull", `failed to pull and unpack image "a/b:1": failed to prepare extraction snapshot "extract-1 sha256:0a": parent snapshot sha256:0b does not exist: not found`), kind: fault.Unknown},
+		"content that the node lost":   {now: waits("ErrImagePull", `failed to pull and unpack image "a/b:1": failed to extract layer sha256:0a: content digest sha256:0b: not found`), kind: fault.Unknown},
 		"started again":                {corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, ended(137, "Error", ""), fault.Unknown},
 	} {
 		pod := &corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{
@@ -198,6 +202,12 @@ func TestWhatANodeTriesAgainIsNotTheImages(t *testing.T) {
 }
 
 func TestOnlyMissingRoomIsWaitedForWhilePodsRun(t *testing.T) {
+	gated := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates",
+	}}}}
+	if !lacksRoom(gated) {
+		t.Error("a queue of the cluster holds the pod, and its end is not waited for")
+	}
 	for message, want := range map[string]bool{
 		"0/3 nodes are available: 3 Insufficient cpu.":                                                        true,
 		"0/3 nodes are available: 1 Too many pods, 2 node(s) didn't match Pod's node affinity/selector.":      true,
