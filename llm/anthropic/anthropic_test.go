@@ -237,6 +237,7 @@ func TestFailuresAreBlamed(t *testing.T) {
 		want   string
 	}{
 		"bad key":               {refuse(401, "authentication_error", "invalid x-api-key"), fault.Host, 0, "ANTHROPIC_API_KEY"},
+		"a limit of the month":  {refuse(400, "invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."), fault.Host, 0, "billing"},
 		"no credit":             {refuse(400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."), fault.Host, 0, "billing"},
 		"no credit by its code": {refuse(402, "billing_error", "pay"), fault.Host, 0, "billing"},
 		"overloaded in a 200":   {refuse(200, "overloaded_error", "Overloaded"), fault.Transient, 0, "Overloaded"},

@@ -218,7 +218,7 @@ func (s errorBody) unpaid(status int, waits bool) bool {
 	case status == http.StatusPaymentRequired, noCredit().MatchString(s.code):
 		return true
 	case status == http.StatusBadRequest:
-		return strings.HasPrefix(s.text, "Your credit balance is too low")
+		return strings.HasPrefix(s.text, "Your credit balance is too low") || strings.HasPrefix(s.text, "You have reached your specified")
 	case s.page, status == http.StatusUnprocessableEntity, status >= 500, status == http.StatusTooManyRequests && (waits || renewed().MatchString(s.text)):
 		return false
 	}
