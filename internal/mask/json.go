@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 )
 
 // JSON returns a JSON text with the secrets in its strings hidden. The result is still
@@ -61,8 +62,11 @@ func isName(rest []byte) bool {
 
 // jsonString hides the secrets in a quoted string. It searches the decoded text, because
 // there is more than one way to write a string, and because a pattern could match the
-// quotes.
+// quotes. A pattern does not hide a time, which a program reads back.
 func (m *Masker) jsonString(quoted []byte) []byte {
+	if end := len(quoted) - 1; end > 1 && quoted[end] == '"' && isTime(quoted[1:end]) {
+		return slices.Concat(quoted[:1], hide(quoted[1:end], m.known.Load().literals(quoted[1:end])), quoted[end:])
+	}
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		end := len(quoted)
 		if end > 1 && quoted[end-1] == '"' {
@@ -79,6 +83,14 @@ func (m *Masker) jsonString(quoted []byte) []byte {
 		return quoted
 	}
 	return []byte(inJSON(hidden))
+}
+
+func isTime(text []byte) bool {
+	if len(text) > len("2006-01-02T15:04:05.999999999+00:00") {
+		return false
+	}
+	_, err := time.Parse(time.RFC3339, string(text))
+	return err == nil
 }
 
 func inJSON(text string) string {

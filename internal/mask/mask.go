@@ -64,7 +64,8 @@
 //     a model
 //   - a value that only an earlier process of the run knew, in what a later one records. Resume
 //     with the same variables, or with --mask
-//   - numbers and member names in JSON: hiding them would change the document
+//   - numbers and member names in JSON: hiding them would change the document. Nor does a pattern
+//     hide a time there, which is read back
 //   - submissions. What an agent submits is kept exactly, byte for byte, in
 //     <id>.patch and in preds.json, because otherwise it could not be graded. If it
 //     contains a secret, a message on stderr and in batch.log names it, also with -q.

@@ -114,6 +114,18 @@ func TestAPatternDoesNotReplaceQuotesInJSON(t *testing.T) {
 	}
 }
 
+// A program reads them back, and would not find what it wrote.
+func TestAPatternLeavesTimesInJSON(t *testing.T) {
+	m := mask.New(mask.Secret{Name: "KEY", Value: "2026-11-29T10:50:08Z"})
+	for _, pattern := range []string{`\d{4}`, `.+`, `T`} {
+		m.AddPatterns(regexp.MustCompile(pattern))
+	}
+	const want = `{"a":"2026-11-29T10:50:08.5Z","b":"********","c":"********"}`
+	if got := m.JSON([]byte(`{"a":"2026-11-29T10:50:08.5Z","b":"2026","c":"2026-11-29T10:50:08Z"}`)); string(got) != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestAStreamHidesSecretsSplitOverWrites(t *testing.T) {
 	secrets := []mask.Secret{{Name: "A", Value: "abcabcabd"}, {Name: "B", Value: "cabdcabdx"}, {Name: "C", Value: awkward}}
 	rng := rand.New(rand.NewPCG(1, 2))
