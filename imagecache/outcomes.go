@@ -32,7 +32,7 @@ func outcomeSum(key, outcome string) string {
 }
 
 // Outcome returns what was saved under key; empty if there is nothing, or if it is damaged or
-// another user's.
+// others may have written it.
 func (c *Cache) Outcome(key string) string {
 	path := c.ledger.outcomePath(key)
 	file, err := os.Open(path)

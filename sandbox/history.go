@@ -246,7 +246,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
 }
 
 // Scrubbed saves what a scrub of the repository has found out, and how long it took. The time
-// of a scrub that used the outcome of another one is not saved, because it would mislead.
+// of a scrub that used another container's volume is not saved, because it would mislead.
 func (s *Sandbox) Scrubbed(report boxgit.Report, took time.Duration) {
 	if s.scrub.key != "" && s.scrub.history == nil {
 		s.site.remember(s.scrub.key, report, took)

@@ -12,8 +12,9 @@
 //     of calls at once follows the refusals: it doubles until the first one, then grows a little
 //     with each answer and shrinks with each refusal, and doubles again after half a minute
 //     without one. So it meets a limit of calls at once, and one of calls in a minute, within 15
-//     percent, with at most one refusal in twenty tries. A limit that one or two calls at once
-//     reach is met by pauses alone: half of all tries and more are refused until it is given.
+//     percent, with at most one refusal in twenty tries where 8 calls or more fit at once. A limit
+//     that one or two calls at once reach is met by pauses alone: half of all tries and more are
+//     refused until it is given.
 //   - A refusal pauses the key for as long as the provider asks. Then one try goes first, and the
 //     others when it was not refused. Where the provider does not say how long, pauses in a row
 //     grow by half, up to five seconds or an eighth of the outage.
