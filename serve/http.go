@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -27,10 +26,9 @@ const (
 // address in the card. It limits the time for request bodies and for reading answers; the caller
 // limits the time for headers.
 func (s *Server) Handler() http.Handler {
-	h := handler{s}
 	mux := http.NewServeMux()
 	mux.Handle(a2asrv.WellKnownAgentCardPath, a2asrv.NewStaticAgentCardHandler(s.card()))
-	rpc := a2asrv.NewJSONRPCHandler(&a2asrv.InterceptedHandler{Handler: h, Logger: s.c.Log})
+	rpc := a2asrv.NewJSONRPCHandler(handler{s, a2asrv.NewHandler(nil, a2asrv.WithLogger(s.c.Log))})
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, rpc) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(log.WithLogger(r.Context(), s.c.Log))
@@ -76,11 +74,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, rpc http.Handler
 	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w.Header().Set("Content-Type", "application/json")
-	silent := &watched{ResponseWriter: w}
-	rpc.ServeHTTP(silent, r)
-	if !silent.wrote { // the SDK leaves out a result that is null
-		_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": req.ID, "result": nil})
-	}
+	rpc.ServeHTTP(w, r)
 }
 
 // atHome reports whether a request comes from a program on this machine: not from a web page, and
@@ -132,24 +126,3 @@ func (t *timed) Flush() { _ = t.control.Flush() }
 
 // Unwrap lets [http.ResponseController] reach the underlying writer.
 func (t *timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
-
-// watched records whether a response has begun.
-type watched struct {
-	http.ResponseWriter
-	wrote bool
-}
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *watched) WriteHeader(code int) {
-	w.wrote = true
-	w.ResponseWriter.WriteHeader(code)
-}
-
-// Write implements [io.Writer].
-func (w *watched) Write(p []byte) (int, error) {
-	w.wrote = true
-	return w.ResponseWriter.Write(p)
-}
-
-// Flush implements [http.Flusher].
-func (w *watched) Flush() { w.ResponseWriter.(http.Flusher).Flush() }

@@ -15,11 +15,14 @@ import (
 	"batch.example/batch/fault"
 )
 
-// handler answers the protocol's requests: it implements [a2asrv.RequestHandler]. Errors wrap an
-// error of package a2a, which determines their code.
-type handler struct{ *Server }
-
-var _ a2asrv.RequestHandler = handler{}
+// handler answers the protocol's requests. Errors wrap an error of package a2a, which determines
+// their code. The SDK's handler, without an agent, refuses push notifications and the extended card.
+// It does not lead turns, since it finds only tasks that run in this process, gives the same message
+// sent twice two tasks, and lets the slowest listener hold up the agent.
+type handler struct {
+	*Server
+	a2asrv.RequestHandler
+}
 
 // maxID is the maximum length of ids that callers choose.
 const maxID = 256
@@ -60,11 +63,11 @@ func (h handler) see(t *task, n *int) (*a2a.Task, error) {
 }
 
 // internal logs an error that is not the caller's, and hides it.
-func (h handler) internal(err error) error {
+func (s *Server) internal(err error) error {
 	if err == nil {
 		return nil
 	}
-	h.c.Log.Error("answering a request", "err", err)
+	s.c.Log.Error("answering a request", "err", err)
 	return fmt.Errorf("%w: the server's log has more", a2a.ErrInternalError)
 }
 
@@ -190,36 +193,11 @@ func (c *conversation) cancel(t *task) (done <-chan struct{}, err error) {
 		return under.done, nil
 	}
 	if err := c.endHeld(t, a2a.TaskStateCanceled, "", nil); err != nil {
-		return nil, handler{c.s}.internal(err)
+		return nil, c.s.internal(err)
 	}
 	ended := make(chan struct{})
 	close(ended)
 	return ended, nil
-}
-
-// OnSetTaskPushConfig implements [a2asrv.RequestHandler]: nothing is pushed.
-func (handler) OnSetTaskPushConfig(context.Context, *a2a.TaskPushConfig) (*a2a.TaskPushConfig, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
-
-// OnGetTaskPushConfig implements [a2asrv.RequestHandler]: nothing is pushed.
-func (handler) OnGetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigParams) (*a2a.TaskPushConfig, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
-
-// OnListTaskPushConfig implements [a2asrv.RequestHandler]: nothing is pushed.
-func (handler) OnListTaskPushConfig(context.Context, *a2a.ListTaskPushConfigParams) ([]*a2a.TaskPushConfig, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
-
-// OnDeleteTaskPushConfig implements [a2asrv.RequestHandler]: nothing is pushed.
-func (handler) OnDeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigParams) error {
-	return a2a.ErrPushNotificationNotSupported
-}
-
-// OnGetExtendedAgentCard implements [a2asrv.RequestHandler].
-func (handler) OnGetExtendedAgentCard(context.Context) (*a2a.AgentCard, error) {
-	return nil, a2a.ErrAuthenticatedExtendedCardNotConfigured
 }
 
 var errStopping = fmt.Errorf("%w: the server is being stopped", a2a.ErrServerError)
@@ -398,7 +376,7 @@ func (c *conversation) admit(id a2a.TaskID, w *work) (t *task, enqueue bool, err
 		return nil, false, limited("this context has had %d messages, and takes no more", c.messages)
 	}
 	if err := c.record(t, w); err != nil {
-		return nil, false, handler{c.s}.internal(err)
+		return nil, false, c.s.internal(err)
 	}
 	w.task.begin()
 	return w.task, c.accept(w), nil
