@@ -31,9 +31,10 @@ func cut(text string, n int) string {
 	return text[:n] + "\n... the rest is left out"
 }
 
-// artifact converts the product to the protocol: text, or bytes if it is not UTF-8.
-func (p *product) artifact() *a2a.Artifact {
-	return &a2a.Artifact{ID: a2a.ArtifactID(p.Name), Name: p.Name, Parts: a2a.ContentParts{p.part(p.Data)}}
+// artifact converts the product, with data or a piece of it, to the protocol: text, or bytes if the
+// product is not UTF-8.
+func (p *product) artifact(data []byte) *a2a.Artifact {
+	return &a2a.Artifact{ID: a2a.ArtifactID(p.Name), Name: p.Name, Parts: a2a.ContentParts{p.part(data)}}
 }
 
 func (p *product) part(data []byte) a2a.Part {
@@ -56,7 +57,7 @@ func (p *product) events(t *task) []a2a.Event {
 		}
 		e := &a2a.TaskArtifactUpdateEvent{
 			TaskID: t.id, ContextID: t.c.id, Append: len(events) > 0, LastChunk: n == len(rest),
-			Artifact: &a2a.Artifact{ID: a2a.ArtifactID(p.Name), Name: p.Name, Parts: a2a.ContentParts{p.part(rest[:n])}},
+			Artifact: p.artifact(rest[:n]),
 		}
 		events = append(events, e)
 		if rest = rest[n:]; len(rest) == 0 {

@@ -27,10 +27,9 @@ type conversation struct {
 	log       *contextLog // nil before the context is durable
 	tasks     []*task
 	byMessage map[string]*task // by the ids of accepted messages
-	messages  int
 
-	work    *work // accepted and not finished
-	running *turn // the turn of work, while the agent works
+	work    *work                   // accepted and not finished
+	running context.CancelCauseFunc // of the turn of work, while the agent works
 	seat    seat
 	used    time.Time
 
@@ -55,11 +54,6 @@ type work struct {
 	retry     bool // try the open turn again
 	canceled  bool // by the caller; guarded by the context's mutex
 	authority *authority.Authority
-}
-
-// turn is a running turn.
-type turn struct {
-	cancel context.CancelCauseFunc
 }
 
 func (s *Server) conversation(id string) *conversation {
@@ -100,7 +94,6 @@ func (c *conversation) recall(e entry, at journal.Place) error {
 func (c *conversation) take(t *task, m *a2a.Message) {
 	t.history = append(t.history, m)
 	c.byMessage[m.ID] = t
-	c.messages++
 }
 
 // task returns a task, or nil.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/a2a"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 )
@@ -384,7 +385,21 @@ func FuzzParse(f *testing.F) {
 			if p, ok := err.(problem); !ok || codes[p.kind] == 0 {
 				t.Errorf("an error without a code: %v", err)
 			}
-			refuse(httptest.NewRecorder(), req.id(), err)
+			refuse(httptest.NewRecorder(), req, err)
 		}
 	})
+}
+
+// The SDK reads a stream's events on its own goroutine, where nothing recovers a panic.
+func TestAPanicInAStreamIsAnError(t *testing.T) {
+	w := newWorld(t, settings{config: func(c *Config) {
+		c.Instance = func(string, string) (dataset.Instance, error) { panic("a bug") }
+	}})
+	for _, err := range w.client("").SendStreamingMessage(t.Context(), say("say x")) {
+		if !isError(err, a2a.ErrInternalError) || !strings.Contains(w.log.String(), "a bug") {
+			t.Errorf("%v, want an internal error and a line in the log", err)
+		}
+		return
+	}
+	t.Error("the stream has no events")
 }

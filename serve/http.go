@@ -60,12 +60,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, rpc http.Handler
 	}
 	body, err := s.body(w, r)
 	if err != nil {
-		refuse(w, nil, err)
+		refuse(w, request{}, err)
 		return
 	}
 	req, err := parse(body)
 	if err != nil {
-		refuse(w, req.id(), err)
+		refuse(w, req, err)
 		return
 	}
 	if s.c.ModelKeyHeader != "" {

@@ -82,15 +82,12 @@ func parse(body []byte) (req request, err error) {
 	return req, nil
 }
 
-// refuse answers with an error from [parse].
-func refuse(w http.ResponseWriter, id json.RawMessage, err error) {
-	if id == nil {
-		id = json.RawMessage("null")
-	}
+// refuse answers a request with an error from [parse].
+func refuse(w http.ResponseWriter, r request, err error) {
 	p, _ := err.(problem)
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // a caller that is gone reads no error
-		"jsonrpc": "2.0", "id": id,
+		"jsonrpc": "2.0", "id": r.id(),
 		"error": map[string]any{"code": codes[p.kind], "message": p.kind.Error(), "data": map[string]any{"error": p.why}},
 	})
 }

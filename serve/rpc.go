@@ -36,12 +36,9 @@ func (h handler) OnSendMessage(ctx context.Context, p *a2a.MessageSendParams) (a
 	t.c.mu.Lock()
 	under := t.stream
 	t.c.mu.Unlock()
-	if blocking(p.Config) && under != nil {
-		select {
-		case <-under.done:
-		case <-h.stopped:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("the request was given up: %w", a2a.ErrServerError)
+	if blocking(p.Config) {
+		if err := h.wait(ctx, under); err != nil {
+			return nil, err
 		}
 	}
 	var n *int
@@ -53,6 +50,20 @@ func (h handler) OnSendMessage(ctx context.Context, p *a2a.MessageSendParams) (a
 
 // blocking reports whether the answer waits for the end of the turn, which is the default.
 func blocking(c *a2a.MessageSendConfig) bool { return c == nil || c.Blocking == nil || *c.Blocking }
+
+// wait waits for the end of a turn. under is nil if it has ended.
+func (h handler) wait(ctx context.Context, under *stream) error {
+	if under == nil {
+		return nil
+	}
+	select {
+	case <-under.done:
+	case <-h.stopped:
+	case <-ctx.Done():
+		return fmt.Errorf("the request was given up: %w", a2a.ErrServerError)
+	}
+	return nil
+}
 
 // see returns a task's current state.
 func (h handler) see(t *task, n *int) (*a2a.Task, error) {
@@ -73,74 +84,71 @@ func (s *Server) internal(err error) error {
 
 // OnSendMessageStream implements [a2asrv.RequestHandler].
 func (h handler) OnSendMessageStream(ctx context.Context, p *a2a.MessageSendParams) iter.Seq2[a2a.Event, error] {
-	return h.guarded(func(yield func(a2a.Event, error) bool) {
-		t, err := h.send(ctx, p)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		h.follow(ctx, t)(yield)
-	})
+	return h.follow(ctx, func() (*task, error) { return h.send(ctx, p) })
 }
 
 // OnResubscribeToTask implements [a2asrv.RequestHandler]. For a task that has ended, it yields only
 // the task.
 func (h handler) OnResubscribeToTask(ctx context.Context, p *a2a.TaskIDParams) iter.Seq2[a2a.Event, error] {
-	return h.guarded(func(yield func(a2a.Event, error) bool) {
-		t, err := h.mine(ctx, p.ID)
+	return h.follow(ctx, func() (*task, error) { return h.mine(ctx, p.ID) })
+}
+
+// follow yields a task's current state and then its events. The SDK reads them on its own goroutine,
+// for which Close waits.
+func (h handler) follow(ctx context.Context, find func() (*task, error)) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		h.mu.Lock()
+		stopped := closed(h.stopped)
+		if !stopped {
+			h.streams.Add(1)
+			defer h.streams.Done()
+		}
+		h.mu.Unlock()
+		if stopped {
+			yield(nil, errStopping)
+			return
+		}
+		events, more, from, err := h.listen(find)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		h.follow(ctx, t)(yield)
-	})
-}
-
-// follow yields a task's current state and then its events.
-func (h handler) follow(ctx context.Context, t *task) iter.Seq2[a2a.Event, error] {
-	t.c.mu.Lock()
-	events, more, from, err := t.listen()
-	t.c.mu.Unlock()
-	if err != nil {
-		return func(yield func(a2a.Event, error) bool) { yield(nil, h.internal(err)) }
-	}
-	return all(ctx, h.stopped, events, more, from)
-}
-
-// guarded turns a panic into an error, since the SDK reads events on its own goroutine. It also
-// makes Close wait for that goroutine.
-func (h handler) guarded(events iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) {
-		h.mu.Lock()
-		select {
-		case <-h.stopped:
-			h.mu.Unlock()
-			yield(nil, errStopping)
-			return
-		default:
-		}
-		h.streams.Add(1)
-		h.mu.Unlock()
-		defer h.streams.Done()
-		yielding := false
-		defer func() {
-			v := recover()
-			switch {
-			case v == nil:
-			case yielding:
-				panic(v) // a panic in the SDK
-			default:
-				yield(nil, h.internal(fault.Newf(fault.Bug, "panic: %v", v)))
-			}
-		}()
-		for e, err := range events {
-			yielding = true
-			if !yield(e, err) {
+		for _, e := range events {
+			if !yield(e, nil) {
 				return
 			}
-			yielding = false
+		}
+		if more == nil {
+			return
+		}
+		for e := range more.all(ctx, h.stopped, from) {
+			if !yield(e, nil) {
+				return
+			}
 		}
 	}
+}
+
+// listen returns the first events for a listener, and the stream and position of later events. The
+// stream is nil if the task has ended or waits for the caller. A panic becomes an error, since
+// nothing above recovers it.
+func (h handler) listen(find func() (*task, error)) (events []a2a.Event, more *stream, from int, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = h.internal(fault.Newf(fault.Bug, "panic: %v", v))
+		}
+	}()
+	t, err := find()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if t.stream != nil {
+		from = t.stream.len()
+	}
+	events, err = t.first()
+	return events, t.stream, from, h.internal(err)
 }
 
 // OnGetTask implements [a2asrv.RequestHandler].
@@ -161,43 +169,34 @@ func (h handler) OnCancelTask(ctx context.Context, p *a2a.TaskIDParams) (*a2a.Ta
 	if err != nil {
 		return nil, err
 	}
-	done, err := t.c.cancel(t)
+	under, err := t.c.cancel(t)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-done:
-	case <-h.stopped:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("the request was given up: %w", a2a.ErrServerError)
+	if err := h.wait(ctx, under); err != nil {
+		return nil, err
 	}
 	return h.see(t, nil)
 }
 
-// cancel stops a task. done is closed once it has stopped.
-func (c *conversation) cancel(t *task) (done <-chan struct{}, err error) {
+// cancel stops a task. It returns the stream of a turn that has yet to end, or nil.
+func (c *conversation) cancel(t *task) (under *stream, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t.status.State.Terminal() {
 		return nil, fmt.Errorf("%w: it is %s", a2a.ErrTaskNotCancelable, t.status.State)
 	}
-	under := t.stream
 	switch w := c.work; {
 	case w == nil || w.task != t: // the task waits for its caller
 	case c.running != nil:
 		w.canceled = true
-		c.running.cancel(errCanceled)
-		return under.done, nil
+		c.running(errCanceled)
+		return t.stream, nil
 	case c.seat == seated: // the turn is about to begin
 		w.canceled = true
-		return under.done, nil
+		return t.stream, nil
 	}
-	if err := c.endHeld(t, a2a.TaskStateCanceled, "", nil); err != nil {
-		return nil, c.s.internal(err)
-	}
-	ended := make(chan struct{})
-	close(ended)
-	return ended, nil
+	return nil, c.s.internal(c.endHeld(t, a2a.TaskStateCanceled, "", nil))
 }
 
 var errStopping = fmt.Errorf("%w: the server is being stopped", a2a.ErrServerError)
@@ -333,7 +332,7 @@ func (h handler) begin(caller caller, m *a2a.Message) (*conversation, error) {
 	if c := h.contexts[id]; c != nil {
 		return c, nil
 	}
-	if h.closed {
+	if h.draining() {
 		return nil, errStopping
 	}
 	if most, have := h.c.Limits.Contexts, len(h.contexts); most > 0 && have >= most {
@@ -372,8 +371,8 @@ func (c *conversation) admit(id a2a.TaskID, w *work) (t *task, enqueue bool, err
 		return nil, false, invalid("the task is %s; leave taskId out to begin another one in its context", t.status.State)
 	case c.work != nil:
 		return nil, false, fmt.Errorf("%w: the context works on task %s; wait for it, or cancel it", a2a.ErrUnsupportedOperation, c.work.task.id)
-	case most > 0 && c.messages >= most:
-		return nil, false, limited("this context has had %d messages, and takes no more", c.messages)
+	case most > 0 && len(c.byMessage) >= most:
+		return nil, false, limited("this context has had %d messages, and takes no more", len(c.byMessage))
 	}
 	if err := c.record(t, w); err != nil {
 		return nil, false, c.s.internal(err)
@@ -388,7 +387,6 @@ func (c *conversation) record(t *task, w *work) (err error) {
 	var entries []entry
 	if c.log == nil {
 		if c.log, err = newLog(c.s.c.Dir, c.id); err != nil {
-			c.log = nil
 			return err
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,11 +56,10 @@ type Server struct {
 
 	mu       sync.Mutex
 	contexts map[string]*conversation
-	seats    int  // contexts that have a container or wait for one
-	closed   bool // no further messages are accepted
+	seats    int // contexts that have a container or wait for one
 	watch    sync.Once
 
-	drain   chan struct{} // closed when contexts should be paused
+	drain   chan struct{} // closed when contexts should be paused; no further messages are accepted
 	stopped chan struct{} // closed by Close
 	streams sync.WaitGroup
 }
@@ -83,11 +84,10 @@ func New(c Config) *Server {
 	if c.Width < 1 {
 		c.Width = 1
 	}
-	s := &Server{
+	return &Server{
 		c: c, contexts: map[string]*conversation{}, queue: runner.NewQueue[*conversation](),
 		drain: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	return s
 }
 
 // Context is a context in a run directory.
@@ -159,10 +159,9 @@ func (s *Server) Load() error {
 func (s *Server) Drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.draining() {
 		return
 	}
-	s.closed = true
 	s.queue.Close()
 	close(s.drain)
 }
@@ -172,9 +171,7 @@ func (s *Server) Drain() {
 func (s *Server) Close() {
 	s.Drain()
 	s.mu.Lock()
-	select {
-	case <-s.stopped:
-	default:
+	if !closed(s.stopped) {
 		close(s.stopped)
 	}
 	s.mu.Unlock()
@@ -189,9 +186,11 @@ func (s *Server) Contexts() int {
 }
 
 // draining reports whether contexts should be paused.
-func (s *Server) draining() bool {
+func (s *Server) draining() bool { return closed(s.drain) }
+
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-s.drain:
+	case <-c:
 		return true
 	default:
 		return false
@@ -241,10 +240,7 @@ func signal(c chan struct{}) {
 // evict pauses the least recently used idle context, if any.
 func (s *Server) evict() {
 	s.mu.Lock()
-	all := make([]*conversation, 0, len(s.contexts))
-	for _, c := range s.contexts {
-		all = append(all, c)
-	}
+	all := slices.Collect(maps.Values(s.contexts))
 	s.mu.Unlock()
 	var oldest *conversation
 	var used time.Time

@@ -13,7 +13,6 @@ import (
 type stream struct {
 	mu     sync.Mutex
 	events []a2a.Event
-	ended  bool
 	more   chan struct{} // closed when there are more events
 	done   chan struct{} // closed at the end
 }
@@ -36,7 +35,6 @@ func (s *stream) send(events ...a2a.Event) {
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
 	close(s.done)
 	s.wakeAll()
 }
@@ -51,7 +49,7 @@ func (s *stream) all(ctx context.Context, stopped <-chan struct{}, i int) iter.S
 	return func(yield func(a2a.Event) bool) {
 		for {
 			s.mu.Lock()
-			events, ended, more := s.events[i:len(s.events):len(s.events)], s.ended, s.more
+			events, ended, more := s.events[i:len(s.events):len(s.events)], closed(s.done), s.more
 			s.mu.Unlock()
 			for _, e := range events {
 				if !yield(e) {

@@ -167,7 +167,7 @@ func (c *conversation) turn(ctx context.Context, conv *solver.Conversation, w *w
 func (c *conversation) started(w *work, cancel context.CancelCauseFunc) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.running = &turn{cancel: cancel}
+	c.running = cancel
 	now := c.s.c.Now().UTC()
 	w.task.status = a2a.TaskStatus{State: a2a.TaskStateWorking, Timestamp: &now}
 	w.task.send(&a2a.TaskStatusUpdateEvent{TaskID: w.task.id, ContextID: c.id, Status: w.task.status})

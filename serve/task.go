@@ -1,9 +1,7 @@
 package serve
 
 import (
-	"context"
 	"encoding/json"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,28 +84,26 @@ func (t *task) finish() {
 	if t.stream == nil {
 		return
 	}
-	status := t.status
-	if m := status.Message; m != nil {
-		shown := *m
-		shown.Parts = shortened(m.Parts)
-		status.Message = &shown
-	}
-	t.stream.send(&a2a.TaskStatusUpdateEvent{TaskID: t.id, ContextID: t.c.id, Status: status, Final: true})
+	t.stream.send(&a2a.TaskStatusUpdateEvent{TaskID: t.id, ContextID: t.c.id, Status: shortened(t.status), Final: true})
 	t.stream.end()
 	t.stream = nil
 }
 
-// shortened shortens parts so that each fits into an event.
-func shortened(parts a2a.ContentParts) a2a.ContentParts {
-	var list a2a.ContentParts
-	for _, p := range parts {
+// shortened shortens the texts of a status so that each fits into an event.
+func shortened(status a2a.TaskStatus) a2a.TaskStatus {
+	if status.Message == nil {
+		return status
+	}
+	shown := *status.Message
+	shown.Parts = slices.Clone(shown.Parts)
+	for i, p := range shown.Parts {
 		if text, ok := p.(a2a.TextPart); ok {
 			text.Text = cut(text.Text, maxText)
-			p = text
+			shown.Parts[i] = text
 		}
-		list = append(list, p)
 	}
-	return list
+	status.Message = &shown
+	return status
 }
 
 // snapshot returns the task with its last n messages, or with all if n is nil. The caller holds
@@ -122,7 +118,7 @@ func (t *task) snapshot(n *int) (*a2a.Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		seen.Artifacts = append(seen.Artifacts, p.artifact())
+		seen.Artifacts = append(seen.Artifacts, p.artifact(p.Data))
 	}
 	return seen, nil
 }
@@ -138,11 +134,7 @@ func (t *task) first() ([]a2a.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m := seen.Status.Message; m != nil {
-		shown := *m
-		shown.Parts = shortened(m.Parts)
-		seen.Status.Message = &shown
-	}
+	seen.Status = shortened(seen.Status)
 	events := []a2a.Event{seen}
 	if fits(seen) {
 		return events, nil
@@ -164,33 +156,4 @@ func (t *task) first() ([]a2a.Event, error) {
 func fits(t *a2a.Task) bool {
 	text, err := json.Marshal(t)
 	return err == nil && len(text) <= maxEvent
-}
-
-// listen returns the first events for a listener, and the stream and position of later events. The
-// stream is nil if the task has ended or waits for the caller. The caller holds c.mu.
-func (t *task) listen() (events []a2a.Event, more *stream, from int, err error) {
-	events, err = t.first()
-	if t.stream != nil {
-		from = t.stream.len()
-	}
-	return events, t.stream, from, err
-}
-
-// all yields a task's events; see [task.listen].
-func all(ctx context.Context, stopped <-chan struct{}, events []a2a.Event, more *stream, from int) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) {
-		for _, e := range events {
-			if !yield(e, nil) {
-				return
-			}
-		}
-		if more == nil {
-			return
-		}
-		for e := range more.all(ctx, stopped, from) {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
 }
