@@ -257,7 +257,7 @@ func TestATurnHasItsCallersAuthority(t *testing.T) {
 	}}
 	w := newWorld(t, s)
 	const key = "sk-of-the-caller"
-	keyed := w.clientOver(&http.Client{Transport: header{"X-Batch-Model-Key", key, bearer{aliceToken, http.DefaultTransport}}})
+	keyed := w.clientOver(&http.Client{Transport: header{"X-Batch-Model-Key", key, bearer(aliceToken)}})
 	task := send(t, keyed, say("say hello"))
 	if a := s.model.seen[0]; a.Actor != "alice" || a.ModelKey != key {
 		t.Error("the turn did not have the caller's name and key")
@@ -278,21 +278,10 @@ func TestATurnHasItsCallersAuthority(t *testing.T) {
 	close(s.model.release)
 	again := to(say("say x"), held.ID)
 	again.Message.Metadata = map[string]any{retryKey: true}
-	keyed = w.clientOver(&http.Client{Transport: header{"X-Batch-Model-Key", key, bearer{aliceToken, http.DefaultTransport}}})
+	keyed = w.clientOver(&http.Client{Transport: header{"X-Batch-Model-Key", key, bearer(aliceToken)}})
 	expect(t, send(t, keyed, again), a2a.TaskStateCompleted, "released")
 	w.stop()
 	noSecret(t, w, key)
-}
-
-type header struct {
-	name, value string
-	http.RoundTripper
-}
-
-func (h header) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set(h.name, h.value)
-	return h.RoundTripper.RoundTrip(r)
 }
 
 func TestTokens(t *testing.T) {
@@ -392,14 +381,13 @@ func FuzzParse(f *testing.F) {
 
 // The SDK reads a stream's events on its own goroutine, where nothing recovers a panic.
 func TestAPanicInAStreamIsAnError(t *testing.T) {
-	w := newWorld(t, settings{config: func(c *Config) {
-		c.Instance = func(string, string) (dataset.Instance, error) { panic("a bug") }
-	}})
+	panics := func(string, string) (dataset.Instance, error) { panic("a bug") }
+	w := newWorld(t, settings{config: func(c *Config) { c.Instance = panics }})
+	var got error
 	for _, err := range w.client("").SendStreamingMessage(t.Context(), say("say x")) {
-		if !isError(err, a2a.ErrInternalError) || !strings.Contains(w.log.String(), "a bug") {
-			t.Errorf("%v, want an internal error and a line in the log", err)
-		}
-		return
+		got = err
 	}
-	t.Error("the stream has no events")
+	if !isError(got, a2a.ErrInternalError) || !strings.Contains(w.log.String(), "a bug") {
+		t.Errorf("%v, want an internal error and a line in the log", got)
+	}
 }

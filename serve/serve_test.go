@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -123,37 +124,32 @@ func TestLargeArtifactsComeInPieces(t *testing.T) {
 			var patch strings.Builder
 			pieces, lasts := 0, 0
 			var id a2a.TaskID
-			collect := func(e a2a.Event) {
-				id = e.TaskInfo().TaskID
-				if e, ok := e.(*a2a.TaskArtifactUpdateEvent); ok {
-					if e.Append != (pieces > 0) {
-						t.Errorf("piece %d has append %v", pieces, e.Append)
+			collect := func(events iter.Seq2[a2a.Event, error]) {
+				patch.Reset()
+				pieces, lasts = 0, 0
+				for e, err := range events {
+					if err != nil {
+						t.Fatal(err)
 					}
-					pieces++
-					if e.LastChunk {
-						lasts++
+					id = e.TaskInfo().TaskID
+					if e, ok := e.(*a2a.TaskArtifactUpdateEvent); ok {
+						if e.Append != (pieces > 0) {
+							t.Errorf("piece %d has append %v", pieces, e.Append)
+						}
+						pieces++
+						if e.LastChunk {
+							lasts++
+						}
+						patch.WriteString(content(t, e.Artifact.Parts))
 					}
-					patch.WriteString(content(t, e.Artifact.Parts))
 				}
 			}
-			for e, err := range c.SendStreamingMessage(t.Context(), say(command)) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				collect(e)
-			}
+			collect(c.SendStreamingMessage(t.Context(), say(command)))
 			want := product1(t, get(t, c, id), patchName)
 			if patch.String() != want || pieces < 10 || lasts != 1 || len(want) < 300_000 {
 				t.Errorf("%d bytes in %d pieces, %d of them the last; want %d bytes", patch.Len(), pieces, lasts, len(want))
 			}
-			patch.Reset()
-			pieces, lasts = 0, 0
-			for e, err := range c.ResubscribeToTask(t.Context(), &a2a.TaskIDParams{ID: id}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				collect(e)
-			}
+			collect(c.ResubscribeToTask(t.Context(), &a2a.TaskIDParams{ID: id}))
 			if patch.String() != want || lasts != 1 {
 				t.Errorf("later: %d bytes, %d last pieces; want %d bytes", patch.Len(), lasts, len(want))
 			}
@@ -506,11 +502,7 @@ func TestAMisuseOfOneContextDoesNotStopOthers(t *testing.T) {
 }
 
 func TestTheCard(t *testing.T) {
-	tokens, err := ParseTokens("alice: 0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWorld(t, settings{config: func(c *Config) { c.Tokens = tokens }})
+	w := newWorld(t, settings{config: withTokens(t)})
 	card, err := agentcard.DefaultResolver.Resolve(t.Context(), w.http.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -523,7 +515,7 @@ func TestTheCard(t *testing.T) {
 		t.Errorf("the card has the security %+v, %+v; want bearer", card.SecuritySchemes, card.Security)
 	}
 	card.URL = w.http.URL
-	c, err := a2aclient.NewFromCard(t.Context(), card, a2aclient.WithJSONRPCTransport(&http.Client{Transport: bearer{"0123456789abcdef", http.DefaultTransport}}))
+	c, err := a2aclient.NewFromCard(t.Context(), card, a2aclient.WithJSONRPCTransport(&http.Client{Transport: bearer(aliceToken)}))
 	if err != nil {
 		t.Fatal(err)
 	}

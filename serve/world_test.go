@@ -177,7 +177,7 @@ func (w *world) stop() {
 // client returns an SDK client with a bearer token, unless token is empty.
 func (w *world) client(token string) *a2aclient.Client {
 	w.t.Helper()
-	return w.clientOver(&http.Client{Transport: bearer{token, http.DefaultTransport}})
+	return w.clientOver(&http.Client{Transport: bearer(token)})
 }
 
 func (w *world) clientOver(hc *http.Client) *a2aclient.Client {
@@ -190,17 +190,22 @@ func (w *world) clientOver(hc *http.Client) *a2aclient.Client {
 	return c
 }
 
-type bearer struct {
-	token string
+type header struct {
+	name, value string
 	http.RoundTripper
 }
 
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.token != "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+b.token)
+func (h header) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(h.name, h.value)
+	return h.RoundTripper.RoundTrip(r)
+}
+
+func bearer(token string) http.RoundTripper {
+	if token == "" {
+		return http.DefaultTransport
 	}
-	return b.RoundTripper.RoundTrip(r)
+	return header{"Authorization", "Bearer " + token, http.DefaultTransport}
 }
 
 // say returns a message.
