@@ -38,7 +38,7 @@ func TestAStepIsFrugal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(steps int) (allocations, bytes float64) {
+	once := func(steps int) (allocations, bytes float64) {
 		loop := newLoop(t, steps)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -49,7 +49,15 @@ func TestAStepIsFrugal(t *testing.T) {
 		}
 		return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
 	}
-	run(2)
+	// What other goroutines do, and a collection that empties pools, adds some: the least counts.
+	run := func(steps int) (allocations, bytes float64) {
+		allocations, bytes = once(steps)
+		for range 2 {
+			a, b := once(steps)
+			allocations, bytes = min(allocations, a), min(bytes, b)
+		}
+		return allocations, bytes
+	}
 	const from, to = 20, 220
 	few, fewBytes := run(from)
 	many, manyBytes := run(to)
