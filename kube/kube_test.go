@@ -23,6 +23,9 @@ import (
 
 const testRepo = "batch-kube-test"
 
+// madeImage is the name of the tests' image once it is made.
+var madeImage string
+
 // imageOnce makes the tests' image and copies it to the node.
 var imageOnce = sync.OnceValues(func() (string, error) {
 	root, err := enginetest.Root(strings.Fields(conformance.Tools), map[string]string{"testbed/.keep": ""})
@@ -35,6 +38,7 @@ var imageOnce = sync.OnceValues(func() (string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("docker import: %w: %s", err, out)
 	}
+	madeImage = name
 	return name, nil
 })
 
@@ -52,10 +56,8 @@ var loadOnce sync.Once
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if os.Getenv("BATCH_KUBE") != "" { // otherwise no test has made it
-		if name, err := imageOnce(); err == nil {
-			_ = exec.Command("docker", "rmi", name).Run()
-		}
+	if madeImage != "" {
+		_ = exec.Command("docker", "rmi", madeImage).Run()
 	}
 	os.Exit(code)
 }
