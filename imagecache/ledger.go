@@ -2,7 +2,6 @@ package imagecache
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -149,8 +148,7 @@ func (l *Ledger) update(change func(map[string]Entry)) error {
 // on it, which ends with the process. The file is empty and is never removed: if it were
 // removed while another process opens it, two processes could lock different files.
 func (l *Ledger) holdFile(ref string) *flock.Flock {
-	name := fmt.Sprintf("%x", sha256.Sum256([]byte(nameOf(ref))))[:32]
-	return flock.New(filepath.Join(l.dir, "holds", name), flock.SetPermissions(0o644))
+	return flock.New(filepath.Join(l.dir, "holds", keyName(nameOf(ref))), flock.SetPermissions(0o644))
 }
 
 // hold is one instance's need for an image. It must be closed once.

@@ -27,10 +27,10 @@ const noteLife = 180 * 24 * time.Hour
 // cannot be written, the only harm is that the scrub is done again.
 func (l *Ledger) notes() string { return filepath.Join(l.dir, "notes") }
 
-// keyPath returns the file of a key in one of the ledger's folders.
-func keyPath(dir, key string) string {
-	return filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(key)))[:32]+".json")
-}
+// keyName is the name of a key's file in the ledger's folders.
+func keyName(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(key)))[:32] }
+
+func (l *Ledger) notePath(key string) string { return filepath.Join(l.notes(), keyName(key)+".json") }
 
 // Note returns the note that was saved under key. The key contains everything that the
 // result depends on.
@@ -41,7 +41,7 @@ func (c *Cache) Remember(key string, n Note) error { return c.ledger.remember(ke
 
 func (l *Ledger) note(key string) (Note, bool) {
 	var n Note
-	if readJSON(keyPath(l.notes(), key), &n) != nil || n.Made.IsZero() {
+	if readJSON(l.notePath(key), &n) != nil || n.Made.IsZero() {
 		return Note{}, false
 	}
 	return n, true
@@ -49,7 +49,7 @@ func (l *Ledger) note(key string) (Note, bool) {
 
 func (l *Ledger) remember(key string, n Note) error {
 	n.Made = time.Now()
-	return writeJSON(keyPath(l.notes(), key), n)
+	return writeJSON(l.notePath(key), n)
 }
 
 func readJSON(path string, v any) error {

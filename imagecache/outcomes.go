@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 )
 
 // outcomesBytes is how much the outcomes of scrubs may use together, for each engine.
@@ -22,9 +22,7 @@ const outcomesBytes = 64 << 20
 // them: a later run hides what an outcome says.
 func (l *Ledger) outcomes() string { return filepath.Join(l.dir, "outcomes") }
 
-func (l *Ledger) outcomePath(key string) string {
-	return strings.TrimSuffix(keyPath(l.outcomes(), key), ".json")
-}
+func (l *Ledger) outcomePath(key string) string { return filepath.Join(l.outcomes(), keyName(key)) }
 
 func outcomeSum(key, outcome string) string {
 	sum := sha256.Sum256([]byte(key + "\n" + outcome))
@@ -35,12 +33,12 @@ func outcomeSum(key, outcome string) string {
 // others may have written it.
 func (c *Cache) Outcome(key string) string {
 	path := c.ledger.outcomePath(key)
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 || info.Size() > outcomesBytes {
+	if info, err := file.Stat(); err != nil || info.Mode().Perm()&0o077 != 0 || info.Size() > outcomesBytes {
 		return ""
 	}
 	data, err := io.ReadAll(file)
