@@ -43,7 +43,7 @@
 //	                        0 is a trajectory without a journal, such as
 //	                        another tool's
 //	  <id>/agent.log        this instance's log, all attempts
-//	  <id>/http.jsonl       with `batch run --record`: the model calls, all
+//	  <id>/http.jsonl.gz    with `batch run --record`: the model calls, all
 //	                        attempts, append-only
 //	  <id>/a2a.jsonl        of a context of `batch serve`: the promises to its
 //	                        caller, append-only, mode 0600
@@ -244,7 +244,7 @@
 //	                           secrets hidden: see batch help journal
 //	<id>.patch, <id>.salvaged.patch, the patches in preds.json
 //	                           exact: the graded patch must equal the submitted one
-//	<id>.traj.json, attempts/, agent.log, http.jsonl, manifest.json,
+//	<id>.traj.json, attempts/, agent.log, http.jsonl.gz, manifest.json,
 //	results.parquet, exit_statuses.yaml
 //	                           with secrets hidden: see batch help secrets
 //	grades.jsonl               likewise, except the names of tests, models and

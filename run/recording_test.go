@@ -33,6 +33,12 @@ func TestADirectoryToReplayMayHaveAnyName(t *testing.T) {
 	if err := checkRecording(Request{Replay: dir}); err != nil {
 		t.Errorf("got %v, want no error", err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "a", cassette.OldFileName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkRecording(Request{Replay: dir}); err == nil || !strings.Contains(err.Error(), "a/http.jsonl is of a form") {
+		t.Errorf("got %v, want that the recording of before is refused", err)
+	}
 }
 
 func TestAPlayedModelIsNeitherRecordedNorReplayed(t *testing.T) {

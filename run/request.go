@@ -359,7 +359,12 @@ func checkRecording(r Request) error {
 	if r.Replay == "" {
 		return nil
 	}
-	if found, _ := fs.Glob(os.DirFS(r.Replay), "*/"+cassette.FileName); len(found) == 0 { // the name of the directory may look like a pattern
+	in := os.DirFS(r.Replay) // the name of the directory may look like a pattern
+	if old, _ := fs.Glob(in, "*/"+cassette.OldFileName); len(old) > 0 {
+		return fault.Newf(fault.Usage, "--replay %s: %s is of a form that is no longer read", here(r.Replay), old[0]).
+			WithHint("record again, with `batch run --record`")
+	}
+	if found, _ := fs.Glob(in, "*/"+cassette.FileName); len(found) == 0 {
 		return fault.Newf(fault.Usage, "--replay %s: there is no recording in it", here(r.Replay)).
 			WithHint("a recording is made by `batch run --record`")
 	}

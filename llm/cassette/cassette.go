@@ -2,20 +2,19 @@
 // requests from the recording without a network. It is for finding out why a run went as
 // it did, for tests of an agent against real replies, and for demonstrations without a key.
 //
-// A recording is one file of JSON lines per instance, an [exchange] each, appended when the
-// exchange has ended: a crash loses at most those under way. It has no secrets: of the
-// headers only known harmless ones are kept, and what the [mask.Masker] knows is hidden in
-// all texts, also where a stream has it in pieces. What is answered is exactly what was
-// received, byte for byte where nothing was hidden: status, kept headers, body, failures of
-// the connection, and bodies that were cut.
-//
-// A conversation's requests repeat each other's beginnings. Of each body, only what follows
-// the beginning that it shares with the request before is kept, so that a file grows by what
-// is new.
+// A recording is one file of JSON lines per instance, a whole [exchange] each. Each line is
+// a gzip member of its own, appended when the exchange has ended: a crash loses at most those
+// under way, and zcat shows the file. It has no secrets: of the headers only known harmless
+// ones are kept, and what the [mask.Masker] knows is hidden in all texts, also where a stream
+// has it in pieces. What is answered is exactly what was received, byte for byte where nothing
+// was hidden: status, kept headers, body, failures of the connection, and bodies that were
+// cut.
 package cassette
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -32,13 +31,22 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm/internal/history"
 )
 
 // FileName is the usual name of a recording in an instance's directory.
-const FileName = "http.jsonl"
+const FileName = "http.jsonl.gz"
+
+// OldFileName is the name that recordings had whose requests were differences. They are not
+// read.
+const OldFileName = "http.jsonl"
 
 // version is the version of an [exchange]'s form.
-const version = 1
+const version = 2
+
+// maxLine bounds an exchange that is read, in bytes: a file of some kilobytes may claim to
+// hold gigabytes.
+const maxLine = 256 << 20
 
 type instanceKey struct{}
 
@@ -70,13 +78,12 @@ type exchange struct {
 // message is the headers and the body of a request or an answer.
 type message struct {
 	Headers map[string][]string `json:"headers,omitempty"`
-	Same    int                 `json:"same,omitempty"`  // bytes that the body shares with the body before it
-	Body    string              `json:"body"`            // the rest
+	Body    string              `json:"body"`
 	Bytes   []byte              `json:"bytes,omitempty"` // in place of Body if that is not UTF-8
 }
 
-func newMessage(headers map[string][]string, same int, body []byte) message {
-	m := message{Headers: headers, Same: same}
+func newMessage(headers map[string][]string, body []byte) message {
+	m := message{Headers: headers}
 	if utf8.Valid(body) {
 		m.Body = string(body)
 	} else {
@@ -85,8 +92,7 @@ func newMessage(headers map[string][]string, same int, body []byte) message {
 	return m
 }
 
-// rest is the body after what it shares with the one before.
-func (m message) rest() []byte {
+func (m message) body() []byte {
 	if m.Bytes != nil {
 		return m.Bytes
 	}
@@ -159,7 +165,7 @@ func (f *failure) Unwrap() error {
 
 // taken is a place in a recording, where an exchange is.
 type taken struct {
-	at, size int64
+	at       int64
 	asked    [sha256.Size]byte
 	answered bool // with a whole answer that is not an error
 }
@@ -184,49 +190,86 @@ func modelIn(path string) string {
 	return ""
 }
 
-// scan reads a recording up to where each returns false, with the whole body of each
-// request, which is valid during the call. A line that was not written to its end is passed
-// over.
-func scan(path string, each func(x *exchange, at taken, body []byte) bool) error {
+// ends is a reader that knows how much of a file was read through it.
+type ends struct {
+	*bufio.Reader
+	file io.Seeker
+}
+
+// at returns the place in the file that is read next.
+func (e ends) at() (int64, error) {
+	read, err := e.file.Seek(0, io.SeekCurrent)
+	return read - int64(e.Buffered()), err
+}
+
+// scan calls each for the exchanges of a recording, and returns where the last whole one
+// ends. One that was not written to its end is passed over.
+func scan(path string, each func(x *exchange, at taken)) (end int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer file.Close()
-	var body []byte
-	var at int64
-	lines := bufio.NewReaderSize(file, 1<<20)
+	from := ends{bufio.NewReaderSize(file, 64<<10), file}
 	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			return nil
+		x, err := decode(from)
+		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+			return end, nil
 		}
 		if err != nil {
-			return err
+			return end, fault.New(fault.Usage, fmt.Sprintf("reading %s, exchange %d", path, n), err)
 		}
-		var x exchange
-		if err := json.Unmarshal(line, &x); err != nil {
-			return fault.New(fault.Usage, fmt.Sprintf("reading %s, line %d", path, n), err)
+		at := taken{at: end, asked: asked(x.Path, x.Request.body())}
+		at.answered = x.Failure == nil && x.Status < http.StatusBadRequest
+		if end, err = from.at(); err != nil {
+			return end, err
 		}
-		if x.Version != version || x.Request.Same < 0 || x.Request.Same > len(body) {
-			return fault.Newf(fault.Usage, "reading %s, line %d: it is not a recording of this version of batch", path, n)
-		}
-		body = append(body[:x.Request.Same], x.Request.rest()...)
-		answered := x.Failure == nil && x.Status < http.StatusBadRequest
-		if !each(&x, taken{at, int64(len(line)), asked(x.Path, body), answered}, body) {
-			return nil
-		}
-		at += int64(len(line))
+		each(x, at)
 	}
+}
+
+// decode reads an exchange, and no byte more from a reader that is an [io.ByteReader]. The
+// error is io.EOF where no byte is left.
+func decode(from io.Reader) (*exchange, error) {
+	member, err := gzip.NewReader(from)
+	if err != nil {
+		return nil, err
+	}
+	member.Multistream(false)
+	line, err := io.ReadAll(io.LimitReader(member, maxLine))
+	if err != nil {
+		return nil, err
+	}
+	if len(line) == maxLine {
+		return nil, fmt.Errorf("it has more than %d bytes", maxLine)
+	}
+	var x exchange
+	if err := json.Unmarshal(line, &x); err != nil {
+		return nil, err
+	}
+	if x.Version != version {
+		return nil, fmt.Errorf("its version is %d, expected %d", x.Version, version)
+	}
+	return &x, nil
+}
+
+// encode returns the gzip member of an exchange.
+func encode(x *exchange) ([]byte, error) {
+	line, err := history.Encode(x)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(append(line, '\n')) // neither fails on a buffer
+	_ = w.Close()
+	return b.Bytes(), nil
 }
 
 // load returns the places of all exchanges of a recording: the answers of all instances
 // together would be too large for the memory.
 func load(path string) (list []taken, err error) {
-	err = scan(path, func(_ *exchange, at taken, _ []byte) bool {
-		list = append(list, at)
-		return true
-	})
+	_, err = scan(path, func(_ *exchange, at taken) { list = append(list, at) })
 	return list, err
 }
 
@@ -237,10 +280,8 @@ func read(path string, at taken) (*exchange, error) {
 		return nil, err
 	}
 	defer file.Close()
-	line := make([]byte, at.size)
-	if _, err := file.ReadAt(line, at.at); err != nil {
+	if _, err := file.Seek(at.at, io.SeekStart); err != nil {
 		return nil, err
 	}
-	var x exchange
-	return &x, json.Unmarshal(line, &x)
+	return decode(bufio.NewReader(file))
 }

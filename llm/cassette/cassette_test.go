@@ -1,6 +1,7 @@
 package cassette_test
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -142,12 +143,12 @@ func TestARecordingHasNoSecrets(t *testing.T) {
 	s, dir := server(t), t.TempDir()
 	ask(cassette.With(t.Context(), "a"), t, recorder(t, dir), s.URL, `{"text":"the key is `+secret+`"}`)
 	ask(cassette.With(t.Context(), "a"), t, recorder(t, dir), s.URL, "moved")
-	text, err := os.ReadFile(files(dir)("a"))
-	if err != nil || len(text) == 0 {
-		t.Fatalf("%q, %v", text, err)
+	text := recording(t, files(dir)("a"))
+	if text == "" {
+		t.Fatal("nothing is recorded")
 	}
 	for _, hidden := range []string{secret, "org-of-mine", "Bearer"} {
-		if strings.Contains(string(text), hidden) {
+		if strings.Contains(text, hidden) {
 			t.Errorf("%q is in the recording: %s", hidden, text)
 		}
 	}
@@ -170,11 +171,7 @@ func TestARecordingDoesNotHaveTheKeyOfATurn(t *testing.T) {
 	if heard := ask(ctx, t, recorder(t, dir), s.URL, `{"said":"`+key+`"}`); !strings.Contains(heard.body, key) {
 		t.Errorf("the caller got %q, want the answer as it was", heard.body)
 	}
-	text, err := os.ReadFile(files(dir)("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(text), key) || !strings.Contains(string(text), "wrong key "+mask.Hidden) {
+	if text := recording(t, files(dir)("a")); strings.Contains(text, key) || !strings.Contains(text, "wrong key "+mask.Hidden) {
 		t.Errorf("recorded %s, want the exchange without the key", text)
 	}
 }
@@ -240,18 +237,35 @@ func TestAnotherModelIsAnotherRequest(t *testing.T) {
 	compare(t, "the same model below another address", ask(in, t, player(dir), "http://nowhere.invalid/base/models/m:generate", "go"), recorded)
 }
 
-// Requests repeat the conversation, the recording does not.
-func TestARecordingGrowsByWhatIsNew(t *testing.T) {
+// recording is what zcat shows of a recording.
+func recording(t *testing.T, path string) string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A person reads each request whole.
+func TestALineHasAWholeExchange(t *testing.T) {
 	s, dir := server(t), t.TempDir()
 	r := recorder(t, dir)
-	body := strings.Repeat("x", 100_000)
-	for i := range 50 {
-		body += fmt.Sprint(" step ", i)
-		ask(cassette.With(t.Context(), "a"), t, r, s.URL, body+" busy")
+	for _, body := range []string{"one", "one, two", "one, two, three"} {
+		ask(cassette.With(t.Context(), "a"), t, r, s.URL, body)
 	}
-	info, err := os.Stat(files(dir)("a"))
-	if err != nil || info.Size() > 200_000 {
-		t.Errorf("got %v, %v; want less than 200 kB", info, err)
+	lines := strings.Split(strings.TrimSuffix(recording(t, files(dir)("a")), "\n"), "\n")
+	if len(lines) != 3 || !strings.Contains(lines[2], `"body":"one, two, three"`) {
+		t.Errorf("got %q, want three whole exchanges", lines)
 	}
 }
 
@@ -266,11 +280,13 @@ func TestARecordingIsContinuedAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, append(whole, whole[:len(whole)/3]...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if torn := ask(in, t, player(dir), "http://nowhere.invalid", "one, two"); torn.status != 200 {
-		t.Errorf("with a line that is not finished: %+v", torn)
+	for torn := range len(whole) / 3 { // of the first exchange, once more
+		if err := os.WriteFile(file, append(whole[:len(whole):len(whole)], whole[:torn]...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if played := ask(in, t, player(dir), "http://nowhere.invalid", "one, two"); played.status != 200 {
+			t.Fatalf("with %d bytes of an exchange that is not finished: %+v, %v", torn, played, played.err)
+		}
 	}
 	ask(in, t, recorder(t, dir), s.URL, "one, two, three")
 	p := player(dir)
@@ -365,27 +381,48 @@ func TestARequestThatWasGivenUpIsNotRecorded(t *testing.T) {
 }
 
 func TestABrokenRecordingIsRefused(t *testing.T) {
-	for _, line := range []string{"x\n", `{"version":2}` + "\n", `{"version":1,"request":{"same":9}}` + "\n"} {
+	const wrong = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	for _, content := range []string{"a text that is no archive", wrong, zipped("x\n"), zipped(`{"version":1}`), zipped(`{"version":2}`) + wrong, bomb()} {
 		dir := t.TempDir()
 		if err := os.MkdirAll(filepath.Join(dir, "a"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(files(dir)("a"), []byte(line), 0o600); err != nil {
+		if err := os.WriteFile(files(dir)("a"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		played := ask(cassette.With(t.Context(), "a"), t, player(dir), "http://nowhere.invalid", "one")
-		if played.err == nil || fault.KindOf(played.err) != fault.Usage || !strings.Contains(played.err.Error(), "line 1") {
-			t.Errorf("%s: got %v, want a usage fault with the line", line, played.err)
+		if played.err == nil || fault.KindOf(played.err) != fault.Usage || !strings.Contains(played.err.Error(), "http.jsonl.gz, exchange ") {
+			t.Errorf("%.40q: got %v, want a usage fault with the exchange", content, played.err)
 		}
 	}
 }
 
+func zipped(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text) // neither fails
+	_ = w.Close()
+	return b.String()
+}
+
+// bomb is 300 KB that claim to be 300 MB.
+func bomb() string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	block := make([]byte, 1<<20)
+	for range 300 {
+		_, _ = w.Write(block) // neither fails
+	}
+	_ = w.Close()
+	return b.String()
+}
+
 // FuzzRecording plays any file: each failure is a fault, and none is a panic.
 func FuzzRecording(f *testing.F) {
-	const line = `{"version":1,"path":"/v1","request":{"body":"one"},"status":200,"answer":{"body":"x"}}` + "\n"
+	line := zipped(`{"version":2,"path":"/v1","request":{"body":"one"},"status":200,"answer":{"body":"x"}}`)
 	f.Add(line, "one")
-	f.Add(line+`{"version":1,"request":{"same":2,"bytes":"/w=="},"failure":{"text":"cut","kind":"cut"}}`+"\n", "two")
-	f.Add(`{"version":1,"request":{"same":-1}}`+"\nx", "")
+	f.Add(line+zipped(`{"version":2,"request":{"bytes":"/w=="},"failure":{"text":"cut","kind":"cut"}}`), "two")
+	f.Add(line[:len(line)-3], "")
 	f.Fuzz(func(t *testing.T, recording, body string) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, cassette.FileName), []byte(recording), 0o600); err != nil {

@@ -147,20 +147,15 @@ func (c *conversation) find(request [sha256.Size]byte) int {
 }
 
 // difference says for a person how a request differs from the i-th recorded one.
-func (c *conversation) difference(i int, path string, sent []byte) (what string, err error) {
-	n := 0
-	err = scan(c.path, func(x *exchange, _ taken, recorded []byte) bool {
-		if n++; n <= i {
-			return true
-		}
-		if was, is := modelIn(x.Path), modelIn(path); was != is {
-			what = fmt.Sprintf("it asks for %s, recorded is %s", is, was)
-		} else {
-			what = difference(recorded, sent)
-		}
-		return false
-	})
-	return what, err
+func (c *conversation) difference(i int, path string, sent []byte) (string, error) {
+	x, err := read(c.path, c.list[i])
+	if err != nil {
+		return "", err
+	}
+	if was, is := modelIn(x.Path), modelIn(path); was != is {
+		return fmt.Sprintf("it asks for %s, recorded is %s", is, was), nil
+	}
+	return difference(x.Request.body(), sent), nil
 }
 
 // response is the answer that a client got.
@@ -171,7 +166,7 @@ func (x *exchange) response(req *http.Request) (*http.Response, error) {
 		}
 		return nil, io.ErrUnexpectedEOF
 	}
-	data := x.Answer.rest()
+	data := x.Answer.body()
 	header := http.Header{}
 	for name, values := range x.Answer.Headers {
 		header[name] = values

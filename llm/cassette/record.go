@@ -13,11 +13,7 @@ import (
 
 	"batch.example/batch/authority"
 	"batch.example/batch/internal/mask"
-	"batch.example/batch/llm/internal/history"
 )
-
-// maxKept bounds the request bodies that a recorder remembers, in bytes.
-const maxKept = 128 << 20
 
 // Recorder is a transport that records the exchanges of instances, see [With]. Other
 // requests pass. It is safe for concurrent use.
@@ -32,8 +28,7 @@ type Recorder struct {
 	Failed func(instance string, err error)
 
 	mu   sync.Mutex
-	last map[string][]byte // instance to the body of its last request in the file
-	size int
+	ends map[string]int64 // instance to where the last whole exchange in its file ends
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -52,9 +47,10 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if turn := authority.From(req.Context()); turn != nil && turn.ModelKey != "" {
 		hide = hide.With(mask.Secret{Name: "ModelKey", Value: turn.ModelKey})
 	}
-	x := recorded{body: hide.JSON(body)}
-	x.Version, x.Method, x.Path, x.Time = version, req.Method, hide.Text(req.URL.Path), time.Now().UTC()
-	x.Request.Headers = kept(req.Header, hide)
+	x := exchange{
+		Version: version, Time: time.Now().UTC(), Method: req.Method, Path: hide.Text(req.URL.Path),
+		Request: newMessage(kept(req.Header, hide), hide.JSON(body)),
+	}
 	answer, err := r.Next.RoundTrip(sent)
 	x.Waited = time.Since(x.Time).Seconds()
 	if err != nil {
@@ -64,7 +60,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x.Status = answer.StatusCode
 	answer.Body = &tee{ReadCloser: answer.Body, end: func(read []byte, err error) {
-		m := newMessage(kept(answer.Header, hide), 0, scrub(read, hide))
+		m := newMessage(kept(answer.Header, hide), scrub(read, hide))
 		x.Answer = &m
 		if err != nil {
 			x.Failure = newFailure(err, hide.Text(err.Error()))
@@ -72,12 +68,6 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.end(req.Context(), instance, &x)
 	}}
 	return answer, nil
-}
-
-// recorded is an exchange with its whole request.
-type recorded struct {
-	exchange
-	body []byte
 }
 
 // takeBody reads and closes the body of a request, as a transport must.
@@ -90,81 +80,54 @@ func takeBody(req *http.Request) ([]byte, error) {
 }
 
 // end records an exchange, unless the caller gave it up: it would be made again.
-func (r *Recorder) end(ctx context.Context, instance string, x *recorded) {
+func (r *Recorder) end(ctx context.Context, instance string, x *exchange) {
 	if x.Failure != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return
 	}
 	x.Took = time.Since(x.Time).Seconds()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.write(instance, x); err != nil && r.Failed != nil {
+	member, err := encode(x)
+	if err == nil {
+		err = r.write(instance, member)
+	}
+	if err != nil && r.Failed != nil {
 		r.Failed(instance, err)
 	}
 }
 
-func (r *Recorder) write(instance string, x *recorded) error {
-	last := r.last[instance]
-	same := 0
-	for same < min(len(last), len(x.body)) && last[same] == x.body[same] {
-		same++
-	}
-	x.Request = newMessage(x.Request.Headers, same, x.body[same:])
-	line, err := history.Encode(x.exchange)
-	if err != nil {
-		return err
-	}
-	if err := appendLine(r.Path(instance), append(line, '\n')); err != nil {
-		delete(r.last, instance)
-		r.size -= len(last)
-		return err
-	}
-	r.size += len(x.body) - len(last)
-	if r.last == nil || r.size > maxKept { // the next request of each instance is written whole
-		r.last, r.size = map[string][]byte{}, len(x.body)
-	}
-	r.last[instance] = x.body
-	return nil
-}
-
-// appendLine writes a line to the end of a file, over a line there that was not finished.
-func appendLine(path string, line []byte) (err error) {
+// write writes an exchange to the end of a recording, over one there that was not finished.
+func (r *Recorder) write(instance string, member []byte) (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	path := r.Path(instance)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	end, err := file.Seek(0, io.SeekEnd)
+	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
-	if end, err = lineEnd(file, end); err != nil {
-		return err
+	end := r.ends[instance]
+	if end != size { // of another process, or a write was cut
+		if end, err = scan(path, func(*exchange, taken) {}); err != nil {
+			return err
+		}
 	}
 	if err := file.Truncate(end); err != nil {
 		return err
 	}
-	_, err = file.WriteAt(line, end)
-	return err
-}
-
-// lineEnd returns where the last finished line before end ends.
-func lineEnd(file io.ReaderAt, end int64) (int64, error) {
-	block := make([]byte, 1) // which is enough, except after a crash
-	for end > 0 {
-		n := min(end, int64(len(block)))
-		if _, err := file.ReadAt(block[:n], end-n); err != nil {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
-			return end - n + int64(i) + 1, nil
-		}
-		end -= n
-		block = make([]byte, 64<<10)
+	if _, err := file.WriteAt(member, end); err != nil {
+		return err
 	}
-	return 0, nil
+	if r.ends == nil {
+		r.ends = map[string]int64{}
+	}
+	r.ends[instance] = end + int64(len(member))
+	return nil
 }
 
 // tee keeps what is read, and calls end once: at the end of the body, or when it is
