@@ -1,7 +1,6 @@
 package results
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -214,7 +213,7 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	if err != nil {
 		return nil, false, atomicfile.Fault("opening an instance's log", err)
 	}
-	j, err := journal.Open(path, tail, journal.Options{Durability: s.level, Files: s.files, Spend: s.addSpent, Mask: cmp.Or(s.mask, mask.New())})
+	j, err := journal.Open(path, tail, journal.Options{Durability: s.level, Files: s.files, Spend: s.addSpent, Mask: s.mask})
 	if err != nil {
 		return nil, false, errors.Join(err, log.Close())
 	}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -79,7 +80,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{Reader: newReader(dir), lock: l, files: atomicfile.Files{Inject: o.Inject}, mask: o.Mask, level: o.Durability}
+	s := &Store{Reader: newReader(dir), lock: l, files: atomicfile.Files{Inject: o.Inject}, mask: cmp.Or(o.Mask, mask.New()), level: o.Durability}
 	s.SetLog(o.Log)
 	s.tellDead(dead)
 	changed, err := s.recover()
