@@ -3,6 +3,7 @@ package evaluate
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
@@ -39,7 +40,7 @@ func (r Ran) names(name string) bool {
 		return name == r.Path
 	}
 	stem := strings.TrimSuffix(name, path.Ext(name))
-	return stem == r.Path || stem == r.Path+"/__init__" || stem == r.Path+"/__main__"
+	return stem == r.Path || stem == r.Path+"/__init__" || stem == r.Path+"/__main__" || stem == r.Path+"/index"
 }
 
 // decides reports whether a change is one of the file. An import may find the code under test. The
@@ -71,6 +72,7 @@ type start struct {
 	read    []source // files to read next
 	asked   map[string]bool
 	folders []string // that come first on Python's path
+	django  []string // settings that are named
 }
 
 // source is a file whose text names other files.
@@ -110,6 +112,7 @@ func (r *runner) starts(ctx context.Context) (ran []Ran, folders []string, err e
 				s.file(source{name, top[name]}, text)
 			}
 		}
+		s.options("", nil) // the scripts' folders come first too
 	}
 	return s.ran, s.folders, nil
 }
@@ -143,13 +146,12 @@ var (
 	changed   = lazy.Regexp(`\b(?:cd|pushd)\s+["']?([^\s"';&|)]+)|\s-C\s*["']?([^\s"';&|)]+)|--directory[ =]["']?([^\s"';&|)]+)`)
 	pythonRun = lazy.Regexp(`\s-[A-Za-z]*m\s*([A-Za-z_][\w.]*)`)
 	pythonAt  = lazy.Regexp(`\bPYTHONPATH=["']?([^\s"';]+)`)
-	plugins   = lazy.Regexp(`(?:\s|["'=])-p[\s"',]*([A-Za-z_][\w.]*)|\bPYTEST_PLUGINS=["']?([\w.,]+)`)
-	option    = lazy.Regexp(`\b(?:DJANGO_SETTINGS_MODULE|--ds|--settings)[= ]["']?([A-Za-z_][\w.]*)`)
+	plugins   = lazy.Regexp(`(?:^|\s|["'=])-p[\s"',]*([A-Za-z_][\w.]*)|\bPYTEST_PLUGINS=["']?([\w.,]+)`)
+	option    = lazy.Regexp(`(?:\bDJANGO_SETTINGS_MODULE|--ds|--settings)[= ]["']?([A-Za-z_][\w.]*)`)
 )
 
-// command examines a command, or the text of a shell script.
-func (s *start) command(text string) {
-	text = s.expand(text)
+// within returns the folders in which the parts of a command may run.
+func (s *start) within(text string) []string {
 	dirs := []string{"."}
 	for _, m := range changed().FindAllStringSubmatch(text, -1) {
 		for _, dir := range slices.Clone(dirs) {
@@ -158,6 +160,13 @@ func (s *start) command(text string) {
 			}
 		}
 	}
+	return dirs
+}
+
+// command examines a command, or the text of a shell script.
+func (s *start) command(text string) {
+	text = s.expand(text)
+	dirs := s.within(text)
 	started := map[string]bool{}
 	for _, m := range led().FindAllStringSubmatch(text, -1) {
 		started[cmp.Or(m[1], m[2])] = true
@@ -165,7 +174,7 @@ func (s *start) command(text string) {
 	list := words(text)
 	for _, word := range list[:min(len(list), mostWords)] {
 		for _, dir := range dirs {
-			name := s.local(dir, word)
+			name := s.local(dir, strings.TrimPrefix(word, "@")) // a file of arguments
 			if name == "" {
 				continue
 			}
@@ -173,6 +182,14 @@ func (s *start) command(text string) {
 			isTest := slices.Contains(s.tests, name) || namedTest().MatchString(path.Base(name)) && !started[word]
 			if strings.ContainsAny(name, "/.") && !isTest {
 				s.open(name, path.Dir(name))
+			}
+		}
+	}
+	for _, dir := range dirs {
+		s.required(text, dir)
+		for _, m := range led().FindAllStringSubmatch(text, -1) {
+			if name := s.local(dir, cmp.Or(m[1], m[2])); path.Ext(name) == "" {
+				s.script(name)
 			}
 		}
 	}
@@ -197,9 +214,18 @@ func (s *start) command(text string) {
 		}
 		s.imports(text, dir, dir, true)
 	}
+	s.options(text, tops)
+}
+
+// options adds the settings of Django that a text names, in some folders or in any that comes first
+// on Python's path.
+func (s *start) options(text string, dirs []string) {
 	for _, m := range option().FindAllStringSubmatch(text, -1) {
-		for _, dir := range slices.Concat(tops, s.folders) {
-			s.module(dir, m[1])
+		s.django = append(s.django, m[1])
+	}
+	for _, name := range s.django {
+		for _, dir := range slices.Concat(dirs, s.folders) {
+			s.module(dir, name)
 		}
 	}
 }
@@ -265,15 +291,23 @@ func (s *start) settings(command string) {
 		files   []string
 	}{
 		{lazy.Regexp(`\bmake\b`), []string{"Makefile", "makefile", "GNUmakefile"}},
-		{lazy.Regexp(`\b(?:npm|pnpm|yarn|bun)\b`), []string{"package.json"}},
+		{lazy.Regexp(`\b(?:npm|npx|pnpm|yarn|bun|node|jest|mocha|karma)\b`), []string{
+			"package.json", "jest.config.js", "jest.config.cjs", "jest.config.mjs", "jest.config.ts", "jest.config.json", "karma.conf.js", "test/mocha.opts",
+			".mocharc.js", ".mocharc.cjs", ".mocharc.json", ".mocharc.jsonc", ".mocharc.yml", ".mocharc.yaml",
+		}},
+		{lazy.Regexp(`\bphpunit\b`), []string{"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"}},
+		{lazy.Regexp(`\brspec\b`), []string{".rspec"}},
 		{lazy.Regexp(`\brake\b`), []string{"Rakefile"}},
+		{lazy.Regexp(`\bcargo\b`), []string{".cargo/config.toml", ".cargo/config"}},
 		{lazy.Regexp(`\bnox\b`), []string{"noxfile.py"}},
 		{lazy.Regexp(`\bjust\b`), []string{"justfile"}},
 		{lazy.Regexp(`\bcomposer\b`), []string{"composer.json"}},
 	} {
 		if build.command().MatchString(command) {
-			for _, name := range build.files {
-				s.open(name, ".")
+			for _, dir := range s.within(s.expand(command)) {
+				for _, name := range build.files {
+					s.open(path.Join(dir, name), dir)
+				}
 			}
 		}
 	}
@@ -290,6 +324,17 @@ var (
 	pathInsert  = lazy.Regexp(`\bsys\.path(?:\.insert\(|\[:?0\]|\s*=).*`)
 	literal     = lazy.Regexp(`["']([\w./-]+)["']`)
 	relative    = lazy.Regexp(`["'](\.{1,2}/[\w./-]+)["']|\brequire_relative\s*\(?["']([\w./-]+)`)
+	// required matches what a runner loads before the tests, by an option or by its settings.
+	required = lazy.Regexp(`(?:\s-r|--(?:require|import|loader|file|bootstrap|reporter)\b|\b(?:require|bootstrap|runner|file|setupFiles(?:AfterEnv)?|global(?:Setup|Teardown)|test(?:Runner|Environment)|reporters?|transform|resolver)["']?\s*[:=])` +
+		`\s*=?\s*(\[[^\]]*\]|\{[^}]*\}|(?:-\s+[^\n]+\n?\s*)+|[^\s,;]+)`)
+	// isSettings matches the settings of runners that have such names.
+	isSettings = lazy.Regexp(`^(?:package\.json|jest\.config\..*|\.mocharc\..*|mocha\.opts|karma\.conf\.js|phpunit.*\.xml.*|\.rspec|config|config\.toml)$`)
+	included   = lazy.Regexp(`(?m)^-?s?include[ \t]+([^#\n]+)`)
+	registered = lazy.Regexp(`\.register\(\s*(\w+)|(?m:^\s*pytest_\w+\s*=\s*(\w+)\.)`)
+	dynamic    = lazy.Regexp(`\b(?:import_module|__import__|run_module|import_plugin)\(\s*["']([\w.]+)["']`)
+	opened     = lazy.Regexp(`["']([\w./-]+\.(?:py|sh))["']`)
+	// argument matches the space between the arguments of a program that Python starts.
+	argument = lazy.Regexp(`["'],\s*["']`)
 )
 
 // file examines a file that the processes read.
@@ -299,9 +344,25 @@ func (s *start) file(f source, text string) {
 	if m := shebang().FindStringSubmatch(text); m != nil {
 		interpreter = m[1]
 	}
+	if base == "package.json" {
+		text = runnerSections(text)
+	}
+	if isSettings().MatchString(base) {
+		s.required(text, f.top)
+	}
 	switch {
 	case base == "conftest.py":
 		s.paths(text, dir)
+		for _, m := range registered().FindAllStringSubmatch(text, -1) {
+			for _, name := range bound(text, cmp.Or(m[1], m[2])) {
+				s.plugin(dir, name)
+			}
+		}
+		for _, m := range dynamic().FindAllStringSubmatch(text, -1) {
+			if strings.HasPrefix(m[0], "import_plugin") {
+				s.plugin(dir, m[1])
+			}
+		}
 		for _, m := range namesPlugin().FindAllStringSubmatch(text, -1) {
 			for _, name := range moduleName().FindAllStringSubmatch(m[1], -1) {
 				s.plugin(dir, name[1])
@@ -313,22 +374,41 @@ func (s *start) file(f source, text string) {
 	case strings.HasSuffix(base, ".py") || interpreter == "python":
 		s.first(f.top)
 		s.paths(text, dir)
-		s.imports(text, f.top, dir, false)
-		if base == "noxfile.py" {
-			s.led(text, dir)
+		for _, m := range dynamic().FindAllStringSubmatch(text, -1) {
+			text += "\nimport " + m[1]
 		}
+		s.imports(text, f.top, dir, false)
+		for _, m := range opened().FindAllStringSubmatch(text, -1) {
+			for _, name := range []string{s.local(dir, m[1]), s.local(".", m[1])} {
+				if name != "" && name != f.name && !slices.Contains(s.tests, name) {
+					s.add(Ran{Path: name, From: f.top, Outside: outside(name, dir)})
+					s.open(name, path.Dir(name))
+				}
+			}
+		}
+		s.led(argument().ReplaceAllString(text, " "), ".")
 	case strings.HasSuffix(base, ".sh") || strings.HasSuffix(base, ".bash") || strings.HasSuffix(interpreter, "sh"):
 		s.command(text)
-	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".rb", ".php", ".pl"}, path.Ext(base)):
+	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".rb", ".php", ".pl", ".rake"}, path.Ext(base)) || base == "Rakefile":
 		for _, m := range relative().FindAllStringSubmatch(text, -1) {
 			name := path.Join(dir, cmp.Or(m[1], m[2]))
 			s.add(Ran{Path: strings.TrimSuffix(name, path.Ext(name)), Module: true, From: dir, Outside: outside(name, dir)})
-			s.open(name, dir)
+			s.openCode(name)
+		}
+		if base == "Rakefile" {
+			s.led(text, dir)
 		}
 	default: // a configuration
 		text = strings.ReplaceAll(text, "{toxinidir}", ".")
 		for _, m := range plugins().FindAllStringSubmatch(text, -1) {
 			s.plugin(dir, cmp.Or(m[1], m[2]))
+		}
+		s.options(text, []string{dir})
+		for _, m := range included().FindAllStringSubmatch(text, -1) {
+			for _, name := range words(m[1]) {
+				s.add(Ran{Path: path.Join(dir, name)})
+				s.open(path.Join(dir, name), dir)
+			}
 		}
 		for _, m := range pytestAt().FindAllStringSubmatch(text, -1) {
 			for _, name := range words(strings.Trim(m[1], "[]")) {
@@ -362,6 +442,75 @@ func (s *start) led(text, dir string) {
 	for _, m := range pythonRun().FindAllStringSubmatch(text, -1) {
 		s.module(dir, m[1])
 	}
+}
+
+// required adds what the runners of other languages load before the tests.
+func (s *start) required(text, dir string) {
+	text = strings.ReplaceAll(text, "<rootDir>", ".")
+	for _, m := range required().FindAllStringSubmatch(text, -1) {
+		for _, word := range words(strings.Trim(m[1], "[]{}")) {
+			if strings.ContainsAny(word, "/.") {
+				s.script(s.local(dir, word))
+			} else if path.Ext(word) == "" {
+				for _, top := range []string{"spec", "lib"} { // Ruby's
+					s.script(path.Join(dir, top, word))
+				}
+			}
+		}
+	}
+}
+
+// script adds a file whose extension may be left out.
+func (s *start) script(name string) {
+	if name != "" && !slices.Contains(s.tests, name) {
+		s.add(Ran{Path: strings.TrimSuffix(name, path.Ext(name)), Module: true})
+		s.openCode(name)
+	}
+}
+
+func (s *start) openCode(name string) {
+	s.open(name, path.Dir(name))
+	if path.Ext(name) == "" {
+		for _, end := range []string{".js", ".cjs", ".mjs", ".ts", ".rb", ".php", "/index.js"} {
+			s.open(name+end, path.Dir(name))
+		}
+	}
+}
+
+// runnerSections returns the parts of a package.json that are about tests. Others name the code.
+func runnerSections(text string) string {
+	var all map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &all) != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, name := range []string{"scripts", "jest", "mocha", "ava", "tap", "nyc"} {
+		b.Write(all[name])
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// bound returns the modules that Python code imports as name, or from which it imports it.
+func bound(text, name string) []string {
+	var list []string
+	for _, m := range importAll().FindAllStringSubmatch(text, -1) {
+		for part := range strings.SplitSeq(m[1], ",") {
+			module, as, renamed := strings.Cut(strings.TrimSpace(part), " as ")
+			if first, _, _ := strings.Cut(module, "."); renamed && as == name || !renamed && first == name {
+				list = append(list, module)
+			}
+		}
+	}
+	for _, m := range importFrom().FindAllStringSubmatch(text, -1) {
+		if members := identifier().FindAllString(m[2], -1); slices.Contains(members, name) {
+			list = append(list, m[1])
+			for _, member := range members {
+				list = append(list, strings.TrimSuffix(m[1], ".")+"."+member)
+			}
+		}
+	}
+	return list
 }
 
 // plugin adds a plugin that a conftest.py or setting in dir names.

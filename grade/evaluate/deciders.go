@@ -13,7 +13,7 @@ import (
 
 // Rules is the version of this package's rules for deciders. It changes whenever a patch could get
 // another verdict.
-const Rules = 4
+const Rules = 5
 
 // Tier says what else a decider is used for.
 type Tier int
@@ -171,7 +171,7 @@ var byPath = []rule{
 	{lazy.Regexp(`(^|/)META-INF/services/(org\.junit|junit|org\.testng|org\.spockframework)\.`), TierRunner, "the test runner loads what it names"},
 	{lazy.Regexp(`(^|/)__mocks__/|(^|/)lib/minitest/.*_plugin\.rb$|(^|/)java/(org/(junit|testng|hamcrest|mockito|assertj)|junit)/`), TierRunner, "the test runner loads it"},
 	{lazy.Regexp(`(^|/)_testing(/|\.py$)|(^|/)testing\.py$`), TierProject, "tests use it"},
-	{lazy.Regexp(`(^|/)\.(cargo|mvn|jest|mocha|github)/`), TierProject, "it configures the build"},
+	{lazy.Regexp(`(^|/)(\.(cargo|mvn|jest|mocha|github)|buildSrc)/`), TierProject, "it configures the build"},
 	{lazy.Regexp(`(^|/)django/test/(runner|utils|testcases)\.py$|(^|/)sympy/(testing|utilities)/(runtests|pytest)\.py$`), TierProject, "it is the project's own test runner"},
 }
 

@@ -89,7 +89,7 @@ var insideTells = []tell{
 		`|\b(?:jest|vitest|mocha|chai|jasmine|karma|[qQ][uU]nit|sinon|asymmetricMatch)\b|\bglobal(?:This)?\.(?:it|test|expect|describe|assert)\b` +
 		`|(?i:\bjunit|\btestng\b|\bhamcrest\b|\bassertj\b|\bmockito\b|\bphpunit\b)|\bRSpec\b|\bMinitest\b|\bTest::(?:Unit|More|Builder)\b|\bgtest\b|\bCatch::|"testing"` +
 		`|\bmacro_rules!\s*(?:debug_)?assert|#\s*define\s+(?:assert|ASSERT|EXPECT|REQUIRE|CHECK)`), "names a test runner or its assertions"},
-	{lazy.Regexp(`\b_getframe\b|\bcurrentframe\b|\binspect\.(?:stack|getouterframes)\b|\bset(?:trace|profile)\b|\bf_(?:locals|globals|builtins|back)\b|\b(?:tb|gi|cr)_frame\b|\b(?:walk|extract)_stack\b|\b_current_frames\b` +
+	{lazy.Regexp(`\b_getframe\b|\bcurrentframe\b|\binspect\.(?:stack|trace|get(?:outer|inner)frames)\b|\baddaudithook\b|\.__class__\s*=[^=]|\bset(?:trace|profile)\b|\bf_(?:locals|globals|builtins|back)\b|\b(?:tb|gi|cr)_frame\b|\b(?:walk|extract)_stack\b|\b_current_frames\b` +
 		`|\bgc\.get_(?:objects|referrers|referents)\b|__(?:code|globals|closure|subclasses)__|\bsys\.modules\b|\b(?:meta_path|path_hooks)\b|\bbuiltins\.|\bimport builtins\b|__builtins__|\btypes\.(?:Function|Code)Type\b|\brequire\.cache\b|\bModule\._\w+`), "reaches into the code that calls it"},
 	{lazy.Regexp(`__(?:` + comparisons + `)__["']?\]?\s*(?:[=:,]\s*[^=\s]|:=)|(?:\b(?:as|for)\s+|\()__(?:` + comparisons + `)__\b`), "replaces a comparison"},
 	{lazy.Regexp(`/dev/(?:std(?:out|err)|fd|tty)\b|\bsys\.(?:__)?std(?:out|err)\w*(?:\.\w+)*\s*=[^=]|\bsys\.__std(?:out|err)|\bredirect_std(?:out|err)\b|\bsetattr\(\s*(?:sys|os)\b|\bos\.(?:write|dup2?)\(|\bprocess\.std(?:out|err)\b.*=|\bconsole\.\w+\s*=[^=]` +
