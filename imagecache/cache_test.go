@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
@@ -285,6 +286,48 @@ func TestPrefetchPullsOnlyTheNextImages(t *testing.T) {
 			release()
 		}
 		cancel()
+		wg.Wait()
+	})
+}
+
+// Images that the engine has are ready at once, others when they have been pulled.
+func TestTheNextImagesAreReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(10)
+		c := cache(t, e, t.TempDir(), imagecache.Options{Ahead: 2})
+		c.Plan(plan("a", "b", "b", "c"))
+		var got []string
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for {
+				n, img, ok := c.Ready(t.Context(), func(n imagecache.Need) bool { return slices.Contains(got, n.Ref) })
+				if !ok {
+					return
+				}
+				if got = append(got, n.Ref); n.ID != "" || img.ID != id(n.Ref) {
+					t.Errorf("got %+v, %+v; want no instance, and the image", n, img)
+				}
+			}
+		})
+		for i, want := range []string{"", "b", "b a"} {
+			if i > 0 {
+				if _, err := e.Pull(t.Context(), []string{"", "b", "a"}[i], nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Minute)
+			if list := strings.Join(got, " "); list != want {
+				t.Errorf("after %d pulls: %s, want %s", i, list, want)
+			}
+		}
+		for _, id := range []string{"0", "1", "2"} {
+			c.Skip(id)
+		}
+		time.Sleep(time.Minute)
+		if list := strings.Join(got, " "); list != "b a" {
+			t.Errorf("%s, want b a: the engine does not have c", list)
+		}
+		c.Skip("3")
 		wg.Wait()
 	})
 }

@@ -185,8 +185,8 @@ func (c *Cache) view(entries []Entry, used map[string]bool) view {
 	for ref := range c.ahead {
 		v.ahead[ref] = true
 	}
-	for _, ref := range c.plan.ahead(c.o.Ahead) {
-		v.ahead[ref] = true
+	for _, n := range c.plan.ahead(c.o.Ahead) {
+		v.ahead[n.Ref] = true
 	}
 	return v
 }

@@ -39,18 +39,18 @@ func (p *plan) next() map[string]int {
 	return next
 }
 
-// ahead returns the first n images of instances that have not begun.
-func (p *plan) ahead(n int) []string {
-	var refs []string
+// ahead returns the needs of the first n images of instances that have not begun, the first of each
+// image.
+func (p *plan) ahead(n int) (first []Need) {
 	seen := map[string]bool{}
 	for _, need := range p.needs {
-		if len(refs) >= n {
+		if len(first) >= n {
 			break
 		}
 		if !p.begun[need.ID] && !seen[need.Ref] {
 			seen[need.Ref] = true
-			refs = append(refs, need.Ref)
+			first = append(first, need)
 		}
 	}
-	return refs
+	return first
 }

@@ -85,9 +85,9 @@ func (c *Cache) nextAhead() (ref string, done bool) {
 	if len(c.plan.needs) == 0 {
 		return "", true
 	}
-	for _, ref := range c.plan.ahead(c.o.Ahead) {
-		if !c.plan.seen[ref] && c.held[ref] == 0 {
-			return ref, false
+	for _, n := range c.plan.ahead(c.o.Ahead) {
+		if !c.plan.seen[n.Ref] && c.held[n.Ref] == 0 {
+			return n.Ref, false
 		}
 	}
 	return "", false
@@ -144,6 +144,31 @@ func (c *Cache) startPullAhead(ctx context.Context, ref string) bool {
 			return false
 		}
 	}
+}
+
+// Ready waits until the engine has an image that an instance of the plan will need, of the next
+// [Options.Ahead] images and not one that skip excludes, and returns it. The need has no ID. It is
+// false when ctx has ended or all instances have begun.
+func (c *Cache) Ready(ctx context.Context, skip func(Need) bool) (n Need, img Image, ok bool) {
+	for ctx.Err() == nil {
+		changed := c.next()
+		c.mu.Lock()
+		done, needs := len(c.plan.needs) == 0, c.plan.ahead(c.o.Ahead)
+		c.mu.Unlock()
+		if done {
+			return Need{}, Image{}, false
+		}
+		for _, n := range needs {
+			if n.ID = ""; skip(n) {
+				continue
+			}
+			if img, here, err := c.engine.Image(ctx, n.Ref); err == nil && here {
+				return n, img, true
+			}
+		}
+		wait(ctx, changed)
+	}
+	return Need{}, Image{}, false
 }
 
 func (c *Cache) pullAhead(ctx context.Context, ref string) {

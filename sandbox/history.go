@@ -130,8 +130,8 @@ type scrubbing struct {
 }
 
 // scrubKey returns a key of everything that the outcome of a scrub depends on.
-func (h *Host) scrubKey(image imagecache.Image, o Opening) string {
-	return strings.Join([]string{image.ID, boxgit.Version, boxgit.ID(o.Instance.BaseCommit), h.Container.WorkDir}, " ")
+func (c Config) scrubKey(image imagecache.Image, commit string) string {
+	return strings.Join([]string{image.ID, boxgit.Version, boxgit.ID(commit), c.Container.WorkDir}, " ")
 }
 
 // scrubbing describes the scrub of the repository in a new container from an image. Its objects
@@ -140,7 +140,7 @@ func (h *Host) scrubbing(ctx context.Context, at *site, ref string, image imagec
 	if !h.ShareScrubs || o.Pristine || at.histories.volumes == nil {
 		return scrubbing{}
 	}
-	s := scrubbing{key: h.scrubKey(image, o)}
+	s := scrubbing{key: h.scrubKey(image, o.Instance.BaseCommit)}
 	note, noted := at.images.Note(s.key)
 	s.known = note.Clean
 	share := at.images.Sharing(ref, boxgit.ID(o.Instance.BaseCommit)) > 1 && (!noted || note.Seconds >= at.histories.slow.Seconds())
@@ -174,7 +174,7 @@ func (s scrubbing) volumes(writable bool) []engine.Volume {
 func (s *Sandbox) ShareScrub(ctx context.Context) (clean bool) {
 	h := s.scrub.history
 	if h == nil {
-		s.recall(ctx, s.container)
+		s.scrub.recall(ctx, s.site.log, s.container)
 		return s.scrub.known
 	}
 	select {
@@ -198,16 +198,16 @@ func (s *Sandbox) ShareScrub(ctx context.Context) (clean bool) {
 }
 
 // recall copies what an earlier scrub has found out into a container that is about to scrub.
-func (s *Sandbox) recall(ctx context.Context, c engine.Container) {
-	if s.scrub.outcome == "" {
+func (s scrubbing) recall(ctx context.Context, log *slog.Logger, c engine.Container) {
+	if s.outcome == "" {
 		return
 	}
-	if err := c.CopyIn(ctx, boxgit.OutcomeFile, 0o600, []byte(s.scrub.outcome)); err != nil && ctx.Err() == nil {
-		s.site.log.Info("could not use what an earlier scrub has found out", "err", err)
+	if err := c.CopyIn(ctx, boxgit.OutcomeFile, 0o600, []byte(s.outcome)); err != nil && ctx.Err() == nil {
+		log.Info("could not use what an earlier scrub has found out", "err", err)
 	}
 }
 
-// fill scrubs the history in a separate container, without any of the run's settings.
+// fill scrubs the history in a separate container, for several sandboxes.
 func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
 	select {
 	case s.site.histories.turns <- struct{}{}:
@@ -215,34 +215,39 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
-	c, err := s.site.engine.Create(ctx, engine.Spec{
-		Name: "batch-scrub-" + strings.ToLower(rand.Text()[:8]), Image: s.facts.Image.Ref, ImageID: s.facts.Image.ID,
-		Platform: h.Container.Platform, WorkDir: h.Container.WorkDir, User: "0", Unattended: scriptLimit,
-		Volumes: s.scrub.volumes(true),
+	report, err := s.site.scrubApart(ctx, s.scrub, s.baseCommit, boxgit.Share, engine.Spec{
+		Image: s.facts.Image.Ref, ImageID: s.facts.Image.ID, Platform: h.Container.Platform, WorkDir: h.Container.WorkDir,
 	})
+	if err == nil {
+		s.site.log.Info("scrubbed a git history for several containers", "image", s.facts.Image.Ref, "verdict", report.Verdict)
+	}
+	return report.Verdict == boxgit.Clean, err
+}
+
+// scrubApart scrubs a history in a container that is removed afterwards, without any of the run's
+// settings but those of spec, and saves what it has found out.
+func (s *site) scrubApart(ctx context.Context, what scrubbing, commit, mode string, spec engine.Spec) (boxgit.Report, error) {
+	spec.Name, spec.User, spec.Unattended = "batch-scrub-"+strings.ToLower(rand.Text()[:8]), "0", scriptLimit
+	spec.Volumes = what.volumes(true)
+	c, err := s.engine.Create(ctx, spec)
 	if err != nil {
-		return false, err
+		return boxgit.Report{}, err
 	}
 	defer func() {
 		if failed := c.Remove(ctx); failed != nil {
-			s.site.log.Error("removing a container", "container", c.ID(), "err", failed)
+			s.log.Error("removing a container", "container", c.ID(), "err", failed)
 		}
 	}()
-	s.recall(ctx, c)
-	res, err := c.Run(ctx, box.Command{
-		Script:  boxgit.Command(s.baseCommit, boxgit.Share),
-		Timeout: scriptLimit, Dir: h.Container.WorkDir,
-	})
+	what.recall(ctx, s.log, c)
+	res, err := c.Run(ctx, box.Command{Script: boxgit.Command(commit, mode), Timeout: scriptLimit, Dir: spec.WorkDir})
 	if err != nil {
-		return false, err
+		return boxgit.Report{}, err
 	}
 	report, err := boxgit.Read(res.Bytes, res.ExitCode)
-	if err != nil {
-		return false, err
+	if err == nil {
+		s.remember(what.key, report, res.Duration)
 	}
-	s.site.log.Info("scrubbed a git history for several containers", "image", s.facts.Image.Ref, "verdict", report.Verdict, "dur", res.Duration)
-	s.site.remember(s.scrub.key, report, res.Duration)
-	return report.Verdict == boxgit.Clean, nil
+	return report, err
 }
 
 // Scrubbed saves what a scrub of the repository has found out, and how long it took. The time

@@ -3,12 +3,14 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"io/fs"
 	"log/slog"
 	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"batch.example/batch/dataset"
@@ -154,7 +156,7 @@ func TestAScrubIsSharedOnlyWhereThatPays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.sites[0].images.Remember(s.scrubKey(imagecache.Image{Image: image.Image}, o), c.note); err != nil {
+			if err := s.sites[0].images.Remember(s.scrubKey(imagecache.Image{Image: image.Image}, o.Instance.BaseCommit), c.note); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -290,6 +292,81 @@ func TestALaterRunDoesNotReadTheHistory(t *testing.T) {
 		}
 		s.remove(t, a)
 	}
+}
+
+// What a scrub has to know is found out before the instance begins, in a container that is gone then,
+// but not while no processor is idle, nor for instances of which the first scrubs for all.
+func TestAnImageIsScrubbedAheadWhileAProcessorIsIdle(t *testing.T) {
+	tier.Rest(t)
+	name, several := ownImage(), ownImage()
+	var log bytes.Buffer
+	s := testHost(t, func(c *Config) {
+		c.ShareScrubs, c.Images.Ahead, c.Log = true, 2, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	future := futureImage(t, s, name)
+	futureImage(t, s, several)
+	at, o := s.sites[0], Opening{Instance: dataset.Instance{ID: "a", Image: name}}
+	at.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: several}, {ID: "c", Ref: several}})
+	asked := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var ahead sync.WaitGroup
+	ahead.Go(func() {
+		at.scrubAhead(ctx, s.Config, func(context.Context) bool {
+			asked++
+			return asked == 3
+		})
+	})
+	image, _, err := at.images.Fetch(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := s.scrubKey(image, ""); at.images.Outcome(key) == ""; time.Sleep(10 * time.Millisecond) {
+		if t.Context().Err() != nil {
+			t.Fatalf("nothing was found out; log %s", log.String())
+		}
+	}
+	b := s.open(t, o)
+	if b.scrub.outcome == "" || b.ShareScrub(t.Context()) {
+		t.Errorf("got %+v, want what was found out", b.scrub)
+	}
+	scrubHere(t, b, future)
+	s.remove(t, b)
+	cancel()
+	ahead.Wait()
+	if n := strings.Count(log.String(), "scrubbed a git history ahead"); n != 1 || asked != 3 {
+		t.Errorf("scrubbed %d times, asked %d times for an idle processor; want once, the third time; log %s", n, asked, log.String())
+	}
+}
+
+func TestIdleProcessorsAreCounted(t *testing.T) {
+	const cores = "cpu0 1\ncpu1 1\ncpu2 1\ncpu3 1\nintr 5\n"
+	const before = "cpu  100 0 100 1000 50 0 0 0 0 0\n" + cores
+	for after, want := range map[string]float64{
+		"cpu  200 0 200 1000 250 0 0 0 0 0\n" + cores: 0, // waiting for a disk is not idle
+		"cpu  200 0 200 1200 50 0 0 0 0 0\n" + cores:  2,
+		"cpu  100 0 100 1400 50 0 0 0 0 0\n" + cores:  4,
+		"cpu  100 0 100 1000 50 0 0 0 0 0\n" + cores:  0, // no time has passed
+		"": 0,
+	} {
+		if got := idleNow(t.Context(), &stats{before, after}, time.Millisecond); got != want {
+			t.Errorf("%q: got %v idle processors, want %v", after, got, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := idleNow(ctx, &stats{before, before}, time.Hour); got != 0 {
+		t.Errorf("got %v idle processors after the end, want none", got)
+	}
+}
+
+// stats are what /proc/stat has, one time after the other.
+type stats []string
+
+func (s *stats) Open(name string) (fs.File, error) {
+	next := (*s)[0]
+	*s = (*s)[1:]
+	return fstest.MapFS{"stat": &fstest.MapFile{Data: []byte(next)}}.Open(name)
 }
 
 // Which commit an image is at is asked once for all its containers, unless the answer is none.

@@ -48,8 +48,8 @@ type HostInstance struct {
 // Share connects to engines for several hosts, which [Shared.Start] starts, and removes the
 // containers that crashed runs left on them. The list replaces Instances: images are pulled
 // in their order, and an image is kept for the hosts that still need it. Share uses only
-// Engines, Options, State, Images, Prefix, Container's Platform and Memory, Drain, Notify and Log of
-// c. The caller must Close the Shared. An error is a *fault.Error; then there is nothing to close.
+// Engines, Options, State, Images, Prefix, ShareScrubs, Container's Platform, WorkDir and Memory, Drain,
+// Notify and Log of c. The caller must Close the Shared. An error is a *fault.Error; then there is nothing to close.
 func Share(ctx context.Context, c Config, list []HostInstance) (*Shared, error) {
 	c = c.withDefaults()
 	s, err := connect(ctx, c)
@@ -204,6 +204,7 @@ func (s *common) pullAhead(ctx context.Context, c Config, list []HostInstance) (
 	for _, at := range s.all() {
 		at.images.Plan(planned[at])
 		ahead.Go(func() { at.images.Prefetch(ctx) })
+		ahead.Go(func() { at.scrubAhead(ctx, c, processorIdle) })
 	}
 	for _, e := range s.absent {
 		ahead.Go(func() { s.await(ctx, c, e, refs) })

@@ -126,6 +126,10 @@
 // take at most 64 MB of the state directory (~/.local/state/batch), the ones used longest ago go
 // first, and batch clean removes them.
 //
+// While a processor is idle, the histories of the next images (--prefetch) are scrubbed ahead,
+// in a container that every other container goes before: only what was found out is kept. That
+// needs the engine on this machine.
+//
 // If other instances of the run need the same history, it is scrubbed once, in a container of
 // its own, unless that is known to take less than half a second. The objects that stay are
 // then in a volume of the engine, which the containers have read-only at /dev/batch-history

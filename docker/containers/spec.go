@@ -42,6 +42,9 @@ const (
 	aloneName = "sandbox"
 )
 
+// leastShares is the smallest weight that the kernel takes; 1,024 is the default.
+const leastShares = 2
+
 // defaultPids stops a fork bomb and is enough for any test suite.
 const defaultPids = 4096
 
@@ -160,6 +163,9 @@ func (s spec) hostConfig() *container.HostConfig {
 		h.MemorySwap = s.MemorySwap
 	}
 	h.NanoCPUs = int64(s.CPUs * 1e9)
+	if s.Idle {
+		h.CPUShares = leastShares
+	}
 	if s.Disk > 0 { // DropUnlimited removes it where the engine has no quota
 		h.StorageOpt = s.storage()
 	}

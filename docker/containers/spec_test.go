@@ -56,7 +56,7 @@ func TestCreateRequestOfASpec(t *testing.T) {
 		t.Errorf("given %q, hosts %q; want given %v, extra hosts %v",
 			usual.CapAdd, usual.ExtraHosts, capabilities, []string{"sandbox:127.0.0.1"})
 	}
-	if usual.Memory != 0 || usual.MemorySwap != 0 || usual.NanoCPUs != 0 {
+	if usual.Memory != 0 || usual.MemorySwap != 0 || usual.NanoCPUs != 0 || usual.CPUShares != 0 {
 		t.Errorf("limits %+v, want memory 0, memory swap 0, nano cpus 0", usual.Resources)
 	}
 	full := spec{engine.Spec{

@@ -32,6 +32,7 @@ type Spec struct {
 	// nothing is swapped; -1: no limit.
 	MemorySwap int64
 	CPUs       float64  // 0: no limit
+	Idle       bool     // processes of other containers go before its own, where the engine can do that
 	PidsLimit  int64    // processes and threads; 0: 4096, negative: no limit
 	Network    string   // [Bridge], or the name of an existing network; empty or "none": none
 	Platform   string   // os/arch; empty: the engine's
