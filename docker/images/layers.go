@@ -2,13 +2,13 @@ package images
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"strings"
 
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
-	"github.com/opencontainers/go-digest"
-	"github.com/opencontainers/image-spec/identity"
 
 	"batch.example/batch/fault"
 )
@@ -51,10 +51,14 @@ func (s *Store) Layers(ctx context.Context, id, platform string) ([]Layer, error
 		return []Layer{{Size: in.Size}}, nil
 	}
 	addExtra(sizes, in.Size)
-	layers, below := make([]Layer, len(sizes)), make([]digest.Digest, len(sizes))
+	layers, chain := make([]Layer, len(sizes)), ""
 	for i, size := range sizes {
-		below[i] = digest.Digest(in.RootFS.Layers[i])
-		layers[i] = Layer{ID: identity.ChainID(below[:i+1]).String(), Size: size} // as the engine names what it keeps on disk
+		if layer := in.RootFS.Layers[i]; i == 0 {
+			chain = layer
+		} else { // the ChainID of OCI's image specification
+			chain = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(chain+" "+layer)))
+		}
+		layers[i] = Layer{ID: chain, Size: size}
 	}
 	return layers, nil
 }
