@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/a2a"
 )
@@ -47,7 +48,10 @@ func (p problem) Error() string { return p.why }
 func (p problem) Unwrap() error { return p.kind }
 
 // codes are the JSON-RPC codes of [parse]'s errors.
-var codes = map[error]int{a2a.ErrParseError: -32700, a2a.ErrInvalidRequest: -32600, a2a.ErrInvalidParams: -32602}
+var codes = map[error]int{
+	a2a.ErrParseError: -32700, a2a.ErrInvalidRequest: -32600, a2a.ErrInvalidParams: -32602,
+	a2a.ErrPushNotificationNotSupported: -32003,
+}
 
 // parse checks the form of a request more strictly than the SDK, which has only one error for all
 // mistakes.
@@ -68,6 +72,8 @@ func parse(body []byte) (req request, err error) {
 		return req, problem{a2a.ErrInvalidRequest, "expected jsonrpc 2.0 and a method"}
 	case len(req.ID) > 0 && string(req.ID) != "null" && string(req.id()) == "null":
 		return req, problem{a2a.ErrInvalidRequest, "the id is neither a string nor a number"}
+	case strings.HasPrefix(req.Method, "tasks/pushNotificationConfig/"): // whatever its params are
+		return req, problem{a2a.ErrPushNotificationNotSupported, "callers follow a task by tasks/resubscribe"}
 	}
 	make, ok := params[req.Method]
 	if !ok {

@@ -16,9 +16,9 @@ import (
 )
 
 // handler answers the protocol's requests. Errors wrap an error of package a2a, which determines
-// their code. The SDK's handler, without an agent, refuses push notifications and the extended card.
-// It does not lead turns, since it finds only tasks that run in this process, gives the same message
-// sent twice two tasks, and lets the slowest listener hold up the agent.
+// their code. The SDK's handler, without an agent, refuses the extended card; [parse] refuses push
+// notifications. The SDK's does not lead turns, since it finds only tasks that run in this process,
+// gives the same message sent twice two tasks, and lets the slowest listener hold up the agent.
 type handler struct {
 	*Server
 	a2asrv.RequestHandler
@@ -213,6 +213,9 @@ func limited(format string, args ...any) error {
 
 // mine returns a task of the caller. Another caller's task looks like one that does not exist.
 func (h handler) mine(ctx context.Context, id a2a.TaskID) (*task, error) {
+	if id == "" {
+		return nil, invalid("the task's id is missing")
+	}
 	if c := h.find(contextOf(id), callerOf(ctx).name); c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
