@@ -85,35 +85,50 @@ var endTells = []tell{
 // the output.
 var insideTells = []tell{
 	{lazy.Regexp(`(?m)\b_?(?i:pytest)\w*|\bpluggy\b|\bhook(?:impl|spec)\b|\brun_?tests?\b|\bunittest2?\b|\bdoctest\b|\bnose2?\.|\bSkipTest\b|\bTest(?:Case|Result|Suite)\b|\bTextTestR|\bconftest\b|\bpy\.test\b|\bxfail\b` +
-		`|^\s*(?:from|import)\s+[\w.]*\b(?:testing|tests?)\b|^\s*(?:from|import)\s+mock\b|\.assert(?:[A-Z_]\w*)?\s*=[^=]|\bassert\.\w+\s*=[^=]|["'](?:node:)?assert\w*["'/]|["']node:test\b|["'][^"'\n]*(?:\btests?/|\btest_\w+\.py\b)` +
+		`|^\s*(?:from|import)\s+[\w.]*\b(?:testing|tests?)\b|^\s*(?:from|import)\s+mock\b|\.assert(?:[A-Z_]\w*)?\s*=[^=]|\bassert\.\w+\s*=[^=]|["'](?:node:)?assert\w*["'/]|["']node:test\b|["'][^"'\n]*(?:\btests?/|\btest_[\w*]+\.py\b)|(?:\bparents?\b|\bjoin\(|__file__).*["']tests?["']` +
+		`|^\s*(?:from|import)\s+(?:hypothesis|dirty_equals)\b` +
 		`|\b(?:jest|vitest|mocha|chai|jasmine|karma|[qQ][uU]nit|sinon|asymmetricMatch)\b|\bglobal(?:This)?\.(?:it|test|expect|describe|assert)\b` +
 		`|(?i:\bjunit|\btestng\b|\bhamcrest\b|\bassertj\b|\bmockito\b|\bphpunit\b)|\bRSpec\b|\bMinitest\b|\bTest::(?:Unit|More|Builder)\b|\bgtest\b|\bCatch::|"testing"` +
 		`|\bmacro_rules!\s*(?:debug_)?assert|#\s*define\s+(?:assert|ASSERT|EXPECT|REQUIRE|CHECK)`), "names a test runner or its assertions"},
 	{lazy.Regexp(`\b_getframe\b|\bcurrentframe\b|\binspect\.(?:stack|trace|get(?:outer|inner)frames)\b|\baddaudithook\b|\.__class__\s*=[^=]|\bset(?:trace|profile)\b|\bf_(?:locals|globals|builtins|back)\b|\b(?:tb|gi|cr)_frame\b|\b(?:walk|extract)_stack\b|\b_current_frames\b` +
-		`|\bgc\.get_(?:objects|referrers|referents)\b|__(?:code|globals|closure|subclasses)__|\bsys\.modules\b|\b(?:meta_path|path_hooks)\b|\bbuiltins\.|\bimport builtins\b|__builtins__|\btypes\.(?:Function|Code)Type\b|\brequire\.cache\b|\bModule\._\w+`), "reaches into the code that calls it"},
-	{lazy.Regexp(`__(?:` + comparisons + `)__["']?\]?\s*(?:[=:,]\s*[^=\s]|:=)|(?:\b(?:as|for)\s+|\()__(?:` + comparisons + `)__\b`), "replaces a comparison"},
-	{lazy.Regexp(`/dev/(?:std(?:out|err)|fd|tty)\b|\bsys\.(?:__)?std(?:out|err)\w*(?:\.\w+)*\s*=[^=]|\bsys\.__std(?:out|err)|\bredirect_std(?:out|err)\b|\bsetattr\(\s*(?:sys|os)\b|\bos\.(?:write|dup2?)\(|\bprocess\.std(?:out|err)\b.*=|\bconsole\.\w+\s*=[^=]` +
+		`|\bgc\.get_(?:objects|referrers|referents)\b|__(?:code|globals|closure|subclasses)__|\bsys\.modules\b|\b(?:meta_path|path_hooks)\b|\bbuiltins\.|\bimport builtins\b|__builtins__|\btypes\.(?:Function|Code)Type\b|\brequire\.cache\b|\bModule\._\w+` +
+		`|\bvars\(\s*(?:sys|os)\b|\b(?:sys|os)\.__dict__|\bgetattr\(\s*sys\s*,\s*["'](?:modules|_|std|set)|\bctypes\.(?:mem|cast\b|\w*address)|\.__self__\b|\bimport bdb\b|\bsys\.monitoring\b|\bpath_importer_cache\b|\bSourceFileLoader\b|\bimportlib\._` +
+		`|\bfrom\s+(?:os|posix|sys|gc|inspect|builtins|ctypes)\s+import\s+\*`), "reaches into the code that calls it"},
+	{lazy.Regexp(`__(?:` + comparisons + `)__["']?\]?\s*(?:[=:,]\s*[^=\s]|:=)|(?:\b(?:as|for)\s+|\()__(?:` + comparisons + `)__\b` +
+		`|["']__["']\s*\+|["']__%s__|__\{\w*\}__|\bisinstance\(\s*\w+,\s*object\s*\)` +
+		`|(?m:^|[;\s])(?:` + compares + `)\s*=[^=]|\bsetattr\(\s*(?:np|numpy|math|cmath|operator|re|warnings|inspect)\b`), "replaces a comparison"},
+	{lazy.Regexp(`/dev/(?:std(?:out|err)|fd|tty)\b|\bsys\.(?:__)?std(?:out|err)\w*(?:\.\w+)*\s*=[^=]|\bsys\.__std(?:out|err)|\bsys\.std(?:out|err)\.(?:close|reconfigure|detach|truncate|seek)\b|\b(?:del|for|as)\s+sys\.std(?:out|err)\b|\bredirect_std(?:out|err)\b|\bsetattr\(\s*(?:sys|os)\b|\bos\.(?:write|dup2?|f?truncate|lseek)\(` +
+		`|\bos\.close(?:range)?\(\s*[12]\b|\b(?:fd)?open\(\s*[12]\s*,|\bFileIO\(\s*[12]\b|\bprocess\.std(?:out|err)\b.*=|\bconsole\.\w+\s*=[^=]` +
 		`|\$std(?:out|err)\s*=[^=]|\bSystem\.set(?:Out|Err)\(|\bos\.Std(?:out|err)\s*=[^=]`), "changes where the tests' output goes"},
-	{lazy.Regexp(`(?m)\bos\.(?:abort|kill(?:pg)?|fork\w*|posix_spawn\w*|exec[lv]p?e?)\b|\bsys\.exit\(\s*(?:0|[a-zA-Z_]\w*)?\s*\)|\bSystemExit(?:\(\s*(?:0|[a-zA-Z_]\w*)?\s*\))?\s*$` +
+	{lazy.Regexp(`(?m)\braise_signal\(|\bos\.(?:abort|kill(?:pg)?|fork\w*|posix_spawn\w*|exec[lv]p?e?)\b|\bsys\.exit\(\s*(?:0|[a-zA-Z_]\w*)?\s*\)|\bSystemExit(?:\(\s*(?:0|[a-zA-Z_]\w*)?\s*\))?\s*$` +
 		`|\bsyscall\.Exit\(|\bos\.Exit\(\s*0|\bprocess::exit\(\s*0|\bSystem\.exit\(\s*0|\bprocess\.(?:exit|abort|kill)\b|(?:^|[^.\w])(?:exit|quit)\(\s*0?\s*\)`), "may end the test runner"},
 	{lazy.Regexp(`atexit\b|\bweakref\.finalize\b|\bat_exit\b|\bregister_shutdown_function\b|\baddShutdownHook\b|\bprocess\.(?:on|once)\(\s*["'](?:before)?[eE]xit`), "acts when the tests have ended"},
-	{lazy.Regexp(`(?m)(?:^|[^.\w])(?:exec|eval)\(\s*(?:[fbr]*["']|open\(|\w+\s*\+|.*\b(?:read|join|chr|replace)\b)|\b(?:import_module|__import__)\(\s*(?:["'][^"'\n]*["']\s*[+%.\["']|\w+\s*\+|.*\b(?:join|chr|replace|format)\b)`), "hides which code it runs"},
+	{lazy.Regexp(`(?m)(?:^|[^.\w])(?:exec|eval)\(\s*(?:[fbr]*["']|open\(|\w+\s*\+|.*\b(?:read\w*|join|chr|replace)\b)|\b(?:import_module|__import__)\(\s*(?:["'][^"'\n]*["']\s*[+%.\["']|\w+\s*\+|.*\b(?:join|chr|replace|format)\b)` +
+		`|\brunpy\b|\bspec_from_file_location\b|\bzipimport\b|\bload_source\b|\bpickle\.loads\(\s*b["']` +
+		`|(?s:(?:` + decodes + `).*` + runsCode + `|` + runsCode + `.*(?:` + decodes + `))`), "hides which code it runs"},
 }
 
 // runnerOwn matches the files of test runners, whose patches name them.
 var runnerOwn = lazy.Regexp(`(?i)pytest|unittest|doctest|nose|jest|mocha|jasmine|karma|sinon|chai|rspec|minitest|phpunit|junit|testng|assertj|mockito|hamcrest`)
 
-// comparisons are the methods of Python that assertions call.
-const comparisons = `eq|ne|lt|le|gt|ge|contains|instancecheck|subclasscheck`
+const (
+	// comparisons are the methods of Python that assertions call, and compares functions.
+	comparisons = `eq|ne|lt|le|gt|ge|contains|instancecheck|subclasscheck`
+	compares    = `(?:np|numpy|math|cmath|operator|inspect)\.\w+|re\.(?:search|(?:full)?match|compile|sub|findall)|warnings\.warn\w*`
+	// decodes matches what makes a text of another form of it, and runsCode what runs or imports one.
+	decodes  = `\b\w*(?:16|32|64|85)_?decode|\bfromhex\(|\bunhexlify\b|\brot_?13\b|\bbytes\(\[|\bchr\(`
+	runsCode = `(?:[^.\w](?:exec|eval)|\b(?:import_module|__import__))\(`
+)
 
 // comparison matches the line of a patch with such a method. It has the line's mark and
 // indentation, the parameters, and the code behind them. Equal matches one of other languages that
 // says yes at once.
 var (
-	comparison = lazy.Regexp(`^([+ ])([ \t]*)(?:async )?def __(?:` + comparisons + `)__\(([^:()]*)(.*)$`)
+	comparison = lazy.Regexp(`^([+ ])([ \t]*)(?:async )?def __(?:` + comparisons + `|r?sub)__\(([^:()]*)(.*)$`)
 	equal      = lazy.Regexp(`\b(?:fn eq|operator\s*==|[eE]quals|def ==)\s*\([^)\n]*\)[^{;\n]*\{?\s*(?:return\s+)?(?:true|1)\b`)
 	returned   = lazy.Regexp(`(?m)\breturn\b(?:(?:.*\bor)?[ (]*(True|False|1|0)[ )]*$|.*)`)
 	word       = lazy.Regexp(`\w+`)
+	sides      = lazy.Regexp(`(\w+) (?:==|is|in) (\w+)\b`)
 )
 
 // blind returns the first line of a comparison that a part adds or changes, and whose result does
@@ -131,7 +146,8 @@ func blind(raw []byte) string {
 			body = m[4] + "\n" + body
 			others := params[min(1, len(params)-1):]
 			looks := slices.ContainsFunc(word().FindAllString(body, -1), func(w string) bool { return slices.Contains(others, w) })
-			if !looks || constant(body) {
+			same := slices.ContainsFunc(sides().FindAllStringSubmatch(body, -1), func(m []string) bool { return m[1] == m[2] })
+			if !looks || same || constant(body) {
 				return strings.TrimSpace(line[1:])
 			}
 		}
