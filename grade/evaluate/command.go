@@ -22,22 +22,22 @@ const (
 // Ran is a file that the processes of the test command read before the tests, as the names in the
 // command and in the files that it reads are resolved. It need not exist: a patch may create it.
 type Ran struct {
-	// Path is relative to the working directory. If Module is set, it lacks the extension, or is the
-	// folder of a package.
+	// Path is relative to the working directory, and may be a pattern. If Module is set, it lacks the
+	// extension, or is the folder of a package.
 	Path   string
 	Module bool
-	// From is the folder in which an import of a script found the module, if no command or setting
-	// names it: it may be the code under test.
+	// From is the folder in which the name was found, if the file may be the code under test: a
+	// script imports it, or a command or setting has its name without running it for sure.
 	From string `json:",omitempty"`
-	// Outside says that it is such a module, and not in the folder of the file that imports it: it
-	// is more likely code under test than a part of the runner.
+	// Outside says that it is more likely code under test than a part of the runner: it is not in the
+	// folder of the file that imports it, or only has a name that settings have.
 	Outside bool `json:",omitempty"`
 }
 
 // names reports whether a path is the file.
 func (r Ran) names(name string) bool {
-	if !r.Module || name == r.Path {
-		return name == r.Path
+	if match, _ := path.Match(r.Path, name); !r.Module || match || name == r.Path {
+		return match || name == r.Path
 	}
 	stem := strings.TrimSuffix(name, path.Ext(name))
 	return stem == r.Path || stem == r.Path+"/__init__" || stem == r.Path+"/__main__" || stem == r.Path+"/index"
@@ -50,7 +50,7 @@ func (r Ran) decides(c Change, gold []string) bool {
 		return r.names(c.Path)
 	}
 	code := r.From
-	if code == "." {
+	if code == "." || r.Outside {
 		first, _, nested := strings.Cut(c.Path, "/")
 		if !nested {
 			return true
@@ -69,6 +69,7 @@ type start struct {
 	tests   []string // the test patch's files, whose imports are not the runner's
 	ran     []Ran
 	known   map[Ran]bool
+	text    string   // of the commands
 	read    []source // files to read next
 	asked   map[string]bool
 	folders []string // that come first on Python's path
@@ -85,14 +86,15 @@ func newStart(workdir string, tests []string) *start {
 	return &start{workdir: workdir, tests: tests, known: map[Ran]bool{}, asked: map[string]bool{}}
 }
 
-// readFiles prints the regular files among its arguments, each after a NUL, its name and a newline.
-const readFiles = `for f; do [ -f "$f" ] && { printf '\0%s\n' "$f"; head -c 200000 "$f" | tr -d '\000'; }; done 2>/dev/null; :`
+// readFiles prints the regular files among its arguments, each after a NUL, its name and a newline,
+// and for a link also the name of the file that it is.
+const readFiles = `for f; do [ -f "$f" ] && { [ -L "$f" ] && printf '\0%s\n' "$(readlink -f "$f")"; printf '\0%s\n' "$f"; head -c 200000 "$f" | tr -d '\000'; }; done 2>/dev/null; :`
 
 // starts returns what the processes of the job's test command read first, from the image before the
 // patch is applied, and the folders that come first on Python's path.
 func (r *runner) starts(ctx context.Context) (ran []Ran, folders []string, err error) {
 	s := newStart(r.job.Workdir, r.job.TestFiles)
-	s.command(r.job.command())
+	s.command(r.job.command(), ".")
 	s.settings(r.job.command())
 	for range scriptDepth {
 		next := s.read
@@ -108,7 +110,10 @@ func (r *runner) starts(ctx context.Context) (ran []Ran, folders []string, err e
 			return nil, nil, err
 		}
 		for file := range strings.SplitSeq(string(out.Bytes), "\x00") {
-			if name, text, ok := strings.Cut(file, "\n"); ok {
+			name, text, ok := strings.Cut(file, "\n")
+			if real := s.local(".", name); ok && path.IsAbs(name) && real != "" {
+				s.add(Ran{Path: real})
+			} else if ok {
 				s.file(source{name, top[name]}, text)
 			}
 		}
@@ -141,8 +146,16 @@ func (s *start) open(name, top string) {
 }
 
 var (
-	assigned  = lazy.Regexp(`(?m)(?:^|[\s;&(])(\w+)=["']?([\w./:-]+)`)
-	variable  = lazy.Regexp(`\$(\w+)|\$\{(\w+)\}`)
+	// assigned and variable match the assignments and variables of shells and of make.
+	assigned = lazy.Regexp(`(?m)(?:^|[\s;&(])(\w+)[ \t]*[:?]?=[ \t]*["']?([\w./:-]+)`)
+	variable = lazy.Regexp(`\$(?:\w+|\{\w+\}|\(\w+\))`)
+	// itself matches the name of the script, and folder what makes a folder of a name.
+	itself    = lazy.Regexp(`\$(?:0\b|\{0\}|BASH_SOURCE\b|\{BASH_SOURCE(?:\[0\])?\})`)
+	folder    = lazy.Regexp(`\$\(\s*(dirname|realpath|readlink -f|cd)\s+(?:--\s+)?["']?([^\s"'$()&;]+)["']?(?:\s*(?:&&|;)\s*pwd[^)]*)?\s*\)`)
+	comment   = lazy.Regexp(`(?m)(?:^|\s)#.*$`)
+	marks     = lazy.Regexp(`\b((?:py\.?test|git)\b[^\n;&|]*?\s)-m\s+\S+`)
+	searched  = lazy.Regexp(`(?:^|[\s;&])PATH=["']?([^\s"';]+)`)
+	goRun     = lazy.Regexp(`\bgo run\s+(?:-\S+\s+)*["']?(\./[\w./-]+)`)
 	changed   = lazy.Regexp(`\b(?:cd|pushd)\s+["']?([^\s"';&|)]+)|\s-C\s*["']?([^\s"';&|)]+)|--directory[ =]["']?([^\s"';&|)]+)`)
 	pythonRun = lazy.Regexp(`\s-[A-Za-z]*m\s*([A-Za-z_][\w.]*)`)
 	pythonAt  = lazy.Regexp(`\bPYTHONPATH=["']?([^\s"';]+)`)
@@ -163,22 +176,37 @@ func (s *start) within(text string) []string {
 	return dirs
 }
 
-// command examines a command, or the text of a shell script.
-func (s *start) command(text string) {
-	text = s.expand(text)
+// command examines a command, or the text of a shell script. Own is the script.
+func (s *start) command(text, own string) {
+	text = s.expand(comment().ReplaceAllString(text, ""), own)
+	s.text += text + "\n"
 	dirs := s.within(text)
+	for _, m := range searched().FindAllStringSubmatch(text, -1) {
+		for dir := range strings.SplitSeq(m[1], ":") {
+			if dir = s.local(".", dir); dir != "" && dir != "." {
+				s.add(Ran{Path: dir + "/*"})
+			}
+		}
+	}
+	for _, m := range goRun().FindAllStringSubmatch(text, -1) {
+		s.add(Ran{Path: path.Join(m[1], "*")})
+	}
 	started := map[string]bool{}
 	for _, m := range led().FindAllStringSubmatch(text, -1) {
-		started[cmp.Or(m[1], m[2])] = true
+		started[cmp.Or(m[1], m[2], m[3])] = true
 	}
 	list := words(text)
 	for _, word := range list[:min(len(list), mostWords)] {
 		for _, dir := range dirs {
 			name := s.local(dir, strings.TrimPrefix(word, "@")) // a file of arguments
-			if name == "" {
+			if name == "" || strings.Contains(word, "*") && !strings.Contains(word, "/") {
 				continue
 			}
-			s.add(Ran{Path: name})
+			r := Ran{Path: name, Outside: strings.Contains(name, "*")}
+			if !started[word] {
+				r.From = topFolder(name)
+			}
+			s.add(r)
 			isTest := slices.Contains(s.tests, name) || namedTest().MatchString(path.Base(name)) && !started[word]
 			if strings.ContainsAny(name, "/.") && !isTest {
 				s.open(name, path.Dir(name))
@@ -188,7 +216,7 @@ func (s *start) command(text string) {
 	for _, dir := range dirs {
 		s.required(text, dir)
 		for _, m := range led().FindAllStringSubmatch(text, -1) {
-			if name := s.local(dir, cmp.Or(m[1], m[2])); path.Ext(name) == "" {
+			if name := s.local(dir, cmp.Or(m[1], m[2], m[3])); path.Ext(name) == "" {
 				s.script(name)
 			}
 		}
@@ -203,7 +231,7 @@ func (s *start) command(text string) {
 		}
 	}
 	for _, dir := range tops {
-		for _, m := range pythonRun().FindAllStringSubmatch(text, -1) {
+		for _, m := range pythonRun().FindAllStringSubmatch(marks().ReplaceAllString(text, "$1"), -1) {
 			s.module(dir, m[1])
 			s.first(dir)
 		}
@@ -230,14 +258,27 @@ func (s *start) options(text string, dirs []string) {
 	}
 }
 
-// expand replaces the variables that a command sets itself, and the working directory.
-func (s *start) expand(text string) string {
-	values := map[string]string{"PWD": s.workdir}
-	for _, m := range assigned().FindAllStringSubmatch(text, -1) {
-		values[m[1]] = m[2]
+// expand replaces the variables that a command sets itself, the working directory, and the folder
+// of the script.
+func (s *start) expand(text, own string) string {
+	text = strings.NewReplacer("$(pwd)", s.workdir, "`pwd`", s.workdir, "$(git rev-parse --show-toplevel)", s.workdir,
+		"${0%/*}", "$(dirname $0)", "${BASH_SOURCE%/*}", "$(dirname $0)", "${BASH_SOURCE[0]%/*}", "$(dirname $0)").Replace(text)
+	text = itself().ReplaceAllLiteralString(text, path.Join(s.workdir, own))
+	for range scriptDepth { // a value may have others
+		text = folder().ReplaceAllStringFunc(text, func(call string) string {
+			m := folder().FindStringSubmatch(call)
+			if m[1] == "dirname" {
+				return path.Dir(m[2])
+			}
+			return path.Clean(m[2])
+		})
+		values := map[string]string{"PWD": s.workdir}
+		for _, m := range assigned().FindAllStringSubmatch(text, -1) {
+			values[m[1]] = m[2]
+		}
+		text = variable().ReplaceAllStringFunc(text, func(v string) string { return cmp.Or(values[strings.Trim(v, "${}()")], v) })
 	}
-	text = strings.ReplaceAll(text, "$(pwd)", s.workdir)
-	return variable().ReplaceAllStringFunc(text, func(v string) string { return cmp.Or(values[strings.Trim(v, "${}")], v) })
+	return text
 }
 
 // local returns the path of a word in a directory of the repository, relative to the repository, or
@@ -278,12 +319,17 @@ func (s *start) openModule(file, top string) {
 // settings examines the files by which a runner without a script finds what to run, and which
 // nothing names.
 func (s *start) settings(command string) {
-	for _, name := range []string{"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "conftest.py"} {
-		s.open(name, ".")
-	}
+	dirs := s.within(s.expand(command, "."))
 	for _, test := range s.tests {
 		for dir := path.Dir(test); dir != "." && dir != "/"; dir = path.Dir(dir) {
-			s.open(dir+"/conftest.py", dir)
+			if s.open(dir+"/conftest.py", dir); !slices.Contains(dirs, dir) && len(dirs) < 20 {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	for _, dir := range dirs {
+		for _, name := range []string{"pytest.ini", ".pytest.ini", "tox.ini", "tox.toml", "setup.cfg", "setup.py", "pyproject.toml", "conftest.py"} {
+			s.open(path.Join(dir, name), dir)
 		}
 	}
 	for _, build := range []struct {
@@ -293,9 +339,9 @@ func (s *start) settings(command string) {
 		{lazy.Regexp(`\bmake\b`), []string{"Makefile", "makefile", "GNUmakefile"}},
 		{lazy.Regexp(`\b(?:npm|npx|pnpm|yarn|bun|node|jest|mocha|karma)\b`), []string{
 			"package.json", "jest.config.js", "jest.config.cjs", "jest.config.mjs", "jest.config.ts", "jest.config.json", "karma.conf.js", "test/mocha.opts",
-			".mocharc.js", ".mocharc.cjs", ".mocharc.json", ".mocharc.jsonc", ".mocharc.yml", ".mocharc.yaml",
+			"babel.config.js", "babel.config.json", ".babelrc", "vite.config.js", "vite.config.ts", "vitest.config.js", "vitest.config.ts", "spec/support/jasmine.json", ".mocharc.js", ".mocharc.cjs", ".mocharc.json", ".mocharc.jsonc", ".mocharc.yml", ".mocharc.yaml",
 		}},
-		{lazy.Regexp(`\bphpunit\b`), []string{"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"}},
+		{lazy.Regexp(`\bphpunit\b`), []string{"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "composer.json"}},
 		{lazy.Regexp(`\brspec\b`), []string{".rspec"}},
 		{lazy.Regexp(`\brake\b`), []string{"Rakefile"}},
 		{lazy.Regexp(`\bcargo\b`), []string{".cargo/config.toml", ".cargo/config"}},
@@ -304,7 +350,7 @@ func (s *start) settings(command string) {
 		{lazy.Regexp(`\bcomposer\b`), []string{"composer.json"}},
 	} {
 		if build.command().MatchString(command) {
-			for _, dir := range s.within(s.expand(command)) {
+			for _, dir := range s.within(s.expand(command, ".")) {
 				for _, name := range build.files {
 					s.open(path.Join(dir, name), dir)
 				}
@@ -316,7 +362,7 @@ func (s *start) settings(command string) {
 var (
 	shebang = lazy.Regexp(`^#!.*\b(\w*sh|python)[\d.]*\b`)
 	// led matches the name of a script behind its interpreter, or one that is run by its path.
-	led         = lazy.Regexp(`\b(?:python|pypy|bash|sh|node|ruby|perl|php)[\d.]*(?:\s+-[A-Za-z]+)*\s+["']?([\w./-]+)|["'\s](\.{1,2}/[\w./-]+)`)
+	led         = lazy.Regexp(`(?m)\b(?:python|pypy|bash|sh|source|node|ts-node|tsx|ruby|perl|php)[\d.]*(?:\s+-[A-Za-z]+)*\s+["']?([\w./-]+)|["'\s](\.{1,2}/[\w./-]+)|(?:^|[;&|(])[ \t@-]*(?:\w+=\S*[ \t]+)*((?:[\w.-]+/)+[\w.-]+)`)
 	namesPlugin = lazy.Regexp(`(?s)\bpytest_plugins\s*\+?=\s*(\(.*?\)|\[.*?\]|[^\n]*)`)
 	moduleName  = lazy.Regexp(`["']([A-Za-z_][\w.]*)["']`)
 	hooks       = lazy.Regexp(`(?m)^\s*from\s+(\.*[\w.]*)\s+import\s+(?:\*|\([^)]*\bpytest_\w|[^\n(]*\bpytest_\w)`)
@@ -325,14 +371,19 @@ var (
 	literal     = lazy.Regexp(`["']([\w./-]+)["']`)
 	relative    = lazy.Regexp(`["'](\.{1,2}/[\w./-]+)["']|\brequire_relative\s*\(?["']([\w./-]+)`)
 	// required matches what a runner loads before the tests, by an option or by its settings.
-	required = lazy.Regexp(`(?:\s-r|--(?:require|import|loader|file|bootstrap|reporter)\b|\b(?:require|bootstrap|runner|file|setupFiles(?:AfterEnv)?|global(?:Setup|Teardown)|test(?:Runner|Environment)|reporters?|transform|resolver)["']?\s*[:=])` +
-		`\s*=?\s*(\[[^\]]*\]|\{[^}]*\}|(?:-\s+[^\n]+\n?\s*)+|[^\s,;]+)`)
+	required = lazy.Regexp(`(?:[\s=]-[rM]|--(?:require|import|loader|file|bootstrap|reporter)\b|\b(?:require|bootstrap|runner|file|helpers|rustc-wrapper|linker|setupFiles(?:AfterEnv)?|global(?:Setup|Teardown)|test(?:Runner|Environment)|reporters?|transform|resolver)["']?\s*[:=])` +
+		`\s*=?\s*(\[[^\]]*\]|\{[^}]*\}|(?:-\s+[^\n]+\n?\s*)+|[^\s,;>]+)`)
 	// isSettings matches the settings of runners that have such names.
-	isSettings = lazy.Regexp(`^(?:package\.json|jest\.config\..*|\.mocharc\..*|mocha\.opts|karma\.conf\.js|phpunit.*\.xml.*|\.rspec|config|config\.toml)$`)
+	isSettings = lazy.Regexp(`^(?:.*\.json|(?:jest|vite|vitest)\.config\..*|\.mocharc\..*|mocha\.opts|karma\.conf\.js|phpunit.*\.xml.*|\.rspec|config|config\.toml)$`)
 	included   = lazy.Regexp(`(?m)^-?s?include[ \t]+([^#\n]+)`)
 	registered = lazy.Regexp(`\.register\(\s*(\w+)|(?m:^\s*pytest_\w+\s*=\s*(\w+)\.)`)
 	dynamic    = lazy.Regexp(`\b(?:import_module|__import__|run_module|import_plugin)\(\s*["']([\w.]+)["']`)
-	opened     = lazy.Regexp(`["']([\w./-]+\.(?:py|sh))["']`)
+	opened     = lazy.Regexp(`["']/?([\w./-]+\.(?:py|sh|[cm]?js|ts|rb|php|pl)|[\w.-]+(?:/[\w.-]+)+)["']`)
+	mentioned  = lazy.Regexp(`[\w.-]+(?:/[\w.-]+)+`)
+	// entryPoints matches the plugins of pytest that the project's own packages have.
+	entryPoints = lazy.Regexp(`pytest11["'\]]*\s*[:=]?\s*(\[[^\]]*\]|\{[^}]*\}|(?:[ \t"']*[\w.-]+[ \t]*=[ \t]*["']?[A-Za-z_][^\n]*\n?)*)`)
+	entryPoint  = lazy.Regexp(`=\s*["']?([A-Za-z_][\w.]*)`)
+	includes    = lazy.Regexp(`-I\s*([\w./-]+)`)
 	// argument matches the space between the arguments of a program that Python starts.
 	argument = lazy.Regexp(`["'],\s*["']`)
 )
@@ -344,15 +395,31 @@ func (s *start) file(f source, text string) {
 	if m := shebang().FindStringSubmatch(text); m != nil {
 		interpreter = m[1]
 	}
-	if base == "package.json" {
-		text = runnerSections(text)
+	if base == "package.json" || base == "composer.json" {
+		text = s.sections(text, dir)
+	}
+	for _, m := range entryPoints().FindAllStringSubmatch(text, -1) {
+		for _, name := range entryPoint().FindAllStringSubmatch(m[1], -1) {
+			file := strings.ReplaceAll(name[1], ".", "/")
+			for _, top := range pluginTops(dir) { // it may be what is tested
+				s.add(Ran{Path: path.Join(top, file), Module: true, Outside: true})
+			}
+		}
 	}
 	if isSettings().MatchString(base) {
-		s.required(text, f.top)
+		for _, top := range slices.Compact([]string{f.top, "."}) {
+			s.required(text, top)
+		}
 	}
 	switch {
+	case base == "setup.py" && !strings.Contains(s.text, base): // not run
 	case base == "conftest.py":
 		s.paths(text, dir)
+		for _, name := range append(importAll().FindAllStringSubmatch(text, -1), importFrom().FindAllStringSubmatch(text, -1)...) {
+			if module, _, _ := strings.Cut(name[1], " "); strings.Contains(module, ".") {
+				s.add(Ran{Path: strings.ReplaceAll(module, ".", "/"), Module: true, From: ".", Outside: true})
+			}
+		}
 		for _, m := range registered().FindAllStringSubmatch(text, -1) {
 			for _, name := range bound(text, cmp.Or(m[1], m[2])) {
 				s.plugin(dir, name)
@@ -378,31 +445,20 @@ func (s *start) file(f source, text string) {
 			text += "\nimport " + m[1]
 		}
 		s.imports(text, f.top, dir, false)
-		for _, m := range opened().FindAllStringSubmatch(text, -1) {
-			for _, name := range []string{s.local(dir, m[1]), s.local(".", m[1])} {
-				if name != "" && name != f.name && !slices.Contains(s.tests, name) {
-					s.add(Ran{Path: name, From: f.top, Outside: outside(name, dir)})
-					s.open(name, path.Dir(name))
-				}
-			}
-		}
-		s.led(argument().ReplaceAllString(text, " "), ".")
+		s.opens(text, f)
+		s.runs(text, ".", false)
 	case strings.HasSuffix(base, ".sh") || strings.HasSuffix(base, ".bash") || strings.HasSuffix(interpreter, "sh"):
-		s.command(text)
+		s.command(text, f.name)
 	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".rb", ".php", ".pl", ".rake"}, path.Ext(base)) || base == "Rakefile":
 		for _, m := range relative().FindAllStringSubmatch(text, -1) {
 			name := path.Join(dir, cmp.Or(m[1], m[2]))
 			s.add(Ran{Path: strings.TrimSuffix(name, path.Ext(name)), Module: true, From: dir, Outside: outside(name, dir)})
 			s.openCode(name)
 		}
-		if base == "Rakefile" {
-			s.led(text, dir)
-		}
+		s.opens(text, f)
+		s.runs(text, dir, false)
 	default: // a configuration
-		text = strings.ReplaceAll(text, "{toxinidir}", ".")
-		for _, m := range plugins().FindAllStringSubmatch(text, -1) {
-			s.plugin(dir, cmp.Or(m[1], m[2]))
-		}
+		text = s.expand(strings.NewReplacer("{toxinidir}", ".", "{envpython}", "python").Replace(text), f.name)
 		s.options(text, []string{dir})
 		for _, m := range included().FindAllStringSubmatch(text, -1) {
 			for _, name := range words(m[1]) {
@@ -415,7 +471,27 @@ func (s *start) file(f source, text string) {
 				s.first(s.local(dir, name))
 			}
 		}
-		s.led(text, dir)
+		s.runs(text, dir, true)
+		if path.Ext(base) == "" || path.Ext(base) == ".txt" || base == "composer.json" {
+			for _, name := range mentioned().FindAllString(comment().ReplaceAllString(text, ""), -1) {
+				for _, name := range []string{s.local(dir, name), s.local(".", name)} {
+					s.add(Ran{Path: name, From: topFolder(name), Outside: true})
+				}
+			}
+		}
+	}
+}
+
+// opens adds the files that code has as texts.
+func (s *start) opens(text string, f source) {
+	for _, m := range opened().FindAllStringSubmatch(text, -1) {
+		dir := path.Dir(f.name)
+		for _, name := range []string{s.local(dir, m[1]), s.local(".", m[1])} {
+			if name != "" && name != f.name && !slices.Contains(s.tests, name) {
+				s.add(Ran{Path: name, From: f.top, Outside: outside(name, dir)})
+				s.open(name, path.Dir(name))
+			}
+		}
 	}
 }
 
@@ -431,16 +507,34 @@ func (s *start) paths(text, dir string) {
 	}
 }
 
-// led adds the scripts and modules that the text of a configuration runs. Its other words may be
-// names of the code under test.
-func (s *start) led(text, dir string) {
-	for _, m := range led().FindAllStringSubmatch(text, -1) {
-		name := path.Join(dir, cmp.Or(m[1], m[2]))
-		s.add(Ran{Path: name})
-		s.open(name, path.Dir(name))
+// topFolder returns the first folder of a path, or "".
+func topFolder(name string) string {
+	if top, _, nested := strings.Cut(name, "/"); nested {
+		return top
 	}
-	for _, m := range pythonRun().FindAllStringSubmatch(text, -1) {
-		s.module(dir, m[1])
+	return ""
+}
+
+// runs adds the plugins of pytest, and the scripts and modules, that a text names which is no script
+// of a shell. Its other words may be names of the code under test, and it may run that too. If the
+// text has commands, a path that begins with a dot is a script.
+func (s *start) runs(text, dir string, commands bool) {
+	text = argument().ReplaceAllString(text, " ")
+	for _, m := range plugins().FindAllStringSubmatch(text, -1) {
+		s.plugin(dir, cmp.Or(m[1], m[2]))
+	}
+	for _, at := range slices.Compact([]string{dir, "."}) {
+		for _, m := range led().FindAllStringSubmatch(text, -1) {
+			if name := path.Join(at, cmp.Or(m[1], m[2], m[3])); m[1] != "" || commands {
+				s.add(Ran{Path: name, From: topFolder(name)})
+				s.open(name, path.Dir(name))
+			}
+		}
+		for _, m := range pythonRun().FindAllStringSubmatch(marks().ReplaceAllString(text, "$1"), -1) {
+			name := path.Join(at, strings.ReplaceAll(m[1], ".", "/"))
+			s.add(Ran{Path: name, Module: true, From: cmp.Or(topFolder(name), name)})
+			s.openModule(name, at)
+		}
 	}
 }
 
@@ -451,10 +545,14 @@ func (s *start) required(text, dir string) {
 		for _, word := range words(strings.Trim(m[1], "[]{}")) {
 			if strings.ContainsAny(word, "/.") {
 				s.script(s.local(dir, word))
-			} else if path.Ext(word) == "" {
-				for _, top := range []string{"spec", "lib"} { // Ruby's
-					s.script(path.Join(dir, top, word))
-				}
+				continue
+			}
+			tops := []string{"spec", "lib"} // Ruby's
+			for _, m := range includes().FindAllStringSubmatch(text, -1) {
+				tops = append(tops, m[1])
+			}
+			for _, top := range tops {
+				s.script(path.Join(dir, top, strings.ReplaceAll(word, "::", "/")))
 			}
 		}
 	}
@@ -471,20 +569,34 @@ func (s *start) script(name string) {
 func (s *start) openCode(name string) {
 	s.open(name, path.Dir(name))
 	if path.Ext(name) == "" {
-		for _, end := range []string{".js", ".cjs", ".mjs", ".ts", ".rb", ".php", "/index.js"} {
-			s.open(name+end, path.Dir(name))
+		for _, end := range []string{".js", ".cjs", ".mjs", ".ts", ".rb", ".php", "/index.js", "/__main__.py"} {
+			s.open(name+end, path.Dir(name+end))
 		}
 	}
 }
 
-// runnerSections returns the parts of a package.json that are about tests. Others name the code.
-func runnerSections(text string) string {
+// sections examines the scripts of a package.json or composer.json that the commands name, and
+// returns its other parts that are about tests. Others name the code.
+func (s *start) sections(text, dir string) string {
 	var all map[string]json.RawMessage
+	var scripts map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &all) != nil {
 		return ""
 	}
+	_ = json.Unmarshal(all["scripts"], &scripts) // other forms have none
+	for named := true; named; {
+		named = false
+		for name, script := range scripts {
+			plain := strings.TrimPrefix(strings.TrimPrefix(name, "pre"), "post")
+			if list := words(s.text); slices.Contains(list, name) || slices.Contains(list, plain) {
+				delete(scripts, name)
+				s.command("cd "+dir+"\n"+string(script), ".")
+				named = true
+			}
+		}
+	}
 	var b strings.Builder
-	for _, name := range []string{"scripts", "jest", "mocha", "ava", "tap", "nyc"} {
+	for _, name := range []string{"jest", "mocha", "ava", "tap", "nyc", "autoload-dev"} {
 		b.Write(all[name])
 		b.WriteByte('\n')
 	}
@@ -520,10 +632,13 @@ func (s *start) plugin(dir, name string) {
 			dir = path.Dir(dir)
 		}
 	}
-	for _, top := range []string{dir, ".", "src", "lib"} {
+	for _, top := range pluginTops(dir) {
 		s.module(top, name)
 	}
 }
+
+// pluginTops are the folders in which the module of a plugin may be.
+func pluginTops(dir string) []string { return []string{dir, ".", "src", "lib"} }
 
 var (
 	importFrom = lazy.Regexp(`(?m)(?:^|[;"':])\s*from\s+(\.*[\w.]*)\s+import\s+(\([^)]*\)|[^\n;"'#]*)`)

@@ -54,7 +54,7 @@ func Deciders(job Job, changes []Change) []Decider {
 	ran := job.Ran
 	if ran == nil {
 		s := newStart(cmp.Or(job.Workdir, testbed), job.TestFiles)
-		s.command(job.command())
+		s.command(job.command(), ".")
 		ran = s.ran
 	}
 	all := runsAll(job.command(), job.TestFiles)
