@@ -16,7 +16,7 @@ func (m *Masker) JSON(text []byte) []byte {
 		return text
 	}
 	t := m.known.Load()
-	if len(t.patterns) == 0 && len(t.literals(text)) == 0 {
+	if len(t.patterns) == 0 && len(t.literals(text)) == 0 && !bytes.Contains(text, []byte(`\u001`)) {
 		return text
 	}
 	var out []byte

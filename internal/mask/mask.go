@@ -51,7 +51,7 @@
 // a longer encoded text. Each character of these that is neither a letter nor a digit may be
 // escaped by itself: as in a URL, in JSON and in JSON within JSON, between the quotes of a
 // shell, of Go or of Python, or as in HTML. So it does not matter which characters an
-// encoder keeps.
+// encoder keeps. Nor do the escapes of a terminal within it matter, such as those of grep --color.
 //
 // # What is not hidden
 //
@@ -79,6 +79,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"batch.example/batch/internal/lazy"
 )
 
 // Hidden replaces every secret.
@@ -257,8 +259,34 @@ func (t *table) add(f *form) {
 
 func pairOf(a, b byte) uint { return uint(a)<<8 | uint(b) }
 
-// find returns the places of secrets, sorted.
+// escapeByte begins the escapes of a terminal, such as colors, which programs write into a value.
+const escapeByte = 0x1b
+
+var terminal = lazy.Regexp(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-Z\\^-~])`)
+
+// find returns the places of secrets, sorted, also of those that a terminal would show.
 func (t *table) find(b []byte) []span {
+	spans := t.exactly(b)
+	if bytes.IndexByte(b, escapeByte) < 0 || len(t.patterns) == 0 && t.longest == 0 {
+		return spans
+	}
+	var shown []byte
+	var places []int // in b, of each byte of shown
+	from := 0
+	for _, at := range append(terminal().FindAllIndex(b, -1), []int{len(b), len(b)}) {
+		for i := from; i < at[0]; i++ {
+			shown, places = append(shown, b[i]), append(places, i)
+		}
+		from = at[1]
+	}
+	for _, s := range t.exactly(shown) {
+		spans = append(spans, span{places[s.from], places[s.to-1] + 1, s.name})
+	}
+	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	return spans
+}
+
+func (t *table) exactly(b []byte) []span {
 	spans := t.literals(b)
 	for _, p := range t.patterns {
 		for _, at := range p.FindAllIndex(b, -1) {

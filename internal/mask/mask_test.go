@@ -115,6 +115,35 @@ func TestAPatternDoesNotReplaceQuotesInJSON(t *testing.T) {
 }
 
 // A program reads them back, and would not find what it wrote.
+// Programs color a part of a line, and a terminal or a page shows the whole.
+func TestTheEscapesOfATerminalBringNoSecretOut(t *testing.T) {
+	m := mask.New(mask.Secret{Name: "K", Value: "literal-secret"})
+	patterns := m.With()
+	patterns.AddPatterns(regexp.MustCompile(`corp-[0-9]+`))
+	for _, text := range []string{
+		"\x1b[31mliteral\x1b[0m-secret", "lit\x1b[01;31m\x1b[Keral\x1b[m\x1b[K-secret", "\x1b]8;;x\x1b\\literal-\x1b]8;;\asecret", "literal-\x1b(Bsecret", "l\x1b[1mi\x1b[0mteral-secret",
+		"bGl0ZX\x1b[1mJhbC1zZWNyZX",
+	} {
+		want := text[:strings.IndexAny(text, "lb")] + mask.Hidden
+		for i := range text {
+			if got := streamed(m, text+" z\n", i); got != want+" z\n" {
+				t.Errorf("%q in two writes: got %q", text, got)
+			}
+		}
+		quoted, _ := json.Marshal(text)
+		hidden, _ := json.Marshal(want)
+		if got := m.JSON(quoted); string(got) != string(hidden) {
+			t.Errorf("%s: got %s", quoted, got)
+		}
+	}
+	if got := patterns.Text("a corp\x1b[1m-17\x1b[0m b"); got != "a "+mask.Hidden+"\x1b[0m b" {
+		t.Errorf("got %q", got)
+	}
+	if text := "\x1b[31mliteral\x1b[0m secret\x1b"; m.Text(text) != text {
+		t.Errorf("got %q", m.Text(text))
+	}
+}
+
 func TestAPatternLeavesTimesInJSON(t *testing.T) {
 	m := mask.New(mask.Secret{Name: "KEY", Value: "2026-11-29T10:50:08Z"})
 	for _, pattern := range []string{`\d{4}`, `.+`, `T`} {

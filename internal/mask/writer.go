@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"sync"
@@ -11,7 +12,7 @@ const maxHeld = 64 << 10
 
 // Writer hides secrets in a stream, even if they are split over several writes.
 // It holds back bytes that may begin a secret until the rest comes, and
-// with patterns the last line until it ends. It is safe for concurrent use.
+// with patterns, or with escapes of a terminal in it, the last line until it ends. It is safe for concurrent use.
 type Writer struct {
 	m *Masker
 	w io.Writer
@@ -37,7 +38,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 	t := w.m.known.Load()
 	w.held = append(w.held, b...)
 	cut := t.partialAt(w.held)
-	if len(t.patterns) > 0 && len(w.held) < maxHeld {
+	if (len(t.patterns) > 0 || bytes.IndexByte(w.held[lineEnd(w.held):], escapeByte) >= 0) && len(w.held) < maxHeld {
 		cut = min(cut, lineEnd(w.held))
 	}
 	if err := w.write(t, cut); err != nil {
