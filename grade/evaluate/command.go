@@ -363,7 +363,7 @@ var (
 	shebang = lazy.Regexp(`^#!.*\b(\w*sh|python)[\d.]*\b`)
 	// led matches the name of a script behind its interpreter, or one that is run by its path.
 	led         = lazy.Regexp(`(?m)\b(?:python|pypy|bash|sh|source|node|ts-node|tsx|ruby|perl|php)[\d.]*(?:\s+-[A-Za-z]+)*\s+["']?([\w./-]+)|["'\s](\.{1,2}/[\w./-]+)|(?:^|[;&|(])[ \t@-]*(?:\w+=\S*[ \t]+)*((?:[\w.-]+/)+[\w.-]+)`)
-	namesPlugin = lazy.Regexp(`(?s)\bpytest_plugins\s*\+?=\s*(\(.*?\)|\[.*?\]|[^\n]*)`)
+	namesPlugin = lazy.Regexp(`(?s)\bpytest_plugins(?:\s*(?::[^=\n]*)?\+?=|\.\w+\()\s*(\(.*?\)|\[.*?\]|[^\n]*)`)
 	moduleName  = lazy.Regexp(`["']([A-Za-z_][\w.]*)["']`)
 	hooks       = lazy.Regexp(`(?m)^\s*from\s+(\.*[\w.]*)\s+import\s+(?:\*|\([^)]*\bpytest_\w|[^\n(]*\bpytest_\w)`)
 	pytestAt    = lazy.Regexp(`(?m)^\s*python_?paths?\s*=[ \t]*(\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)`)
@@ -415,7 +415,8 @@ func (s *start) file(f source, text string) {
 	case base == "setup.py" && !strings.Contains(s.text, base): // not run
 	case base == "conftest.py":
 		s.paths(text, dir)
-		for _, name := range append(importAll().FindAllStringSubmatch(text, -1), importFrom().FindAllStringSubmatch(text, -1)...) {
+		imports := append(importAll().FindAllStringSubmatch(text, -1), importFrom().FindAllStringSubmatch(text, -1)...)
+		for _, name := range append(imports, dynamic().FindAllStringSubmatch(text, -1)...) {
 			if module, _, _ := strings.Cut(name[1], " "); strings.Contains(module, ".") {
 				s.add(Ran{Path: strings.ReplaceAll(module, ".", "/"), Module: true, From: ".", Outside: true})
 			}

@@ -128,15 +128,21 @@ var (
 	equal      = lazy.Regexp(`\b(?:fn eq|operator\s*==|[eE]quals|def ==)\s*\([^)\n]*\)[^{;\n]*\{?\s*(?:return\s+)?(?:true|1)\b`)
 	returned   = lazy.Regexp(`(?m)\breturn\b(?:(?:.*\bor)?[ (]*(True|False|1|0)[ )]*$|.*)`)
 	word       = lazy.Regexp(`\w+`)
-	sides      = lazy.Regexp(`(\w+) (?:==|is|in) (\w+)\b`)
+	// ofValue matches the class of a text, number or list, which has a comparison.
+	ofValue = lazy.Regexp(`^[+ ]\s*class \w+\((?:builtins\.)?(?:str|int|float|complex|bytes|list|dict|tuple|set|Decimal)[,)]`)
+	sides   = lazy.Regexp(`(\w+) (?:==|is|in) (\w+)\b`)
 )
 
 // blind returns the first line of a comparison that a part adds or changes, and whose result does
-// not depend on what it compares with: an assertion about its object holds whatever the tests
-// expect.
+// not depend on what it compares with, or that replaces the one of a text or number: an assertion
+// about its object holds whatever the tests expect.
 func blind(raw []byte) string {
 	lines := strings.Split(string(raw), "\n")
+	value := false
 	for i, line := range lines {
+		if trimmed := strings.TrimLeft(line, "+ \t"); strings.HasPrefix(trimmed, "class ") || strings.HasPrefix(line, "@@") {
+			value = ofValue().MatchString(line)
+		}
 		if m := comparison().FindStringSubmatch(line); m != nil {
 			params := word().FindAllString(m[3], -1)
 			body, whole, added := below(lines[i+1:], len(m[2]))
@@ -147,7 +153,7 @@ func blind(raw []byte) string {
 			others := params[min(1, len(params)-1):]
 			looks := slices.ContainsFunc(word().FindAllString(body, -1), func(w string) bool { return slices.Contains(others, w) })
 			same := slices.ContainsFunc(sides().FindAllStringSubmatch(body, -1), func(m []string) bool { return m[1] == m[2] })
-			if !looks || same || constant(body) {
+			if !looks || same || value || constant(body) {
 				return strings.TrimSpace(line[1:])
 			}
 		}

@@ -46,6 +46,8 @@ done
 find . -name .git -prune -o -path '*/__pycache__/*' "${since[@]}" -exec rm -f {} + -o \( "${names[@]}" -o -name '*.ini' -o -name '*.toml' -o -name '*.cfg' -o -name '*.sh' -o ! -name '*.*' -size -1000k \) "${since[@]}" -exec sha256sum {} +
 found=$(find -H "${libs[@]}" -path '*/__pycache__/*' "${since[@]}" -exec rm -f {} + -o \( "${names[@]}" \) "${since[@]}" -exec sha256sum {} +)
 printf '%s\n' "$found"
+mapfile -t links < <(find -H "${libs[@]}" -type l -name '*.py' -exec readlink -f {} +)
+find /nonexistent "${links[@]}" -maxdepth 0 ! -path "$PWD/*" "${since[@]}" -exec sha256sum {} +
 case $found in *.py*) echo TREE; find . -name .git -prune -o -name '*.py' -type f -exec sha256sum {} + ;; esac ) || :
 echo FENCE; } 2>/dev/null`
 )

@@ -23,6 +23,7 @@ func TestWhatRunsBeforeTheTestsWrites(t *testing.T) {
 		"a cache":              {"mkdir -p tests/__pycache__; echo x > tests/__pycache__/a.pyc; trap 'ls tests/__pycache__' EXIT", ""},
 		"a plug-in":            {"mkdir -p $VENV/site-packages/e.dist-info; echo x > $VENV/site-packages/e.dist-info/entry_points.txt", "entry_points.txt"},
 		"a link":               {"echo x > shop/x.txt; ln -sf shop/x.txt conftest.py", "conftest.py"},
+		"behind a link":        {"echo x > $VENV/../../behind", "/behind"},
 		"a large file":         {"head -c 2000000 /dev/zero > conftest.py", "conftest.py"},
 		"an escaped name":      {`echo x > $VENV/site-packages/'a\b'.pth`, `a\b.pth`},
 		"the standard library": {"mkdir $VENV/unittest; echo x > $VENV/unittest/case.py", "case.py"},
@@ -35,7 +36,10 @@ func TestWhatRunsBeforeTheTestsWrites(t *testing.T) {
 			venv := filepath.Join(t.TempDir(), "lib", "python3.9")
 			write(t, venv, map[string]string{"site-packages/old.pth": "x\n"})
 			env := filepath.Dir(filepath.Dir(venv))
-			write(t, env, map[string]string{"bin/python": ""})
+			write(t, env, map[string]string{"bin/python": "", "behind": "x = 1\n"})
+			if err := os.Symlink("../../behind", filepath.Join(venv, "sitecustomize.py")); err != nil { // as Debian's
+				t.Fatal(err)
+			}
 			if err := os.Chmod(filepath.Join(env, "bin", "python"), 0o755); err != nil { //nolint:gosec // a program
 				t.Fatal(err)
 			}
