@@ -13,7 +13,7 @@ import (
 
 // Rules is the version of this package's rules for deciders. It changes whenever a patch could get
 // another verdict.
-const Rules = 5
+const Rules = 6
 
 // Tier says what else a decider is used for.
 type Tier int

@@ -271,16 +271,24 @@ func (t *table) find(b []byte) []span {
 		return spans
 	}
 	var shown []byte
-	var places []int // in b, of each byte of shown
+	var pieces []struct{ from, at int } // where what is shown begins in b, and in shown
 	from := 0
 	for _, at := range append(terminal().FindAllIndex(b, -1), []int{len(b), len(b)}) {
-		for i := from; i < at[0]; i++ {
-			shown, places = append(shown, b[i]), append(places, i)
+		if from < at[0] {
+			pieces = append(pieces, struct{ from, at int }{from, len(shown)})
+			shown = append(shown, b[from:at[0]]...)
 		}
 		from = at[1]
 	}
+	place := func(i int) int {
+		n, found := slices.BinarySearchFunc(pieces, i, func(p struct{ from, at int }, i int) int { return cmp.Compare(p.at, i) })
+		if !found {
+			n--
+		}
+		return pieces[n].from + i - pieces[n].at
+	}
 	for _, s := range t.exactly(shown) {
-		spans = append(spans, span{places[s.from], places[s.to-1] + 1, s.name})
+		spans = append(spans, span{place(s.from), place(s.to-1) + 1, s.name})
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return spans
