@@ -316,6 +316,7 @@ func TestTheNextImagesAreReady(t *testing.T) {
 				}
 			}
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			if list := strings.Join(got, " "); list != want {
 				t.Errorf("after %d pulls: %s, want %s", i, list, want)
 			}
@@ -324,6 +325,7 @@ func TestTheNextImagesAreReady(t *testing.T) {
 			c.Skip(id)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if list := strings.Join(got, " "); list != "b a" {
 			t.Errorf("%s, want b a: the engine does not have c", list)
 		}
