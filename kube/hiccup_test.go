@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/kubetest"
@@ -80,6 +82,16 @@ func limited(t *testing.T, kind, resource string, spec map[string]any) *fleet {
 	post(t, admin, "/api/v1/namespaces/"+space+"/"+resource, map[string]any{
 		"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": "limits"}, "spec": spec,
 	})
+	for kind == "ResourceQuota" { // it holds when the cluster has written its status
+		said, err := admin.core.Get().AbsPath("/api/v1/namespaces/" + space + "/" + resource + "/limits").Do(t.Context()).Raw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gjson.GetBytes(said, "status.hard").Exists() {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	return open(t, space)
 }
 

@@ -213,7 +213,7 @@ func (s *Store) reopen(in *instance) (a *Attempt, opened bool, err error) {
 	if err != nil {
 		return nil, false, atomicfile.Fault("opening an instance's log", err)
 	}
-	j, err := journal.Open(path, tail, journal.Options{Durability: s.level, Files: s.files, Spend: s.addSpent, Mask: s.mask})
+	j, err := journal.Open(path, tail, journal.Options{Durability: s.level, Files: s.files, Spend: s.addSpent, Mask: s.looks})
 	if err != nil {
 		return nil, false, errors.Join(err, log.Close())
 	}

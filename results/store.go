@@ -60,6 +60,7 @@ type Store struct {
 	lock   *flock.Flock
 	files  atomicfile.Files
 	mask   *mask.Masker
+	looks  *mask.Masker // mask, or one that knows no secret: journals say that a record has none
 	writer *deriver
 	level  journal.Durability
 	closed bool // guarded by mu
@@ -80,7 +81,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{Reader: newReader(dir), lock: l, files: atomicfile.Files{Inject: o.Inject}, mask: cmp.Or(o.Mask, mask.New()), level: o.Durability}
+	s := &Store{Reader: newReader(dir), lock: l, files: atomicfile.Files{Inject: o.Inject}, mask: o.Mask, looks: cmp.Or(o.Mask, mask.New()), level: o.Durability}
 	s.SetLog(o.Log)
 	s.tellDead(dead)
 	changed, err := s.recover()
