@@ -49,7 +49,7 @@ func TestAStepIsFrugal(t *testing.T) {
 		}
 		return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
 	}
-	// What other goroutines do, and a collection that empties pools, adds some: the least counts.
+	// The least counts: other goroutines, collections and the race detector, which empty pools, add some.
 	run := func(steps int) (allocations, bytes float64) {
 		allocations, bytes = once(steps)
 		for range 2 {
@@ -61,8 +61,8 @@ func TestAStepIsFrugal(t *testing.T) {
 	const from, to = 20, 220
 	few, fewBytes := run(from)
 	many, manyBytes := run(to)
-	if n := (many - few) / (to - from); n > 620 {
-		t.Errorf("a step makes %.0f allocations, want at most 620", n)
+	if n := (many - few) / (to - from); n > 640 {
+		t.Errorf("a step makes %.0f allocations, want at most 640", n)
 	}
 	if n := (manyBytes - fewBytes) / (to - from); n > 53<<10 {
 		t.Errorf("a step allocates %.0f bytes, want at most 53 KiB", n)
