@@ -80,7 +80,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/printable"
 )
 
 // Hidden replaces every secret.
@@ -262,7 +262,8 @@ func pairOf(a, b byte) uint { return uint(a)<<8 | uint(b) }
 // escapeByte begins the escapes of a terminal, such as colors, which programs write into a value.
 const escapeByte = 0x1b
 
-var terminal = lazy.Regexp(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-Z\\^-~])`)
+// visible is where a part of what a terminal shows begins in a text, and in what is shown.
+type visible struct{ from, at int }
 
 // find returns the places of secrets, sorted, also of those that a terminal would show.
 func (t *table) find(b []byte) []span {
@@ -271,17 +272,19 @@ func (t *table) find(b []byte) []span {
 		return spans
 	}
 	var shown []byte
-	var pieces []struct{ from, at int } // where what is shown begins in b, and in shown
-	from := 0
-	for _, at := range append(terminal().FindAllIndex(b, -1), []int{len(b), len(b)}) {
-		if from < at[0] {
-			pieces = append(pieces, struct{ from, at int }{from, len(shown)})
-			shown = append(shown, b[from:at[0]]...)
+	var pieces []visible
+	for rest := string(b); rest != ""; {
+		plain, _, _ := strings.Cut(rest, string(rune(escapeByte)))
+		if plain != "" {
+			pieces = append(pieces, visible{len(b) - len(rest), len(shown)})
+			shown = append(shown, plain...)
 		}
-		from = at[1]
+		if rest = rest[len(plain):]; rest != "" {
+			_, _, rest = printable.Escape(rest)
+		}
 	}
 	place := func(i int) int {
-		n, found := slices.BinarySearchFunc(pieces, i, func(p struct{ from, at int }, i int) int { return cmp.Compare(p.at, i) })
+		n, found := slices.BinarySearchFunc(pieces, i, func(p visible, i int) int { return cmp.Compare(p.at, i) })
 		if !found {
 			n--
 		}

@@ -11,8 +11,8 @@ import (
 const maxHeld = 64 << 10
 
 // Writer hides secrets in a stream, even if they are split over several writes.
-// It holds back bytes that may begin a secret until the rest comes, and
-// with patterns, or with escapes of a terminal in it, the last line until it ends. It is safe for concurrent use.
+// It holds back bytes that may begin a secret until the rest comes, and with patterns, or with
+// escapes of a terminal in it, the last line until it ends. It is safe for concurrent use.
 type Writer struct {
 	m *Masker
 	w io.Writer
