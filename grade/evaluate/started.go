@@ -3,6 +3,7 @@ package evaluate
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -14,7 +15,8 @@ import (
 // settings examines the files by which a runner without a script finds what to run, and which
 // nothing names.
 func (s *start) settings(command string) {
-	dirs := s.within(s.expand(command, "."))
+	within := s.within(s.expand(command, "."))
+	dirs := slices.Clone(within)
 	for _, test := range s.tests {
 		for dir := path.Dir(test); dir != "." && dir != "/"; dir = path.Dir(dir) {
 			if s.open(dir+"/conftest.py", dir); !slices.Contains(dirs, dir) && len(dirs) < 20 {
@@ -34,7 +36,8 @@ func (s *start) settings(command string) {
 		{lazy.Regexp(`\bmake\b`), []string{"Makefile", "makefile", "GNUmakefile"}},
 		{lazy.Regexp(`\b(?:npm|npx|pnpm|yarn|bun|node|jest|mocha|karma)\b`), []string{
 			"package.json", "jest.config.js", "jest.config.cjs", "jest.config.mjs", "jest.config.ts", "jest.config.json", "karma.conf.js", "test/mocha.opts",
-			"babel.config.js", "babel.config.json", ".babelrc", "vite.config.js", "vite.config.ts", "vitest.config.js", "vitest.config.ts", "spec/support/jasmine.json", ".mocharc.js", ".mocharc.cjs", ".mocharc.json", ".mocharc.jsonc", ".mocharc.yml", ".mocharc.yaml",
+			"babel.config.js", "babel.config.json", ".babelrc", "vite.config.js", "vite.config.ts", "vitest.config.js", "vitest.config.ts",
+			"spec/support/jasmine.json", ".mocharc.js", ".mocharc.cjs", ".mocharc.json", ".mocharc.jsonc", ".mocharc.yml", ".mocharc.yaml",
 		}},
 		{lazy.Regexp(`\bphpunit\b`), []string{"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "composer.json"}},
 		{lazy.Regexp(`\brspec\b`), []string{".rspec"}},
@@ -45,7 +48,7 @@ func (s *start) settings(command string) {
 		{lazy.Regexp(`\bcomposer\b`), []string{"composer.json"}},
 	} {
 		if build.command().MatchString(command) {
-			for _, dir := range s.within(s.expand(command, ".")) {
+			for _, dir := range within {
 				for _, name := range build.files {
 					s.open(path.Join(dir, name), dir)
 				}
@@ -282,11 +285,11 @@ func (s *start) sections(text, dir string) string {
 	_ = json.Unmarshal(all["scripts"], &scripts) // other forms have none
 	for named := true; named; {
 		named = false
-		for name, script := range scripts {
+		for _, name := range slices.Sorted(maps.Keys(scripts)) {
 			plain := strings.TrimPrefix(strings.TrimPrefix(name, "pre"), "post")
 			if list := words(s.text); slices.Contains(list, name) || slices.Contains(list, plain) {
+				s.command("cd "+dir+"\n"+string(scripts[name]), ".")
 				delete(scripts, name)
-				s.command("cd "+dir+"\n"+string(script), ".")
 				named = true
 			}
 		}
