@@ -48,8 +48,9 @@ type HostInstance struct {
 // Share connects to engines for several hosts, which [Shared.Start] starts, and removes the
 // containers that crashed runs left on them. The list replaces Instances: images are pulled
 // in their order, and an image is kept for the hosts that still need it. Share uses only
-// Engines, Options, State, Images, Prefix, ShareScrubs, Container's Platform, WorkDir and Memory, Drain,
-// Notify and Log of c. The caller must Close the Shared. An error is a *fault.Error; then there is nothing to close.
+// Engines, Options, State, Images, Prefix, ShareScrubs, Container's Platform, WorkDir and Memory,
+// Drain, Notify and Log of c. The caller must Close the Shared. An error is a *fault.Error; then
+// there is nothing to close.
 func Share(ctx context.Context, c Config, list []HostInstance) (*Shared, error) {
 	c = c.withDefaults()
 	s, err := connect(ctx, c)
