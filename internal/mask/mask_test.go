@@ -114,7 +114,6 @@ func TestAPatternDoesNotReplaceQuotesInJSON(t *testing.T) {
 	}
 }
 
-// A program reads them back, and would not find what it wrote.
 // Programs color a part of a line, and a terminal or a page shows the whole.
 func TestTheEscapesOfATerminalBringNoSecretOut(t *testing.T) {
 	m := mask.New(mask.Secret{Name: "K", Value: "literal-secret"})
@@ -122,7 +121,7 @@ func TestTheEscapesOfATerminalBringNoSecretOut(t *testing.T) {
 	patterns.AddPatterns(regexp.MustCompile(`corp-[0-9]+`))
 	for _, text := range []string{
 		"\x1b[31mliteral\x1b[0m-secret", "lit\x1b[01;31m\x1b[Keral\x1b[m\x1b[K-secret", "\x1b]8;;x\x1b\\literal-\x1b]8;;\asecret", "literal-\x1b(Bsecret", "l\x1b[1mi\x1b[0mteral-secret",
-		"bGl0ZX\x1b[1mJhbC1zZWNyZX",
+		"bGl0ZX\x1b[1mJhbC1zZWNyZX", "literal-\x1bPq\x1b\\secret", "literal-\x1b_q\asecret",
 	} {
 		want := text[:strings.IndexAny(text, "lb")] + mask.Hidden
 		for i := range text {
@@ -144,6 +143,7 @@ func TestTheEscapesOfATerminalBringNoSecretOut(t *testing.T) {
 	}
 }
 
+// A program reads them back, and would not find what it wrote.
 func TestAPatternLeavesTimesInJSON(t *testing.T) {
 	m := mask.New(mask.Secret{Name: "KEY", Value: "2026-11-29T10:50:08Z"})
 	for _, pattern := range []string{`\d{4}`, `.+`, `T`} {
