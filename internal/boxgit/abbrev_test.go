@@ -30,8 +30,11 @@ func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
 		digits       int
 		set          string // core.abbrev in the repository afterwards
 		env          []string
+		elsewhere    string // mode of a scrub in another container before
 	}{
 		{name: "of the full repository", digits: 8, set: "8"},
+		{name: "of the full repository, whose scrub another container shares", digits: 8, set: "8", elsewhere: boxgit.Share},
+		{name: "that its user has set, whose scrub another container shares", script: `git config -f ../user core.abbrev 11`, digits: 11, env: []string{"GIT_CONFIG_GLOBAL=%s/user"}, elsewhere: boxgit.Share},
 		{name: "that it does not have to keep", script: `git branch -qD ahead; git repack -qad; git prune --expire=now; git tag odd $(echo b | git hash-object -w --stdin)`, digits: 7},
 		{name: "that the repository has set", script: `git config core.abbrev 12`, digits: 12, set: "12"},
 		{name: "that it has set by another file", script: `git config include.path other; git config -f .git/other core.abbrev 13`, digits: 13},
@@ -44,7 +47,10 @@ func TestAbbreviatedIDsKeepTheirLength(t *testing.T) {
 				r.env = append(r.env, strings.ReplaceAll(e, "%s", r.dir))
 			}
 			before, _ := r.bash(t, shown)
-			if report := r.scrub(t); report.Verdict != "scrubbed" {
+			if tt.elsewhere != "" {
+				r = r.scrubElsewhere(t, tt.elsewhere)
+			}
+			if report := r.scrub(t, "", boxgit.Scrub); report.Verdict != "scrubbed" {
 				t.Errorf("got %+v, want verdict %q", report, "scrubbed")
 			}
 			if after, _ := r.bash(t, shown); after != before {

@@ -174,7 +174,9 @@ repack() {
 	((left >= n)) || fail "$to lacks what HEAD needs"
 	((!chosen || left == n)) || fail "$to has more than HEAD needs"
 	if [[ $share ]]; then
-		printf '%s\n' "$n" >"$to/count" || fail "writing into $shared"
+		[[ ! $digits || $(GIT_OBJECT_DIRECTORY=$to shortest) != "$digits" ]] || digits=
+		printf '%s\n' "$n $total $digits" >"$to/count" || fail "writing into $shared"
+		digits=
 	else
 		trim_shallow
 	fi
@@ -189,17 +191,18 @@ remember() { # number of objects
 }
 
 # borrow does what repack does, with the packs that a repack in another container of the
-# image has written, if there are any.
+# image has written, if there are any. It asks git little: many containers may start at once.
 borrow() {
-	local n total
-	[[ ! $share && $store != *$'\n'* && -s $shared$store/count ]] && read -r n <"$shared$store/count" || return 1
+	local n total line='' left=("$store"/!(info|pack) "$store"/.[!.]* "$store"/pack/{,.[!.]}*)
+	[[ ! $share && $store != *$'\n'* && -s $shared$store/count ]] && read -r n total digits <"$shared$store/count" || return 1
 	[[ ! $head ]] || GIT_OBJECT_DIRECTORY=$shared$store git cat-file -e "$head^{tree}" 2>/dev/null || return 1
-	total=$(count)
-	((total == 0)) && [[ $(cat -- "$store/info/alternates" 2>/dev/null) == "$shared$store" ]] && return
+	[[ ! $digits ]] || abbreviates || digits=
+	[[ ! -f $store/info/alternates ]] || read -r line <"$store/info/alternates"
+	((${#left[@]} > 0)) || [[ $line != "$shared$store" ]] || return 0
 	changed=1 objects=$((objects + total - n))
-	rm -rf -- "$store"/pack/{,.[!.]}* || fail "removing packs of $store"
-	remove_others
-	mkdir -p -- "$store/info"
+	left+=("$store"/info/{,.[!.]}*)
+	((${#left[@]} == 0)) || rm -rf -- "${left[@]}" || fail "removing objects of $store"
+	[[ -d $store/info ]] || mkdir -p -- "$store/info"
 	printf '%s\n' "$shared$store" >"$store/info/alternates" || fail "changing $store/info/alternates"
 	trim_shallow
 }
@@ -278,11 +281,13 @@ scrub() { # git directory, commit to keep beside HEAD or nothing
 	forget
 	cut_off
 	if [[ ! $known ]]; then
-		abbreviates && digits=$(shortest)
-		borrow || repack
-		rm -f -- "$list" "$list".*
-		[[ ! $digits || $(shortest) == "$digits" ]] ||
-			git config --file "$common/config" core.abbrev "$digits" || fail "changing $common/config"
+		if ! borrow; then
+			abbreviates && digits=$(shortest)
+			repack
+			rm -f -- "$list" "$list".*
+			[[ ! $digits || $(shortest) != "$digits" ]] || digits=
+		fi
+		[[ ! $digits ]] || git config --file "$common/config" core.abbrev "$digits" || fail "changing $common/config"
 	fi
 	[[ $(git rev-parse -q --verify HEAD 2>/dev/null) == "$head" && $(git symbolic-ref -q HEAD) == "$branch" ]] || fail "HEAD of $GIT_DIR moved"
 	modules "$common/modules"
@@ -327,6 +332,6 @@ if [[ $known && $changed ]]; then # it was not
 	scrub "$dir" "$apart"
 	nested
 fi
-rm -f -- "$outcome"
+[[ ! -e $outcome ]] || rm -f -- "$outcome"
 [[ $changed ]] && report scrubbed
 report clean
