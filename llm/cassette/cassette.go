@@ -31,6 +31,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/llm/internal/history"
 )
 
@@ -46,7 +47,7 @@ const version = 2
 
 // maxLine bounds an exchange that is read, in bytes: a file of some kilobytes may claim to
 // hold gigabytes.
-const maxLine = 256 << 20
+const maxLine = 128 << 20
 
 type instanceKey struct{}
 
@@ -77,12 +78,23 @@ type exchange struct {
 
 // message is the headers and the body of a request or an answer.
 type message struct {
-	Headers map[string][]string `json:"headers,omitempty"`
-	Body    string              `json:"body"`
-	Bytes   []byte              `json:"bytes,omitempty"` // in place of Body if that is not UTF-8
+	Headers headers `json:"headers,omitempty"`
+	Body    string  `json:"body"`
+	Bytes   []byte  `json:"bytes,omitempty"` // in place of Body if that is not UTF-8
 }
 
-func newMessage(headers map[string][]string, body []byte) message {
+type headers map[string][]string
+
+// UnmarshalJSON implements [json.Unmarshaler]. A list of many short texts would take far more memory
+// than its bytes.
+func (h *headers) UnmarshalJSON(data []byte) error {
+	if len(data) > http.DefaultMaxHeaderBytes {
+		return fmt.Errorf("its headers have %d bytes, want at most %d", len(data), http.DefaultMaxHeaderBytes)
+	}
+	return json.Unmarshal(data, (*map[string][]string)(h))
+}
+
+func newMessage(headers headers, body []byte) message {
 	m := message{Headers: headers}
 	if utf8.Valid(body) {
 		m.Body = string(body)
@@ -109,9 +121,9 @@ var harmless = []string{
 var harmlessStart = []string{"X-Ratelimit-", "Anthropic-Ratelimit-", "Ratelimit"}
 
 // kept returns the headers that are kept. The address of a redirect may have a secret.
-func kept(headers http.Header, hide *mask.Masker) map[string][]string {
-	list := map[string][]string{}
-	for name, values := range headers {
+func kept(all http.Header, hide *mask.Masker) headers {
+	list := headers{}
+	for name, values := range all {
 		if slices.Contains(harmless, name) || slices.ContainsFunc(harmlessStart, func(start string) bool { return strings.HasPrefix(name, start) }) {
 			for _, value := range values {
 				list[name] = append(list[name], hide.Text(value))
@@ -174,9 +186,25 @@ type taken struct {
 func asked(path string, body []byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	_, _ = h.Write([]byte(modelIn(path) + "\n")) // never fails
-	_, _ = h.Write(body)
+	_, _ = h.Write(canonical(body))
 	h.Sum(sum[:0])
 	return sum
+}
+
+// canonical returns JSON with sorted members, other text as it is: a resumed run sends members of the
+// model's messages in another order.
+func canonical(body []byte) []byte {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if d.Decode(&value) != nil || len(bytes.TrimSpace(body[d.InputOffset():])) > 0 {
+		return body
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return body
+	}
+	return text
 }
 
 // modelIn returns the end of a path that names the model and what is asked of it, as
@@ -202,10 +230,11 @@ func (e ends) at() (int64, error) {
 	return read - int64(e.Buffered()), err
 }
 
-// scan calls each for the exchanges of a recording, and returns where the last whole one
-// ends. One that was not written to its end is passed over.
-func scan(path string, each func(x *exchange, at taken)) (end int64, err error) {
-	file, err := os.Open(path)
+// scan calls each for the exchanges of a recording and the places where they begin, and returns where
+// the last whole one ends. One that was not written to its end is passed over, and so are the zeros that
+// a machine without power leaves of it.
+func scan(path string, each func(x *exchange, at int64)) (end int64, err error) {
+	file, err := regular.Open(path)
 	if err != nil {
 		return 0, err
 	}
@@ -213,18 +242,30 @@ func scan(path string, each func(x *exchange, at taken)) (end int64, err error) 
 	from := ends{bufio.NewReaderSize(file, 64<<10), file}
 	for n := 1; ; n++ {
 		x, err := decode(from)
-		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) && onlyZeros(file, end) {
 			return end, nil
 		}
 		if err != nil {
 			return end, fault.New(fault.Usage, fmt.Sprintf("reading %s, exchange %d", path, n), err)
 		}
-		at := taken{at: end, asked: asked(x.Path, x.Request.body())}
-		at.answered = x.Failure == nil && x.Status < http.StatusBadRequest
+		each(x, end)
 		if end, err = from.at(); err != nil {
 			return end, err
 		}
-		each(x, at)
+	}
+}
+
+// onlyZeros reports whether a file has nothing else from a place on.
+func onlyZeros(file *os.File, from int64) bool {
+	if _, err := file.Seek(from, io.SeekStart); err != nil {
+		return false
+	}
+	rest := bufio.NewReader(file)
+	for {
+		b, err := rest.ReadByte()
+		if err != nil || b != 0 {
+			return err == io.EOF
+		}
 	}
 }
 
@@ -256,6 +297,9 @@ func decode(from io.Reader) (*exchange, error) {
 // encode returns the gzip member of an exchange.
 func encode(x *exchange) ([]byte, error) {
 	line, err := history.Encode(x)
+	if err == nil && len(line) >= maxLine-1 {
+		err = fmt.Errorf("the exchange has %d bytes, want less than %d", len(line), maxLine)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -269,13 +313,16 @@ func encode(x *exchange) ([]byte, error) {
 // load returns the places of all exchanges of a recording: the answers of all instances
 // together would be too large for the memory.
 func load(path string) (list []taken, err error) {
-	_, err = scan(path, func(_ *exchange, at taken) { list = append(list, at) })
+	_, err = scan(path, func(x *exchange, at int64) {
+		answered := x.Failure == nil && x.Status < http.StatusBadRequest
+		list = append(list, taken{at: at, asked: asked(x.Path, x.Request.body()), answered: answered})
+	})
 	return list, err
 }
 
 // read returns the exchange at a place.
 func read(path string, at taken) (*exchange, error) {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

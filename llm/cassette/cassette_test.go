@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"batch.example/batch/authority"
@@ -225,6 +226,55 @@ data: [DONE]
 	}
 }
 
+// Where the events of a stream do not say to which text a piece belongs, or the last one was cut.
+func TestASecretInUnusualPiecesIsHidden(t *testing.T) {
+	const half = 7
+	for name, stream := range map[string]string{
+		"only the first piece has an index": `data: {"tool_calls":[{"index":0,"function":{"arguments":"%s"}}]}` + "\n\n" +
+			`data: {"tool_calls":[{"function":{"arguments":"%s"}}]}` + "\n\n",
+		"the last event is cut": `data: {"text":"%s"}` + "\n\n" + `data: {"text":"%s`,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, stream, secret[:half], secret[half:])
+		}))
+		dir, in := t.TempDir(), cassette.With(t.Context(), "a")
+		ask(in, t, recorder(t, dir), s.URL, "one")
+		s.Close()
+		if text := recording(t, files(dir)("a")); strings.Contains(text, secret[half:]) {
+			t.Errorf("%s: recorded %s", name, text)
+		}
+	}
+}
+
+// A run that was resumed sends the members of the model's messages in another order.
+func TestTheOrderOfMembersDoesNotMatter(t *testing.T) {
+	s, dir := server(t), t.TempDir()
+	in := cassette.With(t.Context(), "a")
+	recorded := ask(in, t, recorder(t, dir), s.URL, `{"messages":[{"content":"x","role":"assistant","n":12345678901234567890}]}`)
+	compare(t, "sorted", ask(in, t, player(dir), "http://nowhere.invalid", `{"messages":[{"role":"assistant", "n":12345678901234567890,"content":"x"}]}`), recorded)
+	other := ask(in, t, player(dir), "http://nowhere.invalid", `{"messages":[{"role":"assistant","n":12345678901234567891,"content":"x"}]}`)
+	if fault.KindOf(other.err) != fault.Instance {
+		t.Errorf("another number: got %+v, want an instance fault", other)
+	}
+}
+
+// Opening a pipe waits for its other end.
+func TestAPipeIsNoRecording(t *testing.T) {
+	s, dir := server(t), t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "a"), 0o755), syscall.Mkfifo(files(dir)("a"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	in := cassette.With(t.Context(), "a")
+	r, failed := recorder(t, dir), 0
+	r.Failed = func(string, error) { failed++ }
+	if heard := ask(in, t, r, s.URL, "one"); heard.err != nil || failed != 1 {
+		t.Errorf("got %+v, and %d failures to record; want the answer, and 1", heard, failed)
+	}
+	if played := ask(in, t, player(dir), "http://nowhere.invalid", "one"); played.err == nil || !strings.Contains(played.err.Error(), "named pipe") {
+		t.Errorf("got %+v, want that it is a pipe", played)
+	}
+}
+
 // Some providers have the model in the path alone.
 func TestAnotherModelIsAnotherRequest(t *testing.T) {
 	s, dir := server(t), t.TempDir()
@@ -280,12 +330,16 @@ func TestARecordingIsContinuedAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for torn := range len(whole) / 3 { // of the first exchange, once more
-		if err := os.WriteFile(file, append(whole[:len(whole):len(whole)], whole[:torn]...), 0o600); err != nil {
+	torn := [][]byte{make([]byte, 700)} // what a machine without power leaves
+	for n := range len(whole) / 3 {     // of the first exchange, once more
+		torn = append(torn, whole[:n])
+	}
+	for _, end := range torn {
+		if err := os.WriteFile(file, append(whole[:len(whole):len(whole)], end...), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if played := ask(in, t, player(dir), "http://nowhere.invalid", "one, two"); played.status != 200 {
-			t.Fatalf("with %d bytes of an exchange that is not finished: %+v, %v", torn, played, played.err)
+			t.Fatalf("with %d bytes of an exchange that is not finished: %+v, %v", len(end), played, played.err)
 		}
 	}
 	ask(in, t, recorder(t, dir), s.URL, "one, two, three")
@@ -378,11 +432,26 @@ func TestARequestThatWasGivenUpIsNotRecorded(t *testing.T) {
 	if _, err := os.Stat(files(dir)("a")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want no recording", err)
 	}
+	s = server(t)
+	ctx, cancel = context.WithCancel(cassette.With(t.Context(), "a"))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader("in the middle of its answer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := recorder(t, dir).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	answer.Body.Close()
+	if _, err := os.Stat(files(dir)("a")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want no recording", err)
+	}
 }
 
 func TestABrokenRecordingIsRefused(t *testing.T) {
-	const wrong = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
-	for _, content := range []string{"a text that is no archive", wrong, zipped("x\n"), zipped(`{"version":1}`), zipped(`{"version":2}`) + wrong, bomb()} {
+	wrong, header := strings.Repeat("\x00", 12)+"x", strings.Repeat(`"",`, 400_000)
+	for _, content := range []string{"a text that is no archive", wrong, zipped("x\n"), zipped(`{"version":1}`), zipped(`{"version":2}`) + wrong, bomb(), zipped(`{"version":2,"request":{"headers":{"a":[` + header + `""]}}}`)} {
 		dir := t.TempDir()
 		if err := os.MkdirAll(filepath.Join(dir, "a"), 0o755); err != nil {
 			t.Fatal(err)
@@ -405,12 +474,12 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// bomb is 300 KB that claim to be 300 MB.
+// bomb is 130 KB that claim to be 130 MB.
 func bomb() string {
 	var b strings.Builder
 	w := gzip.NewWriter(&b)
 	block := make([]byte, 1<<20)
-	for range 300 {
+	for range 130 {
 		_, _ = w.Write(block) // neither fails
 	}
 	_ = w.Close()

@@ -27,7 +27,7 @@ func difference(recorded, sent []byte) string {
 			continue
 		}
 		for i := range min(len(was), len(is)) {
-			if !bytes.Equal(was[i], is[i]) {
+			if !bytes.Equal(canonical(was[i]), canonical(is[i])) {
 				return fmt.Sprintf("message %d, at %s", i+1, around(was[i], is[i]))
 			}
 		}
@@ -42,7 +42,7 @@ func difference(recorded, sent []byte) string {
 		}
 	}
 	for _, name := range names {
-		if !bytes.Equal(a[name], b[name]) {
+		if !bytes.Equal(canonical(a[name]), canonical(b[name])) {
 			return name + " is " + around(a[name], b[name])
 		}
 	}

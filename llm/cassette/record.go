@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/authority"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/regular"
 )
 
 // Recorder is a transport that records the exchanges of instances, see [With]. Other
@@ -59,7 +60,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.Status = answer.StatusCode
-	answer.Body = &tee{ReadCloser: answer.Body, end: func(read []byte, err error) {
+	answer.Body = &tee{ReadCloser: answer.Body, ctx: req.Context(), end: func(read []byte, err error) {
 		m := newMessage(kept(answer.Header, hide), scrub(read, hide))
 		x.Answer = &m
 		if err != nil {
@@ -102,7 +103,7 @@ func (r *Recorder) write(instance string, member []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	file, err := regular.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (r *Recorder) write(instance string, member []byte) (err error) {
 	}
 	end := r.ends[instance]
 	if end != size { // of another process, or a write was cut
-		if end, err = scan(path, func(*exchange, taken) {}); err != nil {
+		if end, err = scan(path, func(*exchange, int64) {}); err != nil {
 			return err
 		}
 	}
@@ -134,6 +135,7 @@ func (r *Recorder) write(instance string, member []byte) (err error) {
 // closed before.
 type tee struct {
 	io.ReadCloser
+	ctx  context.Context // of the request
 	read []byte
 	end  func(read []byte, err error)
 	once sync.Once
@@ -154,6 +156,6 @@ func (t *tee) Read(p []byte) (int, error) {
 
 // Close implements [io.Closer].
 func (t *tee) Close() error {
-	t.once.Do(func() { t.end(t.read, nil) })
+	t.once.Do(func() { t.end(t.read, context.Cause(t.ctx)) })
 	return t.ReadCloser.Close()
 }

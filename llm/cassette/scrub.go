@@ -23,6 +23,9 @@ func scrub(answer []byte, hide *mask.Masker) []byte {
 	var plain []byte
 	for line := range bytes.Lines(answer) {
 		data, isData := bytes.CutPrefix(line, []byte("data:"))
+		if isData && hide != nil && !bytes.HasSuffix(line, []byte("\n")) && !json.Valid(data) && len(events) > 0 {
+			continue // the end of a secret may be in an event that was cut
+		}
 		if !isData || !json.Valid(data) {
 			plain = append(plain, line...)
 			continue
@@ -31,16 +34,18 @@ func scrub(answer []byte, hide *mask.Masker) []byte {
 		events, plain = append(events, len(pieces)-1), nil
 	}
 	pieces = append(pieces, hide.Bytes(plain))
-	scrubAcross(pieces, events, hide)
+	for _, indexed := range []bool{true, false} { // some providers give an index to the first piece only
+		scrubAcross(pieces, events, hide, indexed)
+	}
 	return bytes.Join(pieces, nil)
 }
 
 // scrubAcross hides secrets that a model writes in several events: the text that has one
-// is all in the first of them.
-func scrubAcross(pieces [][]byte, events []int, hide *mask.Masker) {
+// is all in the first of them. Texts are told apart by their indexes too if indexed is set.
+func scrubAcross(pieces [][]byte, events []int, hide *mask.Masker, indexed bool) {
 	texts := map[string]*strings.Builder{} // by their place in an event
 	for _, i := range events {
-		eachText(decoded(pieces[i]), "", func(place, text string) string {
+		eachText(decoded(pieces[i]), "", indexed, func(place, text string) string {
 			if texts[place] == nil {
 				texts[place] = &strings.Builder{}
 			}
@@ -53,7 +58,7 @@ func scrubAcross(pieces [][]byte, events []int, hide *mask.Masker) {
 		return
 	}
 	for _, i := range events {
-		event := eachText(decoded(pieces[i]), "", func(place, text string) string {
+		event := eachText(decoded(pieces[i]), "", indexed, func(place, text string) string {
 			all := texts[place]
 			if all == nil {
 				return text
@@ -77,21 +82,23 @@ func decoded(event []byte) (value any) {
 }
 
 // eachText replaces the strings in a value, and returns it. Strings of one text are at the
-// same place: the same member of objects with the same indexes.
-func eachText(value any, place string, replace func(place, text string) string) any {
+// same place: the same member of objects, with the same indexes if indexed is set.
+func eachText(value any, place string, indexed bool, replace func(place, text string) string) any {
 	switch v := value.(type) {
 	case string:
 		return replace(place, v)
 	case []any:
 		for i := range v {
-			v[i] = eachText(v[i], place+"/", replace)
+			v[i] = eachText(v[i], place+"/", indexed, replace)
 		}
 	case map[string]any:
 		for _, name := range []string{"index", "output_index", "content_index", "summary_index", "thought"} {
-			place += fmt.Sprint(" ", v[name])
+			if indexed {
+				place += fmt.Sprint(" ", v[name])
+			}
 		}
 		for name, member := range v {
-			v[name] = eachText(member, place+"."+name, replace)
+			v[name] = eachText(member, place+"."+name, indexed, replace)
 		}
 	}
 	return value
