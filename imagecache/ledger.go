@@ -19,6 +19,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/vocab"
 )
 
@@ -82,7 +83,7 @@ func (l *Ledger) Entries() ([]Entry, error) {
 }
 
 func (l *Ledger) read() (map[string]Entry, error) {
-	data, err := os.ReadFile(l.path())
+	data, err := regular.ReadFile(l.path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]Entry{}, nil
 	}

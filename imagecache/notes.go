@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/regular"
 )
 
 // Note is what is saved about the git repository of an image.
@@ -23,8 +25,11 @@ type Note struct {
 // noteLife is how long a note is kept after it was last written.
 const noteLife = 180 * 24 * time.Hour
 
-// notes is the directory of the notes, with one file for each. If a file is damaged or
-// cannot be written, the only harm is that the scrub is done again.
+// maxNote bounds the file of a note, in bytes.
+const maxNote = 1 << 20
+
+// notes is the directory of the notes, with one file for each. If a file is damaged, cannot be
+// written, or may be somebody else's, the only harm is that the scrub is done again.
 func (l *Ledger) notes() string { return filepath.Join(l.dir, "notes") }
 
 // keyName is the name of a key's file in the ledger's folders.
@@ -53,11 +58,19 @@ func (l *Ledger) remember(key string, n Note) error {
 }
 
 func readJSON(path string, v any) error {
-	data, err := os.ReadFile(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, v)
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !regular.Own(info) {
+		return fs.ErrPermission
+	}
+	return json.NewDecoder(io.LimitReader(file, maxNote)).Decode(v)
 }
 
 func writeJSON(path string, v any) error {

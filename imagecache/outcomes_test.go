@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -21,6 +22,7 @@ func TestAnOutcomeIsReadAsItWasSavedOrNotAtAll(t *testing.T) {
 		"empty":          func() error { return os.Truncate(path, 0) },
 		"of another key": func() error { return os.Rename(c.ledger.outcomePath("other"), path) },
 		"of all users":   func() error { return os.Chmod(path, 0o666) },
+		"another user's": func() error { return giveAway(path) },
 		"a folder":       func() error { return replace(path, func() error { return os.Mkdir(path, 0o700) }) },
 		"a link to none": func() error { return replace(path, func() error { return os.Symlink("x", path) }) },
 	} {
@@ -43,6 +45,39 @@ func TestAnOutcomeIsReadAsItWasSavedOrNotAtAll(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
+}
+
+// A note says that there is nothing to scrub: another user must not say so.
+func TestANoteOfAnotherUserIsNone(t *testing.T) {
+	c := outcomesCache(t)
+	path := c.ledger.notePath("key")
+	for name, change := range map[string]func() error{
+		"all may write it": func() error { return os.Chmod(path, 0o666) },
+		"a pipe":           func() error { return replace(path, func() error { return syscall.Mkfifo(path, 0o600) }) },
+		"another user's":   func() error { return giveAway(path) },
+	} {
+		if err := c.Remember("key", Note{Clean: true}); err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := c.Note("key"); !ok || !n.Clean {
+			t.Fatalf("got %+v, %v", n, ok)
+		}
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := c.Note("key"); ok {
+			t.Errorf("%s: got %+v, want none", name, n)
+		}
+		_ = os.Remove(path)
+	}
+}
+
+// giveAway makes a file another user's; without that right, it removes the file.
+func giveAway(path string) error {
+	if os.Geteuid() != 0 {
+		return os.Remove(path)
+	}
+	return os.Chown(path, 65534, -1)
 }
 
 func outcomesCache(t *testing.T) *Cache {

@@ -3,7 +3,9 @@ package sandbox
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
@@ -88,7 +91,29 @@ func (s *Stock) openLedger(state string) (*imagecache.Ledger, error) {
 		}
 		s.log.Warn("no state directory: the list of pulled images is kept in the temporary directory", "err", err)
 	}
-	return imagecache.OpenLedger(filepath.Join(os.TempDir(), fmt.Sprintf("batch-state-%d", os.Getuid()), "images", name))
+	state, err := temporaryState(os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	return imagecache.OpenLedger(filepath.Join(state, "images", name))
+}
+
+// temporaryState makes a state directory in the folder temp, to which other users may write. What is in
+// it decides what an agent finds in its repository.
+func temporaryState(temp string) (string, error) {
+	dir := filepath.Join(temp, fmt.Sprintf("batch-state-%d", os.Geteuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fault.New(fault.Host, "creating a state directory", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", fault.New(fault.Host, "reading the state directory", err)
+	}
+	if !info.IsDir() || !regular.Own(info) {
+		return "", fault.Newf(fault.Host, "%s is not a folder that only this user can write", dir).
+			WithHint("remove it, or set XDG_STATE_HOME to a folder of your own")
+	}
+	return dir, nil
 }
 
 // Needed describes an image that instances need.

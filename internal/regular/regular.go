@@ -61,6 +61,12 @@ func ReadFile(path string) ([]byte, error) {
 	return text.Bytes(), err
 }
 
+// Own reports whether a file or folder belongs to the user of this process and only that one may write it.
+func Own(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
+}
+
 // IsFolder reports whether an entry of the directory dir is a folder, or a link to one.
 func IsFolder(dir string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
