@@ -44,7 +44,8 @@ type Cache struct {
 	plan    plan                 // the run's future needs
 	shared  map[Need]int         // without ID -> number of instances in the plan
 	held    map[string]int       // ref -> number of instances that have it or wait for it
-	kept    map[string]int       // ref -> number of Holds, which held also counts
+	kept    map[string]int       // ref -> number of Holds, which held also counts, and of work ahead
+	working map[string]func()    // ref -> ends the work ahead that is under way
 	running int                  // instances that were admitted and have not ended
 	pulling map[string]int       // ref -> number of running pulls
 	ahead   map[string]*hold     // refs held for instances that have not begun
@@ -67,7 +68,7 @@ func New(engine Engine, ledger *Ledger, o Options) *Cache {
 	return &Cache{
 		engine: engine, ledger: ledger, o: o, space: make(chan struct{}, 1), changed: make(chan struct{}),
 		held: map[string]int{}, kept: map[string]int{}, pulling: map[string]int{}, ahead: map[string]*hold{},
-		needed: map[string]time.Time{},
+		working: map[string]func(){}, needed: map[string]time.Time{},
 	}
 }
 
@@ -144,6 +145,9 @@ func (c *Cache) take(id string, l *lease) {
 	if lock := c.ahead[l.ref]; lock != nil {
 		_ = lock.Close()
 		delete(c.ahead, l.ref)
+	}
+	if end := c.working[l.ref]; end != nil {
+		end()
 	}
 	c.broadcast() // the next images of the plan may be pulled ahead
 }

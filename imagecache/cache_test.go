@@ -300,12 +300,13 @@ func TestTheNextImagesAreReady(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for {
-				n, img, ok := c.Ready(t.Context(), func(n imagecache.Need) bool { return slices.Contains(got, n.Ref) })
+				r, ok := c.Ready(t.Context(), func(n imagecache.Need) bool { return slices.Contains(got, n.Ref) })
 				if !ok {
 					return
 				}
-				if got = append(got, n.Ref); n.ID != "" || img.ID != id(n.Ref) {
-					t.Errorf("got %+v, %+v; want no instance, and the image", n, img)
+				r.End()
+				if got = append(got, r.Ref); r.ID != "" || r.Image.ID != id(r.Ref) {
+					t.Errorf("got %+v; want no instance, and the image", r)
 				}
 			}
 		})
@@ -331,6 +332,70 @@ func TestTheNextImagesAreReady(t *testing.T) {
 		}
 		c.Skip("3")
 		wg.Wait()
+	})
+}
+
+// Work ahead ends when an instance of its image begins, and when another one has no space: its image is
+// then evicted, as if there had been none.
+func TestWorkAheadMakesRoom(t *testing.T) {
+	for _, c := range []struct {
+		name, begins, evicted string
+	}{
+		{"its instance begins", "a", ""},
+		{"another instance needs the space", "b", "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEngine(60)
+				images := cache(t, e, t.TempDir(), imagecache.Options{Ahead: 1, Budget: 100})
+				if _, _, err := images.Fetch(t.Context(), "a"); err != nil {
+					t.Fatal(err)
+				}
+				images.Plan(plan("a", "b"))
+				r, ok := images.Ready(t.Context(), func(imagecache.Need) bool { return false })
+				if !ok {
+					t.Fatal("no image is ready")
+				}
+				e.startContainer("a")
+				began := time.Now()
+				go func() {
+					<-r.Context.Done()
+					time.Sleep(time.Second) // the container's removal
+					e.removeContainer("a")
+					r.End()
+				}()
+				_, release, err := images.Acquire(t.Context(), "1", c.begins, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer release()
+				synctest.Wait()
+				time.Sleep(2 * time.Second)
+				if took := time.Since(began); r.Context.Err() == nil || took > 5*time.Second {
+					t.Errorf("the work ended with %v after %v, want at once", r.Context.Err(), took)
+				}
+				if c.evicted != "" && e.has()[c.evicted] {
+					t.Errorf("%s is not evicted", c.evicted)
+				}
+			})
+		})
+	}
+}
+
+func TestNothingIsReadyWhileTheDiskIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(10)
+		images := cache(t, e, t.TempDir(), imagecache.Options{Ahead: 1, Reserve: 5 << 30})
+		if _, err := e.Pull(t.Context(), "a", nil); err != nil {
+			t.Fatal(err)
+		}
+		e.disk = 4 << 30
+		images.Plan(plan("a"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if r, ok := images.Ready(ctx, func(imagecache.Need) bool { return false }); ok {
+			t.Errorf("%s is ready", r.Ref)
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package imagecache
 
 import (
 	"context"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -146,29 +147,71 @@ func (c *Cache) startPullAhead(ctx context.Context, ref string) bool {
 	}
 }
 
-// Ready waits until the engine has an image that an instance of the plan will need, of the next
-// [Options.Ahead] images and not one that skip excludes, and returns it. The need has no ID. It is
-// false when ctx has ended or all instances have begun.
-func (c *Cache) Ready(ctx context.Context, skip func(Need) bool) (n Need, img Image, ok bool) {
+// Ready is an image that the engine has and an instance of the plan will need. It is held for work
+// ahead of the instance.
+type Ready struct {
+	Need  // without ID
+	Image Image
+
+	// Context ends when an instance with the image begins, or one waits for disk space. The work must
+	// end then.
+	Context context.Context
+	// End must be called when the work has ended.
+	End func()
+}
+
+// Ready waits for an image of the next [Options.Ahead] ones of the plan that the engine has, and that
+// skip does not exclude, while disk space is not short. It is false when ctx has ended or all
+// instances have begun.
+func (c *Cache) Ready(ctx context.Context, skip func(Need) bool) (Ready, bool) {
 	for ctx.Err() == nil {
 		changed := c.next()
 		c.mu.Lock()
 		done, needs := len(c.plan.needs) == 0, c.plan.ahead(c.o.Ahead)
 		c.mu.Unlock()
 		if done {
-			return Need{}, Image{}, false
+			return Ready{}, false
+		}
+		free, known, err := c.engine.DiskFree(ctx)
+		if err != nil || known && free < max(minFree, c.o.Reserve) {
+			needs = nil
 		}
 		for _, n := range needs {
 			if n.ID = ""; skip(n) {
 				continue
 			}
-			if img, here, err := c.engine.Image(ctx, n.Ref); err == nil && here {
-				return n, img, true
+			img, here, err := c.engine.Image(ctx, n.Ref)
+			if err != nil || !here {
+				continue
+			}
+			if r, ok := c.begin(ctx, n, img); ok {
+				return r, true
 			}
 		}
 		wait(ctx, changed)
 	}
-	return Need{}, Image{}, false
+	return Ready{}, false
+}
+
+// begin counts work on an image as something that will end and then free disk space. It is false
+// while an instance waits for space.
+func (c *Cache) begin(ctx context.Context, n Need, img Image) (Ready, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting > 0 {
+		return Ready{}, false
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c.kept[n.Ref]++
+	c.working[n.Ref] = cancel
+	return Ready{Need: n, Image: img, Context: ctx, End: sync.OnceFunc(func() {
+		cancel()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		drop(c.kept, n.Ref)
+		delete(c.working, n.Ref)
+		c.broadcast()
+	})}, true
 }
 
 func (c *Cache) pullAhead(ctx context.Context, ref string) {

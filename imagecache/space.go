@@ -41,6 +41,9 @@ func (c *Cache) admit(ctx context.Context, l *lease, pull, full bool) error {
 			c.mu.Lock()
 			c.waiting++
 			first := c.waiting == 1
+			for _, end := range c.working {
+				end()
+			}
 			c.mu.Unlock()
 			if first {
 				c.o.Notify("waiting for disk space: " + short.text)

@@ -10,7 +10,6 @@ import (
 
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/boxgit"
-	"batch.example/batch/sandbox/engine"
 )
 
 // idleWindow is for how long a processor must have been idle before a scrub is begun ahead.
@@ -18,43 +17,51 @@ const idleWindow = time.Second
 
 // scrubAhead finds out what the scrubs of the next images have to know, one image at a time, until
 // ctx ends or all instances have begun. It begins one only if a processor of the engine is idle and
-// its disk is not short, and lets every other container go first. It does nothing on another machine,
-// whose load is not seen. idle takes its time and reports whether a processor was idle.
+// its disk is not short, lets every other container go first, and ends it when its instance begins or
+// another one lacks disk space. It does nothing on another machine, whose load is not seen. idle takes its time and reports whether a processor was idle.
 func (s *site) scrubAhead(ctx context.Context, c Config, idle func(context.Context) bool) {
 	if !c.ShareScrubs || !s.about.Local || s.histories.volumes == nil {
 		return
 	}
 	tried := map[imagecache.Need]bool{}
 	for {
-		n, image, ok := s.images.Ready(ctx, func(n imagecache.Need) bool { return tried[n] })
+		next, ok := s.images.Ready(ctx, func(n imagecache.Need) bool { return tried[n] })
 		if !ok {
 			return
 		}
-		what := scrubbing{key: c.scrubKey(image, n.Commit)}
-		_, noted := s.images.Note(what.key)
-		// What several instances need, the first of them scrubs for all.
-		if noted || s.images.Sharing(n.Ref, n.Commit) > 1 {
-			tried[n] = true
-			continue
+		if s.scrubReady(next, c, idle) {
+			tried[next.Need] = true
 		}
-		if !idle(ctx) || s.short.lasts() {
-			continue
-		}
-		tried[n] = true
-		began := time.Now()
-		report, err := s.scrubApart(ctx, what, n.Commit, boxgit.Scrub, engine.Spec{
-			Image: image.ID, ImageID: image.ID, Platform: c.Container.Platform, WorkDir: c.Container.WorkDir, Idle: true,
-		})
-		if err != nil {
-			s.log.Info("could not scrub a git history ahead", "image", n.Ref, "err", err)
-			continue
-		}
-		s.log.Info("scrubbed a git history ahead", "image", n.Ref, "verdict", report.Verdict, "dur", time.Since(began))
+		next.End()
 	}
 }
 
-// processorIdle reports whether a processor of this machine is idle.
-func processorIdle(ctx context.Context) bool { return idleNow(ctx, os.DirFS("/proc"), idleWindow) >= 1 }
+// scrubReady scrubs an image ahead. It is false if no processor is idle.
+func (s *site) scrubReady(next imagecache.Ready, c Config, idle func(context.Context) bool) (tried bool) {
+	what := scrubbing{key: c.scrubKey(next.Image, next.Commit)}
+	_, noted := s.images.Note(what.key)
+	// What several instances need, the first of them scrubs for all.
+	if noted || s.images.Sharing(next.Ref, next.Commit) > 1 {
+		return true
+	}
+	if !idle(next.Context) || s.short.lasts() {
+		return false
+	}
+	began, spec := time.Now(), s.scrubSpec(c, next.Image)
+	spec.Image, spec.Idle = next.Image.ID, true
+	report, err := s.scrubApart(next.Context, what, next.Commit, boxgit.Scrub, spec)
+	if err != nil {
+		s.log.Info("could not scrub a git history ahead", "image", next.Ref, "err", err)
+	} else {
+		s.log.Info("scrubbed a git history ahead", "image", next.Ref, "verdict", report.Verdict, "dur", time.Since(began))
+	}
+	return true
+}
+
+// processorIdle reports whether as much as nearly a processor of this machine is idle.
+func processorIdle(ctx context.Context) bool {
+	return idleNow(ctx, os.DirFS("/proc"), idleWindow) >= 0.9
+}
 
 // idleNow returns how many of the machine's processors were idle for some time from now on; 0 if that
 // is not known, or if ctx ends. proc is os.DirFS("/proc").

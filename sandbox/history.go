@@ -215,17 +215,24 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
-	report, err := s.site.scrubApart(ctx, s.scrub, s.baseCommit, boxgit.Share, engine.Spec{
-		Image: s.facts.Image.Ref, ImageID: s.facts.Image.ID, Platform: h.Container.Platform, WorkDir: h.Container.WorkDir,
-	})
+	report, err := s.site.scrubApart(ctx, s.scrub, s.baseCommit, boxgit.Share, s.site.scrubSpec(h.Config, imagecache.Image{Image: s.facts.Image}))
 	if err == nil {
 		s.site.log.Info("scrubbed a git history for several containers", "image", s.facts.Image.Ref, "verdict", report.Verdict)
 	}
 	return report.Verdict == boxgit.Clean, err
 }
 
-// scrubApart scrubs a history in a container that is removed afterwards, without any of the run's
-// settings but those of spec, and saves what it has found out.
+// scrubSpec describes a container that scrubs apart: it has the limits of the run's containers, and
+// neither their network nor what they get of the user.
+func (s *site) scrubSpec(c Config, image imagecache.Image) engine.Spec {
+	spec := c.containerOn(s)
+	spec.Image, spec.ImageID = image.Ref, image.ID
+	spec.Env, spec.Network, spec.ExtraHosts, spec.CapAdd = nil, "", nil, nil
+	return spec
+}
+
+// scrubApart scrubs a history in a container that is removed afterwards, and saves what it has found
+// out.
 func (s *site) scrubApart(ctx context.Context, what scrubbing, commit, mode string, spec engine.Spec) (boxgit.Report, error) {
 	spec.Name, spec.User, spec.Unattended = "batch-scrub-"+strings.ToLower(rand.Text()[:8]), "0", scriptLimit
 	spec.Volumes = what.volumes(true)

@@ -13,6 +13,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
@@ -60,6 +62,7 @@ func TestContainersShareAScrub(t *testing.T) {
 	var log bytes.Buffer
 	s := testHost(t, func(c *Config) {
 		c.Env, c.Container.Env = []string{"LEAKED=x"}, []string{"LEAKED2=x"}
+		c.Container.CPUs, c.MaxCPUs = 10_000, 10_000 // more than an engine has
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	s.ShareScrubs = true
@@ -84,7 +87,7 @@ func TestContainersShareAScrub(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if strings.Count(log.String(), "for several containers") != 1 {
+	if strings.Count(log.String(), "scrubbed a git history for several containers") != 1 {
 		t.Errorf("log %s; want one scrub for several containers", log.String())
 	}
 	// Without the outcome of another sandbox, the sandbox does all the work.
@@ -367,6 +370,19 @@ func (s *stats) Open(name string) (fs.File, error) {
 	next := (*s)[0]
 	*s = (*s)[1:]
 	return fstest.MapFS{"stat": &fstest.MapFile{Data: []byte(next)}}.Open(name)
+}
+
+// The image's own git runs there: it may no more than an agent, and gets nothing of the user's.
+func TestAScrubApartHasTheLimitsOfTheRun(t *testing.T) {
+	limits := engine.Spec{Memory: 1, MemorySwap: 2, CPUs: 3, PidsLimit: 4, Disk: 5, CapDrop: []string{"ALL"}, SecurityOpt: []string{"seccomp=x"}}
+	c := Config{Container: limits}
+	c.Container.Env, c.Container.CapAdd, c.Container.ExtraHosts = []string{"KEY=secret"}, []string{"SYS_ADMIN"}, []string{"a:1.2.3.4"}
+	c.Container.Network = engine.Bridge
+	want := limits
+	want.Image, want.ImageID = "ref", "id"
+	if diff := cmp.Diff(want, (&site{}).scrubSpec(c, imagecache.Image{Image: vocab.Image{Ref: "ref", ID: "id"}})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }
 
 // Which commit an image is at is asked once for all its containers, unless the answer is none.

@@ -146,7 +146,7 @@ func (h *Host) box(ctx context.Context, at *site, c engine.Container, o Opening,
 }
 
 func (h *Host) spec(at *site, ref, id string, o Opening) engine.Spec {
-	spec := h.Container
+	spec := h.containerOn(at)
 	spec.Image, spec.ImageID = ref, id
 	attempt := strconv.Itoa(o.Attempt)
 	if o.Pristine {
@@ -155,14 +155,20 @@ func (h *Host) spec(at *site, ref, id string, o Opening) engine.Spec {
 	if o.Network != "" {
 		spec.Network = o.Network
 	}
-	if h.MaxCPUs > 0 {
-		spec.CPUs = min(h.MaxCPUs, float64(at.about.CPUs))
-	}
 	spec.Labels = map[string]string{
 		engine.LabelRun:      h.run,
 		engine.LabelInstance: o.Instance.ID,
 		engine.LabelAttempt:  attempt,
 		engine.LabelLease:    h.Lease,
+	}
+	return spec
+}
+
+// containerOn describes the containers on an engine, which refuses one that may use more cores than it has.
+func (c Config) containerOn(at *site) engine.Spec {
+	spec := c.Container
+	if c.MaxCPUs > 0 {
+		spec.CPUs = min(c.MaxCPUs, float64(at.about.CPUs))
 	}
 	return spec
 }
