@@ -1,8 +1,10 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -81,38 +83,96 @@ type Tail struct {
 const tailBlock = 4 << 10 // most records that end a journal are shorter
 
 // TailAt finds the last whole record that ends at or before size. It reads backwards, and
-// no more than it needs.
-func TailAt(journal io.ReaderAt, size int64) (t Tail, err error) {
-	for block := int64(tailBlock); ; block *= 4 {
-		from := max(0, size-block)
-		t, err = lastIn(part(journal, from, size), from > 0)
-		if err != nil || t.Last.Seq > 0 || from == 0 {
-			t.Torn = size - t.End
+// no more than it needs. Of what a crash left behind it, it holds no more than a block in memory.
+func TailAt(journal io.ReaderAt, size int64) (Tail, error) {
+	back := backward{from: journal}
+	for end := size; ; {
+		newline, err := back.newline(end)
+		if err != nil || newline < 0 {
+			return Tail{Torn: size}, err
+		}
+		before, err := back.newline(newline)
+		if err != nil {
+			return Tail{Torn: size}, err
+		}
+		t := Tail{Begin: before + 1, End: newline + 1, Torn: size - newline - 1}
+		whole, err := intactAt(journal, t.Begin, newline)
+		if err != nil {
+			return Tail{Torn: size}, err
+		}
+		if !whole {
+			end = newline
+			continue
+		}
+		text := make([]byte, newline-t.Begin)
+		if err := readFull(journal, text, t.Begin); err != nil {
 			return t, err
 		}
+		t.Last, err = decodeInPlace(text)
+		t.Last.countOpen()
+		return t, err
 	}
 }
 
-// lastIn finds the last whole record of a part, which may begin within a line.
-func lastIn(r *reader, within bool) (t Tail, err error) {
-	var text []byte
-	for {
-		l, err := r.next()
-		if errors.Is(err, io.EOF) {
-			break
+// backward finds newlines from the end of a file on.
+type backward struct {
+	from  io.ReaderAt
+	block []byte // of the file, from the offset at
+	at    int64
+}
+
+// newline returns the offset of the last newline before end; -1 if there is none.
+func (b *backward) newline(end int64) (int64, error) {
+	for end > 0 {
+		if end <= b.at || end > b.at+int64(len(b.block)) {
+			// Each block is larger than the one before, up to a limit: a long file is then read fast.
+			n := min(end, int64(max(tailBlock, min(2*len(b.block), journalBuffer))))
+			if b.at = end - n; int64(len(b.block)) != n {
+				b.block = make([]byte, n)
+			}
+			if err := readFull(b.from, b.block, b.at); err != nil {
+				return -1, err
+			}
 		}
-		if err != nil {
-			return Tail{}, err
+		if i := bytes.LastIndexByte(b.block[:end-b.at], '\n'); i >= 0 {
+			return b.at + int64(i), nil
 		}
-		if l.whole && !(within && l.number == 1) {
-			text, t.Begin, t.End = append(text[:0], l.text...), l.at.from, l.at.to+1
-		}
+		end = b.at
 	}
-	if text != nil {
-		t.Last, err = decodeRecord(text)
-		t.Last.countOpen()
+	return -1, nil
+}
+
+func readFull(from io.ReaderAt, to []byte, at int64) error {
+	n, err := from.ReadAt(to, at)
+	if n == len(to) {
+		return nil
 	}
-	return t, err
+	return atomicfile.Fault("reading a journal", err)
+}
+
+// intactAt is intact for a line that may be too long for the memory.
+func intactAt(journal io.ReaderAt, from, to int64) (bool, error) {
+	if to-from < int64(crcSize) {
+		return false, nil
+	}
+	body := to - int64(crcSize)
+	tail := make([]byte, crcSize)
+	if err := readFull(journal, tail, body); err != nil {
+		return false, err
+	}
+	want, ok := checksumIn(tail)
+	if !ok {
+		return false, nil
+	}
+	first := make([]byte, 1)
+	if err := readFull(journal, first, from); err != nil || first[0] != '{' {
+		return false, err
+	}
+	sum := crc32.New(castagnoli)
+	if _, err := io.Copy(sum, io.NewSectionReader(journal, from, body-from)); err != nil {
+		return false, atomicfile.Fault("reading a journal", err)
+	}
+	return sum.Sum32() == want, nil
 }
 
 // countOpen counts the call that r announces as lost. Versions that did not count running

@@ -179,11 +179,17 @@ func intact(line []byte) bool {
 		return false
 	}
 	body, tail := line[:len(line)-crcSize], line[len(line)-crcSize:]
+	sum, ok := checksumIn(tail)
+	return ok && sum == checksum(body)
+}
+
+// checksumIn reads the checksum at the end of a line.
+func checksumIn(tail []byte) (sum uint32, ok bool) {
 	if !bytes.HasPrefix(tail, []byte(crcHead)) || !bytes.HasSuffix(tail, []byte(crcTail)) {
-		return false
+		return 0, false
 	}
-	sum, err := strconv.ParseUint(string(tail[len(crcHead):len(crcHead)+8]), 16, 32)
-	return err == nil && uint32(sum) == checksum(body)
+	n, err := strconv.ParseUint(string(tail[len(crcHead):len(crcHead)+8]), 16, 32)
+	return uint32(n), err == nil
 }
 
 // decodeRecord reads an intact line. An error means that the record is of a

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
+	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/vocab"
 )
@@ -142,4 +144,42 @@ func FuzzHead(f *testing.F) {
 			t.Errorf("%s: %+v, want %+v", line, r, whole)
 		}
 	})
+}
+
+// A crash of the machine may leave gigabytes of zeros behind the last record.
+func TestTheEndOfALargeJournalIsFoundInALittleMemory(t *testing.T) {
+	tier.Rest(t)
+	const size, most = 3 << 30, 100 << 20
+	text := written(t)
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	for name, c := range map[string]struct {
+		begins int64 // where the records do, after zeros
+		torn   int64
+	}{
+		"torn":  {0, size - int64(len(text))},
+		"whole": {size - int64(len(text)), 0},
+	} {
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteAt(text, c.begins)
+		if c.begins > 0 {
+			_, newline := f.WriteAt([]byte("\n"), c.begins-1)
+			err = errors.Join(err, newline)
+		}
+		if err := errors.Join(err, f.Truncate(size), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		tail, err := journal.ReadTail(path)
+		runtime.ReadMemStats(&after)
+		if err != nil || tail.Last.Type != journal.TypeOutput || tail.Torn != c.torn || tail.End != size-c.torn {
+			t.Errorf("%s: got %+v, %v; want the last output, and %d bytes behind it", name, tail, err, c.torn)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > most {
+			t.Errorf("%s: it took %d bytes, want at most %d", name, used, most)
+		}
+	}
 }
