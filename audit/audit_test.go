@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/audit"
 	"batch.example/batch/dataset"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
 	"batch.example/batch/results/trajectory"
 	"batch.example/batch/vocab"
 )
@@ -24,7 +25,7 @@ func attempt(id string, transcript ...string) *trajectory.View {
 		if rest, found := strings.CutPrefix(command, "editor\n"); found {
 			a.Tool, a.Command = "editor", rest
 		}
-		v.Steps = append(v.Steps, trajectory.Step{Number: i + 1, Actions: []trajectory.Action{a}})
+		v.Steps = append(v.Steps, trajectory.Step{Mark: journal.Mark{Number: i + 1}, Actions: []trajectory.Action{a}})
 	}
 	return v
 }
@@ -203,7 +204,7 @@ func TestACommitThatAnOutputNamedIsNotLaterHistory(t *testing.T) {
 		"log": attempt("a__b-1", "git log -1\n=> commit 0123abc4567\n", "git show 0123abc4"),
 		"cut": func() *trajectory.View {
 			v := attempt("a__b-1", "git log", "git show 0123abc4")
-			v.Steps[0].Actions[0].Hidden = 5
+			v.Steps[0].Actions[0].Total += 5
 			return v
 		}(),
 		"prompt": func() *trajectory.View {

@@ -173,7 +173,7 @@ func (g *history) named(id string) bool {
 		return true
 	}
 	return slices.ContainsFunc(g.seen, func(a *action) bool {
-		return a.Hidden > 0 && strings.Contains(a.Command, "git") || strings.Contains(a.Output, short)
+		return a.Total > a.Kept && strings.Contains(a.Command, "git") || strings.Contains(a.Output, short)
 	})
 }
 

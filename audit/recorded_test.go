@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/audit/diff"
 	"batch.example/batch/dataset"
 	"batch.example/batch/internal/sample"
+	"batch.example/batch/journal"
 	"batch.example/batch/results/trajectory"
 )
 
@@ -70,7 +71,7 @@ func TestEarlierCodeIsNotGoldText(t *testing.T) {
 			shown++
 		}
 		v := attempt(in.ID)
-		v.Steps = []trajectory.Step{{Number: 1}}
+		v.Steps = []trajectory.Step{{Mark: journal.Mark{Number: 1}}}
 		for _, other := range ds.Instances {
 			created, own := other.Fields["created_at"].(string), in.Fields["created_at"].(string)
 			if other.Repo == in.Repo && created < own {

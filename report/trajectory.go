@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/results"
 	"batch.example/batch/results/trajectory"
 	"batch.example/batch/vocab"
 )
@@ -68,8 +67,8 @@ func (t *trajectoryPage) step(s trajectory.Step) {
 		}
 		facts = append(facts, fact)
 	}
-	if s.Cost != nil {
-		facts = append(facts, Dollars(*s.Cost))
+	if s.Priced {
+		facts = append(facts, Dollars(s.Cost))
 	}
 	if s.Usage != nil && *s.Usage != (vocab.Usage{}) {
 		facts = append(facts, tokens(*s.Usage))
@@ -95,7 +94,7 @@ func (t *trajectoryPage) step(s trajectory.Step) {
 }
 
 // rewriteText describes a change of the conversation before it was sent to the model.
-func rewriteText(w results.Rewrite) string {
+func rewriteText(w trajectory.Rewrite) string {
 	why := "before the call"
 	if w.Refused {
 		why = "after the provider refused it as too long"
@@ -128,8 +127,8 @@ func (t *trajectoryPage) action(a trajectory.Action) {
 			t.text("  | ", plain, a.Output, true)
 		}
 	}
-	if a.Hidden > 0 {
-		t.line("  | ", quiet, fmt.Sprintf("... %d bytes of the output were not kept ...", a.Hidden), false)
+	if hidden := a.Total - a.Kept; hidden > 0 {
+		t.line("  | ", quiet, fmt.Sprintf("... %d bytes of the output were not kept ...", hidden), false)
 	}
 	t.ended(a)
 }

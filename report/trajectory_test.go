@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -35,18 +36,18 @@ func viewed() *trajectory.View {
 		Prompts: []trajectory.Message{{Role: "system", Text: "You fix defects."}, {Role: "user", Text: "It is broken.\n\x1b[31mred\x1b[0m"}},
 		Steps: []trajectory.Step{
 			{
-				Number: 1, Thought: "I look at the files, all of them, since I do not know which of them has the defect that is described.",
-				Reasoning: "Where to begin?", Cost: some(0.01), Usage: &vocab.Usage{Input: 500, Output: 25}, Seconds: 4.1, Waited: 2,
+				Mark: journal.Mark{Number: 1, Cost: 0.01, Seconds: 4.1, Waited: 2}, Priced: true, Thought: "I look at the files, all of them, since I do not know which of them has the defect that is described.",
+				Reasoning: "Where to begin?", Usage: &vocab.Usage{Input: 500, Output: 25},
 				Actions: []trajectory.Action{
 					{Command: "ls\n", Output: long.String(), State: trajectory.Done, Exit: some(0), Seconds: 0.0123},
-					{Command: "make\ttest", Output: "\tfailed\n", State: trajectory.Done, Exit: some(2), Seconds: 62, Hidden: 1000},
+					{Command: "make\ttest", Output: "\tfailed\n", State: trajectory.Done, Exit: some(2), Seconds: 62, Kept: 8, Total: 1008},
 					{Command: "sleep 100", State: trajectory.Done, Exit: some(-1), Note: "The command timed out after 60 seconds."},
-					{Command: "true"},
+					{Command: "true", State: trajectory.Unknown},
 				},
 			},
-			{Number: 2, Thought: "no command", Notes: []trajectory.Message{{Role: "FormatError", Text: "Call the tool bash."}}},
-			{Number: 3, Actions: []trajectory.Action{{Tool: "editor", Command: "path: f\nview: 1", Output: strings.Repeat("x", 3000), State: trajectory.Done}}},
-			{Number: 4, Cost: some(0.0023), Actions: []trajectory.Action{{Command: "echo " + vocab.Marker, State: trajectory.Submitted, Exit: some(0)}}},
+			{Mark: journal.Mark{Number: 2}, Thought: "no command", Notes: []trajectory.Message{{Role: "FormatError", Text: "Call the tool bash."}}},
+			{Mark: journal.Mark{Number: 3}, Actions: []trajectory.Action{{Tool: "editor", Command: "path: f\nview: 1", Output: strings.Repeat("x", 3000), State: trajectory.Done}}},
+			{Mark: journal.Mark{Number: 4, Cost: 0.0023}, Priced: true, Actions: []trajectory.Action{{Command: "echo " + vocab.Marker, State: trajectory.Submitted, Exit: some(0)}}},
 		},
 	}
 }
@@ -108,7 +109,11 @@ func TestTrajectory(t *testing.T) {
 		{Step: 2, Policy: "summarize", Before: 90_000, After: 30_000, Messages: 20, Summary: &results.SummaryCall{Cost: 0.05, Usage: vocab.Usage{Input: 80_000, Cached: 79_000, Output: 900}}},
 		{Step: 2, Policy: "drop\x1b[31mred", Refused: true, Before: 30_000, After: 8000, Messages: 1},
 	}
-	rewritten.Steps[1].Rewrites = rewritten.Info.Rewrites
+	for _, w := range rewritten.Info.Rewrites {
+		rewritten.Steps[1].Rewrites = append(rewritten.Steps[1].Rewrites, trajectory.Rewrite{
+			Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Messages: w.Messages, Summary: w.Summary,
+		})
+	}
 	for name, c := range map[string]struct {
 		view *trajectory.View
 		as   report.Reading
@@ -148,7 +153,7 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 }
 
 func TestCRLFInATrajectoryEndsALine(t *testing.T) {
-	v := &trajectory.View{Instance: "a", Steps: []trajectory.Step{{Number: 1, Thought: "one\r\ntwo\rthree", Cost: new(float64), Usage: &vocab.Usage{}}}}
+	v := &trajectory.View{Instance: "a", Steps: []trajectory.Step{{Mark: journal.Mark{Number: 1}, Thought: "one\r\ntwo\rthree", Priced: true, Usage: &vocab.Usage{}}}}
 	text := string(shown(t, v, report.Reading{}))
 	if !strings.Contains(text, "--- step 1  $0.00\n  one\n  two\\u000dthree\n") {
 		t.Errorf("it shows, want %q\n%s", "--- step 1  $0.00\n  one\n  two\\u000dthree\n", text)
@@ -158,7 +163,7 @@ func TestCRLFInATrajectoryEndsALine(t *testing.T) {
 func TestSpacesAtTheEndOfALineMakeNoEmptyLines(t *testing.T) {
 	text := "a line of an output" + strings.Repeat(" ", 30)
 	v := &trajectory.View{Steps: []trajectory.Step{{
-		Number: 1, Thought: text, Actions: []trajectory.Action{{Command: "ls", Output: text + "\t\nend\n", State: trajectory.Done}},
+		Mark: journal.Mark{Number: 1}, Thought: text, Actions: []trajectory.Action{{Command: "ls", Output: text + "\t\nend\n", State: trajectory.Done}},
 	}}}
 	want := "\n--- step 1\n  a line of an output\n\n  $ ls\n  | a line of an output\n  | end\n"
 	if got := string(shown(t, v, report.Reading{Width: 30})); !strings.HasSuffix(got, want) {

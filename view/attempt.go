@@ -12,6 +12,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/view/steps"
 	"batch.example/batch/vocab"
@@ -90,18 +91,18 @@ type pageOf struct {
 
 // jumps are the kinds of steps that a page leads to.
 var jumps = []struct {
-	flag steps.Flags
+	flag journal.Flags
 	name string
 }{
-	{steps.Failed, "errors"},
-	{steps.TimedOut, "timeouts"},
-	{steps.OOM, "out of memory"},
-	{steps.FormatError, "format errors"},
-	{steps.Edit, "edits"},
-	{steps.Words, "a person's words"},
-	{steps.Rewritten, "context shortened"},
-	{steps.Differs, "differences"},
-	{steps.Submission, "submission"},
+	{journal.FlagFailed, "errors"},
+	{journal.FlagTimedOut, "timeouts"},
+	{journal.FlagOOM, "out of memory"},
+	{journal.FlagFormatError, "format errors"},
+	{journal.FlagEdit, "edits"},
+	{journal.FlagWords, "a person's words"},
+	{journal.FlagRewritten, "context shortened"},
+	{journal.FlagDiffers, "differences"},
+	{journal.FlagSubmission, "submission"},
 }
 
 // mostJumps is how many steps of a kind are listed.

@@ -220,11 +220,11 @@ func (w *atifWriter) reply(chats []trajectory.Chat, at string) {
 	if u := s.Usage; u != nil {
 		step.Metrics = &atifMetrics{Prompt: &u.Input, Completion: &u.Output, Cached: &u.Cached, Extra: &atifDetails{u.Reasoning, u.CacheWrite}}
 	}
-	if s.Cost != nil {
+	if s.Priced {
 		if step.Metrics == nil {
 			step.Metrics = &atifMetrics{}
 		}
-		step.Metrics.Cost = s.Cost
+		step.Metrics.Cost = &s.Cost
 	}
 	extra := atifStepExtra{Refused: s.Refused, Seconds: s.Seconds, Waited: s.Waited, Rewrites: rewritesOf(*s)}
 	if s.Refused || s.Seconds > 0 || len(extra.Rewrites) > 0 {

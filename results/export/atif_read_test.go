@@ -46,7 +46,7 @@ type briefStep struct {
 
 func briefSteps(v *trajectory.View) (list []briefStep) {
 	for _, s := range v.Steps {
-		b := briefStep{Number: s.Number, Thought: s.Thought, Reasoning: s.Reasoning, Refused: s.Refused, Cost: *s.Cost, Input: s.Usage.Input, Output: s.Usage.Output}
+		b := briefStep{Number: s.Number, Thought: s.Thought, Reasoning: s.Reasoning, Refused: s.Refused, Cost: s.Cost, Input: s.Usage.Input, Output: s.Usage.Output}
 		for _, a := range s.Actions {
 			b.Commands = append(b.Commands, a.Tool+"|"+a.Command)
 			if a.Exit != nil && a.State == trajectory.Done {

@@ -97,8 +97,11 @@ func (a *attempt) row(s *trajectory.Step) row {
 	r := row{
 		Run: text(a.about.Run), InstanceID: text(a.about.Instance), Repo: textIn(a.about.Repo), License: textIn(a.about.License),
 		Attempt: a.about.Attempt, Model: textIn(a.about.Model), Step: s.Number, Asked: s.Asked,
-		Thought: text(s.Thought), Reasoning: text(s.Reasoning), Refused: s.Refused, Rewrites: len(s.Rewrites), Cost: s.Cost,
+		Thought: text(s.Thought), Reasoning: text(s.Reasoning), Refused: s.Refused, Rewrites: len(s.Rewrites),
 		ExitStatus: text(a.about.ExitStatus), Outcome: a.about.Outcome, Resolved: a.about.Resolved,
+	}
+	if s.Priced {
+		r.Cost = &s.Cost
 	}
 	if s.Seconds > 0 {
 		r.Seconds = &s.Seconds
@@ -128,8 +131,7 @@ func (r *row) act(a *trajectory.Action) {
 		exit = &code
 	}
 	if a.State == trajectory.Done {
-		bytes := int64(len(a.Output)) + a.Hidden
-		size = &bytes
+		size = &a.Total
 	}
 	if a.Seconds > 0 {
 		seconds = &a.Seconds

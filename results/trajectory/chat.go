@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
 )
 
 // Chat is a message of any protocol in the form of OpenAI's chat completions.
@@ -82,4 +85,23 @@ func toolCallsOf(m gjson.Result) (calls []ToolCall) {
 		}
 	}
 	return calls
+}
+
+// EditedBy returns the messages of an edit as texts. Secrets are hidden in them.
+func EditedBy(e journal.Edit, m *mask.Masker) Edited {
+	to := Edited{From: e.From, To: e.To}
+	for _, message := range e.Messages {
+		for _, c := range ReadChat(m.JSON(message)) {
+			to.Messages = append(to.Messages, Message{c.Role, c.Text})
+		}
+	}
+	return to
+}
+
+// WithTexts returns w with the texts of its edits.
+func (w Rewrite) WithTexts(m *mask.Masker) Rewrite {
+	for _, e := range w.edits {
+		w.Edits = append(w.Edits, EditedBy(e, m))
+	}
+	return w
 }

@@ -43,12 +43,9 @@ type brief struct {
 
 func briefly(v *trajectory.View) (list []brief) {
 	for _, s := range v.Steps {
-		b := brief{Thought: s.Thought, Reasoning: s.Reasoning, Notes: s.Notes}
+		b := brief{Thought: s.Thought, Reasoning: s.Reasoning, Notes: s.Notes, Cost: s.Cost}
 		for _, a := range s.Actions {
 			b.Actions = append(b.Actions, a.Tool+"|"+a.Command+"|"+a.Output)
-		}
-		if s.Cost != nil {
-			b.Cost = *s.Cost
 		}
 		list = append(list, b)
 	}

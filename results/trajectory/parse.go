@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
@@ -53,7 +54,9 @@ func viewOf(t *results.Trajectory) *View {
 	for _, w := range t.Info.Rewrites {
 		if w.Step >= 1 && w.Step <= len(v.Steps) {
 			s := &v.Steps[w.Step-1]
-			s.Rewrites = append(s.Rewrites, w)
+			s.Rewrites = append(s.Rewrites, Rewrite{
+				Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Messages: w.Messages, Summary: w.Summary, edits: w.Edits,
+			})
 		}
 	}
 	return v
@@ -122,13 +125,12 @@ func roleOf(m gjson.Result) string {
 
 // step begins a step with the model's reply.
 func (p *parser) step(m, extra gjson.Result, at float64, refused bool) {
-	s := Step{Number: len(p.view.Steps) + 1, Reply: p.index, Refused: roleOf(m) != "assistant"}
+	s := Step{Mark: journal.Mark{Number: len(p.view.Steps) + 1}, Reply: p.index, Refused: roleOf(m) != "assistant"}
 	if cost := extra.Get("cost"); cost.Exists() {
-		dollars := cost.Float()
-		s.Cost = &dollars
+		s.Cost, s.Priced = cost.Float(), true
 	}
 	response := extra.Get("response")
-	s.Usage = usageIn(response)
+	s.used(usageIn(response))
 	if at > p.at && p.at > 0 {
 		s.Seconds = at - p.at
 	}
@@ -180,7 +182,8 @@ func (p *parser) answer(m, extra gjson.Result, at float64) {
 	a := &s.Actions[n]
 	p.next = n + 1
 	a.Answer = p.index
-	a.State, a.Output, a.Note = Done, text, extra.Get("exception_info").String()
+	a.State, a.Note = Done, extra.Get("exception_info").String()
+	a.printed(text, 0)
 	if at > p.at && p.at > 0 && len(s.Actions) == 1 {
 		a.Seconds = at - p.at
 	}
@@ -190,13 +193,14 @@ func (p *parser) answer(m, extra gjson.Result, at float64) {
 		a.Exit = &exit
 	case old != nil:
 		exit, _ := strconv.Atoi(old[1])
-		a.Exit, a.Output = &exit, old[2]
+		a.Exit = &exit
+		a.printed(old[2], 0)
 	case submits:
-		p.view.Info.Submission, a.State, a.Output = a.Output, Submitted, ""
+		p.view.Info.Submission, a.State = a.Output, Submitted
+		a.printed("", 0)
 	}
 	if raw := extra.Get("raw_output"); raw.Type == gjson.String {
-		a.Output = raw.String()
-		a.Hidden = max(0, extra.Get("output_bytes").Int()-int64(len(a.Output)))
+		a.printed(raw.String(), max(0, extra.Get("output_bytes").Int()-int64(len(raw.String()))))
 	}
 }
 
@@ -230,6 +234,18 @@ func (p *parser) exit(m, extra gjson.Result) {
 		if s := &p.view.Steps[n-1]; p.next < len(s.Actions) {
 			s.Actions[p.next].State = Submitted
 		}
+	}
+}
+
+// used sets the usage of a step's call; nil: it is not known.
+func (s *Step) used(u *vocab.Usage) {
+	if s.Usage = u; u == nil {
+		return
+	}
+	s.Input, s.Cached, s.Mark.Output = u.Input, u.Cached, u.Output
+	if u.Input > 0 {
+		share := float64(u.Cached) / float64(u.Input)
+		s.CacheShare = &share
 	}
 }
 

@@ -296,7 +296,7 @@ func (v *View) complete(h *journal.History, m *mask.Masker) {
 func Unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
 	reply := gjson.ParseBytes(m.JSON(r.Message))
 	text := textOf(reply)
-	s := Step{Number: number, Reply: -1, Thought: text, Reasoning: reasoningOf(reply), Actions: actionsOf(reply, gjson.Result{}, text)}
+	s := Step{Mark: journal.Mark{Number: number}, Reply: -1, Thought: text, Reasoning: reasoningOf(reply), Actions: actionsOf(reply, gjson.Result{}, text)}
 	for _, a := range s.Actions {
 		s.Thought = WithoutCommand(s.Thought, a.Command)
 	}
@@ -307,10 +307,8 @@ func Unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
 // and the duration of its call, and the durations of its commands. was must have a reply.
 func (s *Step) Complete(was journal.Step, m *mask.Masker) {
 	r := was.Reply
-	s.Cost, s.Usage, s.Asked, s.Seconds, s.Waited = &r.Cost, &r.Usage, was.Asked, r.Seconds, r.Waited
-	if !r.Priced && r.Cost == 0 {
-		s.Cost = nil
-	}
+	s.Cost, s.Priced, s.Asked, s.Seconds, s.Waited, s.Limited = r.Cost, r.Priced || r.Cost > 0, was.Asked, r.Seconds, r.Waited, r.RateLimited()
+	s.used(&r.Usage)
 	for i := range s.Actions {
 		if i < len(was.Actions) {
 			s.Actions[i].complete(was.Actions[i].Output, m)
@@ -330,7 +328,7 @@ func (a *Action) complete(out *journal.OutputData, m *mask.Masker) {
 		a.Exit = &exit
 	}
 	if a.State == Unknown || a.State == Running {
-		a.State, a.Output = Done, string(m.Bytes(out.Kept))
-		a.Hidden = max(0, out.Total-int64(len(out.Kept)))
+		a.State = Done
+		a.printed(string(m.Bytes(out.Kept)), max(0, out.Total-int64(len(out.Kept))))
 	}
 }

@@ -39,7 +39,7 @@ func TestWordsAfterAFilteredReplyAreANoteOfItsStep(t *testing.T) {
 		t.Fatalf("%v, %+v; want two steps", err, v)
 	}
 	s := v.Steps[0]
-	if len(s.Notes) != 1 || s.Notes[0].Text != "words" || !s.Refused || s.Cost == nil || v.Steps[1].Thought != "Done." {
+	if len(s.Notes) != 1 || s.Notes[0].Text != "words" || !s.Refused || !s.Priced || v.Steps[1].Thought != "Done." {
 		t.Errorf("got %+v, and then %+v", s, v.Steps[1])
 	}
 }

@@ -108,6 +108,14 @@ func reasoningOf(m gjson.Result) string {
 // actionsOf returns a reply's commands: the ones that the agent noted, or without any the
 // fenced code in its text, as in early versions of mini-swe-agent.
 func actionsOf(reply, extra gjson.Result, text string) []Action {
+	actions := commandsOf(reply, extra, text)
+	for i := range actions {
+		actions[i].Number, actions[i].State = i+1, Unknown
+	}
+	return actions
+}
+
+func commandsOf(reply, extra gjson.Result, text string) []Action {
 	var actions []Action
 	for _, a := range extra.Get("actions").Array() {
 		action := Action{Command: a.Get("command").String(), id: a.Get("tool_call_id").String()}

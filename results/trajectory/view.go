@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
@@ -38,52 +39,99 @@ type Patch struct {
 	Salvaged bool
 }
 
-// Message is a text of the conversation and its author's role.
-type Message struct{ Role, Text string }
+// Message is a text of the conversation and its author's role, or the name of an interrupt.
+type Message struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+}
 
 // Step is one call of the model and its results.
 type Step struct {
-	Number    int
-	Reply     int               // index in View.Messages, of the reply or of the error that refused it; -1: neither yet
-	Refused   bool              // the reply did not become part of the conversation
-	Rewrites  []results.Rewrite // of the conversation, just before the call
-	Thought   string            // the model's text, without its commands
-	Reasoning string            // text that the provider keeps apart
-	Actions   []Action
-	Notes     []Message // messages between its actions and the next call: a format error, a person's words
+	journal.Mark
+	Reply     int       `json:"-"`                 // index in View.Messages, of the reply or of the error that refused it; -1: neither yet
+	Refused   bool      `json:"refused,omitempty"` // the reply did not become part of the conversation
+	Rewrites  []Rewrite `json:"rewrites,omitempty"`
+	Thought   string    `json:"thought"`             // the model's text, without its commands
+	Reasoning string    `json:"reasoning,omitempty"` // text that the provider keeps apart
+	Actions   []Action  `json:"results,omitempty"`
+	Notes     []Message `json:"notes,omitempty"` // between its actions and the next call: a format error, a person's words
 
-	Cost    *float64     // US dollars; nil: not known
-	Usage   *vocab.Usage // nil: not known
-	Asked   time.Time    // when the call was made; zero: not known
-	Seconds float64      // of the call; 0: not known
-	Waited  float64      // part of Seconds, for rate limits and retries
+	Priced     bool              `json:"priced"`                // whether Cost is known
+	Usage      *vocab.Usage      `json:"usage,omitempty"`       // nil: not known
+	CacheShare *float64          `json:"cache_share,omitempty"` // cached tokens of the input tokens; nil: not known
+	Model      string            `json:"model_id,omitempty"`    // as the provider names it
+	Finish     string            `json:"finish_reason,omitempty"`
+	Tokens     int64             `json:"request_tokens,omitempty"` // of the request, by an estimate
+	LostCalls  int               `json:"lost_calls,omitempty"`     // tries without an answer
+	LostCost   float64           `json:"lost_cost,omitempty"`      // their estimated cost
+	Problems   []journal.Problem `json:"problems,omitempty"`
 }
 
 // Action is a command, or a call of another tool.
 type Action struct {
-	Tool    string // empty: the shell
-	Command string
-	Answer  int // index in View.Messages of the message with its output; 0: none
-	Output  string
-	Hidden  int64 // bytes of the output that were not kept
-	State   State
-	Exit    *int    // exit code; nil: not known
-	Seconds float64 // 0: not known
-	Note    string  // a failure around it: a time-out, no memory
+	Number   int      `json:"action"`         // of its step, from 1
+	Tool     string   `json:"tool,omitempty"` // empty: the shell
+	Command  string   `json:"command"`
+	Answer   int      `json:"-"` // index in View.Messages of the message with its output; 0: none
+	State    State    `json:"state"`
+	Exit     *int     `json:"exit_code,omitempty"` // nil: not known
+	Seconds  float64  `json:"seconds,omitempty"`   // 0: not known
+	Timeout  float64  `json:"timeout,omitempty"`   // the limit, in seconds
+	TimedOut bool     `json:"timed_out,omitempty"`
+	OOM      bool     `json:"oom,omitempty"`
+	Note     string   `json:"note,omitempty"`    // a failure around it, for the model to read: a time-out, no memory
+	Output   string   `json:"output"`            // its beginning and its end, if it is clipped
+	Clipped  int64    `json:"clipped,omitempty"` // bytes that were left out in its middle
+	Kept     int64    `json:"kept_bytes"`        // bytes of the output that there are
+	Total    int64    `json:"total_bytes"`       // bytes that the command wrote
+	Binary   bool     `json:"binary,omitempty"`  // some bytes are not UTF-8
+	Again    []Replay `json:"again,omitempty"`   // other outputs when it ran again
 
 	id string // of the tool call
 }
 
+// printed sets the output, of which some bytes were not kept.
+func (a *Action) printed(kept string, hidden int64) {
+	a.Output, a.Kept, a.Total = kept, int64(len(kept)), int64(len(kept))+hidden
+}
+
 // State says how far an action is.
-type State int
+type State string
 
 // The states of an action.
 const (
-	Unknown   State = iota // not in the file
-	Running                // under way, or interrupted
-	Done                   // it ended
-	Submitted              // it ended, and its output is the submission
+	Unknown   State = "unknown"   // not in the file
+	Running   State = "running"   // under way, or interrupted
+	Done      State = "done"      // it ended
+	Submitted State = "submitted" // it ended, and its output is the submission
 )
+
+// Replay is another result of a command that ran again in a new container.
+type Replay struct {
+	Exit   int    `json:"exit_code"`
+	Output string `json:"output"` // clipped; perhaps only the beginning
+	Total  int64  `json:"total_bytes"`
+}
+
+// Rewrite says that a part of what the model is sent was replaced, from a step's call on.
+type Rewrite struct {
+	Policy   string               `json:"policy"`
+	Refused  bool                 `json:"refused,omitempty"` // the provider had found the conversation too long
+	Before   int64                `json:"tokens_before"`
+	After    int64                `json:"tokens_after"`
+	Messages int                  `json:"messages"` // how many were replaced
+	Summary  *results.SummaryCall `json:"summary,omitempty"`
+	Edits    []Edited             `json:"edits,omitempty"` // only where the texts are asked for
+
+	edits []journal.Edit
+}
+
+// Edited has the messages that replaced the ones from index From up to, but not including, To.
+type Edited struct {
+	From     int       `json:"from"`
+	To       int       `json:"to"`
+	Messages []Message `json:"messages"`
+}
 
 // Exit is how the attempt ended, in the words of its last message.
 type Exit struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/view/steps"
+	"batch.example/batch/journal"
 )
 
 // Place is a kind of text.
@@ -179,11 +179,11 @@ func editsOfTests(text []byte) []int {
 		if at := testInPatch().FindSubmatchIndex(text); at != nil {
 			return at[2:4]
 		}
-		if !steps.Edits(string(text)) {
+		if !journal.ChangesFile("", string(text)) {
 			return nil
 		}
 	}
-	if at := testFile().FindSubmatchIndex(text); at != nil && steps.Edits(string(text)) {
+	if at := testFile().FindSubmatchIndex(text); at != nil && journal.ChangesFile("", string(text)) {
 		return at[2:4]
 	}
 	return nil

@@ -3,6 +3,7 @@ package steps_test
 import (
 	"testing"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/view/steps"
 )
 
@@ -30,13 +31,13 @@ func BenchmarkOpen150MB(b *testing.B) {
 func BenchmarkUpdate(b *testing.B) {
 	w := large(b, 20_000_000, 20<<10)
 	w.open()
-	x, err := steps.NewIndex(w.path)
+	x, err := journal.NewIndex(w.path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
 	for b.Loop() {
-		w.step = x.Steps(0)
+		w.step = stepsIn(x)
 		w.full("I look.", "ls", "a.py\n")
 		w.flush()
 		if _, err := x.Update(); err != nil {
@@ -50,7 +51,7 @@ func BenchmarkIndex150MB(b *testing.B) {
 	b.ResetTimer()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := steps.NewIndex(w.path); err != nil {
+		if _, err := journal.NewIndex(w.path); err != nil {
 			b.Fatal(err)
 		}
 	}

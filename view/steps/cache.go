@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 )
 
@@ -32,7 +33,7 @@ type key struct {
 type cached struct {
 	key   key
 	mu    sync.Mutex // held while it is read
-	index *Index
+	index *journal.Index
 	file  *Attempt
 	was   os.FileInfo // of the file
 }
@@ -46,16 +47,16 @@ func NewCache(most int) *Cache {
 // was returned before can be used on. m hides secrets in what it returns.
 func (c *Cache) Attempt(s Source, m *mask.Masker) (*Attempt, error) {
 	k := key{s.Dir, s.Instance, s.File, s.Attempt}
-	journal := results.JournalPath(s.Dir, s.Instance)
-	if s.File == "" && s.Attempt != 0 && exists(journal) {
+	path := results.JournalPath(s.Dir, s.Instance)
+	if s.File == "" && s.Attempt != 0 && exists(path) {
 		k.attempt = 0
 		e := c.entry(k)
-		x, err := e.journal(journal)
+		x, err := e.journal(path)
 		if err != nil {
 			c.forget(e)
 			return nil, err
 		}
-		if a, err := x.of(s, m); !errors.Is(err, fs.ErrNotExist) {
+		if a, err := of(x, s, m); !errors.Is(err, fs.ErrNotExist) {
 			return a, err
 		}
 		k.attempt = s.Attempt
@@ -105,14 +106,14 @@ func (c *Cache) Len() int {
 }
 
 // journal returns the index of a journal, brought up to date.
-func (e *cached) journal(path string) (*Index, error) {
+func (e *cached) journal(path string) (*journal.Index, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.index != nil {
 		_, err := e.index.Update()
 		return e.index, err
 	}
-	x, err := NewIndex(path)
+	x, err := journal.NewIndex(path)
 	if err != nil {
 		return nil, err
 	}

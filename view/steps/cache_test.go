@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
 	"batch.example/batch/view/steps"
 )
 
@@ -35,7 +36,7 @@ func TestAFinishedFileIsReadInPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := overview(t, a)
-	if o.Form != "swe-agent" || o.Instance != "x__y-1" || len(o.Marks) != 3 || !o.Ended || !o.Marks[1].Flags.Has(steps.Edit) || !o.Marks[2].Flags.Has(steps.Submission) {
+	if o.Form != "swe-agent" || o.Instance != "x__y-1" || len(o.Marks) != 3 || !o.Ended || !o.Marks[1].Flags.Has(journal.FlagEdit) || !o.Marks[2].Flags.Has(journal.FlagSubmission) {
 		t.Errorf("%+v", o)
 	}
 	p := page(t, a, 2, 9)

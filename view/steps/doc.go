@@ -2,18 +2,8 @@
 // journals are large, and grow while people read them.
 //
 // [Open] makes an [Attempt] of a journal, or of a finished trajectory: a file of batch, of
-// mini-swe-agent, of SWE-agent, or in ATIF. A [Cache] shares attempts between readers.
-//
-// What it promises for a journal:
-//
-//   - A journal is never in memory as a whole. The [Index] has about 200 bytes for each step.
-//   - The index reads the file once, and only the beginning of each record. It verifies no
-//     checksum: the checksum of a record is verified when the record itself is read.
-//   - [Attempt.Update] reads only what was appended. If the file was replaced or cut, the
-//     index starts again.
-//   - A torn end is not an error. Damage elsewhere is reported as a [Problem], and the other
-//     records are still read.
-//   - It takes no lock and changes nothing.
+// mini-swe-agent, of SWE-agent, or in ATIF. A [Cache] shares attempts between readers. A journal is never in
+// memory as a whole: see [journal.Index]. [Attempt.Update] reads only what was appended.
 //
 // A journal is read as people may read it, see [journal.Shown]. Secrets of the reader's mask are hidden
 // too, in all texts and bytes that it returns. Bytes that are not UTF-8 are

@@ -57,37 +57,19 @@ type plainAction struct {
 	Tool, Command, Output, Note string
 	Exit                        any
 	Seconds                     float64
-	Submitted, Running          bool
+	State                       trajectory.State
 }
 
-func ofPage(s steps.Step) plain {
-	p := plain{Number: s.Number, Refused: s.Refused, Thought: s.Thought, Reasoning: s.Reasoning, Cost: s.Cost, Seconds: s.Seconds, Asked: s.Asked.String(), Rewrites: len(s.Rewrites)}
+func plainOf(s trajectory.Step) plain {
+	p := plain{
+		Number: s.Number, Refused: s.Refused, Thought: s.Thought, Reasoning: s.Reasoning, Notes: s.Notes, Cost: s.Cost, Seconds: s.Seconds,
+		Asked: s.Asked.String(), Rewrites: len(s.Rewrites),
+	}
 	if s.Usage != nil {
 		p.Usage = *s.Usage
 	}
-	for _, n := range s.Notes {
-		p.Notes = append(p.Notes, trajectory.Message(n))
-	}
 	for _, a := range s.Actions {
-		to := plainAction{Tool: a.Tool, Command: a.Command, Output: a.Output, Note: a.Note, Seconds: a.Seconds, Submitted: a.State == "submitted", Running: a.State == "running"}
-		if a.Exit != nil {
-			to.Exit = *a.Exit
-		}
-		p.Actions = append(p.Actions, to)
-	}
-	return p
-}
-
-func ofView(s trajectory.Step) plain {
-	p := plain{Number: s.Number, Refused: s.Refused, Thought: s.Thought, Reasoning: s.Reasoning, Notes: s.Notes, Seconds: s.Seconds, Asked: s.Asked.String(), Rewrites: len(s.Rewrites)}
-	if s.Usage != nil {
-		p.Usage = *s.Usage
-	}
-	if s.Cost != nil {
-		p.Cost = *s.Cost
-	}
-	for _, a := range s.Actions {
-		to := plainAction{a.Tool, a.Command, a.Output, a.Note, nil, a.Seconds, a.State == trajectory.Submitted, a.State == trajectory.Running}
+		to := plainAction{Tool: a.Tool, Command: a.Command, Output: a.Output, Note: a.Note, Seconds: a.Seconds, State: a.State}
 		if a.Exit != nil {
 			to.Exit = *a.Exit
 		}
@@ -117,14 +99,14 @@ func same(t *testing.T, dir string, number int, m *mask.Masker) {
 	}
 	var want, got []plain
 	for _, s := range v.Steps {
-		want = append(want, ofView(s))
+		want = append(want, plainOf(s))
 	}
 	for i := range o.Marks {
 		p, err := a.Page(i+1, i+1, steps.Options{Clip: -1})
 		if err != nil || len(p.Steps) != 1 || len(p.Problems) > 0 {
 			t.Fatalf("page %d: %v, %+v", i+1, err, p)
 		}
-		got = append(got, ofPage(p.Steps[0]))
+		got = append(got, plainOf(p.Steps[0]))
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("the pages and the view differ (-view +pages):\n%s", d)
@@ -133,11 +115,7 @@ func same(t *testing.T, dir string, number int, m *mask.Masker) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var prompts []trajectory.Message
-	for _, p := range whole.Prompts {
-		prompts = append(prompts, trajectory.Message(p))
-	}
-	if d := cmp.Diff(v.Prompts, prompts); d != "" {
+	if d := cmp.Diff(v.Prompts, whole.Prompts); d != "" {
 		t.Errorf("prompts (-view +page):\n%s", d)
 	}
 	if v.Exit != nil && (whole.End == nil || whole.End.Status != v.Exit.Status || whole.End.Reason != v.Exit.Reason || whole.End.Hint != v.Exit.Hint) {

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
 	"batch.example/batch/results/trajectory"
 	"batch.example/batch/vocab"
 )
@@ -51,9 +52,7 @@ func (f *file) page(from, to int, o Options) *Page {
 		p.Steps = append(p.Steps, f.step(i-1, o.clip()))
 	}
 	if from == 1 {
-		for _, m := range v.Prompts {
-			p.Prompts = append(p.Prompts, Text(m))
-		}
+		p.Prompts = v.Prompts
 	}
 	if to == len(v.Steps) {
 		p.End = f.end(o.clip())
@@ -80,37 +79,23 @@ func (f *file) end(most int) *End {
 
 // step returns the step with an index.
 func (f *file) step(i, most int) Step {
-	was := &f.view.Steps[i]
-	s := Step{Mark: Mark{Number: was.Number, Asked: was.Asked, Seconds: was.Seconds, Waited: was.Waited, Actions: len(was.Actions)}}
-	s.fill(was)
-	if was.Cost != nil {
-		s.Cost, s.Priced = *was.Cost, true
-	}
-	if u := was.Usage; u != nil {
-		s.Input, s.Cached, s.Output = u.Input, u.Cached, u.Output
-	}
-	if was.Refused || hasNote(was, vocab.StatusFormatError) {
-		s.Flags |= FormatError
-	}
-	for _, w := range was.Rewrites {
-		s.Flags |= Rewritten
-		s.Rewrites = append(s.Rewrites, Rewrite{Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Messages: w.Messages, Summary: w.Summary})
-	}
-	if at := f.answeredAt(was); !at.IsZero() {
+	s := f.view.Steps[i]
+	s.Mark.Actions, s.Actions = len(s.Actions), slices.Clone(s.Actions)
+	s.Flag(journal.FlagFormatError, s.Refused || hasNote(&s, vocab.StatusFormatError))
+	s.Flag(journal.FlagRewritten, len(s.Rewrites) > 0)
+	if at := f.answeredAt(&s); !at.IsZero() {
 		s.Answered = at
 	}
 	for j := range s.Actions {
-		f.action(&s, &s.Actions[j], was.Actions[j], most)
+		f.action(&s, &s.Actions[j], most)
 	}
-	if f.last(i) && f.view.Exit != nil && f.view.Exit.Status == vocab.StatusSubmitted {
-		s.Flags |= Submission
-	}
+	s.Flag(journal.FlagSubmission, f.last(i) && f.view.Exit != nil && f.view.Exit.Status == vocab.StatusSubmitted)
 	return s
 }
 
 func (f *file) last(i int) bool { return i == len(f.view.Steps)-1 }
 
-func hasNote(s *trajectory.Step, name vocab.Status) bool {
+func hasNote(s *Step, name vocab.Status) bool {
 	for _, n := range s.Notes {
 		if n.Role == string(name) {
 			return true
@@ -120,7 +105,7 @@ func hasNote(s *trajectory.Step, name vocab.Status) bool {
 }
 
 // answeredAt returns when the reply was added to the conversation; zero if it is not known.
-func (f *file) answeredAt(s *trajectory.Step) time.Time {
+func (f *file) answeredAt(s *Step) time.Time {
 	if s.Reply < 0 || s.Reply >= len(f.view.Messages) {
 		return time.Time{}
 	}
@@ -132,28 +117,22 @@ func (f *file) answeredAt(s *trajectory.Step) time.Time {
 }
 
 // action clips an action's output, and adds to what is known of its step.
-func (f *file) action(s *Step, a *Action, was trajectory.Action, most int) {
+func (f *file) action(s *Step, a *Action, most int) {
 	out := clip([]byte(a.Output), most)
 	a.Output, a.Clipped = out.text, out.left
 	s.Commands += a.Seconds
 	s.OutputBytes += a.Total
-	if was.Answer > 0 && was.Answer < len(f.view.Messages) {
-		extra := gjson.GetBytes(f.view.Messages[was.Answer], "extra")
+	if a.Answer > 0 && a.Answer < len(f.view.Messages) {
+		extra := gjson.GetBytes(f.view.Messages[a.Answer], "extra")
 		a.OOM = extra.Get("oom").Bool()
 		a.TimedOut = extra.Get("exception_type").String() == "TimeoutExpired"
 		a.Binary = extra.Get("raw_output_base64").Exists()
 	}
-	s.flag(Failed, a.Exit != nil && *a.Exit != 0)
-	s.flag(TimedOut, a.TimedOut)
-	s.flag(OOM, a.OOM)
-	s.flag(Submission, was.State == trajectory.Submitted)
-	s.flag(Edit, a.Tool == "" && Edits(a.Command) || a.Tool != "" && EditsByTool(a.Tool, a.Command))
-}
-
-func (m *Mark) flag(f Flags, is bool) {
-	if is {
-		m.Flags |= f
-	}
+	s.Flag(journal.FlagFailed, a.Exit != nil && *a.Exit != 0)
+	s.Flag(journal.FlagTimedOut, a.TimedOut)
+	s.Flag(journal.FlagOOM, a.OOM)
+	s.Flag(journal.FlagSubmission, a.State == trajectory.Submitted)
+	s.Flag(journal.FlagEdit, journal.ChangesFile(a.Tool, a.Command))
 }
 
 // find returns an action.
@@ -175,22 +154,19 @@ func (f *file) output(step, action int) (*Output, error) {
 			kept = decoded(exact.String())
 		}
 	}
-	return outputOf(kept, int64(len(kept))+a.Hidden, f.mask), nil
+	return outputOf(kept, int64(len(kept))+a.Total-a.Kept, f.mask), nil
 }
 
 func (f *file) sent(step int) (*Sent, error) {
 	if step < 1 || step > len(f.view.Steps) {
 		return nil, errNoStep()
 	}
-	was := &f.view.Steps[step-1]
 	s := f.step(step-1, -1)
-	for i, w := range was.Rewrites {
-		for _, e := range w.Edits {
-			r := pageReader{mask: f.mask}
-			s.Rewrites[i].Edits = append(s.Rewrites[i].Edits, r.edited(e))
-		}
+	s.Rewrites = slices.Clone(s.Rewrites)
+	for i, w := range s.Rewrites {
+		s.Rewrites[i] = w.WithTexts(f.mask)
 	}
-	return sentOf(&s, was.Actions, f.view.Messages), nil
+	return sentOf(&s, f.view.Messages), nil
 }
 
 func (f *file) patch() ([]byte, bool, error) {

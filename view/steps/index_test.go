@@ -19,6 +19,15 @@ import (
 	"batch.example/batch/vocab"
 )
 
+// stepsIn returns how many steps the last attempt has.
+func stepsIn(x *journal.Index) int {
+	a, err := x.Attempt(0)
+	if err != nil {
+		return 0
+	}
+	return len(a.Steps)
+}
+
 func (w *writer) attempt(number int, m *mask.Masker) *steps.Attempt {
 	w.t.Helper()
 	w.flush()
@@ -80,10 +89,10 @@ func TestMarksSayWhatHappenedInAStep(t *testing.T) {
 	if o.Now == nil || o.Now.Does != "call" || o.Now.Step != 5 || o.Ended {
 		t.Errorf("it does %+v, want call 5", o.Now)
 	}
-	if got := steps.Next(o.Marks, 2, steps.Failed); got != 3 {
+	if got := journal.NextWith(o.Marks, 2, journal.FlagFailed); got != 3 {
 		t.Errorf("the next failed step after 2: %d", got)
 	}
-	if got := steps.Before(o.Marks, 2, steps.Failed); got != 0 {
+	if got := journal.LastWith(o.Marks, 2, journal.FlagFailed); got != 0 {
 		t.Errorf("the failed step before 2: %d", got)
 	}
 	p := page(t, a, 3, 4)
@@ -129,7 +138,7 @@ func TestAJournalIsReadWhileItGrows(t *testing.T) {
 func TestATornEndIsWaitedFor(t *testing.T) {
 	whole := recorded(t, "toolcall")
 	dir, path := directory(t, nil)
-	x, err := steps.NewIndex(path)
+	x, err := journal.NewIndex(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,19 +149,19 @@ func TestATornEndIsWaitedFor(t *testing.T) {
 		if _, err := x.Update(); err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := steps.NewIndex(path)
+		fresh, err := journal.NewIndex(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x.Steps(0) != fresh.Steps(0) {
-			t.Fatalf("at %d: %d steps, a new index has %d", end, x.Steps(0), fresh.Steps(0))
+		if stepsIn(x) != stepsIn(fresh) {
+			t.Fatalf("at %d: %d steps, a new index has %d", end, stepsIn(x), stepsIn(fresh))
 		}
 	}
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Update(); err != nil || x.Steps(0) != 6 {
-		t.Errorf("%d steps, %v", x.Steps(0), err)
+	if _, err := x.Update(); err != nil || stepsIn(x) != 6 {
+		t.Errorf("%d steps, %v", stepsIn(x), err)
 	}
 	same(t, dir, -1, nil)
 }
@@ -160,7 +169,7 @@ func TestATornEndIsWaitedFor(t *testing.T) {
 func TestAReplacedOrCutJournalIsReadAgain(t *testing.T) {
 	whole := recorded(t, "toolcall")
 	_, path := directory(t, whole)
-	x, err := steps.NewIndex(path)
+	x, err := journal.NewIndex(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,9 +182,9 @@ func TestAReplacedOrCutJournalIsReadAgain(t *testing.T) {
 		if _, err := x.Update(); err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := steps.NewIndex(path)
-		if err != nil || x.Steps(0) != fresh.Steps(0) {
-			t.Errorf("%s: %d steps, want %d (%v)", name, x.Steps(0), fresh.Steps(0), err)
+		fresh, err := journal.NewIndex(path)
+		if err != nil || stepsIn(x) != stepsIn(fresh) {
+			t.Errorf("%s: %d steps, want %d (%v)", name, stepsIn(x), stepsIn(fresh), err)
 		}
 	}
 	if err := os.Remove(path); err != nil {
@@ -277,7 +286,7 @@ func TestAResumeTakesBackWhatIsRecordedAgain(t *testing.T) {
 	w.flush()
 	same(t, w.dir, -1, nil)
 	p := page(t, w.attempt(-1, nil), 1, 9)
-	if again := p.Steps[0].Actions[0].Again; len(again) != 1 || again[0].Output != "other\n" || !p.Steps[0].Flags.Has(steps.Differs) {
+	if again := p.Steps[0].Actions[0].Again; len(again) != 1 || again[0].Output != "other\n" || !p.Steps[0].Flags.Has(journal.FlagDiffers) {
 		t.Errorf("replayed: %+v", again)
 	}
 }
@@ -294,7 +303,7 @@ func TestTurnsOfAConversation(t *testing.T) {
 	w.add(journal.TypeClear, nil)
 	a := w.attempt(-1, nil)
 	o := overview(t, a)
-	if len(o.Turns) != 2 || o.Turns[0].End != "finished" || o.Turns[1].Step != 2 || o.Marks[1].Turn != 2 || !o.Marks[0].Flags.Has(steps.Words) || !o.Marks[1].Flags.Has(steps.Cleared) {
+	if len(o.Turns) != 2 || o.Turns[0].End != "finished" || o.Turns[1].Step != 2 || o.Marks[1].Turn != 2 || !o.Marks[0].Flags.Has(journal.FlagWords) || !o.Marks[1].Flags.Has(journal.FlagCleared) {
 		t.Errorf("%+v, %+v", o.Turns, o.Marks)
 	}
 	if p := page(t, a, 1, 2); len(p.Steps[0].Notes) != 1 || p.Steps[0].Notes[0].Text != "more" {

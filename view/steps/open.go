@@ -3,9 +3,9 @@ package steps
 import (
 	"errors"
 	"io/fs"
-	"slices"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/trajectory"
 )
@@ -30,8 +30,8 @@ func (o Options) clip() int {
 // Attempt is an attempt that can be read page by page. It is safe for concurrent use.
 type Attempt struct {
 	source Source
-	number int    // negative: the last
-	index  *Index // nil: of a file
+	number int            // negative: the last
+	index  *journal.Index // nil: of a file
 	file   *file
 	mask   *mask.Masker
 }
@@ -40,10 +40,10 @@ type Attempt struct {
 // Without the attempt the error wraps fs.ErrNotExist. m hides secrets.
 func Open(s Source, m *mask.Masker) (*Attempt, error) {
 	if s.File == "" && s.Attempt != 0 {
-		x, err := NewIndex(results.JournalPath(s.Dir, s.Instance))
+		x, err := journal.NewIndex(results.JournalPath(s.Dir, s.Instance))
 		var a *Attempt
 		if err == nil {
-			a, err = x.of(s, m)
+			a, err = of(x, s, m)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return a, err
@@ -61,11 +61,9 @@ func openFile(s Source, m *mask.Masker) (*Attempt, error) {
 	return &Attempt{source: s, number: s.Attempt, file: f, mask: m}, nil
 }
 
-// of returns an attempt of the index.
-func (x *Index) of(s Source, m *mask.Masker) (*Attempt, error) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if _, err := x.attempt(s.Attempt); err != nil {
+// of returns an attempt of an index.
+func of(x *journal.Index, s Source, m *mask.Masker) (*Attempt, error) {
+	if _, err := x.Attempt(s.Attempt); err != nil {
 		return nil, err
 	}
 	return &Attempt{source: s, number: s.Attempt, index: x, mask: m}, nil
@@ -86,23 +84,20 @@ func (a *Attempt) Overview() (*Overview, error) {
 	if a.index == nil {
 		return a.file.overview(), nil
 	}
-	x := a.index
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	at, err := x.attempt(a.number)
+	at, err := a.index.Attempt(a.number)
 	if err != nil {
 		return nil, err
 	}
 	o := &Overview{
-		Instance: a.source.Instance, Form: "journal", Attempt: at.number, Attempts: x.states(),
-		Began: at.began, Last: at.last, Ended: at.end >= 0, Resumed: at.resumed, Unmasked: at.unmasked,
-		Marks: make([]Mark, len(at.steps)), Turns: slices.Clone(at.turns), Problems: slices.Clone(x.problems), Size: x.at,
+		Instance: a.source.Instance, Form: "journal", Attempt: at.Number, Attempts: a.index.States(),
+		Began: at.Began, Last: at.Last, Ended: at.Ended(), Resumed: at.Resumed, Unmasked: at.Unmasked,
+		Marks: at.Steps, Turns: at.Turns, Problems: a.index.Problems(), Size: at.Size(),
 	}
-	for i, s := range at.steps {
-		o.Marks[i] = s.Mark
+	if o.Marks == nil {
+		o.Marks = []Mark{}
 	}
-	if now := at.now; !o.Ended && at.to == 0 && now.Does != "" {
-		o.Now = &now
+	if !o.Ended && at.Latest() && at.Now.Does != "" {
+		o.Now = &at.Now
 	}
 	return o, nil
 }
@@ -114,7 +109,12 @@ func (a *Attempt) Page(from, to int, o Options) (*Page, error) {
 	if a.index == nil {
 		return a.file.page(from, to, o), nil
 	}
-	return a.index.page(a.number, from, to, o, a.mask)
+	at, err := a.index.Attempt(a.number)
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := pageOf(at, from, to, o, a.mask)
+	return p, err
 }
 
 // Output returns the output of an action. Without it the error wraps fs.ErrNotExist.
@@ -122,7 +122,11 @@ func (a *Attempt) Output(step, action int) (*Output, error) {
 	if a.index == nil {
 		return a.file.output(step, action)
 	}
-	return a.index.output(a.number, step, action, a.mask)
+	at, err := a.index.Attempt(a.number)
+	if err != nil {
+		return nil, err
+	}
+	return outputIn(at, step, action, a.mask)
 }
 
 // Sent returns what the model was sent of a step's results, and the messages that replaced
@@ -131,7 +135,11 @@ func (a *Attempt) Sent(step int) (*Sent, error) {
 	if a.index == nil {
 		return a.file.sent(step)
 	}
-	return a.index.sent(a.number, step, a.mask)
+	at, err := a.index.Attempt(a.number)
+	if err != nil {
+		return nil, err
+	}
+	return sentIn(at, step, a.mask)
 }
 
 // Patch returns what the attempt submitted, or if it did not submit the salvaged patch, with
@@ -140,19 +148,13 @@ func (a *Attempt) Patch() (patch []byte, salvaged bool, err error) {
 	if a.index == nil {
 		return a.file.patch()
 	}
-	x := a.index
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	at, err := x.attempt(a.number)
+	at, err := a.index.Attempt(a.number)
 	if err != nil {
 		return nil, false, err
 	}
-	f, err := x.open()
-	if err != nil {
-		return nil, false, err
+	if patch, salvaged, err = at.Patch(); err == nil && patch == nil {
+		err = trajectory.ErrNoPatch
 	}
-	defer f.Close()
-	patch, salvaged, err = at.patch(f, x.at)
 	return a.mask.Bytes(patch), salvaged, err
 }
 

@@ -26,7 +26,7 @@ type pageReader struct {
 
 // part is a step, while its records are read.
 type part struct {
-	entry
+	journal.Mark
 	call
 	reply *journal.ReplyData
 	was   journal.Step
@@ -37,59 +37,25 @@ type part struct {
 	problems []Problem
 }
 
-// page reads the steps with the numbers from from to to, as far as there are.
-func (x *Index) page(number, from, to int, o Options, m *mask.Masker) (*Page, error) {
-	p, _, err := x.pageAndParts(number, from, to, o, m)
-	return p, err
-}
-
-// pageAndParts returns a page, and what it was made of.
-func (x *Index) pageAndParts(number, from, to int, o Options, m *mask.Masker) (*Page, []*part, error) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	a, err := x.attempt(number)
-	if err != nil {
-		return nil, nil, err
-	}
-	from, to = max(1, from), min(to, len(a.steps))
-	r := &pageReader{mask: m, clip: o.clip(), full: o.edits, first: from - 1, at: min(from-1, len(a.steps)) - 1}
+// pageOf reads the steps with the numbers from from to to, as far as there are, and returns what the page
+// was made of, too.
+func pageOf(a *journal.Attempt, from, to int, o Options, m *mask.Masker) (*Page, []*part, error) {
+	from, to = max(1, from), min(to, len(a.Steps))
+	r := &pageReader{mask: m, clip: o.clip(), full: o.edits, first: from - 1, at: min(from-1, len(a.Steps)) - 1}
 	for i := from; i <= to; i++ {
-		r.steps = append(r.steps, &part{entry: a.steps[i-1]})
+		r.steps = append(r.steps, &part{Mark: a.Steps[i-1]})
 	}
-	f, err := x.open()
-	if err != nil {
+	if err := a.Walk(from, to, r.record); err != nil {
 		return nil, nil, err
 	}
-	defer f.Close()
-	begin, end := a.bounds(from, to, x.at)
-	if err := journal.Walk(f, begin, end, r.record); err != nil {
+	if err := a.Differences(from, to, r.difference); err != nil {
 		return nil, nil, err
 	}
-	r.differences(a, f, x.at)
-	p := r.page(len(a.steps))
-	if to == len(a.steps) && a.end >= 0 {
-		r.end(p, a, f, x.at)
+	p := r.page(len(a.Steps))
+	if to == len(a.Steps) && a.Ended() {
+		r.end(p, a)
 	}
 	return p, r.steps, nil
-}
-
-// bounds returns where the records of some steps are, up to the next reply: messages of a
-// step may follow the request of the next one. The first step comes with the prompts.
-func (a *attempt) bounds(from, to int, size int64) (begin, end int64) {
-	begin, end = a.from, size
-	if a.to > 0 {
-		end = a.to
-	}
-	if 1 < from && from <= len(a.steps) {
-		begin = a.steps[from-1].asked
-	}
-	if from > len(a.steps) && len(a.steps) > 0 {
-		begin = end
-	}
-	if to < len(a.steps) {
-		end = a.steps[max(0, to)].reply
-	}
-	return begin, max(begin, end)
 }
 
 // record reads the next record.
@@ -101,7 +67,7 @@ func (r *pageReader) record(rec *journal.Record, at journal.Place) error {
 	if rec != nil && err == nil {
 		return nil
 	}
-	p := Problem{int64(at), "a record is damaged, or its copy for people is missing"}
+	p := Problem{Offset: int64(at), Text: "a record is damaged, or its copy for people is missing"}
 	if err != nil {
 		p.Text = "a record of type " + rec.Type + " cannot be read: " + err.Error()
 	}

@@ -3,13 +3,14 @@ package steps
 import (
 	"bytes"
 	"encoding/json"
-	"io"
+	"errors"
 	"slices"
 
 	"github.com/tidwall/gjson"
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
+	"batch.example/batch/results/trajectory"
 )
 
 // call is a call of the model, before its reply.
@@ -166,31 +167,23 @@ func (p *part) acts(rec *journal.Record, r *pageReader) error {
 	return err
 }
 
-// differences reads the outputs of commands that ran again. Their records are after a resume,
-// perhaps many steps later.
-func (r *pageReader) differences(a *attempt, f io.ReaderAt, size int64) {
-	for _, d := range a.differences {
-		i := d.step - 1 - r.first
-		if i < 0 || i >= len(r.steps) {
-			continue
-		}
-		rec, err := journal.RecordAt(f, d.at, size)
-		if err == nil {
-			err = r.difference(r.steps[i], &rec)
-		}
-		if err != nil {
-			r.problems = append(r.problems, Problem{d.at, "a record of type difference is damaged"})
-		}
+// difference reads the output of a command that ran again.
+func (r *pageReader) difference(step int, rec *journal.Record, at journal.Place) error {
+	p := r.steps[step-1-r.first]
+	var d journal.DifferenceData
+	err := errors.New("it is damaged")
+	if rec != nil {
+		d, err = journal.Decode[journal.DifferenceData](*rec)
 	}
-}
-
-func (r *pageReader) difference(p *part, rec *journal.Record) error {
-	d, err := journal.Decode[journal.DifferenceData](*rec)
+	if err != nil {
+		r.problems = append(r.problems, Problem{Offset: int64(at), Text: "a record of type difference is damaged"})
+		return nil
+	}
 	if p.again == nil {
 		p.again = map[int][]Replay{}
 	}
-	p.again[d.Action] = append(p.again[d.Action], Replay{d.ExitCode, clip(r.mask.Bytes(d.Output), r.clip).text, d.Total})
-	return err
+	p.again[d.Action] = append(p.again[d.Action], Replay{Exit: d.ExitCode, Output: clip(r.mask.Bytes(d.Output), r.clip).text, Total: d.Total})
+	return nil
 }
 
 // rewritesOf returns the changes of the conversation that was sent.
@@ -200,7 +193,7 @@ func (p *part) rewritesOf(r *pageReader) (list []Rewrite) {
 		for _, e := range w.Edits {
 			to.Messages += e.To - e.From
 			if r.full {
-				to.Edits = append(to.Edits, r.edited(e))
+				to.Edits = append(to.Edits, trajectory.EditedBy(e, r.mask))
 			}
 		}
 		for _, s := range p.summary {

@@ -3,7 +3,6 @@ package steps
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"batch.example/batch/internal/mask"
@@ -11,23 +10,21 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// errFound ends a walk.
-var errFound = errors.New("found")
-
-// output reads an action's output.
-func (x *Index) output(number, step, action int, m *mask.Masker) (*Output, error) {
+// outputIn reads an action's output.
+func outputIn(a *journal.Attempt, step, action int, m *mask.Masker) (*Output, error) {
+	if step < 1 || step > len(a.Steps) {
+		return nil, errNoStep()
+	}
 	var out *Output
 	n := 0
-	err := x.walk(number, step, func(rec *journal.Record) error {
-		switch rec.Type {
-		case journal.TypeAction:
+	err := a.WalkResults(step, func(rec *journal.Record, _ journal.Place) error {
+		switch {
+		case rec == nil: // the step's page reports it
+		case rec.Type == journal.TypeAction:
 			d, err := journal.Decode[journal.ActionData](*rec)
 			n = d.Action
 			return err
-		case journal.TypeOutput:
-			if n != action {
-				return nil
-			}
+		case rec.Type == journal.TypeOutput && n == action:
 			d, err := rec.Output()
 			if err != nil {
 				return err
@@ -51,59 +48,28 @@ func outputOf(kept []byte, total int64, m *mask.Masker) *Output {
 	return o
 }
 
-// walk calls fn for the whole records from a step's reply to the next one.
-func (x *Index) walk(number, step int, fn func(*journal.Record) error) error {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	a, err := x.attempt(number)
-	if err != nil {
-		return err
-	}
-	if step < 1 || step > len(a.steps) {
-		return errNoStep()
-	}
-	f, err := x.open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, end := a.bounds(step, step, x.at)
-	err = journal.Walk(f, a.steps[step-1].reply, end, func(rec *journal.Record, _ journal.Place) error {
-		if rec == nil {
-			return nil // the step's page reports it
-		}
-		return fn(rec)
-	})
-	if errors.Is(err, errFound) {
-		return nil
-	}
-	return err
-}
-
-// sent reads what the model was sent of a step.
-func (x *Index) sent(number, step int, m *mask.Masker) (*Sent, error) {
-	p, parts, err := x.pageAndParts(number, step, step, Options{Clip: -1, edits: true}, m)
+// sentIn reads what the model was sent of a step.
+func sentIn(a *journal.Attempt, step int, m *mask.Masker) (*Sent, error) {
+	p, parts, err := pageOf(a, step, step, Options{Clip: -1, edits: true}, m)
 	if err != nil {
 		return nil, err
 	}
 	if len(p.Steps) == 0 || step < 1 {
 		return nil, errNoStep()
 	}
-	s := &p.Steps[0]
-	v := parts[0].view
-	if v == nil {
-		return sentOf(s, nil, nil), nil
+	var messages []json.RawMessage
+	if v := parts[0].view; v != nil {
+		messages = v.Messages
 	}
-	return sentOf(s, v.Steps[0].Actions, v.Messages), nil
+	return sentOf(&p.Steps[0], messages), nil
 }
 
-// sentOf compares the texts in a step's messages with its outputs. actions say which
-// messages answer them.
-func sentOf(s *Step, actions []trajectory.Action, messages []json.RawMessage) *Sent {
+// sentOf compares the texts in a step's messages with its outputs.
+func sentOf(s *Step, messages []json.RawMessage) *Sent {
 	to := &Sent{Step: s.Number, Rewrites: s.Rewrites, Notes: s.Notes}
-	for i, a := range actions {
-		if a.Answer > 0 && i < len(s.Actions) {
-			to.Shown = append(to.Shown, shownOf(&s.Actions[i], messages[a.Answer]))
+	for _, a := range s.Actions {
+		if a.Answer > 0 && a.Answer < len(messages) {
+			to.Shown = append(to.Shown, shownOf(&a, messages[a.Answer]))
 		}
 	}
 	return to

@@ -1,4 +1,4 @@
-package steps
+package journal
 
 import (
 	"encoding/json"
@@ -38,18 +38,18 @@ type Flags uint16
 
 // The flags.
 const (
-	Failed      Flags = 1 << iota // a command had an exit code other than 0
-	TimedOut                      // a command was killed at its time limit
-	OOM                           // a command's container had no memory left
-	FormatError                   // the reply was refused: it had no valid command
-	Edit                          // a command seems to change a file: see [Edits]
-	Submission                    // it submitted
-	Rewritten                     // the conversation was shortened just before the call
-	Words                         // a person's words followed
-	Differs                       // a command had another output when it ran again
-	Lost                          // a try of the call was not answered
-	Cleared                       // the conversation was forgotten after it
-	Running                       // a command runs, or was interrupted
+	FlagFailed      Flags = 1 << iota // a command had an exit code other than 0
+	FlagTimedOut                      // a command was killed at its time limit
+	FlagOOM                           // a command's container had no memory left
+	FlagFormatError                   // the reply was refused: it had no valid command
+	FlagEdit                          // a command seems to change a file: see [ChangesFile]
+	FlagSubmission                    // it submitted
+	FlagRewritten                     // the conversation was shortened just before the call
+	FlagWords                         // a person's words followed
+	FlagDiffers                       // a command had another output when it ran again
+	FlagLost                          // a try of the call was not answered
+	FlagCleared                       // the conversation was forgotten after it
+	FlagRunning                       // a command runs, or was interrupted
 )
 
 var flagNames = []string{
@@ -99,8 +99,8 @@ func (f *Flags) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Next returns the number of the first step after a step with all flags f; 0 if there is none.
-func Next(marks []Mark, after int, f Flags) int {
+// NextWith returns the number of the first step after a step with all flags f; 0 if there is none.
+func NextWith(marks []Mark, after int, f Flags) int {
 	for i := max(0, after); i < len(marks); i++ {
 		if marks[i].Flags.Has(f) {
 			return marks[i].Number
@@ -109,12 +109,19 @@ func Next(marks []Mark, after int, f Flags) int {
 	return 0
 }
 
-// Before returns the number of the last step before a step with all flags f; 0 if there is none.
-func Before(marks []Mark, before int, f Flags) int {
+// LastWith returns the number of the last step before a step with all flags f; 0 if there is none.
+func LastWith(marks []Mark, before int, f Flags) int {
 	for i := min(before-1, len(marks)) - 1; i >= 0; i-- {
 		if marks[i].Flags.Has(f) {
 			return marks[i].Number
 		}
 	}
 	return 0
+}
+
+// Flag adds f if it holds.
+func (m *Mark) Flag(f Flags, holds bool) {
+	if holds {
+		m.Flags |= f
+	}
 }

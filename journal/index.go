@@ -1,4 +1,4 @@
-package steps
+package journal
 
 import (
 	"bytes"
@@ -6,24 +6,26 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
-	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/regular"
-	"batch.example/batch/journal"
 )
 
 const (
-	block    = 1 << 20  // of a journal, read at once
-	headMost = 32 << 10 // of a line, looked at
-	known    = 64       // bytes before the end of the index, by which a replaced file is noticed
+	indexBlock = 1 << 20  // of a journal, read at once
+	headMost   = 32 << 10 // of a line, looked at
+	known      = 64       // bytes before the end of the index, by which a replaced file is noticed
 )
 
-var blocks = sync.Pool{New: func() any { return new([block]byte) }}
+var blocks = sync.Pool{New: func() any { return new([indexBlock]byte) }}
 
-// Index knows where the steps of a journal's attempts are. It is safe for concurrent use.
+// Index knows where the steps of a journal's attempts are: about 200 bytes for each step. It reads the file
+// once, then what is appended, and only the beginning of each record; a record's checksum is verified when
+// the record itself is read. A torn end is not an error. Damage elsewhere is a [Problem], and the other
+// records are still read. It takes no lock and changes nothing. It is safe for concurrent use.
 type Index struct {
 	path string
 
@@ -38,7 +40,7 @@ type state struct {
 	before   []byte // the bytes before at
 	last     int64  // seq of the last record
 	lost     bool   // a line was damaged since
-	attempts []*attempt
+	attempts []*Attempt
 	problems []Problem
 }
 
@@ -87,11 +89,11 @@ func (s *state) continues(f io.ReaderAt, was, is fs.FileInfo) bool {
 
 // read reads the lines up to size.
 func (s *state) read(f io.ReaderAt, size int64) error {
-	buf := blocks.Get().(*[block]byte)
+	buf := blocks.Get().(*[indexBlock]byte)
 	defer blocks.Put(buf)
 	var head []byte // the beginning of a line that began in an earlier block
 	for at := s.at; at < size; {
-		n, err := f.ReadAt(buf[:min(block, size-at)], at)
+		n, err := f.ReadAt(buf[:min(indexBlock, size-at)], at)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return atomicfile.Fault("reading a journal", err)
 		}
@@ -142,7 +144,7 @@ func (s *state) remember(f io.ReaderAt) error {
 
 // line reads the beginning of the line at an offset.
 func (s *state) line(head []byte, at int64) {
-	r, ok := journal.Head(head)
+	r, ok := Head(head)
 	switch {
 	case !ok:
 		if !s.lost {
@@ -155,65 +157,54 @@ func (s *state) line(head []byte, at int64) {
 	}
 	s.last, s.lost = r.Seq, false
 	n := len(s.attempts)
-	if n == 0 || s.attempts[n-1].number != r.Attempt {
+	if n == 0 || s.attempts[n-1].Number != r.Attempt {
 		if n > 0 {
 			s.attempts[n-1].to = at
 		}
-		s.attempts = append(s.attempts, &attempt{number: r.Attempt, from: at, end: -1})
+		s.attempts = append(s.attempts, &Attempt{Number: r.Attempt, from: at, end: -1})
 		n++
 	}
 	a := s.attempts[n-1]
-	a.unmasked = a.unmasked || r.Masked == 0
+	a.Unmasked = a.Unmasked || r.Masked == 0
 	a.add(&r, at)
 }
 
-// attempt returns an attempt by its number; 0 or less: the last. x.mu is held.
-func (x *Index) attempt(number int) (*attempt, error) {
-	for i := len(x.attempts) - 1; i >= 0; i-- {
-		if a := x.attempts[i]; number <= 0 || a.number == number {
-			return a, nil
+// Attempt returns an attempt as of the last Update; number 0 or less: the last one. Without it the error
+// wraps fs.ErrNotExist.
+func (x *Index) Attempt(number int) (*Attempt, error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, a := range slices.Backward(x.attempts) {
+		if number > 0 && a.Number != number {
+			continue
 		}
+		own := *a
+		own.Steps, own.Turns = slices.Clone(a.Steps), slices.Clone(a.Turns)
+		own.places, own.differences = slices.Clone(a.places), slices.Clone(a.differences)
+		own.path, own.file, own.size = x.path, x.file, x.at
+		return &own, nil
 	}
 	return nil, &fs.PathError{Op: "read", Path: x.path, Err: fs.ErrNotExist}
 }
 
-// open opens the file that was indexed, for people. x.mu is held.
-func (x *Index) open() (*journal.Shown, error) {
-	f, err := journal.OpenShown(x.path)
-	if err != nil {
-		return nil, atomicfile.Fault("opening a journal", err)
-	}
-	info, err := f.Stat()
-	if err == nil && (!os.SameFile(info, x.file) || info.Size() < x.at) {
-		err = fault.Newf(fault.Instance, "%s was replaced while it was read: read it again", x.path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// Steps returns how many steps an attempt has; number 0: the last attempt.
-func (x *Index) Steps(number int) int {
+// States returns the state of each attempt.
+func (x *Index) States() (list []AttemptState) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	a, err := x.attempt(number)
-	if err != nil {
-		return 0
-	}
-	return len(a.steps)
-}
-
-// attempts returns the state of each attempt. x.mu is held.
-func (s *state) states() (list []AttemptState) {
-	for _, a := range s.attempts {
+	for _, a := range x.attempts {
 		list = append(list, AttemptState{
-			Number: a.number, Steps: len(a.steps), Began: a.began, Last: a.last, Ended: a.end >= 0, Reset: a.reset, Cost: a.cost,
-			Unmasked: a.unmasked,
+			Number: a.Number, Steps: len(a.Steps), Began: a.Began, Last: a.Last, Ended: a.Ended(), Reset: a.Reset, Cost: a.Cost,
+			Unmasked: a.Unmasked,
 		})
 	}
 	return list
+}
+
+// Problems returns the damage that was read around.
+func (x *Index) Problems() []Problem {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Clone(x.problems)
 }
 
 // seconds returns the seconds between two times; 0 if one is unknown.

@@ -1,9 +1,9 @@
-package steps_test
+package journal_test
 
 import (
 	"testing"
 
-	"batch.example/batch/view/steps"
+	"batch.example/batch/journal"
 )
 
 func TestEditsAreGuessedFromACommand(t *testing.T) {
@@ -40,12 +40,12 @@ func TestEditsAreGuessedFromACommand(t *testing.T) {
 		"python setup.py create_thing":  false,
 		"if true; then sed -i 1d a; fi": true,
 	} {
-		if got := steps.Edits(command); got != want {
+		if got := journal.ChangesFile("", command); got != want {
 			t.Errorf("Edits(%q) = %t, want %t", command, got, want)
 		}
 	}
 	for arguments, want := range map[string]bool{"command: view\npath: a": false, "command: str_replace\npath: a": true, `{"command":"view"}`: false} {
-		if got := steps.EditsByTool("editor", arguments); got != want {
+		if got := journal.ChangesFile("editor", arguments); got != want {
 			t.Errorf("EditsByTool(editor, %q) = %t, want %t", arguments, got, want)
 		}
 	}

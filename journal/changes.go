@@ -1,4 +1,4 @@
-package steps
+package journal
 
 import (
 	"slices"
@@ -23,10 +23,10 @@ var editsFile = lazy.Regexp(`(?:^|[\n;&|(]|\b(?:then|do|else|sudo|xargs|exec)\s)
 // writesFile matches programs, usually in a here-document, that write files.
 var writesFile = lazy.Regexp(`\.write_text\(|\.write_bytes\(|open\([^)\n]*,\s*(?:mode=)?["'][wax]\+?b?["']|writeFileSync\(|File\.write\(`)
 
-// Edits reports whether a command seems to change a file: with an editor of a kind that
+// commandChanges reports whether a command seems to change a file: with an editor of a kind that
 // agents have, sed -i, a redirection of cat or echo, tee, patch, git apply, or a program that
-// opens a file to write. It is a guess from the text.
-func Edits(command string) bool {
+// opens a file to write.
+func commandChanges(command string) bool {
 	if !slices.ContainsFunc(editWords, func(word string) bool { return strings.Contains(command, word) }) {
 		return false // most commands, found out fast
 	}
@@ -42,15 +42,16 @@ var editWords = []string{
 // editorScript matches what batch's tool editor runs, except to view a file.
 var editorScript = lazy.Regexp(`^path=[^\n]+\nsay\(\) [^\n]+\nrefuse\(\) [^\n]+\n(?:text|old|line|LC_ALL)=`)
 
-// EditsByTool reports whether a call of a tool other than the shell changes a file. arguments
-// is its arguments as text, one "name: value" a line, or in JSON.
-func EditsByTool(tool, arguments string) bool {
+// ChangesFile guesses from its text whether a command, or a call of another tool than the shell, changes a
+// file. tool is empty for a command; otherwise text is the tool's arguments, one "name: value" a line, or in
+// JSON.
+func ChangesFile(tool, text string) bool {
 	name := strings.ToLower(tool)
 	switch {
 	case name == "bash" || name == "":
-		return Edits(arguments)
+		return commandChanges(text)
 	case name == "editor" || strings.Contains(name, "str_replace") || strings.Contains(name, "edit_anthropic") || name == "edit_tool":
-		return !viewsOnly().MatchString(arguments)
+		return !viewsOnly().MatchString(text)
 	}
 	for _, word := range []string{"edit", "write", "create", "patch", "replace", "insert"} {
 		if strings.Contains(name, word) {
