@@ -16,7 +16,7 @@ var formats = []struct {
 	sources   []string
 }{
 	{"trajectory", "json", []string{"results/trajectory.go", "results/record.go", "llm/messagejson.go", "llm/layout.go", "vocab/usage.go"}},
-	{"journal", "json", []string{"journal/*.go", "results/attempt.go", "results/store.go", "results/manifest/settings.go", "vocab/output.go"}},
+	{"journal", "json", []string{"journal/events.go", "journal/record.go", "journal/turn.go", "journal/reply.go", "journal/history.go", "results/attempt.go", "results/store.go", "results/manifest/settings.go", "vocab/output.go"}},
 	{"manifest", "json", []string{"results/manifest/manifest.go", "results/manifest/differences.go", "vocab/price.go"}},
 	{"grades", "json", []string{"results/grades/*.go"}},
 	{"results", "parquet", []string{"results/record.go"}},

@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
-	"batch.example/batch/view/steps"
+	"batch.example/batch/results/trajectory"
 	"batch.example/batch/vocab"
 )
 
@@ -23,17 +23,17 @@ const perPage = 50
 
 // attemptPage is the data of a page of a trajectory.
 type attemptPage struct {
-	Run      string          `json:"run"`
-	Instance string          `json:"instance_id"`
-	Attempt  int             `json:"attempt"`
-	Record   *results.Record `json:"record,omitempty"` // of the attempt that counts
-	Overview *steps.Overview `json:"overview"`
-	From     int             `json:"from"`
-	To       int             `json:"to"`
-	Steps    []stepView      `json:"steps"`
-	Prompts  []steps.Text    `json:"prompts,omitempty"`
-	End      *steps.End      `json:"end,omitempty"`
-	Problems []steps.Problem `json:"problems,omitempty"`
+	Run      string               `json:"run"`
+	Instance string               `json:"instance_id"`
+	Attempt  int                  `json:"attempt"`
+	Record   *results.Record      `json:"record,omitempty"` // of the attempt that counts
+	Overview *trajectory.Overview `json:"overview"`
+	From     int                  `json:"from"`
+	To       int                  `json:"to"`
+	Steps    []stepView           `json:"steps"`
+	Prompts  []trajectory.Message `json:"prompts,omitempty"`
+	End      *trajectory.End      `json:"end,omitempty"`
+	Problems []journal.Problem    `json:"problems,omitempty"`
 
 	Bar   *bar      `json:"-"`
 	Jumps []jump    `json:"-"`
@@ -62,12 +62,12 @@ type attempts struct {
 
 // stepView is a step with what the model was sent, where this differs from what happened.
 type stepView struct {
-	steps.Step
-	Link  string        `json:"link"`
-	Exact string        `json:"exact"` // address of its outputs, without the action
-	At    string        `json:"-"`     // time since the attempt began
-	Sent  []steps.Shown `json:"sent,omitempty"`
-	Names []string      `json:"-"` // of its flags
+	trajectory.Step
+	Link  string             `json:"link"`
+	Exact string             `json:"exact"` // address of its outputs, without the action
+	At    string             `json:"-"`     // time since the attempt began
+	Sent  []trajectory.Shown `json:"sent,omitempty"`
+	Names []string           `json:"-"` // of its flags
 }
 
 // jump is a kind of steps, and links to the first ones.
@@ -122,7 +122,7 @@ func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("all") {
 		d.From, d.To = 1, total
 	}
-	page, err := o.attempt.Page(d.From, d.To, steps.Options{})
+	page, err := o.attempt.Page(d.From, d.To, trajectory.Options{})
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -174,8 +174,8 @@ type opened struct {
 	standing *standing
 	id       string
 	number   int // as asked for; -1: the last
-	attempt  *steps.Attempt
-	view     *steps.Overview
+	attempt  *trajectory.Attempt
+	view     *trajectory.Overview
 	mask     *mask.Masker
 }
 
@@ -202,7 +202,7 @@ func (s *Server) openIn(o *opened, name string) (err error) {
 	if vocab.CheckID(o.id) != nil || !slices.Contains(o.standing.ids, o.id) {
 		return fault.Newf(fault.Usage, "%s has no instance %q", name, o.id)
 	}
-	if o.attempt, err = s.cache.Attempt(steps.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}, o.mask); err != nil {
+	if o.attempt, err = s.cache.Attempt(trajectory.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}, o.mask); err != nil {
 		return fault.New(fault.KindOf(err), o.id+" has no such trajectory in "+name, err)
 	}
 	o.view, err = o.attempt.Overview()
@@ -257,7 +257,7 @@ func stepLinkOf(run, id string, attempt, step int) string {
 	return fmt.Sprintf("%s?%s#step-%d", attemptLink(run, id), q.Encode(), step)
 }
 
-func (o *opened) step(st steps.Step) stepView {
+func (o *opened) step(st trajectory.Step) stepView {
 	q := url.Values{"step": {strconv.Itoa(st.Number)}}
 	if o.view.Attempt > 0 {
 		q.Set("attempt", strconv.Itoa(o.view.Attempt))

@@ -3,8 +3,8 @@ package view
 import (
 	"fmt"
 
+	"batch.example/batch/journal"
 	"batch.example/batch/report"
-	"batch.example/batch/view/steps"
 )
 
 // bar shows where an attempt's time and money went, step by step.
@@ -28,7 +28,7 @@ const barSize = 1000
 const thinnest = 0.7
 
 // newBar makes the bar of steps; nil if they took neither time nor money.
-func newBar(marks []steps.Mark) *bar {
+func newBar(marks []journal.Mark) *bar {
 	var seconds, cost, model, waits, commands float64
 	for _, m := range marks {
 		seconds += m.Seconds + m.Commands

@@ -8,7 +8,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
-	"batch.example/batch/view/steps"
+	"batch.example/batch/results/trajectory"
 )
 
 // besidePage is the data of a page with several attempts at one instance.
@@ -34,7 +34,7 @@ type besideColumn struct {
 	Record  *results.Record `json:"record,omitempty"`
 	Error   string          `json:"error,omitempty"` // why it cannot be read
 
-	Unmasked bool `json:"unmasked,omitempty"` // see steps.Overview
+	Unmasked bool `json:"unmasked,omitempty"` // see trajectory.Overview
 
 	brief []briefStep
 	files []fileDiff
@@ -148,7 +148,7 @@ func (o *opened) column() besideColumn {
 	if o.number >= 0 {
 		c.Link += fmt.Sprintf("?attempt=%d", o.number)
 	}
-	page, err := o.attempt.Page(1, min(len(o.view.Marks), mostBeside), steps.Options{Clip: 1})
+	page, err := o.attempt.Page(1, min(len(o.view.Marks), mostBeside), trajectory.Options{Clip: 1})
 	if err != nil {
 		c.Error = err.Error()
 		return c
@@ -168,7 +168,7 @@ const (
 	briefCommand = 1500
 )
 
-func (o *opened) brief(st steps.Step) briefStep {
+func (o *opened) brief(st trajectory.Step) briefStep {
 	b := briefStep{Number: st.Number, Link: o.link(st.Number), Thought: cut(strings.TrimSpace(st.Thought), briefThought), Flags: st.Flags.Names()}
 	for _, a := range st.Actions {
 		text := a.Command

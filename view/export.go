@@ -20,7 +20,8 @@ import (
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/view/steps"
+	"batch.example/batch/journal"
+	"batch.example/batch/results/trajectory"
 )
 
 // Export writes the pages of all runs, with their JSON twins, into the folder dir, which must not
@@ -82,7 +83,7 @@ func (s *Server) allMasked() error {
 			if s.openIn(o, st.Name) != nil {
 				continue // it has no trajectory
 			}
-			if slices.ContainsFunc(o.view.Attempts, func(a steps.AttemptState) bool { return a.Unmasked }) {
+			if slices.ContainsFunc(o.view.Attempts, func(a journal.AttemptState) bool { return a.Unmasked }) {
 				return fault.Newf(fault.Usage, "an older batch made an attempt at %s in %s, and kept no copy without secrets", id, st.Name).
 					WithHint("to export it with only the secrets of this process hidden, give --unmasked")
 			}
@@ -209,7 +210,7 @@ func folderOf(name string, taken map[string]bool) string {
 
 // outputs writes the outputs of an attempt that its page shortens.
 func (x *exporter) outputs(o *opened, link, base string) error {
-	page, err := o.attempt.Page(1, len(o.view.Marks), steps.Options{})
+	page, err := o.attempt.Page(1, len(o.view.Marks), trajectory.Options{})
 	if err != nil { // the attempt's page says why
 		return nil //nolint:nilerr // see above
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/view/steps"
+	"batch.example/batch/results/trajectory"
 )
 
 // followEvery is how often the file of a running attempt is looked at for its readers.
@@ -98,7 +98,7 @@ func (s *Server) sendSteps(out *stream, o *opened, last int) (int, error) {
 	if complete <= last {
 		return last, nil
 	}
-	page, err := o.attempt.Page(last+1, complete, steps.Options{})
+	page, err := o.attempt.Page(last+1, complete, trajectory.Options{})
 	if err != nil {
 		return last, err
 	}

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results/manifest"
-	"batch.example/batch/view/steps"
+	"batch.example/batch/results/trajectory"
 )
 
 // Config describes a server. Roots, Token, Hosts and Mask are required.
@@ -42,7 +42,7 @@ type Config struct {
 type Server struct {
 	c     Config
 	runs  *runs
-	cache *steps.Cache
+	cache *trajectory.Cache
 	now   working
 }
 
@@ -58,7 +58,7 @@ func New(c Config) (*Server, error) {
 	if c.MaskOf == nil {
 		c.MaskOf = func(*manifest.Manifest) *mask.Masker { return c.Mask }
 	}
-	s := &Server{c: c, runs: &runs{roots: c.Roots, maskOf: c.MaskOf, known: map[string]*run{}}, cache: steps.NewCache(mostAttempts)}
+	s := &Server{c: c, runs: &runs{roots: c.Roots, maskOf: c.MaskOf, known: map[string]*run{}}, cache: trajectory.NewCache(mostAttempts)}
 	if _, err := s.runs.all(); err != nil {
 		return nil, err
 	}

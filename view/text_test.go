@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/control"
+	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
-	"batch.example/batch/view/steps"
 )
 
 func TestEscapesOfTerminals(t *testing.T) {
@@ -201,9 +201,9 @@ func TestBackLeadsToAPageOfThisServer(t *testing.T) {
 }
 
 func TestABarHasAllTimeAndCost(t *testing.T) {
-	var marks []steps.Mark
+	var marks []journal.Mark
 	for i := range 3000 {
-		marks = append(marks, steps.Mark{Number: i + 1, Seconds: 2, Waited: 0.5, Commands: 1, Cost: 0.01})
+		marks = append(marks, journal.Mark{Number: i + 1, Seconds: 2, Waited: 0.5, Commands: 1, Cost: 0.01})
 	}
 	b := newBar(marks)
 	if len(b.Time) > 1500 || len(b.Cost) > 1500 {
@@ -212,7 +212,7 @@ func TestABarHasAllTimeAndCost(t *testing.T) {
 	if !strings.Contains(b.Label, "model 1h15m") || !strings.Contains(b.Label, "$30") {
 		t.Errorf("label: %s", b.Label)
 	}
-	if newBar([]steps.Mark{{Number: 1}}) != nil {
+	if newBar([]journal.Mark{{Number: 1}}) != nil {
 		t.Error("a bar of nothing")
 	}
 }

@@ -1,4 +1,4 @@
-package steps_test
+package trajectory_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package steps_test
+package trajectory_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
-	"batch.example/batch/view/steps"
+	"batch.example/batch/results/trajectory"
 	"batch.example/batch/vocab"
 )
 
@@ -28,15 +28,15 @@ func stepsIn(x *journal.Index) int {
 	return len(a.Steps)
 }
 
-func (w *writer) attempt(number int, m *mask.Masker) *steps.Attempt {
+func (w *writer) attempt(number int, m *mask.Masker) *trajectory.Attempt {
 	w.t.Helper()
 	w.flush()
-	a, err := steps.Open(steps.Source{Dir: w.dir, Instance: demo, Attempt: number}, m)
+	a, err := trajectory.Open(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: number}, m)
 	w.ok(err)
 	return a
 }
 
-func overview(t testing.TB, a *steps.Attempt) *steps.Overview {
+func overview(t testing.TB, a *trajectory.Attempt) *trajectory.Overview {
 	t.Helper()
 	o, err := a.Overview()
 	if err != nil {
@@ -45,9 +45,9 @@ func overview(t testing.TB, a *steps.Attempt) *steps.Overview {
 	return o
 }
 
-func page(t testing.TB, a *steps.Attempt, from, to int) *steps.Page {
+func page(t testing.TB, a *trajectory.Attempt, from, to int) *trajectory.Page {
 	t.Helper()
-	p, err := a.Page(from, to, steps.Options{})
+	p, err := a.Page(from, to, trajectory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,12 +208,12 @@ func TestADamagedRecordIsReportedAndTheOthersAreRead(t *testing.T) {
 			at := len(bytes.Join(lines[:i], nil))
 			damage(damaged[at : at+len(lines[i])])
 			dir, _ := directory(t, damaged)
-			a, err := steps.Open(steps.Source{Dir: dir, Instance: demo, Attempt: -1}, nil)
+			a, err := trajectory.Open(trajectory.Source{Dir: dir, Instance: demo, Attempt: -1}, nil)
 			if err != nil {
 				t.Fatalf("line %d, %s: %v", i+1, name, err)
 			}
 			o := overview(t, a)
-			p, err := a.Page(1, 100, steps.Options{})
+			p, err := a.Page(1, 100, trajectory.Options{})
 			if err != nil && i < len(lines)-3 {
 				t.Errorf("line %d, %s: %v", i+1, name, err)
 			}
@@ -249,15 +249,15 @@ func TestEachAttemptOfAJournalIsReadByItsNumber(t *testing.T) {
 	if p := page(t, a, 1, 9); p.End == nil || p.End.Status != vocab.StatusLimitsExceeded || p.End.Record == nil {
 		t.Errorf("end: %+v", p.End)
 	}
-	if _, err := steps.Open(steps.Source{Dir: w.dir, Instance: demo, Attempt: 3}, nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := trajectory.Open(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: 3}, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("attempt 3: %v", err)
 	}
 	// An attempt that is only in a file is read from it.
 	file := results.EarlierTrajectory(w.dir, demo, 3)
 	w.ok(os.MkdirAll(filepath.Dir(file), 0o700))
 	w.ok(os.WriteFile(file, []byte(`{"info":{"batch":{"attempt":3}},"messages":[{"role":"assistant","content":"four"}]}`), 0o600))
-	for _, open := range []func(steps.Source, *mask.Masker) (*steps.Attempt, error){steps.Open, steps.NewCache(9).Attempt} {
-		a, err := open(steps.Source{Dir: w.dir, Instance: demo, Attempt: 3}, nil)
+	for _, open := range []func(trajectory.Source, *mask.Masker) (*trajectory.Attempt, error){trajectory.Open, trajectory.NewCache(9).Attempt} {
+		a, err := open(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: 3}, nil)
 		w.ok(err)
 		if o := overview(t, a); o.Form != "batch" || len(o.Marks) != 1 {
 			t.Errorf("%+v", o)
@@ -319,7 +319,7 @@ func TestSecretsAreHiddenAndBytesAreExact(t *testing.T) {
 	out := "a\xff\r\n" + strings.Repeat("x", 8180) + secret + strings.Repeat("y", 20_000)
 	w.full("The key is "+secret, "echo "+secret, out)
 	a := w.attempt(-1, m)
-	p, err := a.Page(1, 1, steps.Options{Clip: 16 << 10})
+	p, err := a.Page(1, 1, trajectory.Options{Clip: 16 << 10})
 	w.ok(err)
 	text := string(encode(p))
 	sent, err := a.Sent(1)

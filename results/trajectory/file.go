@@ -1,4 +1,4 @@
-package steps
+package trajectory
 
 import (
 	"encoding/base64"
@@ -9,15 +9,14 @@ import (
 
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
-	"batch.example/batch/results/trajectory"
 	"batch.example/batch/vocab"
 )
 
 // file is an attempt that was read from a finished file.
 type file struct {
-	view  *trajectory.View
+	view  *View
 	mask  *mask.Masker
-	marks []Mark
+	marks []journal.Mark
 }
 
 func readFile(s Source, m *mask.Masker) (*file, error) {
@@ -25,7 +24,7 @@ func readFile(s Source, m *mask.Masker) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{view: v, mask: m, marks: []Mark{}}
+	f := &file{view: v, mask: m, marks: []journal.Mark{}}
 	for i := range v.Steps {
 		f.marks = append(f.marks, f.step(i, 0).Mark)
 	}
@@ -131,12 +130,12 @@ func (f *file) action(s *Step, a *Action, most int) {
 	s.Flag(journal.FlagFailed, a.Exit != nil && *a.Exit != 0)
 	s.Flag(journal.FlagTimedOut, a.TimedOut)
 	s.Flag(journal.FlagOOM, a.OOM)
-	s.Flag(journal.FlagSubmission, a.State == trajectory.Submitted)
+	s.Flag(journal.FlagSubmission, a.State == Submitted)
 	s.Flag(journal.FlagEdit, journal.ChangesFile(a.Tool, a.Command))
 }
 
 // find returns an action.
-func (f *file) find(step, action int) (*trajectory.Action, error) {
+func (f *file) find(step, action int) (*Action, error) {
 	if step < 1 || step > len(f.view.Steps) || action < 1 || action > len(f.view.Steps[step-1].Actions) {
 		return nil, errNoStep()
 	}
@@ -172,7 +171,7 @@ func (f *file) sent(step int) (*Sent, error) {
 func (f *file) patch() ([]byte, bool, error) {
 	p := f.view.Patch
 	if p == nil {
-		return nil, false, trajectory.ErrNoPatch
+		return nil, false, ErrNoPatch
 	}
 	return f.mask.Bytes(p.Text), p.Salvaged, nil
 }

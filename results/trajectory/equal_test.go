@@ -1,4 +1,4 @@
-package steps_test
+package trajectory_test
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 	"batch.example/batch/results/trajectory"
-	"batch.example/batch/view/steps"
 )
 
 const demo = "demo__roman-8"
@@ -19,7 +18,7 @@ const demo = "demo__roman-8"
 // recorded returns the journal of a recorded attempt.
 func recorded(t testing.TB, form string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(results.JournalPath(filepath.Join("..", "..", "results", "export", "testdata", form), demo))
+	text, err := os.ReadFile(results.JournalPath(filepath.Join("..", "export", "testdata", form), demo))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,12 +80,12 @@ func plainOf(s trajectory.Step) plain {
 // same fails if the pages of an attempt differ from its view.
 func same(t *testing.T, dir string, number int, m *mask.Masker) {
 	t.Helper()
-	s := steps.Source{Dir: dir, Instance: demo, Attempt: number}
+	s := trajectory.Source{Dir: dir, Instance: demo, Attempt: number}
 	v, err := s.Read(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := steps.Open(s, m)
+	a, err := trajectory.Open(s, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +101,7 @@ func same(t *testing.T, dir string, number int, m *mask.Masker) {
 		want = append(want, plainOf(s))
 	}
 	for i := range o.Marks {
-		p, err := a.Page(i+1, i+1, steps.Options{Clip: -1})
+		p, err := a.Page(i+1, i+1, trajectory.Options{Clip: -1})
 		if err != nil || len(p.Steps) != 1 || len(p.Problems) > 0 {
 			t.Fatalf("page %d: %v, %+v", i+1, err, p)
 		}
@@ -111,7 +110,7 @@ func same(t *testing.T, dir string, number int, m *mask.Masker) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("the pages and the view differ (-view +pages):\n%s", d)
 	}
-	whole, err := a.Page(1, len(o.Marks), steps.Options{Clip: -1})
+	whole, err := a.Page(1, len(o.Marks), trajectory.Options{Clip: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package steps
+package trajectory
 
 import (
 	"strconv"

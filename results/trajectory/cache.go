@@ -1,4 +1,4 @@
-package steps
+package trajectory
 
 import (
 	"container/list"
@@ -139,9 +139,4 @@ func (e *cached) finished(s Source, m *mask.Masker) (*Attempt, error) {
 	}
 	e.file, e.was = a, is
 	return a, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

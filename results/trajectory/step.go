@@ -1,4 +1,4 @@
-package steps
+package trajectory
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
-	"batch.example/batch/results/trajectory"
 )
 
 // step returns the step in the form for people, and how the attempt ended if its messages
@@ -17,9 +16,9 @@ func (p *part) step(r *pageReader) (Step, *End) {
 	if p.reply == nil { // its record is damaged
 		return Step{Mark: p.Mark, Problems: p.problems, Rewrites: p.rewritesOf(r)}, nil
 	}
-	v := trajectory.ReadPart(p.messages)
+	v := ReadPart(p.messages)
 	if p.view = v; len(v.Steps) == 0 {
-		v.Steps = append(v.Steps, trajectory.Unfinished(p.Number, p.reply, r.mask))
+		v.Steps = append(v.Steps, Unfinished(p.Number, p.reply, r.mask))
 		v.Steps[0].Notes = v.Prompts
 	}
 	s := v.Steps[0]
@@ -50,12 +49,12 @@ func (p *part) action(a *Action, i int, messages []json.RawMessage) {
 	if a.Note == "" {
 		a.Note = d.Note
 	}
-	if a.State != trajectory.Submitted && (a.Answer == 0 || gjson.GetBytes(messages[a.Answer], "extra.raw_output").IsObject()) {
+	if a.State != Submitted && (a.Answer == 0 || gjson.GetBytes(messages[a.Answer], "extra.raw_output").IsObject()) {
 		a.Output, a.Clipped = text.text, text.left
 	}
 }
 
-func endOf(e *trajectory.Exit) *End {
+func endOf(e *Exit) *End {
 	if e == nil {
 		return nil
 	}
@@ -64,8 +63,8 @@ func endOf(e *trajectory.Exit) *End {
 
 // promptsOf returns the messages before the first step, and how the attempt ended without
 // one.
-func (r *pageReader) promptsOf() (list []Text, end *End) {
-	v := trajectory.ReadPart(r.prompts.messages)
+func (r *pageReader) promptsOf() (list []Message, end *End) {
+	v := ReadPart(r.prompts.messages)
 	return v.Prompts, endOf(v.Exit)
 }
 
@@ -88,6 +87,6 @@ func (r *pageReader) end(p *Page, a *journal.Attempt) {
 		e.Submission, e.Bytes, e.Salvaged = clip(r.mask.Bytes(patch), r.clip).text, len(patch), salvaged
 	}
 	if err != nil || patchErr != nil {
-		p.Problems = append(p.Problems, Problem{Offset: int64(at), Text: "a record about the end of the attempt is damaged"})
+		p.Problems = append(p.Problems, journal.Problem{Offset: int64(at), Text: "a record about the end of the attempt is damaged"})
 	}
 }

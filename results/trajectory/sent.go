@@ -1,4 +1,4 @@
-package steps
+package trajectory
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
-	"batch.example/batch/results/trajectory"
 )
 
 // outputIn reads an action's output.
@@ -77,7 +76,7 @@ func sentOf(s *Step, messages []json.RawMessage) *Sent {
 
 // shownOf compares an action's output with the message that shows it to the model.
 func shownOf(a *Action, message json.RawMessage) Shown {
-	chats := trajectory.ReadChat(message)
+	chats := ReadChat(message)
 	s := Shown{Action: a.Number, Kept: a.Kept >= a.Total, Text: chats[0].Text}
 	out := strings.TrimRight(a.Output, "\n")
 	s.Differs = !strings.Contains(s.Text, out)

@@ -1,10 +1,10 @@
-package steps_test
+package trajectory_test
 
 import (
 	"testing"
 
 	"batch.example/batch/journal"
-	"batch.example/batch/view/steps"
+	"batch.example/batch/results/trajectory"
 )
 
 // A journal of 150 MB opens in less than 300 ms, with the page that is shown first.
@@ -15,11 +15,11 @@ func BenchmarkOpen150MB(b *testing.B) {
 			b.ResetTimer()
 			b.ReportAllocs()
 			for b.Loop() {
-				a, err := steps.Open(steps.Source{Dir: w.dir, Instance: demo, Attempt: -1}, nil)
+				a, err := trajectory.Open(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: -1}, nil)
 				if err != nil {
 					b.Fatal(err)
 				}
-				if p, err := a.Page(1, 20, steps.Options{}); err != nil || len(p.Steps) != 20 {
+				if p, err := a.Page(1, 20, trajectory.Options{}); err != nil || len(p.Steps) != 20 {
 					b.Fatal(err)
 				}
 			}

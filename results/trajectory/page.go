@@ -1,9 +1,8 @@
-package steps
+package trajectory
 
 import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
-	"batch.example/batch/results/trajectory"
 )
 
 // DefaultClip is how many bytes of each output a page has if no number is given.
@@ -21,7 +20,7 @@ type pageReader struct {
 	last     *part // that step, if it is wanted; nil
 	next     call  // the call that no reply follows yet
 	prompts  part  // messages before the first step
-	problems []Problem
+	problems []journal.Problem
 }
 
 // part is a step, while its records are read.
@@ -32,9 +31,9 @@ type part struct {
 	was   journal.Step
 	texts map[int]clipped // of the outputs, by the action's index
 	again map[int][]Replay
-	view  *trajectory.View // of its messages, once it is made
+	view  *View // of its messages, once it is made
 	talk
-	problems []Problem
+	problems []journal.Problem
 }
 
 // pageOf reads the steps with the numbers from from to to, as far as there are, and returns what the page
@@ -67,7 +66,7 @@ func (r *pageReader) record(rec *journal.Record, at journal.Place) error {
 	if rec != nil && err == nil {
 		return nil
 	}
-	p := Problem{Offset: int64(at), Text: "a record is damaged, or its copy for people is missing"}
+	p := journal.Problem{Offset: int64(at), Text: "a record is damaged, or its copy for people is missing"}
 	if err != nil {
 		p.Text = "a record of type " + rec.Type + " cannot be read: " + err.Error()
 	}

@@ -1,4 +1,4 @@
-package steps
+package trajectory
 
 import (
 	"errors"
@@ -7,11 +7,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
-	"batch.example/batch/results/trajectory"
 )
-
-// Source names an attempt: of an instance in a run directory, or a file of any form.
-type Source = trajectory.Source
 
 // Options say how much a page has.
 type Options struct {
@@ -27,7 +23,11 @@ func (o Options) clip() int {
 	return o.Clip
 }
 
-// Attempt is an attempt that can be read page by page. It is safe for concurrent use.
+// Attempt is an attempt that can be read page by page, for a viewer of attempts whose journals are large, and
+// grow while people read them: a journal is never in memory as a whole, and [Attempt.Update] reads only what was
+// appended (see [journal.Index]). It is read as people may read it, see [journal.Shown]; secrets of the
+// reader's mask are hidden too, in all texts and bytes. Bytes that are not UTF-8 are U+FFFD in texts;
+// [Attempt.Output] returns them as they were. It is safe for concurrent use.
 type Attempt struct {
 	source Source
 	number int            // negative: the last
@@ -94,7 +94,7 @@ func (a *Attempt) Overview() (*Overview, error) {
 		Marks: at.Steps, Turns: at.Turns, Problems: a.index.Problems(), Size: at.Size(),
 	}
 	if o.Marks == nil {
-		o.Marks = []Mark{}
+		o.Marks = []journal.Mark{}
 	}
 	if !o.Ended && at.Latest() && at.Now.Does != "" {
 		o.Now = &at.Now
@@ -143,7 +143,7 @@ func (a *Attempt) Sent(step int) (*Sent, error) {
 }
 
 // Patch returns what the attempt submitted, or if it did not submit the salvaged patch, with
-// secrets hidden. Without either the error wraps trajectory.ErrNoPatch.
+// secrets hidden. Without either the error wraps ErrNoPatch.
 func (a *Attempt) Patch() (patch []byte, salvaged bool, err error) {
 	if a.index == nil {
 		return a.file.patch()
@@ -153,7 +153,7 @@ func (a *Attempt) Patch() (patch []byte, salvaged bool, err error) {
 		return nil, false, err
 	}
 	if patch, salvaged, err = at.Patch(); err == nil && patch == nil {
-		err = trajectory.ErrNoPatch
+		err = ErrNoPatch
 	}
 	return a.mask.Bytes(patch), salvaged, err
 }

@@ -1,4 +1,4 @@
-package steps
+package trajectory
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
-	"batch.example/batch/results/trajectory"
 )
 
 // call is a call of the model, before its reply.
@@ -176,7 +175,7 @@ func (r *pageReader) difference(step int, rec *journal.Record, at journal.Place)
 		d, err = journal.Decode[journal.DifferenceData](*rec)
 	}
 	if err != nil {
-		r.problems = append(r.problems, Problem{Offset: int64(at), Text: "a record of type difference is damaged"})
+		r.problems = append(r.problems, journal.Problem{Offset: int64(at), Text: "a record of type difference is damaged"})
 		return nil
 	}
 	if p.again == nil {
@@ -193,7 +192,7 @@ func (p *part) rewritesOf(r *pageReader) (list []Rewrite) {
 		for _, e := range w.Edits {
 			to.Messages += e.To - e.From
 			if r.full {
-				to.Edits = append(to.Edits, trajectory.EditedBy(e, r.mask))
+				to.Edits = append(to.Edits, EditedBy(e, r.mask))
 			}
 		}
 		for _, s := range p.summary {

@@ -1,60 +1,43 @@
-package steps
+package trajectory
 
 import (
 	"time"
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
-	"batch.example/batch/results/trajectory"
 	"batch.example/batch/vocab"
 )
 
 // Overview is an attempt without its texts.
 type Overview struct {
-	Instance string         `json:"instance"`
-	Form     string         `json:"form"`    // "journal", "batch", "mini-swe-agent", "swe-agent" or "atif"
-	Attempt  int            `json:"attempt"` // 0: of another tool
-	Attempts []AttemptState `json:"attempts,omitempty"`
-	Model    string         `json:"model,omitempty"` // only of a file
+	Instance string                 `json:"instance"`
+	Form     string                 `json:"form"`    // "journal", "batch", "mini-swe-agent", "swe-agent" or "atif"
+	Attempt  int                    `json:"attempt"` // 0: of another tool
+	Attempts []journal.AttemptState `json:"attempts,omitempty"`
+	Model    string                 `json:"model,omitempty"` // only of a file
 
 	Began   time.Time `json:"began,omitzero"`
 	Last    time.Time `json:"last,omitzero"` // of the last record
 	Ended   bool      `json:"ended"`
 	Resumed int       `json:"resumed,omitempty"` // how often
 	// Unmasked: nobody has looked for secrets in a part of it, see [journal.Shown].
-	Unmasked bool `json:"unmasked,omitempty"`
-	Now      *Now `json:"now,omitempty"` // nil after the end, and if it is not known
+	Unmasked bool         `json:"unmasked,omitempty"`
+	Now      *journal.Now `json:"now,omitempty"` // nil after the end, and if it is not known
 
-	Marks    []Mark    `json:"steps"`
-	Turns    []Turn    `json:"turns,omitempty"`
-	Problems []Problem `json:"problems,omitempty"`
-	Size     int64     `json:"bytes"` // of the file that was read
+	Marks    []journal.Mark     `json:"steps"`
+	Turns    []journal.TurnMark `json:"turns,omitempty"`
+	Problems []journal.Problem  `json:"problems,omitempty"`
+	Size     int64              `json:"bytes"` // of the file that was read
 }
-
-// Parts of an attempt, as the journal's index and any trajectory have them.
-type (
-	AttemptState = journal.AttemptState
-	Now          = journal.Now
-	Turn         = journal.TurnMark
-	Problem      = journal.Problem
-	Mark         = journal.Mark
-
-	Text    = trajectory.Message
-	Step    = trajectory.Step
-	Action  = trajectory.Action
-	Replay  = trajectory.Replay
-	Rewrite = trajectory.Rewrite
-	Edited  = trajectory.Edited
-)
 
 // Page has some steps of an attempt in full.
 type Page struct {
-	From     int       `json:"from"`              // number of the first step
-	Steps    []Step    `json:"steps"`             // empty if there are none
-	Total    int       `json:"total"`             // steps in the attempt
-	Prompts  []Text    `json:"prompts,omitempty"` // before the first step, if the page has it
-	End      *End      `json:"end,omitempty"`     // with the last step, if the attempt has ended
-	Problems []Problem `json:"problems,omitempty"`
+	From     int               `json:"from"`              // number of the first step
+	Steps    []Step            `json:"steps"`             // empty if there are none
+	Total    int               `json:"total"`             // steps in the attempt
+	Prompts  []Message         `json:"prompts,omitempty"` // before the first step, if the page has it
+	End      *End              `json:"end,omitempty"`     // with the last step, if the attempt has ended
+	Problems []journal.Problem `json:"problems,omitempty"`
 }
 
 // End is how an attempt ended.
@@ -83,7 +66,7 @@ type Sent struct {
 	Step     int       `json:"step"`
 	Rewrites []Rewrite `json:"rewrites,omitempty"`
 	Shown    []Shown   `json:"shown,omitempty"` // one for each action that has an answer
-	Notes    []Text    `json:"notes,omitempty"`
+	Notes    []Message `json:"notes,omitempty"`
 }
 
 // Shown is the text that the model was sent about an action.

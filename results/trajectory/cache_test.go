@@ -1,4 +1,4 @@
-package steps_test
+package trajectory_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
-	"batch.example/batch/view/steps"
+	"batch.example/batch/results/trajectory"
 )
 
 const sweAgentFile = `{"trajectory":[
@@ -31,7 +31,7 @@ func swe(t testing.TB) string {
 }
 
 func TestAFinishedFileIsReadInPages(t *testing.T) {
-	a, err := steps.Open(steps.Source{File: swe(t)}, nil)
+	a, err := trajectory.Open(trajectory.Source{File: swe(t)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAFinishedFileIsReadInPages(t *testing.T) {
 }
 
 func TestACacheIsBoundedAndSharedByManyReaders(t *testing.T) {
-	c := steps.NewCache(2)
+	c := trajectory.NewCache(2)
 	w := newWriter(t)
 	w.begin(1)
 	w.full("one", "ls", "1\n")
@@ -75,16 +75,16 @@ func TestACacheIsBoundedAndSharedByManyReaders(t *testing.T) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			s := steps.Source{Dir: w.dir, Instance: demo, Attempt: -1}
+			s := trajectory.Source{Dir: w.dir, Instance: demo, Attempt: -1}
 			if i%3 == 0 {
-				s = steps.Source{File: file}
+				s = trajectory.Source{File: file}
 			}
 			a, err := c.Attempt(s, nil)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			if _, err := a.Page(1, 5, steps.Options{}); err != nil {
+			if _, err := a.Page(1, 5, trajectory.Options{}); err != nil {
 				t.Error(err)
 			}
 			if _, err := a.Sent(1); err != nil {
@@ -95,21 +95,21 @@ func TestACacheIsBoundedAndSharedByManyReaders(t *testing.T) {
 	all.Wait()
 	w.full("two", "ls", "2\n")
 	w.flush()
-	a, err := c.Attempt(steps.Source{Dir: w.dir, Instance: demo, Attempt: 1}, nil)
+	a, err := c.Attempt(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o := overview(t, a); len(o.Marks) != 2 || c.Len() != 2 {
 		t.Errorf("%d steps, %d in the cache", len(o.Marks), c.Len())
 	}
-	if _, err := c.Attempt(steps.Source{Dir: w.dir, Instance: "none", Attempt: -1}, nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.Attempt(trajectory.Source{Dir: w.dir, Instance: "none", Attempt: -1}, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no attempt: %v", err)
 	}
-	if _, err := c.Attempt(steps.Source{Dir: w.dir, Instance: demo, Attempt: 7}, nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.Attempt(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: 7}, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("attempt 7: %v", err)
 	}
 	for range 5 {
-		if _, err := c.Attempt(steps.Source{File: swe(t)}, nil); err != nil {
+		if _, err := c.Attempt(trajectory.Source{File: swe(t)}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,25 +118,25 @@ func TestACacheIsBoundedAndSharedByManyReaders(t *testing.T) {
 	}
 	// A file that was replaced is read again.
 	last := swe(t)
-	if _, err := c.Attempt(steps.Source{File: last}, nil); err != nil {
+	if _, err := c.Attempt(trajectory.Source{File: last}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(last, []byte(`{"trajectory":[],"info":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := c.Attempt(steps.Source{File: last}, nil); err != nil || len(overview(t, a).Marks) != 0 {
+	if a, err := c.Attempt(trajectory.Source{File: last}, nil); err != nil || len(overview(t, a).Marks) != 0 {
 		t.Errorf("%v", err)
 	}
 }
 
 // A run that is resumed may hide more than when its file was read first.
 func TestAFileIsReadAgainForAnotherMasker(t *testing.T) {
-	c, file := steps.NewCache(2), filepath.Join(t.TempDir(), "a.traj.json")
+	c, file := trajectory.NewCache(2), filepath.Join(t.TempDir(), "a.traj.json")
 	if err := os.WriteFile(file, []byte(`{"info":{},"messages":[{"role":"assistant","content":"the key is hush-hush"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range []*mask.Masker{mask.New(), mask.New(mask.Secret{Name: "KEY", Value: "hush-hush"})} {
-		a, err := c.Attempt(steps.Source{File: file}, m)
+		a, err := c.Attempt(trajectory.Source{File: file}, m)
 		if err != nil {
 			t.Fatal(err)
 		}
