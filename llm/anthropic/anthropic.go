@@ -1,24 +1,21 @@
 // Package anthropic is a model behind Anthropic's Messages API: Claude at Anthropic, or at a
 // server of the same protocol.
 //
-// It promises that what the model wrote is sent back unchanged and in order, whatever
-// kinds of blocks there are; that failures are classified faults, and contain no secret of
-// the configuration. One call is one request ([llm.Calls] adds retries), except where
-// the API pauses a turn, see [Model.Generate].
+// It promises that the model's own blocks of any kind are sent back unchanged and in order, and that failures
+// are classified faults without the secrets of the configuration. One call is one request ([llm.Calls] adds
+// retries), except where the API pauses a turn, see [Model.Generate].
 //
-// Answers are streamed unless model_kwargs.stream is false, so that a long one is not cut
-// by a proxy on the way, and a server that stopped is noticed.
+// Answers are streamed unless model_kwargs.stream is false: a proxy then does not cut a long answer, and a
+// server that stopped is noticed.
 //
 // # Prompt cache
 //
-// With set_cache_control "default_end", three of the API's four breakpoints are set: at
-// the end of the system prompt (or of the tools, which are in front of it, if there is
-// none), at the end of the conversation, and where the conversation ended in the request
-// before. The last one is for turns of more than 20 blocks, beyond which the API does not
-// look for an earlier breakpoint. Entries live for 5 minutes, or as
-// model_kwargs.cache_control says ({type: ephemeral, ttl: 1h}): each breakpoint is marked
-// with it. Without set_cache_control, that member is sent as it is, and the API
-// sets one breakpoint itself.
+// With set_cache_control "default_end", three of the API's four breakpoints are set: at the end of the system
+// prompt (or, if there is none, of the tools before it), at the end of the conversation, and at the end of
+// the previous request's conversation. The last one is for turns of more than 20 blocks, because the API
+// looks no further back for an earlier breakpoint. Entries live for 5 minutes, unless
+// model_kwargs.cache_control is given ({type: ephemeral, ttl: 1h}), which then marks each breakpoint. Without
+// set_cache_control, that member is sent unchanged, and the API sets one breakpoint itself.
 package anthropic
 
 import (
@@ -38,7 +35,7 @@ import (
 // provider names this package's part of an [llm.Opaque].
 const provider = "anthropic"
 
-// Protocol is how messages are asked for.
+// Protocol says how the Messages API is called.
 var Protocol = endpoint.Protocol{
 	Provider: "Anthropic", Prefix: "anthropic/", DefaultBase: "https://api.anthropic.com",
 	KeyVariable: "ANTHROPIC_API_KEY", AddressVariable: "ANTHROPIC_BASE_URL", Streaming: endpoint.StreamsByDefault,
@@ -103,7 +100,7 @@ func (m *Model) connect() error {
 	return nil
 }
 
-// root is the address without the path of the API, which people write or leave out.
+// root returns the address without the API's path, which people write or leave out.
 func root(address string) string {
 	address = strings.TrimRight(address, "/")
 	return strings.TrimSuffix(strings.TrimSuffix(address, "/messages"), "/v1")
@@ -115,23 +112,21 @@ func isAnthropic(base string) bool {
 	return err == nil && u.Hostname() == "api.anthropic.com"
 }
 
-// RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
+// RetryPolicy returns the retry policy set by the config and its Kwargs, for [llm.Calls].
 func (m *Model) RetryPolicy() llm.RetryPolicy { return m.at.RetryPolicy() }
 
-// Dropped are the model_kwargs that are left out, since the provider does not take them.
+// Dropped returns the model_kwargs that are left out because the provider does not take them.
 func (m *Model) Dropped() []string { return m.at.Dropped }
 
 // maxPauses bounds how often a turn is continued.
 const maxPauses = 16
 
-// Generate implements [llm.Model]. An answer that the API pauses (pause_turn, which only
-// its own tools cause) is sent back as it is, and the model continues: the response
-// is the whole turn, with the tokens and the cost of all its requests. If one of those
-// after the first fails, the whole call may have been charged.
+// Generate implements [llm.Model]. An answer that the API pauses (pause_turn, which only its own tools cause)
+// is sent back unchanged, and the model continues: the response is the whole turn, with the tokens and the
+// cost of all its requests. If a request after the first fails, the whole call may have been charged.
 //
-// What the API says of an answer is in FinishReason: max_tokens and
-// model_context_window_exceeded are answers that were cut. All that a refused answer
-// says is turned into reasoning, as the API wants it to be discarded.
+// FinishReason is the API's stop_reason: max_tokens and model_context_window_exceeded mark truncated answers.
+// The text of a refused answer becomes reasoning, because the API wants it to be discarded.
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	resp, err := m.ask(ctx, req)
 	for n := 0; err == nil && resp.FinishReason == "pause_turn" && n < maxPauses; n++ {
@@ -150,7 +145,7 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 	return resp, nil
 }
 
-// join returns the answer that two requests for one turn gave.
+// join returns the one answer made of two requests for one turn.
 func join(first, next *llm.Response) *llm.Response {
 	whole := *next
 	whole.Message.Parts = slices.Concat(first.Message.Parts, next.Message.Parts)
@@ -165,7 +160,7 @@ func join(first, next *llm.Response) *llm.Response {
 // content returns the blocks of an answer.
 func content(raw json.RawMessage) (list [][]byte) {
 	var blocks []json.RawMessage
-	_ = json.Unmarshal(endpoint.Members(raw)["content"], &blocks) // it was read before
+	_ = json.Unmarshal(endpoint.Members(raw)["content"], &blocks) // valid: it was read before
 	for _, b := range blocks {
 		list = append(list, b)
 	}

@@ -194,7 +194,7 @@ func TestCostsFollowWhatTheUsageSays(t *testing.T) {
 		"an older model in the US":     {"claude-opus-4-5", counts + `,"inference_geo":"us"`, `"output_tokens":10`, 140},
 		"counts that come at the end":  {"claude-opus-4-6", `"input_tokens":0`, counts + `,"output_tokens":10`, 140},
 		"counts repeated as 0":         {"claude-opus-4-6", counts, `"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":10`, 140},
-		// The API counts apart what it needed to summarize the conversation, 50 * 1 + 5 * 2 here.
+		// The API counts the tokens of its summary separately, 50 * 1 + 5 * 2 here.
 		"a summary before the answer":  {"claude-opus-4-6", counts, `"output_tokens":10,"iterations":[{"type":"compaction","input_tokens":50,"output_tokens":5},{"type":"message","input_tokens":100,"cache_read_input_tokens":200,"output_tokens":10}]`, 200},
 		"counts that grow to the last": {"claude-opus-4-6", `"input_tokens":7,"output_tokens":1`, counts + `,"output_tokens":10`, 140},
 	} {

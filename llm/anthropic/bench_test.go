@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/llm/endpoint"
 )
 
-// A streamed answer costs more than one that came at once, in proportion to its events: here 42.
+// A streamed answer costs more than one without streaming, in proportion to its events: here 42.
 func BenchmarkGenerate(b *testing.B) {
 	answer := slices.Concat([]string{start}, block("0", `{"type":"thinking","thinking":"","signature":""}`, repeat(20, `{"type":"thinking_delta","thinking":"I think so. "}`)...),
 		block("1", `{"type":"tool_use","id":"toolu_1","name":"bash","input":{}}`, repeat(20, `{"type":"input_json_delta","partial_json":" "}`)...), []string{ended("tool_use"), stop})

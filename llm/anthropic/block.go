@@ -24,12 +24,12 @@ const (
 // block is a content block of a request.
 type block struct {
 	text   []byte // its JSON
-	result bool   // it is a tool result, which must be in front
-	marks  bool   // it may be marked as a cache breakpoint
+	result bool   // a tool result, which must come first
+	marks  bool   // may be marked as a cache breakpoint
 }
 
-// blocks encodes the parts of a message. What another provider has sealed stays
-// behind, and so does what the API refuses: texts without a word.
+// blocks encodes the parts of a message. It leaves out data sealed by another provider and texts of only
+// white space, which the API refuses.
 func blocks(msg llm.Message) (role string, list []block, err error) {
 	switch msg.Role {
 	case llm.RoleSystem, llm.RoleUser, llm.RoleTool: // a system prompt behind others has no role of its own
@@ -47,7 +47,7 @@ func blocks(msg llm.Message) (role string, list []block, err error) {
 	return role, list, nil
 }
 
-// encodePart returns no text for a part that is not sent.
+// encodePart encodes a part; the result has no text if the part is not sent.
 func encodePart(p llm.Part) block {
 	switch p := p.(type) {
 	case llm.Text:
@@ -84,7 +84,7 @@ func encodePart(p llm.Part) block {
 	return block{}
 }
 
-// resultContent is a text, a list of blocks, or nothing.
+// resultContent encodes a result's parts as a text, a list of blocks, or nothing.
 func resultContent(parts []llm.Part) []byte {
 	var list [][]byte
 	for _, p := range parts {
@@ -108,12 +108,10 @@ func array(list [][]byte) []byte {
 	return append(text, ']')
 }
 
-// invalid is the member under which Anthropic's documentation has input sent back that is
-// not an object.
+// invalid is the member in which input that is not an object is sent back, as Anthropic's documentation says.
 const invalid = "INVALID_JSON"
 
-// input returns the arguments as the model wrote them, or an object around them if they are
-// not one.
+// input returns the arguments as the model wrote them; if they are not an object, it wraps them in one.
 func input(arguments string) []byte {
 	text := bytes.TrimSpace([]byte(arguments))
 	switch {
@@ -125,7 +123,7 @@ func input(arguments string) []byte {
 	return object{}.with(invalid, quote(arguments)).end()
 }
 
-// arguments is the opposite of input.
+// arguments reverses input.
 func arguments(input json.RawMessage) string {
 	if members := endpoint.Members(input); len(members) == 1 {
 		if text, ok := word(members[invalid]); ok && !isObject([]byte(text)) {
@@ -142,14 +140,13 @@ func isObject(text []byte) bool {
 	return len(text) > 0 && text[0] == '{' && json.Valid(text)
 }
 
-// callID is an id of another provider in the letters that the API takes; its own stay
-// as they are.
+// callID returns an id with only the characters that the API accepts. Anthropic's own ids do not change.
 func callID(id string) string { return escape(id, 0) }
 
-// toolName is a name, which may be one that a model made up, as the API takes it.
+// toolName returns a tool's name, perhaps made up by a model, with only the characters that the API accepts.
 func toolName(name string) string { return escape(name, 128) }
 
-// escape replaces what is not a letter, digit, _ or - by its code, and cuts at limit.
+// escape replaces each character other than a letter, digit, _ or - by its code, and truncates at limit.
 func escape(s string, limit int) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
@@ -169,13 +166,13 @@ func escape(s string, limit int) string {
 	return s
 }
 
-// object is an object of JSON that is being written.
+// object is a JSON object under construction.
 type object struct {
 	text    []byte // without the last brace; nil for {
 	members map[string]json.RawMessage
 }
 
-// sealed returns the block, or a part of it, that this provider has put into o.
+// sealed returns the block, or the part of one, that this provider stored in o.
 func sealed(o llm.Opaque) (object, bool) {
 	if o.Provider != provider {
 		return object{}, false
@@ -193,7 +190,7 @@ func (o object) kind() string {
 	return kind
 }
 
-// with adds a member, unless there is one of its name.
+// with adds a member unless one with this name exists.
 func (o object) with(name string, value []byte) object {
 	if _, ok := o.members[name]; ok {
 		return o
@@ -210,7 +207,7 @@ func (o object) with(name string, value []byte) object {
 
 func (o object) end() []byte { return append(o.text, '}') }
 
-// write returns an object with members as they are written, in the order of their names.
+// write returns an object with the members, sorted by name, each in its original text.
 func write(members map[string]json.RawMessage) []byte {
 	o := object{text: []byte{'{'}}
 	for _, name := range slices.Sorted(maps.Keys(members)) {

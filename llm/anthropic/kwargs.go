@@ -10,15 +10,15 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// same has the members of a request that Anthropic's servers take and the run does not set,
-// except sampling's and the translated ones: the SDK's MessageNewParams and BetaMessageNewParams.
+// same lists the members of a request that Anthropic's servers take and the run does not set, without the
+// sampling and translated ones. They are from the SDK's MessageNewParams and BetaMessageNewParams.
 var same = []string{
 	"cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "inference_geo",
 	"max_tokens", "mcp_servers", "metadata", "output_config", "output_format", "speed",
 }
 
-// keywords returns how a model takes model_kwargs. Anthropic's servers and the clouds (strict)
-// refuse members that they do not know; other servers get them.
+// keywords says how a model takes model_kwargs. Anthropic's servers and the clouds (strict) refuse unknown
+// members; other servers receive them.
 func keywords(model string, strict bool) endpoint.Keywords {
 	f := familyOf(model)
 	rows := []endpoint.Keyword{
@@ -35,14 +35,14 @@ func keywords(model string, strict bool) endpoint.Keywords {
 		{Names: "temperature", Take: f.temperature},
 		{Names: "top_p", Take: f.sampling("top_p")},
 		{Names: "top_k", Take: f.sampling("top_k")},
-		{Names: "n", Take: endpoint.Ignore}, // it is 1
+		{Names: "n", Take: endpoint.Ignore}, // always 1
 		{Names: "audio frequency_penalty function_call logit_bias logprobs modalities prediction presence_penalty prompt_cache_key " +
 			"prompt_cache_retention safety_identifier seed store top_logprobs verbosity web_search_options", Take: endpoint.Refuse},
 	}
 	return endpoint.Keywords{Rows: rows, Same: same, Open: !strict}
 }
 
-// sampling takes a member that newer models refuse.
+// sampling returns the Take of a member that newer models refuse.
 func (f family) sampling(name string) func(map[string]any, any) error {
 	if f.samples() {
 		return endpoint.As(name)
@@ -50,7 +50,7 @@ func (f family) sampling(name string) func(map[string]any, any) error {
 	return endpoint.Refuse
 }
 
-// temperature takes 1 for newer models too: they have no other one, and it is left out.
+// temperature also accepts 1 for newer models and leaves it out, because it is the only value that they have.
 func (f family) temperature(members map[string]any, value any) error {
 	if !f.samples() && (value == 1 || value == 1.0 || value == int64(1)) {
 		return nil
@@ -134,14 +134,13 @@ func (f family) thinking(members map[string]any, value any) error {
 	return endpoint.Fill(members, value, "thinking")
 }
 
-// budgets are the budgets of thinking that LiteLLM gives to an effort, for models that
-// have no effort of their own.
+// budgets are LiteLLM's thinking budgets for each effort, for models without efforts of their own.
 var budgets = map[string]int{"minimal": minBudget, "low": minBudget, "medium": 2048, "high": 4096, "xhigh": 16384, "max": 32768}
 
 // minBudget is the smallest budget of thinking that the API takes.
 const minBudget = 1024
 
-// effort writes reasoning_effort as the model has it: as an effort, or as a budget.
+// effort writes reasoning_effort in the model's form, as an effort or as a budget.
 func (f family) effort(members map[string]any, value any) error {
 	if object, ok := value.(map[string]any); ok { // OpenAI's Responses
 		value = object["effort"]
@@ -188,7 +187,7 @@ func responseFormat(members map[string]any, value any) error {
 	return endpoint.Refuse(members, value)
 }
 
-// output sets a member of output_config that is not set, or null.
+// output sets a member of output_config if it is missing or null.
 func output(members map[string]any, name string, value any) error {
 	if config, ok := members["output_config"].(map[string]any); ok && config[name] == nil {
 		config = maps.Clone(config)
@@ -202,7 +201,7 @@ func output(members map[string]any, name string, value any) error {
 type settings struct {
 	body  map[string]any // members of each request
 	tools []string       // names of members that need tools
-	mark  []byte         // of a cache breakpoint, as the last member of a block; nil sets none
+	mark  []byte         // a block's last member, which makes it a cache breakpoint; nil sets none
 }
 
 // newSettings completes the members of requests.
@@ -229,8 +228,8 @@ func newSettings(at *endpoint.Endpoint) (settings, error) {
 	return s, err
 }
 
-// maxTokens is the family's default, beside which a budget of thinking finds room. Most
-// is the number of tokens that the model can write, 0 if it is not known.
+// maxTokens returns the family's default, raised to leave room for a thinking budget. Most is the largest
+// number of tokens that the model can write, 0 if it is not known.
 func maxTokens(f family, thinking any, most int) int {
 	tokens := f.defaultTokens()
 	if object, ok := thinking.(map[string]any); ok {

@@ -44,10 +44,9 @@ func (f family) budgets() bool { return f.version >= 307 && f.version <= 406 }
 // samples reports whether temperature, top_p and top_k may be set.
 func (f family) samples() bool { return f.version < 407 }
 
-// defaultTokens is max_tokens where it is not set, since the API needs one. It is as
-// much as a step can use, so that an answer without end is cut; and less for models
-// that refuse a conversation that, together with max_tokens, exceeds their context.
-// Those from 4.5 on end the answer there instead.
+// defaultTokens is used if max_tokens is not set, because the API requires a value. It is as much as a step
+// can use, so that an endless answer is truncated. It is less for models before 4.5, which refuse a
+// conversation that exceeds their context together with max_tokens; later ones end the answer there instead.
 func (f family) defaultTokens() int {
 	switch {
 	case f.line == "":

@@ -13,8 +13,8 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// request writes req as JSON. All that comes before the closing brackets is kept from one
-// request of a conversation to the next, and only what is new in it is encoded.
+// request writes req as JSON. Everything before the closing brackets is kept for the conversation's next
+// request, so that only new messages are encoded.
 func (m *Model) request(req *llm.Request) (history.Body, error) {
 	messages := trimmed(req.Messages)
 	d, err := m.draft(req, messages)
@@ -36,8 +36,7 @@ func (m *Model) request(req *llm.Request) (history.Body, error) {
 	return append(b, d.text[at:], []byte("]}")), nil
 }
 
-// trimmed returns messages without white space at the end of an assistant's message that
-// is the last one, which the API refuses.
+// trimmed returns messages without trailing white space in a last assistant's message, which the API refuses.
 func trimmed(messages []llm.Message) []llm.Message {
 	last := len(messages) - 1
 	if last < 0 || messages[last].Role != llm.RoleAssistant || len(messages[last].Parts) == 0 {
@@ -54,26 +53,26 @@ func trimmed(messages []llm.Message) []llm.Message {
 	return messages
 }
 
-// draft is a request up to the end of its messages. An earlier one that was made of it may
-// still be read: what is in text stays.
+// draft is a request up to the end of its messages. Earlier requests made from it may still be read, so bytes
+// in text never change.
 type draft struct {
 	model    *Model
 	tools    []llm.Tool
 	messages []llm.Message
-	lead     int // how many messages are the system prompt, which is in the head
+	lead     int // number of system messages, which are in the head
 	groups   []group
 	text     []byte
 }
 
-// group is a message of the API: all that one side says before the other.
+// group is a message of the API: consecutive messages of one side.
 type group struct {
 	role  string
-	first int // of its messages
-	start int // in text
-	mark  int // where in text its last block is marked as a breakpoint; 0 for nowhere
+	first int // number of its first message
+	start int // its position in text
+	mark  int // position in text of the mark on its last block; 0 without a mark
 }
 
-// draft returns what is kept of req's conversation, as far as it fits.
+// draft returns the kept draft of req's conversation if it matches, otherwise a new one.
 func (m *Model) draft(req *llm.Request, messages []llm.Message) (*draft, error) {
 	lead := 0
 	for lead < len(messages) && messages[lead].Role == llm.RoleSystem {
@@ -96,7 +95,7 @@ func (m *Model) draft(req *llm.Request, messages []llm.Message) (*draft, error) 
 	return d, nil
 }
 
-// head is a request up to its messages.
+// head writes a request up to its messages.
 func (m *Model) head(tools []llm.Tool, system []llm.Message) ([]byte, error) {
 	members := maps.Clone(m.settings.body)
 	var prompt, offered [][]byte
@@ -157,7 +156,7 @@ type wireTool struct {
 	Schema      json.RawMessage `json:"input_schema"`
 }
 
-// hold makes the draft end with messages.
+// hold updates the draft to messages.
 func (d *draft) hold(messages []llm.Message) error {
 	known := history.Shared(d.messages, messages) // the lead at least, see Model.draft
 	for len(d.messages) > known {
@@ -170,7 +169,7 @@ func (d *draft) hold(messages []llm.Message) error {
 			return fmt.Errorf("message %d: %w", i, err)
 		}
 		if last := len(d.groups) - 1; len(list) > 0 && now.list == nil && last >= 0 && d.groups[last].role == role {
-			i = d.pop() - 1 // it continues: results come first in the whole group
+			i = d.pop() - 1 // the last group continues, and its results must come first
 			continue
 		}
 		if len(list) > 0 && role != now.role {
@@ -193,7 +192,7 @@ type run struct {
 
 // pop removes the last group, and returns the number of its first message.
 func (d *draft) pop() int {
-	g := group{first: d.lead, start: len(d.text)} // of messages without a block
+	g := group{first: d.lead, start: len(d.text)} // the group of messages without a block
 	if last := len(d.groups) - 1; last >= 0 {
 		g, d.groups = d.groups[last], d.groups[:last]
 	}
@@ -201,7 +200,7 @@ func (d *draft) pop() int {
 	return g.first
 }
 
-// write adds a group.
+// write appends a group to the draft.
 func (d *draft) write(r run) {
 	if r.list == nil {
 		return
@@ -232,8 +231,8 @@ func order(b block) int {
 	return 1
 }
 
-// marks returns where in text breakpoints stand: where the conversation ends, and before
-// the last answer, where it ended in the request before.
+// marks returns the places of breakpoints in text: the end of the conversation, and the place before the last
+// answer, where the previous request ended.
 func (d *draft) marks() (at []int) {
 	last := len(d.groups) - 1
 	if d.model.settings.mark == nil || last < 0 {

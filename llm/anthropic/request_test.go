@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/llm/endpoint"
 )
 
-// model returns one that is never asked.
+// model returns a model that is never asked.
 func model(t testing.TB, change func(*endpoint.Config)) *Model {
 	t.Helper()
 	cfg := endpoint.Config{Model: "anthropic/claude-sonnet-4-5", BaseURL: "http://model.test"}
@@ -34,7 +34,7 @@ func sent(t testing.TB, m *Model, req *llm.Request) []byte {
 	return []byte(conformance.Step{Encode: m.request, Request: *req}.Sent(t))
 }
 
-// compact is JSON without the white space of a test's source.
+// compact returns JSON without the white space of a test's source.
 func compact(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -193,7 +193,7 @@ func TestARequestHasTheSettingsAndTheMarks(t *testing.T) {
 	}
 }
 
-// A request must not depend on what was kept of those before.
+// A request must not depend on what earlier requests left in the memo.
 func TestAMemoDoesNotChangeRequests(t *testing.T) {
 	m := model(t, caching)
 	user, answer := say(llm.RoleUser, text("u")), say(llm.RoleAssistant, text("a"), call("1", `{"x":1}`))

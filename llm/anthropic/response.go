@@ -13,8 +13,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// message holds the members that we need of an answer. The SDK's own type is stricter
-// than the servers that claim to be compatible.
+// message holds the members of an answer that this package uses. The SDK's own type is stricter than servers
+// that claim to be compatible.
 type message struct {
 	Model      json.RawMessage `json:"model"`
 	Content    json.RawMessage `json:"content"`
@@ -48,12 +48,12 @@ func (m *Model) response(raw []byte, header http.Header) (*llm.Response, error) 
 	return resp, nil
 }
 
-// garbled is the fault of an answer that the API would not give.
+// garbled returns the fault of an answer that does not follow the API.
 func (m *Model) garbled(what string, err error) error {
 	return m.at.NoReply(what, err, "is an endpoint of Anthropic's Messages API")
 }
 
-// parts returns what an answer says.
+// parts returns the parts of an answer.
 func parts(content []json.RawMessage, stopped string) []llm.Part {
 	var list []llm.Part
 	for _, raw := range content {
@@ -70,8 +70,8 @@ func parts(content []json.RawMessage, stopped string) []llm.Part {
 	return list
 }
 
-// cut is the last part of an answer that was cut. The API refuses thinking without the
-// signature that comes at its end.
+// cut returns the last part of a truncated answer. The API refuses thinking without its signature, which
+// comes at the end.
 func cut(p llm.Part) llm.Part {
 	thought, ok := p.(llm.Reasoning)
 	if !ok {
@@ -84,7 +84,7 @@ func cut(p llm.Part) llm.Part {
 	return thought
 }
 
-// withdrawn makes reasoning of what was said, which is kept to be read and not sent.
+// withdrawn turns the text of a refused answer into reasoning, which is kept for readers and not sent.
 func withdrawn(list []llm.Part) (kept []llm.Part) {
 	for _, p := range list {
 		var said llm.Reasoning
@@ -103,8 +103,8 @@ func withdrawn(list []llm.Part) (kept []llm.Part) {
 	return kept
 }
 
-// readPart returns the part that a content block is, or nil if it says nothing. What the
-// part has no field for is sealed in it.
+// readPart converts a content block to a part; nil if it is empty. Data that the part has no field for is
+// sealed in it.
 func readPart(raw json.RawMessage) llm.Part {
 	members := endpoint.Members(raw)
 	if members == nil {
@@ -145,12 +145,11 @@ func readPart(raw json.RawMessage) llm.Part {
 	return llm.Reasoning{Opaque: whole}
 }
 
-// exact reports whether a text has no letter that JSON can write and a Go string cannot
-// hold, half a surrogate pair.
+// exact reports whether a text survives in a Go string: half a surrogate pair, which JSON can contain, does
+// not.
 func exact(text string) bool { return !strings.ContainsRune(text, utf8.RuneError) }
 
-// seal returns members without the given names and without empty ones; the zero value if
-// none are left.
+// seal returns the members that are neither named in without nor empty; the zero value if none is left.
 func seal(members map[string]json.RawMessage, without ...string) llm.Opaque {
 	rest := map[string]json.RawMessage{}
 	for name, value := range members {

@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/llm/internal/sse"
 )
 
-// Events of a stream. Others, such as ping, say nothing of the answer.
+// Types of events. Others, such as ping, have no part of the answer.
 const (
 	eventMessageStart = "message_start"
 	eventBlockStart   = "content_block_start"
@@ -27,7 +27,7 @@ const (
 	eventError        = "error"
 )
 
-// event holds the members of the events that we know.
+// event holds the members of events that this package uses.
 type event struct {
 	Type    string          `json:"type"`
 	Index   json.RawMessage `json:"index"`
@@ -67,7 +67,7 @@ func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
 			return nil, m.garbled("the stream is not one of the API", err)
 		}
 		switch {
-		case s.stopped && !endpoint.IsSet(s.message["stop_reason"]): // as a gateway ends the stream of a server that is gone
+		case s.stopped && !endpoint.IsSet(s.message["stop_reason"]): // a gateway ends a stream so if its server fails
 			return nil, fault.Newf(fault.Transient, "%s: the stream ended without a stop_reason", m.at.Op())
 		case s.stopped:
 			return m.response(s.whole(), answer.Header)
@@ -75,8 +75,7 @@ func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
 	}
 }
 
-// stream collects the events of an answer. It keeps members that it does not know, and takes
-// time in proportion to their length.
+// stream collects the events of an answer, unknown members included. Its time is linear in their length.
 type stream struct {
 	message map[string]json.RawMessage
 	usage   map[string]json.RawMessage
@@ -117,9 +116,8 @@ func (s *stream) add(e event, data []byte) error {
 	return nil
 }
 
-// change takes over what the end of a message says of all of it: members of delta and,
-// outside of it, of the message. Counts in usage are totals of the message. A count of the
-// start stays where a server repeats it as 0. Null says nothing.
+// change applies an event at the end of a message: the members of its delta and of the event itself. Counts in
+// usage are totals of the message. A count from the start stays if a server repeats it as 0. Null is ignored.
 func (s *stream) change(data []byte) {
 	members := endpoint.Members(data)
 	if s.usage == nil {
@@ -145,7 +143,7 @@ func set(members, more map[string]json.RawMessage) {
 	}
 }
 
-// whole returns the message.
+// whole returns the message as JSON.
 func (s *stream) whole() []byte {
 	list := make([][]byte, len(s.blocks))
 	for i, b := range s.blocks {
@@ -158,19 +156,18 @@ func (s *stream) whole() []byte {
 	return write(s.message)
 }
 
-// growing is a content block that is not complete.
+// growing is an incomplete content block.
 type growing struct {
 	members map[string]json.RawMessage
-	texts   map[string][]byte // of members that are strings, as JSON without the quotes
+	texts   map[string][]byte // members that are strings, as JSON without the quotes
 	lists   map[string][][]byte
 }
 
-// partialInput is the member of deltas that has a piece of a tool's input, which is JSON in
-// a string.
+// partialInput is the delta's member with a piece of a tool's input: JSON in a string.
 const partialInput = "partial_json"
 
-// add takes over a delta: its strings are appended to the strings of the same name, and its
-// other members replace what was there. Citations have a form of their own.
+// add applies a delta: its strings are appended to the strings with the same names, and its other members
+// replace earlier ones. Citations have a form of their own.
 func (g *growing) add(delta json.RawMessage) error {
 	members := endpoint.Members(delta)
 	if members == nil {

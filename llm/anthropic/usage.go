@@ -9,9 +9,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// readUsage reads what it understands of an answer's usage and passes over the rest: the
-// answer is paid for, and asking again would pay for it twice. The API counts input that
-// was read from or written to the cache apart from other input.
+// readUsage reads the known members of an answer's usage and ignores the rest: the answer is paid for, and
+// another request would be paid for again. The API counts cache reads and writes apart from other input.
 func readUsage(raw json.RawMessage) vocab.Usage {
 	usage := endpoint.Members(raw)
 	u := vocab.Usage{
@@ -25,9 +24,9 @@ func readUsage(raw json.RawMessage) vocab.Usage {
 	return u
 }
 
-// bill fills in what an answer used and cost. The counts of an answer leave out the
-// summaries that the API made of the conversation before it (context_management), which
-// are requests of their own length.
+// bill fills in an answer's usage and cost. The counts of an answer do not include the summaries that the API
+// made of the conversation before it (context_management): these are separate requests with a length of their
+// own.
 func (m *Model) bill(resp *llm.Response, usage json.RawMessage) {
 	resp.Usage = readUsage(usage)
 	m.at.Price(resp, nil)
@@ -45,8 +44,8 @@ func (m *Model) bill(resp *llm.Response, usage json.RawMessage) {
 	resp.Cost *= m.surcharge(usage)
 }
 
-// service is the name of how the API answered, as far as it changes what a token costs. Speed and tier
-// are apart: gateways leave out the one that was asked for, and name the other.
+// service returns the name of the service that answered, if it affects the price of tokens. Speed and tier
+// are separate members: gateways leave out the one that was asked for, and report the other.
 func (m *Model) service(raw json.RawMessage) string {
 	usage := endpoint.Members(raw)
 	speed, said := word(usage["speed"])
@@ -57,12 +56,11 @@ func (m *Model) service(raw json.RawMessage) string {
 	return cmp.Or(tier, speed)
 }
 
-// inPlace is the factor on the price of tokens for a request that is answered in a place of
-// the user's choice: platform.claude.com/docs, data residency, of 2026.
+// inPlace is the price factor for requests that are answered in a region of the user's choice
+// (platform.claude.com/docs, data residency, 2026).
 const inPlace = 1.1
 
-// surcharge is the factor on the price of a call's tokens. Older models cost the same
-// everywhere.
+// surcharge returns the price factor of a call's region. For older models it is 1.
 func (m *Model) surcharge(usage json.RawMessage) float64 {
 	f := familyOf(m.at.Model)
 	where, _ := word(endpoint.Members(usage)["inference_geo"])
