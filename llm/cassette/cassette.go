@@ -1,14 +1,13 @@
-// Package cassette records the HTTP exchanges of a run's model calls, and answers the same
-// requests from the recording without a network. It is for finding out why a run went as
-// it did, for tests of an agent against real replies, and for demonstrations without a key.
+// Package cassette records the HTTP exchanges of a run's model calls, and replays them without a network. It
+// serves to find out why a run went as it did, to test an agent against real replies, and to demonstrate
+// batch without a key.
 //
-// A recording is one file of JSON lines per instance, a whole [exchange] each. Each line is
-// a gzip member of its own, appended when the exchange has ended: a crash loses at most those
-// under way, and zcat shows the file. It has no secrets: of the headers only known harmless
-// ones are kept, and what the [mask.Masker] knows is hidden in all texts, also where a stream
-// has it in pieces. What is answered is exactly what was received, byte for byte where nothing
-// was hidden: status, kept headers, body, failures of the connection, and bodies that were
-// cut.
+// A recording is one file of JSON lines per instance; each line is a whole [exchange]. Each line is a gzip
+// member of its own, appended at the end of the exchange: a crash loses at most the exchanges under way, and
+// zcat shows the file. A recording has no secrets: only headers known to be harmless are kept, and the
+// [mask.Masker] hides its secrets in all texts, even if a stream splits them into pieces. A replayed answer
+// equals the received one, byte for byte where nothing was hidden: status, kept headers, body, failures of
+// the connection, and truncated bodies.
 package cassette
 
 import (
@@ -38,15 +37,14 @@ import (
 // FileName is the usual name of a recording in an instance's directory.
 const FileName = "http.jsonl.gz"
 
-// OldFileName is the name that recordings had whose requests were differences. They are not
+// OldFileName is the name of recordings in an older format, whose requests were differences. They are not
 // read.
 const OldFileName = "http.jsonl"
 
-// version is the version of an [exchange]'s form.
+// version is the version of the format of an [exchange].
 const version = 2
 
-// maxLine bounds an exchange that is read, in bytes: a file of some kilobytes may claim to
-// hold gigabytes.
+// maxLine bounds the size in bytes of an exchange: a file of some kilobytes may decompress to gigabytes.
 const maxLine = 128 << 20
 
 type instanceKey struct{}
@@ -56,7 +54,7 @@ func With(ctx context.Context, instance string) context.Context {
 	return context.WithValue(ctx, instanceKey{}, instance)
 }
 
-// instanceOf returns the instance that a request belongs to, "" for none.
+// instanceOf returns the instance of a request, "" if there is none.
 func instanceOf(r *http.Request) string {
 	instance, _ := r.Context().Value(instanceKey{}).(string)
 	return instance
@@ -71,22 +69,22 @@ type exchange struct {
 	Request message   `json:"request"`
 	Status  int       `json:"status,omitempty"`
 	Answer  *message  `json:"answer,omitempty"`
-	Failure *failure  `json:"failure,omitempty"` // of the connection, before or within the answer
+	Failure *failure  `json:"failure,omitempty"` // failure of the connection, before or within the answer
 	Waited  float64   `json:"waited"`            // seconds up to the answer's headers
-	Took    float64   `json:"took"`              // seconds up to its end
+	Took    float64   `json:"took"`              // seconds up to the answer's end
 }
 
 // message is the headers and the body of a request or an answer.
 type message struct {
 	Headers headers `json:"headers,omitempty"`
 	Body    string  `json:"body"`
-	Bytes   []byte  `json:"bytes,omitempty"` // in place of Body if that is not UTF-8
+	Bytes   []byte  `json:"bytes,omitempty"` // replaces a Body that is not UTF-8
 }
 
 type headers map[string][]string
 
-// UnmarshalJSON implements [json.Unmarshaler]. A list of many short texts would take far more memory
-// than its bytes.
+// UnmarshalJSON implements [json.Unmarshaler]. It bounds the size of headers, because a list of many short
+// texts would take far more memory than its bytes.
 func (h *headers) UnmarshalJSON(data []byte) error {
 	if len(data) > http.DefaultMaxHeaderBytes {
 		return fmt.Errorf("its headers have %d bytes, want at most %d", len(data), http.DefaultMaxHeaderBytes)
@@ -111,16 +109,16 @@ func (m message) body() []byte {
 	return []byte(m.Body)
 }
 
-// harmless are the headers that are kept: what clients act on, and no one's name.
+// harmless lists headers that are kept: clients act on them, and they identify no one.
 var harmless = []string{
 	"Accept", "Content-Type", "Date", "Retry-After", "Retry-After-Ms", "X-Should-Retry", "Location",
 	"Anthropic-Version", "Anthropic-Beta", "X-Litellm-Response-Cost",
 }
 
-// harmlessStart are the beginnings of names of such headers.
+// harmlessStart lists prefixes of further such headers.
 var harmlessStart = []string{"X-Ratelimit-", "Anthropic-Ratelimit-", "Ratelimit"}
 
-// kept returns the headers that are kept. The address of a redirect may have a secret.
+// kept returns the harmless headers with secrets hidden: the address of a redirect may have one.
 func kept(all http.Header, hide *mask.Masker) headers {
 	list := headers{}
 	for name, values := range all {
@@ -133,7 +131,7 @@ func kept(all http.Header, hide *mask.Masker) headers {
 	return list
 }
 
-// failure is why there is no answer, or not all of it.
+// failure says why an answer is missing or incomplete.
 type failure struct {
 	Text string `json:"text"`
 	Kind string `json:"kind,omitempty"` // one of kinds
@@ -175,14 +173,14 @@ func (f *failure) Unwrap() error {
 	return nil
 }
 
-// taken is a place in a recording, where an exchange is.
+// taken is the position of an exchange in a recording.
 type taken struct {
 	at       int64
 	asked    [sha256.Size]byte
-	answered bool // with a whole answer that is not an error
+	answered bool // the exchange has a whole answer other than an error
 }
 
-// asked identifies a request by its whole body, and by the model where the path names it.
+// asked returns a hash that identifies a request: of its whole body, and of the model if the path names it.
 func asked(path string, body []byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	_, _ = h.Write([]byte(modelIn(path) + "\n")) // never fails
@@ -191,8 +189,8 @@ func asked(path string, body []byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// canonical returns JSON with sorted members, other text as it is: a resumed run sends members of the
-// model's messages in another order.
+// canonical returns JSON with sorted members, and other text unchanged: a resumed run sends the members of
+// the model's messages in another order.
 func canonical(body []byte) []byte {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -207,8 +205,8 @@ func canonical(body []byte) []byte {
 	return text
 }
 
-// modelIn returns the end of a path that names the model and what is asked of it, as
-// Gemini's, Bedrock's and Vertex's do; "" if there is none.
+// modelIn returns the end of a path, with the model's name and the method, as Gemini, Bedrock and Vertex have
+// it; "" if the path names no model.
 func modelIn(path string) string {
 	for _, before := range []string{"/models/", "/model/"} {
 		if i := strings.LastIndex(path, before); i >= 0 {
@@ -218,21 +216,21 @@ func modelIn(path string) string {
 	return ""
 }
 
-// ends is a reader that knows how much of a file was read through it.
+// ends is a buffered reader that knows its position in the file.
 type ends struct {
 	*bufio.Reader
 	file io.Seeker
 }
 
-// at returns the place in the file that is read next.
+// at returns the position of the next byte.
 func (e ends) at() (int64, error) {
 	read, err := e.file.Seek(0, io.SeekCurrent)
 	return read - int64(e.Buffered()), err
 }
 
-// scan calls each for the exchanges of a recording and the places where they begin, and returns where
-// the last whole one ends. One that was not written to its end is passed over, and so are the zeros that
-// a machine without power leaves of it.
+// scan calls each with every exchange of a recording and its position, and returns the end of the last
+// complete one. It ignores an incomplete exchange at the end, and the zeros that a power failure can leave
+// there.
 func scan(path string, each func(x *exchange, at int64)) (end int64, err error) {
 	file, err := regular.Open(path)
 	if err != nil {
@@ -255,7 +253,7 @@ func scan(path string, each func(x *exchange, at int64)) (end int64, err error) 
 	}
 }
 
-// onlyZeros reports whether a file has nothing else from a place on.
+// onlyZeros reports whether a file has only zero bytes from a position on.
 func onlyZeros(file *os.File, from int64) bool {
 	if _, err := file.Seek(from, io.SeekStart); err != nil {
 		return false
@@ -269,8 +267,8 @@ func onlyZeros(file *os.File, from int64) bool {
 	}
 }
 
-// decode reads an exchange, and no byte more from a reader that is an [io.ByteReader]. The
-// error is io.EOF where no byte is left.
+// decode reads one exchange, and no byte after it if from is an [io.ByteReader]. The error is io.EOF at the
+// end of the input.
 func decode(from io.Reader) (*exchange, error) {
 	member, err := gzip.NewReader(from)
 	if err != nil {
@@ -310,8 +308,8 @@ func encode(x *exchange) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// load returns the places of all exchanges of a recording: the answers of all instances
-// together would be too large for the memory.
+// load returns the positions of all exchanges of a recording. It keeps no answers, because those of all
+// instances would not fit into memory.
 func load(path string) (list []taken, err error) {
 	_, err = scan(path, func(x *exchange, at int64) {
 		answered := x.Failure == nil && x.Status < http.StatusBadRequest
@@ -320,7 +318,7 @@ func load(path string) (list []taken, err error) {
 	return list, err
 }
 
-// read returns the exchange at a place.
+// read returns the exchange at a position.
 func read(path string, at taken) (*exchange, error) {
 	file, err := regular.Open(path)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 const secret = "sk-0123456789abcdef"
 
-// got has the parts of an exchange that a client sees.
+// got holds the parts of an exchange that a client sees.
 type got struct {
 	status  int
 	headers http.Header
@@ -159,7 +159,6 @@ func TestARecordingHasNoSecrets(t *testing.T) {
 	}
 }
 
-// A pattern may match all that follows in a line, such as the quotes around a string.
 // The masker of a recorder does not know the keys that come with turns.
 func TestARecordingDoesNotHaveTheKeyOfATurn(t *testing.T) {
 	const key = "sk-of-a-turn-0123456789fedcba"
@@ -226,7 +225,7 @@ data: [DONE]
 	}
 }
 
-// Where the events of a stream do not say to which text a piece belongs, or the last one was cut.
+// The events of a stream may not say to which text a piece belongs, and the last one may be truncated.
 func TestASecretInUnusualPiecesIsHidden(t *testing.T) {
 	const half = 7
 	for name, stream := range map[string]string{
@@ -268,10 +267,10 @@ func TestAPipeIsNoRecording(t *testing.T) {
 	r, failed := recorder(t, dir), 0
 	r.Failed = func(string, error) { failed++ }
 	if heard := ask(in, t, r, s.URL, "one"); heard.err != nil || failed != 1 {
-		t.Errorf("got %+v, and %d failures to record; want the answer, and 1", heard, failed)
+		t.Errorf("got %+v, and %d recording failures; want the answer, and 1 failure", heard, failed)
 	}
 	if played := ask(in, t, player(dir), "http://nowhere.invalid", "one"); played.err == nil || !strings.Contains(played.err.Error(), "named pipe") {
-		t.Errorf("got %+v, want that it is a pipe", played)
+		t.Errorf("got %+v, want an error that names the pipe", played)
 	}
 }
 
@@ -287,7 +286,7 @@ func TestAnotherModelIsAnotherRequest(t *testing.T) {
 	compare(t, "the same model below another address", ask(in, t, player(dir), "http://nowhere.invalid/base/models/m:generate", "go"), recorded)
 }
 
-// recording is what zcat shows of a recording.
+// recording returns the output of zcat for a recording.
 func recording(t *testing.T, path string) string {
 	t.Helper()
 	file, err := os.Open(path)
@@ -330,7 +329,7 @@ func TestARecordingIsContinuedAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	torn := [][]byte{make([]byte, 700)} // what a machine without power leaves
+	torn := [][]byte{make([]byte, 700)} // zeros, as after a power failure
 	for n := range len(whole) / 3 {     // of the first exchange, once more
 		torn = append(torn, whole[:n])
 	}
@@ -404,14 +403,14 @@ func TestAChangedRequestIsReported(t *testing.T) {
 	ask(in, t, p, "http://nowhere.invalid", first)
 	compare(t, "changed", ask(in, t, p, "http://nowhere.invalid", second("0.3")), recorded)
 	if end := ask(in, t, p, "http://nowhere.invalid", "more"); !strings.Contains(fmt.Sprint(end.err), "ends here, after exchange 2") {
-		t.Errorf("got %v, want the end of the recording", end.err)
+		t.Errorf("got %v, want an error for the end of the recording", end.err)
 	}
 	if !maps.Equal(changed, map[string]int{"a": 1}) {
 		t.Errorf("reported %v, want one difference", changed)
 	}
 	none := ask(cassette.With(t.Context(), "c"), t, p, "http://nowhere.invalid", first)
 	if none.err == nil || !strings.Contains(none.err.Error(), "no recording of c") {
-		t.Errorf("got %v, want that there is no recording", none.err)
+		t.Errorf("got %v, want an error for the missing recording", none.err)
 	}
 }
 
@@ -427,7 +426,7 @@ func TestARequestThatWasGivenUpIsNotRecorded(t *testing.T) {
 	}))
 	defer s.Close()
 	if asked := ask(ctx, t, recorder(t, dir), s.URL, "one"); !errors.Is(asked.err, context.Canceled) {
-		t.Errorf("got %+v, want that it was canceled", asked)
+		t.Errorf("got %+v, want a cancellation", asked)
 	}
 	if _, err := os.Stat(files(dir)("a")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want no recording", err)
@@ -474,7 +473,7 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// bomb is 130 KB that claim to be 130 MB.
+// bomb returns 130 KB that decompress to 130 MB.
 func bomb() string {
 	var b strings.Builder
 	w := gzip.NewWriter(&b)

@@ -12,10 +12,10 @@ import (
 // maxShown bounds how much of a difference is shown, in bytes.
 const maxShown = 80
 
-// conversations are the members of a request that hold the conversation.
+// conversations are the names of a request's member with the conversation.
 var conversations = []string{"messages", "contents", "input"}
 
-// difference says for a person how a request differs from the recorded one.
+// difference describes how a request differs from the recorded one.
 func difference(recorded, sent []byte) string {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(recorded, &a) != nil || json.Unmarshal(sent, &b) != nil {
@@ -59,7 +59,7 @@ func around(recorded, sent []byte) string {
 	return shown(sent[from:]) + ", recorded is " + shown(recorded[from:])
 }
 
-// shown is the beginning of a text. Its secrets are hidden already.
+// shown returns the beginning of a text, whose secrets are hidden already.
 func shown(text []byte) string {
 	more := ""
 	switch {

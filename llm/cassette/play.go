@@ -15,24 +15,21 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Player is a transport that answers the requests of instances from their recordings,
-// see [With], and sends nothing. It is safe for concurrent use.
+// Player is a transport that answers the requests of instances from their recordings (see [With]), and sends
+// nothing. It is safe for concurrent use.
 //
-// A request is answered by the next recorded exchange with the same body and model. If that
-// request was answered more than once, because a run was interrupted or an instance
-// retried, it gets the last answer, after the failures that came first: the recorded
-// conversation continued from that one.
+// A request is answered by the next recorded exchange with the same body and model. If that request was
+// recorded several times, because a run was interrupted or an instance retried, it first gets the recorded
+// failures, and then the last answer: the recorded conversation continued from there.
 type Player struct {
 	// Path names the recording of an instance.
 	Path func(instance string) string
-	// Mask is the recording's: secrets are hidden in requests too before they are compared;
-	// nil hides nothing.
+	// Mask is the recording's masker: requests are compared with their secrets hidden. Nil hides nothing.
 	Mask *mask.Masker
 
-	// Changed is called for the first request of an instance that differs from the
-	// recording, with a text for a person. Such requests are then answered by the next
-	// exchange in order. If it is nil, they are Instance faults: what was recorded would
-	// no longer be a reply to what is asked.
+	// Changed is called with a description of the first request of an instance that differs from the
+	// recording. Such requests are then answered by the next exchange in order. If it is nil, they are
+	// Instance faults, because the recorded answer may not fit them.
 	Changed func(instance, difference string)
 
 	mu     sync.Mutex
@@ -46,7 +43,7 @@ type conversation struct {
 	list    []taken // nil until it is loaded
 	next    int
 	changed bool
-	err     error // of loading it
+	err     error // from loading it
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -109,8 +106,8 @@ func (c *conversation) answer(instance, path string, sent []byte, changed func(i
 		}
 		if changed == nil {
 			return nil, fault.Newf(fault.Instance, "replaying: request %d differs from the recorded one: %s", found+1, what).
-				WithHint("replay with the settings of the recorded run; where only what commands print differs, such as times,\n" +
-					"--replay-changed gives the recorded answers all the same")
+				WithHint("replay with the settings of the recorded run; if only the output of commands differs, such as times,\n" +
+					"--replay-changed gives the recorded answers anyway")
 		}
 		c.changed = true
 		changed(instance, what)
@@ -132,7 +129,7 @@ func (c *conversation) load(instance string) error {
 	return c.err
 }
 
-// find returns which exchange answers a request; -1 if none.
+// find returns the index of the exchange that answers a request; -1 if there is none.
 func (c *conversation) find(request [sha256.Size]byte) int {
 	found := -1
 	for i := c.next; i < len(c.list); i++ {
@@ -146,7 +143,7 @@ func (c *conversation) find(request [sha256.Size]byte) int {
 	return found
 }
 
-// difference says for a person how a request differs from the i-th recorded one.
+// difference describes how a request differs from the i-th recorded one.
 func (c *conversation) difference(i int, path string, sent []byte) (string, error) {
 	x, err := read(c.path, c.list[i])
 	if err != nil {
@@ -158,7 +155,7 @@ func (c *conversation) difference(i int, path string, sent []byte) (string, erro
 	return difference(x.Request.body(), sent), nil
 }
 
-// response is the answer that a client got.
+// response returns the answer as the client received it.
 func (x *exchange) response(req *http.Request) (*http.Response, error) {
 	if x.Answer == nil {
 		if x.Failure != nil {
@@ -186,7 +183,7 @@ func (x *exchange) response(req *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// broken is the end of a body that was cut.
+// broken is the end of a truncated body.
 type broken struct{ err error }
 
 // Read implements [io.Reader].

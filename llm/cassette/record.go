@@ -29,7 +29,7 @@ type Recorder struct {
 	Failed func(instance string, err error)
 
 	mu   sync.Mutex
-	ends map[string]int64 // instance to where the last whole exchange in its file ends
+	ends map[string]int64 // end of the last whole exchange in the file of an instance
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -80,7 +80,7 @@ func takeBody(req *http.Request) ([]byte, error) {
 	return io.ReadAll(req.Body)
 }
 
-// end records an exchange, unless the caller gave it up: it would be made again.
+// end records an exchange unless the caller canceled it, because a canceled request is made again.
 func (r *Recorder) end(ctx context.Context, instance string, x *exchange) {
 	if x.Failure != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return
@@ -95,7 +95,7 @@ func (r *Recorder) end(ctx context.Context, instance string, x *exchange) {
 	}
 }
 
-// write writes an exchange to the end of a recording, over one there that was not finished.
+// write writes an exchange to the end of a recording, over an incomplete one.
 func (r *Recorder) write(instance string, member []byte) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +113,7 @@ func (r *Recorder) write(instance string, member []byte) (err error) {
 		return err
 	}
 	end := r.ends[instance]
-	if end != size { // of another process, or a write was cut
+	if end != size { // another process wrote, or a write failed halfway
 		if end, err = scan(path, func(*exchange, int64) {}); err != nil {
 			return err
 		}
@@ -131,11 +131,11 @@ func (r *Recorder) write(instance string, member []byte) (err error) {
 	return nil
 }
 
-// tee keeps what is read, and calls end once: at the end of the body, or when it is
-// closed before.
+// tee keeps the bytes that are read, and calls end once: at the end of the body, or when the body is closed
+// earlier.
 type tee struct {
 	io.ReadCloser
-	ctx  context.Context // of the request
+	ctx  context.Context // the request's context
 	read []byte
 	end  func(read []byte, err error)
 	once sync.Once

@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// scrub hides the secrets of an answer. In JSON, which the events of a stream are too, it
-// looks for them in strings: a pattern may match the quotes.
+// scrub hides the secrets of an answer. In JSON, as in a stream's events, it searches only strings, because a
+// pattern may also match quotes.
 func scrub(answer []byte, hide *mask.Masker) []byte {
 	if json.Valid(answer) {
 		return hide.JSON(answer)
@@ -24,7 +24,7 @@ func scrub(answer []byte, hide *mask.Masker) []byte {
 	for line := range bytes.Lines(answer) {
 		data, isData := bytes.CutPrefix(line, []byte("data:"))
 		if isData && hide != nil && !bytes.HasSuffix(line, []byte("\n")) && !json.Valid(data) && len(events) > 0 {
-			continue // the end of a secret may be in an event that was cut
+			continue // a secret may end in a truncated event
 		}
 		if !isData || !json.Valid(data) {
 			plain = append(plain, line...)
@@ -40,8 +40,8 @@ func scrub(answer []byte, hide *mask.Masker) []byte {
 	return bytes.Join(pieces, nil)
 }
 
-// scrubAcross hides secrets that a model writes in several events: the text that has one
-// is all in the first of them. Texts are told apart by their indexes too if indexed is set.
+// scrubAcross hides secrets that a model writes across several events: the first of them then contains the
+// whole text. If indexed is set, indexes tell texts apart too.
 func scrubAcross(pieces [][]byte, events []int, hide *mask.Masker, indexed bool) {
 	texts := map[string]*strings.Builder{} // by their place in an event
 	for _, i := range events {
@@ -73,16 +73,16 @@ func scrubAcross(pieces [][]byte, events []int, hide *mask.Masker, indexed bool)
 	}
 }
 
-// decoded is the value of an event.
+// decoded returns the JSON value of an event.
 func decoded(event []byte) (value any) {
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(event, []byte("data:"))))
 	d.UseNumber()
-	_ = d.Decode(&value) // it is valid
+	_ = d.Decode(&value) // the event is valid
 	return value
 }
 
-// eachText replaces the strings in a value, and returns it. Strings of one text are at the
-// same place: the same member of objects, with the same indexes if indexed is set.
+// eachText replaces the strings in a value, and returns it. Pieces of one text have the same place: the same
+// member of objects, with the same indexes if indexed is set.
 func eachText(value any, place string, indexed bool, replace func(place, text string) string) any {
 	switch v := value.(type) {
 	case string:
