@@ -1,9 +1,9 @@
-// Package catalogue is the table of the providers of models that batch can run: one row
-// each. A provider's name, variables, prices and client are there and nowhere else; the command's
-// flags, help, completion, checks and masking read it.
+// Package catalogue is the table of the model providers that batch knows, one row each. Only this table has a
+// provider's name, variables, prices and client; the command's flags, help, completion, checks and masking
+// read it.
 //
-// It promises that a model is refused before anything is asked of it when its provider
-// or name is unknown, its key is missing, or its settings cannot be kept.
+// It promises that a model is refused before any request if its provider or name is unknown, its key is
+// missing, or its settings cannot be honored.
 package catalogue
 
 import (
@@ -25,98 +25,98 @@ import (
 // Provider is one row.
 type Provider struct {
 	Name    string   // before the slash of a model's name, or alone
-	Models  []string // how its models are named; what is to be filled in stands in capitals
-	Key     string   // the variable of its key, which with an S has several; empty where it wants none
-	Base    string   // the variable of the address that it is asked at
-	Version string   // the variable of its API's version; empty without one
-	Host    string   // that is asked without one
+	Models  []string // forms of its models' names, with placeholders in capitals
+	Key     string   // the variable of its key (with S appended: of several keys); empty if it needs none
+	Base    string   // the variable of its address
+	Version string   // the variable of its API's version; empty if there is none
+	Host    string   // its own address, the default
 	Paid    bool     // its calls cost money
-	Keyless bool     // its servers are the user's own and may want no key
-	Further bool     // it is named to a person only where all are
-	Gold    bool     // it submits the gold patch of each row, which must have one
+	Keyless bool     // its servers are the user's own and may need no key
+	Further bool     // named only in complete lists of providers
+	Gold    bool     // submits the gold patch of each row, which must have one
 
-	// Of a provider that is asked over the network.
+	// For a provider behind a network.
 	protocol endpoint.Protocol
 	prices   func() price.Table
-	tells    func(base string) bool    // the server says what each call cost
-	caching  func(model string) string // set_cache_control where it is not set
+	tells    func(base string) bool    // the server reports the cost of each call
+	caching  func(model string) string // the default of set_cache_control
 	connect  func(endpoint.Config) (llm.Model, error)
-	answers  func(endpoint.Config) (llm.Model, error) // by the Responses API; nil if it does not have it
+	answers  func(endpoint.Config) (llm.Model, error) // connects to the Responses API; nil without one
 
-	// Of one that is played here.
+	// For a provider that batch plays itself.
 	play func(s Config, name string) (func(Attempt) *scripted.Model, error)
 }
 
-// Config says which model is asked, and how. Only Model is needed.
+// Config names a model and configures its calls. Only Model is needed.
 type Config struct {
 	Model    string // PROVIDER/NAME, or NAME with a Provider
 	Provider string
 
-	Responses    bool           // by the Responses API, where the provider has it
+	Responses    bool           // use the Responses API if the provider has it
 	Kwargs       map[string]any // see the provider's own package
 	ReplyEnds    []string       // see [endpoint.Config]
 	CacheControl *string        // nil: the provider's rule
-	Registry     string         // a file of prices over the known ones
-	Dir          string         // where relative paths of Registry and of a script start; empty: the working directory
+	Registry     string         // a file of prices that override the known ones
+	Dir          string         // base of relative paths of Registry and of scripts; empty: the working directory
 	IgnoreCost   bool           // the user does not want costs counted
-	ActionRegex  string         // of the form that a played model's commands take
+	ActionRegex  string         // finds the command in a reply: the form in which played models write commands
 	Demo         fs.FS          // the embedded demo, which has a script of its own
 	Getenv       func(string) string
 
-	// KeyFromTurn says that the calls bring keys of their own, in an [authority.Authority] of
-	// their context: a provider's key need not be set then, and without it a call that brings
-	// none is a Usage fault. A key that is set is used for calls that bring none.
+	// KeyFromTurn says that calls bring their own keys, in an [authority.Authority] of their context. The
+	// provider's key is then optional: it is used for calls without a key of their own. If no key is set,
+	// such a call is a Usage fault.
 	KeyFromTurn bool
 
-	// Gate returns what admits the calls with a key at a base URL; nil admits all at once.
+	// Gate returns the gate for the calls with a key at a base URL; nil admits all at once.
 	Gate func(provider, base, key string) llm.Gate
 	HTTP *http.Client // sends the requests; nil = a new client
 	// Within returns the context of an instance's calls, which HTTP sees; nil changes nothing.
 	Within func(ctx context.Context, instance string) context.Context
 }
 
-// Model is a model that was checked as far as can be without a paid call.
+// Model is a model that passed all checks that need no paid call.
 type Model struct {
 	Provider string       // its row's name
-	Name     string       // as its provider has it
+	Name     string       // in its provider's spelling
 	Price    *vocab.Price // nil when calls are free, the provider reports their cost, or it is unknown
 	Refused  string       // why the price in the user's registry is not used; empty if it is, or there is none
 	Cost     Cost
-	Window   int64 // tokens of input that it takes; 0 if that is not known
-	// StrictRoles says that its server may refuse a user's message after the result of a tool: Mistral's
-	// API does, and chat templates of its models and Google's open ones, which the user's own servers use.
+	Window   int64 // its context in tokens of input; 0 if unknown
+	// StrictRoles says that its server may refuse a user's message after a tool result: Mistral's API does,
+	// and so do the chat templates of Mistral's models and Google's open ones, on the user's own servers.
 	StrictRoles bool
-	Played      bool                        // by batch itself: no request is made, nothing is paid
+	Played      bool                        // batch itself plays it, without requests or cost
 	Each        func() ([]llm.Model, error) // one for each key; nil if Played
-	Dropped     []string                    // model_kwargs that are left out, since the provider does not take them
+	Dropped     []string                    // model_kwargs that are left out because the provider does not take them
 	Open        func(proven bool) (Models, error)
 }
 
-// Cost says what is known of what calls cost.
+// Cost tells whether the cost of calls is known.
 type Cost int
 
-// Unknown costs cannot be limited.
+// The values of Cost. Unknown costs cannot be limited.
 const (
-	Known     Cost = iota // or there are none
-	Unknown               // they cost money, and the price is unknown
+	Known     Cost = iota // or calls cost nothing
+	Unknown               // calls cost money, and the price is unknown
 	Uncounted             // the price is unknown and not needed
 )
 
-// Attempt is for whom a model is opened.
+// Attempt is the attempt that opens a model.
 type Attempt struct {
-	ID    string // of the instance
+	ID    string // id of the instance
 	Patch string // its gold patch
-	Heard int    // replies that the attempt has heard already
+	Heard int    // replies that the attempt already has
 }
 
-// Models returns the bare model of an attempt: one call to it is one request. It is
-// called from many goroutines at once.
+// Models returns the bare model of an attempt: one call to it is one request. It is called from many
+// goroutines at once.
 type Models func(Attempt) (llm.Model, error)
 
 // Providers returns the table. It must not be changed.
 func Providers() []Provider { return providers }
 
-// Names returns how models are named, of the providers that are not further ones.
+// Names returns the forms of models' names, without providers that are marked as further.
 func Names() []string { return names(false) }
 
 func names(further bool) (names []string) {
@@ -128,7 +128,7 @@ func names(further bool) (names []string) {
 	return names
 }
 
-// Words returns what a shell completes a model's name to.
+// Words returns the candidates of a shell's completion for a model's name.
 func Words() []string {
 	words := append(names(false), names(true)...)
 	for i, name := range words {
@@ -139,7 +139,7 @@ func Words() []string {
 	return words
 }
 
-// Free names the providers that cost nothing and need no key, for a person.
+// Free lists the providers that cost nothing and need no key, for a person.
 func Free() string {
 	var names []string
 	for _, p := range providers {
@@ -150,18 +150,17 @@ func Free() string {
 	return list(names, "and")
 }
 
-// NeedsGold reports whether the model that s names submits gold patches, so that
-// every row must have one.
+// NeedsGold reports whether the model submits gold patches, so that every row must have one.
 func (s Config) NeedsGold() bool {
 	name, _ := s.split()
 	i := slices.IndexFunc(providers, func(p Provider) bool { return p.Name == name })
 	return i >= 0 && providers[i].Gold
 }
 
-// split returns the provider and its name of the model.
+// split returns the provider and the provider's name for the model.
 func (s Config) split() (provider, name string) {
 	given := s.Provider
-	if own, ok := s.Kwargs["custom_llm_provider"].(string); ok && given == "" { // as LiteLLM names it
+	if own, ok := s.Kwargs["custom_llm_provider"].(string); ok && given == "" { // LiteLLM's member for the provider
 		given = own
 	}
 	if given != "" {
@@ -183,8 +182,8 @@ func (s Config) asksOpenAI(p Provider) bool {
 	return err == nil && openaiapi.IsOpenAI(base)
 }
 
-// Find checks a model without asking anything of it. Errors are Usage faults, or a Host
-// fault where a provider's own endpoint has no key.
+// Find checks a model without sending a request. Errors are Usage faults, or a Host fault if a provider's own
+// endpoint has no key.
 func Find(s Config) (Model, error) {
 	provider, name := s.split()
 	if provider == "" {

@@ -37,7 +37,7 @@ func TestEveryProviderIsComplete(t *testing.T) {
 		seen[p.Name] = true
 		for _, m := range p.Models {
 			if provider, _, _ := strings.Cut(m, "/"); provider != p.Name {
-				t.Errorf("%s: a model is called %s, want provider %v", p.Name, m, p.Name)
+				t.Errorf("%s: the name %s of a model, want the prefix %v", p.Name, m, p.Name)
 			}
 		}
 		asked := p.Key != "" && p.Base != "" && p.Host != "" && p.prices != nil && p.tells != nil && p.caching != nil && p.connect != nil
@@ -47,10 +47,10 @@ func TestEveryProviderIsComplete(t *testing.T) {
 	}
 	first := []string{"openai/", "anthropic/", "gemini/", "oracle", "noop", "scripted/demo", "scripted/demo-hasty", "scripted/"}
 	if words := Words(); !slices.Equal(words[:len(first)], first) || !slices.Contains(words, "azure/") || !slices.Contains(words, "ollama_chat/") {
-		t.Errorf("completed to %q, want %q first, and all others", words, first)
+		t.Errorf("completions %q, want %q first, and all others", words, first)
 	}
 	if want := "oracle, noop and scripted"; Free() != want {
-		t.Errorf("free are %s, want free %v", Free(), want)
+		t.Errorf("got the free providers %s, want %v", Free(), want)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestTheHintOfAMissingKeyNamesAServerOfOnesOwnOnlyWhereOneMayBe(t *testing.T
 	for name, want := range map[string]bool{"openai/m": true, "anthropic/m": true, "azure/m": false, "openrouter/m": false} {
 		_, err := Find(with(name))
 		if hint := fault.HintOf(err); !strings.HasPrefix(hint, "set it: `export ") || strings.Contains(hint, "server of your own") != want {
-			t.Errorf("%s: %v, hint %q; want a server of one's own in it: %v", name, err, hint, want)
+			t.Errorf("%s: %v, hint %q; want it to mention a server of your own: %v", name, err, hint, want)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func TestScriptedModelsContinueAfterTheConversation(t *testing.T) {
 	}
 }
 
-// The demo and the oracle must be understood under any configuration of mini-swe-agent.
+// Any configuration of mini-swe-agent must understand the demo and the oracle.
 func TestPlayedModelsWriteCommandsAsTheConfigurationAsks(t *testing.T) {
 	for _, form := range []string{
 		"", "<do>(.*?)</do>", "```bash\\s*\\n(.*?)\\n```", "```mswea_bash_command\\s*\\n(.*?)\\n```",

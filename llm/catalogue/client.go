@@ -11,19 +11,19 @@ import (
 	"batch.example/batch/llm/endpoint"
 )
 
-// client is a provider's model as one attempt uses it.
+// client is a provider's model for one attempt.
 type client struct {
 	keyed
 	attempt string // id of the instance
 	within  func(ctx context.Context, instance string) context.Context
 }
 
-// keyed is a provider's model that is asked with one key.
+// keyed is a provider's model with one key.
 type keyed struct {
 	llm.Model
 	policy llm.RetryPolicy
 	gate   llm.Gate                  // nil: none
-	gates  func(key string) llm.Gate // of keys that come with the calls
+	gates  func(key string) llm.Gate // the gates of keys that come with calls
 }
 
 // Generate implements [llm.Model].
@@ -34,10 +34,10 @@ func (c *client) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 	return c.Model.Generate(ctx, req)
 }
 
-// RetryPolicy is the one of the settings, for [llm.Calls].
+// RetryPolicy returns the retry policy of the settings, for [llm.Calls].
 func (c *client) RetryPolicy() llm.RetryPolicy { return c.policy }
 
-// Gate is the key's, for [llm.Calls]; nil without one.
+// Gate returns the key's gate, for [llm.Calls]; nil if there is none.
 func (c *client) Gate() llm.Gate {
 	if c.gate == nil {
 		return nil
@@ -45,7 +45,7 @@ func (c *client) Gate() llm.Gate {
 	return &turnGate{own: c.gate, of: c.gates}
 }
 
-// Keys returns the keys of p that are set, and the variable that has them.
+// Keys returns the keys of p that are set, and the name of their variable.
 func (p Provider) Keys(getenv func(string) string) (keys []string, variable string) {
 	if p.Key == "" {
 		return nil, ""
@@ -61,7 +61,7 @@ func (p Provider) Keys(getenv func(string) string) (keys []string, variable stri
 	return nil, p.Key
 }
 
-// configs returns one configuration for each key. A key among the kwargs is the only one.
+// configs returns one configuration for each key. A key in the kwargs replaces all others.
 func (p Provider) configs(s Config, cfg endpoint.Config) ([]endpoint.Config, error) {
 	keys, variable := p.Keys(s.Getenv)
 	base, named, err := cfg.Target(p.protocol)
@@ -80,7 +80,7 @@ func (p Provider) configs(s Config, cfg endpoint.Config) ([]endpoint.Config, err
 		}
 		return nil, fault.Newf(fault.Usage, "no key for %s: %s is not set", s.Model, p.Key).WithHint("%s", hint)
 	case len(keys) == 0:
-		keys = []string{"none"} // servers of one's own take any key; the protocol wants a header
+		keys = []string{"none"} // the user's own servers take any key, but the protocol requires a header
 	}
 	configs := make([]endpoint.Config, len(keys))
 	for i, key := range keys {
@@ -93,10 +93,10 @@ func (p Provider) configs(s Config, cfg endpoint.Config) ([]endpoint.Config, err
 	return configs, nil
 }
 
-// clients has one client for each of a provider's keys.
+// clients holds one client for each of a provider's keys.
 type clients []keyed
 
-// open makes the clients of all keys.
+// open returns the clients of all keys.
 func (p Provider) open(s Config, configs []endpoint.Config, proven bool) (clients, error) {
 	list := make(clients, len(configs))
 	for i, cfg := range configs {
@@ -110,7 +110,7 @@ func (p Provider) open(s Config, configs []endpoint.Config, proven bool) (client
 			list[i].policy = patient.RetryPolicy()
 		}
 		if s.Gate != nil {
-			base, _, _ := cfg.Target(p.protocol) // it was read before
+			base, _, _ := cfg.Target(p.protocol) // valid: it was read before
 			list[i].gate = s.Gate(p.Name, base, cfg.APIKey)
 			list[i].gates = func(key string) llm.Gate { return s.Gate(p.Name, base, key) }
 		}
@@ -118,8 +118,7 @@ func (p Provider) open(s Config, configs []endpoint.Config, proven bool) (client
 	return list, nil
 }
 
-// of returns the model of an instance, which stays with one key and so with its prompt
-// cache.
+// of returns the model of an instance. An instance keeps one key, and so its prompt cache.
 func (c clients) of(instance string, within func(context.Context, string) context.Context) llm.Model {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(instance)) // never fails
@@ -133,7 +132,7 @@ func (c clients) each() (models []llm.Model) {
 	return models
 }
 
-// dropped are the model_kwargs that the provider does not take.
+// dropped returns the model_kwargs that the provider does not take.
 func (c clients) dropped() []string {
 	if len(c) > 0 {
 		if picky, ok := c[0].Model.(interface{ Dropped() []string }); ok {

@@ -12,14 +12,14 @@ import (
 	"batch.example/batch/llm/responses"
 )
 
-// compatible is the row of a provider that has OpenAI's protocols.
+// compatible returns the row of a provider with OpenAI's protocols.
 func compatible(name string, p endpoint.Protocol) Provider {
 	row := served(name, p, func(c endpoint.Config) (llm.Model, error) { return openai.Open(c, p) })
 	row.answers = func(c endpoint.Config) (llm.Model, error) { return responses.Open(c, p) }
 	return row
 }
 
-// further is the row of one that is not OpenAI; its variables begin with prefix.
+// further returns the row of a provider other than OpenAI; its variables begin with prefix.
 func further(name, title, prefix, base string) Provider {
 	p := endpoint.Protocol{
 		Provider: title, Prefix: name + "/", DefaultBase: base, Streaming: endpoint.StreamsOnRequest,
@@ -33,15 +33,15 @@ func further(name, title, prefix, base string) Provider {
 	return row
 }
 
-// own is the row of a server that a user runs.
+// own returns the row of a server that a user runs.
 func own(name, title, prefix, base string) Provider {
 	row := further(name, title, prefix, base)
 	row.Keyless = true
 	return row
 }
 
-// ollama is the row of a name of Ollama's. Its variable has the address of its own
-// protocol; OpenAI's is at /v1 below it.
+// ollama returns the row of one of Ollama's names. Its variable has the address of Ollama's own protocol;
+// OpenAI's is below it, at /v1.
 func ollama(name string) Provider {
 	const title, prefix = "Ollama", "OLLAMA"
 	row := compatible(name, endpoint.Protocol{
@@ -59,14 +59,13 @@ func ollama(name string) Provider {
 	return row
 }
 
-// azureVersion is the version of Azure's API if none is set: the newest that is not a
-// preview.
+// azureVersion is the default version of Azure's API: the newest that is not a preview.
 const azureVersion = "2024-10-21"
 
 // azureResponses is the first version of Azure's API that has the Responses API.
 const azureResponses = "2025-03-01-preview"
 
-// azure is the row of OpenAI's models at Azure, which are named as their deployments are.
+// azure returns the row of OpenAI's models at Azure. Their names are names of deployments.
 func azure() Provider {
 	row := further("azure", openaiapi.Azure, "AZURE", "")
 	row.Models, row.Version, row.Host = []string{"azure/DEPLOYMENT"}, "AZURE_API_VERSION", "the address in AZURE_API_BASE"

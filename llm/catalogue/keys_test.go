@@ -118,14 +118,14 @@ func TestTheErrorOfAKeyOfTheConfigurationNamesIt(t *testing.T) {
 	}
 }
 
-// askOnce makes a call of an instance.
+// askOnce makes one call for an instance.
 func askOnce(t *testing.T, s Config) error {
 	t.Helper()
 	_, err := modelOf(t, s, Attempt{ID: "a"}).Generate(t.Context(), question())
 	return err
 }
 
-// modelOf is the model of an attempt.
+// modelOf returns the model of an attempt.
 func modelOf(t *testing.T, s Config, a Attempt) llm.Model {
 	t.Helper()
 	m, err := Find(s)

@@ -73,7 +73,7 @@ func TestWhereANameIsAsked(t *testing.T) {
 	}
 }
 
-// askedBy returns what a server sees of a question to a model.
+// askedBy returns the request that a server receives from a model.
 func askedBy(t *testing.T, s Config) asked {
 	t.Helper()
 	seen := &recorder{}
@@ -92,7 +92,7 @@ func askedBy(t *testing.T, s Config) asked {
 		t.Fatal(err)
 	}
 	if _, err := model.Generate(t.Context(), question()); err == nil {
-		t.Errorf("%s: a refusal was taken for an answer", s.Model)
+		t.Errorf("%s: a refusal counts as an answer", s.Model)
 	}
 	return seen.asked
 }

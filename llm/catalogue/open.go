@@ -20,7 +20,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// served is a model of a provider that is asked over the network.
+// served returns a model that is reached over the network.
 func (p Provider) served(s Config, name string) (Model, error) {
 	prices, err := s.prices(p.prices())
 	if err != nil {
@@ -55,7 +55,7 @@ func (p Provider) served(s Config, name string) (Model, error) {
 		return Model{}, err
 	}
 	m.StrictRoles = p.Keyless || isLoopback(base) || strict().MatchString(p.Name+"/"+name)
-	clients, err := p.open(s, configs, false) // it checks the rest
+	clients, err := p.open(s, configs, false) // checks the rest
 	m.Dropped = clients.dropped()
 	m.Window, _ = prices.Window(p.Name+"/"+name, name)
 	price, known := prices.Lookup(p.Name + "/" + name)
@@ -74,11 +74,10 @@ func (p Provider) served(s Config, name string) (Model, error) {
 	return m, err
 }
 
-// strict matches the models whose chat templates and servers want roles that alternate.
+// strict matches the models whose chat templates and servers require alternating roles.
 var strict = lazy.Regexp(`(?i)mi[sx]tral|devstral|codestral|magistral|pixtral|gemma`)
 
-// service returns the service that the kwargs ask for, where they are not dropped; "" is the
-// standard one.
+// service returns the service that the kwargs ask for unless they are dropped; "" is the standard service.
 func (s Config) service(dropped []string) string {
 	if s.Kwargs["speed"] == "fast" && !slices.Contains(dropped, "speed") { // Anthropic's word
 		return "fast"
@@ -90,8 +89,7 @@ func (s Config) service(dropped []string) string {
 	return tier
 }
 
-// played is a model that is played here. It continues after the replies that an
-// attempt has had.
+// played returns a model that batch plays. It continues after the replies that an attempt already has.
 func (p Provider) played(s Config, name string) (Model, error) {
 	play, err := p.play(s, name)
 	if err != nil {
@@ -105,11 +103,11 @@ func (p Provider) played(s Config, name string) (Model, error) {
 	return Model{Provider: p.Name, Name: name, Played: true, Open: func(bool) (Models, error) { return models, nil }}, nil
 }
 
-// Fence returns how a reply of an agent without tools has a command.
+// Fence returns the function that writes a command into a reply of an agent without tools.
 func (s Config) Fence() func(command string) string { return s.script().Fenced }
 
-// script returns how played models write their commands: in the form that a text
-// agent asks for, where that is literal text around the command, line breaks included.
+// script returns how played models write their commands: for a text agent, in its own form if that is literal
+// text around the command, line breaks included.
 func (s Config) script() scripted.Config {
 	literal := strings.NewReplacer(`\s*`, "", `\n`, "\n").Replace(s.ActionRegex)
 	before, after, found := strings.Cut(literal, "(.*?)")
@@ -119,10 +117,10 @@ func (s Config) script() scripted.Config {
 	return scripted.Config{Fence: func(command string) string { return before + command + after }}
 }
 
-// Prices returns what is known of models, with the user's own registry over it.
+// Prices returns the known prices of models, overridden by the user's own registry.
 func (s Config) Prices() (price.Table, error) { return s.prices(price.Known()) }
 
-// path returns where a file is that settings name.
+// path returns the path of a file that the settings name.
 func (s Config) path(name string) string {
 	if s.Dir == "" {
 		return name
@@ -130,7 +128,7 @@ func (s Config) path(name string) string {
 	return abspath.Join(s.Dir, name)
 }
 
-// prices are the known ones with the user's own over them.
+// prices returns the known prices, overridden by the user's own.
 func (s Config) prices(known price.Table) (price.Table, error) {
 	if s.Registry == "" {
 		return known, nil
@@ -147,8 +145,7 @@ func (s Config) prices(known price.Table) (price.Table, error) {
 	return known.With(own), nil
 }
 
-// Ready says whether a model of p could be asked: with its key, or at an address of
-// one's own. Text is for a person.
+// Ready reports whether a model of p has a key or a local server. Text explains it to a person.
 func (p Provider) Ready(getenv func(string) string) (text string, ok bool) {
 	base := getenv(p.Base)
 	keys, variable := p.Keys(getenv)

@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/llm/scripted"
 )
 
-// providers is the table. What has no row of its own is asked by way of the first.
+// providers is the table. Its first row also serves providers without a row of their own.
 var providers = []Provider{
 	compatible("openai", openai.Protocol),
 	served("anthropic", anthropic.Protocol, func(c endpoint.Config) (llm.Model, error) { return anthropic.New(c) }),
@@ -26,7 +26,7 @@ var providers = []Provider{
 	{Name: "noop", Models: []string{"noop"}, play: playNoop},
 	{Name: "scripted", Models: []string{"scripted/" + demoScript, "scripted/" + hastyScript, "scripted/PATH"}, play: playScript},
 
-	// The names, variables and addresses are LiteLLM's, where it has them.
+	// The names, variables and addresses are LiteLLM's if it has them.
 	further("openrouter", "OpenRouter", "OPENROUTER", "https://openrouter.ai/api/v1"),
 	azure(),
 	own("litellm_proxy", "the LiteLLM proxy", "LITELLM_PROXY", "http://localhost:4000"),
@@ -47,11 +47,11 @@ var providers = []Provider{
 	further("minimax", "MiniMax", "MINIMAX", "https://api.minimax.io/v1"),
 }
 
-// served is the row of a provider that is asked over the network.
+// served returns the row of a provider behind a network.
 func served(name string, p endpoint.Protocol, connect func(endpoint.Config) (llm.Model, error)) Provider {
 	own, err := url.Parse(p.DefaultBase)
 	if err != nil {
-		panic(err) // of a constant
+		panic(err) // a constant is invalid
 	}
 	return Provider{
 		Name: name, Models: []string{name + "/NAME"}, Key: p.KeyVariable, Base: p.AddressVariable, Host: own.Host, Paid: true,
@@ -59,9 +59,8 @@ func served(name string, p endpoint.Protocol, connect func(endpoint.Config) (llm
 	}
 }
 
-// cachesWhereTold has the end of the conversation marked for models that cache their
-// prompt only where a request says so. The rule is mini-swe-agent's, for Claude behind
-// OpenRouter or LiteLLM.
+// cachesWhereTold turns on set_cache_control for models that cache their prompt only on request. The rule is
+// mini-swe-agent's, for Claude behind OpenRouter or LiteLLM.
 func cachesWhereTold(model string) string {
 	model = strings.ToLower(model)
 	if slices.ContainsFunc([]string{"anthropic", "sonnet", "opus", "claude"}, func(part string) bool {
@@ -72,7 +71,7 @@ func cachesWhereTold(model string) string {
 	return ""
 }
 
-// The names of the demo's own scripts, and their files.
+// Names and files of the demo's own scripts.
 const (
 	demoScript  = "demo"
 	hastyScript = "demo-hasty"

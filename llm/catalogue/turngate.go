@@ -9,19 +9,19 @@ import (
 	"batch.example/batch/llm"
 )
 
-// turnGate is the gate of an attempt's calls. A call that brings a key of its own passes the
-// gate of that key, so that the limits of different people are apart.
+// turnGate is the gate of an attempt's calls. A call with its own key passes the gate of that key, so that
+// each person has their own limits.
 type turnGate struct {
 	own llm.Gate
 	of  func(key string) llm.Gate
 
 	mu   sync.Mutex
-	key  string   // of the last such call
-	last llm.Gate // of that key
+	key  string   // key of the last such call
+	last llm.Gate // gate of that key
 }
 
-// Enter implements [llm.Gate]. A turn with a key that is not admitted at all must not
-// stop the run.
+// Enter implements [llm.Gate]. If the gate refuses a turn's key, the fault is Transient: it must not stop the
+// run.
 func (g *turnGate) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 	turn := authority.From(ctx)
 	if turn == nil || turn.ModelKey == "" {

@@ -40,7 +40,7 @@ func TestAKeyOfATurnAtAzureIsInItsOwnHeader(t *testing.T) {
 	}
 }
 
-// gates admit everything and remember for which key.
+// gates admit everything and record the keys.
 type gates struct {
 	mu       sync.Mutex
 	opened   []string
@@ -86,12 +86,12 @@ func TestTheLimitsOfTurnsWithKeysOfTheirOwnAreApart(t *testing.T) {
 	if want := []string{"ann", "bob"}; !slices.Equal(all.opened, want) {
 		t.Errorf("opened the gates of %q, want %q", all.opened, want)
 	}
-	all.err = fault.Newf(fault.Host, "nothing but refusals")
+	all.err = fault.Newf(fault.Host, "every request was refused")
 	ctx := authority.With(t.Context(), &authority.Authority{ModelKey: "ann"})
 	if _, err := m.Generate(ctx, question()); fault.KindOf(err) != fault.Transient {
-		t.Errorf("a turn's key that is refused for long: %v is %v, want %v", err, fault.KindOf(err), fault.Transient)
+		t.Errorf("a turn's key that was refused for a long time: %v is %v, want %v", err, fault.KindOf(err), fault.Transient)
 	}
 	if _, err := m.Generate(t.Context(), question()); fault.KindOf(err) != fault.Host {
-		t.Errorf("the configured key, refused for long: %v is %v, want %v", err, fault.KindOf(err), fault.Host)
+		t.Errorf("the configured key, refused for a long time: %v is %v, want %v", err, fault.KindOf(err), fault.Host)
 	}
 }

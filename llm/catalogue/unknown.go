@@ -10,11 +10,11 @@ import (
 	"batch.example/batch/internal/near"
 )
 
-// families are how the names of models begin, and who offers them. A name that only
-// its maker offers needs no provider in front.
+// families list the beginnings of models' names and their providers. A name that only its maker offers needs
+// no provider before it.
 var families = []struct {
 	marks   []string
-	offered []string // in front of the name
+	offered []string // prefixes of the name
 }{
 	{[]string{"gpt-oss"}, []string{"openrouter/openai/", "groq/openai/", "hosted_vllm/openai/"}},
 	{[]string{"gpt-", "chatgpt-", "codex-", "o1", "o3", "o4-"}, []string{"openai/"}},
@@ -30,7 +30,7 @@ var families = []struct {
 	{[]string{"llama"}, []string{"openrouter/meta-llama/", "groq/", "hosted_vllm/meta-llama/"}},
 }
 
-// offers returns the names, with a provider, that a name without one may mean.
+// offers returns the full names that a name without a provider may mean.
 func offers(name string) (models []string) {
 	for _, f := range families {
 		if slices.ContainsFunc(f.marks, func(m string) bool { return strings.HasPrefix(strings.ToLower(name), m) }) {
@@ -45,8 +45,8 @@ func offers(name string) (models []string) {
 	return nil
 }
 
-// providerOf returns who offers the model with a name that has no provider; empty if that
-// is not certain.
+// providerOf returns the only provider of a model whose name has no provider; empty if there is not exactly
+// one.
 func providerOf(name string) string {
 	if all := offers(name); len(all) == 1 && !slices.Contains(providerNames(), name) {
 		provider, _, _ := strings.Cut(all[0], "/")
@@ -62,15 +62,14 @@ var aliases = map[string]string{
 	"x-ai": "xai", "grok": "xai", "deepseek-ai": "deepseek",
 }
 
-// proxied are providers of LiteLLM's whose requests an account of a cloud signs. batch has no
-// client for them, and LiteLLM's proxy has.
+// proxied lists LiteLLM's providers whose requests are signed with an account of a cloud. batch has no client
+// for them; LiteLLM's proxy does.
 var proxied = map[string]string{
 	"bedrock": "Amazon Bedrock", "bedrock_converse": "Amazon Bedrock", "sagemaker": "Amazon SageMaker", "sagemaker_chat": "Amazon SageMaker",
 	"vertex_ai": "Google's Vertex AI", "vertex_ai_beta": "Google's Vertex AI",
 }
 
-// unknownProvider refuses a model of a provider that is not in the table, and suggests one
-// that is.
+// unknownProvider returns the refusal of a provider that is not in the table, with a suggestion.
 func unknownProvider(s Config, provider, name string) error {
 	first := providers[0]
 	err := fault.Newf(fault.Usage, "model %q: unknown provider %q", s.Model, provider)
@@ -95,7 +94,7 @@ func unknownProvider(s Config, provider, name string) error {
 		known(), first.Base, first.Name, s.Model)
 }
 
-// noScript refuses the name of a script that is neither built in nor a file.
+// noScript returns the refusal of a script's name that is neither built in nor a file.
 func noScript(s Config, path string) error {
 	names, dir := []string{demoScript, hastyScript}, filepath.Dir(path)
 	entries, _ := os.ReadDir(s.path(dir)) // the hint is only poorer without
@@ -110,7 +109,7 @@ func noScript(s Config, path string) error {
 		WithHint("%s", near.Hint(best, "scripted/"+demoScript+" and scripted/"+hastyScript+" are built in; scripted/PATH plays a file of replies or a folder of trajectories"))
 }
 
-// known lists the models that there are.
+// known lists the available models.
 func known() string {
 	return "models are " + list(Names(), "and") + ";\nalso " + list(names(true), "and")
 }
