@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// stops holds why an answer ended.
+// stops checks the reasons why an answer ended.
 func (s *suite) stops() {
 	_, m := s.serve(
 		stub.Answer{FinishReason: stub.FinishRefused},
@@ -24,7 +24,7 @@ func (s *suite) stops() {
 	}
 	cut := s.generate(m, ask())
 	if cut.End() != llm.EndCut || cut.Message.Text() != "It is too" || cut.Filtered() {
-		s.Errorf("the answer %q ended by %q, want what there is, and cut", cut.Message.Text(), cut.FinishReason)
+		s.Errorf("the answer %q ended by %q, want the partial text, truncated", cut.Message.Text(), cut.FinishReason)
 	}
 	req := ask() // both can be continued from
 	observed(req, refused)
@@ -32,14 +32,14 @@ func (s *suite) stops() {
 	observed(req, cut)
 	said(req, "Continue.")
 	if whole := s.generate(m, req); whole.End() == llm.EndCut {
-		s.Errorf("the answer ended by %q is cut, want it whole", whole.FinishReason)
+		s.Errorf("the answer with finish reason %q is truncated, want a whole one", whole.FinishReason)
 	}
 	if cut := s.generate(m, ask()); cut.End() != llm.EndCut || len(cut.Message.ToolCalls()) != 1 {
-		s.Errorf("the answer %v ended by %q, want a call, and cut", cut.Message.Parts, cut.FinishReason)
+		s.Errorf("the answer %v ended by %q, want one call, truncated", cut.Message.Parts, cut.FinishReason)
 	}
 }
 
-// paused holds that a turn that the provider pauses is continued.
+// paused checks that a turn that the provider pauses is continued.
 func (s *suite) paused() {
 	if s.Protocol != stub.Anthropic {
 		s.Skip("only Anthropic pauses turns")
@@ -63,7 +63,7 @@ func (s *suite) paused() {
 	}
 }
 
-// counted is a usage as far as the protocol has its kinds of tokens.
+// counted returns a usage with the kinds of tokens that the protocol has.
 func (s *suite) counted() vocab.Usage {
 	u := vocab.Usage{Input: 1000, Cached: 400, CacheWrite: 300, CacheHour: 100, Output: 90, Reasoning: 60}
 	switch s.Protocol {
@@ -76,8 +76,8 @@ func (s *suite) counted() vocab.Usage {
 	return u
 }
 
-// usage holds that all kinds of tokens are counted as vocab.Usage has them, and that an answer
-// needs no price where the cost is ignored.
+// usage checks that all kinds of tokens are counted as vocab.Usage defines them, and that an answer needs no
+// price if costs are ignored.
 func (s *suite) usage() {
 	want := s.counted()
 	_, m := s.serve(stub.Answer{Content: "x", Usage: want})
@@ -86,7 +86,7 @@ func (s *suite) usage() {
 	}
 }
 
-// missingUsage holds that an answer without usage is not lost, and that its price is not known.
+// missingUsage checks that an answer without usage is not lost, and that its price is unknown.
 func (s *suite) missingUsage() {
 	at, _ := s.serve(stub.Answer{Content: "x", NoUsage: true})
 	cfg := s.config(at)
@@ -101,7 +101,7 @@ func (s *suite) prices() price.Table {
 	return price.Table{s.model: {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, CachedInput: 0.25, CacheWrite: 2, Output: 4}}}}
 }
 
-// price holds that a call costs what the table says, or what the provider says.
+// price checks that a call costs what the table or the provider says.
 func (s *suite) price() {
 	u := s.counted()
 	u.CacheHour = 0
@@ -115,14 +115,14 @@ func (s *suite) price() {
 		s.Errorf("cost %v, priced %v; want %v, true", resp.Cost, resp.Priced, want)
 	}
 	if s.Protocol != stub.Chat {
-		return // only routers of that protocol say it
+		return // only routers of that protocol report costs
 	}
 	if resp := s.generate(m, ask()); resp.Cost != cost || !resp.Priced {
-		s.Errorf("cost %v, priced %v; want %v as the provider says", resp.Cost, resp.Priced, cost)
+		s.Errorf("cost %v, priced %v; want %v as the provider reports", resp.Cost, resp.Priced, cost)
 	}
 }
 
-// oddAnswers are read, and can be continued from.
+// oddAnswers checks that unusual answers are read, and that the conversation can continue after them.
 func (s *suite) oddAnswers() {
 	huge := strings.Repeat("0123456789abcdef", 17<<12) // more than a buffer of 64 KiB or 1 MiB
 	for _, tt := range []struct {
@@ -155,8 +155,8 @@ func (s *suite) oddAnswers() {
 	}
 }
 
-// malformed is how many calls are read of one with malformed arguments: Gemini does not pass
-// such on.
+// malformed returns the number of calls in an answer with one call whose arguments are malformed: Gemini does
+// not pass such a call on.
 func (s *suite) malformed() int {
 	if s.Protocol == stub.Gemini {
 		return 0

@@ -9,13 +9,11 @@ import (
 	"batch.example/batch/llm"
 )
 
-// The conversation that calls are measured with: observations of 4 KB, two messages more in
-// each call.
+// A measured conversation has observations of 4 KB, and each call adds two messages.
 const shortest, longest = 150, 250
 
-// Benchmark measures the calls of that conversation, again from the beginning after the longest
-// one. Reply is one of m's, with one tool call. No network and no server are counted if m sends
-// its requests to [Canned].
+// Benchmark measures the calls of that conversation, which starts again after the longest one. Reply is a
+// reply of m with one tool call. To leave out network and server, m sends its requests to [Canned].
 func Benchmark(b *testing.B, m llm.Model, reply llm.Message) {
 	all := []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say("s")}, {Role: llm.RoleUser, Parts: llm.Say("task")}}
 	for len(all) < longest {
@@ -42,8 +40,8 @@ func Benchmark(b *testing.B, m llm.Model, reply llm.Message) {
 	}
 }
 
-// Canned returns a client that reads each request and answers with text, of the media
-// type kind, without a network.
+// Canned returns a client that reads each request and answers with text, of the media type kind, without a
+// network.
 func Canned(kind, text string) *http.Client {
 	return &http.Client{Transport: canned{http.StatusOK, kind, text, io.Discard}}
 }
@@ -51,7 +49,7 @@ func Canned(kind, text string) *http.Client {
 type canned struct {
 	status     int
 	kind, text string
-	to         io.Writer // what is sent
+	to         io.Writer // receives the requests
 }
 
 // RoundTrip implements [http.RoundTripper].

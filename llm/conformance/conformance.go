@@ -1,6 +1,5 @@
-// Package conformance checks a provider's client against the server of package stub: what
-// the client sends, what it keeps of an answer, and how it fails. One suite serves all
-// protocols:
+// Package conformance checks a provider's client against the server of package stub: the requests that the
+// client sends, the parts of an answer that it keeps, and its failures. One suite serves all protocols:
 //
 //	func TestConformance(t *testing.T) {
 //		conformance.Run(t, conformance.Client{
@@ -9,8 +8,8 @@
 //		})
 //	}
 //
-// The stub enforces the rules of the real provider: a request that breaks one fails the
-// test, in every part of the suite.
+// The stub enforces the rules of the real provider: in every part of the suite, a request that breaks one
+// fails the test.
 package conformance
 
 import (
@@ -32,19 +31,18 @@ import (
 type Client struct {
 	Protocol stub.Protocol
 
-	// Open makes a model. One call of it must be one request.
+	// Open opens a model. Each of its calls must be one request.
 	Open func(endpoint.Config) (llm.Model, error)
 
-	// Streams are the values of model_kwargs.stream with which the suite is run; nil runs it
-	// once, without that key.
+	// Streams are the values of model_kwargs.stream for which the suite is run; nil runs it once, without
+	// that key.
 	Streams []bool
 
-	// Lacks are names of parts of the suite ("rate-limit headers") that do not apply,
-	// each with the reason.
+	// Lacks maps names of parts of the suite ("rate-limit headers") that do not apply to the reason.
 	Lacks map[string]string
 }
 
-// models are asked for: the stub is strict with them.
+// models are the names that the stub accepts.
 var models = map[stub.Protocol]string{
 	stub.Chat: "m", stub.Responses: "gpt-5", stub.Anthropic: "claude-sonnet-4-5", stub.Gemini: "gemini-3-pro-preview",
 }
@@ -104,27 +102,27 @@ func runAll(t *testing.T, s suite) {
 	}
 }
 
-// suite is one part of the suite for one client.
+// suite runs one part of the suite for one client.
 type suite struct {
 	*testing.T
 	Client
 	model  string
 	stream bool
-	kwargs map[string]any // of all configurations
+	kwargs map[string]any // members of all configurations
 }
 
-// Key is the API key of all requests: no error may have it.
+// Key is the API key of all requests. No error may contain it.
 const Key = "sk-planted-0123456789abcdef"
 
-// config is the usual configuration for a server.
+// config returns the usual configuration for a server.
 func (s *suite) config(at *stub.Server) endpoint.Config {
 	return endpoint.Config{
 		Model: s.model, BaseURL: at.Base(s.Protocol), APIKey: Key, Kwargs: maps.Clone(s.kwargs), IgnoreCost: true,
 	}
 }
 
-// serve starts a server of the answers, and opens a model for it. Every body that the
-// model gets must be closed when the test ends.
+// serve starts a server with the answers, and opens a model for it. When the test ends, the model must have
+// closed all bodies.
 func (s *suite) serve(answers ...stub.Answer) (*stub.Server, llm.Model) {
 	s.Helper()
 	at := stub.NewServer(s, answers...)
@@ -147,12 +145,12 @@ func (s *suite) open(cfg endpoint.Config) llm.Model {
 	return m
 }
 
-// generate makes a call that must be answered.
+// generate makes a call that must succeed.
 func (s *suite) generate(m llm.Model, req *llm.Request) *llm.Response {
 	s.Helper()
 	resp, err := m.Generate(s.Context(), req)
 	if odd, ok := errors.AsType[*llm.Lasting](err); ok && odd.Reply != nil {
-		resp, err = odd.Reply, nil // as after more tries
+		resp, err = odd.Reply, nil // as a call does after its last try
 	}
 	if err != nil {
 		s.Fatal(err)
@@ -161,12 +159,12 @@ func (s *suite) generate(m llm.Model, req *llm.Request) *llm.Response {
 		s.Errorf("the answer's role is %q, want %q", resp.Message.Role, llm.RoleAssistant)
 	}
 	if !json.Valid(resp.Raw) {
-		s.Errorf("the raw answer %q is not JSON, want the provider's answer as it is without streaming", resp.Raw)
+		s.Errorf("the raw answer %q is not JSON, want the provider's answer in its form without streaming", resp.Raw)
 	}
 	return resp
 }
 
-// ask begins a conversation in which the tool bash is offered.
+// ask begins a conversation that offers the tool bash.
 func ask() *llm.Request {
 	return &llm.Request{
 		Messages: []llm.Message{
@@ -181,7 +179,7 @@ func ask() *llm.Request {
 	}
 }
 
-// note is in the Extra of messages, which is batch's own and never sent.
+// note is a value in the Extra of messages, which belongs to batch and is never sent.
 const note = "a note of batch"
 
 // observed adds an answer to the conversation, and a result for each of its tool calls.
@@ -195,18 +193,18 @@ func observed(req *llm.Request, resp *llm.Response) {
 	}
 }
 
-// said adds words of the user.
+// said adds a text of the user.
 func said(req *llm.Request, text string) {
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Parts: llm.Say(text)})
 }
 
-// last returns the latest request that the server accepted or refused by its rules.
+// last returns the latest request that the server accepted, or refused by its rules.
 func last(at *stub.Server) *stub.Request {
 	all := at.Requests()
 	return all[len(all)-1]
 }
 
-// watched counts the bodies that are open.
+// watched counts open bodies.
 type watched struct{ open atomic.Int64 }
 
 func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/llm/stub"
 )
 
-// textReply holds what a plain question sends, and what is read of a plain answer.
+// textReply checks the request of a plain question, and the parts of a plain answer.
 func (s *suite) textReply() {
 	long := strings.Repeat("An answer with é, <b> & 😀. ", 40)
 	at, m := s.serve(stub.Answer{Content: long, Model: s.model + "-2026"})
@@ -22,7 +22,7 @@ func (s *suite) textReply() {
 		s.Errorf("read %q, want %q", got, long)
 	}
 	if resp.Model != s.model+"-2026" {
-		s.Errorf("the answer is of model %q, want %q as the provider says", resp.Model, s.model+"-2026")
+		s.Errorf("the answer's model is %q, want %q as the provider reports", resp.Model, s.model+"-2026")
 	}
 	r := last(at)
 	if r.Model != s.model || r.System() != "You are a helpful assistant." || r.Task() != ask().Messages[1].Text() {
@@ -46,7 +46,7 @@ func (s *suite) textReply() {
 	checkTurns(s, last(at), []string{"system", "user", "assistant", "user"})
 }
 
-// checkTurns compares who speaks in a request.
+// checkTurns compares the speakers of a request.
 func checkTurns(s *suite, r *stub.Request, want []string) {
 	s.Helper()
 	var got []string
@@ -54,11 +54,11 @@ func checkTurns(s *suite, r *stub.Request, want []string) {
 		got = append(got, t.Role)
 	}
 	if !slices.Equal(got, want) {
-		s.Errorf("the turns of the request are of %v, want %v", got, want)
+		s.Errorf("the request has turns of %v, want %v", got, want)
 	}
 }
 
-// toolCalls holds that calls are read, and go back with all their results.
+// toolCalls checks that calls are read, and are sent back with all their results.
 func (s *suite) toolCalls() {
 	for _, n := range []int{1, 3} {
 		a := stub.Answer{Content: "Let me look."}
@@ -88,12 +88,12 @@ func (s *suite) toolCalls() {
 		s.generate(m, req)
 		s.checkResults(last(at), n)
 		if bytes.Contains(last(at).Body, []byte(note)) {
-			s.Errorf("sent %s, want nothing of a message's extra", last(at).Body)
+			s.Errorf("sent %s, want no part of a message's extra", last(at).Body)
 		}
 	}
 }
 
-// checkResults holds that a request has the results of n calls in order.
+// checkResults checks that a request has the results of n calls in order.
 func (s *suite) checkResults(r *stub.Request, n int) {
 	s.Helper()
 	var calls, answered []string
@@ -124,7 +124,7 @@ func sameJSON(a, b string) bool {
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && cmp.Equal(x, y)
 }
 
-// thinking are three turns of a model that thinks.
+// thinking returns three turns of a model that thinks.
 func (s *suite) thinking() []stub.Answer {
 	first := stub.Answer{Reasoning: "I should look at the files first. 😀", ToolCalls: []llm.ToolCall{stub.BashCall("", "ls")}}
 	second := stub.Answer{Reasoning: "There are two of them.", Content: "I read both.", ToolCalls: []llm.ToolCall{
@@ -136,7 +136,7 @@ func (s *suite) thinking() []stub.Answer {
 		}
 	}
 	third := stub.Answer{Reasoning: "That is all.", Content: "It is fixed."}
-	if s.Protocol == stub.Chat { // where no call may have the id of another one
+	if s.Protocol == stub.Chat { // the ids of calls must be unique
 		first.ToolCalls[0].ID, second.ToolCalls[0].ID, second.ToolCalls[1].ID = "call_a", "call_b", "call_c"
 		if second.Parts != nil {
 			second.Parts[3], second.Parts[4] = second.ToolCalls[0], second.ToolCalls[1]
@@ -145,8 +145,8 @@ func (s *suite) thinking() []stub.Answer {
 	return []stub.Answer{first, second, third}
 }
 
-// thoughtful makes a whole conversation with a model that thinks, and returns its server,
-// its last request and the answers with thoughts.
+// thoughtful plays a whole conversation with a model that thinks. It returns the server, the last request and
+// the answers with thoughts.
 func (s *suite) thoughtful() (*stub.Server, *llm.Request, []stub.Answer) {
 	answers := s.thinking()
 	at, m := s.serve(append(answers, stub.Text("You are welcome."))...)
@@ -159,20 +159,19 @@ func (s *suite) thoughtful() (*stub.Server, *llm.Request, []stub.Answer) {
 	return at, req, answers
 }
 
-// reasoning holds that thoughts are read and go back as they came: the stub refuses what is
-// missing or changed.
+// reasoning checks that thoughts are read and sent back unchanged: the stub refuses a missing or changed one.
 func (s *suite) reasoning() {
 	at, req, answers := s.thoughtful()
 	s.checkThoughts(last(at), answers)
 	for i, msg := range assistants(req) {
 		if got, want := thoughtsOf(msg), answers[i].Reasoning; !strings.Contains(got, want) && s.Protocol != stub.Chat {
-			s.Errorf("read of answer %d the thoughts %q, want %q", i+1, got, want)
+			s.Errorf("answer %d was read with the thoughts %q, want %q", i+1, got, want)
 		}
 	}
 }
 
-// checkThoughts checks that the request has the thoughts of all answers, each with a
-// signature, except the last answer: its turn is over.
+// checkThoughts checks that the request has the thoughts of all answers, with signatures. It skips the last
+// answer, because its turn is over.
 func (s *suite) checkThoughts(r *stub.Request, answers []stub.Answer) {
 	s.Helper()
 	var got []llm.Message
@@ -194,8 +193,8 @@ func (s *suite) checkThoughts(r *stub.Request, answers []stub.Answer) {
 	}
 }
 
-// isSigned reports whether each thought has a signature, or, where signatures are on
-// calls, the first call has one.
+// isSigned reports whether each thought has a signature; in protocols with signatures on calls, whether the
+// first call has one.
 func isSigned(m llm.Message) bool {
 	for _, p := range m.Parts {
 		switch p := p.(type) {
@@ -228,8 +227,8 @@ func thoughtsOf(m llm.Message) (all string) {
 	return all
 }
 
-// resumed holds that a conversation that was written to a journal and is read again, by a
-// new process, continues with the same bytes.
+// resumed checks that a new process, which reads a conversation from a journal, continues it with the same
+// bytes.
 func (s *suite) resumed() {
 	answers := s.thinking()
 	at, m := s.serve(append(answers, stub.Text("End."), stub.Text("End."), stub.Text("End."))...)
@@ -257,8 +256,8 @@ func (s *suite) resumed() {
 	}
 }
 
-// growing holds that each request begins with the messages of the one before, byte for byte,
-// so that the provider's prompt cache is used, and that nothing else changes.
+// growing checks that each request begins with the messages of the previous one, byte for byte, so that the
+// provider's prompt cache is used, and that nothing else changes.
 func (s *suite) growing() {
 	at, _, _ := s.thoughtful()
 	all := at.Requests()

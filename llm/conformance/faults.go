@@ -18,19 +18,19 @@ import (
 	"batch.example/batch/llm/stub"
 )
 
-// failure is how a call must fail.
+// failure describes how a call must fail.
 type failure struct {
 	name    string
 	answer  stub.Answer
 	kind    fault.Kind
-	unpaid  bool  // it was not charged for sure
-	limited bool  // it is the key's rate limit, or an overload
-	either  bool  // limited does not matter
-	is      error // in the chain
+	unpaid  bool  // it was certainly not charged
+	limited bool  // the key's rate limit, or an overload
+	either  bool  // limited may have any value
+	is      error // an error in the chain
 	not     []stub.Protocol
 }
 
-// failures are the refusals that a provider makes before it works.
+// failures returns a provider's refusals before it starts work.
 func failures() []failure {
 	const other = fault.Instance
 	return []failure{
@@ -54,7 +54,7 @@ func failures() []failure {
 	}
 }
 
-// fails makes a call that must fail as f says, on an endpoint that is known to work.
+// fails makes a call that must fail like f, on an endpoint that has answered before.
 func (s *suite) fails(f failure) {
 	s.Helper()
 	at := stub.NewServer(s, f.answer)
@@ -87,7 +87,7 @@ func (s *suite) fails(f failure) {
 	s.hides(err)
 }
 
-// hides holds that neither the key nor the address's secrets are in an error.
+// hides checks that an error contains neither the key nor the address's secrets.
 func (s *suite) hides(err error) {
 	s.Helper()
 	if text := err.Error() + fault.HintOf(err) + fmt.Sprintf("%+v", err); strings.Contains(text, Key) {
@@ -95,14 +95,14 @@ func (s *suite) hides(err error) {
 	}
 }
 
-// refusals holds what each status and error of the provider means.
+// refusals checks the interpretation of each status and error of the provider.
 func (s *suite) refusals() {
 	for _, f := range failures() {
 		if !slices.Contains(f.not, s.Protocol) {
 			s.fails(f)
 		}
 	}
-	if s.Protocol == stub.Gemini { // which answers 200 without an answer
+	if s.Protocol == stub.Gemini { // it sends status 200 without an answer
 		_, m := s.serve(stub.Flagged())
 		resp, err := m.Generate(s.Context(), ask())
 		if err == nil && !resp.Filtered() || err != nil && !errors.Is(err, llm.ErrContentPolicy) {
@@ -111,8 +111,8 @@ func (s *suite) refusals() {
 	}
 }
 
-// firstRefused holds that what refuses the very first request stops the run: all instances
-// send a similar one.
+// firstRefused checks that a refusal of the very first request stops the run: all instances send a similar
+// one.
 func (s *suite) firstRefused() {
 	for _, status := range []int{400, 401, 403, 404} {
 		_, m := s.serve(stub.Status(status))
@@ -129,8 +129,8 @@ func (s *suite) firstRefused() {
 	}
 }
 
-// broken holds that an answer that breaks on its way is a Transient fault, and may have been
-// charged; what has arrived is never taken for an answer.
+// broken checks that a truncated answer is a Transient fault, and may have been charged; the partial text
+// never counts as an answer.
 func (s *suite) broken() {
 	text := stub.Answer{Reasoning: "hm", Content: strings.Repeat("half of this is lost ", 20)}
 	call := stub.Answer{ToolCalls: []llm.ToolCall{stub.BashCall("", strings.Repeat("rm x; ", 50))}}
@@ -151,7 +151,7 @@ func (s *suite) broken() {
 	}
 }
 
-// retryAfter holds that a provider's wait is read in all its forms.
+// retryAfter checks that all forms of a provider's wait are read.
 func (s *suite) retryAfter() {
 	forms := map[stub.RetryForm]string{stub.InSeconds: "seconds", stub.AsDate: "a date"}
 	switch s.Protocol {
@@ -173,8 +173,7 @@ func (s *suite) retryAfter() {
 	}
 }
 
-// rateHeaders holds that the limits in a provider's headers are read, of answers and of
-// refusals.
+// rateHeaders checks that the limits in the headers of answers and refusals are read.
 func (s *suite) rateHeaders() {
 	if s.Protocol == stub.Gemini {
 		s.Skip("Gemini has no such headers")
@@ -199,12 +198,12 @@ func (s *suite) rateHeaders() {
 	check("a refusal", limited.Rate)
 }
 
-// secrets holds that neither an error nor the log has a secret of the configuration, though
-// a server repeats it.
+// secrets checks that no error and no log line contains a secret of the configuration, even if a server
+// repeats it.
 func (s *suite) secrets() {
 	const header, user, password = "planted-in-a-header-42", "planted-user-43", "planted-password-44"
 	echo := fmt.Sprintf("the key %s is refused, and so are %s and %s", Key, header, user)
-	atTheClip := strings.Repeat("x", 575) + " " + Key // the text of an error is cut
+	atTheClip := strings.Repeat("x", 575) + " " + Key // the text of an error is truncated there
 	answers := []stub.Answer{
 		stub.Refusal(400, "x", echo), stub.Refusal(401, "x", echo), stub.Refusal(429, "x", echo), stub.Refusal(500, "x", atTheClip),
 		{Status: 502, Body: []byte(echo)},
@@ -240,8 +239,8 @@ func (s *suite) secrets() {
 	}
 }
 
-// redirects holds that another server than the one of the address is asked nothing: neither
-// the key nor the conversation is for it.
+// redirects checks that no request goes to a server other than the configured one: it may see neither the key
+// nor the conversation.
 func (s *suite) redirects() {
 	var asked atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
@@ -254,7 +253,7 @@ func (s *suite) redirects() {
 	}
 }
 
-// connections holds that calls made one after the other share a connection.
+// connections checks that consecutive calls share a connection.
 func (s *suite) connections() {
 	_, m := s.serve(stub.Answer{Content: strings.Repeat("some words ", 20), Pace: time.Microsecond})
 	var opened atomic.Int64
@@ -274,7 +273,7 @@ func (s *suite) connections() {
 	}
 }
 
-// cancel holds that a canceled call returns at once with the cancellation, wherever it is.
+// cancel checks that a canceled call returns the cancellation at once, at any point.
 func (s *suite) cancel() {
 	for name, a := range map[string]stub.Answer{
 		"before the answer": {Fault: stub.Silence},

@@ -13,9 +13,9 @@ import (
 	"batch.example/batch/llm/stub"
 )
 
-// FuzzAnswer gives a client any answer, with a status, as a stream or at once: the client
-// never panics, each error has a kind, is short and does not have the key, and each reply can
-// be sent back, also after a journal. The caller adds the seeds.
+// FuzzAnswer gives a client any answer, with a status, as a stream or at once. The client must never panic;
+// each error must have a kind, be short and not contain the key; each reply must be sendable, also after it
+// was read from a journal. The caller adds the seeds.
 func FuzzAnswer(f *testing.F, c Client) {
 	f.Fuzz(func(t *testing.T, status uint16, streamed bool, body string) {
 		if status < 200 || status > 599 {
@@ -64,7 +64,7 @@ func FuzzAnswer(f *testing.F, c Client) {
 			}
 			return text
 		}
-		// The journal may order the members of a chat completion's message in another way.
+		// The journal may reorder the members of a chat completion's message.
 		if before, after := back(resp.Message), back(read); before != after && c.Protocol != stub.Chat {
 			t.Errorf("sent %s, and after the journal %s", before, after)
 		}

@@ -9,14 +9,14 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// Step is one request of a conversation, and what encodes it.
+// Step is one request of a conversation, and the function that encodes it.
 type Step struct {
 	Encode  func(*llm.Request) (history.Body, error)
 	Request llm.Request
 }
 
-// Memo holds that steps which share a memo are the bytes that they are without one,
-// whatever happened to the conversation in between, and that none changes one before it.
+// Memo checks that requests encoded with a shared memo equal those encoded without one, whatever happened to
+// the conversation in between, and that no step changes the bytes of an earlier one.
 func Memo(t *testing.T, steps []Step) {
 	t.Helper()
 	var memo llm.Memo
@@ -36,7 +36,7 @@ func Memo(t *testing.T, steps []Step) {
 	}
 }
 
-// Sent returns what goes to the server, which is JSON.
+// Sent returns the JSON that is sent to the server.
 func (s Step) Sent(t testing.TB) string {
 	t.Helper()
 	return sent(t, s.body(t))

@@ -13,12 +13,12 @@ import (
 	"batch.example/batch/llm/stub"
 )
 
-// keyHeaders has the header of a key in each protocol.
+// keyHeaders has the header of the key in each protocol.
 var keyHeaders = map[stub.Protocol]string{
 	stub.Chat: "Authorization", stub.Responses: "Authorization", stub.Anthropic: "X-Api-Key", stub.Gemini: "X-Goog-Api-Key",
 }
 
-// keysOf returns what a request has in all headers that may have a key.
+// keysOf returns a request's values of all headers that may contain a key.
 func keysOf(p stub.Protocol, r *stub.Request) (own string, others []string) {
 	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
 		if name == keyHeaders[p] {
@@ -30,11 +30,11 @@ func keysOf(p stub.Protocol, r *stub.Request) (own string, others []string) {
 	return own, others
 }
 
-// turnKeys holds that a call is made with the key that its context brings, and with that
-// one alone, whatever other calls are made at the same time.
+// turnKeys checks that a call uses only the key of its own context, even if other calls are made at the same
+// time.
 func (s *suite) turnKeys() {
 	const turns = 8
-	var met sync.WaitGroup // all requests are there at once
+	var met sync.WaitGroup // all requests arrive before any is answered
 	met.Add(turns)
 	at := stub.NewServerFunc(s, func(_ int, r *stub.Request) stub.Answer {
 		turn := r.Turns()[len(r.Turns())-1].Text()
@@ -61,8 +61,8 @@ func (s *suite) turnKeys() {
 	done.Wait()
 }
 
-// withoutKey checks that a model without a key works with the keys of turns only, and that
-// a turn without a key uses the configured one.
+// withoutKey checks that a model without a key works only with the keys of turns, and that a turn without a
+// key uses the configured one.
 func (s *suite) withoutKey() {
 	at := stub.NewServer(s, stub.Text("ok"))
 	cfg := s.config(at)
@@ -97,11 +97,11 @@ func (s *suite) withoutKey() {
 // turnKey is a key that no configuration has.
 const turnKey = "sk-of-a-turn-9876543210fedcba"
 
-// turnRefused checks that the refusal of a turn's key is a failure of the turn, not of the
-// run, and that the key is hidden, whatever the server says.
+// turnRefused checks that the refusal of a turn's key fails the turn, not the run, and that the key is hidden
+// in every error.
 func (s *suite) turnRefused() {
 	const shown = "sk-of-a-turn-0123456789fedcba"
-	spelled := `sk-of-a-turn-\u0030123456789fedcba` // in JSON, the same
+	spelled := `sk-of-a-turn-\u0030123456789fedcba` // in JSON, the same text
 	ctx := authority.With(s.Context(), &authority.Authority{ModelKey: shown})
 	broken := stub.Answer{Content: "half of it", Fault: stub.Broken, Status: 503, Error: stub.ErrorBody{Message: "broke with " + shown}}
 	for _, c := range []struct {
@@ -146,9 +146,9 @@ func (s *suite) turnRefused() {
 		s.Fatal(err)
 	}
 	if text := resp.Message.Text() + string(resp.Raw) + string(resp.Message.Chat); !s.stream && strings.Contains(text, shown) || !strings.Contains(text, "your key is") {
-		s.Errorf("the answer is %s, want it without the key", text) // in a stream it has it in pieces
+		s.Errorf("the answer is %s, want it without the key", text) // a stream has the key in pieces
 	}
 	if _, err := m.Generate(ctx, ask()); fault.KindOf(err) != fault.Expired {
-		s.Errorf("a model that this key does not find: %v is %v, want %v", err, fault.KindOf(err), fault.Expired)
+		s.Errorf("a model that is not found with this key: %v is %v, want %v", err, fault.KindOf(err), fault.Expired)
 	}
 }
