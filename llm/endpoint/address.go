@@ -12,8 +12,8 @@ import (
 	"batch.example/batch/llm"
 )
 
-// wrongAddress is the cause of a failure that a wrong address may explain. Once the
-// address has answered, it is an ordinary error. The text must not contain secrets.
+// wrongAddress returns the cause of a failure that a wrong address may explain. After the address has
+// answered once, it is an ordinary error. The text must not contain secrets.
 func (e *Endpoint) wrongAddress(text, hint string) error {
 	if e.answered.Load() {
 		return errors.New(text)
@@ -21,8 +21,7 @@ func (e *Endpoint) wrongAddress(text, hint string) error {
 	return &llm.Lasting{Err: errors.New(text), Hint: hint}
 }
 
-// NoReply is the fault of an answer that does not follow the protocol; should says
-// what the address usually looks like.
+// NoReply returns the fault of an answer that does not follow the protocol; should describes a usual address.
 func (e *Endpoint) NoReply(what string, err error, should string) error {
 	if err != nil {
 		what += ": " + e.Mask.Text(err.Error())
@@ -30,8 +29,7 @@ func (e *Endpoint) NoReply(what string, err error, should string) error {
 	return fault.New(fault.Transient, e.Op(), e.wrongAddress(what, fmt.Sprintf("check that %s, now %s, %s", e.AddressVariable, e.address(), should)))
 }
 
-// noServer says in plain words that err means that there is no server at the address;
-// "" if it means something else.
+// noServer describes in plain words why no server is at the address; "" if err has another cause.
 func (e *Endpoint) noServer(err error) string {
 	op, _ := errors.AsType[*net.OpError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)
@@ -48,7 +46,7 @@ func (e *Endpoint) noServer(err error) string {
 	return ""
 }
 
-// cause is err without the request that it is about, and without secrets.
+// cause returns err's text without the request and without secrets.
 func (e *Endpoint) cause(err error) string {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err
@@ -56,8 +54,8 @@ func (e *Endpoint) cause(err error) string {
 	return e.Mask.Text(err.Error())
 }
 
-// elsewhere reports whether the endpoint redirected the request. net/http repeats
-// the request unchanged if it can; otherwise it sends one without a body.
+// elsewhere reports whether the endpoint redirected the request. net/http repeats the request unchanged if it
+// can; otherwise it sends a request without a body.
 func elsewhere(answer *http.Response, err error) bool {
 	if answer != nil && answer.StatusCode >= 300 && answer.StatusCode < 400 {
 		return true
@@ -68,7 +66,7 @@ func elsewhere(answer *http.Response, err error) bool {
 	return errors.Is(err, errCircle)
 }
 
-// redirected is the fault of a redirect, or nil if there was none.
+// redirected returns the fault of a redirect, or nil if there was none.
 func (e *Endpoint) redirected(answer *http.Response, err error) error {
 	if !elsewhere(answer, err) {
 		return nil
@@ -85,5 +83,5 @@ func (e *Endpoint) redirected(answer *http.Response, err error) error {
 		kind = fault.Transient
 	}
 	return &llm.Unpaid{Err: fault.Newf(kind, "%s: %s", e.Op(), what).
-		WithHint("set %s, now %s, to the address that it redirects to", e.AddressVariable, e.address())}
+		WithHint("set %s, now %s, to the redirect's target", e.AddressVariable, e.address())}
 }

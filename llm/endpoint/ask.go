@@ -12,21 +12,18 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Send makes one request and reads its answer. It returns the HTTP answer as far as there
-// was one. An error that is not a *fault.Error yet is classified by [Endpoint.Ask]; the
-// body of an answer with an error status is read there.
+// Send makes one request and reads its answer. It returns the HTTP answer if there was one. [Endpoint.Ask]
+// classifies an error that is not a *fault.Error yet, and reads the body of an answer with an error status.
 type Send func(try context.Context) (*http.Response, *llm.Response, error)
 
-// Ask makes the one request of a call, within the endpoint's time limit, and classifies
-// its failure. If the endpoint has not answered before, its settings are probably wrong: a
-// redirect is a Host fault, and so is a refused first request; no server, or an answer
-// of another protocol, is an [llm.Lasting]. After an answer, such failures
-// mean that the server restarts behind a proxy, and a refusal means that the cause is in
-// the request.
+// Ask makes the one request of a call, within the endpoint's time limit, and classifies its failure. If the
+// endpoint has never answered, its settings are probably wrong: a redirect or a refused first request is a
+// Host fault; a missing server or an answer in another protocol is an [llm.Lasting]. After an answer, such
+// failures mean that the server restarts behind a proxy, and a refusal means that the cause is in the
+// request.
 //
-// If the context has an [authority.Authority] with a key, the request is made with that
-// key. Its refusal is a fault of the kind [fault.Expired], which concerns this call alone.
-// The key is hidden in it, whatever the server says.
+// If the context has an [authority.Authority] with a key, the request uses that key. Its refusal is a fault
+// of the kind [fault.Expired], which concerns this call alone. The key is hidden in every error.
 func (e *Endpoint) Ask(ctx context.Context, req *llm.Request, send Send) (*llm.Response, error) {
 	if err := e.checkKey(ctx); err != nil {
 		return nil, &llm.Unpaid{Err: err}
@@ -45,9 +42,8 @@ func (e *Endpoint) Ask(ctx context.Context, req *llm.Request, send Send) (*llm.R
 	return resp, nil
 }
 
-// transportFault returns the fault that a transport has of its own, such as that a
-// recording has no answer, without the address in front; nil if err is something else. No
-// provider refused anything.
+// transportFault returns a transport's own fault, such as a recording without an answer, without the address
+// before it; nil if err is something else. Such a fault is not a provider's refusal.
 func transportFault(err error) error {
 	sending, ok := errors.AsType[*url.Error](err)
 	if !ok {
@@ -68,7 +64,7 @@ func (e *Endpoint) ask(ctx context.Context, send Send) (*llm.Response, error) {
 	switch {
 	case ctx.Err() == nil && elsewhere != nil:
 		return nil, elsewhere
-	case err == nil: // paid for, though the caller may have stopped meanwhile
+	case err == nil: // the answer is paid for, even if the caller has stopped meanwhile
 		if resp.Rate == nil && answer != nil {
 			resp.Rate = ReadRate(answer.Header, time.Now())
 		}

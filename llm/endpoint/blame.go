@@ -15,30 +15,30 @@ import (
 	"batch.example/batch/llm"
 )
 
-// maxSaid bounds how much of a provider's error message is kept, in bytes.
+// maxSaid bounds the length of a provider's error message, in bytes.
 const maxSaid = 600
 
-// Refused is the fault of an answer with an error status.
+// Refused returns the fault of an answer with an error status.
 func (e *Endpoint) Refused(answer *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	return e.blame(answer.StatusCode, answer.Header, readErrorBody(body))
 }
 
-// RefusedInside is Refused for an answer with the error only in the body, not in the status.
+// RefusedInside is Refused for an answer whose error is in the body, not in the status.
 func (e *Endpoint) RefusedInside(header http.Header, body []byte) error {
 	s := readErrorBody(body)
 	return e.blame(s.status(), header, s)
 }
 
-// Broke is the fault of an error that may have come after a part of the reply, which
-// is charged. Body has the form of a refusal.
+// Broke returns the fault of an error that may have come after a part of the reply, which is charged. Body
+// has the form of a refusal.
 func (e *Endpoint) Broke(header http.Header, body []byte) error {
 	s := readErrorBody(body)
 	return e.fault(s.status(), header, s)
 }
 
-// blame turns an error that came instead of an answer into a fault. A refused call is not
-// charged; a call that a gateway stopped waiting for still runs on the server.
+// blame returns the fault of an answer with an error. A refused call is not charged; but if a gateway stopped
+// waiting for a call, it still runs on the server.
 func (e *Endpoint) blame(status int, header http.Header, s errorBody) error {
 	err := e.fault(status, header, s)
 	switch status {
@@ -109,8 +109,8 @@ func (e *Endpoint) checkTheKey() string {
 	return "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
 }
 
-// ofKey reports whether a refusal that stops a run is about the key or its account. So is
-// a model that does not exist, if it has answered others.
+// ofKey reports whether a refusal that stops a run is about the key or its account. A missing model counts
+// too if the endpoint has answered before.
 func (e *Endpoint) ofKey(status int) bool {
 	return status != http.StatusNotFound && status != http.StatusMethodNotAllowed || e.answered.Load()
 }
@@ -122,7 +122,7 @@ func untrusted(err error) bool {
 	return badCert || noCA
 }
 
-// unreached is the fault of a call that got no answer, or only a part of one.
+// unreached returns the fault of a call without an answer, or with only a part of one.
 func (e *Endpoint) unreached(err error) error {
 	f := fault.Newf(fault.Transient, "%s: %s", e.Op(), e.Mask.Text(err.Error()))
 	absent := e.noServer(err)

@@ -55,7 +55,7 @@ func TestTheHintOfAFirstRefusalNamesMembersAsTheUserWroteThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := e.Body["generationConfig"].(map[string]any); len(got) != 3 || e.Body["max_tokens"] != 5 {
-		t.Errorf("the request has %v, want the members of extra_body beside the translated ones", e.Body)
+		t.Errorf("the request has %v, want the members of extra_body next to the translated ones", e.Body)
 	}
 	for said, want := range map[string]string{
 		"Invalid value: topP": "check model_kwargs.top_p\n",
@@ -100,6 +100,6 @@ func TestAFaultOfTheTransportIsNoRefusal(t *testing.T) {
 		return nil, nil, &url.Error{Op: "Post", URL: "http://h/v1", Err: &llm.Unpaid{Err: own}}
 	})
 	if llm.Lost(err) != 0 || fault.KindOf(err) != fault.Instance || err.Error() != own.Error() || fault.HintOf(err) != own.Hint {
-		t.Errorf("got %v (%v), hint %q; want the unpaid fault %v as it is", err, fault.KindOf(err), fault.HintOf(err), own)
+		t.Errorf("got %v (%v), hint %q; want the unpaid fault %v unchanged", err, fault.KindOf(err), fault.HintOf(err), own)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// A conversation is sent as it is kept, in pieces, and not copied for it.
+// A conversation is sent in the pieces in which it is kept, without a copy.
 func TestABodyIsSentWithoutACopy(t *testing.T) {
 	body := history.Body{bytes.Repeat([]byte("conversation "), 100_000), []byte("]}")}
 	want := bytes.Join(body, nil)
@@ -42,7 +42,7 @@ func TestABodyIsSentWithoutACopy(t *testing.T) {
 		}
 	}
 	send()                          // connects
-	least := uint64(math.MaxUint64) // of several, as the server's pools may be empty
+	least := uint64(math.MaxUint64) // the least of several, because the server's pools may be empty
 	for range 20 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

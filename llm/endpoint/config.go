@@ -15,56 +15,53 @@ import (
 // Defaults of a [Config].
 const (
 	DefaultRequestTimeout = 10 * time.Minute
-	DefaultStreamTimeout  = time.Hour // of a call that is streamed, in place of DefaultRequestTimeout
+	DefaultStreamTimeout  = time.Hour // of a streamed call, instead of DefaultRequestTimeout
 	DefaultIdleTimeout    = 5 * time.Minute
 )
 
-// CacheControlEnd marks the last message for the provider's prompt cache, as
-// Anthropic models want it.
+// CacheControlEnd marks the last message for the provider's prompt cache, in the form of Anthropic's models.
 const CacheControlEnd = "default_end"
 
-// Config says which model to ask, where and how. Only Model is needed, and
-// APIKey where the provider wants one.
+// Config says which model to ask, where and how. Only Model is required, and APIKey if the provider needs
+// one.
 type Config struct {
-	Model    string // as the provider names it
+	Model    string // in the provider's spelling
 	Provider string // before the slash of the model's name in Prices: "openai"; "" = none
 	BaseURL  string // "" = the provider's own
 	APIKey   string // "" sends none
 
-	// KeyFromTurn says that each call brings a key of its own, see [Endpoint.Ask]: no other
-	// one is needed, and without APIKey a call that brings none is a Usage fault.
+	// KeyFromTurn says that each call brings its own key, see [Endpoint.Ask]: APIKey is optional then, and
+	// without it a call that brings no key is a Usage fault.
 	KeyFromTurn bool
 
-	// Kwargs are members of the request (temperature, max_tokens, ...), as
-	// model_kwargs of mini-swe-agent's YAML files. Members of extra_body are set
-	// unchanged, extra_headers are sent. Of LiteLLM's own keys api_base, api_key,
-	// api_version, timeout, stream_timeout and num_retries win over this Config,
-	// organization becomes OpenAI's header, stream and drop_params are followed,
-	// custom_llm_provider is for who chose the provider, the others are refused.
+	// Kwargs are members of the request (temperature, max_tokens, ...), in the form of model_kwargs in
+	// mini-swe-agent's YAML files. Members of extra_body are set unchanged, and extra_headers are sent.
+	// LiteLLM's keys api_base, api_key, api_version, timeout, stream_timeout and num_retries override this
+	// Config, organization becomes OpenAI's header, stream and drop_params take effect, custom_llm_provider
+	// concerns only the choice of the provider, and all other keys of LiteLLM are refused.
 	Kwargs map[string]any
 
-	ReplyEnds []string // further words by which the provider ends whole replies, see [llm.EndOf]
+	ReplyEnds []string // further finish reasons of whole replies, see [llm.EndOf]
 
 	Prices         price.Table   // used if the provider does not report the cost
 	IgnoreCost     bool          // report every call as priced: at the known price, otherwise at 0
-	RequestTimeout time.Duration // for one try up to the end of the answer; 0 = the default
-	IdleTimeout    time.Duration // for each wait for more of a streamed answer; 0 = DefaultIdleTimeout
+	RequestTimeout time.Duration // for one try, until the end of the answer; 0 = the default
+	IdleTimeout    time.Duration // for each pause of a streamed answer; 0 = DefaultIdleTimeout
 	HTTP           *http.Client  // nil = a new client; its Timeout should be 0
 	Retry          llm.RetryPolicy
 	CacheControl   string // "" or CacheControlEnd
-	APIVersion     string // of Azure's API; "" = the provider's default
-	KeyVariable    string // where the key is from, for a person to check; "" = the protocol's variable
+	APIVersion     string // version of Azure's API; "" = the provider's default
+	KeyVariable    string // the key's origin, for a person to check; "" = the protocol's variable
 
-	// Proven says that the endpoint has answered requests made from this Config
-	// before, in an earlier process: one that it refuses is then refused for what
-	// is in the conversation.
+	// Proven says that the endpoint has answered requests of this Config in an earlier process: a refusal is
+	// then due to the content of the conversation.
 	Proven bool
 }
 
-// Streaming says how a protocol's answers may come.
+// Streaming says whether a protocol's answers can be streamed.
 type Streaming int
 
-// A client streams never, where model_kwargs.stream is true, or unless it is false.
+// A client streams never, only if model_kwargs.stream is true, or unless it is false.
 const (
 	NeverStreams Streaming = iota
 	StreamsOnRequest
@@ -74,22 +71,21 @@ const (
 // Protocol holds the differences between providers in making a request.
 type Protocol struct {
 	Provider        string // for a person: "OpenAI"
-	Prefix          string // of its models' names, for a person: "openai/"
+	Prefix          string // prefix of its models' names, for a person: "openai/"
 	DefaultBase     string // the provider's own base URL
-	KeyVariable     string // of the environment, for a person to check
+	KeyVariable     string // the environment variable of the key, for a person to check
 	AddressVariable string
 	Streaming       Streaming
 
-	// KeyHeader has the key in a request; "" is Authorization, with "Bearer" in front.
+	// KeyHeader is the header of the key; "" is Authorization, with "Bearer" before the key.
 	KeyHeader string
 
-	// Adapt returns the base URL of requests from the one that a user names. Nil means
-	// that it is the same.
+	// Adapt returns the base URL of requests from a user's base URL. Nil keeps it unchanged.
 	Adapt func(base string) string
 
-	// Translate turns LiteLLM's keywords into members of the protocol's request, in place,
-	// mostly by [Keywords]. It returns the names that the provider does not take. An error
-	// must not contain a value. Nil takes all members unchanged.
+	// Translate turns LiteLLM's keywords into members of the protocol's request, in place, mostly by
+	// [Keywords]. It returns the names that the provider does not take. Its errors must not contain a value.
+	// Nil takes all members unchanged.
 	Translate func(members map[string]any) (refused []string, err error)
 }
 
@@ -114,8 +110,8 @@ func (p Protocol) base(named string) string {
 	return named
 }
 
-// Open checks cfg and returns the endpoint that it describes; nothing is sent. Errors
-// are Usage faults, or a Host fault when the provider's own address has no key.
+// Open checks cfg and returns its endpoint; nothing is sent. Errors are Usage faults, or a Host fault if the
+// provider's own address has no key.
 func Open(cfg Config, p Protocol) (*Endpoint, error) {
 	kw, err := readKwargs(cfg.Kwargs, p)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Price fills in resp's cost: the provider's own figure in US dollars (named, nil without
-// one), otherwise the price of the table.
+// Price fills in resp's cost: the provider's own figure in US dollars (named, nil if there is none),
+// otherwise the price from the table.
 func (e *Endpoint) Price(resp *llm.Response, named *float64) {
-	if named != nil && *named > mostPerCall { // it is not dollars
+	if named != nil && *named > mostPerCall { // it cannot be dollars
 		named = nil
 	}
 	if named != nil {
@@ -25,7 +25,7 @@ func (e *Endpoint) Price(resp *llm.Response, named *float64) {
 	resp.Priced = e.IgnoreCost
 }
 
-// service is the service tier that requests ask for: gateways leave the tier out of their answers.
+// service returns the service tier in the requests, because gateways leave the tier out of their answers.
 func (e *Endpoint) service() (name string) {
 	for _, member := range []string{"speed", "service_tier", "serviceTier"} { // the first is Anthropic's
 		if asked, ok := e.Body[member].(string); ok && name == "" {
@@ -35,7 +35,7 @@ func (e *Endpoint) service() (name string) {
 	return name
 }
 
-// listed returns what prices call a model of this endpoint.
+// listed returns a model's name in the table of prices.
 func (e *Endpoint) listed(model string) string {
 	if e.Provider == "" {
 		return model

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Gateways leave the service tier out of their answers: then the one that was asked for has its price.
+// Gateways leave the service tier out of their answers: the requested tier's price counts then.
 func TestTheServiceThatAnsweredOrWasAskedForIsPriced(t *testing.T) {
 	dearer := map[string]vocab.Price{"priority": {Rates: vocab.Rates{Input: 4}}, "fast": {Rates: vocab.Rates{Input: 6}}}
 	prices := price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1}, Services: dearer}}}

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/llm/stub"
 )
 
-// calls are replies that call bash, in each protocol, with the member that says how they ended.
+// calls are replies that call bash, by protocol, with the member that says how they ended.
 var calls = map[string]struct{ call, end string }{
 	"openai":    {`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{}"}}]}`, `"finish_reason":"stop"`},
 	"responses": {`[{"type":"function_call","call_id":"a","name":"bash","arguments":"{}","status":"completed"}]`, `"status":"completed"`},
@@ -21,7 +21,7 @@ var calls = map[string]struct{ call, end string }{
 	"gemini":    {`{"parts":[{"functionCall":{"name":"bash","args":{}}}]}`, `"finishReason":"STOP"`},
 }
 
-// Only documented ends are a reply that an agent may act on.
+// An agent may act only on replies whose end is documented.
 func TestOnlyAReplyThatEndedItselfIsAnAnswer(t *testing.T) {
 	const failed, unknown, sampled = "failed", "unknown", "sampled" // asked again, stops a run, passed on in the end
 	for protocol, ends := range map[string]map[string]string{
@@ -61,8 +61,8 @@ func TestOnlyAReplyThatEndedItselfIsAnAnswer(t *testing.T) {
 	}
 }
 
-// A call that is not complete at the end of an answer without a word comes from a broken stream, or
-// from a model that writes so: the agent reads it in the end.
+// If an answer has no finish reason and an incomplete call, the stream broke, or the model wrote the call so:
+// after some tries, the agent reads it.
 func TestAnEndThatIsMissingIsNoneOfHalfACall(t *testing.T) {
 	body := strings.Replace(protocols["openai"].answer, `"finish_reason":"stop"`, `"finish_reason":null`, 1)
 	for arguments, whole := range map[string]bool{`{\"command\":\"ls\"}`: true, "": true, `{\"command\":\"rm -rf /a`: false} {
@@ -70,7 +70,7 @@ func TestAnEndThatIsMissingIsNoneOfHalfACall(t *testing.T) {
 		_, _, err := protocols["openai"].heard(t, strings.Replace(body, "REPLY", call, 1))
 		odd, lasting := errors.AsType[*llm.Lasting](err)
 		if (err == nil) != whole || err != nil && (fault.KindOf(err) != fault.Transient || !lasting || odd.Reply == nil) {
-			t.Errorf("%s: %v, want a reply: %v, or one that is passed on in the end", arguments, err, whole)
+			t.Errorf("%s: %v, want a reply: %v, otherwise one that is passed on in the end", arguments, err, whole)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package endpoint is shared by the providers that are called over HTTP. It classifies
-// error answers: the kind of fault, whether the call may have been charged,
-// when to retry and what the user should check. Its errors contain no secrets.
+// Package endpoint is shared by the providers that are called over HTTP. It classifies error answers: the
+// kind of fault, whether the call may have been charged, when to retry, and what the user should check. Its
+// errors contain no secrets.
 package endpoint
 
 import (
@@ -17,42 +17,42 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Endpoint is the address of a model's server, and how it is asked. It is safe for
-// concurrent use; its fields must not be changed.
+// Endpoint is the address of a model's server, with the settings of its requests. It is safe for concurrent
+// use; its fields must not be changed.
 type Endpoint struct {
-	Config                    // with what the kwargs overrule
+	Config                    // with the overrides of the kwargs
 	Address string            // the base URL
-	Body    map[string]any    // members of each request, beside the protocol's own
-	Headers map[string]string // of each request
+	Body    map[string]any    // members of each request, without the protocol's own
+	Headers map[string]string // headers of each request
 	Stream  bool              // whether answers are to be streamed
 	Dropped []string          // model_kwargs that the provider does not take
 	HTTP    *http.Client      // cuts stalled streams
 	Mask    *mask.Masker      // hides the secrets of the config
 
-	AddressVariable string // of the environment, for a person to check
+	AddressVariable string // the environment variable of the address, for a person to check
 
 	named    []string // members of the request as the user wrote them in model_kwargs
 	answered atomic.Bool
 }
 
-// RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
+// RetryPolicy returns the retry policy set by the config and its Kwargs, for [llm.Calls].
 func (e *Endpoint) RetryPolicy() llm.RetryPolicy { return e.Retry }
 
-// Op is the operation that faults of a call name.
+// Op names the operation in the faults of a call.
 func (e *Endpoint) Op() string { return "asking model " + e.Model }
 
-// address is the base URL without secrets.
+// address returns the base URL without secrets.
 func (e *Endpoint) address() string { return e.Mask.Text(e.Address) }
 
-// proven reports whether requests made as this one was have been answered: by
-// the endpoint, before, or earlier in this very conversation.
+// proven reports whether such a request has been answered before: by the endpoint, or earlier in the same
+// conversation.
 func (e *Endpoint) proven(req *llm.Request) bool {
 	return e.Proven || e.answered.Load() ||
 		slices.ContainsFunc(req.Messages, func(msg llm.Message) bool { return msg.Role == llm.RoleAssistant })
 }
 
-// Text returns the body of an answer with U+FFFD in place of what is not UTF-8, as JSON must
-// be: what is kept of it is then the same after it was written to a file and read.
+// Text returns the body of an answer with U+FFFD in place of invalid UTF-8, so that writing it to a file and
+// reading it back changes nothing.
 func Text(body []byte) []byte {
 	if utf8.Valid(body) {
 		return body
@@ -60,7 +60,7 @@ func Text(body []byte) []byte {
 	return bytes.ToValidUTF8(body, []byte("\uFFFD"))
 }
 
-// Members returns the members of an object, which are parts of raw, and none of anything else.
+// Members returns the members of an object, which are slices of raw; nil for any other value.
 func Members(raw json.RawMessage) map[string]json.RawMessage {
 	if !json.Valid(raw) {
 		return nil
@@ -78,7 +78,7 @@ func Members(raw json.RawMessage) map[string]json.RawMessage {
 	return m
 }
 
-// IsSet reports whether a member of an answer says anything.
+// IsSet reports whether a member of an answer has a value.
 func IsSet(raw json.RawMessage) bool {
 	switch string(bytes.TrimSpace(raw)) {
 	case "", "null", "{}", `""`, "false":

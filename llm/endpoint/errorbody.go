@@ -14,27 +14,26 @@ import (
 	"batch.example/batch/llm"
 )
 
-// unwanted matches how a provider refuses what is in this conversation.
+// unwanted matches refusals of this conversation's content.
 var unwanted = lazy.Regexp(`(?i)content[ _-]?(filter|polic|moderation|management)|(usage|safety) polic|safety system|` +
 	`(input|prompt|content|request|message|chat|response|output)s?\b.{0,40}\bflagged|flagged_input|requires moderation|` +
 	`inappropriate content|content exists risk|prohibited[ _]content|data_?inspection_?failed|` +
 	`ContentPolicyViolation|ResponsibleAIPolicyViolation|sensitive_words_detected|new_sensitive`)
 
-// ofAccount matches what concerns the account, and so every conversation.
+// ofAccount matches refusals that concern the account, and so every conversation.
 var ofAccount = lazy.Regexp(`(?i)\b(accounts?|organi[sz]ations?|api[ _-]?keys?|your access)\b.{0,60}\b` +
 	`(flagged|disabled|deactivated|suspended|terminated|banned|blocked)|(no|not have|denied) access|access to (the|this) model`)
 
-// ofParameter matches a complaint about a member of the request, which may
-// well be called context_length.
+// ofParameter matches a complaint about a member of the request, which may itself be called context_length.
 var ofParameter = lazy.Regexp(`(?i)(unknown|unrecognized|unsupported|unexpected) .{0,20}(parameter|argument|field|keyword|value)|` +
 	`extra inputs are not permitted|(parameter|argument|field)s?\b.{0,60}(not|un)[ -]?(supported|permitted|recognized)`)
 
-// ofItem matches how OpenAI says, with a 404, that this conversation refers to something
-// that the server has not kept.
+// ofItem matches OpenAI's words, with a 404, for a conversation that refers to an item that the server has
+// not kept.
 var ofItem = lazy.Regexp(`Item with id .{1,100} not found`)
 
-// statuses maps types of errors, inside of a 200, to the HTTP status that fits: Anthropic's
-// types, Bedrock's in a stream, and MiniMax's codes (platform.minimax.io, errorcode).
+// statuses maps error types inside a 200 to the matching HTTP status: Anthropic's types, Bedrock's in a
+// stream, and MiniMax's codes (platform.minimax.io, errorcode).
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -61,19 +60,19 @@ var statuses = map[string]int{
 	"2056":                  http.StatusTooManyRequests,
 }
 
-// errorBody is the body of a provider's error answer, in any of its forms.
+// errorBody is the content of a provider's error answer, in any of its forms.
 type errorBody struct {
 	text string
 	code string // all its codes and types
 	http int    // status that a proxy puts into the body of a 200
-	page bool   // it is not JSON: it comes from a proxy, not from the provider
+	page bool   // not JSON: from a proxy, not from the provider
 
-	tokens int64 // per minute, that Google names as the limit; 0 if it does not
+	tokens int64 // Google's limit of tokens per minute; 0 if it names none
 
-	after time.Duration // that Google asks to wait; 0 if it does not
+	after time.Duration // Google's requested wait; 0 if it names none
 }
 
-// status is the HTTP status that the body of a 200 names or implies; 200 without one.
+// status returns the HTTP status that the body of a 200 names or implies; 200 if it has no error.
 func (s errorBody) status() int {
 	if s.http >= 400 && s.http < 600 {
 		return s.http
@@ -86,9 +85,8 @@ func (s errorBody) status() int {
 	return http.StatusOK
 }
 
-// readErrorBody reads {"error":{...}}, its members without the object around them, a
-// list of such (Gemini), an error that is a bare text (Ollama), and what
-// OpenRouter quotes of the provider behind it.
+// readErrorBody reads {"error":{...}}, its members without the object around them, a list of such objects
+// (Gemini), an error that is plain text (Ollama), and the quoted error of the provider behind OpenRouter.
 func readErrorBody(body []byte) errorBody {
 	s := readError(body)
 	meta := Members(Members(errorObject(body))["metadata"])
@@ -117,8 +115,8 @@ func readError(body []byte) errorBody {
 	return s
 }
 
-// errorObject returns the value that describes the error, or the body's own where
-// there is none around it.
+// errorObject returns the object that describes the error: the member error if there is one, otherwise the
+// whole body.
 func errorObject(body []byte) json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
@@ -130,8 +128,8 @@ func errorObject(body []byte) json.RawMessage {
 	return body
 }
 
-// Failure returns the member of an answer, or of a piece of it, that says that the provider
-// failed: error, or MiniMax's base_resp, which has a code beside every reply. Nil is none.
+// Failure returns the member of an answer, or of a piece of it, that reports a failure of the provider:
+// error, or MiniMax's base_resp, whose code comes with every reply. Nil means no failure.
 func Failure(members map[string]json.RawMessage) json.RawMessage {
 	if failed := members["error"]; IsError(failed) {
 		return failed
@@ -142,15 +140,15 @@ func Failure(members map[string]json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// word returns the content of a JSON string, and nothing for any other value.
+// word returns the content of a JSON string, "" for any other value.
 func word(raw json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(raw, &s)
 	return s
 }
 
-// typed puts what the conversation itself caused into the chain of err. Answer is how many tokens
-// the request sets aside for the answer.
+// typed adds the typed cause of a failure due to the conversation itself to the chain of err. Answer is the
+// number of tokens that the request reserves for the answer.
 func (s errorBody) typed(status int, answer int64, err error) error {
 	switch {
 	case s.aboveAccount(status):
@@ -165,17 +163,18 @@ func (s errorBody) typed(status int, answer int64, err error) error {
 	return err
 }
 
-// unclear are the statuses that also stand for a conversation that is too long.
+// unclear are the statuses that may also mean that the conversation is too long.
 var unclear = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
 
-// quoted matches where a validator begins to quote what was sent: a conversation about language
-// models has the words of any refusal.
+// quoted matches the place where a validator begins to quote the request: a conversation about language
+// models may contain the words of any refusal.
 var quoted = lazy.Regexp(`['"]input['"]\s*:|\binput_value=`)
 
-// maxOwn is how many bytes of a refusal are the provider's own words. What follows may be quoted.
+// maxOwn is the length of a refusal's beginning that has only the provider's own words, in bytes. The rest
+// may be quoted.
 const maxOwn = 200
 
-// own returns the words of a refusal that are the provider's own.
+// own returns the part of a refusal in the provider's own words.
 func (s errorBody) own() string {
 	text := s.text[:min(len(s.text), maxOwn)]
 	if at := quoted().FindStringIndex(text); at != nil {
@@ -184,8 +183,8 @@ func (s errorBody) own() string {
 	return text
 }
 
-// tooLong reports whether a refusal says that the conversation does not fit. A server's error
-// quotes logs and replies: of those only llama.cpp's sentences count.
+// tooLong reports whether a refusal says that the conversation does not fit. A server error may quote logs
+// and replies, so that only llama.cpp's sentences count there.
 func (s errorBody) tooLong(status int) bool {
 	if status == http.StatusInternalServerError {
 		return strings.Contains(s.code, "exceed_context_size_error") || ofLlama().MatchString(s.text)
@@ -193,7 +192,7 @@ func (s errorBody) tooLong(status int) bool {
 	return slices.Contains(unclear, status) && (tooLongCode().MatchString(s.code) || tooLong().MatchString(s.code+" "+s.own())) && !ofParameter().MatchString(s.text)
 }
 
-// numbers matches how OpenAI and Groq (with 413) say what they compare: "Limit 30000, Requested 36055".
+// numbers matches the comparison in refusals of OpenAI and Groq (with 413): "Limit 30000, Requested 36055".
 var numbers = lazy.Regexp(`(?i)\blimit:? (\d+)\b.{0,60}\brequested:? (\d+)`)
 
 // aboveAccount reports whether this request alone is above the account's limit.
@@ -210,9 +209,9 @@ func (s errorBody) aboveAccount(status int) bool {
 	return asked > limit
 }
 
-// unpaid reports whether the account must be paid first. Refusals of what a request says may
-// quote it, so that their words prove nothing but Anthropic's. Nor do the words of one that waiting
-// helps: waits says that the provider names a time.
+// unpaid reports whether the account must be paid first. A refusal of a request's content may quote that
+// content, so that its words prove nothing, except Anthropic's. Nor do the words of a refusal after which a
+// wait helps; waits says that the provider named a time.
 func (s errorBody) unpaid(status int, waits bool) bool {
 	switch {
 	case status == http.StatusPaymentRequired, noCredit().MatchString(s.code):

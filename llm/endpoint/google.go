@@ -7,11 +7,11 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// ofKey matches how Google says that a key cannot be used: with a 400.
+// ofKey matches Google's codes, with a 400, for a key that cannot be used.
 var ofKey = lazy.Regexp(`\bAPI_KEY_[A-Z_]+\b`)
 
-// ofPlace matches how it says so of a key that cannot be used from here, or only by those who
-// pay. Other refusals have the same code.
+// ofPlace matches Google's words for a key that cannot be used from this place, or only with billing. Other
+// refusals have the same code.
 var ofPlace = lazy.Regexp(`(?i)location is not supported|free tier|billing`)
 
 // refusesKey reports whether a 400 is about the key.
@@ -19,11 +19,10 @@ func (s errorBody) refusesKey() bool {
 	return ofKey().MatchString(s.code) || strings.Contains(s.code, "FAILED_PRECONDITION") && ofPlace().MatchString(s.text)
 }
 
-// ofDay matches Google's name of a quota that is renewed once a day.
+// ofDay matches Google's names of quotas that are renewed once a day.
 var ofDay = lazy.Regexp(`PerDay`)
 
-// reasons are the codes in the details of an error of Google's: what is wrong, and which
-// quotas are exceeded.
+// reasons returns the codes in the details of Google's errors: the reasons, and the exceeded quotas.
 func reasons(details json.RawMessage) (codes string) {
 	var list []struct {
 		Reason     string `json:"reason"`

@@ -8,19 +8,18 @@ import (
 	"strings"
 )
 
-// Keywords says how a protocol takes model_kwargs: LiteLLM's keywords, mostly OpenAI's, and
-// members of the protocol itself. A null says nothing and is left out.
+// Keywords says how a protocol takes model_kwargs: LiteLLM's keywords, mostly OpenAI's, and members of the
+// protocol itself. A null is left out.
 type Keywords struct {
-	// Rows translate keywords, in this order, after Same is done. No row replaces a member
-	// that is set.
+	// Rows translate keywords, in this order, after Same. No row replaces a member that is already set.
 	Rows []Keyword
 
-	Same []string // members of the protocol, which are sent unchanged
+	Same []string // members of the protocol, sent unchanged
 	Open bool     // any other name is sent unchanged; otherwise it is refused
 }
 
-// Keyword is one row: how the value of a keyword is written into the members of a request.
-// Take must not change the value. Its errors must not contain it.
+// Keyword is one row: how the value of a keyword is written into the members of a request. Take must not
+// change the value, and its errors must not contain it.
 type Keyword struct {
 	Names string // synonyms, separated by spaces; the first one given counts
 	Take  func(members map[string]any, value any) error
@@ -32,7 +31,7 @@ var errNotTaken = errors.New("the provider does not take it")
 // Refuse is a row's Take for a keyword or value that the provider does not take.
 func Refuse(map[string]any, any) error { return errNotTaken }
 
-// Ignore is a row's Take for a keyword that says nothing to the provider.
+// Ignore is a row's Take for a keyword without a meaning for the provider.
 func Ignore(map[string]any, any) error { return nil }
 
 // As returns a row's Take that sends the value under another name, see [Fill].

@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// kwargs are model_kwargs, sorted by what is done with them.
+// kwargs are model_kwargs, sorted by their use.
 type kwargs struct {
 	body    map[string]any // members of the request
 	raw     map[string]any // members of extra_body, which are not translated
@@ -23,12 +23,11 @@ type kwargs struct {
 	timeout time.Duration
 	idle    time.Duration
 	tries   int
-	drop    bool // what the provider does not take
+	drop    bool // drop keywords that the provider does not take
 	stream  bool
 }
 
-// readKwargs sorts raw. It does not change raw. Its errors never hold a value,
-// which may be a secret.
+// readKwargs sorts raw without changing it. Its errors never contain a value, which may be a secret.
 func readKwargs(raw map[string]any, p Protocol) (kwargs, error) {
 	kw := kwargs{body: map[string]any{}, headers: map[string]string{}, stream: p.Streaming == StreamsByDefault}
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
@@ -98,7 +97,7 @@ func (kw *kwargs) set(key string, value any, p Protocol) (err error) {
 	return err
 }
 
-// refusal says why a member cannot be passed on, or nothing.
+// refusal says why a member cannot be passed on; "" if it can.
 func refusal(key string, value any) string {
 	switch key {
 	case "model", "messages", "input", "contents", "tools", "functions", "system", "systemInstruction", "system_instruction":
@@ -131,7 +130,7 @@ func (kw *kwargs) setHeaders(value any) error {
 	return nil
 }
 
-// overrule writes what the kwargs say about the connection into cfg.
+// overrule writes the kwargs about the connection into cfg.
 func (kw *kwargs) overrule(cfg *Config) {
 	cfg.BaseURL = cmp.Or(kw.baseURL, cfg.BaseURL)
 	cfg.APIKey = cmp.Or(kw.apiKey, cfg.APIKey)
@@ -141,7 +140,7 @@ func (kw *kwargs) overrule(cfg *Config) {
 	cfg.Retry.Tries = cmp.Or(kw.tries, cfg.Retry.Tries)
 }
 
-// inExtraBody is in front of the names of extra_body's members.
+// inExtraBody is the prefix of the names of extra_body's members.
 const inExtraBody = "extra_body."
 
 // names returns the names of the request's members, before they are translated.
@@ -153,7 +152,7 @@ func (kw *kwargs) names() []string {
 	return names
 }
 
-// translate makes body what p sends. It returns the names of what was dropped.
+// translate converts body to p's request. It returns the names of dropped keywords.
 func (kw *kwargs) translate(p Protocol) (dropped []string, err error) {
 	if p.Translate != nil {
 		given := maps.Clone(kw.body)
@@ -179,8 +178,7 @@ func (kw *kwargs) translate(p Protocol) (dropped []string, err error) {
 	return dropped, nil
 }
 
-// beside returns a member of extra_body. If it is an object, it has the translated object's
-// members too.
+// beside returns a member of extra_body. If both are objects, it adds the members of the translated one.
 func beside(translated, raw any) any {
 	object, ok := translated.(map[string]any)
 	own, isObject := raw.(map[string]any)
@@ -205,7 +203,7 @@ func truth(value any) (bool, error) {
 	switch v := value.(type) {
 	case bool:
 		return v, nil
-	case string: // as a key=value of the command line may have it
+	case string: // a key=value of the command line may be a string
 		if b := strings.ToLower(v); b == "true" || b == "false" {
 			return b == "true", nil
 		}

@@ -11,11 +11,11 @@ import (
 	"batch.example/batch/llm"
 )
 
-// A reply is paid for: one odd type in it must not have it thrown away and asked for again. These
-// functions read what an answer means, whatever type it has.
+// A reply is paid for: one odd type in it must not discard it and cause another request. These functions read
+// the meaning of an answer, whatever types it has.
 
-// Word returns a member as text: a string's content, nothing for null, false or an absent member,
-// and the JSON of any other value.
+// Word returns a member as text: a string's content, "" for null, false or an absent member, and the JSON of
+// any other value.
 func Word(raw json.RawMessage) string {
 	var text string
 	switch {
@@ -27,8 +27,7 @@ func Word(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Plain returns the part that stands where an object should, as some servers write a text; nil if
-// it says nothing.
+// Plain returns the part for a plain text, which some servers write instead of an object; nil if it is empty.
 func Plain(raw json.RawMessage) llm.Part {
 	if text := Word(raw); text != "" {
 		return llm.Text{Text: text}
@@ -36,8 +35,7 @@ func Plain(raw json.RawMessage) llm.Part {
 	return nil
 }
 
-// List returns the elements of a list, and any other value as its only element; none if
-// nothing is there.
+// List returns the elements of a list, or any other value as the only element; nil if there is no value.
 func List(raw json.RawMessage) []json.RawMessage {
 	all := gjson.ParseBytes(raw)
 	switch {
@@ -55,8 +53,8 @@ func List(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// IsError reports whether a member of an answer that is about an error says anything of one. Some
-// servers have an empty one beside every reply.
+// IsError reports whether an answer's error member reports an error. Some servers send an empty one with
+// every reply.
 func IsError(raw json.RawMessage) bool {
 	members := Members(raw)
 	if members == nil {
@@ -70,7 +68,7 @@ func IsError(raw json.RawMessage) bool {
 	return false
 }
 
-// Amount reads a number that may stand in quotes. It is finite and not negative.
+// Amount reads a finite number that is not negative, with or without quotes.
 func Amount(raw json.RawMessage) (float64, bool) {
 	if len(raw) == 0 {
 		return 0, false
@@ -79,7 +77,7 @@ func Amount(raw json.RawMessage) (float64, bool) {
 	return n, err == nil && n >= 0 && !math.IsInf(n, 0)
 }
 
-// Tokens reads a number of tokens; 0 if it is none.
+// Tokens reads a number of tokens; 0 if it is not one.
 func Tokens(raw json.RawMessage) int64 {
 	n, ok := Amount(raw)
 	if !ok || n > math.MaxInt32 {
@@ -88,5 +86,5 @@ func Tokens(raw json.RawMessage) int64 {
 	return int64(n)
 }
 
-// mostPerCall is far above what any call costs, in US dollars, and so low that no sum overflows.
+// mostPerCall is far above the cost of any call, in US dollars, and small enough that no sum overflows.
 const mostPerCall = 1e6

@@ -20,7 +20,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// always answers every request with one body, and keeps what was sent last.
+// always answers every request with one body, and keeps the last request.
 type always struct{ body, sent string }
 
 func (a *always) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,10 +29,10 @@ func (a *always) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(a.body))}, err
 }
 
-// protocol is a way to ask, and an answer that says 1,000 tokens of input and 10 of output.
+// protocol is a way to ask, and an answer with a usage of 1,000 input and 10 output tokens.
 type protocol struct {
 	open   func(endpoint.Config) (llm.Model, error)
-	answer string // with REPLY for what the model wrote
+	answer string // with REPLY in place of the model's text
 }
 
 func opened[M llm.Model](open func(endpoint.Config) (M, error)) func(endpoint.Config) (llm.Model, error) {
@@ -58,7 +58,7 @@ func (p protocol) model(t testing.TB, server *always) llm.Model {
 	return m
 }
 
-// heard asks once, and returns the reply in short: its text, and its calls as "id name arguments".
+// heard asks once, and returns a summary of the reply: its text, and its calls as "id name arguments".
 func (p protocol) heard(t testing.TB, body string) (string, *llm.Response, error) {
 	t.Helper()
 	m := p.model(t, &always{body: body})
@@ -73,7 +73,7 @@ func (p protocol) heard(t testing.TB, body string) (string, *llm.Response, error
 	return strings.TrimSpace(said), resp, nil
 }
 
-// A reply is paid for: what can be read of it is read, and the rest is the model's to put right.
+// A reply is paid for: its readable parts are read, and the model corrects the rest.
 func TestOddRepliesArePaidOnceAndRead(t *testing.T) {
 	const call = `{"id":ID,"type":"function","function":{"name":"bash","arguments":"{}"}}`
 	with := func(id string) string { return strings.Replace(call, "ID", id, 1) }
@@ -123,7 +123,7 @@ func TestOddRepliesArePaidOnceAndRead(t *testing.T) {
 	}
 }
 
-// Members beside the reply may be odd too, and amounts absurd.
+// Other members of an answer may be odd too, and amounts absurd.
 func TestOddAnswersArePaidOnce(t *testing.T) {
 	for body, name := range map[string]string{
 		`{"model":5,"service_tier":{},"choices":{"message":{"content":"x"}},"usage":{"prompt_tokens":"1000","completion_tokens":10.0}}`:   "openai",
@@ -142,7 +142,7 @@ func TestOddAnswersArePaidOnce(t *testing.T) {
 	}
 }
 
-// An odd answer that cost nothing is not a reply.
+// An odd answer without a cost is not a reply.
 func TestOddAnswersThatCostNothingAreFaults(t *testing.T) {
 	for body, name := range map[string]string{
 		`{"choices":[],"usage":{"cost":0}}`: "openai", `{"content":"upstream overloaded"}`: "anthropic", `{"candidates":"x"}`: "gemini",
@@ -155,8 +155,8 @@ func TestOddAnswersThatCostNothingAreFaults(t *testing.T) {
 	}
 }
 
-// Half a letter in an answer is neither kept nor sent back: JSON has none, and the journal
-// would change it.
+// Half a letter in an answer is neither kept nor sent back: JSON cannot contain it, and the journal would
+// change it.
 func TestWhatIsKeptOfAnAnswerIsText(t *testing.T) {
 	for name, reply := range map[string]string{
 		"openai":    "{\"role\":\"assistant\",\"content\":\"a\",\"x\":\"\x85\"}",

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// phrase is how a provider says something, with where its words are from.
+// phrase is a provider's wording, and its source.
 type phrase struct{ source, pattern string }
 
-// phrases returns a function that compiles the patterns of a table as one, at its first call.
+// phrases returns a function that compiles a table's patterns into one expression, at its first call.
 func phrases(table ...phrase) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
 		patterns := make([]string, len(table))
@@ -20,8 +20,8 @@ func phrases(table ...phrase) func() *regexp.Regexp {
 	})
 }
 
-// tooLong matches how providers say that the conversation does not fit. Only some have a code for
-// it. The words are in their pages on errors and in issues of their clients: BerriAI/litellm
+// tooLong matches the providers' words for a conversation that does not fit. Only some have a code. The words
+// are from their pages on errors and from issues of their clients: BerriAI/litellm
 // (exception_mapping_utils.py, 10793, 15968, 18282, 21647), badlogic/pi-mono (overflow.ts).
 var tooLong = phrases(
 	phrase{"OpenAI, DeepSeek, MiniMax 2013, LM Studio, llama.cpp", `context[ _-]?(length|window|size)|exceed_context_size|context limit`},
@@ -45,13 +45,13 @@ var tooLong = phrases(
 	phrase{"LiteLLM's proxy", `ContextWindowExceeded`},
 )
 
-// tooLongCode matches codes for it that are no words.
+// tooLongCode matches numeric codes for it.
 var tooLongCode = phrases(phrase{"Zhipu: docs.bigmodel.cn, api-code", `(^| )1261( |$)`})
 
-// ofLlama matches how llama.cpp (tools/server) says so, also with 500.
+// ofLlama matches the words of llama.cpp (tools/server) for it, also with a 500.
 var ofLlama = phrases(phrase{"llama.cpp", `^((the )?request( \(\d+ tokens\))? exceeds the available context size|context size has been exceeded|input is too large to process)`})
 
-// noCredit matches the codes of an account that must be paid first.
+// noCredit matches the codes for an account that must be paid first.
 var noCredit = phrases(
 	phrase{"OpenAI, Anthropic", `insufficient_quota|billing_hard_limit_reached|billing_not_active|billing_error`},
 	phrase{"Moonshot: platform.moonshot.cn, errors", `exceeded_current_quota_error`},
@@ -63,11 +63,11 @@ var noCredit = phrases(
 	phrase{"Novita; new-api and other gateways", `not_enough_balance|insufficient_(user_quota|balance|credits?|funds)`},
 )
 
-// renewed matches what is said of credits that come back by themselves, with the status of a rate limit.
+// renewed matches the words for credits that are renewed by themselves, with the status of a rate limit.
 var renewed = phrases(phrase{"gateways with credits of a minute or a window", `\b(per|this|next|each) (second|minute|hour|window)\b`})
 
-// lowCredit matches how providers say so in words, with the code of another refusal. Words of a
-// conversation may be quoted in a refusal of what it says, see [errorBody.unpaid].
+// lowCredit matches the providers' words for it, with the code of another refusal. A refusal may quote the
+// conversation, see [errorBody.unpaid].
 var lowCredit = phrases(
 	phrase{"Anthropic, Gemini (prepayment credits are depleted)", `\b(balance|credits?|funds)\b.{0,40}\b(too low|depleted|exhausted|used up|insufficient|not enough|overdue)`},
 	phrase{"Zhipu, Moonshot, MiniMax, SiliconFlow", `\b(insufficient|not enough|no|negative|overdue|out of)( \w+){0,2} (balance|credits?|funds)\b|欠费|余额不足|额度不足`},

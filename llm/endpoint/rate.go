@@ -13,11 +13,10 @@ import (
 	"batch.example/batch/llm"
 )
 
-// ReadRate returns what an answer says of the limits of its key, and nil if that is
-// nothing. Only limits per minute count: some providers put a day's into the same headers.
-// It reads the headers of Anthropic, OpenAI and those who follow it, Cerebras and Mistral,
-// and the IETF's drafts of RateLimit with and without X- in front. A point in time is
-// compared with the Date of the same answer, and with now where there is none.
+// ReadRate returns the limits of the key in an answer's headers, and nil if there are none. Only limits per
+// minute count: some providers put daily limits into the same headers. It reads the headers of Anthropic,
+// OpenAI and its followers, Cerebras and Mistral, and the IETF's drafts of RateLimit with and without X- in
+// front. A point in time is relative to the Date of the same answer, or to now if it has none.
 func ReadRate(h http.Header, now time.Time) *llm.Rate {
 	if !saysRate(h) {
 		return nil
@@ -37,7 +36,7 @@ func ReadRate(h http.Header, now time.Time) *llm.Rate {
 	return &r
 }
 
-// saysRate reports whether there is any header that ReadRate reads.
+// saysRate reports whether there is any header for ReadRate.
 func saysRate(h http.Header) bool {
 	for name := range h {
 		if strings.Contains(name, "Ratelimit") {
@@ -57,8 +56,8 @@ var requestWindows = []windowNames{
 	{"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
 }
 
-// Anthropic's input limit is read and not its limit of all tokens, which counts tokens read
-// from the cache although they are not limited.
+// Anthropic's input limit is read instead of its limit of all tokens, which counts tokens read from the cache
+// although they are not limited.
 var tokenWindows = []windowNames{
 	{"Anthropic-Ratelimit-Input-Tokens-Limit", "Anthropic-Ratelimit-Input-Tokens-Remaining", "Anthropic-Ratelimit-Input-Tokens-Reset"},
 	{"Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
@@ -79,12 +78,12 @@ func (n windowNames) read(h http.Header, now time.Time) llm.Window {
 	return perMinute(w)
 }
 
-// longestReset is until when a limit per minute is free again, with some room for clocks
-// and for windows that begin late.
+// longestReset is the longest time until a limit per minute is free again, with some room for clocks and for
+// windows that begin late.
 const longestReset = 90 * time.Second
 
-// perMinute returns w, or no window if its limit is per hour or per day: it is reset later, or
-// at a pace that fills it in that time.
+// perMinute returns w; but no window if the limit is hourly or daily, as a later reset or a refill over that
+// time shows.
 func perMinute(w llm.Window) llm.Window {
 	if w.Reset > longestReset {
 		return llm.Window{}
@@ -100,8 +99,7 @@ func perMinute(w llm.Window) llm.Window {
 	return w
 }
 
-// shortestReset tells a minute's limit from a second's, where no header says how long
-// the window is.
+// shortestReset tells a limit per minute from one per second if no header names the length of the window.
 const shortestReset = 10 * time.Second
 
 // field matches a parameter of RateLimit and RateLimit-Policy in the forms of all drafts:
@@ -109,13 +107,13 @@ const shortestReset = 10 * time.Second
 // "default";q=100;w=60.
 var field = lazy.Regexp(`\b(limit|remaining|reset|q|r|t|w)\s*=\s*"?(\d+(?:\.\d+)?)`)
 
-// readFields reads RateLimit fields of no provider in particular.
+// readFields reads the standard RateLimit fields.
 func readFields(h http.Header, now time.Time) llm.Window {
 	got := map[string]string{}
 	for _, name := range []string{"Ratelimit", "Ratelimit-Policy", "Ratelimit-Limit"} {
 		text := h.Get(name)
 		if i := strings.IndexAny(text, ",;"); i >= 0 {
-			if _, ok := count(text[:i]); ok { // a limit before its policy, as in "100, 100;w=60"
+			if _, ok := count(text[:i]); ok { // a limit before its policy: "100, 100;w=60"
 				got["limit"] = cmp.Or(got["limit"], text[:i])
 			}
 		}
@@ -147,10 +145,10 @@ func readFields(h http.Header, now time.Time) llm.Window {
 	return perMinute(w)
 }
 
-// most is above every limit of a provider.
+// most is above the limits of all providers.
 const most = 1e15
 
-// count reads a limit, or what is left of it.
+// count reads a limit, or its remainder.
 func count(text string) (int64, bool) {
 	if text == "" { // most headers are absent
 		return 0, false
@@ -162,8 +160,8 @@ func count(text string) (int64, bool) {
 	return int64(n), true
 }
 
-// until reads when a limit is reset: seconds, a duration such as 6m0s or 20ms, a date, or
-// seconds or milliseconds since 1970.
+// until reads the time of a reset: seconds, a duration such as 6m0s or 20ms, a date, or seconds or
+// milliseconds since 1970.
 func until(text string, now time.Time) (time.Duration, bool) {
 	if text = strings.TrimSpace(text); text == "" {
 		return 0, false
@@ -193,12 +191,12 @@ func until(text string, now time.Time) (time.Duration, bool) {
 
 func past(d time.Duration) time.Duration { return max(0, d) }
 
-// span is n units, without an overflow.
+// span returns n units, without an overflow.
 func span(n float64, unit time.Duration) time.Duration {
 	return time.Duration(min(n*float64(unit), math.MaxInt64/2))
 }
 
-// answered is when an answer was made, by the clock of the server that made it.
+// answered returns the time of an answer, by the server's clock.
 func answered(h http.Header, now time.Time) time.Time {
 	if at, err := http.ParseTime(h.Get("Date")); err == nil {
 		return at
@@ -206,7 +204,7 @@ func answered(h http.Header, now time.Time) time.Time {
 	return now
 }
 
-// retryAfter reads when the provider wants to be asked again, in all its forms.
+// retryAfter reads the provider's time for the next try, in all its forms.
 func retryAfter(h http.Header, s errorBody, now time.Time) (time.Duration, bool) {
 	if n, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && n >= 0 {
 		return span(n, time.Millisecond), true
@@ -217,13 +215,13 @@ func retryAfter(h http.Header, s errorBody, now time.Time) (time.Duration, bool)
 	return s.after, s.after > 0
 }
 
-// resetDate matches when a quota of hours, a week or a month is renewed, where only words say it.
+// resetDate matches a text's date at which a quota of hours, a week or a month is renewed.
 var resetDate = lazy.Regexp(`(?i)\breset.{0,20}?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:\.\d+)? ?(Z|UTC|[+-]\d\d:\d\d)?|(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ?重置`)
 
-// ofBeijing matches the codes of a provider whose dates are Beijing's, without a zone.
+// ofBeijing matches the codes of a provider that writes dates in Beijing time, without a zone.
 var ofBeijing = phrases(phrase{"Zhipu, Z.ai: docs.bigmodel.cn, api-code", `(^| )13\d\d( |$)`})
 
-// renewal returns how long a used-up quota lasts, if the words name a date with its zone.
+// renewal returns the time until a used-up quota is renewed, if the text has a date with a known zone.
 func (s errorBody) renewal(now time.Time) (time.Duration, bool) {
 	m := resetDate().FindStringSubmatch(s.own())
 	if m == nil {
@@ -273,11 +271,10 @@ func tokenQuota(details json.RawMessage) int64 {
 	return 0
 }
 
-// statusOverloaded is Anthropic's status when it has more requests than it can serve.
+// statusOverloaded is Anthropic's status for an overload.
 const statusOverloaded = 529
 
-// busy matches how providers say that there are too many requests, in a code, or in the text
-// of a server's error.
+// busy matches the providers' words for too many requests, in a code, or in the text of a server error.
 var busy = lazy.Regexp(`(?i)rate_?limit|overloaded|too_many_requests|resource_exhausted|throttl|slow_down|\bslow down\b`)
 
 // limited reports whether a transient error means that there are too many requests.

@@ -6,8 +6,8 @@ import (
 	"batch.example/batch/internal/mask"
 )
 
-// newMasker returns what hides the secrets of a config in texts that people
-// read: here every header may be one, and all that an address says of the asker.
+// newMasker returns a masker for the secrets of a config: every header may be one, and so may every part of
+// the address that identifies the user.
 func newMasker(cfg Config, base *url.URL, headers map[string]string) *mask.Masker {
 	secrets := []mask.Secret{{Name: "APIKey", Value: cfg.APIKey}, {Name: "BaseURL", Value: base.User.Username()}}
 	secrets = append(secrets, mask.InURL("BaseURL", cfg.BaseURL)...)

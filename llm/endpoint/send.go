@@ -13,14 +13,14 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// maxRefusal bounds how much of an error answer is read, in bytes.
+// maxRefusal bounds the size of an error answer, in bytes.
 const maxRefusal = 1 << 20
 
 // errRefused stands for an answer with an error status.
 var errRefused = errors.New("the request was refused")
 
-// Send sends a request. An answer with an error status is an error, and returned too: its body is
-// in memory. The caller must close the body of any other answer.
+// Send sends a request. An answer with an error status is returned together with an error, with its body in
+// memory. The caller must close the body of any other answer.
 func (e *Endpoint) Send(r *http.Request) (*http.Response, error) {
 	answer, err := e.HTTP.Do(r)
 	if err != nil || answer.StatusCode < http.StatusBadRequest {
@@ -32,17 +32,16 @@ func (e *Endpoint) Send(r *http.Request) (*http.Response, error) {
 	return answer, cmp.Or(err, errRefused)
 }
 
-// Sender returns a function that sends bodies in requests like blank, a request without one.
+// Sender returns a function that sends bodies in copies of blank, a request without a body.
 func (e *Endpoint) Sender(blank *http.Request) func(ctx context.Context, body history.Body) (*http.Response, error) {
 	return func(ctx context.Context, body history.Body) (*http.Response, error) {
-		r := blank.WithContext(ctx) // transports do not change the header, which all requests share
+		r := blank.WithContext(ctx) // all requests share the header, which transports do not change
 		body.Attach(r)
 		return e.Send(r)
 	}
 }
 
-// Exchange makes calls: Send sends a body, see [Endpoint.Send], and the other functions read
-// the answer.
+// Exchange makes calls: Send sends a body, see [Endpoint.Send], and the other functions read the answer.
 type Exchange struct {
 	Send     func(ctx context.Context, body history.Body) (*http.Response, error)
 	Streams  func(answer *http.Response) bool // reports whether the answer is a stream of events
@@ -50,8 +49,7 @@ type Exchange struct {
 	Whole    func(body []byte, header http.Header) (*llm.Response, error)
 }
 
-// Make makes the one request of a call, see [Endpoint.Ask]. A reply that did not end as replies
-// do is a fault.
+// Make makes the one request of a call, see [Endpoint.Ask]. A reply that did not end normally is a fault.
 func (x Exchange) Make(ctx context.Context, e *Endpoint, req *llm.Request, body history.Body) (*llm.Response, error) {
 	return e.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
 		answer, err := x.Send(try, body)

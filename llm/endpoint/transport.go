@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// newClient returns the client of requests: given, or one of our own; with answers that
-// have no end, and stalled streams, cut, and redirects kept within one server.
+// newClient returns the client of requests, based on given or a new one. It cuts endless answers and stalled
+// streams, and follows redirects only within one server.
 func newClient(given *http.Client, streams bool, idle time.Duration) *http.Client {
 	client := http.Client{Transport: Transport()}
 	if given != nil {
@@ -29,12 +29,11 @@ func newClient(given *http.Client, streams bool, idle time.Duration) *http.Clien
 	return &client
 }
 
-// errCircle is the cause of a request that was redirected too often.
+// errCircle is the cause of a request with too many redirects.
 var errCircle = errors.New("too many redirects")
 
-// withinOrigin follows redirects only on the server that the user named: net/http would send
-// any other one the conversation, and keys in headers that it does not know, such as
-// X-Api-Key.
+// withinOrigin follows redirects only on the server that the user named: net/http would send the conversation
+// to any other server too, together with keys in headers that it does not know, such as X-Api-Key.
 func withinOrigin(next *http.Request, before []*http.Request) error {
 	named := before[0].URL
 	switch {
@@ -46,11 +45,11 @@ func withinOrigin(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// maxAnswer bounds an answer, in bytes: far above the longest that a model writes, and
-// what all agents together may keep in memory.
+// maxAnswer bounds an answer, in bytes: it is far above the longest that a model writes, and all agents
+// together can keep such answers in memory.
 const maxAnswer = 64 << 20
 
-// errTooLarge is the cause of an answer that was cut because it is longer than that.
+// errTooLarge is the cause of an answer that was cut at maxAnswer.
 var errTooLarge = errors.New("the answer is too large")
 
 // bounded cuts answers at maxAnswer.
@@ -79,12 +78,12 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Transport returns a new transport for the requests of many agents: it keeps a connection
-// for each instead of two per host, and copies no conversation to send it.
+// Transport returns a new transport for the requests of many agents: it keeps a connection for each agent
+// instead of two per host, and sends a conversation without copying it.
 func Transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
-	t.WriteBufferSize, t.ReadBufferSize = 1<<10, 2<<10 // for headers: bodies pass both by
+	t.WriteBufferSize, t.ReadBufferSize = 1<<10, 2<<10 // for headers: bodies bypass both buffers
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
@@ -96,8 +95,8 @@ func Transport() *http.Transport {
 	return t
 }
 
-// conn writes a body that is in pieces with one call to the system. Without it, net/http
-// copies each through a new buffer.
+// conn writes a body in pieces with one system call. Without it, net/http copies each piece through a new
+// buffer.
 type conn struct{ *net.TCPConn }
 
 // ReadFrom implements [io.ReaderFrom].
@@ -112,7 +111,7 @@ func (c conn) ReadFrom(r io.Reader) (int64, error) {
 	return c.TCPConn.ReadFrom(r)
 }
 
-// errStalled is the cause of a stream that was cut because nothing came for too long.
+// errStalled is the cause of a stream that was cut after a too long pause.
 var errStalled = errors.New("the stream stalled")
 
 // watchful cuts an answer that pauses for longer than idle, or that does not begin within
@@ -154,14 +153,14 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What may come after the last event of a stream, and how long it is waited for.
+// Limits for the data after a stream's last event.
 const (
 	lingering = 100 * time.Millisecond
 	trailing  = 4 << 10 // bytes
 )
 
-// Close implements [io.Closer]. It reads the end of the stream, which readers leave after the
-// last event: a connection can be used again only then.
+// Close implements [io.Closer]. It reads the end of the stream, which readers skip after the last event,
+// because only then the connection can be reused.
 func (b *watchedBody) Close() error {
 	defer b.cut(nil)
 	late := time.AfterFunc(lingering, func() { b.cut(nil) })
@@ -170,7 +169,7 @@ func (b *watchedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// stalled is err, or errStalled where that is why it happened.
+// stalled returns errStalled if the stream stalled, otherwise err.
 func stalled(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errStalled) {
 		return errStalled

@@ -53,7 +53,7 @@ func TestAnAnswerWithoutEndIsCut(t *testing.T) {
 	}
 }
 
-// post asks e as a client does.
+// post asks e like a client.
 func post(t *testing.T, e *Endpoint) error {
 	t.Helper()
 	_, err := e.Ask(t.Context(), &llm.Request{}, func(try context.Context) (*http.Response, *llm.Response, error) {

@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// turnKey returns the key that a call must be made with; "" for the configured one.
+// turnKey returns the key of a call's turn; "" for the configured one.
 func turnKey(ctx context.Context) string {
 	if a := authority.From(ctx); a != nil {
 		return strings.TrimSpace(a.ModelKey)
@@ -34,7 +34,7 @@ func (e *Endpoint) checkKey(ctx context.Context) error {
 	return nil
 }
 
-// refusedKey is in the chain of a refusal that is about the key or its account.
+// refusedKey marks a refusal, in its chain, as being about the key or its account.
 type refusedKey struct{ error }
 
 // Unwrap returns the cause.
@@ -48,15 +48,15 @@ func (e *Endpoint) refusedTurn(err error) error {
 		return err
 	}
 	err = fault.New(fault.Expired, e.Op(), fmt.Errorf("%w: %w", authority.ErrRefused, refused.error)).
-		WithHint("try the turn again with other credentials, which may use model %s", e.Model)
+		WithHint("repeat the turn with credentials that may use model %s", e.Model)
 	return &llm.Unpaid{Err: err}
 }
 
-// keyHeaders are where requests of all protocols have a key.
+// keyHeaders are the headers of keys in all protocols.
 var keyHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
 
-// turnKeys is a transport that sends the key of a turn in place of all configured ones, and
-// hides it in the answer. Other requests pass unchanged.
+// turnKeys is a transport that sends a turn's key in place of all configured ones, and hides it in the
+// answer. Other requests pass unchanged.
 type turnKeys struct {
 	next   http.RoundTripper
 	header string // see Protocol.KeyHeader
@@ -78,7 +78,7 @@ func (t *turnKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 		sent.Header.Set(t.header, key)
 	}
 	hide := mask.New(mask.Secret{Name: "ModelKey", Value: key})
-	if len(key) >= mask.MinLength { // a pattern is looked for in all strings of JSON, however they are written
+	if len(key) >= mask.MinLength { // a pattern is searched in all JSON strings, in any spelling
 		hide.AddPatterns(regexp.MustCompile(regexp.QuoteMeta(key)))
 	}
 	answer, err := t.next.RoundTrip(sent)
@@ -99,13 +99,13 @@ func (t *turnKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// hidingBody is an answer in which secrets are hidden, line by line: an event of a stream is
-// one, and so are most other answers.
+// hidingBody is an answer whose secrets are hidden line by line: an event of a stream is one line, and so are
+// most other answers.
 type hidingBody struct {
 	io.ReadCloser
 	hide  *mask.Masker
-	ready []byte // to be read
-	rest  []byte // of a line that has not ended
+	ready []byte // masked bytes that are not read yet
+	rest  []byte // an incomplete line
 	err   error  // after ready
 	piece [4 << 10]byte
 }
@@ -133,7 +133,7 @@ func (b *hidingBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// hideLines returns lines with what is secret hidden, also in strings of JSON in any spelling.
+// hideLines returns lines with secrets hidden, also in JSON strings of any spelling.
 func hideLines(lines []byte, hide *mask.Masker) []byte {
 	var out []byte
 	for line := range bytes.Lines(lines) {

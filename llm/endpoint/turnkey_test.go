@@ -38,7 +38,7 @@ type sends func(*http.Request) (*http.Response, error)
 
 func (f sends) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Each body is read in pieces of all kinds; what is not secret must stay as it is.
+// Each body is read in pieces of all sizes. Text that is not secret must not change.
 func TestATurnsKeyIsHiddenInAnswers(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{"", ""},
@@ -77,7 +77,7 @@ func TestATurnsKeyIsHiddenInAnswers(t *testing.T) {
 	}
 }
 
-// A server that is not one of HTTP is quoted by net/http.
+// net/http quotes a server that does not speak HTTP.
 func TestATurnsKeyIsHiddenInWhatIsNoHTTP(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -92,7 +92,7 @@ func TestATurnsKeyIsHiddenInWhatIsNoHTTP(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		_, _ = c.Read(make([]byte, 1)) // before the request, it would be no answer
+		_, _ = c.Read(make([]byte, 1)) // an answer before the request would not count
 		_, _ = io.WriteString(c, "what-is-"+turnKey+"\r\n\r\n")
 		_, _ = io.Copy(io.Discard, c)
 	}()

@@ -11,10 +11,10 @@ import (
 	"batch.example/batch/llm"
 )
 
-// answerLimits are the members of a request that set room aside for the answer.
+// answerLimits are the members of a request that reserve room for the answer.
 var answerLimits = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "maxOutputTokens"}
 
-// answerLimit returns how many tokens requests set aside for the answer; 0 if they do not say.
+// answerLimit returns the number of tokens that requests reserve for the answer; 0 if they do not say.
 func (e *Endpoint) answerLimit() (most int64) {
 	ofGemini, _ := e.Body["generationConfig"].(map[string]any)
 	for _, name := range answerLimits {
@@ -24,10 +24,9 @@ func (e *Endpoint) answerLimit() (most int64) {
 	return most
 }
 
-// misconfigured makes a Host fault of the refusal of a first request that the
-// settings would explain, since all conversations share them. A refusal for what
-// is in this conversation stays as it is, unless the length that the settings
-// ask for in the answer leaves no room for any.
+// misconfigured turns the refusal of a first request into a Host fault if the settings may explain it,
+// because all conversations share them. A refusal of this conversation's content stays unchanged, unless the
+// room that the settings reserve for the answer leaves none for a conversation.
 func (e *Endpoint) misconfigured(req *llm.Request, err error) error {
 	if fault.KindOf(err) != fault.Instance || errors.Is(err, llm.ErrContentPolicy) || errors.Is(err, llm.ErrAccountLimit) || e.proven(req) {
 		return err
@@ -53,8 +52,8 @@ func (e *Endpoint) misconfigured(req *llm.Request, err error) error {
 		e.Mask.Text(what), e.address())
 }
 
-// bare is a member of model_kwargs or of extra_body as the provider names it.
+// bare returns the provider's name of a member of model_kwargs or of extra_body.
 func bare(name string) string { return strings.TrimPrefix(name, inExtraBody) }
 
-// plain is text in which a name is the same in either spelling: top_p and topP.
+// plain returns text in which both spellings of a name are equal: top_p and topP.
 func plain(text string) string { return strings.ToLower(strings.ReplaceAll(text, "_", "")) }
