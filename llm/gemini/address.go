@@ -10,16 +10,15 @@ import (
 	"batch.example/batch/llm/endpoint"
 )
 
-// newRequest returns the request of a call, without a body. Google's SDK is not asked for
-// it: its client reads the keys in the environment, and writes to the standard log when it
-// finds several.
+// newRequest returns the request of a call, without a body. It does not use Google's SDK, whose client reads
+// keys from the environment, and writes to the standard log if it finds several.
 func newRequest(at *endpoint.Endpoint) (*http.Request, error) {
 	u, err := url.Parse(at.Address)
 	if err != nil {
 		return nil, err
 	}
 	clean := strings.TrimRight(u.Path, "/")
-	version := path.Base(clean) // it may be left out
+	version := path.Base(clean) // the version may be left out
 	if versions().MatchString(version) {
 		clean = strings.TrimSuffix(clean, "/"+version)
 	} else {

@@ -16,8 +16,8 @@ const (
 	roleModel = "model"
 )
 
-// unsigned is the signature that Google documents for a call that another model wrote:
-// from Gemini 3 on, the first call of a turn is refused without one.
+// unsigned is the signature that Google documents for calls of other models: from Gemini 3 on, the first call
+// of a turn is refused without a signature.
 const unsigned = "skip_thought_signature_validator"
 
 type content struct {
@@ -51,9 +51,8 @@ type functionResponse struct {
 	Parts    []json.RawMessage `json:"parts,omitempty"`
 }
 
-// appendTurn adds the contents of the messages from the i-th to the one before end: one
-// message, or all the results of a turn. The server refuses a content without parts; a
-// message without anything to send is left out.
+// appendTurn appends the contents of messages[i:end]: one message, or all the results of a turn. It omits a
+// message without content, because the server refuses a content without parts.
 func (m *Model) appendTurn(text []byte, messages []llm.Message, i, end int) ([]byte, error) {
 	var contents []content
 	switch role := messages[i].Role; role {
@@ -90,7 +89,7 @@ func (m *Model) appendTurn(text []byte, messages []llm.Message, i, end int) ([]b
 	return text, nil
 }
 
-// userParts are texts and images as the protocol has them. An empty text is refused.
+// userParts returns texts and images in the protocol's form, without empty texts, which are refused.
 func userParts(parts []llm.Part) (list []json.RawMessage) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -113,8 +112,8 @@ func imagePart(p llm.Image) json.RawMessage {
 	return history.MustEncode(wirePart{InlineData: &inlineData{p.MediaType, p.Data}})
 }
 
-// modelParts are the parts of a reply: as they came where that was kept. What another
-// provider's model thought stays behind.
+// modelParts returns the parts of a reply, unchanged if their JSON was kept. It omits thoughts of another
+// provider's model.
 func (m *Model) modelParts(parts []llm.Part) (list []json.RawMessage, err error) {
 	calls := 0
 	for _, p := range parts {
@@ -148,8 +147,8 @@ func (m *Model) modelParts(parts []llm.Part) (list []json.RawMessage, err error)
 	return list, nil
 }
 
-// arguments makes an object of what another provider's model wrote, which may be
-// malformed: such text is the only member.
+// arguments returns the arguments of another provider's model as an object. Malformed text becomes its only
+// member.
 func arguments(text string) json.RawMessage {
 	if strings.TrimSpace(text) == "" {
 		return json.RawMessage("{}")
@@ -163,9 +162,8 @@ func arguments(text string) json.RawMessage {
 	return history.MustEncode(members)
 }
 
-// results are the answers to a turn's calls: one part for each, in the order of the calls,
-// by which the protocol matches calls without an id. A part that answers no call is sent as
-// the user's text.
+// results returns the answers to a turn's calls: one part for each, in the order of the calls, by which the
+// protocol matches calls without an id. A result without a call is sent as the user's text.
 func (m *Model) results(calls []llm.ToolCall, messages []llm.Message) []content {
 	answers := make([]json.RawMessage, len(calls))
 	var images, said []json.RawMessage
@@ -184,7 +182,7 @@ func (m *Model) results(calls []llm.ToolCall, messages []llm.Message) []content 
 					response.Parts = append(response.Parts, imagePart(image))
 				}
 			}
-			if !m.levels { // those know images only beside the results
+			if !m.levels { // older models accept images only next to the results
 				images, response.Parts = append(images, response.Parts...), nil
 			}
 			answers[i] = history.MustEncode(wirePart{FunctionResponse: &response})
@@ -199,8 +197,8 @@ func (m *Model) results(calls []llm.ToolCall, messages []llm.Message) []content 
 	return []content{list, {roleUser, images}, {roleUser, said}}
 }
 
-// unanswered returns the first call with this id that is not answered yet, otherwise the
-// first with any id, and -1 without one.
+// unanswered returns the index of the first unanswered call with this id, otherwise of the first unanswered
+// one; -1 if there is none.
 func unanswered(calls []llm.ToolCall, answers []json.RawMessage, id string) int {
 	first := -1
 	for i, c := range calls {
@@ -215,7 +213,7 @@ func unanswered(calls []llm.ToolCall, answers []json.RawMessage, id string) int 
 	return first
 }
 
-// givenID is the id that the provider gave a call, which may have another one here.
+// givenID returns the provider's own id of a call, whose id here may differ.
 func givenID(c llm.ToolCall) string {
 	if c.Opaque.Provider != provider {
 		return ""
@@ -227,7 +225,7 @@ func givenID(c llm.ToolCall) string {
 	return p.FunctionCall.ID
 }
 
-// compact is raw without white space between its members.
+// compact returns raw without white space between its members.
 func compact(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {

@@ -1,16 +1,14 @@
 // Package gemini is a model of Google's Gemini API (generateContent).
 //
-// A model's answer is sent back as it came: each part that means more than its text, such as
-// one with a thought signature, is kept as JSON in [llm.Opaque] and goes back byte
-// for byte, in its place. Parts that this package does not know are kept in the same way.
+// A model's answer is sent back unchanged: each part with more than its text, such as one with a thought
+// signature, is kept as JSON in [llm.Opaque] and goes back byte for byte, in its place. So are unknown parts.
 //
-// The requests are this package's own, and not made by Google's SDK (genai 1.77.0), because
-// its client reads the environment and writes to the standard log, and its types lose
-// unknown members and the spelling of numbers, and encode the whole conversation again for
-// every call. The words of the API are the SDK's.
+// This package makes the requests itself instead of using Google's SDK (genai 1.77.0): the SDK's client reads
+// the environment and writes to the standard log, and its types lose unknown members and the spelling of
+// numbers, and encode the whole conversation again for every call. The names are those of the SDK.
 //
-// Failures are classified faults, and contain no secret of the configuration. One call is
-// one request: [llm.Calls] adds retries.
+// Failures are classified faults without the secrets of the configuration. One call is one request:
+// [llm.Calls] adds retries.
 package gemini
 
 import (
@@ -23,7 +21,7 @@ import (
 	"batch.example/batch/llm/endpoint"
 )
 
-// Protocol is how the Gemini API is asked.
+// Protocol says how the Gemini API is called.
 var Protocol = endpoint.Protocol{
 	Provider: "Gemini", Prefix: "gemini/", DefaultBase: "https://generativelanguage.googleapis.com",
 	KeyVariable: "GEMINI_API_KEY", AddressVariable: "GEMINI_API_BASE",
@@ -41,7 +39,7 @@ type Model struct {
 	ask     *http.Request // without a body
 	call    endpoint.Exchange
 	members map[string]any
-	levels  bool // the model's thinking has levels, and its calls need signatures: Gemini 3 and later
+	levels  bool // Gemini 3 and later: thinking has levels, and calls need signatures
 }
 
 // New checks the config and returns the model; nothing is sent. See [endpoint.Open] for
@@ -66,10 +64,10 @@ func New(cfg endpoint.Config) (*Model, error) {
 	return m, nil
 }
 
-// RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
+// RetryPolicy returns the retry policy set by the config and its Kwargs, for [llm.Calls].
 func (m *Model) RetryPolicy() llm.RetryPolicy { return m.at.RetryPolicy() }
 
-// Dropped are the model_kwargs that are left out, since the provider does not take them.
+// Dropped returns the model_kwargs that are left out because the provider does not take them.
 func (m *Model) Dropped() []string { return m.at.Dropped }
 
 // Generate implements [llm.Model] with one request, see [endpoint.Endpoint.Ask].

@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/llm/endpoint"
 )
 
-// keywords is how the protocol takes model_kwargs. How much a model is to think stays an
-// [effort] until the model is known.
+// keywords says how the protocol takes model_kwargs. A thinking effort stays an [effort] until the model is
+// known.
 var keywords = endpoint.Keywords{Rows: []endpoint.Keyword{
 	{Names: "temperature", Take: generation("temperature")},
 	{Names: "top_p", Take: generation("topP")},
@@ -33,7 +33,7 @@ var keywords = endpoint.Keywords{Rows: []endpoint.Keyword{
 	{Names: "tool_config", Take: endpoint.As("toolConfig")},
 	{Names: "tool_choice", Take: toolChoice},
 	{Names: "toolConfig", Take: endpoint.As("toolConfig")},
-	{Names: "n", Take: endpoint.Ignore}, // it is 1
+	{Names: "n", Take: endpoint.Ignore}, // always 1
 	{Names: "parallel_tool_calls", Take: parallelCalls},
 	{Names: "safety_settings safetySettings", Take: endpoint.As("safetySettings")},
 	{Names: "cached_content cachedContent", Take: endpoint.As("cachedContent")},
@@ -41,12 +41,12 @@ var keywords = endpoint.Keywords{Rows: []endpoint.Keyword{
 	{Names: "labels", Take: endpoint.As("labels")},
 }}
 
-// generation sends a value as a member of generationConfig.
+// generation returns the Take of a member of generationConfig.
 func generation(name string) func(map[string]any, any) error {
 	return endpoint.As("generationConfig", name)
 }
 
-// generationConfig takes the members that no other keyword has set.
+// generationConfig adds the members that no other keyword has set.
 func generationConfig(members map[string]any, value any) error {
 	own, ok := value.(map[string]any)
 	if !ok {
@@ -60,7 +60,7 @@ func generationConfig(members map[string]any, value any) error {
 	return nil
 }
 
-// parallelCalls takes true, since an answer may always have several calls.
+// parallelCalls accepts only true, because an answer can always have several calls.
 func parallelCalls(members map[string]any, value any) error {
 	if value == true {
 		return nil
@@ -140,17 +140,16 @@ func reasoningEffort(members map[string]any, value any) error {
 	return generation("thinkingConfig")(members, effort(word))
 }
 
-// effort is a word for how much a model is to think.
+// effort is a word for the amount of thinking.
 type effort string
 
-// budgets are the tokens that LiteLLM lets a model think for each effort, where a model
-// has no levels of thinking.
+// budgets are LiteLLM's thinking budgets in tokens for each effort, for models without thinking levels.
 var budgets = map[effort]int{"none": 0, "disable": 0, "minimal": 128, "low": 1024, "medium": 2048, "high": 4096}
 
-// levels are the efforts of models that have levels.
+// levels are the thinking levels for each effort.
 var levels = map[effort]string{"minimal": "MINIMAL", "low": "LOW", "medium": "MEDIUM", "high": "HIGH"}
 
-// withThinking returns members with an effort as the model takes it.
+// withThinking returns members with an effort in the model's form.
 func (m *Model) withThinking(members map[string]any) (map[string]any, error) {
 	generation, _ := members["generationConfig"].(map[string]any)
 	word, ok := generation["thinkingConfig"].(effort)

@@ -46,7 +46,8 @@ func TestKwargsBecomeMembersOfTheRequest(t *testing.T) {
 	}
 }
 
-// Those of mini-swe-agent's configurations, as of one that sets a member to null.
+// mini-swe-agent's configurations contain such values, and so does a configuration that sets a member to
+// null.
 func TestKwargsWithoutAValueAreNotRefused(t *testing.T) {
 	m := model(t, "gemini-3-pro", map[string]any{"drop_params": true, "parallel_tool_calls": true, "temperature": 0.0, "seed": nil, "logit_bias": nil, "reasoning_effort": nil})
 	if got := sent(t, m, &llm.Request{Messages: []llm.Message{said("user", "u")}}); !strings.Contains(got, `"generationConfig":{"temperature":0}`) || len(m.Dropped()) > 0 {

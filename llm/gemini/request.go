@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// request writes req as JSON. All but its end is kept from one request of a conversation
-// to the next: only what is new in it is encoded.
+// request writes req as JSON. Everything except its end is kept for the conversation's next request, so that
+// only new messages are encoded.
 func (m *Model) request(req *llm.Request) (history.Body, error) {
 	d, err := m.draft(req)
 	if err != nil {
@@ -23,8 +23,8 @@ func (m *Model) request(req *llm.Request) (history.Body, error) {
 	return history.Body{d.text, []byte("]}")}, nil
 }
 
-// draft is a request up to the end of its contents. An earlier one that was made of
-// it may still be read: what is in text stays.
+// draft is a request up to the end of its contents. Earlier requests made from it may still be read, so bytes
+// in text never change.
 type draft struct {
 	model    *Model
 	tools    []llm.Tool
@@ -34,10 +34,10 @@ type draft struct {
 	text     []byte
 }
 
-// turn is where the contents of one or more messages begin.
+// turn is the beginning of the contents of one or more messages.
 type turn struct{ message, start int }
 
-// draft returns what is kept of req's conversation, as far as it fits.
+// draft returns the kept draft of req's conversation if it matches, otherwise a new one.
 func (m *Model) draft(req *llm.Request) (*draft, error) {
 	system := req.Messages
 	if i := slices.IndexFunc(system, func(msg llm.Message) bool { return msg.Role != llm.RoleSystem }); i >= 0 {
@@ -60,7 +60,7 @@ func (m *Model) draft(req *llm.Request) (*draft, error) {
 	return d, nil
 }
 
-// head is a request up to its contents.
+// head writes a request up to its contents.
 func (m *Model) head(system []llm.Message, tools []llm.Tool) ([]byte, error) {
 	members := maps.Clone(m.members)
 	if members == nil {
@@ -73,7 +73,7 @@ func (m *Model) head(system []llm.Message, tools []llm.Tool) ([]byte, error) {
 		}
 		members["tools"] = []any{map[string]any{"functionDeclarations": functions}}
 	} else {
-		delete(members, "toolConfig") // is refused where there is no tool
+		delete(members, "toolConfig") // refused without tools
 	}
 	var parts []json.RawMessage
 	for _, msg := range system {
@@ -99,7 +99,7 @@ type function struct {
 	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
 }
 
-// hold makes the draft end with the contents of messages.
+// hold updates the draft to messages.
 func (d *draft) hold(messages []llm.Message) error {
 	known := history.Shared(d.messages, messages)
 	for answersOn(d.messages, known) || answersOn(messages, known) {
@@ -122,7 +122,7 @@ func (d *draft) hold(messages []llm.Message) error {
 	return nil
 }
 
-// cut forgets all messages from the i-th on, which begins a turn.
+// cut removes all messages from the i-th on, which begins a turn.
 func (d *draft) cut(i int) {
 	if i == len(d.messages) {
 		return
@@ -132,8 +132,8 @@ func (d *draft) cut(i int) {
 	d.messages, d.turns = d.messages[:i], d.turns[:n]
 }
 
-// answersOn reports whether the i-th message is a tool's result as the one before it is:
-// all results of a turn are one content.
+// answersOn reports whether both the i-th message and the one before are tool results: all results of a turn
+// are one content.
 func answersOn(messages []llm.Message, i int) bool {
 	return i > 0 && i < len(messages) && messages[i].Role == llm.RoleTool && messages[i-1].Role == llm.RoleTool
 }

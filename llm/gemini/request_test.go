@@ -37,7 +37,7 @@ const (
 	unknown    = `{"executableCode":{"code":"1","language":"PYTHON"},"new":[1e2]}`
 )
 
-// own is a reply of Gemini, and foreign one of another provider, with two calls each.
+// own is a reply of Gemini, and foreign is one of another provider. Each has two calls.
 var (
 	own = llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
 		llm.Reasoning{Text: "Hm.", Opaque: kept(thought)},
@@ -143,8 +143,8 @@ func TestArgumentsThatAreNotAnObjectAreKeptAsText(t *testing.T) {
 	}
 }
 
-// With a memo, a request is the same as without one, whatever happened to the
-// conversation since the last request; and earlier requests do not change.
+// With a memo, a request equals the one without, whatever happened to the conversation since the last
+// request; and earlier requests do not change.
 func TestTheMemoDoesNotChangeRequests(t *testing.T) {
 	long := []llm.Message{
 		said("system", "s"), said("user", "u"), own, result("f1", "1"), result("s00001c02", "2"), said("user", "and"),

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// answer holds the members that we need of a GenerateContentResponse.
+// answer holds the members of a GenerateContentResponse that this package uses.
 type answer struct {
 	Candidates json.RawMessage `json:"candidates"`
 	Feedback   json.RawMessage `json:"promptFeedback"`
@@ -36,8 +36,8 @@ func (c candidate) parts() []json.RawMessage {
 	return endpoint.List(c.Content)
 }
 
-// response reads an answer. Anything that is wrong with a model's reply is part of the
-// reply: it is paid for, and the model must hear of it.
+// response reads an answer. A wrong reply of the model stays part of the answer: it is paid for, and the
+// model must read it.
 func (m *Model) response(body []byte, header http.Header) (*llm.Response, error) {
 	body = endpoint.Text(body)
 	var a answer
@@ -51,7 +51,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	candidates := endpoint.List(a.Candidates)
 	switch {
 	case len(candidates) > 0 && (endpoint.Members(candidates[0]) != nil || usage(a.Usage) != vocab.Usage{}):
-		_ = json.Unmarshal(candidates[0], &reply) // of anything else than an object, nothing is read
+		_ = json.Unmarshal(candidates[0], &reply) // reply stays empty for anything but an object
 	case usage(a.Usage) == vocab.Usage{}, endpoint.IsSet(endpoint.Members(a.Feedback)["blockReason"]):
 		return nil, m.withoutReply(a)
 	}
@@ -62,7 +62,8 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 		}
 	}
 	if said := endpoint.Word(reply.FinishMessage); reply.malformed() && said != "" {
-		// Its call, which is nowhere else. Without it the model could not see what it did wrong.
+		// The text of the malformed call, which is only here. Without it, the model could not see its
+		// mistake.
 		msg.Parts = append(msg.Parts, llm.Text{Text: said})
 	}
 	resp := &llm.Response{
@@ -86,7 +87,7 @@ func (c candidate) malformed() bool {
 	return false
 }
 
-// withoutReply is the fault of an answer that has no candidate.
+// withoutReply returns the fault of an answer without a candidate.
 func (m *Model) withoutReply(a answer) error {
 	feedback := endpoint.Members(a.Feedback)
 	if reason := endpoint.Word(feedback["blockReason"]); reason != "" {
@@ -99,13 +100,13 @@ func (m *Model) withoutReply(a answer) error {
 	return m.garbled("the answer has no candidate", nil)
 }
 
-// garbled is the fault of an answer that the Gemini API would not give.
+// garbled returns the fault of an answer that does not follow the Gemini API.
 func (m *Model) garbled(what string, err error) error {
 	return m.at.NoReply(what, err, "is an endpoint of the Gemini API, such as "+Protocol.DefaultBase)
 }
 
-// readPart returns a part of a reply, nil if it is empty. All of it is kept where it is
-// more than text: its signature, or what we do not know.
+// readPart returns a part of a reply, nil if it is empty. Its JSON is kept if it has more than text: a
+// signature, or unknown members.
 func readPart(raw json.RawMessage) llm.Part {
 	members := endpoint.Members(raw)
 	if members == nil {
@@ -136,8 +137,8 @@ func readPart(raw json.RawMessage) llm.Part {
 	return llm.Text{Text: text}
 }
 
-// usage adds up what the protocol counts apart: what a server's tools put into the prompt
-// is input, and thoughts are output.
+// usage adds up counts that the protocol keeps apart: text that a server's tools put into the prompt is
+// input, and thoughts are output.
 func usage(raw json.RawMessage) vocab.Usage {
 	var u struct {
 		Prompt, Cached, ToolUse, Candidates, Thoughts int64
@@ -155,13 +156,13 @@ func usage(raw json.RawMessage) vocab.Usage {
 	}
 }
 
-// service is the tier that answered, which may be another one than was asked for: the API
-// says it in the usage or in a header, Vertex AI as the type of traffic.
+// service returns the service tier that answered, which may differ from the requested one: the API reports it
+// in the usage or in a header, Vertex AI as the type of traffic.
 func service(raw json.RawMessage, header http.Header) string {
 	var said struct {
 		Tier    string `json:"serviceTier"`
 		Traffic string `json:"trafficType"`
 	}
-	_ = json.Unmarshal(raw, &said) // another value is passed over, since the answer is paid for
+	_ = json.Unmarshal(raw, &said) // another value is ignored, because the answer is paid for
 	return cmp.Or(said.Tier, header.Get("X-Gemini-Service-Tier"), said.Traffic)
 }

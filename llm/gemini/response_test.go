@@ -40,7 +40,7 @@ func asked(t *testing.T, kwargs map[string]any, status int, body string) (*llm.R
 
 const counted = `"usageMetadata":{"promptTokenCount":100,"cachedContentTokenCount":40,"toolUsePromptTokenCount":5,"candidatesTokenCount":7,"thoughtsTokenCount":3,"totalTokenCount":115},"modelVersion":"gemini-3-pro-1"`
 
-// reply is a whole answer with these parts.
+// reply returns a whole answer with these parts.
 func reply(parts, reason string) string {
 	return `{"candidates":[{"content":{"parts":[` + parts + `],"role":"model"},"finishReason":"` + reason + `"}],` + counted + `}`
 }
@@ -112,7 +112,7 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// The model reads its malformed call, which is nowhere else, if others do not come in its place.
+// If every try is malformed, the model reads its malformed call, which is nowhere else.
 func TestAMalformedCallIsAskedForAgain(t *testing.T) {
 	malformed := `{"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: bash(ls"}],` + counted + `}`
 	_, err := asked(t, nil, 200, malformed)
@@ -165,7 +165,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// stream is a streamed answer with these chunks.
+// stream returns a streamed answer with these chunks.
 func stream(chunks ...string) string {
 	return "data: " + strings.Join(chunks, "\r\n\r\ndata: ") + "\r\n\r\n"
 }

@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/llm/internal/sse"
 )
 
-// readStream reads a streamed answer into the one that would have come at once.
+// readStream reads a streamed answer into the form of one without streaming.
 func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
 	var all collected
 	events := sse.NewReader(answer.Body)
@@ -55,15 +55,15 @@ func (m *Model) take(all *collected, data []byte, header http.Header) error {
 	return nil
 }
 
-// collected is the part of a streamed answer that has arrived. Of each member the last value
-// counts, except the parts, which are put together.
+// collected is the part of a streamed answer that has arrived. The last value of each member counts, except
+// for the parts, which are put together.
 type collected struct {
 	members, candidate, content map[string]json.RawMessage
 	parts                       []json.RawMessage
 	text                        *run
 }
 
-// run is text that came in pieces, of one kind.
+// run is text of one kind that came in pieces.
 type run struct {
 	thought bool
 	text    strings.Builder
@@ -99,8 +99,8 @@ func update(all, members map[string]json.RawMessage) {
 	}
 }
 
-// addPart appends a part. Text alone continues the text before it; a part with anything
-// else in it, such as a signature, stays as it came.
+// addPart appends a part. A part with only text continues the text before it; a part with other members, such
+// as a signature, stays unchanged.
 func (c *collected) addPart(raw json.RawMessage) {
 	members := endpoint.Members(raw)
 	var text string
@@ -130,7 +130,7 @@ func (c *collected) flush() {
 	c.parts, c.text = append(c.parts, history.MustEncode(w)), nil
 }
 
-// whole is the answer as it would have come at once.
+// whole returns the answer in the form of one without streaming.
 func (c *collected) whole() ([]byte, error) {
 	blocked := endpoint.IsSet(endpoint.Members(c.members["promptFeedback"])["blockReason"])
 	if !endpoint.IsSet(c.candidate["finishReason"]) && !blocked {
