@@ -22,7 +22,7 @@ func BenchmarkATryThatDoesNotWait(b *testing.B) {
 	}
 }
 
-// Ten thousand calls wait while others come and are canceled.
+// Ten thousand calls wait while others arrive and are canceled.
 func BenchmarkACallThatIsCanceledInALongQueue(b *testing.B) {
 	l := limit.New(limit.Limits{Requests: 1})
 	pass, err := l.Enter(context.Background(), &llm.Ticket{})

@@ -2,32 +2,32 @@
 //
 // A [Limiter] is an [llm.Gate]. It promises:
 //
-//   - Calls are admitted in the order in which they were made. One that the provider refuses
-//     keeps its place, and so does one with an estimate above the limit, so that no
-//     instance starves. A call that is canceled frees its place.
-//   - Where the limit is known, from the configuration or from the provider's headers, tries are
-//     spread evenly over the minute, one percent below the limit, so that it does not matter
-//     whether the provider counts in windows or in buckets of any size.
-//   - Where it is not, and where a known one turns out to be shared with somebody else, the number
-//     of calls at once follows the refusals: it doubles until the first one, then grows a little
-//     with each answer and shrinks with each refusal, and doubles again after half a minute
-//     without one. So it meets a limit of calls at once, and one of calls in a minute, within 15
-//     percent, with at most one refusal in twenty tries where 8 calls or more fit at once. A limit
-//     that one or two calls at once reach is met by pauses alone: half of all tries and more are
-//     refused until it is given.
+//   - Calls are admitted in the order in which they were made. A refused call keeps its place, and so
+//     does one with an estimate above the limit, so that no instance starves. A canceled call frees its
+//     place.
+//   - If the limit is known, from the configuration or from the provider's headers, tries are spread
+//     evenly over the minute, one percent below the limit. It then does not matter whether the provider
+//     counts in windows or in buckets of any size.
+//   - If the limit is unknown, or a known one turns out to be shared with others, the number of
+//     concurrent calls follows the refusals: it doubles until the first one, then grows a little with
+//     each answer and shrinks with each refusal, and doubles again after half a minute without a
+//     refusal. It so uses a limit of concurrent calls, or of calls per minute, to within 15 percent. If
+//     8 calls or more fit at once, at most one in twenty tries is refused. Only pauses meet a limit
+//     that one or two concurrent calls reach: half of all tries or more are refused until the limit is
+//     configured.
 //   - A refusal pauses the key for as long as the provider asks. Then one try goes first, and the
-//     others when it was not refused. Where the provider does not say how long, pauses in a row
+//     others follow if it was not refused. If the provider does not say how long, consecutive pauses
 //     grow by half, up to five seconds or an eighth of the outage.
 //   - Refusals of tries that were already on their way count once.
 //
-// A call that the provider refuses a few times, and that alone is well above the limit that the
+// A call that the provider refuses a few times, and whose size alone is well above the limit that the
 // provider reports, ends with an Instance fault, and the others go on.
 //
-// A call ends with a Host fault, so that the run stops, when it has waited for [Patience]
-// while its key got nothing but refusals, or at once when the provider asks for a longer
-// pause than that: the instances that have not begun would all end in the same way.
+// A call ends with a Host fault, which stops the run, if it has waited for [Patience] while the
+// provider refused all requests of its key, or at once if the provider asks for a longer pause: the
+// instances that have not begun would all end in the same way.
 //
-// Several processes may use one key: each treats the others as a limit that it does not know.
+// Several processes may use one key: each treats the others as an unknown limit.
 package limit
 
 import (
@@ -41,10 +41,10 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Patience is how long a call waits while its key gets nothing but refusals.
+// Patience is how long a call waits while the provider refuses all requests of its key.
 const Patience = 15 * time.Minute
 
-// Limits bound the use of a key in a minute. Zero is not known.
+// Limits bound the use of a key in a minute. Zero means unknown.
 type Limits struct{ Requests, Tokens int64 }
 
 // Limiter implements [llm.Gate] for one key. It is safe for concurrent use.
@@ -53,7 +53,7 @@ type Limiter struct {
 
 	mu       sync.Mutex
 	queue    queue
-	calls    uint64 // that have come
+	calls    uint64 // calls so far
 	inFlight int
 	width    width
 	pace     pace
@@ -68,7 +68,7 @@ func New(l Limits) *Limiter {
 	return g
 }
 
-// Restrict says what else is known of the key. The lowest limits hold.
+// Restrict adds limits that are known from another source. The lowest limits apply.
 func (l *Limiter) Restrict(known Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *Limiter) Restrict(known Limits) {
 	l.queue.wake()
 }
 
-// known follows what may have been said of the limit of requests.
+// known reacts to a changed limit of requests.
 func (l *Limiter) known() {
 	if l.pace.interval() > 0 {
 		l.width.free()
@@ -129,13 +129,13 @@ func (l *Limiter) Enter(ctx context.Context, t *llm.Ticket) (llm.Pass, error) {
 	}
 }
 
-// hopelessAfter is how often a request that alone is above the key's limit is refused before it counts as
-// one that no wait helps: providers may take it when their window is empty.
+// hopelessAfter is how often a request above the key's limit is refused before waiting counts as hopeless:
+// some providers accept it when their window is empty.
 const hopelessAfter = 3
 
 const forever = time.Duration(1<<63 - 1)
 
-// wait returns how long the first in the queue has to wait, if nothing happens before.
+// wait returns how long the first call in the queue must wait if nothing else happens.
 func (l *Limiter) wait(now time.Time, p *place) time.Duration {
 	wait := max(l.refusals.wait(now), l.pace.wait(now), l.size.wait(now))
 	if l.width.full(l.inFlight) {
@@ -171,13 +171,13 @@ func (l *Limiter) admit(now time.Time, t *llm.Ticket) *pass {
 	return &pass{limiter: l, ticket: t, sent: now, alone: l.inFlight == 1, tokens: l.size.sent(now, t.Tokens)}
 }
 
-// pass is a try that was admitted.
+// pass is an admitted try.
 type pass struct {
 	limiter *Limiter
 	ticket  *llm.Ticket
 	sent    time.Time
-	alone   bool    // nothing else was in flight then
-	tokens  float64 // that it was admitted with
+	alone   bool    // no other try was in flight
+	tokens  float64 // its expected tokens
 }
 
 // Done implements [llm.Pass].
@@ -196,18 +196,18 @@ func (p *pass) Done(resp *llm.Response, err error) {
 		p.ticket.Wait = max(0, l.refusals.until.Sub(now))
 	case err == nil && resp != nil:
 		l.observe(resp.Rate)
-		if resp.Usage.Input+resp.Usage.Output > 0 { // some servers do not count
+		if resp.Usage.Input+resp.Usage.Output > 0 { // some servers report no usage
 			l.size.used(p.tokens, p.ticket.Tokens, l.count(resp))
 		}
 		l.size.accepted, l.size.at = p.ticket.Tokens, p.sent
 		l.accepted(now, p)
-	case fault.KindOf(err) == fault.Instance: // refused for what it says
+	case fault.KindOf(err) == fault.Instance: // refused for its content
 		l.size.used(p.tokens, 0, 0)
 		l.accepted(now, p)
 	}
 }
 
-// count returns the tokens of a call that the provider counts.
+// count returns the tokens of a call that count against the limit.
 func (l *Limiter) count(resp *llm.Response) float64 {
 	n := resp.Usage.Input + resp.Usage.Output
 	if l.freeCache {

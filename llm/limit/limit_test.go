@@ -54,7 +54,7 @@ func TestCallsAreAdmittedInOrderAndARefusedOneKeepsItsPlace(t *testing.T) {
 		}
 		pass.Done(nil, refusal(2*time.Second))
 		if first.Wait < 2*time.Second || first.Wait > 3*time.Second {
-			t.Errorf("the next try is said to be after %v, want about 2 s", first.Wait)
+			t.Errorf("the reported wait before the next try is %v, want about 2 s", first.Wait)
 		}
 		go0(0, first)
 		all.Wait()
@@ -92,7 +92,7 @@ func TestACanceledCallFreesItsPlace(t *testing.T) {
 	})
 }
 
-// Nothing but the pace holds the calls of a key with a known limit, until it refuses one.
+// Only the pace limits the calls of a key with a known limit, until a refusal.
 func TestCallsUnderAKnownLimitBeginAtItsPace(t *testing.T) {
 	for name, c := range map[string]struct {
 		given, reported int64
@@ -141,7 +141,7 @@ func TestOneHugeRequestGoesAndTheOthersFollow(t *testing.T) {
 		began := time.Now()
 		enter(t, l, &llm.Ticket{Tokens: 1e12}).Done(&llm.Response{}, nil)
 		if took := time.Since(began); took > 0 {
-			t.Errorf("the huge request waited %v, want none", took)
+			t.Errorf("the huge request waited %v, want no wait", took)
 		}
 		enter(t, l, &llm.Ticket{Tokens: 10}).Done(&llm.Response{}, nil)
 		if took := time.Since(began); took > time.Minute {
@@ -189,7 +189,7 @@ func TestAnEstimateStaysWhereTheAnswerDoesNotCount(t *testing.T) {
 	}
 }
 
-// somebodyElse takes a part of the key's limit, whether it is there or not.
+// somebodyElse uses a part of the key's limit, even if nothing of it is left.
 func (p *provider) somebodyElse(ctx context.Context, key string, perSecond int) {
 	for tick := time.Tick(time.Second / time.Duration(perSecond)); ; {
 		select {
@@ -228,7 +228,7 @@ func TestAKeyIsSharedWithSomebodyElse(t *testing.T) {
 				cancel()
 				other.Wait()
 				t.Logf("%v, %d of 2560 refused", took, p.refused)
-				if took > 500*time.Second || p.refused > 130 { // 427 s at what the other leaves
+				if took > 500*time.Second || p.refused > 130 { // 427 s at the rate that the other leaves
 					t.Errorf("it took %v, %d refused; want at most 500 s, 5 %%", took, p.refused)
 				}
 			})
@@ -245,7 +245,7 @@ func TestAKeyThatOnlyRefusesEndsItsCallsAtLast(t *testing.T) {
 		_, err := ask(t, m, "x", 0)
 		took := time.Since(began)
 		if fault.KindOf(err) != fault.Host || !strings.Contains(err.Error(), "refused every request") || !strings.Contains(err.Error(), "slow down") {
-			t.Errorf("%v (%v), want a host fault that says that all was refused, and what was said", err, fault.KindOf(err))
+			t.Errorf("%v (%v), want a Host fault with the provider's words that says that every request was refused", err, fault.KindOf(err))
 		}
 		if took < limit.Patience || took > limit.Patience+time.Minute || p.refused > 60 {
 			t.Errorf("after %v and %d requests, want about %v and not many", took, p.refused, limit.Patience)
@@ -257,8 +257,8 @@ func TestAKeyThatOnlyRefusesEndsItsCallsAtLast(t *testing.T) {
 	})
 }
 
-// No wait helps a call that alone is above the limit: it does not keep the others waiting. It ends
-// only if nothing else can explain the refusals.
+// A call above the limit does not delay the others. It ends only if no other explanation for its refusals is
+// left.
 func TestACallAboveTheLimitEndsAndTheOthersGoOn(t *testing.T) {
 	refused := fault.New(fault.Transient, "asking", &llm.RateLimited{Rate: &llm.Rate{Tokens: llm.Window{Limit: 1000}}, Err: io.EOF})
 	reply := func(in, out int64) *llm.Response {
@@ -322,7 +322,7 @@ func TestOtherFailuresDoNotPauseTheKey(t *testing.T) {
 			enter(t, l, &llm.Ticket{}).Done(nil, err)
 		}
 		if took := time.Since(began); took > 0 {
-			t.Errorf("the calls waited %v, want none", took)
+			t.Errorf("the calls waited %v, want no wait", took)
 		}
 	})
 }

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// headroom keeps the pace below a limit, for clocks and networks that are not exact.
+	// headroom keeps the pace below a limit, because clocks and networks are not exact.
 	headroom = 0.99
-	// slack is by how much a timer may be late without a loss.
+	// slack is how late a timer may be without lowering the pace.
 	slack = 25 * time.Millisecond
 )
 
 // pace spreads requests evenly over the minute of a known limit.
 type pace struct {
-	given, reported int64     // limits per minute; 0 is not known
+	given, reported int64     // limits per minute; 0 if unknown
 	last            time.Time // when the last request was due
 }
 
-// interval is the time between two requests; 0 for no limit.
+// interval returns the time between two requests; 0 for no limit.
 func (p *pace) interval() time.Duration {
 	limit := least(p.given, p.reported)
 	if limit == 0 {

@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// Pool has the limiters of all keys of a process, so that runs which share a key share its
-// limit. The zero value is ready to use. It is safe for concurrent use.
+// Pool holds the limiters of all keys of a process, so that runs with the same key share its limit. The zero
+// value is ready to use. It is safe for concurrent use.
 type Pool struct {
 	mu       sync.Mutex
 	limiters map[[sha256.Size]byte]*Limiter
 }
 
-// For returns the limiter of a key of a provider at an address, the same one each time. The
-// key itself is not kept. What is known of the limit is added with [Limiter.Restrict].
+// For returns the limiter of a provider's key at an address, the same one each time. The key itself is not
+// kept. [Limiter.Restrict] adds known limits.
 func (p *Pool) For(provider, address, key string) *Limiter {
 	h := sha256.New()
 	for _, part := range []string{provider, strings.TrimRight(address, "/"), key} {
@@ -40,16 +40,16 @@ func (p *Pool) For(provider, address, key string) *Limiter {
 	return l
 }
 
-// mostKept is how many limiters are kept before unused ones are forgotten: turns may bring
-// any number of keys.
+// mostKept is the number of limiters that are kept before unused ones are forgotten: turns may bring any
+// number of keys.
 const mostKept = 4096
 
-// idle reports whether no call is under way or waits.
+// idle reports whether no call is in flight or waits.
 func (l *Limiter) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inFlight == 0 && len(l.queue) == 0
 }
 
-// freeCache are the providers that do not limit tokens which are read from their cache.
+// freeCache lists the providers that do not count tokens read from their cache.
 var freeCache = map[string]bool{"anthropic": true}

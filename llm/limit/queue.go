@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// place is a call's in the queue. It keeps it over all of its tries.
+// place is a call's place in the queue. The call keeps it for all its tries.
 type place struct {
 	number uint64
 	since  time.Time
 
-	refused time.Time // first; zero before
-	alone   bool      // nothing else was on its way when it was refused last
+	refused time.Time // time of the first refusal; zero before
+	alone   bool      // no other try was in flight at its last refusal
 
-	woken chan struct{} // nil until it has to wait
+	woken chan struct{} // nil until the call has to wait
 }
 
-// queue has the calls that wait, the oldest first.
+// queue holds the waiting calls, the oldest first.
 type queue []*place
 
 func (q queue) find(p *place) int {
@@ -32,7 +32,7 @@ func (q *queue) remove(p *place) {
 	*q = slices.Delete(*q, i, i+1)
 }
 
-// wake lets the first one look whether it may go. It alone waits for a point in time.
+// wake wakes the first call, which alone waits for a point in time, to check whether it may go.
 func (q *queue) wake() {
 	if len(*q) == 0 || (*q)[0].woken == nil {
 		return

@@ -14,28 +14,28 @@ const (
 	longestPause  = 5 * time.Second
 )
 
-// refusals is the state of a key that refuses requests: a pause, then one request alone.
+// refusals is the state of a key that refuses requests: first a pause, then a single request.
 type refusals struct {
-	until time.Time // of the pause
+	until time.Time // end of the pause
 
-	since   time.Time // the first one after the last answer; zero if there is none
+	since   time.Time // the first refusal after the last answer; zero if there is none
 	last    error
-	pausing bool      // until the request that went alone was not refused
-	began   time.Time // the first of these pauses
-	reacted time.Time // to the last refusal that counts
+	pausing bool      // until the single request was not refused
+	began   time.Time // the beginning of the first of these pauses
+	reacted time.Time // time of the last refusal that counted
 	pause   time.Duration
-	probe   time.Time     // when the request that goes alone was sent; zero before
-	lag     time.Duration // a refusal takes hardly longer
+	probe   time.Time     // when the single request was sent; zero before
+	lag     time.Duration // almost all refusals come faster
 }
 
-// add reports whether a refusal of a request sent at sent is the first of some in a row. One of a
-// request that was already on its way at the refusal before says nothing new.
+// add reports whether the refusal of a request sent at sent is the first of a series. A request that was
+// already on its way at the previous refusal tells nothing new.
 func (r *refusals) add(now, sent time.Time, limited *llm.RateLimited) (first bool) {
 	if r.since.IsZero() {
 		r.since = now
 	}
 	r.last = limited.Err
-	r.lag = max(now.Sub(sent), r.lag-r.lag/100, shortestPause) // not the mean: a slow refusal would pass for an answer on its way
+	r.lag = max(now.Sub(sent), r.lag-r.lag/100, shortestPause) // not the mean: a slow refusal would look like an answer that is still on its way
 	r.extend(now, limited.After)
 	if !sent.After(r.reacted) {
 		return false
@@ -48,11 +48,11 @@ func (r *refusals) add(now, sent time.Time, limited *llm.RateLimited) (first boo
 		r.pause = min(r.pause*3/2, max(longestPause, now.Sub(r.began)/8))
 	}
 	r.reacted, r.probe = now, time.Time{}
-	r.extend(now, r.pause) // a server that asks for too short a wait again and again is not believed
+	r.extend(now, r.pause) // a server may ask for too short a wait again and again
 	return first
 }
 
-// extend pauses for d and up to a tenth more, since other processes may wait too.
+// extend pauses for d and up to a tenth more, because other processes may wait too.
 func (r *refusals) extend(now time.Time, d time.Duration) {
 	if d <= 0 {
 		return
@@ -79,7 +79,7 @@ func (r *refusals) sent(now time.Time) {
 	}
 }
 
-// answered ends the pauses if the request was sent in them.
+// answered ends the pauses if the request was sent after they began.
 func (r *refusals) answered(sent time.Time) {
 	r.since = time.Time{}
 	if !r.probe.IsZero() && !sent.Before(r.probe) {
@@ -87,7 +87,7 @@ func (r *refusals) answered(sent time.Time) {
 	}
 }
 
-// patience returns how long a call that has waited since a time may still wait.
+// patience returns how much longer a call that waits since then may wait.
 func (r *refusals) patience(now, since time.Time) time.Duration {
 	if r.since.IsZero() {
 		return forever
@@ -109,7 +109,7 @@ func (r *refusals) hopeless(now, since time.Time) error {
 	return nil
 }
 
-// above returns the fault of a call that alone is above the limit. Others go on.
+// above returns the fault of a call that alone is above the limit. The others go on.
 func (r *refusals) above(t *llm.Ticket) error {
 	return fault.New(fault.Instance, fmt.Sprintf("a request of about %d tokens was refused %d times", t.Tokens, t.Refused),
 		fmt.Errorf("%w: %w", llm.ErrAccountLimit, r.last)).WithHint("%s", llm.AccountHint)
@@ -117,5 +117,5 @@ func (r *refusals) above(t *llm.Ticket) error {
 
 func (r *refusals) fault(text string) error {
 	return fault.New(fault.Host, text, r.last).
-		WithHint("check the account's limits and who else uses the key, then resume the run")
+		WithHint("check the account's limits and the other users of the key, then resume the run")
 }

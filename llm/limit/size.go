@@ -7,17 +7,17 @@ import (
 	"batch.example/batch/llm"
 )
 
-// size spreads tokens over time. A request is admitted when those before it have been paid
-// for at the limit's rate, whatever its own size is: one that is larger than the limit goes
-// to the provider too, which decides.
+// size spreads tokens over time. A request is admitted when the earlier ones have been paid for at the
+// limit's rate, whatever its own size is: one that is larger than the limit is sent too, and the provider
+// decides.
 type size struct {
-	given, reported int64         // limits per minute; 0 is not known
-	debt            time.Duration // that the requests until paid took too early
+	given, reported int64         // limits per minute; 0 if unknown
+	debt            time.Duration // time that the limit needs, from paid on, to pay for the requests so far
 	paid            time.Time
-	ratio           float64 // of the tokens that count to estimated ones; 0 is not known
+	ratio           float64 // counted tokens per estimated token; 0 if unknown
 
-	accepted int64     // estimate of the call that was accepted last
-	at       time.Time // when it was sent
+	accepted int64     // estimate of the last accepted call
+	at       time.Time // when that call was sent
 }
 
 func (s *size) rate() float64 { return float64(least(s.given, s.reported)) / 60 * headroom }
@@ -38,12 +38,12 @@ func (s *size) expected(estimated int64) float64 {
 	return float64(estimated) * cmp.Or(s.ratio, 1)
 }
 
-// room is how much larger than the limit an estimate must be before it proves anything.
+// room is how much larger than the limit an estimate must be to prove anything.
 const room = 1.2
 
-// above reports whether the refusals of a call show that no wait helps it: it alone is above the limit
-// that the provider reports, and either nothing else was on its way or a smaller call was accepted
-// meanwhile. What a model writes is not known before, so that the ratio can only lower the estimate.
+// above reports whether a call's refusals show that waiting does not help: the call alone is above the limit
+// that the provider reports, and either no other try was in flight or a smaller call was accepted meanwhile.
+// The length of the answer is not known before, so that the ratio can only lower the estimate.
 func (s *size) above(estimated int64, p *place) bool {
 	if least := min(float64(estimated), s.expected(estimated)); s.reported <= 0 || estimated <= 0 || least < room*float64(s.reported) {
 		return false
@@ -51,7 +51,7 @@ func (s *size) above(estimated int64, p *place) bool {
 	return p.alone || !s.at.Before(p.refused) && s.accepted < estimated
 }
 
-// sent counts a request, and returns the tokens that it is expected to take.
+// sent counts a request, and returns its expected tokens.
 func (s *size) sent(now time.Time, estimated int64) float64 {
 	tokens := s.expected(estimated)
 	s.settle(now)
@@ -59,16 +59,17 @@ func (s *size) sent(now time.Time, estimated int64) float64 {
 	return tokens
 }
 
-// owe adds tokens to the debt, which is never more than a minute's tokens.
+// owe adds tokens to the debt, which never exceeds a minute's tokens.
 func (s *size) owe(tokens float64) {
 	if rate := s.rate(); rate > 0 {
 		s.debt = time.Duration(max(0, min(float64(time.Minute), float64(s.debt)+tokens/rate*float64(time.Second))))
 	}
 }
 
-// used corrects what was expected of a request. Estimated is 0 if nothing can be learned of it.
+// used replaces a request's expected tokens by the counted ones. Estimated is 0 if the ratio cannot be
+// learned from it.
 func (s *size) used(expected float64, estimated int64, tokens float64) {
-	const weight = 0.1 // of a new value in the mean
+	const weight = 0.1 // weight of a new value in the mean
 	if tokens > 0 && estimated > 0 {
 		ratio := tokens / float64(estimated)
 		s.ratio = cmp.Or(s.ratio, ratio)

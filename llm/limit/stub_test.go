@@ -20,11 +20,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// meter is how a provider counts.
+// meter is a provider's way to count.
 type meter interface {
 	take(now time.Time, n float64) bool
 	left(now time.Time) float64
-	free(now time.Time) time.Duration // until another one is admitted
+	free(now time.Time) time.Duration // until another request is admitted
 	full(now time.Time) time.Duration // until everything is free again
 }
 
@@ -104,7 +104,7 @@ func (w *window) full(now time.Time) time.Duration {
 	return w.used[len(w.used)-1].at.Add(time.Minute).Sub(now)
 }
 
-// What a provider says of its limit.
+// The provider's reports about its limit.
 const (
 	saysNothing = iota
 	saysRetryAfter
@@ -116,11 +116,11 @@ type provider struct {
 	meter   func() meter
 	tokens  func() meter // nil: no limit
 	says    int
-	limit   int                     // requests per minute that its headers say
-	outages []time.Duration         // since its start, begin and end, one after the other
+	limit   int                     // requests per minute in its headers
+	outages []time.Duration         // begin and end of each, since its start
 	latency func(id string) float64 // seconds; nil for 0.2 to 3 s by the id
 	atOnce  int                     // calls that may be served at once; 0 is no limit
-	unlucky func() bool             // a request is refused for no reason; nil for none
+	unlucky func() bool             // whether a request is refused at random; nil for none
 
 	mu               sync.Mutex
 	began            time.Time
@@ -131,7 +131,7 @@ type provider struct {
 
 type account struct{ requests, tokens meter }
 
-// delay is the same for the same call in every run.
+// delay returns the same delay for the same call in every run.
 func delay(id string) float64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, id)
@@ -200,15 +200,15 @@ func (p *provider) admit(h http.Header, key string, tokens float64) bool {
 	return false
 }
 
-// serve starts the provider and returns a client of it. No bytes go between them: what the
-// tests are about is in the headers and in the time.
+// serve starts the provider and returns a client of it. No bytes are transferred: the tests are about the
+// headers and the time.
 func (p *provider) serve() *http.Client {
 	p.began, p.keys = time.Now(), map[string]*account{}
 	return &http.Client{Transport: direct{p}}
 }
 
-// direct calls a handler where a transport would send a request. As there, a client that
-// gives up leaves the handler to itself.
+// direct calls a handler instead of sending a request. As with a real transport, the handler continues if a
+// client gives up.
 type direct struct{ to http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -226,7 +226,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// model asks a provider with a key.
+// model asks a provider with one key.
 type model struct {
 	http *http.Client
 	key  string
@@ -237,7 +237,7 @@ func newModel(client *http.Client, key string) *model {
 	return &model{client, key, &endpoint.Endpoint{Mask: mask.New()}}
 }
 
-// RetryPolicy is a client's with the usual settings.
+// RetryPolicy returns a client's usual policy.
 func (m *model) RetryPolicy() llm.RetryPolicy { return llm.RetryPolicy{} }
 
 func (m *model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {

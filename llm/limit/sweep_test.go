@@ -14,12 +14,12 @@ import (
 	"batch.example/batch/llm/limit"
 )
 
-// sweep is a run of conversations, a number of them at once.
+// sweep is a run of conversations, some of them concurrently.
 type sweep struct{ conversations, steps, workers int }
 
 var usual = sweep{200, 20, 64}
 
-// part of it, with two of the bursts, is enough where the limit is known from the beginning.
+// part is a smaller sweep, with two bursts, which is enough if the limit is known from the beginning.
 var part = sweep{80, 20, 64}
 
 // run returns how long the sweep took, and how long calls waited for the limit.
@@ -53,8 +53,8 @@ func ask(t *testing.T, m llm.Model, id string, tokens int64) (*llm.Response, err
 	return m.Generate(t.Context(), &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: id}}}}, Tokens: tokens})
 }
 
-// least returns how long a sweep takes at least: calls start evenly, at perMinute, in the
-// order in which they come, except in outages.
+// least returns the shortest possible time of a sweep: calls start evenly, at perMinute, in their order of
+// arrival, except in outages.
 func (s sweep) least(t *testing.T, perMinute int, outages []time.Duration) (took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -80,8 +80,8 @@ func (s sweep) least(t *testing.T, perMinute int, outages []time.Duration) (took
 	return took
 }
 
-// A provider that accepts 600 requests a minute refuses at most one in twenty, and what it accepts is
-// used within 15 percent, whatever is known of it. Outages are refusals of their own.
+// A provider that accepts 600 requests a minute refuses at most one in twenty, and at least 85 percent of its
+// limit is used, whatever is known of it. Refusals in outages do not count.
 func TestASweepUsesTheLimitAndIsHardlyRefused(t *testing.T) {
 	seconds := func(list ...int) (d []time.Duration) {
 		for _, s := range list {
@@ -102,14 +102,14 @@ func TestASweepUsesTheLimitAndIsHardlyRefused(t *testing.T) {
 			for said, says := range says {
 				for _, given := range []int64{600, 0} {
 					if given > 0 && outages == nil && says != saysNothing {
-						continue // nothing is refused, so that it says nothing
+						continue // no request is refused, so that reports make no difference
 					}
 					s := usual
 					if given > 0 || says == saysHeaders {
 						s = part
 					}
 					least, calls := atLeast[s], s.conversations*s.steps
-					name := fmt.Sprintf("%s, it says %s, %d given, %d outages", counts, said, given, len(outages)/2)
+					name := fmt.Sprintf("%s, reports %s, %d given, %d outages", counts, said, given, len(outages)/2)
 					t.Run(name, func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
 							p := &provider{meter: meter, says: says, limit: 600, outages: outages}
@@ -136,15 +136,15 @@ func TestASweepUsesTheLimitAndIsHardlyRefused(t *testing.T) {
 	}
 }
 
-// unknown is a provider whose limit is not known, and what a sweep must make of it.
+// unknown is a provider whose limit is not known, with the expected results of a sweep.
 type unknown struct {
 	name    string
 	at      *provider
 	given   int64
 	early   int // calls before the sweeps, a minute apart
 	sweeps  []sweep
-	most    time.Duration // that one of the sweeps may take
-	refused int           // at most; 0 is any number
+	most    time.Duration // upper bound for each sweep
+	refused int           // upper bound; 0 for none
 }
 
 func TestCallsGoOnWhereNoLimitIsKnown(t *testing.T) {
@@ -154,8 +154,8 @@ func TestCallsGoOnWhereNoLimitIsKnown(t *testing.T) {
 	says := []string{saysNothing: "nothing", saysRetryAfter: "Retry-After", saysHeaders: "headers"}
 	var all []unknown
 	for said := range says {
-		// A router refuses a part of all requests, however few they are, when one of the
-		// providers behind it is overloaded: a lower rate does not help then.
+		// A router refuses a share of all requests, however few there are, if one of the providers behind it
+		// is overloaded: a lower rate does not help then.
 		for _, share := range []float64{0.03, 0.1, 0.15, 0.2, 0.3, 0.5} {
 			random, times := rand.New(rand.NewPCG(1, 2)), time.Duration(8)
 			if share > 0.2 { // pauses, after two in a row
@@ -167,8 +167,8 @@ func TestCallsGoOnWhereNoLimitIsKnown(t *testing.T) {
 				sweeps: []sweep{{64, 20, 16}}, most: times * 128 * time.Second, // 80 calls of 1.6 s by each worker
 			})
 		}
-		// The last conversations of a run, and the only one of a run with one worker, come out of
-		// frequent outages although no other conversation waits.
+		// The last conversations of a run, and the only one of a run with one worker, recover from frequent
+		// outages although no other conversation waits.
 		var outages []time.Duration
 		for at := time.Duration(0); at < 3*time.Hour; at += 8 * time.Second {
 			outages = append(outages, at, at+5*time.Second)
@@ -181,7 +181,7 @@ func TestCallsGoOnWhereNoLimitIsKnown(t *testing.T) {
 		if said == saysHeaders {
 			continue
 		}
-		// Some providers refuse a call while they answer too many others, at whatever rate.
+		// Some providers limit concurrent calls, at any rate.
 		for _, given := range []int64{0, 6000} {
 			all = append(all, unknown{
 				name:  fmt.Sprintf("8 at once, %d a minute given", given),
@@ -189,7 +189,7 @@ func TestCallsGoOnWhereNoLimitIsKnown(t *testing.T) {
 				given: given, sweeps: []sweep{{32, 30, 32}}, most: 384 * time.Second * 5 / 4, refused: 96, // 960 calls of 3.2 s
 			})
 		}
-		// A low limit is reached by two calls at once: pauses alone meet it.
+		// Two concurrent calls reach a low limit: only pauses keep it.
 		for _, perMinute := range []float64{10, 60} {
 			all = append(all, unknown{
 				name:   fmt.Sprintf("%v a minute", perMinute),
@@ -197,14 +197,14 @@ func TestCallsGoOnWhereNoLimitIsKnown(t *testing.T) {
 				sweeps: []sweep{{6, 50, 3}}, most: time.Duration(300/perMinute*float64(time.Minute)) * 8 / 5, refused: 900,
 			})
 		}
-		// The first calls of a run come one by one, while images are pulled. That they were few says
-		// nothing of the limit that the others meet.
+		// The first calls of a run come one by one, while images are pulled. Their small number says nothing
+		// about the limit.
 		all = append(all, unknown{
 			name:  "few calls before a sweep",
 			at:    &provider{meter: meter(8, 4), says: said},
 			early: 3, sweeps: []sweep{{50, 20, 64}}, most: 275 * time.Second, // 1000 calls at 4 a second
 		})
-		// So does the refusal of one of them, whose reason nobody knows.
+		// Nor does the refusal of one of them, for an unknown reason.
 		first := true
 		all = append(all, unknown{
 			name: "the first call is refused",
@@ -217,7 +217,7 @@ func TestCallsGoOnWhereNoLimitIsKnown(t *testing.T) {
 		})
 	}
 	for _, l := range all {
-		t.Run(l.name+", it says "+says[l.at.says], func(t *testing.T) {
+		t.Run(l.name+", reports "+says[l.at.says], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := llm.Calls{Gate: limit.New(limit.Limits{Requests: l.given})}.Compose(newModel(l.at.serve(), "key"))
 				for range l.early {
