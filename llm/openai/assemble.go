@@ -9,11 +9,11 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// chunk is a piece of a streamed chat completion. Its delta and choice have what is of
-// the first choice, its members the rest.
+// chunk is a piece of a streamed chat completion. Its delta and choice are those of the first choice, its
+// members are all others.
 type chunk struct {
 	members, choice, delta map[string]json.RawMessage
-	whole                  bool // the delta has all of its members, as MiniMax ends a stream
+	whole                  bool // the delta is the whole message, as at the end of MiniMax's streams
 	err                    json.RawMessage
 }
 
@@ -41,10 +41,10 @@ func (c *chunk) read() {
 	}
 }
 
-// assembly is a chat completion that is put together from pieces, in time that is
-// proportional to their length. Members that it does not know are kept.
+// assembly is a chat completion assembled from pieces, in time linear in their length. It keeps unknown
+// members.
 type assembly struct {
-	members map[string]json.RawMessage // of the completion; the last piece's count
+	members map[string]json.RawMessage // members of the completion, with their last values
 	choice  object
 	message object
 	calls   calls
@@ -64,7 +64,7 @@ func (a *assembly) add(c *chunk) {
 	a.message.add(c.delta, true)
 }
 
-// forget removes what came in pieces of members that say something.
+// forget removes the collected values of members that have a value here.
 func (a *assembly) forget(members map[string]json.RawMessage) {
 	for name, value := range members {
 		switch {
@@ -81,16 +81,16 @@ func (a *assembly) forget(members map[string]json.RawMessage) {
 	}
 }
 
-// ended reports whether the answer has what its last pieces say: how it ended, its usage. A server
-// may leave out the mark of the end, or one of the two. A gateway writes the mark, and neither of
-// the two, when the server behind it is gone.
+// ended reports whether the answer has the content of its last pieces: the finish reason and the usage. A
+// server may omit the end mark, or one of the two. A gateway sends the mark without either of them if the
+// server behind it fails.
 func (a *assembly) ended(marked bool) bool {
 	word := endpoint.IsSet(a.choice.values["finish_reason"])
 	used := endpoint.IsSet(a.members["usage"]) || a.choice.objects["usage"] != nil
 	return word && used || marked && (word || used)
 }
 
-// completion is the answer as it would have come at once.
+// completion returns the answer in the form of one without streaming.
 func (a *assembly) completion() ([]byte, error) {
 	message := a.message.members()
 	if list := a.calls.members(); list != nil {
@@ -116,7 +116,7 @@ func (a *assembly) completion() ([]byte, error) {
 	return history.Encode(whole)
 }
 
-// latest adds what is set in more to members.
+// latest adds the members of more that have a value to members.
 func latest(members, more map[string]json.RawMessage) map[string]json.RawMessage {
 	if members == nil {
 		members = map[string]json.RawMessage{}
@@ -129,8 +129,8 @@ func latest(members, more map[string]json.RawMessage) map[string]json.RawMessage
 	return members
 }
 
-// object is put together from objects: text grows, lists grow, objects are put together
-// likewise, and of other values the last counts.
+// object is assembled from pieces: texts and lists are appended, objects are assembled recursively, and of
+// other values the last counts.
 type object struct {
 	texts   map[string]*strings.Builder
 	lists   map[string][]json.RawMessage
@@ -138,23 +138,23 @@ type object struct {
 	values  map[string]json.RawMessage
 }
 
-// whole has the members with text that never comes in pieces. In objects within a message
-// only the text of growing does.
+// whole lists members whose text never comes in pieces. In objects within a message, only the text of growing
+// ones does.
 var (
 	whole   = map[string]bool{"role": true, "id": true, "type": true, "name": true}
 	growing = map[string]bool{"arguments": true, "text": true, "summary": true, "data": true, "transcript": true, "content": true, "thinking": true}
 )
 
-// add puts members in; top says that they are of a message itself.
+// add adds members; top says that they belong to the message itself.
 func (o *object) add(members map[string]json.RawMessage, top bool) {
 	for name, raw := range members {
 		switch {
 		case len(raw) == 0:
 		case raw[0] == '"' && (top && !whole[name] || growing[name]):
 			var text string
-			_ = json.Unmarshal(raw, &text) // it was decoded before
+			_ = json.Unmarshal(raw, &text) // valid: it was decoded before
 			o.grow(name, text)
-		case raw[0] == '"' && raw[1] == '"' && o.values[name] != nil: // says nothing new
+		case raw[0] == '"' && raw[1] == '"' && o.values[name] != nil: // an empty text adds nothing
 		case raw[0] == '[':
 			var list []json.RawMessage
 			_ = json.Unmarshal(raw, &list)
@@ -186,8 +186,8 @@ func (o *object) grow(name, text string) {
 	o.texts[name].WriteString(text)
 }
 
-// members returns what was put together. Where the kinds of a member's values differ,
-// text counts before lists, these before objects, and these before all else.
+// members returns the assembled members. If the values of a member have several kinds, text comes before
+// lists, lists before objects, and objects before all else.
 func (o *object) members() map[string]any {
 	all := map[string]any{}
 	for name, value := range o.values {
@@ -205,7 +205,7 @@ func (o *object) members() map[string]any {
 	return all
 }
 
-// calls are tool calls, put together by their index.
+// calls are tool calls, assembled by their index.
 type calls struct {
 	list []*object
 	at   map[int]*object // the last one with an index
@@ -225,9 +225,8 @@ func (c *calls) add(raw json.RawMessage) {
 	}
 }
 
-// of returns the call that a piece belongs to. Some servers write whole calls without an
-// index, or all with the same one; others write a new id into each piece of a call.
-// Only a call's first piece has its name.
+// of returns the call that a piece belongs to. Some servers send whole calls without an index, or all with
+// the same one; others send a new id in each piece of a call. Only a call's first piece has its name.
 func (c *calls) of(members map[string]json.RawMessage) *object {
 	index, err := strconv.Atoi(endpoint.Word(members["index"]))
 	if err != nil || index < 0 {
@@ -265,8 +264,8 @@ func (c *calls) members() (list []any) {
 	return list
 }
 
-// details are OpenRouter's reasoning_details: pieces in a row with the same type and
-// index are one. Encrypted ones are never in pieces.
+// details are OpenRouter's reasoning_details: consecutive pieces with the same type and index are one.
+// Encrypted ones never come in pieces.
 type details struct {
 	list []*object
 }

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/llm/endpoint"
 )
 
-// patient allows more tries than a wrong address gets.
+// patient allows more tries than a wrong address would get.
 func patient(c *endpoint.Config) {
 	c.Retry = fast
 	c.Retry.Tries = 6

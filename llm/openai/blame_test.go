@@ -109,14 +109,14 @@ func TestAnAddressWithoutAServerIsReportedInPlainWords(t *testing.T) {
 	}
 }
 
-// again is a request in the middle of a conversation.
+// again returns a request in the middle of a conversation.
 func again() *llm.Request {
 	r := ask()
 	r.Messages = append(r.Messages, llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("a")}, llm.Message{Role: llm.RoleUser, Parts: llm.Say("b")})
 	return r
 }
 
-// openRouter is an error that quotes the error of the provider behind OpenRouter.
+// openRouter returns an error that quotes the error of the provider behind OpenRouter.
 func openRouter(code int, raw string) string {
 	return fmt.Sprintf(`{"error":{"message":"Provider returned error","code":%d,"metadata":{"raw":%q,"provider_name":"Google"}},"user_id":"u"}`, code, raw)
 }
@@ -228,7 +228,7 @@ func TestRefusalsOfTheConversationAreDistinguished(t *testing.T) {
 	}
 }
 
-// What llama.cpp and others quote in an error of the server is not what they say about the length.
+// Text that llama.cpp and others quote in a server error does not count as their own words about the length.
 func TestAnErrorOfTheServerIsOnlyAboutTheLengthInLlamaCppsWords(t *testing.T) {
 	for text, tooLong := range map[string]bool{
 		"Failed to parse input at pos 12: <tool_call>max_seq_len=2048</tool_call>": false,
@@ -245,7 +245,7 @@ func TestAnErrorOfTheServerIsOnlyAboutTheLengthInLlamaCppsWords(t *testing.T) {
 	}
 }
 
-// A request that alone is above the account's limit is not waited for, and is no result.
+// A request that alone is above the account's limit is not retried, and is not a result.
 func TestARequestAboveTheAccountsLimitIsNotWaitedFor(t *testing.T) {
 	const one = "Request too large for m in organization org-1 on tokens per min (TPM): Limit 30000, Requested 36055. The input or output tokens must be reduced in order to run successfully."
 	for _, tt := range []struct {
@@ -282,7 +282,7 @@ func TestRefusalsOfTheAccountAreHostFaults(t *testing.T) {
 	}
 }
 
-// Gemini's compatible address leaves out the message when it could not read the model's call.
+// Gemini's OpenAI-compatible API leaves out the message if it could not parse the model's call.
 func TestAMalformedCallIsPassedOnInTheEnd(t *testing.T) {
 	s := stub.NewServer(t, stub.Answer{Body: []byte(`{"choices":[{"index":0,"finish_reason":"function_call_filter: MALFORMED_FUNCTION_CALL"}]}`)})
 	resp, err := llm.Calls{}.Compose(newModel(t, s, nil)).Generate(t.Context(), ask())

@@ -1,9 +1,8 @@
 // Package openai is a model behind an OpenAI-compatible chat completions
 // endpoint: OpenAI itself, or vLLM, SGLang, Ollama, OpenRouter, a LiteLLM proxy.
 //
-// It promises that a provider's assistant message is sent back unchanged, that
-// failures are classified faults, and that they contain no secret of its configuration.
-// One call is one request: [llm.Calls] adds retries.
+// It promises that a provider's assistant message is sent back unchanged, and that failures are classified
+// faults without the secrets of the configuration. One call is one request: [llm.Calls] adds retries.
 package openai
 
 import (
@@ -17,7 +16,7 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// Protocol is how chat completions are asked for.
+// Protocol says how chat completions are called.
 var Protocol = endpoint.Protocol{
 	Provider: "OpenAI", Prefix: "openai/", DefaultBase: "https://api.openai.com/v1",
 	KeyVariable: "OPENAI_API_KEY", AddressVariable: "OPENAI_BASE_URL",
@@ -31,12 +30,12 @@ type Model struct {
 	form history.Form
 }
 
-// New checks the config and returns the model; nothing is sent. See [endpoint.Open] for
-// its errors, and [Protocol] for the address that is asked if cfg has none.
+// New checks the config and returns the model; nothing is sent. See [endpoint.Open] for its errors, and
+// [Protocol] for the default address.
 func New(cfg endpoint.Config) (*Model, error) { return Open(cfg, Protocol) }
 
-// Open is New for another provider of the protocol. If p has no Translate, OpenAI's own
-// servers get its members only, and other servers get all.
+// Open is New for another provider of the protocol. If p has no Translate, OpenAI's own servers receive only
+// its members, and other servers receive all.
 func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	cfg.Model = strings.TrimPrefix(cfg.Model, p.Prefix)
 	base, _, err := cfg.Target(p)
@@ -46,7 +45,7 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	if p.Translate == nil {
 		p.Translate = func(members map[string]any) ([]string, error) {
 			if _, set := members["usage"]; !set && openaiapi.IsOpenRouter(base) {
-				members["usage"] = map[string]any{"include": true} // with what the call cost
+				members["usage"] = map[string]any{"include": true} // with the call's cost
 			}
 			return translate(members, cfg.Model, openaiapi.IsOpenAI(base))
 		}
@@ -65,10 +64,10 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	return m, nil
 }
 
-// RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
+// RetryPolicy returns the retry policy set by the config and its Kwargs, for [llm.Calls].
 func (m *Model) RetryPolicy() llm.RetryPolicy { return m.at.RetryPolicy() }
 
-// Dropped are the model_kwargs that are left out, since the provider does not take them.
+// Dropped returns the model_kwargs that are left out because the provider does not take them.
 func (m *Model) Dropped() []string { return m.at.Dropped }
 
 // Generate implements [llm.Model] with one request, see [endpoint.Endpoint.Ask].

@@ -19,7 +19,7 @@ const planted = "sk-planted-0123456789/abc+def"
 // fast retries with almost no wait.
 var fast = llm.RetryPolicy{Tries: 3, Base: time.Millisecond, Max: time.Millisecond}
 
-// compose returns the model as a run uses it: with retries.
+// compose returns the model with retries, as in a run.
 func compose(t testing.TB, cfg endpoint.Config) llm.Model {
 	t.Helper()
 	m, err := openai.New(cfg)

@@ -14,8 +14,8 @@ import (
 // ephemeral is the mark of a cache breakpoint.
 var ephemeral = map[string]string{"type": "ephemeral"}
 
-// request writes req as JSON, in pieces. All but the last are kept from one request of a
-// conversation to the next: only the new end is encoded.
+// request writes req as JSON, in pieces. All but the last are kept for the conversation's next request: only
+// the new end is encoded.
 func (m *Model) request(req *llm.Request) (history.Body, error) {
 	messages := req.Messages
 	last := len(messages) - 1
@@ -41,7 +41,7 @@ func (m *Model) request(req *llm.Request) (history.Body, error) {
 	return append(kept, append(rest, "]}"...)), nil
 }
 
-// items is a message as an element of the list.
+// items returns a message as an element of the list.
 func items(msg llm.Message) ([]json.RawMessage, error) {
 	text, err := message(msg, false)
 	return []json.RawMessage{text}, err
@@ -50,7 +50,7 @@ func items(msg llm.Message) ([]json.RawMessage, error) {
 // toolsOnly are members that providers refuse in a request without tools.
 var toolsOnly = []string{"parallel_tool_calls", "tool_choice"}
 
-// head is a request up to its messages.
+// head writes a request up to its messages.
 func (m *Model) head(tools []llm.Tool) ([]byte, error) {
 	members := maps.Clone(m.at.Body)
 	members["model"] = m.at.Model
@@ -102,8 +102,8 @@ type wireCall struct {
 	Function map[string]string `json:"function"`
 }
 
-// message encodes msg: the provider's own object where there is one. What
-// another protocol's provider has sealed in its parts stays behind.
+// message encodes msg: the provider's own object if there is one. It leaves out data sealed by providers of
+// other protocols.
 func message(msg llm.Message, marked bool) (json.RawMessage, error) {
 	w := wireMessage{Role: msg.Role}
 	switch msg.Role {
@@ -134,7 +134,7 @@ func message(msg llm.Message, marked bool) (json.RawMessage, error) {
 	return history.Encode(w)
 }
 
-// content is the text of parts; a list where there are images in it, or a mark on its end.
+// content returns the text of parts; it is a list if parts have images, or its end is marked.
 func content(parts []llm.Part, marked bool) any {
 	list, images := wireParts(parts)
 	if !images && !marked {

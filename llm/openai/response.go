@@ -14,8 +14,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// response reads an answer. A reply is paid for, so that nothing that is odd about it has it asked
-// for again: what can be read is read, and what cannot is the model's format error.
+// response reads an answer. A reply is paid for, so that an odd one does not cause another request: its
+// readable parts are read, and the rest is the model's format error.
 func (m *Model) response(body []byte, header http.Header) (*llm.Response, error) {
 	body = endpoint.Text(body)
 	c := endpoint.Members(body) // the SDK's own type is stricter than the servers that claim to be compatible
@@ -50,7 +50,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 		return nil, fault.Newf(fault.Transient, "%s: the answer has no message", m.at.Op())
 	}
 	msg, err := readMessage(choice["message"])
-	if err != nil { // it is paid for
+	if err != nil { // the answer is paid for
 		msg = llm.Message{Role: llm.RoleAssistant, Parts: llm.Say(string(choice["message"]))}
 	}
 	resp := &llm.Response{
@@ -65,8 +65,8 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	return resp, nil
 }
 
-// readMessage keeps the provider's object, and adds the role where it is missing. Members of an odd
-// type are as they should have been written.
+// readMessage keeps the provider's object, and adds a missing role. Members with a wrong type are converted
+// to the right one.
 func readMessage(raw json.RawMessage) (llm.Message, error) {
 	if msg, err := llm.Understood(raw); err == nil && msg.Role == llm.RoleAssistant {
 		msg.Chat, msg.Extra = bytes.Clone(raw), nil // the rest of the answer is not kept
@@ -81,8 +81,7 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 	return msg, err
 }
 
-// repaired is a message with members of the protocol's types. What says nothing, or cannot
-// be read, is left out.
+// repaired returns a message with members of the protocol's types, without empty and unreadable ones.
 func repaired(raw json.RawMessage) map[string]any {
 	members := endpoint.Members(raw)
 	message := map[string]any{}
@@ -95,7 +94,7 @@ func repaired(raw json.RawMessage) map[string]any {
 		return message
 	}
 	message["content"] = said(members["content"])
-	delete(message, "extra") // it would be read as our own
+	delete(message, "extra") // it would be read as batch's own
 	delete(message, "tool_call_id")
 	delete(message, "tool_calls")
 	var calls []json.RawMessage
@@ -112,7 +111,7 @@ func repaired(raw json.RawMessage) map[string]any {
 	return message
 }
 
-// said is text, or a list of parts.
+// said returns content as a text, or as a list of parts.
 func said(raw json.RawMessage) any {
 	if !endpoint.IsSet(raw) {
 		return nil
@@ -138,7 +137,7 @@ func said(raw json.RawMessage) any {
 	return list
 }
 
-// toolCall is a call with an id and a name that are text.
+// toolCall returns a call whose id and name are texts.
 func toolCall(members map[string]json.RawMessage) map[string]any {
 	call := map[string]any{"type": "function"}
 	for name, value := range members {
@@ -159,7 +158,7 @@ func toolCall(members map[string]json.RawMessage) map[string]any {
 	return call
 }
 
-// garbled is the fault of an answer that a chat endpoint would not give.
+// garbled returns the fault of an answer that does not come from a chat endpoint.
 func (m *Model) garbled(what string, err error) error {
 	return m.at.NoReply(what, err, "is an OpenAI-compatible endpoint; it usually ends in /v1")
 }

@@ -10,7 +10,7 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// stream reads an answer piece by piece, and then as if it had come at once.
+// stream reads an answer piece by piece, and then like one without streaming.
 func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
 	events, all := openaiapi.Events(answer.Body), &assembly{}
 	some := false
@@ -43,7 +43,7 @@ func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
 	return m.response(whole, answer.Header)
 }
 
-// soiled is the fault of a piece that is not an object; some have come before it.
+// soiled returns the fault of a piece that is not an object; some says that others came before it.
 func (m *Model) soiled(some bool, err error) error {
 	const what = "a piece of the answer is not an object"
 	if !some {

@@ -42,7 +42,7 @@ func askStreamed(t testing.TB, client *http.Client) (*llm.Response, error) {
 	return m.Generate(t.Context(), again())
 }
 
-// delta is a piece with members of the message.
+// delta returns a piece with members of the message.
 func delta(members string) string {
 	return `{"id":"c1","object":"chat.completion.chunk","created":7,"model":"m-1","choices":[{"index":0,"delta":{` + members + `},"finish_reason":null}]}`
 }

@@ -7,8 +7,8 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// taken has the members of a request that OpenAI's servers take and the run does not set:
-// the SDK's ChatCompletionNewParams.
+// taken lists the members of a request that OpenAI's servers take and the run does not set. They are from the
+// SDK's ChatCompletionNewParams.
 var taken = []string{
 	"audio", "frequency_penalty", "function_call", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "metadata", "modalities",
 	"moderation", "n", "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key", "prompt_cache_options",
@@ -16,9 +16,9 @@ var taken = []string{
 	"temperature", "tool_choice", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
 }
 
-// translate adapts members to a model of OpenAI. OpenAI's servers refuse members that they
-// do not know; other servers get all. A model that reasons has another name for
-// the length of its answer, and does not take some members (as LiteLLM has it).
+// translate adapts members to a model of OpenAI. OpenAI's servers refuse unknown members; other servers
+// receive all. A model that reasons has another member for the length of its answer, and does not take some
+// members (according to LiteLLM).
 func translate(members map[string]any, model string, openAI bool) (refused []string, err error) {
 	if value, ok := members["max_tokens"]; ok && openaiapi.Reasons(model) {
 		delete(members, "max_tokens")
@@ -35,7 +35,7 @@ func translate(members map[string]any, model string, openAI bool) (refused []str
 	}
 	asked, _ := effort["effort"].(string)
 	if _, isWord := members["reasoning_effort"].(string); !isWord && asked != "" {
-		members["reasoning_effort"] = asked // chat completions take no more than the word
+		members["reasoning_effort"] = asked // chat completions accept only the word
 	}
 	refused = openaiapi.Refused(model, asked, members)
 	for name := range members {

@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// readUsage reads what it understands of an answer's usage and passes over the
-// rest: the answer is paid for, and asking again would pay for it twice.
+// readUsage reads the known members of an answer's usage and ignores the rest: the answer is paid for, and
+// another request would be paid for again.
 func readUsage(raw json.RawMessage, header http.Header) (u vocab.Usage, cost *float64) {
 	usage := endpoint.Members(raw)
 	prompt := endpoint.Members(usage["prompt_tokens_details"])
