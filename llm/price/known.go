@@ -18,12 +18,12 @@ import (
 //go:embed known.txt
 var known string
 
-// Known returns the models of the built-in table, with the prices that are valid now, all
-// by names with their provider before a slash. Prices change: the user's own
-// registry belongs on top, see [Table.With]. The table is the caller's.
+// Known returns the models of the built-in table with the prices that are valid now, by names with the
+// provider before a slash. Prices change, so the user's own registry should be added, see [Table.With]. The
+// caller may change the table.
 func Known() Table { return KnownAt(time.Now()) }
 
-// KnownAt is [Known] at another time. Only the day in UTC matters.
+// KnownAt is [Known] at another time. Only its day in UTC matters.
 func KnownAt(now time.Time) Table {
 	t, err := parse(known)
 	if err != nil {
@@ -75,7 +75,7 @@ func parse(text string) (Table, error) {
 	return t, nil
 }
 
-// parseLine returns a model of the block that m begins. Fields follow its name.
+// parseLine returns m, which has the data of the block, completed by the fields after a model's name.
 func (m Model) parseLine(fields []string) (Model, error) {
 	if len(fields) < 3 {
 		return m, fmt.Errorf("want WINDOW OUTPUT RATES")
@@ -161,8 +161,8 @@ func parseTokens(text string) (int64, error) {
 	return int64(n), err
 }
 
-// parseRates reads what a million tokens cost. Input that is read from a cache costs as
-// much as other input where it has no price of its own.
+// parseRates reads prices per million tokens. Cached input costs as much as other input unless it has a price
+// of its own.
 func parseRates(text string) (r vocab.Rates, err error) {
 	const million = 1e6
 	parts := strings.Split(text, ",")

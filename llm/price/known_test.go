@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// day is one on which every price of the table is valid, except for retired models.
+// day is a day on which every price of the table is valid, except for retired models.
 var day = time.Date(2026, time.November, 18, 12, 0, 0, 0, time.UTC)
 
 // Computed by hand, in millionths of a dollar: tokens times dollars per million.
@@ -144,7 +144,7 @@ func TestCostOfCallsToEachProvider(t *testing.T) {
 	}
 }
 
-// DeepSeek charges by the time of day, so its prices are the user's to give.
+// DeepSeek's prices depend on the time of day, so the user has to provide them.
 func TestCostOfADeepSeekCacheHit(t *testing.T) {
 	own, err := Load(strings.NewReader(`{"deepseek/deepseek-v4-pro": {"litellm_provider": "deepseek",
 		"input_cost_per_token": 4.35e-07, "input_cost_per_token_cache_hit": 3.625e-09, "output_cost_per_token": 8.7e-07}}`))
@@ -161,7 +161,7 @@ func TestCostOfADeepSeekCacheHit(t *testing.T) {
 		t.Errorf("%v, %v; want %v", got, ok, want)
 	}
 	if tokens, ok := prices.Window("deepseek/deepseek-v4-pro"); tokens != 1_000_000 || !ok {
-		t.Errorf("the registry has no window, and the table's is gone: %v, %v", tokens, ok)
+		t.Errorf("with a registry without a window, got the window %v, %v; want the table's", tokens, ok)
 	}
 }
 
@@ -236,20 +236,20 @@ func TestTheUsersRegistryWins(t *testing.T) {
 	}
 	for _, name := range []string{"qwen-max", "dashscope/qwen-max", "hosted_vllm/qwen-max"} {
 		if p, ok := prices.Lookup(name); !ok || p.Input != 3 {
-			t.Errorf("%s: %+v, %v; want the user's price, which is for any provider", name, p, ok)
+			t.Errorf("%s: %+v, %v; want the user's price, which applies to any provider", name, p, ok)
 		}
 	}
 	if got := prices["dashscope/qwen-max"].Provider; got != "dashscope" {
-		t.Errorf("dashscope/qwen-max is said to be a model of %q", got)
+		t.Errorf("dashscope/qwen-max has the provider %q, want dashscope", got)
 	}
 	if p, ok := prices.Lookup("hosted_vllm/glm-5"); ok {
-		t.Errorf("another host of a model with a window of one's own: %+v", p)
+		t.Errorf("hosted_vllm/glm-5 has the price %+v, want none", p)
 	}
 	if p, ok := prices.Lookup("openai/gpt-5.1", "openai/my-alias"); !ok || p.Input != 7 {
 		t.Errorf("the price of the model that was asked: %+v, %v; want the user's", p, ok)
 	}
 	if m, _ := prices.Find("anthropic/claude-opus-5"); m.Window != 500_000 || m.Price == nil || m.Price.Input != 5/1e6 || m.Output != 128_000 {
-		t.Errorf("with a window of one's own: %+v", m)
+		t.Errorf("with the user's own window: %+v", m)
 	}
 	if p, ok := prices.Lookup("openai/gpt-5.1"); !ok || p.Input != 1.25/1e6 {
 		t.Errorf("another model: %+v, %v", p, ok)

@@ -7,13 +7,12 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
-// makers offer models of their own. No other maker's models have the same names.
+// makers offer their own models. No two makers' models have the same name.
 var makers = []string{
 	"openai", "anthropic", "gemini", "deepseek", "mistral", "xai", "moonshot", "dashscope", "zai", "minimax",
 }
 
-// resold has the makers of models that cost the same elsewhere, by OpenRouter's and
-// LiteLLM's names for them.
+// resold maps OpenRouter's and LiteLLM's names for makers whose models cost the same elsewhere.
 var resold = map[string]string{
 	"openai": "openai", "anthropic": "anthropic", "google": "gemini", "gemini": "gemini", "x-ai": "xai", "xai": "xai",
 }
@@ -23,7 +22,7 @@ var dated = lazy.Regexp(`(?:[-@](?:20\d\d-\d\d-\d\d|20\d{6})|@default)$`)
 
 func undated(name string) string { return dated().ReplaceAllString(name, "") }
 
-// named finds a model by its name, dates and all.
+// named finds a model by its full name, dates included.
 func (t Table) named(name string) (Model, bool) {
 	if m, ok := t[name]; ok {
 		return m, true
@@ -32,7 +31,7 @@ func (t Table) named(name string) (Model, bool) {
 	if !found {
 		return t.made(name)
 	}
-	if provider == "bedrock" { // LiteLLM's words for the way to ask
+	if provider == "bedrock" { // LiteLLM's names for APIs
 		rest = strings.TrimPrefix(strings.TrimPrefix(rest, "converse/"), "invoke/")
 		if m, ok := t["bedrock/"+rest]; ok {
 			return m, true
@@ -55,7 +54,7 @@ func (t Table) named(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// made finds a model that one maker alone has under this name.
+// made finds a model of which only one maker has this name.
 func (t Table) made(name string) (found Model, ok bool) {
 	for _, maker := range makers {
 		if m, has := t[maker+"/"+name]; has {
@@ -68,7 +67,7 @@ func (t Table) made(name string) (found Model, ok bool) {
 	return found, ok
 }
 
-// resold finds a model that somebody sells at its maker's price.
+// resold finds a model that a reseller sells at its maker's price.
 func (t Table) resold(name string) (Model, bool) {
 	by, name, _ := strings.Cut(name, "/")
 	maker := resold[by]
@@ -85,8 +84,8 @@ func (t Table) resold(name string) (Model, bool) {
 	return m, ok && m.offeredBy(maker)
 }
 
-// offeredBy reports whether an entry that is listed without its provider is one of this
-// provider. One at openai/ may be any server of that protocol.
+// offeredBy reports whether an entry that is listed without its provider belongs to this provider. The prefix
+// openai/ may stand for any server of that protocol.
 func (m Model) offeredBy(provider string) bool {
 	return m.Provider == "" || m.Provider == provider || provider == "openai" && slices.Contains(makers, m.Provider)
 }

@@ -1,7 +1,6 @@
-// Package price computes the cost of model calls, with built-in prices and prices of a
-// registry in LiteLLM's form, and says how long the contexts of these models are. It
-// promises that a model without a known price is treated neither as another model nor
-// as free.
+// Package price computes the cost of model calls from built-in prices and from a registry in LiteLLM's form,
+// and knows the context lengths of these models. It promises that a model without a known price is treated
+// neither like another model nor as free.
 package price
 
 import (
@@ -10,29 +9,28 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Table holds what is known of models, by the names that LiteLLM gives them: with
-// the provider before a slash ("anthropic/claude-opus-4-5", "groq/openai/gpt-oss-120b")
-// or without. Reading it from several goroutines is safe.
+// Table maps LiteLLM's names of models to their entries: with the provider before a slash
+// ("anthropic/claude-opus-4-5", "groq/openai/gpt-oss-120b") or without. Reading it from several goroutines is
+// safe.
 type Table map[string]Model
 
-// Model holds what the table has on a model.
+// Model is the table's entry for a model.
 type Model struct {
-	Price    *vocab.Price // nil if that is not known
-	Provider string       // as a model's name begins; "" if that is not known
-	Window   int64        // tokens of context that it can read; 0 if that is not known
-	Output   int64        // most tokens of a reply; 0 if that is not known
+	Price    *vocab.Price // nil if unknown
+	Provider string       // the prefix of the model's name; "" if unknown
+	Window   int64        // length of its context in tokens; 0 if unknown
+	Output   int64        // most tokens of a reply; 0 if unknown
 
-	Own bool // from the user's registry
+	Own bool // the entry is from the user's registry
 	// Refused says why a price in the user's registry is not used; "" if it is, or there is none.
 	Refused string
 	Source  string // where the price was read; "" in a registry
 	Date    string // when, 2006-01-02
-	Until   string // last day on which the price is valid; "" if that is not known
+	Until   string // last day on which the price is valid; "" if unknown
 }
 
-// Find returns the entry of a model. Names are the names by which it may be listed,
-// the best first; each is looked up as [Table.Lookup] says. An entry of the user's own
-// for any of the names comes first.
+// Find returns the entry of a model. Names are the names by which it may be listed, in order of preference;
+// each is looked up as described at [Table.Lookup]. A user's own entry for any of the names comes first.
 func (t Table) Find(names ...string) (Model, bool) {
 	for _, name := range names {
 		if m, ok := t.named(name); ok && m.Own {
@@ -52,19 +50,17 @@ func (t Table) Find(names ...string) (Model, bool) {
 	return Model{}, false
 }
 
-// Lookup finds the price of a model, which is better named with its provider. It has
-// the price that is listed:
+// Lookup finds the price of a model, which should be named with its provider. The price is the one listed:
 //   - under its exact name;
 //   - without the provider, if the entry does not name another provider. The same
-//     holds behind openrouter/, azure/, litellm_proxy/ and openai/ (which may be any
+//     applies after openrouter/, azure/, litellm_proxy/ and openai/ (which may be any
 //     server of that protocol) for the models of OpenAI, Anthropic, Google and xAI,
 //     which cost the same there;
 //   - with its maker before it, if it has no provider and only one maker has it;
 //   - without the date of its snapshot ("x-2025-08-07", "x-20250807", "x@20250807",
 //     "x@default").
 //
-// A variant marked by a colon (":free") or by "-latest" has only the price listed for
-// it by name.
+// A variant marked by a colon (":free") or by "-latest" has only a price listed under its full name.
 func (t Table) Lookup(names ...string) (vocab.Price, bool) {
 	m, ok := t.Find(names...)
 	if !ok || m.Price == nil {
@@ -73,15 +69,15 @@ func (t Table) Lookup(names ...string) (vocab.Price, bool) {
 	return *m.Price, true
 }
 
-// Window returns how many tokens of context a model can read, and false when that is
-// not known. Names are as for [Table.Find].
+// Window returns the length of a model's context in tokens, and false if it is unknown. Names are as for
+// [Table.Find].
 func (t Table) Window(names ...string) (int64, bool) {
 	m, _ := t.Find(names...)
 	return m.Window, m.Window > 0
 }
 
-// Cost returns what a call cost in US dollars, and false when that is not known, see
-// [vocab.Price.Cost]. Names are as for [Table.Find].
+// Cost returns the cost of a call in US dollars, and false if it is unknown, see [vocab.Price.Cost]. Names
+// are as for [Table.Find].
 func (t Table) Cost(u vocab.Usage, service string, names ...string) (float64, bool) {
 	price, ok := t.Lookup(names...)
 	if !ok {
@@ -90,8 +86,8 @@ func (t Table) Cost(u vocab.Usage, service string, names ...string) (float64, bo
 	return price.Cost(u, service)
 }
 
-// With returns the union of both. What more says of a model wins, also where it
-// calls the model otherwise; what it does not say stays.
+// With returns the union of both tables. Values of more win, also if it lists the model under another name;
+// all others stay.
 func (t Table) With(more Table) Table {
 	union := make(Table, len(t)+len(more))
 	for name, m := range t {
@@ -109,8 +105,8 @@ func (t Table) With(more Table) Table {
 	return union
 }
 
-// with returns own by this name, and of m what it does not say. A price without a provider
-// in it or in its name is valid for any provider.
+// with returns own by this name, completed from m. A price without a provider in the entry or its name
+// applies to any provider.
 func (m Model) with(name string, own Model) Model {
 	if own.Provider == "" && (own.Price == nil || strings.HasPrefix(name, m.Provider+"/")) {
 		own.Provider = m.Provider

@@ -21,25 +21,22 @@ import (
 // registrySample is the entry that documents the registry's own form.
 const registrySample = "sample_spec"
 
-// Load reads LiteLLM's model registry form: a JSON object of model name to an object
-// with
+// Load reads the form of LiteLLM's model registry: a JSON object that maps a model's name to an
+// object with
 //
 //   - input_cost_per_token and output_cost_per_token;
-//   - cache_read_input_token_cost (else such input costs as much as other input),
-//     cache_creation_input_token_cost (likewise), and
-//     cache_creation_input_token_cost_above_1hr for a cache that is kept for an hour;
-//   - each of them with _above_200k_tokens or _above_32000_tokens behind it, or another length,
-//     for calls with more input than that; or in tiered_pricing, by range, which counts where
-//     both are there;
-//   - each of them with _flex, _priority or _batches behind it, for that service tier.
-//     It is read where it says what everything costs that has a price of its own in
-//     the standard tier;
+//   - cache_read_input_token_cost and cache_creation_input_token_cost (the default of both is the
+//     price of other input), and cache_creation_input_token_cost_above_1hr for a cache that is kept
+//     for an hour;
+//   - each of them with the suffix _above_200k_tokens, _above_32000_tokens or another length, for
+//     calls with more input; or in tiered_pricing, by range, which replaces a price without a suffix;
+//   - each of them with the suffix _flex, _priority or _batches, for that service tier. A tier counts
+//     only if it has all the prices that the standard tier has;
 //   - litellm_provider, max_input_tokens and max_output_tokens.
 //
-// An explicit 0 is a price of 0. Prices other than per token of text are not read. A model that
-// is charged by the request too, or otherwise for reasoning than for other output, or that has a
-// member about prices which is not understood, is as one without a price: see [Model.Refused].
-// Errors are Usage faults that name the model and the field.
+// An explicit 0 is a price of 0. Only prices per token of text are read. A model counts as one without a
+// price if requests cost too, if reasoning and other output have different prices, or if a member about
+// prices is not understood: see [Model.Refused]. Errors are Usage faults that name the model and the field.
 func Load(r io.Reader) (Table, error) {
 	var entries map[string]json.RawMessage
 	if err := json.NewDecoder(r).Decode(&entries); err != nil {
@@ -62,12 +59,12 @@ func Load(r io.Reader) (Table, error) {
 	return models, nil
 }
 
-// Names of an entry's members that we read.
+// Names of the members of an entry that are read.
 const (
 	inputCost      = "input_cost_per_token"
 	outputCost     = "output_cost_per_token"
 	cacheReadCost  = "cache_read_input_token_cost"
-	cacheHitCost   = "input_cost_per_token_cache_hit" // older name of the same
+	cacheHitCost   = "input_cost_per_token_cache_hit" // an older name of it
 	cacheWriteCost = "cache_creation_input_token_cost"
 	cacheHourCost  = "cache_creation_input_token_cost_above_1hr"
 	reasoningCost  = "output_cost_per_reasoning_token"
@@ -75,7 +72,7 @@ const (
 	tieredPricing  = "tiered_pricing"
 )
 
-// services are the endings of what the members are called for a service.
+// services maps a service tier to the suffix of its members.
 var services = map[string]string{"flex": "_flex", "priority": "_priority", "batch": "_batches"}
 
 // registryEntry is an entry of LiteLLM's model registry
@@ -101,8 +98,8 @@ func readEntry(raw json.RawMessage) (Model, error) {
 	return m, errors.Join(errs[:]...)
 }
 
-// providerName returns a provider's name as models have it. LiteLLM has several for
-// some, one for each protocol.
+// providerName returns a provider's name in the names of models. LiteLLM has several names for some
+// providers, one for each protocol.
 func providerName(litellm string) string {
 	switch name, _, _ := strings.Cut(litellm, "-"); name {
 	case "vertex_ai", "fireworks_ai":
@@ -116,7 +113,7 @@ func providerName(litellm string) string {
 
 func set(raw json.RawMessage) bool { return raw != nil && string(raw) != "null" }
 
-// tokens reads a member that counts tokens. Some are in quotes.
+// tokens reads a member with a number of tokens, which may be in quotes.
 func (e registryEntry) tokens(name string) (int64, error) {
 	raw := bytes.Trim(e[name], `"`)
 	if !set(e[name]) || len(raw) == 0 {
@@ -129,8 +126,8 @@ func (e registryEntry) tokens(name string) (int64, error) {
 	return int64(n), nil
 }
 
-// price returns nil and why not where the entry does not say what every token costs, or says
-// something about prices that is not understood: a price must not be read as less than it is.
+// price returns nil and the reason if the entry does not have the price of every token, or has a member about
+// prices that is not understood: the price must never be too low.
 func (e registryEntry) price() (p *vocab.Price, why string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(e)) {
 		if set(e[name]) && isPrice(name) && !understood(name) {
@@ -160,24 +157,24 @@ func (e registryEntry) price() (p *vocab.Price, why string, err error) {
 	return &standard, "", nil
 }
 
-// tokenCosts are the names of members that say what a token of text costs.
+// tokenCosts are the names of members with a price per token of text.
 var tokenCosts = []string{inputCost, outputCost, cacheReadCost, cacheHitCost, cacheWriteCost, reasoningCost}
 
 // prices matches the names of members about prices.
 var prices = lazy.Regexp(`cost|pric`)
 
-// otherCosts matches the members about what calls of an agent have not: other media, tools of the
-// provider, fine-tuning, and prices in another unit beside those per token.
+// otherCosts matches members that do not concern an agent's calls: other media, tools of the provider,
+// fine-tuning, and prices in another unit next to those per token.
 var otherCosts = lazy.Regexp(`character|image|audio|video|second|minute|hour_of|per_hour|pixel|quer(y|ies)|page|session|_gb|dbu_cost|db_cost|1k_calls|1k_tokens|search|ocr|annotation|training|per_request_`)
 
-// isPrice reports whether a member says something about what calls of an agent cost.
+// isPrice reports whether a member concerns the cost of an agent's calls.
 func isPrice(name string) bool {
 	of := func(cost string) bool { return strings.HasPrefix(name, cost) }
 	return prices().MatchString(name) && (!otherCosts().MatchString(name) || slices.ContainsFunc(tokenCosts, of))
 }
 
-// modifier matches what may follow the name of a cost: how long a cache is kept, the length of
-// a call, and the service.
+// modifier matches the suffix of a cost's name: how long a cache is kept, the length of a call, and the
+// service.
 var modifier = lazy.Regexp(`^(_above_1hr)?(?:_above_(\d+)(k?)_tokens)?(_flex|_priority|_batches)?$`)
 
 func understood(name string) bool {
@@ -191,8 +188,8 @@ func understood(name string) bool {
 	})
 }
 
-// charges says why tokens alone do not say what a call costs, or some tokens of a reply cost more
-// than the others; empty: they do.
+// charges returns why tokens alone do not determine the cost of a call, or why some tokens of a reply cost
+// more than others; "" if neither is the case.
 func (e registryEntry) charges() (why string, err error) {
 	request, err := e.exact(requestCost)
 	if err != nil {
@@ -227,8 +224,7 @@ func (e registryEntry) charges() (why string, err error) {
 	return "", nil
 }
 
-// standard returns the price of the standard service: by ranges where the entry has them, otherwise
-// by lengths.
+// standard returns the price of the standard service: by ranges if the entry has them, otherwise by lengths.
 func (e registryEntry) standard() (p vocab.Price, ok bool, why string, err error) {
 	if set(e[tieredPricing]) {
 		return e.ranges()
@@ -237,8 +233,8 @@ func (e registryEntry) standard() (p vocab.Price, ok bool, why string, err error
 	return p, ok, "", err
 }
 
-// ranges reads tiered_pricing: the price of every token of a call, by the range that its input is in. What a
-// range does not say is as in the entry itself.
+// ranges reads tiered_pricing: the price of every token of a call depends on the range of its input. A range
+// inherits missing prices from its entry.
 func (e registryEntry) ranges() (p vocab.Price, ok bool, why string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(e)) {
 		for _, cost := range tokenCosts {
@@ -300,9 +296,8 @@ func sortTiers(tiers []vocab.Tier) {
 	slices.SortFunc(tiers, func(a, b vocab.Tier) int { return cmp.Compare(a.Above, b.Above) })
 }
 
-// service returns the price of a service, "" for the standard one, and false where the
-// entry does not say what everything costs. A call is as expensive as the members of the
-// greatest length say that it is longer than, each kind of token by itself.
+// service returns the price of a service, "" for the standard one, and false if the entry does not have all
+// of its prices. The highest tier that the call exceeds sets the price, separately for each kind of token.
 func (e registryEntry) service(ending string) (p vocab.Price, ok bool, err error) {
 	if p.Rates, ok, err = e.rates(0, ending); err != nil || !ok {
 		return p, false, err
@@ -320,7 +315,7 @@ func (e registryEntry) service(ending string) (p vocab.Price, ok bool, err error
 	return p, true, nil
 }
 
-// lengths returns the lengths in tokens at which some price of a service changes, in order.
+// lengths returns the lengths in tokens at which a price of a service changes, in order.
 func (e registryEntry) lengths(service string) []int64 {
 	var list []int64
 	for member := range e {
@@ -335,8 +330,8 @@ func (e registryEntry) lengths(service string) []int64 {
 	return list
 }
 
-// modified reads the end of a member's name, after the name of a cost: the length of the calls,
-// in tokens, and the service. Hour says that an hour's cache is meant too.
+// modified reads the end of a member's name after the name of a cost: the length of the calls, in tokens, and
+// the service. Hour includes members about an hour's cache.
 func modified(member, cost string, hour bool) (above int64, service string, ok bool) {
 	rest, ok := strings.CutPrefix(member, cost)
 	m := modifier().FindStringSubmatch(rest)
@@ -356,9 +351,8 @@ func modified(member, cost string, hour bool) (above int64, service string, ok b
 	return above, m[4], true
 }
 
-// rates returns what a token costs in calls that are longer than above, or of any length, by a
-// service. What is not said of a length is as for the length below; of another service everything
-// must be said.
+// rates returns a service's prices for calls with more than above input tokens. A missing price is taken from
+// the next lower tier; a service other than the standard one must name all of them.
 func (e registryEntry) rates(above int64, service string) (r vocab.Rates, ok bool, err error) {
 	var found [6]*float64
 	for i, cost := range []string{inputCost, outputCost, cacheHitCost, cacheReadCost, cacheWriteCost, cacheHourCost} {
@@ -387,9 +381,8 @@ func (e registryEntry) rates(above int64, service string) (r vocab.Rates, ok boo
 	return r, true, nil
 }
 
-// rate reads the price of one kind of token: the one of the greatest length that is at most
-// above. Other services than the standard one, and an hour's cache, have the price of
-// exactly this length only.
+// rate returns the price of one kind of token: that of the greatest length up to above. Services other than
+// the standard one, and an hour's cache, have a price only if it is listed for exactly this length.
 func (e registryEntry) rate(cost string, above int64, service string) (*float64, error) {
 	best := int64(-1)
 	var found *float64
@@ -402,7 +395,7 @@ func (e registryEntry) rate(cost string, above int64, service string) (*float64,
 		if err != nil {
 			return nil, err
 		}
-		if n > best || *rate > *found { // 200k and 200000 are the same length: the higher price counts
+		if n > best || *rate > *found { // 200k and 200000 are the same length: take the higher price
 			best, found = n, rate
 		}
 	}
@@ -412,10 +405,10 @@ func (e registryEntry) rate(cost string, above int64, service string) (*float64,
 	return found, nil
 }
 
-// mostPerToken is far above every price, and so low that no sum of costs overflows.
+// mostPerToken is far above every price, and small enough that no sum of costs overflows.
 const mostPerToken = 1e6
 
-// exact reads a member. Some registries have their numbers as texts.
+// exact reads a member, which may be a number in quotes.
 func (e registryEntry) exact(name string) (*float64, error) {
 	if !set(e[name]) {
 		return nil, nil

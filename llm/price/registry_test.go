@@ -161,7 +161,7 @@ func TestLoadRefusesWhatIsNoRegistry(t *testing.T) {
 	}
 }
 
-// Whatever its members are called, a price is never less than the lowest that they say.
+// Whatever its members are called, a price is never below the lowest price in the entry.
 func FuzzRegistry(f *testing.F) {
 	f.Add(services)
 	f.Add(registry)
