@@ -12,17 +12,17 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// opaque names the provider of what this package keeps in a part: the item of the answer
-// that the part is, as the server wrote it.
+// opaque is the provider's name in parts of messages. Such a part keeps its item of the answer exactly as the
+// server wrote it.
 const opaque = "openai"
 
-// encrypted names the part of an answer without which its reasoning cannot be sent back.
+// encrypted is the part of an answer without which its reasoning cannot be sent back.
 const encrypted = "reasoning.encrypted_content"
 
-// toolsOnly are members that a request without tools must not have.
+// toolsOnly lists members that are not allowed in a request without tools.
 var toolsOnly = []string{"parallel_tool_calls", "tool_choice", "max_tool_calls"}
 
-// head is a request up to its items.
+// head writes a request up to its items.
 func (m *Model) head(tools []llm.Tool) ([]byte, error) {
 	members := maps.Clone(m.at.Body)
 	members["model"] = m.at.Model
@@ -53,9 +53,9 @@ func (m *Model) head(tools []llm.Tool) ([]byte, error) {
 	return append(text[:len(text)-len("}")], `,"input":[`...), nil
 }
 
-// include lists the additions to an answer's usual content: the configured ones, and
-// encrypted reasoning unless the configured list is empty, or the server keeps answers, or
-// the model does not reason.
+// include lists the additions to an answer's usual content: the configured ones, and encrypted reasoning. It
+// leaves out the latter if the configured list is empty, the server keeps answers, or the model does not
+// reason.
 func (m *Model) include() any {
 	given, set := m.at.Body["include"]
 	list, ok := given.([]any)
@@ -65,16 +65,15 @@ func (m *Model) include() any {
 	return append(slices.Clone(list), any(encrypted))
 }
 
-// function is a tool. Without strict, OpenAI's servers require that the schema of its
-// arguments is strict.
+// function is a tool. OpenAI's servers require a strict schema of its arguments unless strict is false.
 type function struct {
 	Type string `json:"type"`
 	llm.Tool
-	Parameters json.RawMessage `json:"parameters"` // must be there, if only as null
+	Parameters json.RawMessage `json:"parameters"` // required, may be null
 	Strict     bool            `json:"strict"`
 }
 
-// item is an input item that was not an item of an answer.
+// item is an input item that does not come from an answer.
 type item struct {
 	Type      string  `json:"type"`
 	Role      string  `json:"role,omitempty"`
@@ -82,7 +81,7 @@ type item struct {
 	CallID    *string `json:"call_id,omitempty"`
 	Name      string  `json:"name,omitempty"`
 	Arguments *string `json:"arguments,omitempty"`
-	Output    any     `json:"output,omitempty"` // as Content
+	Output    any     `json:"output,omitempty"` // like Content
 }
 
 // content is a part of an item's content.
@@ -93,7 +92,7 @@ type content struct {
 	Detail   string  `json:"detail,omitempty"`
 }
 
-// items returns the input items that a message becomes.
+// items returns a message as input items.
 func (m *Model) items(msg llm.Message) ([]json.RawMessage, error) {
 	switch msg.Role {
 	case llm.RoleSystem, llm.RoleUser:
@@ -123,11 +122,10 @@ func encodeAll(values ...any) (list []json.RawMessage, err error) {
 	return list, nil
 }
 
-// answered returns the items of an answer: as the server wrote them, in its order. A
-// server refuses reasoning without the item that it led to, which an answer that was cut
-// off lacks.
+// answered returns the items of an answer exactly as the server wrote them, in its order. A server refuses
+// reasoning without the item after it, which a truncated answer lacks.
 func (m *Model) answered(parts []llm.Part) (list []json.RawMessage, err error) {
-	kept := 0 // items up to the last that is not reasoning
+	kept := 0 // number of items up to the last one other than reasoning
 	for _, p := range parts {
 		raw, reasoning, err := m.answeredItem(p)
 		if err != nil {
@@ -143,7 +141,7 @@ func (m *Model) answered(parts []llm.Part) (list []json.RawMessage, err error) {
 	return list[:kept], nil
 }
 
-// answeredItem returns the item that a part of an answer becomes; nil if none.
+// answeredItem returns the item of a part of an answer; nil if there is none.
 func (m *Model) answeredItem(p llm.Part) (raw json.RawMessage, reasoning bool, err error) {
 	switch p := p.(type) {
 	case llm.Text:
@@ -164,7 +162,7 @@ func (m *Model) answeredItem(p llm.Part) (raw json.RawMessage, reasoning bool, e
 	return raw, false, err
 }
 
-// valid reports an error if o is not an object.
+// valid returns an error if o is not an object.
 func valid(o llm.Opaque) error {
 	if len(o.Data) == 0 || o.Data[0] != '{' || !json.Valid([]byte(o.Data)) {
 		return fmt.Errorf("an item of the provider is not a JSON object")
@@ -172,8 +170,8 @@ func valid(o llm.Opaque) error {
 	return nil
 }
 
-// reasoning returns an item of reasoning, or of a kind that is not known. An item that
-// only refers to reasoning which the server has not kept is left out.
+// reasoning returns an item of reasoning, or of an unknown kind. It leaves out an item that only refers to
+// reasoning which the server has not kept.
 func (m *Model) reasoning(p llm.Reasoning) (raw json.RawMessage, isReasoning bool, err error) {
 	if err := valid(p.Opaque); err != nil {
 		return nil, false, err
@@ -194,7 +192,7 @@ func (m *Model) reasoning(p llm.Reasoning) (raw json.RawMessage, isReasoning boo
 	return raw, true, nil
 }
 
-// call returns the item of a tool call. The agent may have given it another id.
+// call returns the item of a tool call. The agent may have changed the call's id.
 func call(c llm.ToolCall) (json.RawMessage, error) {
 	if c.Opaque.Provider != opaque {
 		return history.Encode(item{Type: "function_call", CallID: &c.ID, Name: c.Name, Arguments: &c.Arguments})
@@ -221,7 +219,7 @@ func call(c llm.ToolCall) (json.RawMessage, error) {
 	return history.Encode(members)
 }
 
-// input is the text of parts; a list where there are images in it.
+// input returns the text of parts; it is a list if they have images.
 func input(parts []llm.Part) any {
 	list, images := contents(parts)
 	if !images {

@@ -13,8 +13,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// answer holds the members we need of a response. The SDK's own type is stricter than
-// the servers that claim to be compatible.
+// answer holds the members of a response that this package uses. The SDK's own type is stricter than servers
+// that claim to be compatible.
 type answer struct {
 	Status     json.RawMessage `json:"status"`
 	Model      json.RawMessage `json:"model"`
@@ -29,7 +29,7 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	return m.read(body, header, false)
 }
 
-// read is response for an answer that the model may have begun to write.
+// read reads an answer; began says that the model may have begun to write it.
 func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response, error) {
 	body = endpoint.Text(body)
 	var a answer
@@ -59,14 +59,14 @@ func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response
 	return resp, nil
 }
 
-// finish says why the answer ended in the words of chat completions, which the templates
-// of configurations compare with.
+// finish returns the reason why the answer ended, in the words of chat completions, with which the templates
+// of configurations compare it.
 func (a *answer) finish(msg llm.Message) string {
 	switch reason, status := endpoint.Word(endpoint.Members(a.Incomplete)["reason"]), endpoint.Word(a.Status); {
 	case reason == "max_output_tokens" || reason == "max_tokens":
 		return "length"
 	case reason != "":
-		return reason // content_filter, or one that a server has of its own
+		return reason // content_filter, or a server's own reason
 	case slices.ContainsFunc(endpoint.List(a.Output), isCutCall):
 		return "incomplete"
 	case status != "" && status != "completed":
@@ -84,7 +84,7 @@ func isCutCall(raw json.RawMessage) bool {
 
 func isObject(raw json.RawMessage) bool { return endpoint.Members(raw) != nil }
 
-// part returns the part that an item of an answer is; nil if it says nothing.
+// part converts an item of an answer to a part; nil if it is empty.
 func part(raw json.RawMessage) llm.Part {
 	members := endpoint.Members(raw)
 	if members == nil {
@@ -104,7 +104,7 @@ func part(raw json.RawMessage) llm.Part {
 	return llm.Reasoning{Opaque: as}
 }
 
-// join returns what the texts of a list say. One may be a plain text in place of an object.
+// join joins the texts in a list, whose elements are objects or plain texts.
 func join(list json.RawMessage, sep string) string {
 	var texts []string
 	for _, raw := range endpoint.List(list) {
@@ -119,8 +119,8 @@ func join(list json.RawMessage, sep string) string {
 	return strings.Join(texts, sep)
 }
 
-// readUsage reads what it understands of an answer's usage and passes over the
-// rest: the answer is paid for, and asking again would pay for it twice.
+// readUsage reads the known members of an answer's usage and ignores the rest: the answer is paid for, and
+// another request would be paid for again.
 func readUsage(raw json.RawMessage, header http.Header) (u vocab.Usage, cost *float64) {
 	usage := endpoint.Members(raw)
 	input, output := endpoint.Members(usage["input_tokens_details"]), endpoint.Members(usage["output_tokens_details"])
@@ -133,14 +133,13 @@ func readUsage(raw json.RawMessage, header http.Header) (u vocab.Usage, cost *fl
 	return u, openaiapi.Cost(usage, header)
 }
 
-// charged reports whether an answer says that it was paid for.
+// charged reports whether an answer shows that it was paid for.
 func charged(usage json.RawMessage, header http.Header) bool {
 	u, cost := readUsage(usage, header)
 	return u != vocab.Usage{} || cost != nil && *cost > 0
 }
 
-// verdict returns the HTTP status that the error of an answer would have had as a
-// refusal, and the error in that form.
+// verdict returns the error of an answer in the form of a refusal, and the HTTP status of such a refusal.
 func verdict(raw json.RawMessage) (status int, body []byte) {
 	members := endpoint.Members(raw)
 	if members == nil {
@@ -149,7 +148,7 @@ func verdict(raw json.RawMessage) (status int, body []byte) {
 	var code, kind string
 	_ = json.Unmarshal(members["code"], &code)
 	_ = json.Unmarshal(members["type"], &kind)
-	if status = int(endpoint.Tokens(members["code"])); status < 400 || status >= 600 { // vLLM has the status there
+	if status = int(endpoint.Tokens(members["code"])); status < 400 || status >= 600 { // vLLM's code is the status
 		status = statuses(cmp.Or(code, kind))
 	}
 	kinds := code + " " + kind

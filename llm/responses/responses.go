@@ -1,11 +1,10 @@
 // Package responses is a model behind OpenAI's Responses API.
 //
-// It keeps no state on the server: each request has the whole conversation, the answer is
-// not stored, and the model's reasoning comes back encrypted. It promises that
-// every item of an answer (reasoning, messages, calls, and items of a kind that it does not
-// know) is sent back as the server wrote it and in the same order, that failures are
-// classified faults, and that they contain no secret of its configuration. One call is
-// one request: [llm.Calls] adds retries.
+// It keeps no state on the server: each request has the whole conversation, the answer is not stored, and the
+// model's reasoning comes back encrypted. It promises that every item of an answer (reasoning, messages,
+// calls, and items of unknown kinds) is sent back exactly as the server wrote it and in the same order, and
+// that failures are classified faults without the secrets of the configuration. One call is one request:
+// [llm.Calls] adds retries.
 package responses
 
 import (
@@ -20,8 +19,8 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// Protocol is how the Responses API is asked. Answers are streamed only on request:
-// OpenAI refuses to stream some models to accounts that are not verified.
+// Protocol says how the Responses API is called. Answers are streamed only on request, because OpenAI refuses
+// to stream some models to accounts that are not verified.
 var Protocol = endpoint.Protocol{
 	Provider: "OpenAI", Prefix: "openai/responses/", DefaultBase: "https://api.openai.com/v1",
 	KeyVariable: "OPENAI_API_KEY", AddressVariable: "OPENAI_BASE_URL",
@@ -33,11 +32,11 @@ type Model struct {
 	at     *endpoint.Endpoint
 	call   endpoint.Exchange
 	form   history.Form
-	stored bool // answers are kept by the server, so that an item's id is enough
+	stored bool // the server keeps answers, so that an item's id is enough
 }
 
-// New checks the config and returns the model; nothing is sent. See [endpoint.Open] for
-// its errors, and [Protocol] for the address that is asked if cfg has none.
+// New checks the config and returns the model; nothing is sent. See [endpoint.Open] for its errors, and
+// [Protocol] for the default address.
 func New(cfg endpoint.Config) (*Model, error) { return Open(cfg, Protocol) }
 
 // Open is New for another provider of the protocol. Its Translate is set here.
@@ -64,7 +63,7 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	return m, nil
 }
 
-// RetryPolicy is the one of the config and its Kwargs, for [llm.Calls].
+// RetryPolicy returns the retry policy set by the config and its Kwargs, for [llm.Calls].
 func (m *Model) RetryPolicy() llm.RetryPolicy { return m.at.RetryPolicy() }
 
 // Dropped returns the names of Kwargs that are left out, see [endpoint.Open].
@@ -79,13 +78,13 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 	return m.call.Make(ctx, m.at, req, append(body, []byte("]}")))
 }
 
-// garbled is the fault of an answer that the Responses API would not give.
+// garbled returns the fault of an answer that does not follow the Responses API.
 func (m *Model) garbled(what string, err error) error {
 	return m.at.NoReply(what, err, "has the Responses API; it usually ends in /v1")
 }
 
-// failed is the fault of an answer with the status failed, or of an error in a stream. Began says
-// that the model had written something.
+// failed returns the fault of an answer with the status failed, or of an error in a stream. Began says that
+// the model had begun to write.
 func (m *Model) failed(header http.Header, raw []byte, began bool) error {
 	status, body := verdict(raw)
 	if began || status == http.StatusInternalServerError { // some of the answer may be paid for

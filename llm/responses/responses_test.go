@@ -21,7 +21,7 @@ import (
 
 const planted = "sk-planted-0123456789/abc+def"
 
-// server gives the answers in order, the last one for ever, and keeps the requests.
+// server sends the answers in order, repeats the last one, and keeps the requests.
 type server struct {
 	url    string
 	bodies []string
@@ -78,7 +78,7 @@ func bashTool() llm.Tool {
 	return llm.Tool{Name: "bash", Description: "run", Parameters: json.RawMessage(`{"type":"object"}`)}
 }
 
-// items has an answer's items with everything that must go back as it came.
+// items are an answer's items, whose members must all be sent back unchanged.
 var items = []string{
 	`{"id":"rs_1", "type":"reasoning","summary":[{"type":"summary_text","text":"I look."},{"type":"summary_text","text":"I see <x>."}],"encrypted_content":"gAAA+/=","status":null}`,
 	`{"id":"ws_1","type":"web_search_call","status":"completed","n":12345678901234567890}`,
@@ -94,7 +94,7 @@ func whole(items ...string) string {
 		`"cache_write_tokens":5},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":12},"total_tokens":120}}`
 }
 
-// results are the answers to the tool calls of items.
+// results returns the results of the tool calls with these ids.
 func results(ids ...string) (list []llm.Message) {
 	for _, id := range ids {
 		list = append(list, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: id, Parts: llm.Say("out of " + id)}}})
@@ -136,8 +136,7 @@ func TestAnAnswerIsRead(t *testing.T) {
 	}
 }
 
-// A conversation as it is after it was read from the journal, which is where a resumed
-// run continues.
+// reread returns a message after it was written to and read from a journal, as a resumed run reads it.
 func reread(t *testing.T, m llm.Message) (read llm.Message) {
 	t.Helper()
 	text, err := json.Marshal(m)
@@ -296,17 +295,17 @@ func TestWhatOpenAIDoesNotTakeIsRefusedOrDropped(t *testing.T) {
 		kwargs map[string]any
 		want   string // in the error
 	}{
-		"an unknown member":       {"gpt-5", map[string]any{"seed": 1}, "model_kwargs.seed: OpenAI does not take it"},
-		"chat's logprobs":         {"gpt-4.1", map[string]any{"logprobs": true}, "model_kwargs.logprobs"},
-		"a temperature":           {"gpt-5-mini", map[string]any{"temperature": 0.0}, "model_kwargs.temperature"},
-		"while it reasons":        {"gpt-5.2", map[string]any{"temperature": 0.0, "reasoning_effort": "low"}, "model_kwargs.temperature"},
-		"a conversation":          {"gpt-5", map[string]any{"previous_response_id": "resp_1"}, "previous_response_id: the run sends the whole conversation"},
-		"waiting":                 {"gpt-5", map[string]any{"background": true}, "background: the run"},
-		"an effort of what kind":  {"gpt-5", map[string]any{"reasoning_effort": 3}, "reasoning_effort: expected a word"},
-		"text of what kind":       {"gpt-5", map[string]any{"text": "low"}, "text: expected a mapping"},
-		"not where it may":        {"gpt-5.2", map[string]any{"temperature": 0.0}, ""},
-		"not where it does not":   {"gpt-4.1", map[string]any{"temperature": 0.0, "top_p": 0.5}, ""},
-		"not what is not a value": {"gpt-5", map[string]any{"seed": nil, "background": false}, ""},
+		"an unknown member":         {"gpt-5", map[string]any{"seed": 1}, "model_kwargs.seed: OpenAI does not take it"},
+		"chat's logprobs":           {"gpt-4.1", map[string]any{"logprobs": true}, "model_kwargs.logprobs"},
+		"a temperature":             {"gpt-5-mini", map[string]any{"temperature": 0.0}, "model_kwargs.temperature"},
+		"while it reasons":          {"gpt-5.2", map[string]any{"temperature": 0.0, "reasoning_effort": "low"}, "model_kwargs.temperature"},
+		"a conversation":            {"gpt-5", map[string]any{"previous_response_id": "resp_1"}, "previous_response_id: the run sends the whole conversation"},
+		"waiting":                   {"gpt-5", map[string]any{"background": true}, "background: the run"},
+		"an effort as a number":     {"gpt-5", map[string]any{"reasoning_effort": 3}, "reasoning_effort: expected a word"},
+		"a text as a string":        {"gpt-5", map[string]any{"text": "low"}, "text: expected a mapping"},
+		"while it does not reason":  {"gpt-5.2", map[string]any{"temperature": 0.0}, ""},
+		"a model without reasoning": {"gpt-4.1", map[string]any{"temperature": 0.0, "top_p": 0.5}, ""},
+		"members without a value":   {"gpt-5", map[string]any{"seed": nil, "background": false}, ""},
 	} {
 		cfg := endpoint.Config{Model: tc.model, APIKey: planted, Kwargs: tc.kwargs}
 		_, err := responses.New(cfg)
@@ -410,7 +409,7 @@ func TestFailuresInsideAnAnswer(t *testing.T) {
 	}
 }
 
-// What the model wrote before a failure is charged, whatever the failure is.
+// The text before a failure is charged, whatever the failure is.
 func TestAFailureAfterAPartOfTheAnswerMayBeCharged(t *testing.T) {
 	const begun = `{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}`
 	const limit = `{"code":"rate_limit_exceeded","message":"slow down"}`

@@ -14,8 +14,8 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// event holds the members that we need of a stream's event. What the model writes is
-// passed over until its item is complete.
+// event holds the members of a stream's event that this package uses. The model's text is ignored until its
+// item is complete.
 type event struct {
 	Type     string          `json:"type"`
 	Response json.RawMessage `json:"response"`
@@ -24,7 +24,7 @@ type event struct {
 	Error    json.RawMessage `json:"error"`
 }
 
-// stream reads an answer event by event. The last one has all of it.
+// stream reads an answer event by event. The last event has the whole answer.
 func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
 	events, items := openaiapi.Events(answer.Body), map[int]json.RawMessage{}
 	some, began := false, false // began: the model has written something, which is paid for
@@ -62,7 +62,7 @@ func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
 	return nil, fault.Newf(fault.Transient, "%s: the stream ended before the answer was complete", m.at.Op())
 }
 
-// soiled is the fault of an event that is not an object; some have come before it.
+// soiled returns the fault of an event that is not an object; some says that others came before it.
 func (m *Model) soiled(some bool, err error) error {
 	const what = "an event of the answer is not an object"
 	if !some {
@@ -71,8 +71,8 @@ func (m *Model) soiled(some bool, err error) error {
 	return fault.Newf(fault.Transient, "%s: %s: %s", m.at.Op(), what, m.at.Mask.Text(err.Error()))
 }
 
-// complete returns the response of the last event. Some servers leave out its output:
-// the items of the events before take its place.
+// complete returns the response of the last event. If a server leaves out its output, the items of the
+// earlier events take its place.
 func complete(response json.RawMessage, items map[int]json.RawMessage) json.RawMessage {
 	members := endpoint.Members(response)
 	var output []json.RawMessage

@@ -8,8 +8,8 @@ import (
 	"batch.example/batch/llm/internal/openaiapi"
 )
 
-// same has the members of a request that OpenAI's servers take and the run does not set,
-// except the translated ones: the SDK's ResponseNewParams.
+// same lists the members of a request that OpenAI's servers take and the run does not set, without the
+// translated ones. They are from the SDK's ResponseNewParams.
 var same = []string{
 	"access_programs", "context_management", "include", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
 	"moderation", "parallel_tool_calls", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
@@ -19,7 +19,7 @@ var same = []string{
 // rows translate keywords, mostly of chat completions.
 var rows = []endpoint.Keyword{
 	{Names: "background conversation previous_response_id", Take: stateless},
-	{Names: "n", Take: endpoint.Ignore}, // it is 1
+	{Names: "n", Take: endpoint.Ignore}, // always 1
 	{Names: "max_tokens max_completion_tokens", Take: endpoint.As("max_output_tokens")},
 	{Names: "reasoning", Take: object("reasoning")},
 	{Names: "reasoning_effort", Take: effort},
@@ -29,8 +29,8 @@ var rows = []endpoint.Keyword{
 	{Names: "tool_choice", Take: flat("function", "tool_choice")},
 }
 
-// translate turns keywords of chat completions and LiteLLM into members of the Responses
-// API. OpenAI's servers refuse any others; other servers get all members.
+// translate turns keywords of chat completions and LiteLLM into members of the Responses API. OpenAI's
+// servers refuse any others; other servers receive all members.
 func translate(members map[string]any, model string, openAI bool) (refused []string, err error) {
 	refused, err = endpoint.Keywords{Rows: rows, Same: same, Open: !openAI}.Translate(members)
 	if err != nil || !openAI {
@@ -41,7 +41,7 @@ func translate(members map[string]any, model string, openAI bool) (refused []str
 	return append(refused, openaiapi.Refused(model, asked, members)...), nil
 }
 
-// stateless takes only false.
+// stateless accepts only false.
 func stateless(_ map[string]any, value any) error {
 	if value != false {
 		return fmt.Errorf("the run sends the whole conversation and waits for each answer; remove it")
@@ -49,7 +49,7 @@ func stateless(_ map[string]any, value any) error {
 	return nil
 }
 
-// object takes an object under the same name.
+// object accepts an object, under the same name.
 func object(name string) func(map[string]any, any) error {
 	return func(members map[string]any, value any) error {
 		if _, ok := value.(map[string]any); !ok {
@@ -75,8 +75,8 @@ func effort(members map[string]any, value any) error {
 	return nil
 }
 
-// flat takes {"type": t, t: {...}}, as chat completions have it, with the inner members
-// beside the type.
+// flat accepts {"type": t, t: {...}}, the form of chat completions, and puts the inner members next to the
+// type.
 func flat(t string, path ...string) func(map[string]any, any) error {
 	return func(members map[string]any, value any) error {
 		given, _ := value.(map[string]any)
