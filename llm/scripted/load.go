@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/fault"
 )
 
-// recorded is how the names of trajectory files end.
+// recorded is the ending of trajectory files' names.
 const recorded = ".traj.json"
 
 // Load is [LoadFS] for a path of the operating system.
@@ -36,7 +36,7 @@ func LoadFS(fsys fs.FS, name string) (Script, error) {
 	return script, nil
 }
 
-// Read reads a script from the content of a file that is called name, as [LoadFS] does.
+// Read reads a script from the content of the file name, like [LoadFS].
 func Read(name string, data []byte) (Script, error) {
 	script, err := parse(name, data)
 	if err != nil {
@@ -101,8 +101,8 @@ func loadFolder(fsys fs.FS, dir string) (Script, error) {
 	return script, nil
 }
 
-// parse tells the forms of a file apart by content; JSON by its name, since
-// YAML reads its escapes differently.
+// parse detects the form of a file by its content. Only JSON is detected by the name, because YAML reads its
+// escapes differently.
 func parse(name string, data []byte) (Script, error) {
 	if !strings.HasSuffix(name, ".json") {
 		return parseYAML(data)

@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// maxCommand is the size of the oracle's commands in bytes: below the 128 KiB
-// that Linux allows for one argument, so that they work however they are run.
+// maxCommand bounds the oracle's commands, in bytes: below Linux's limit of 128 KiB for one argument, so that
+// they work however they are run.
 const maxCommand = 96 << 10
 
 // Noop returns a player that submits an empty patch at once.
@@ -53,10 +53,9 @@ func oracleReplies(patch []byte) []Reply {
 	)
 }
 
-// applyCommand tries one way of applying after the other, each only where a dry
-// run says that it will succeed, so that a failure leaves nothing behind for
-// the next; --reject comes last, because it always leaves something behind.
-// git's dry run of --3way succeeds with conflicts too, and only says so.
+// applyCommand tries the ways to apply a patch in turn. Each is used only if its dry run succeeds, so that a
+// failure leaves no files for the next one; --reject comes last, because it always leaves some. git's dry run
+// of --3way succeeds despite conflicts, and only mentions them.
 func applyCommand(file string, empty bool) string {
 	if empty {
 		return "touch " + file + ".applied"

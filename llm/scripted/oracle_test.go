@@ -21,7 +21,7 @@ const sentinel = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n"
 
 var fenceForm = regexp.MustCompile("(?s)```mswea_bash_command\\s*\n(.*?)\n```")
 
-// command takes the command out of a reply as an agent does.
+// command returns a reply's command, like an agent.
 func command(t *testing.T, msg llm.Message, tools bool) string {
 	t.Helper()
 	if !tools {
@@ -62,8 +62,8 @@ func agent(t *testing.T, m *scripted.Model, dir string, tools bool) ([]byte, err
 	}
 }
 
-// bash runs a command in dir, with tmp in place of /tmp, where other tests on
-// this machine write the same files.
+// bash runs a command in dir. It replaces /tmp by tmp, because other tests on this machine write the same
+// files to /tmp.
 func bash(ctx context.Context, dir, tmp, text string) ([]byte, bool) {
 	c := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(text, "/tmp/batch-gold-", tmp+"/batch-gold-"))
 	c.Dir = dir
@@ -109,7 +109,7 @@ func git(t *testing.T, dir string, args ...string) []byte {
 	return out
 }
 
-// goldPatch makes a repo with the old files, and the patch that makes the new ones of them.
+// goldPatch makes a repo with the old files, and a patch that turns them into the new ones.
 func goldPatch(t *testing.T, before, after string) (dir string, patch []byte) {
 	t.Helper()
 	dir = repo(t, map[string]string{"f.txt": before})
@@ -171,7 +171,7 @@ func TestOracleWritesAnyBytesExactly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := scripted.Oracle(data, scripted.Config{})
 			tmp := t.TempDir()
-			for m.Left() > 2 { // all commands except the two that apply and submit
+			for m.Left() > 2 { // all commands before the two that apply and submit
 				resp, err := m.Generate(t.Context(), &llm.Request{})
 				if err != nil {
 					t.Fatal(err)

@@ -14,12 +14,12 @@ import (
 // bashTool is the tool that every agent with tools offers.
 const bashTool = "bash"
 
-// fenced finds the commands in a text, in today's and the older form.
+// fenced finds the commands in a text, in the current and the older form.
 var fenced = lazy.Regexp("(?s)```(?:mswea_bash_command|bash)\\s*\n(.*?)\n```")
 
 func fence(command string) string { return "```mswea_bash_command\n" + command + "\n```" }
 
-// Fenced is a reply with a command for a request without tools.
+// Fenced returns a reply with a command for a request without tools.
 func (c Config) Fenced(command string) string {
 	if c.Fence == nil {
 		return fence(command)
@@ -27,7 +27,7 @@ func (c Config) Fenced(command string) string {
 	return c.Fence(command)
 }
 
-// message renders the n-th reply in the form that the request can take.
+// message renders the n-th reply in the form that the request accepts.
 func (m *Model) message(r *Reply, n int, tools bool) llm.Message {
 	if r.message != nil && !m.cfg.Convert {
 		return *r.message
@@ -52,8 +52,8 @@ func (m *Model) message(r *Reply, n int, tools bool) llm.Message {
 	return named(msg, n)
 }
 
-// convert takes the command out of the form that does not fit the request.
-// What the provider wrote no longer fits then, and goes too.
+// convert takes out a command whose form does not fit the request, together with the provider's own message,
+// which no longer fits.
 func (m *Model) convert(msg *llm.Message, tools bool) string {
 	calls, text := msg.ToolCalls(), msg.Text()
 	if !tools && len(calls) == 1 && calls[0].Name == bashTool {
@@ -73,7 +73,7 @@ func (m *Model) convert(msg *llm.Message, tools bool) string {
 	return ""
 }
 
-// named gives the calls without an id one, without touching the script.
+// named gives ids to calls without one, and leaves the script unchanged.
 func named(msg llm.Message, n int) llm.Message {
 	var ids []string
 	missing := false
@@ -89,8 +89,7 @@ func named(msg llm.Message, n int) llm.Message {
 	return msg.WithToolCallIDs(ids)
 }
 
-// arguments encodes a command as the bash tool's arguments, and leaves <, >
-// and & readable.
+// arguments encodes a command as the bash tool's arguments, without escaping <, > and &.
 func arguments(command string) string {
 	return string(history.MustEncode(struct {
 		Command string `json:"command"`

@@ -19,7 +19,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// replyFile is a reply as it stands in a file.
+// replyFile is a reply in a file.
 type replyFile struct {
 	Content      string          `json:"content"`
 	Bash         string          `json:"bash"`
@@ -74,10 +74,10 @@ func (r *Reply) read(data json.RawMessage) error {
 	return r.set(f)
 }
 
-// fieldNames has the fields of a reply and of a tool call.
+// fieldNames lists the fields of a reply and of a tool call.
 var fieldNames = []string{"content", "bash", "tool_calls", "cost", "finish_reason", "input_tokens", "output_tokens", "delay", "id", "name", "arguments"}
 
-// fieldError returns an error of the JSON decoder in the words of the file.
+// fieldError rewrites an error of the JSON decoder in the words of the file's format.
 func fieldError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s: expected %s, got %s", wrong.Field, expected(wrong.Type.Kind()), jsonKind(wrong.Value))
@@ -90,7 +90,7 @@ func fieldError(err error) error {
 	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// expected names what a field of this kind holds.
+// expected names the values of a field of this kind.
 func expected(kind reflect.Kind) string {
 	switch kind {
 	case reflect.String:

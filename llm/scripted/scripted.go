@@ -57,12 +57,12 @@ const Anyone = "*"
 // ModelName is the model id in responses.
 const ModelName = "scripted"
 
-// Script maps instance ids to what the model says, in order. It may be shared
-// by any number of players as long as it is not changed.
+// Script maps instance ids to the model's replies, in order. Any number of players may share it as long as it
+// is not changed.
 type Script map[string][]Reply
 
-// Reply is one answer. Bash is the short form of a single call of the tool
-// bash; where the request offers no tools it becomes a fenced block after Content.
+// Reply is one answer. Bash is the short form of a single call of the tool bash; if the request offers no
+// tools, it becomes a fenced block after Content.
 type Reply struct {
 	Content      string
 	Bash         string
@@ -70,18 +70,17 @@ type Reply struct {
 	FinishReason string         // "" = "tool_calls" with tool calls, otherwise "stop"
 	Cost         float64        // US dollars
 	Usage        vocab.Usage
-	Delay        time.Duration // on top of Config.Delay
+	Delay        time.Duration // added to Config.Delay
 
-	message *llm.Message // recorded: played as it is
+	message *llm.Message // recorded: played unchanged
 }
 
 // Config changes how a player plays. The zero value plays the script as it stands.
 type Config struct {
-	Delay time.Duration // before each reply, as a real model would take
+	Delay time.Duration // before each reply, like a real model's
 
-	// Convert fits replies to the request: a text with exactly one fenced
-	// command becomes a tool call where tools are offered, a bash tool call
-	// becomes a fenced block where they are not.
+	// Convert fits replies to the request: a text with exactly one fenced command becomes a tool call if
+	// tools are offered, and a bash tool call becomes a fenced block if they are not.
 	Convert bool
 
 	// Fence renders a command for requests without tools; nil is a
@@ -94,12 +93,12 @@ type Config struct {
 type Model struct {
 	replies []Reply
 	cfg     Config
-	end     func(said int) error // what a call without a reply left means
+	end     func(said int) error // the error of a call without a reply left
 	next    atomic.Int64
 }
 
-// Model returns a new player for the instance, with its own replies or else
-// those for [Anyone]. If it has neither, the first call is an Instance fault.
+// Model returns a new player for the instance, with its own replies, otherwise with those for [Anyone]. If
+// there are neither, the first call is an Instance fault.
 func (s Script) Model(id string, cfg Config) *Model {
 	replies, ok := s[id]
 	if !ok {
@@ -125,8 +124,8 @@ func newModel(replies []Reply, cfg Config, end func(said int) error) *Model {
 // Skip skips the next n replies: a resumed run already has them.
 func (m *Model) Skip(n int) { m.next.Add(int64(n)) }
 
-// Acts reports whether the next reply has a command for an agent with tools or without.
-// What has none is not kept in the conversation.
+// Acts reports whether the next reply has a command, for an agent with or without tools. A reply without one
+// is not kept in the conversation.
 func (m *Model) Acts(tools bool) bool {
 	n := int(m.next.Load())
 	if n >= len(m.replies) {
@@ -142,9 +141,8 @@ func (m *Model) Acts(tools bool) bool {
 // Left returns how many replies have not been given yet.
 func (m *Model) Left() int { return max(0, len(m.replies)-int(m.next.Load())) }
 
-// Generate implements [llm.Model] with the next reply. A canceled call uses
-// no reply. The response shares slices and texts with the script; these must not be
-// changed.
+// Generate implements [llm.Model] with the next reply. A canceled call uses no reply. The response shares
+// slices and texts with the script, which must not be changed.
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	n := int(m.next.Add(1))
 	if n > len(m.replies) {

@@ -209,7 +209,7 @@ func TestRecordedTrajectory(t *testing.T) {
 	}
 	all := playAll(t, s.Model("x__1", scripted.Config{}), withTools)
 	if len(all) != 3 {
-		t.Fatalf("%d replies, want the call and two that were not understood", len(all))
+		t.Fatalf("%d replies, want the call and two unreadable ones", len(all))
 	}
 	first := all[0]
 	if first.Cost != 0.25 || first.Usage != (vocab.Usage{Input: 7, Output: 3}) || first.FinishReason != "tool_calls" ||
@@ -218,7 +218,7 @@ func TestRecordedTrajectory(t *testing.T) {
 			first, (vocab.Usage{Input: 7, Output: 3}), "tool_calls", "reasoning", "t1")
 	}
 	if all[1].Message.Text() != "cut o" || all[1].FinishReason != "length" || all[1].Cost != 0.5 || all[2].Message.Text() != "no fence" {
-		t.Errorf("replies that were not read: %+v", all[1:])
+		t.Errorf("unreadable replies: %+v", all[1:])
 	}
 	text := playAll(t, s.Model("x__1", scripted.Config{Convert: true}), &llm.Request{})
 	if got := text[0].Message; got.Text() != "```mswea_bash_command\nls\n```" || got.Chat != nil {
@@ -226,7 +226,7 @@ func TestRecordedTrajectory(t *testing.T) {
 	}
 }
 
-// A mistake is named in the words of the file, not of its decoder.
+// A mistake is named in the words of the file's format, not of its decoder.
 func TestErrorsNameTheBadFile(t *testing.T) {
 	tests := []struct{ name, data, want, hint string }{
 		{"s.yaml", "a:\n  - x\n  - 5\n", `line 3: "a", reply 2: expected a string`, ""},
@@ -317,7 +317,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		s, err := scripted.LoadFS(fstest.MapFS{name: {Data: []byte(data)}}, name)
 		if err != nil && fault.KindOf(err) != fault.Usage {
-			t.Errorf("error without blame: %v, want no error, or a Usage fault", err)
+			t.Errorf("an error that is not a Usage fault: %v, want no error, or a Usage fault", err)
 		}
 		for id, replies := range s {
 			for i := range replies {

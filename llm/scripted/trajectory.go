@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// recordedReply holds what a recorded reply's extra says about the call.
+// recordedReply holds a recorded reply's data about the call, from its extra.
 type recordedReply struct {
 	Interrupt string          `json:"interrupt_type"`
 	Cost      float64         `json:"cost"`
@@ -55,20 +55,20 @@ func parseTrajectory(data []byte) (Script, error) {
 	return Script{file.InstanceID: replies}, nil
 }
 
-// replyOf returns the model's reply that the message records, if it does.
+// replyOf returns the model's reply that the message records, if there is one.
 func replyOf(raw json.RawMessage) (Reply, bool, error) {
 	msg, err := llm.AsWritten(raw)
 	if err != nil {
 		return Reply{}, false, err
 	}
-	// A user's message stands in place of a reply that the agent could not read, with it in its extra.
+	// A user's message replaces a reply that the agent could not read, and has it in its extra.
 	if msg.Role != llm.RoleAssistant && msg.Extra["interrupt_type"] != string(vocab.StatusFormatError) {
 		return Reply{}, false, nil
 	}
 	var outer struct {
 		Extra recordedReply `json:"extra"`
 	}
-	// Other tools keep other things under the same names; what does not fit is ignored.
+	// Other tools use these names differently; data of another form is ignored.
 	_ = json.Unmarshal(raw, &outer)
 	var resp recordedResponse
 	_ = json.Unmarshal(outer.Extra.Response, &resp)
@@ -83,7 +83,7 @@ func replyOf(raw json.RawMessage) (Reply, bool, error) {
 	}
 	if msg.Role == llm.RoleAssistant {
 		played = msg
-		if llm.EndOf(r.FinishReason) != llm.EndWhole { // its commands were executed all the same
+		if llm.EndOf(r.FinishReason) != llm.EndWhole { // its commands were executed anyway
 			r.FinishReason = ""
 		}
 	}
