@@ -9,47 +9,46 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Finish reasons of an [Answer] that are written as each protocol names them. Any other
-// text is sent as it is.
+// Finish reasons of an [Answer] that are sent in each protocol's own words. Any other text is sent unchanged.
 const (
 	FinishStop     = "stop"
 	FinishTools    = "tool_calls"
 	FinishLength   = "length"
 	FinishRefused  = "content_filter" // Anthropic's refusal, Gemini's SAFETY
 	FinishPaused   = "pause_turn"     // only Anthropic knows it
-	finishContinue = ""               // FinishTools with calls, otherwise FinishStop
+	finishContinue = ""               // FinishTools if there are calls, otherwise FinishStop
 )
 
-// Answer describes how the server answers one request, in the request's protocol. The zero value is
+// Answer describes the server's answer to one request, in the request's protocol. The zero value is
 // an assistant message with empty content.
 type Answer struct {
 	Content   string
 	Reasoning string         // thought before Content, signed by the server
-	ToolCalls []llm.ToolCall // missing ids are named after their place
-	Message   map[string]any // members that replace a chat completion's in its message
+	ToolCalls []llm.ToolCall // missing ids are made from their place
+	Message   map[string]any // members that replace those of a chat completion's message
 
-	// Parts, when not nil, replaces Reasoning, Content and ToolCalls: texts, reasoning
-	// and tool calls in this order. Reasoning without text is redacted or encrypted;
-	// Opaque.Data is its signature, which the server makes if there is none.
+	// Parts, when not nil, replaces Reasoning, Content and ToolCalls: texts, reasoning and tool calls in this
+	// order. Reasoning without text is redacted or encrypted; Opaque.Data is its signature, and the server
+	// makes a missing one.
 	Parts []llm.Part
 
-	FinishReason string // "" = FinishTools with calls, otherwise FinishStop
+	FinishReason string // "" = FinishTools if there are calls, otherwise FinishStop
 	Usage        vocab.Usage
 	ServiceTier  string   // "" = the protocol's usual one
 	Cost         *float64 // usage.cost, as OpenRouter sends it
-	NoUsage      bool     // leaves the usage out
-	Model        string   // "" = as asked for
+	NoUsage      bool     // omits the usage
+	Model        string   // "" = the requested one
 
 	Header     map[string]string // added to the response
-	RetryAfter time.Duration     // when to try again; 0 does not say
-	RetryForm  RetryForm         // of RetryAfter
+	RetryAfter time.Duration     // when to try again; 0 sends nothing
+	RetryForm  RetryForm         // form of RetryAfter
 	Rate       llm.Rate          // the key's limits, in the provider's headers
 	Delay      time.Duration     // before anything is sent
 	Pace       time.Duration     // between the events of a stream, or the bytes of a Drip
 	Fault      Fault
 
-	// Status other than 0 and 200 sends Error in the provider's form, with its usual words
-	// where there are none.
+	// Status other than 0 and 200 sends Error in the provider's form, with the provider's usual words in
+	// place of empty ones.
 	Status int
 	Error  ErrorBody
 
@@ -57,9 +56,8 @@ type Answer struct {
 	Body []byte
 }
 
-// ErrorBody is the content of an error answer. Its JSON is the object in the "error" member
-// of an OpenAI answer; the other protocols take Message, and Code or Type where it
-// is one of their own names.
+// ErrorBody is the content of an error answer. Its JSON is the object in the "error" member of an OpenAI
+// answer; the other protocols use Message, and also Code or Type if it is one of their own names.
 type ErrorBody struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -73,7 +71,7 @@ func Text(text string) Answer { return Answer{Content: text} }
 // Bash returns an answer that calls the tool bash with a command.
 func Bash(command string) Answer { return Answer{ToolCalls: []llm.ToolCall{BashCall("", command)}} }
 
-// BashCall returns a call of the tool bash. An empty id is named by the server.
+// BashCall returns a call of the tool bash. The server makes an id if it is empty.
 func BashCall(id, command string) llm.ToolCall {
 	args, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
@@ -95,7 +93,7 @@ func (a Answer) status() int {
 	return a.Status
 }
 
-// parts returns the content in order.
+// parts returns the parts of the answer, in order.
 func (a Answer) parts() []llm.Part {
 	if a.Parts != nil {
 		return a.Parts
@@ -107,7 +105,7 @@ func (a Answer) parts() []llm.Part {
 	return append(parts, llm.Say(a.Content, a.ToolCalls...)...)
 }
 
-// finish returns the reason, with the usual one filled in.
+// finish returns the finish reason, or the usual one if it is empty.
 func (a Answer) finish() string {
 	if a.FinishReason != finishContinue {
 		return a.FinishReason
@@ -118,7 +116,7 @@ func (a Answer) finish() string {
 	return FinishStop
 }
 
-// finishAs is finish in the words of a protocol.
+// finishAs returns the finish reason in the words of a protocol.
 func (a Answer) finishAs(words map[string]string) string {
 	reason := a.finish()
 	if word, ok := words[reason]; ok {
@@ -130,7 +128,7 @@ func (a Answer) finishAs(words map[string]string) string {
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only what tests put into an Answer can be at fault
+		panic(err) // only an Answer in a test can cause this
 	}
 	return data
 }
@@ -138,8 +136,7 @@ func encode(v any) []byte {
 // object is a JSON object.
 type object = map[string]any
 
-// argumentsOf returns a call's arguments as a JSON value. Malformed ones are sent as text,
-// which is as wrong as this place allows.
+// argumentsOf returns a call's arguments as a JSON value. Malformed arguments are sent as a JSON string.
 func argumentsOf(c llm.ToolCall) any {
 	if json.Valid([]byte(c.Arguments)) {
 		return json.RawMessage(c.Arguments)
@@ -147,8 +144,7 @@ func argumentsOf(c llm.ToolCall) any {
 	return c.Arguments
 }
 
-// pieces cuts text as a stream sends it: a few characters each, and not above
-// a hundred pieces.
+// pieces cuts text like a stream: into a few characters each, but at most a hundred pieces.
 func pieces(text string) []string {
 	size := max(16, len(text)/100)
 	var cut []string

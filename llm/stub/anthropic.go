@@ -10,15 +10,15 @@ import (
 	"batch.example/batch/llm"
 )
 
-// anthropic is Anthropic's Messages.
+// anthropic is Anthropic's Messages API.
 type anthropic struct{}
 
-// anthropicFinish are the stop reasons.
+// anthropicFinish maps finish reasons to stop reasons.
 var anthropicFinish = map[string]string{
 	FinishStop: "end_turn", FinishTools: "tool_use", FinishLength: "max_tokens", FinishRefused: "refusal",
 }
 
-// anthropicErrors are the types of errors by status.
+// anthropicErrors maps statuses to types of errors.
 var anthropicErrors = map[int]string{
 	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
 	404: "not_found_error", 408: "timeout_error", 413: "request_too_large", 429: "rate_limit_error",
@@ -63,7 +63,7 @@ func (p anthropic) whole(a Answer, c call) []byte {
 
 var refusalDetails = object{"type": "refusal", "category": "cyber", "explanation": "The request was declined."}
 
-// message is a message without content.
+// message returns a message without content.
 func (anthropic) message(_ Answer, c call) object {
 	return object{
 		"id": fmt.Sprintf("msg_%06d", c.n), "type": "message", "role": "assistant", "model": c.model,
@@ -102,7 +102,7 @@ func redacted(r llm.Reasoning, c call, i int) string {
 	return sealed("redacted", fmt.Sprintf("%d.%d", c.n, i))
 }
 
-// callName is the id of a tool call: no two answers of a server have the same.
+// callName returns a tool call's id, which is unique among a server's answers.
 func callName(t llm.ToolCall, prefix string, c call, i int) string {
 	if t.ID != "" {
 		return t.ID
@@ -171,7 +171,7 @@ func (p anthropic) events(a Answer, c call) []event {
 		anthropicEvent(object{"type": "message_stop"}))
 }
 
-// blockEvents sends one block: its empty form, its text in pieces, its end.
+// blockEvents returns the events of one block: its empty form, its text in pieces, its end.
 func (p anthropic) blockEvents(part llm.Part, c call, i int) []event {
 	block := p.block(part, c, i)
 	var deltas []object
@@ -204,7 +204,7 @@ func (p anthropic) blockEvents(part llm.Part, c call, i int) []event {
 
 func anthropicEvent(o object) event { return event{o["type"].(string), encode(o)} }
 
-// anthropicMembers has the members that a request may have.
+// anthropicMembers lists the members that a request may have.
 var anthropicMembers = names(`model max_tokens messages system metadata stop_sequences stream temperature top_k top_p
 	tools tool_choice thinking service_tier container context_management mcp_servers output_config output_format
 	inference_geo speed cache_control diagnostics`)
@@ -269,7 +269,7 @@ func anthropicBlocks(raw json.RawMessage) ([]anthropicBlock, error) {
 	return blocks, err
 }
 
-// part returns a block without the forms of the protocol; nil for one without such a form.
+// part converts a block to a part without the forms of the protocol; nil for a block that has no such part.
 func (b anthropicBlock) part() llm.Part {
 	switch b.Type {
 	case "text":

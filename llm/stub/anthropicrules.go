@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// names is a set of words.
+// names returns a set of words.
 func names(words string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(words) {
@@ -18,7 +18,7 @@ func names(words string) map[string]bool {
 	return set
 }
 
-// unknownMember returns a member that is not known; "" if there is none.
+// unknownMember returns the name of an unknown member; "" if there is none.
 func unknownMember(members map[string]json.RawMessage, known map[string]bool) string {
 	least := ""
 	for name := range members {
@@ -29,7 +29,7 @@ func unknownMember(members map[string]json.RawMessage, known map[string]bool) st
 	return least
 }
 
-// readAnthropic fills in a request and holds the rules of the Messages API.
+// readAnthropic fills in a request and enforces the rules of the Messages API.
 func readAnthropic(r *Request, sent *sent) error {
 	if name := unknownMember(r.Members, anthropicMembers); name != "" {
 		return fmt.Errorf("%s: Extra inputs are not permitted", name)
@@ -79,14 +79,14 @@ func readAnthropic(r *Request, sent *sent) error {
 	return r.readAnthropicMessages(sent, head.System, head.Messages)
 }
 
-// addTool notes an offered tool in the form of chat completions.
+// addTool adds an offered tool to the request, in the form of chat completions.
 func (r *Request) addTool(name string, schema json.RawMessage) {
 	t := Tool{Type: "function"}
 	t.Function.Name, t.Function.Parameters = name, schema
 	r.Tools = append(r.Tools, t)
 }
 
-// set makes turns the conversation.
+// set sets the conversation.
 func (r *Request) set(turns []llm.Message) { r.turns = func() []llm.Message { return turns } }
 
 func (r *Request) readAnthropicMessages(sent *sent, system json.RawMessage, messages []json.RawMessage) error {
@@ -133,10 +133,10 @@ func anthropicTurn(role string, blocks []anthropicBlock) llm.Message {
 	return m
 }
 
-// anthropicCheck goes over the messages in order.
+// anthropicCheck checks the messages in order.
 type anthropicCheck struct {
 	sent  *sent
-	role  string          // of the message before
+	role  string          // role of the previous message
 	open  []string        // its tool calls that have no result yet
 	used  map[string]bool // ids of all tool calls
 	marks int             // cache_control marks
@@ -174,8 +174,8 @@ func (c *anthropicCheck) message(i int, role string, blocks []anthropicBlock, la
 	return nil
 }
 
-// results holds that a message after tool calls starts with all their results, and that no
-// other message has any.
+// results checks that a message after tool calls starts with all their results, and that no other message has
+// any.
 func (c *anthropicCheck) results(i int, blocks []anthropicBlock) error {
 	waiting := map[string]bool{}
 	for _, id := range c.open {

@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// chat is OpenAI's chat completions.
+// chat is OpenAI's chat completions API.
 type chat struct{}
 
 func (chat) read(h *Handler, r *http.Request, body []byte) (*Request, *refused) {
@@ -25,7 +25,7 @@ func illegalChat(err error) *refused {
 	return &refused{http.StatusBadRequest, ErrorBody{Message: err.Error(), Type: "invalid_request_error", Code: "invalid_request_error"}}
 }
 
-// checkBearer holds the handler's key against the Authorization header.
+// checkBearer compares the handler's key with the Authorization header.
 func (h *Handler) checkBearer(r *http.Request) *refused {
 	if h.Key == "" || r.Header.Get("Authorization") == "Bearer "+h.Key {
 		return nil
@@ -89,7 +89,7 @@ func chatCall(i int, c llm.ToolCall) object {
 	return object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": c.Arguments}}
 }
 
-// reasoningDetails is reasoning as OpenRouter passes it on; OpenAI itself sends none.
+// reasoningDetails returns reasoning in OpenRouter's form; OpenAI itself sends none.
 func reasoningDetails(parts []llm.Part) (all string, details []any) {
 	for _, p := range parts {
 		r, ok := p.(llm.Reasoning)
@@ -106,7 +106,7 @@ func reasoningDetails(parts []llm.Part) (all string, details []any) {
 	return all, details
 }
 
-// signed returns a thought's signature.
+// signed returns the signature of a thought.
 func signed(r llm.Reasoning) string {
 	if r.Opaque.Data != "" {
 		return r.Opaque.Data
@@ -127,7 +127,7 @@ func (a Answer) usage() object {
 	return u
 }
 
-// chunk is one of a streamed chat completion.
+// chunk returns a chunk of a streamed chat completion.
 func (chat) chunk(c call, delta object, finish any) event {
 	return event{data: encode(object{
 		"id": fmt.Sprintf("chatcmpl-%d", c.n), "object": "chat.completion.chunk", "created": 1, "model": c.model,
@@ -137,8 +137,8 @@ func (chat) chunk(c call, delta object, finish any) event {
 
 func (chat) named(a Answer, _ call) []llm.Part { return a.parts() }
 
-// events sends a message's texts in pieces and its other members at once. The usage
-// comes last, in a chunk without choices, if the request asks for it.
+// events returns a message's texts in pieces and its other members at once. If the request asks for the
+// usage, it comes last, in a chunk without choices.
 func (p chat) events(a Answer, c call) []event {
 	msg := a.message()
 	first := object{"role": "assistant", "content": ""}
@@ -178,7 +178,7 @@ func (p chat) events(a Answer, c call) []event {
 	return append(list, event{data: []byte("[DONE]")})
 }
 
-// others returns the members of a message that a stream does not send elsewhere.
+// others returns the members of a message that no other event of a stream has.
 func others(message object) object {
 	rest := object{}
 	for name, value := range message {

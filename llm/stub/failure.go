@@ -11,16 +11,15 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Codes of an [ErrorBody] that every protocol writes in its own words and, where they
-// differ, with its own status.
+// Codes of an [ErrorBody] that every protocol sends in its own words and, if they differ, with its own
+// status.
 const (
 	CodeTooLong = "context_length_exceeded"
 	CodeFlagged = "content_policy_violation"
 	CodeNoQuota = "insufficient_quota"
 )
 
-// Status returns an answer with an error status in the provider's usual words; 502
-// is a proxy's page.
+// Status returns an answer with an error status in the provider's usual words; 502 returns a proxy's page.
 func Status(status int) Answer { return Answer{Status: status} }
 
 // TooLong returns the refusal of a conversation that is longer than the model's context.
@@ -29,10 +28,10 @@ func TooLong() Answer { return Answer{Status: 400, Error: ErrorBody{Code: CodeTo
 // Flagged returns the refusal of a conversation by the provider's content policy.
 func Flagged() Answer { return Answer{Status: 400, Error: ErrorBody{Code: CodeFlagged}} }
 
-// NoQuota returns the refusal of a key that belongs to an account without money.
+// NoQuota returns the refusal of a key whose account has no money.
 func NoQuota() Answer { return Answer{Status: 429, Error: ErrorBody{Code: CodeNoQuota}} }
 
-// RetryForm is how an answer says when to try again.
+// RetryForm is the form of an answer's time for the next try.
 type RetryForm int
 
 // The forms. InMillis is OpenAI's and Azure's, InBody is Gemini's (RetryInfo).
@@ -43,7 +42,7 @@ const (
 	InBody
 )
 
-// setRetry writes when to try again.
+// setRetry writes the time for the next try.
 func (a Answer) setRetry(h http.Header) {
 	if a.RetryAfter <= 0 {
 		return
@@ -58,7 +57,7 @@ func (a Answer) setRetry(h http.Header) {
 	}
 }
 
-// setRate writes the key's limits as the provider does; Gemini has no such headers.
+// setRate writes the key's limits like the provider; Gemini has no such headers.
 func setRate(h http.Header, p Protocol, rate llm.Rate, now time.Time) {
 	for name, w := range map[string]llm.Window{"requests": rate.Requests, "tokens": rate.Tokens} {
 		if w.Limit == 0 {
@@ -101,7 +100,7 @@ var usual = map[int]ErrorBody{
 	503: {Message: "The engine is currently overloaded, please try again later", Type: "service_unavailable_error"},
 }
 
-// openAIError fills in what an error leaves open.
+// openAIError fills in the empty members of an error.
 func openAIError(status int, e ErrorBody, tooLong string) ErrorBody {
 	if e.Message != "" {
 		return e
@@ -143,7 +142,7 @@ var geminiMessages = map[int]string{
 	503: "The model is overloaded. Please try again later.", 504: "Deadline expired before operation could complete.",
 }
 
-// message returns what an error says: its own words, those for its code, or the usual ones.
+// message returns the message of an error: its own, the one for its code, or the usual one.
 func (e ErrorBody) message(status int, codes map[string]string, usual map[int]string) string {
 	if e.Message != "" {
 		return e.Message

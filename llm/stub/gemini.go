@@ -13,12 +13,12 @@ import (
 // gemini is Google's generateContent and streamGenerateContent.
 type gemini struct{}
 
-// geminiFinish are the finish reasons.
+// geminiFinish maps finish reasons to Gemini's.
 var geminiFinish = map[string]string{
 	FinishStop: "STOP", FinishTools: "STOP", FinishLength: "MAX_TOKENS", FinishRefused: "SAFETY",
 }
 
-// geminiStatus are the names of statuses.
+// geminiStatus maps HTTP statuses to Gemini's names.
 var geminiStatus = map[int]string{
 	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
 	408: "DEADLINE_EXCEEDED", 413: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED",
@@ -65,7 +65,7 @@ func (p gemini) interrupted(a Answer, _ call) event {
 	return event{data: body}
 }
 
-// isGemini3 reports whether the model wants its thought signatures back, and names its calls.
+// isGemini3 reports whether the model requires its thought signatures back, and gives ids to its calls.
 func isGemini3(model string) bool { return strings.HasPrefix(model, "gemini-3") }
 
 func (p gemini) whole(a Answer, c call) []byte {
@@ -80,7 +80,7 @@ func (gemini) response(a Answer, c call, parts []any, last bool) object {
 	}
 	candidate["finishReason"] = a.finishAs(geminiFinish)
 	for _, t := range (llm.Message{Parts: a.parts()}).ToolCalls() {
-		if !isObject(t.Arguments) { // no part can hold it
+		if !isObject(t.Arguments) { // no part can contain it
 			candidate["finishReason"] = "MALFORMED_FUNCTION_CALL"
 			candidate["finishMessage"] = "Malformed function call: " + t.Name + t.Arguments
 		}
@@ -118,8 +118,8 @@ func geminiUsage(a Answer) object {
 	return usage
 }
 
-// parts are the parts of an answer. A signature stands on the first function call after a
-// thought, or on the last text without a call.
+// parts returns the parts of an answer. The first function call after a thought has a signature, or without a
+// call the last text.
 func (p gemini) parts(a Answer, c call) []any {
 	parts := []any{}
 	thought, pending := "", isGemini3(c.model)
@@ -158,13 +158,13 @@ func (p gemini) parts(a Answer, c call) []any {
 	return parts
 }
 
-// callSignature is the signature on a function call.
+// callSignature returns the signature of a function call.
 func callSignature(name, args string) string { return signature("call", name+canonical([]byte(args))) }
 
 func (gemini) named(a Answer, _ call) []llm.Part { return a.parts() }
 
-// events sends the texts in pieces, one part for each response. The signature of a text
-// comes on an empty text after it.
+// events returns the texts in pieces, one part for each response. The signature of a text comes with an empty
+// text after it.
 func (p gemini) events(a Answer, c call) []event {
 	var chunks [][]any
 	for _, part := range p.parts(a, c) {
@@ -195,7 +195,7 @@ func (p gemini) events(a Answer, c call) []event {
 	return list
 }
 
-// geminiMembers has the members that a request may have, in both spellings.
+// geminiMembers lists the members that a request may have, in both spellings.
 var geminiMembers = names(`contents systemInstruction system_instruction tools toolConfig tool_config safetySettings
 	safety_settings generationConfig generation_config cachedContent cached_content labels serviceTier service_tier store`)
 

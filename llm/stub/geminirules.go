@@ -6,7 +6,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// geminiContent is a content of a request.
+// geminiContent is an element of a request's contents.
 type geminiContent struct {
 	Role  string       `json:"role"`
 	Parts []geminiPart `json:"parts"`
@@ -32,7 +32,7 @@ type geminiPart struct {
 	} `json:"inlineData"`
 }
 
-// part returns a part without the forms of the protocol; nil for one without such a form.
+// part converts a part to one without the forms of the protocol; nil for a part that has no such form.
 func (p geminiPart) part() llm.Part {
 	switch {
 	case p.FunctionCall != nil:
@@ -50,7 +50,7 @@ func (p geminiPart) part() llm.Part {
 	return nil
 }
 
-// geminiRequest holds the members that the rules are about.
+// geminiRequest holds the members that the rules concern.
 type geminiRequest struct {
 	Contents          []json.RawMessage `json:"contents"`
 	SystemInstruction *geminiContent    `json:"systemInstruction"`
@@ -63,7 +63,7 @@ type geminiRequest struct {
 	} `json:"tools"`
 }
 
-// readGemini fills in a request and holds the rules of generateContent.
+// readGemini fills in a request and enforces the rules of generateContent.
 func readGemini(r *Request, sent *sent) error {
 	if name := unknownMember(r.Members, geminiMembers); name != "" {
 		return says("Invalid JSON payload received. Unknown name %q: Cannot find field.", name)
@@ -124,13 +124,13 @@ func geminiTurn(role string, c geminiContent) llm.Message {
 }
 
 func checkGemini(model string, contents []geminiContent, sent *sent) error {
-	start := 0 // of the current turn: after it, signatures must be there
+	start := 0 // start of the current turn, from which on signatures are required
 	for i, c := range contents {
 		if c.Role != "model" && c.calls(true) == 0 {
 			start = i
 		}
 	}
-	open, speaker := 0, "" // function calls of the content before that have no response
+	open, speaker := 0, "" // unanswered function calls of the previous content
 	for i, c := range contents {
 		if len(c.Parts) == 0 {
 			return says("* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.\n", i)
@@ -168,8 +168,7 @@ func (c geminiContent) calls(responses bool) (n int) {
 	return n
 }
 
-// check holds the signatures of a content, and that its first function call has one if
-// signatures are wanted.
+// check checks the signatures of a content, and that its first function call has one if wanted is set.
 func (c geminiContent) check(i int, wanted bool, sent *sent) error {
 	for j, p := range c.Parts {
 		ok := true

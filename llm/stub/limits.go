@@ -9,26 +9,26 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Limits bound the use of a key. The zero value has no limit. The clock is package time's,
-// so it may be a synctest bubble's.
+// Limits bound the use of a key. The zero value has no limit. The clock is that of package time, so that it
+// works in a synctest bubble.
 type Limits struct {
 	RPM   int // requests a minute
 	TPM   int // tokens a minute, counted as a quarter of the request's bytes
 	Burst int // requests that may come at once after a pause; 0 = RPM/60, at least 1
 
-	// For Refuse at the beginning of every Every, all requests are refused, as when others
-	// use the same limits.
+	// In every period Every, all requests are refused for the first Refuse, as if others used the same
+	// limits.
 	Every, Refuse time.Duration
 }
 
-// Counts are how many requests came.
+// Counts are the numbers of requests so far.
 type Counts struct {
 	Accepted int // answered as Next says
-	Refused  int // by Limits
+	Refused  int // refused by Limits
 	Illegal  int // against the provider's rules
 }
 
-// meter holds limits for each key.
+// meter holds the limits of each key.
 type meter struct {
 	mu      sync.Mutex
 	began   time.Time
@@ -53,7 +53,7 @@ func (b *bucket) fill(now time.Time) {
 	b.at = now
 }
 
-// wait is how long until n can be taken; less than nothing is never reported.
+// wait returns the time until n can be taken; it is never negative.
 func (b *bucket) wait(n float64) time.Duration {
 	if b.perSecond == 0 || b.left >= min(n, b.size)-1e-9 {
 		return 0
@@ -71,8 +71,8 @@ func (b *bucket) window() llm.Window {
 	}
 }
 
-// admit takes the request from its key's limits. A positive wait means that it is refused, and
-// what is until it may come again.
+// admit takes the request from its key's limits. A positive wait means that it is refused, and may come again
+// after the wait.
 func (m *meter) admit(l Limits, key string, size int) (rate llm.Rate, wait time.Duration) {
 	if l == (Limits{}) {
 		return rate, 0
@@ -108,7 +108,7 @@ func (m *meter) admit(l Limits, key string, size int) (rate llm.Rate, wait time.
 	return llm.Rate{Requests: b[0].window(), Tokens: b[1].window()}, wait
 }
 
-// keyOf is the key that a request is made with.
+// keyOf returns the key of a request.
 func keyOf(r *http.Request) string {
 	for _, name := range []string{"X-Api-Key", "X-Goog-Api-Key", "Authorization"} {
 		if key := r.Header.Get(name); key != "" {
@@ -118,7 +118,7 @@ func keyOf(r *http.Request) string {
 	return r.URL.Query().Get("key")
 }
 
-// tooMany is the refusal of a request by limits.
+// tooMany returns the refusal of a request above the limits.
 func tooMany(p Protocol, wait time.Duration) Answer {
 	a := Answer{Status: http.StatusTooManyRequests, RetryAfter: wait}
 	switch p {

@@ -11,18 +11,18 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Odds are answers that a part of the requests gets in place of the one that is due.
+// Odds are answers that replace the due one for a share of the requests.
 type Odds []Odd
 
-// Odd is one of the [Odds].
+// Odd is an element of [Odds].
 type Odd struct {
-	Share  float64 // of all requests, from 0 to 1
-	Status int     // of an error, or 0
-	Fault  Fault   // of the answer that is due
+	Share  float64 // share of all requests, from 0 to 1
+	Status int     // status of an error, or 0
+	Fault  Fault   // fault of the due answer
 	Wrong  func(a Answer) Answer
 }
 
-// troubles are the words of [ParseOdds] beside statuses.
+// troubles are the words of [ParseOdds], in addition to statuses.
 var troubles = map[string]Odd{
 	"garbage": {Fault: Garbage}, "half": {Fault: Half}, "cut": {Fault: Cut}, "broken": {Fault: Broken}, "stall": {Fault: Stall},
 	"hangup": {Fault: Hangup}, "silence": {Fault: Silence}, "slow": {Fault: Drip},
@@ -45,7 +45,7 @@ func withCalls(a Answer, change func(*llm.ToolCall)) Answer {
 	return a
 }
 
-// Troubles returns the words that [ParseOdds] knows beside statuses.
+// Troubles returns the words that [ParseOdds] accepts in addition to statuses.
 func Troubles() []string {
 	var list []string
 	for name := range troubles {
@@ -55,8 +55,7 @@ func Troubles() []string {
 	return list
 }
 
-// ParseOdds reads what:share, such as 429:5% or cut:0.01; what is an error status or one of
-// [Troubles].
+// ParseOdds reads WHAT:SHARE, such as 429:5% or cut:0.01; WHAT is an error status or one of [Troubles].
 func ParseOdds(text string) (Odd, error) {
 	what, share, ok := strings.Cut(text, ":")
 	o, known := troubles[what]

@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Protocol is one of the four that the server speaks.
+// Protocol is one of the four protocols of the server.
 type Protocol string
 
 // The protocols.
@@ -19,21 +19,20 @@ const (
 	Gemini    Protocol = "gemini"    // Google Gemini
 )
 
-// dialect is how a protocol reads and writes. Methods that write depend on nothing but
-// their arguments.
+// dialect reads and writes a protocol. The results of methods that write depend only on their arguments.
 type dialect interface {
-	// read parses a request and holds the rules of the provider. The request is
-	// returned as far as it could be read, also with an error.
+	// read parses a request and enforces the provider's rules. It returns the parsed part of the request also
+	// with an error.
 	read(h *Handler, r *http.Request, body []byte) (*Request, *refused)
-	// whole is the answer to a request that does not stream.
+	// whole returns the answer to a request that does not stream.
 	whole(a Answer, c call) []byte
-	// events is the answer to one that does.
+	// events returns the answer to a request that streams.
 	events(a Answer, c call) []event
-	// named returns an answer's content with the ids and signatures that it is sent with.
+	// named returns an answer's content with the ids and signatures that are sent.
 	named(a Answer, c call) []llm.Part
-	// failure is an error answer, and the status that it has.
+	// failure returns an error answer and its status.
 	failure(a Answer) (status int, body []byte)
-	// interrupted is the event of a stream that ends by an error.
+	// interrupted returns the event of a stream that ends with an error.
 	interrupted(a Answer, c call) event
 }
 
@@ -41,14 +40,14 @@ var dialects = map[Protocol]dialect{
 	Chat: chat{}, Responses: responses{}, Anthropic: anthropic{}, Gemini: gemini{},
 }
 
-// call holds the parts of a request that its answer depends on.
+// call holds the parts of a request that determine its answer.
 type call struct {
-	n       int // of the request, from 1
+	n       int // number of the request, from 1
 	model   string
 	request *Request
 }
 
-// event is one of a stream of server-sent events.
+// event is an event of a stream of server-sent events.
 type event struct {
 	name string // "" for protocols that do not name events
 	data []byte
@@ -70,7 +69,7 @@ type refused struct {
 
 func (r *refused) Error() string { return r.body.Message }
 
-// protocolOf tells the protocol by the path; "" if no provider has it.
+// protocolOf returns the protocol for a path; "" if no provider has the path.
 func protocolOf(r *http.Request) Protocol {
 	path := r.URL.Path
 	method := path[strings.LastIndexByte(path, ':')+1:]
@@ -89,7 +88,7 @@ func protocolOf(r *http.Request) Protocol {
 	return ""
 }
 
-// said is an error in the words of a provider.
+// said is an error in a provider's words.
 type said string
 
 func (s said) Error() string { return string(s) }

@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Request is one request as the server read it.
+// Request is a request that the server received.
 type Request struct {
 	Protocol Protocol
 	Header   http.Header
@@ -29,9 +29,8 @@ type Request struct {
 // Context ends when the client gives up.
 func (r *Request) Context() context.Context { return cmp.Or(r.ctx, context.Background()) }
 
-// Turns returns the conversation without the forms of a protocol: system text, what the
-// user and the model said, reasoning with its signature in Opaque.Data, tool results. The
-// caller must not change it.
+// Turns returns the conversation without the forms of a protocol: system text, texts of the user and the
+// model, reasoning with its signature in Opaque.Data, tool results. The caller must not change it.
 func (r *Request) Turns() []llm.Message {
 	if r.turns == nil {
 		return nil
@@ -39,14 +38,14 @@ func (r *Request) Turns() []llm.Message {
 	return r.turns()
 }
 
-// Message is a message of a request. In protocols other than chat completions it has only
-// Role and Raw, and Role is a user's, a model's or an item's type as it stands there.
+// Message is a message of a request. In protocols other than chat completions it has only Role and Raw, and
+// Role is the original one of the user or model, or an item's type.
 type Message struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
 	ToolCallID string          `json:"tool_call_id"`
 	ToolCalls  []ToolCall      `json:"tool_calls"`
-	Raw        json.RawMessage `json:"-"` // the whole object as it came
+	Raw        json.RawMessage `json:"-"` // the whole original object
 }
 
 // ToolCall is a tool call in a request's assistant message.
@@ -68,10 +67,10 @@ type Tool struct {
 	} `json:"function"`
 }
 
-// Replies counts the model's messages, and so the place in a conversation.
+// Replies returns the number of the model's messages, which is the place in a conversation.
 func (r *Request) Replies() int {
 	n := 0
-	if r.Protocol == Chat { // without reading the messages
+	if r.Protocol == Chat { // a quick way, without decoding the messages
 		for _, m := range r.Messages {
 			if m.Role == llm.RoleAssistant {
 				n++
@@ -120,7 +119,7 @@ func (r *Request) wantsUsage() bool {
 	return json.Unmarshal(r.Members["stream_options"], &options) == nil && options.IncludeUsage
 }
 
-// readChat parses a body; what is wrong with it is said as OpenAI would.
+// readChat parses a body. Its errors are in OpenAI's words.
 func readChat(header http.Header, body []byte) (*Request, error) {
 	r, err := newRequest(Chat, header, body)
 	if err != nil {
@@ -151,7 +150,7 @@ func readChat(header http.Header, body []byte) (*Request, error) {
 	return r, r.check()
 }
 
-// turnOf reads a message of a chat completion; what cannot be read is empty.
+// turnOf reads a message of a chat completion; unreadable parts are empty.
 func turnOf(raw json.RawMessage) llm.Message {
 	var m llm.Message
 	if json.Unmarshal(raw, &m) != nil {
@@ -174,7 +173,7 @@ func turnOf(raw json.RawMessage) llm.Message {
 	return m
 }
 
-// opaque wraps a signature as it came; none is none.
+// opaque wraps a signature unchanged; without one, the result is empty.
 func opaque(data string) llm.Opaque {
 	if data == "" {
 		return llm.Opaque{}
@@ -200,8 +199,8 @@ func (r *Request) check() error {
 	return r.checkTurns()
 }
 
-// checkTurns holds the rules that every tool call is answered before anyone else
-// speaks, and that no two calls have one id (as Anthropic has it).
+// checkTurns checks that every tool call is answered before another speaker's message, and that ids of calls
+// are unique (as with Anthropic).
 func (r *Request) checkTurns() error {
 	open, used := map[string]bool{}, map[string]bool{}
 	for i, m := range r.Messages {

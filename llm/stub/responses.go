@@ -8,7 +8,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// responses is OpenAI's Responses.
+// responses is OpenAI's Responses API.
 type responses struct{}
 
 func (responses) failure(a Answer) (int, []byte) {
@@ -20,7 +20,7 @@ func (responses) failure(a Answer) (int, []byte) {
 	return a.status(), encode(object{"error": e})
 }
 
-// interrupted is a response that failed.
+// interrupted returns a failed response.
 func (p responses) interrupted(a Answer, c call) event {
 	return responsesEvent(object{"type": "response.failed", "sequence_number": 9999, "response": p.failed(a, c)})
 }
@@ -43,7 +43,7 @@ func (p responses) whole(a Answer, c call) []byte {
 	return encode(body)
 }
 
-// status says how a response ended.
+// status returns the status of a response that has ended.
 func (responses) status(a Answer) string {
 	switch a.finish() {
 	case FinishStop, FinishTools:
@@ -81,7 +81,7 @@ func (responses) usage(a Answer) object {
 	return u
 }
 
-// items are the output items of an answer.
+// items returns the output items of an answer.
 func (p responses) items(a Answer, c call) []any {
 	items := []any{}
 	for i, part := range a.parts() {
@@ -124,7 +124,7 @@ func (p responses) item(part llm.Part, a Answer, c call, i int) object {
 
 func itemID(prefix string, c call, i int) string { return fmt.Sprintf("%s_%06d_%d", prefix, c.n, i+1) }
 
-// encrypted is the encrypted content of a reasoning item; it belongs to the item's id.
+// encrypted returns the encrypted content of a reasoning item; it is bound to the item's id.
 func encrypted(r llm.Reasoning, id string) string {
 	if r.Opaque.Data != "" {
 		return r.Opaque.Data
@@ -172,7 +172,7 @@ func (p responses) events(a Answer, c call) []event {
 	return list
 }
 
-// stream sends an item: as it begins, its text in pieces, and whole.
+// stream adds the events of an item: its beginning, its text in pieces, and the whole item.
 func (responses) stream(part llm.Part, item object, at int, add func(string, object)) {
 	id := item["id"]
 	inPieces := func(kind, text, done string, place object) {
@@ -226,7 +226,7 @@ func (responses) stream(part llm.Part, item object, at int, add func(string, obj
 	add("response.output_item.done", object{"output_index": at, "item": item})
 }
 
-// responsesMembers has the members that a request may have.
+// responsesMembers lists the members that a request may have.
 var responsesMembers = names(`background instructions max_output_tokens max_tool_calls parallel_tool_calls previous_response_id
 	prompt_cache_key safety_identifier store temperature top_logprobs top_p user context_management conversation include
 	metadata moderation prompt prompt_cache_retention prompt_cache_options service_tier stream stream_options truncation

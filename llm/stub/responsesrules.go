@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// stores reports whether the provider keeps the response, as it does unless it is asked not to.
+// stores reports whether the provider keeps the response, which is the default.
 func (r *Request) stores() bool {
 	store := true
 	_ = json.Unmarshal(r.Members["store"], &store)
@@ -41,7 +41,7 @@ type responsesItem struct {
 	} `json:"summary"`
 }
 
-// itemMembers has the members that an item may have, by its type.
+// itemMembers lists the members that an item may have, by its type.
 var itemMembers = map[string]map[string]bool{
 	"message":              names(`type id role content status phase`),
 	"reasoning":            names(`type id summary content encrypted_content status`),
@@ -49,17 +49,17 @@ var itemMembers = map[string]map[string]bool{
 	"function_call_output": names(`type id call_id output status caller`),
 }
 
-// itemPrefix begins the ids of items of a type.
+// itemPrefix is the beginning of an item's id, by its type.
 var itemPrefix = map[string]string{"message": "msg", "reasoning": "rs", "function_call": "fc", "function_call_output": "fc"}
 
-// invalid is the refusal of a parameter.
+// invalid returns the refusal of a parameter.
 func invalid(code any, param, format string, args ...any) *refused {
 	return &refused{http.StatusBadRequest, ErrorBody{
 		Message: fmt.Sprintf(format, args...), Type: "invalid_request_error", Param: &param, Code: code,
 	}}
 }
 
-// readResponses fills in a request and holds the rules of the Responses API.
+// readResponses fills in a request and enforces the rules of the Responses API.
 func readResponses(r *Request, sent *sent) *refused {
 	if name := unknownMember(r.Members, responsesMembers); name != "" {
 		return invalid("unknown_parameter", name, "Unknown parameter: '%s'.", name)
@@ -144,7 +144,7 @@ func readItem(i int, raw json.RawMessage) (item responsesItem, no *refused) {
 	return item, item.check(at)
 }
 
-// check holds what an item must have.
+// check checks the required members of an item.
 func (item responsesItem) check(at string) *refused {
 	missing := ""
 	switch item.Type {
@@ -183,8 +183,7 @@ func (item responsesItem) check(at string) *refused {
 	return nil
 }
 
-// join adds the item to the conversation: what a model says between two other speakers
-// is one turn.
+// join adds the item to the conversation: consecutive items of the model are one turn.
 func (item responsesItem) join(turns []llm.Message) []llm.Message {
 	role, part := llm.RoleAssistant, llm.Part(nil)
 	switch item.Type {
@@ -224,8 +223,8 @@ func (responsesItem) text(raw json.RawMessage) (all string) {
 	return all
 }
 
-// checkItems holds the rules between items: outputs for all calls, calls for all outputs, and
-// reasoning with what came after it.
+// checkItems checks the rules between items: each call has an output, each output a call, and reasoning is
+// followed by its item.
 func (r *Request) checkItems(items []responsesItem, sent *sent) *refused {
 	open, ids := map[string]bool{}, map[string]bool{}
 	for i, item := range items {
@@ -255,8 +254,7 @@ func (r *Request) checkItems(items []responsesItem, sent *sent) *refused {
 	return sent.checkReasoningOf(items)
 }
 
-// checkReasoning holds that a reasoning item is one that the server sent, and is followed by
-// what it belongs to.
+// checkReasoning checks that the server sent this reasoning item, and that the item it belongs to follows.
 func (r *Request) checkReasoning(items []responsesItem, i int, sent *sent) *refused {
 	item := items[i]
 	switch {

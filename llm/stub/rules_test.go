@@ -11,8 +11,8 @@ import (
 	"batch.example/batch/llm/stub"
 )
 
-// TestEveryProviderRefusesWhatBreaksItsRules holds that a client cannot pass over a rule in
-// a test that the real provider would hold it to.
+// TestEveryProviderRefusesWhatBreaksItsRules checks that a test against the stub finds a client that breaks a
+// rule of the real provider.
 func TestEveryProviderRefusesWhatBreaksItsRules(t *testing.T) {
 	const (
 		completions = "/v1/chat/completions"

@@ -15,32 +15,29 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Script answers each instance of a dataset from replies of its own, so that a sweep does the
-// same over HTTP as without it. The place in a conversation is read from the request: a
-// resumed conversation, and a server that was started again, continue where it is. It is
-// safe for concurrent use.
+// Script answers each instance of a dataset from its own replies, so that a sweep gives the same results over
+// HTTP as without it. The request shows the place in a conversation, so that resumed conversations and
+// restarted servers continue there. It is safe for concurrent use.
 type Script struct {
 	Replies scripted.Script
 	Config  scripted.Config
 
-	// Rows identify the instance of a conversation: its Statement is in the user's first
-	// message.
+	// Rows identify the instance of a conversation: the user's first message contains its Statement.
 	Rows []Row
 
-	// ID, when not nil, finds the id of the instance in the user's first message instead,
-	// by its first group or as a whole.
+	// ID, when not nil, is used instead: its first group, or the whole match, in the user's first message is
+	// the id of the instance.
 	ID *regexp.Regexp
 
 	once sync.Once
-	rows []Row    // the longest statement first: one may be in another
+	rows []Row    // the longest statement first, because one may contain another
 	ids  sync.Map // task -> id
 }
 
 // Row is an instance.
 type Row struct{ ID, Statement string }
 
-// Next answers as [Handler.Next] does. A conversation without a reply left is refused by
-// a 400 that says so.
+// Next answers like [Handler.Next]. If a conversation has no reply left, it returns a 400 with the reason.
 func (s *Script) Next(_ int, r *Request) Answer {
 	m := s.Replies.Model(cmp.Or(s.Instance(r), scripted.Anyone), s.Config)
 	skipHeard(m, r)
@@ -58,9 +55,9 @@ func (s *Script) Next(_ int, r *Request) Answer {
 	return s.answer(r, resp)
 }
 
-// skipHeard skips the replies that the conversation has had. One without a command is not
-// in it, but what the user said of it is. A reply with a command that is not in it was
-// spoiled on its way, as by [Odds], and is due again.
+// skipHeard skips the replies that the conversation already had. A reply without a command is not in it, but
+// the user's text about it is. A reply whose command is missing was spoiled on its way, for example by
+// [Odds], and is due again.
 func skipHeard(m *scripted.Model, r *Request) {
 	expected := 1 // texts of the user: the task, then the output of a command in a text
 	for _, t := range r.Turns() {
@@ -81,7 +78,7 @@ func skipHeard(m *scripted.Model, r *Request) {
 	}
 }
 
-// userTexts returns how many texts of the user are in a message, those in a tool's result included.
+// userTexts returns the number of the user's texts in a message, including those in tool results.
 func userTexts(t llm.Message) (n int) {
 	for _, p := range t.Parts {
 		if _, ok := p.(llm.Text); ok {
@@ -99,19 +96,19 @@ func (s *Script) answer(r *Request, resp *llm.Response) Answer {
 	if a.Parts == nil {
 		a.Parts = []llm.Part{}
 	}
-	if a.Usage == (vocab.Usage{}) { // as a real conversation would count
+	if a.Usage == (vocab.Usage{}) { // counts like those of a real conversation
 		a.Usage = vocab.Usage{Input: int64(len(r.Body) / 4), Output: int64(len(resp.Message.Text())/4 + 20)}
 	}
 	if resp.Cost > 0 {
 		a.Cost = &resp.Cost
 	}
 	if r.Protocol == Chat && resp.Message.Chat != nil {
-		_ = json.Unmarshal(resp.Message.Chat, &a.Message) // a recorded message is sent as it was
+		_ = json.Unmarshal(resp.Message.Chat, &a.Message) // a recorded message is sent unchanged
 	}
 	return a
 }
 
-// Instance returns the id of the instance that a conversation is of; "" if none is found.
+// Instance returns the id of a conversation's instance; "" if none is found.
 func (s *Script) Instance(r *Request) string {
 	task := r.Task()
 	if s.ID != nil {

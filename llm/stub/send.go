@@ -12,22 +12,20 @@ import (
 type Fault int
 
 const (
-	// None sends the answer as it is.
+	// None sends the answer unchanged.
 	None Fault = iota
 	// Garbage sends a 200 with a body that is not JSON.
 	Garbage
-	// GarbageEvent sends an event in the middle of a stream that is not JSON. It is Garbage
-	// where nothing streams.
+	// GarbageEvent sends an event that is not JSON in the middle of a stream. Without a stream, it is
+	// Garbage.
 	GarbageEvent
 	// Half announces the whole body, sends half of it and cuts the connection. A stream is
 	// cut in the middle of an event.
 	Half
-	// Cut ends a stream properly, but without its last event. It is Half where nothing
-	// streams.
+	// Cut ends a stream properly, but without its last event. Without a stream, it is Half.
 	Cut
-	// Broken ends a stream in the middle by the provider's error event, for the error that
-	// Status and Error say. Where nothing streams it is that error, in a 200 where a protocol
-	// knows such a thing.
+	// Broken ends a stream in the middle with the provider's error event for Status and Error. Without a
+	// stream, it sends that error, with status 200 if the protocol has such errors.
 	Broken
 	// Stall sends half, and then nothing until the client gives up or the server is closed.
 	Stall
@@ -47,13 +45,13 @@ type reply struct {
 	protocol Protocol
 	answer   Answer
 	call     call
-	rate     llm.Rate // what Limits leave
+	rate     llm.Rate // the remainder of the Limits
 }
 
 func (s *reply) dialect() dialect { return dialects[s.protocol] }
 
-// send waits as the answer says, and sends it. A connection that is to be cut ends by
-// the panic that net/http knows.
+// send waits as the answer says, and sends it. To cut the connection, it panics with the value that net/http
+// expects.
 func (s *reply) send() {
 	a := s.answer
 	if a.Delay > 0 && !s.h.wait(s.r, time.After(a.Delay)) {
@@ -79,7 +77,7 @@ func (s *reply) streams() bool {
 	return req != nil && req.Stream && (a.status() == http.StatusOK || a.Fault == Broken) && a.Body == nil && a.Fault != Garbage
 }
 
-// body returns an answer that is sent at once, its status and its type.
+// body returns an answer that is not streamed, with its status and media type.
 func (s *reply) body() (status int, data []byte, kind string) {
 	const isJSON = "application/json"
 	a := s.answer
@@ -104,7 +102,7 @@ func (s *reply) body() (status int, data []byte, kind string) {
 	return a.status(), s.dialect().whole(a, s.call), isJSON
 }
 
-// inside is an error in the place of an answer.
+// inside returns an error in the form of an answer.
 func (s *reply) inside() (status int, data []byte) {
 	a := s.broken()
 	switch d := s.dialect().(type) {
@@ -118,7 +116,7 @@ func (s *reply) inside() (status int, data []byte) {
 	}
 }
 
-// broken is the answer with the error that Broken sends.
+// broken returns the answer with the error that Broken sends.
 func (s *reply) broken() Answer {
 	a := s.answer
 	if a.status() == http.StatusOK {
@@ -145,7 +143,7 @@ func (s *reply) whole() {
 		panic(http.ErrAbortHandler)
 	}
 	s.w.WriteHeader(status)
-	s.write(data) // the client may be gone, which is its own business
+	s.write(data) // ignore an error: the client may be gone
 }
 
 func (s *reply) stream() {
@@ -183,8 +181,8 @@ func (s *reply) stream() {
 	}
 }
 
-// final is how many events end a stream: a client that misses them must not take the
-// answer for whole.
+// final returns the number of events at the end of a stream without which a client must not accept the
+// answer.
 func (s *reply) final() int {
 	switch {
 	case s.protocol == Anthropic: // message_delta, message_stop

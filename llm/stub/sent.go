@@ -9,15 +9,15 @@ import (
 	"batch.example/batch/llm"
 )
 
-// sent remembers the provider's own answers, to check them when a request sends them back.
-// Signatures that the server made itself need no memory.
+// sent remembers the provider's own answers, to check them when a request sends them back. The server
+// recognizes signatures that it made itself.
 type sent struct {
 	mu     sync.Mutex
-	given  map[string]string   // signatures that an Answer brought -> the thought
+	given  map[string]string   // signature from an Answer -> the thought
 	shapes map[string][]string // id of an answer's first tool call -> shape of the answer
 }
 
-// remember keeps what the rules need of an answer's content as it was sent.
+// remember keeps the parts of an answer that the rules check.
 func (s *sent) remember(parts []llm.Part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *sent) remember(parts []llm.Part) {
 	}
 }
 
-// shapeOf is the order of thoughts and calls.
+// shapeOf returns the order of thoughts and calls.
 func shapeOf(parts []llm.Part) (shape []string) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -74,11 +74,11 @@ func (s *sent) sealed(kind, data string) bool {
 	return ok
 }
 
-// checkThinking holds that while tools are used, each of the model's messages has the
-// thoughts that came with it, in their order.
+// checkThinking checks that while tools are used, each of the model's messages has its original thoughts, in
+// their order.
 func (s *sent) checkThinking(r *Request) error {
 	turns := r.Turns()
-	place := func(i int) int { // among the messages, which have no system text
+	place := func(i int) int { // index in the messages, which have no system text
 		if turns[0].Role == llm.RoleSystem {
 			return i - 1
 		}
@@ -107,9 +107,9 @@ func (s *sent) checkThinking(r *Request) error {
 	return nil
 }
 
-// checkReasoningOf holds that function calls come with the reasoning that they came with.
+// checkReasoningOf checks that function calls come with their original reasoning.
 func (s *sent) checkReasoningOf(items []responsesItem) *refused {
-	start := 0 // of the current turn: reasoning before it may be left out
+	start := 0 // start of the current turn: reasoning before it may be left out
 	for i, item := range items {
 		if item.Type == "message" && item.Role == llm.RoleUser {
 			start = i

@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// signature is sent beside a thought, so that a change of it is noticed. It depends on the
-// thought alone: a server that has been started again accepts it.
+// signature returns a thought's signature, which reveals changes of the thought. It depends on the thought
+// alone, so that a restarted server accepts it.
 func signature(kind, thought string) string {
 	mac := hmac.New(sha256.New, []byte("stub "+kind))
 	mac.Write([]byte(thought))
 	return base64.StdEncoding.EncodeToString(append([]byte(kind+" "), mac.Sum(nil)...))
 }
 
-// sealed is thought that only the server can read.
+// sealed returns a thought that only the server can read.
 func sealed(kind, thought string) string {
 	return base64.StdEncoding.EncodeToString([]byte(thought)) + "." + signature(kind, thought)
 }
 
-// isSealed reports whether data was made by sealed.
+// isSealed reports whether data comes from sealed.
 func isSealed(kind, data string) bool {
 	text, _, ok := strings.Cut(data, ".")
 	thought, err := base64.StdEncoding.DecodeString(text)
 	return ok && err == nil && data == sealed(kind, string(thought))
 }
 
-// canonical is JSON in one spelling, so that two texts of a value compare equal.
+// canonical returns JSON in one spelling, so that equal values have equal texts.
 func canonical(data []byte) string {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

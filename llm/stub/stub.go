@@ -1,12 +1,10 @@
-// Package stub is an HTTP server that speaks the providers' protocols: OpenAI's chat
-// completions and Responses, Anthropic's Messages and Google's Gemini, streamed or not. It
-// enforces the rules of the real servers (roles, answered tool calls, thoughts that come back
-// unchanged, no unknown members), refuses a request that breaks one with the provider's status
-// and error, and fails on demand.
+// Package stub is an HTTP server that speaks the providers' protocols: OpenAI's chat completions and
+// Responses, Anthropic's Messages and Google's Gemini, streamed or not. It enforces the rules of the real
+// servers (roles, answered tool calls, unchanged thoughts, no unknown members), refuses a request that breaks
+// one with the provider's status and error, and fails on demand.
 //
-// [Handler] is the server: `batch stub` serves one that answers from a [Script].
-// [NewServer] starts one for a test. One [Answer] serves all protocols, and [Request.Turns]
-// reads a request of any of them.
+// [Handler] is the server: `batch stub` runs one that answers from a [Script], and [NewServer] starts one for
+// a test. One [Answer] fits all protocols, and [Request.Turns] reads a request of any of them.
 package stub
 
 import (
@@ -18,7 +16,7 @@ import (
 	"time"
 )
 
-// maxRequest is the size in bytes from which a request is refused.
+// maxRequest bounds the size of a request, in bytes.
 const maxRequest = 64 << 20
 
 // Handler answers the requests of all protocols. It is safe for concurrent use.
@@ -27,20 +25,19 @@ type Handler struct {
 	// called by several goroutines at once when requests are concurrent.
 	Next func(n int, r *Request) Answer
 
-	// Key is the API key that requests must have; "" takes any, and in OpenAI's protocols
-	// none.
+	// Key is the API key that requests must have; "" accepts any key, and in OpenAI's protocols also none.
 	Key string
 
 	Limits Limits
 
-	// Illegal, when not nil, is called for requests that break the rules; they
-	// are answered as the provider does, mostly by a 400.
+	// Illegal, when not nil, is called for requests that break the rules. They are refused like the provider
+	// does, mostly with a 400.
 	Illegal func(err error)
 
-	// Done, when not nil, ends all waiting when it is closed.
+	// Done, when not nil, ends all waits when it is closed.
 	Done <-chan struct{}
 
-	sent     sent // what comes back must be this
+	sent     sent // requests must send it back unchanged
 	meter    meter
 	mu       sync.Mutex
 	requests []*Request
@@ -69,7 +66,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply.send()
 }
 
-// answer decides what a request gets: first the rules, then the limits, then Next.
+// answer decides the answer to a request: first by the rules, then by the limits, then by Next.
 func (h *Handler) answer(r *http.Request, to *reply, no *refused) Answer {
 	if no != nil {
 		to.call.n = h.count(to.call.request, &h.counts.Illegal)
@@ -99,8 +96,8 @@ func (h *Handler) Counts() Counts {
 	return h.counts
 }
 
-// count counts a request. One that limits refuse is not kept and has no number, so that
-// answers by number do not depend on the limits.
+// count counts a request. A request that limits refuse is not kept and has no number, so that numbered
+// answers do not depend on the limits.
 func (h *Handler) count(req *Request, kind *int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +112,7 @@ func (h *Handler) count(req *Request, kind *int) int {
 	return h.n
 }
 
-// wait reports whether the time came before client and server gave up.
+// wait reports whether c fired before client and server gave up.
 func (h *Handler) wait(r *http.Request, c <-chan time.Time) bool {
 	select {
 	case <-c:
@@ -126,15 +123,15 @@ func (h *Handler) wait(r *http.Request, c <-chan time.Time) bool {
 	return false
 }
 
-// Server is a running Handler. All protocols share its address; [Server.Base] returns the base
-// URL for the clients of one.
+// Server is a running Handler. All protocols share its address; [Server.Base] returns the base URL for the
+// clients of one protocol.
 type Server struct {
 	URL     string // base URL for OpenAI's protocols, ends in /v1
 	handler *Handler
 }
 
-// Base returns the base URL of a protocol. The clients of Anthropic's and Gemini's add the
-// version to it.
+// Base returns the base URL of a protocol. The clients of Anthropic's and Gemini's APIs append the version to
+// it.
 func (s *Server) Base(p Protocol) string {
 	if p == Anthropic || p == Gemini {
 		return strings.TrimSuffix(s.URL, "/v1")
@@ -142,8 +139,8 @@ func (s *Server) Base(p Protocol) string {
 	return s.URL
 }
 
-// TB has the methods of a test that a server uses. *testing.T implements it; programs that
-// use a [Handler] do not contain package testing.
+// TB has the methods of a test that a server uses. *testing.T implements it; programs that use a [Handler]
+// need not link package testing.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -151,9 +148,8 @@ type TB interface {
 	Cleanup(f func())
 }
 
-// NewServer starts a server that gives the answers in order, the last one for
-// ever, and is closed when the test ends. A request that breaks the rules
-// fails the test.
+// NewServer starts a server that sends the answers in order and repeats the last one. It is closed when the
+// test ends. A request that breaks the rules fails the test.
 func NewServer(t TB, answers ...Answer) *Server {
 	t.Helper()
 	return NewServerFunc(t, func(n int, _ *Request) Answer {
@@ -164,7 +160,7 @@ func NewServer(t TB, answers ...Answer) *Server {
 	})
 }
 
-// NewServerFunc is NewServer with a function in place of a list.
+// NewServerFunc is NewServer with a function instead of a list.
 func NewServerFunc(t TB, next func(n int, r *Request) Answer) *Server {
 	t.Helper()
 	return Start(t, &Handler{Next: next})
@@ -192,7 +188,7 @@ func Start(t TB, h *Handler) *Server {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(l) // until it is closed
+		_ = server.Serve(l) // serves until it is closed
 	}()
 	t.Cleanup(func() {
 		close(done)
@@ -203,7 +199,7 @@ func Start(t TB, h *Handler) *Server {
 	return &Server{URL: "http://" + l.Addr().String() + "/v1", handler: h}
 }
 
-// Requests returns the requests so far, in the order in which they came.
+// Requests returns the requests so far, in order of arrival.
 func (s *Server) Requests() []*Request {
 	s.handler.mu.Lock()
 	defer s.handler.mu.Unlock()
