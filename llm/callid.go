@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// WithToolCallIDs returns m with new ids, one for each tool call in order. It replaces
-// them in the provider's object too, including other references to a call there
-// (reasoning that belongs to it). A provider's message that is not an object is dropped.
+// WithToolCallIDs returns m with new ids, one for each tool call in order. It also replaces them in the
+// provider's object, including references to a call (reasoning that belongs to it). A provider's message that
+// is not an object is dropped.
 func (m Message) WithToolCallIDs(ids []string) Message {
 	renamed := map[string]string{} // an id shared by several calls belongs to the first
 	var calls []ToolCall
@@ -56,8 +56,7 @@ func rawCalls(raw json.RawMessage, calls []ToolCall) json.RawMessage {
 	return mustEncode(list)
 }
 
-// rawDetails returns OpenRouter's reasoning_details with the new ids of the
-// calls that they belong to.
+// rawDetails returns OpenRouter's reasoning_details with the new ids of their calls.
 func rawDetails(raw json.RawMessage, renamed map[string]string) json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
@@ -77,7 +76,7 @@ func rawDetails(raw json.RawMessage, renamed map[string]string) json.RawMessage 
 	return mustEncode(list)
 }
 
-// mustEncode is encode of what was decoded just before, or is text.
+// mustEncode is encode for values that cannot fail: text, and values that were just decoded.
 func mustEncode(v any) json.RawMessage {
 	data, err := encode(v)
 	if err != nil {

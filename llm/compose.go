@@ -12,7 +12,7 @@ import (
 type Calls struct {
 	Log *slog.Logger // receives failures that are retried; nil discards
 
-	Mask *mask.Masker // hides secrets in what is reported of those failures; nil hides none
+	Mask *mask.Masker // hides secrets in the reports of those failures; nil hides none
 
 	// Gate admits every try of a model that has a RetryPolicy; nil admits all at once. It
 	// belongs to the provider and key of the model.
@@ -24,9 +24,8 @@ type Calls struct {
 	At func(point string) error
 }
 
-// Compose wraps a provider's bare model with everything that all models share. From the
-// outside: failures on demand; then, if m has a RetryPolicy, retries and waits for rate
-// limits, see [RetryPolicy].
+// Compose wraps a provider's bare model with the layers that all models share, from the outside in: failures
+// on demand; then, if m has a RetryPolicy, retries and waits for rate limits, see [RetryPolicy].
 func (c Calls) Compose(m Model) Model {
 	if patient, ok := m.(interface{ RetryPolicy() RetryPolicy }); ok {
 		m = c.retry(m, patient.RetryPolicy())

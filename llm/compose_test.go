@@ -58,7 +58,7 @@ func TestComposeOrder(t *testing.T) {
 			inner = c.model.(patient).Model.(*failing)
 		}
 		if len(inner.failures) != c.calls {
-			t.Errorf("%s: %d failures were not met, want %d", name, len(inner.failures), c.calls)
+			t.Errorf("%s: %d failures were not used, want %d", name, len(inner.failures), c.calls)
 		}
 	}
 }
@@ -144,6 +144,6 @@ func TestCallsThatMayHaveBeenChargedAreCounted(t *testing.T) {
 	waits := &llm.Request{Repeating: func(llm.Repeat) { cancel() }}
 	_, err := llm.Calls{}.Compose(patient{&failing{[]error{silent, refused, refused}}, llm.RetryPolicy{Base: time.Hour}}).Generate(ctx, waits)
 	if n := llm.Lost(err); n != 1 || !errors.Is(err, context.Canceled) {
-		t.Errorf("stopped while waiting: %d, want the one that was not answered (%v)", n, err)
+		t.Errorf("stopped while waiting: %d calls lost, want 1, the call without an answer (%v)", n, err)
 	}
 }

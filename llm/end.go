@@ -2,30 +2,30 @@ package llm
 
 import "strings"
 
-// End is how an answer ended.
+// End says how an answer ended.
 type End int
 
 const (
-	// EndUnknown is a word that no provider is known to use.
+	// EndUnknown means a finish reason that no provider is known to use.
 	EndUnknown End = iota
-	// EndWhole is the model's own end: only then its calls may run.
+	// EndWhole means that the model itself ended its answer. Only then may its calls run.
 	EndWhole
-	// EndCut is a limit of tokens or of the context. The end of the last call is then missing,
-	// even if what is there can be read.
+	// EndCut means that a limit of tokens or of the context truncated the answer. The end of the last call is
+	// then missing, even if the rest is valid JSON.
 	EndCut
-	// EndFiltered is a content filter.
+	// EndFiltered means that a content filter ended the answer.
 	EndFiltered
-	// EndMalformed is a call of the model that the server could not read, and does not pass on.
+	// EndMalformed means that the server could not parse a call of the model, and does not pass it on.
 	EndMalformed
-	// EndFailed is a failure of the provider.
+	// EndFailed means that the provider failed.
 	EndFailed
 )
 
-// EndOf returns what a finish reason means, in the words of any protocol: gateways pass the
-// words of others on. Only words that a provider documents as the model's own end are
-// [EndWhole]. No word is one too, because some servers write none at the end of a whole answer.
+// EndOf interprets a finish reason of any protocol, because gateways pass on other providers' reasons. Only a
+// reason that a provider documents as the model's own end is [EndWhole]. So is an empty one, because some
+// servers send none with a complete answer.
 //
-// Gemini writes two words, as in "content_filter: SAFETY" and "function_call_filter:
+// Gemini sends two reasons, as in "content_filter: SAFETY" and "function_call_filter:
 // MALFORMED_FUNCTION_CALL". The worse one counts.
 func EndOf(reason string) End {
 	reason, more, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(reason), "-", "_"), ":")

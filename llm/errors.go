@@ -5,22 +5,21 @@ import (
 	"time"
 )
 
-// These are in the chain of an Instance fault that the conversation itself
-// caused: a retry with the same messages cannot help, and other conversations are not
-// affected. They are a result of the model, not of the run, but for ErrAccountLimit.
+// Causes of Instance faults that belong to one conversation: a retry with the same messages cannot help, and
+// other conversations are not affected. All but ErrAccountLimit are results of the model, not of the run.
 var (
 	// ErrContextLength says that the conversation no longer fits into the
 	// model's context.
 	ErrContextLength = errors.New("the conversation is longer than the model's context")
-	// ErrAccountLimit says that one request is longer than what the account may send in a minute, so
-	// that no wait helps.
+	// ErrAccountLimit says that one request exceeds what the account may send in a minute, so that waiting
+	// does not help.
 	ErrAccountLimit = errors.New("the request alone is above the account's limit of tokens per minute")
 	// ErrContentPolicy says that the provider refuses the conversation's content:
 	// moderation, a content filter, a usage policy.
 	ErrContentPolicy = errors.New("the provider's content policy refuses the conversation")
 )
 
-// AccountHint is what a person can do about [ErrAccountLimit].
+// AccountHint tells a person how to avoid [ErrAccountLimit].
 const AccountHint = "raise the limit of the account, or keep conversations below it with agent.context_policy and agent.context_limit"
 
 // TooLong reports whether a shorter conversation may be accepted after err.
@@ -28,8 +27,8 @@ func TooLong(err error) bool {
 	return errors.Is(err, ErrContextLength) || errors.Is(err, ErrAccountLimit)
 }
 
-// Unclear is in the chain of an Instance fault whose status also stands for a conversation that
-// is too long, and whose words are not known.
+// Unclear is in the chain of an Instance fault whose message is not known, and whose status may also mean
+// that the conversation is too long.
 type Unclear struct {
 	Answer int64 // tokens that the request sets aside for the answer; 0 if it does not say
 	Err    error
@@ -41,9 +40,8 @@ func (u *Unclear) Error() string { return u.Err.Error() }
 // Unwrap returns the cause.
 func (u *Unclear) Unwrap() error { return u.Err }
 
-// Unpaid wraps the failure of a call that was not charged: the provider refused it,
-// or never received it. A call with any other failure may have been charged although no
-// answer came.
+// Unpaid wraps the failure of a call that was not charged, because the provider refused or never received it.
+// A call with any other failure may have been charged without an answer.
 type Unpaid struct{ Err error }
 
 // Error returns the cause.
@@ -63,8 +61,7 @@ func (e *tried) Error() string { return e.err.Error() }
 
 func (e *tried) Unwrap() error { return e.err }
 
-// Waited returns how long a failed call waited between its tries, as
-// [Response] does for an answered one.
+// Waited returns how long a failed call waited between its tries, like [Response] for an answered call.
 func Waited(err error) (all, limited time.Duration) {
 	if t, ok := errors.AsType[*tried](err); ok {
 		return t.waited, t.limited

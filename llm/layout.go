@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// partsMember is the member of extra that holds what a message's standard
-// members cannot: all its parts in order. A tool call there leaves out what
-// tool_calls has, and a text that is the whole content leaves out its words.
+// partsMember is the member of extra for messages that the standard members cannot express: all parts in
+// order. A tool call there omits the data in tool_calls, and a text that is the whole content omits its
+// words.
 const partsMember = "parts"
 
 // layoutPart is a part as extra.parts has it.
@@ -22,8 +22,8 @@ type layoutPart struct {
 	Parts     []layoutPart `json:"parts,omitempty"`
 }
 
-// Layout returns what the message's standard members cannot express, in the form of
-// extra.parts; nil if they express everything, or if the provider's own members are used.
+// Layout returns extra.parts for a message that its standard members cannot express; nil if they can, or if
+// the provider's own members are used.
 func (m Message) Layout() json.RawMessage {
 	if m.Chat != nil || m.isStandard() {
 		return nil
@@ -105,8 +105,8 @@ func (o Opaque) set() *Opaque {
 	return &o
 }
 
-// arrange returns the parts as extra describes them, filled in from the other members. It
-// returns false if extra does not describe them, or belongs to another tool.
+// arrange returns the parts that extra describes, completed from the other members. It returns false if extra
+// does not describe them, or belongs to another tool.
 func (s standard) arrange(extra json.RawMessage) ([]Part, bool) {
 	if !bytes.Contains(extra, []byte(`"`+partsMember+`"`)) { // a quick check for the usual case
 		return nil, false
@@ -125,7 +125,7 @@ func (s standard) arrange(extra json.RawMessage) ([]Part, bool) {
 	return parts, ok && len(s.calls) == 0
 }
 
-// take builds the parts of list and consumes the tool calls that they refer to.
+// take builds the parts of list and consumes their tool calls.
 func (s *standard) take(list []layoutPart, top bool) ([]Part, bool) {
 	var parts []Part
 	for _, l := range list {

@@ -28,11 +28,11 @@ type Request struct {
 	Messages []Message // never holds RoleExit
 	Tools    []Tool    // offered to the model; empty for text actions
 
-	// Memo belongs to a conversation and is passed to each of its calls, one after the
-	// other: a model may keep encoded messages in it. Nil keeps nothing.
+	// Memo belongs to a conversation, whose calls are made one after the other with the same Memo: a model
+	// may keep encoded messages in it. Nil keeps nothing.
 	Memo *Memo
 
-	// Tokens estimates how long the conversation is; 0 if that is not known.
+	// Tokens is the estimated length of the conversation; 0 if unknown.
 	Tokens int64
 
 	// Repeating is called before each wait for another try. Nil ignores.
@@ -64,17 +64,16 @@ type Response struct {
 	Priced       bool    // whether Cost is known
 	Model        string  // model id as the provider returned it
 	Raw          json.RawMessage
-	Waited       time.Duration // part of the call before the answered try: failed tries, and waits
+	Waited       time.Duration // time before the answered try: failed tries, and waits
 	RateLimited  time.Duration // part of Waited, for rate limits
 	Lost         int           // tries before the answered one that may have been charged, see [Lost]
-	Rate         *Rate         // what the provider reports of its limits; nil if nothing
+	Rate         *Rate         // the limits that the provider reports; nil if none
 }
 
 // End returns how the answer ended.
 func (r *Response) End() End { return EndOf(r.FinishReason) }
 
-// Filtered reports whether a provider's content filter has removed the whole
-// answer, so that there is no action to run.
+// Filtered reports whether a content filter removed the whole answer, so that there is no action to run.
 func (r *Response) Filtered() bool {
 	return r.End() == EndFiltered && len(r.Message.ToolCalls()) == 0 && strings.TrimSpace(r.Message.Text()) == ""
 }

@@ -11,16 +11,14 @@ const (
 	RoleExit      = "exit"
 )
 
-// Message is one entry of a conversation. Once it is in one, its parts and the
-// provider's object must not be changed: copies share them, and a model may cache their
-// encoding.
+// Message is one entry of a conversation. Its parts and the provider's object must not be changed after it is
+// added to a conversation: copies share them, and a model may cache their encoding.
 type Message struct {
 	Role  string
 	Parts []Part // in the order in which they were written
 
-	// Chat is an assistant's message as a server of OpenAI's chat completions
-	// wrote it, or nil. It belongs to the providers of that protocol, which send
-	// it back verbatim; the trajectory has its members.
+	// Chat is an assistant's message exactly as a server of OpenAI's chat completions wrote it, or nil. Only
+	// providers of that protocol use it, and send it back verbatim; the trajectory has its members.
 	Chat json.RawMessage
 
 	// Extra is for batch's own data: actions, cost, timestamps, raw output. It is in the
@@ -39,8 +37,7 @@ type Text struct {
 	Opaque Opaque
 }
 
-// Reasoning holds a model's thoughts before its answer, or anything else in its
-// answer that only its provider understands.
+// Reasoning holds a model's thoughts before its answer, or another part that only its provider understands.
 type Reasoning struct {
 	Text   string // empty if it is hidden
 	Opaque Opaque
@@ -66,8 +63,8 @@ type Image struct {
 	Data      []byte
 }
 
-// Opaque is data that a provider needs back with a part that it wrote, such as a
-// signature. Only the provider named Provider reads Data. The zero value means none.
+// Opaque is data that a provider added to a part and needs back with it, such as a signature. Only the
+// provider named Provider reads Data. The zero value means none.
 type Opaque struct {
 	Provider string `json:"provider"`
 	Data     string `json:"data"`
@@ -90,7 +87,7 @@ func Say(text string, calls ...ToolCall) (parts []Part) {
 	return parts
 }
 
-// Between stands before a text of the user that is sent in the message before it.
+// Between separates two texts of the user that are sent in one message.
 const Between = "\n\n* * *\n\n"
 
 // Text returns all the readable text in m, including the text of tool results.

@@ -103,7 +103,7 @@ func TestMessagesOfRealTrajectoriesRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(plain(t, data), plain(t, got)); diff != "" || len(messages) < 4 {
-			t.Errorf("%s: %d messages changed when written and read (-read +written):\n%s", file, len(messages), diff)
+			t.Errorf("%s: %d messages changed by writing and reading (-read +written):\n%s", file, len(messages), diff)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// checkRoundTrip reads data, writes it, reads that, and compares both readings.
+// checkRoundTrip reads data, writes it, reads that again, and compares both messages.
 func checkRoundTrip(t *testing.T, data []byte) {
 	t.Helper()
 	var first, second llm.Message

@@ -13,11 +13,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// MarshalJSON writes the message in the form of journals and trajectories,
-// which OpenAI's chat completions have too: the provider's own members
-// if the message has that form already, otherwise role, content, tool_calls and
-// tool_call_id; and "extra" if it is not empty. What those members cannot express
-// (the order of parts, reasoning, opaque data, images) is in extra.parts.
+// MarshalJSON writes the message in the form of journals and trajectories, which is also that of OpenAI's
+// chat completions: the provider's own members if the message already has that form, otherwise role, content,
+// tool_calls and tool_call_id; and "extra" if it is not empty. extra.parts has what those members cannot
+// express (the order of parts, reasoning, opaque data, images).
 func (m Message) MarshalJSON() ([]byte, error) {
 	if m.Chat != nil {
 		return m.marshalChat()
@@ -67,11 +66,10 @@ func (m Message) marshalChat() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// member is one of a JSON object, with its name as it is meant and as it is written.
+// member is a member of a JSON object, with its decoded and its original name.
 type member struct{ name, written, value string }
 
-// membersOf returns the members of a JSON object, in order; of those with one name the last.
-// Null has none.
+// membersOf returns the members of a JSON object, in order; of duplicate names the last. Null has no members.
 func membersOf(object []byte) (list []member, err error) {
 	all := gjson.ParseBytes(object)
 	if !all.IsObject() && all.Type != gjson.Null {
@@ -89,8 +87,8 @@ func membersOf(object []byte) (list []member, err error) {
 	return list, nil
 }
 
-// encode is json.Marshal without escaping <, > and &, as mini-swe-agent does.
-// An outer encoder escapes them unless that is switched off.
+// encode is json.Marshal without escaping <, > and &, as in mini-swe-agent. An outer encoder escapes them
+// unless told otherwise.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -101,10 +99,9 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and the messages of other
-// tools' trajectories: content may be null, a string or a list of text parts,
-// the arguments of a tool call text or plain JSON. Member names are exact. An
-// assistant's members are kept in Chat if they express more than the parts.
+// UnmarshalJSON reads the output of MarshalJSON, and the messages of other tools' trajectories: content may
+// be null, a string or a list of text parts, and the arguments of a tool call may be text or plain JSON.
+// Member names are exact. An assistant's members are kept in Chat if they express more than the parts.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	read, err := AsWritten(data)
 	if err != nil {
@@ -126,9 +123,9 @@ func sameJSON(a, b []byte) bool {
 		reflect.DeepEqual(members[0], members[1])
 }
 
-// AsWritten reads a message as UnmarshalJSON does, and keeps an assistant's members even
-// if the parts express all of it, so that it is written again, and sent, unchanged. Only a
-// message of another protocol that MarshalJSON wrote has no such members.
+// AsWritten reads a message like UnmarshalJSON, but always keeps an assistant's members, so that it is
+// written and sent again unchanged. Only a message that MarshalJSON wrote for another protocol has no such
+// members.
 func AsWritten(data []byte) (Message, error) {
 	m, laidOut, err := read(data)
 	if err != nil || laidOut || m.Role != RoleAssistant {
@@ -143,7 +140,7 @@ func AsWritten(data []byte) (Message, error) {
 	return m, err
 }
 
-// Understood reads a message as AsWritten does, without its Chat.
+// Understood reads a message like AsWritten, without its Chat.
 func Understood(data []byte) (Message, error) {
 	m, _, err := read(data)
 	return m, err
@@ -204,7 +201,7 @@ func read(data []byte) (m Message, laidOut bool, err error) {
 	return m, laidOut, nil
 }
 
-// standard holds the members that every tool knows.
+// standard holds the members that all tools know.
 type standard struct {
 	content, id string
 	calls       []ToolCall
@@ -235,8 +232,8 @@ type wireToolCall struct {
 	} `json:"function"`
 }
 
-// argumentText is JSON in a string, as OpenAI writes it; some servers and
-// tools write the JSON itself instead.
+// argumentText is JSON in a string, as in OpenAI's protocol; some servers and tools write the JSON itself
+// instead.
 type argumentText string
 
 func (a *argumentText) UnmarshalJSON(data []byte) error {

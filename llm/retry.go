@@ -24,12 +24,12 @@ const (
 // RetryPolicy.Max. A longer wait (for a daily quota, for example) ends the tries.
 const maxAfterFactor = 10
 
-// RateLimited says that a provider limits the rate of calls, and when it accepts the next
-// one. It is in the chain of a Transient fault; a retry and a [Gate] wait at least that long.
+// RateLimited says that a provider limits the rate of calls, and when it accepts the next one. It is in the
+// chain of a Transient fault; retries and a [Gate] wait at least that long.
 type RateLimited struct {
 	After time.Duration // 0 if the provider does not say
-	Rate  *Rate         // what it says of its limits; nil if nothing
-	Err   error         // what the provider said
+	Rate  *Rate         // the limits that it reports; nil if none
+	Err   error         // the provider's error
 }
 
 // Error returns the cause and the time asked for.
@@ -43,14 +43,14 @@ func (e *RateLimited) Error() string {
 // Unwrap returns the cause.
 func (e *RateLimited) Unwrap() error { return e.Err }
 
-// Lasting is in the chain of a Transient fault that may never go away: no server is at the
-// address, its answer is not a model's, or its reply did not end as replies do. After three with
-// one hint, and no other failure between them, a call ends: with Reply, if there is one, otherwise
-// with a Host fault.
+// Lasting is in the chain of a Transient fault that may never go away: no server is at the address, the
+// answer does not follow the protocol, or the reply's end is not a known one. After three with the same hint,
+// without a failure of another kind between them, a call ends: with Reply if there is one, otherwise with a
+// Host fault.
 type Lasting struct {
 	Err   error
-	Hint  string    // of the Host fault
-	Reply *Response // that is passed on in the end, since the model is to blame as well; nil: none
+	Hint  string    // hint of the Host fault
+	Reply *Response // the reply to pass on in the end, because the model may be to blame too; nil: none
 }
 
 // Error returns the cause.
@@ -61,20 +61,19 @@ func (l *Lasting) Unwrap() error { return l.Err }
 
 const maxLasting = 3
 
-// RetryPolicy says how often a call is retried that fails with a Transient fault, and how
-// long the waits are. The zero value is the default policy.
+// RetryPolicy says how often a call with a Transient fault is retried, and how long the waits are. The zero
+// value is the default policy.
 //
-// The waits have full jitter: each is uniform between a tenth of its mean and twice
-// that mean, which grows exponentially, so that workers do not retry at the same time and a
-// server that fails is not asked without a pause. A [RateLimited] wait is the minimum, and
-// up to a tenth is added; one longer than ten times Max ends the tries
-// at once. All other errors are returned unchanged. The time before the
-// answered try is added to Response.Waited. Each failure that is retried is one line in
-// [Calls.Log] and is passed to Request.Repeating, with the secrets of [Calls.Mask] hidden.
+// The waits have full jitter: each is uniform between a tenth of its mean and twice that mean, which grows
+// exponentially, so that workers do not retry at the same time and a failing server gets a pause before every
+// retry. A [RateLimited] wait is the minimum, to which up to a tenth is added; one longer than ten times Max
+// ends the tries at once. All other errors are returned unchanged. The time before the answered try is added
+// to Response.Waited. Each retried failure is one line in [Calls.Log] and is passed to Request.Repeating,
+// with the secrets of [Calls.Mask] hidden.
 //
-// [Calls.Gate] changes this for rate limits: every try passes the gate, which decides when
-// one that met a limit is made again. Such a try is not one of the policy's Tries; the gate
-// ends a call that has no chance. Waiting there is waiting for a rate limit.
+// [Calls.Gate] changes this for rate limits: every try passes the gate, which decides when a try that hit a
+// limit is repeated. Such a try does not count against Tries; the gate ends a call that has no chance. Waits
+// in the gate count as waits for a rate limit.
 type RetryPolicy struct {
 	Tries int           // tries in total, 0 = DefaultTries, 1 = no retry
 	Base  time.Duration // mean of the first wait, 0 = DefaultBase; each is twice the one before
@@ -129,13 +128,13 @@ type call struct {
 	req     *Request
 	ticket  Ticket
 	started time.Time
-	began   time.Time      // of the last try; zero if it was not admitted
-	tries   int            // that count
+	began   time.Time      // when the last try began; zero if it was not admitted
+	tries   int            // counted ones
 	lasting map[string]int // [Lasting] failures in a row, by their hints
 	sum     tried
 }
 
-// try makes one try. The time until it begins is a wait.
+// try makes one try. The time before it begins counts as a wait.
 func (c *call) try(ctx context.Context) (resp *Response, err error) {
 	arrived := time.Now()
 	if c.started.IsZero() {
@@ -165,7 +164,7 @@ func (c *call) try(ctx context.Context) (resp *Response, err error) {
 	return c.model.Generate(ctx, c.req)
 }
 
-// next waits before the next try, except where the gate does. An error ends the call.
+// next waits before the next try, unless the gate does. An error ends the call.
 func (c *call) next(ctx context.Context, err error) error {
 	if c.began.IsZero() { // nothing was sent
 		return stopped(ctx, err)
@@ -207,7 +206,7 @@ func (c *call) next(ctx context.Context, err error) error {
 	return stopped(ctx, nil)
 }
 
-// rest counts a try that failed, and the wait after it, as waiting.
+// rest counts a failed try and the wait after it as waiting.
 func (c *call) rest(limited bool) {
 	c.sum.waited = time.Since(c.started)
 	if limited {
@@ -223,7 +222,7 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// wait returns how long to wait before the next try, where the gate does not decide it.
+// wait returns the wait before the next try, if the gate does not decide it.
 func (c *call) wait(limited *RateLimited) time.Duration {
 	if limited != nil && limited.After > 0 {
 		return limited.After + rand.N(limited.After/10+1)
@@ -260,10 +259,10 @@ func (c *call) failed(err error) error {
 
 // Repeat is a call that failed and will be made again.
 type Repeat struct {
-	Try, Tries  int           // number of the next try, and the maximum, which grows with each that a [Gate] repeats
-	Wait        time.Duration // until the next try; about, if a [Gate] decides it
+	Try, Tries  int           // number of the next try, and the maximum, which grows with each try that a [Gate] repeats
+	Wait        time.Duration // until the next try; an estimate if a [Gate] decides it
 	RateLimited bool          // the call met a rate limit
-	Unpaid      bool          // it was not charged
+	Unpaid      bool          // the failed try was not charged
 	Reason      string        // why it failed, in short
 }
 
@@ -283,8 +282,8 @@ func (r *retrier) shortReason(err error) string {
 	return r.oneLine(err)
 }
 
-// lasts ends a call that has failed in the same way, by what there is to do about it, as often as is
-// allowed, or as often as tries are: it returns the reply that ends it, or makes err a Host fault.
+// lasts ends a call after the maximum number of [Lasting] failures with the same hint, or of tries: it
+// returns the reply to pass on, or makes err a Host fault.
 func (c *call) lasts(err *error) *Response {
 	cause, ok := errors.AsType[*Lasting](*err)
 	if !ok {
@@ -311,8 +310,8 @@ func short(d time.Duration) time.Duration {
 	return d.Round(100 * time.Millisecond)
 }
 
-// maxLogged is how many bytes of an error a log line has at most.
+// maxLogged bounds the length of an error in a log line, in bytes.
 const maxLogged = 300
 
-// oneLine hides secrets before it shortens: a part of one would not be recognized.
+// oneLine hides secrets before it truncates, because half a secret would not be recognized.
 func (r *retrier) oneLine(err error) string { return mask.Clip(r.mask.Text(err.Error()), maxLogged) }

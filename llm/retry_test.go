@@ -70,7 +70,7 @@ func TestRetryWaitsAndCountsTheWaiting(t *testing.T) {
 
 func TestTheDefaultPolicyTriesTenTimesInAboutFourMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const calls = 400 // one takes 60 s more or less, so that their mean is within 15 s
+		const calls = 400 // single calls vary by 60 s, so that their mean is within 15 s
 		started := time.Now()
 		for range calls {
 			m := &answers{errs: repeat(transient(io.EOF), 99)}
@@ -204,7 +204,7 @@ func TestARetryReasonContainsNoPartOfASecret(t *testing.T) {
 	}
 }
 
-// gate is one that admits each try after a second.
+// gate admits each try after a second.
 type gate struct {
 	tries   []llm.Ticket
 	results []error
@@ -240,7 +240,7 @@ func TestAGateDecidesWhenARateLimitedCallIsMadeAgain(t *testing.T) {
 		began := time.Now()
 		resp, err := llm.Calls{Gate: g}.Compose(patient{m, llm.RetryPolicy{Tries: 2}}).Generate(t.Context(), req)
 		if err != nil {
-			t.Fatalf("%v, want an answer: tries that met the limit are not counted", err)
+			t.Fatalf("%v, want an answer: tries that hit the limit are not counted", err)
 		}
 		if len(g.tries) != 22 || len(g.results) != 22 || g.tries[21].Refused != 20 || g.tries[21].Tokens != 5 {
 			t.Errorf("%d tries, %d done, the last with %+v; want 22, 22, 20 refused of 5 tokens", len(g.tries), len(g.results), g.tries[len(g.tries)-1])

@@ -1,7 +1,6 @@
-// Package history encodes the requests of a conversation. A conversation only grows, as
-// a rule, so that each request is the one before it with a few messages added: what was
-// encoded for a request is kept in the conversation's memo, and only what is new since
-// then is encoded. The copying that is left is the transport's.
+// Package history encodes the requests of a conversation. As conversations usually only grow, each request is
+// the previous one with a few messages added: the encoded messages are kept in the conversation's memo, and
+// only new ones are encoded. Only the transport still copies the request.
 package history
 
 import (
@@ -16,19 +15,19 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Form says how a model writes a request. Its last member is the list of messages.
-// It is safe for concurrent use; its fields must not be changed.
+// Form says how a model writes a request, whose last member is the list of messages. It is safe for
+// concurrent use; its fields must not be changed.
 type Form struct {
 	// Head returns a request up to and including the bracket that opens the list.
 	Head func(tools []llm.Tool) ([]byte, error)
 
-	// Items returns the elements of the list that a message becomes. They must depend on
-	// nothing else, as they are kept.
+	// Items returns a message as elements of the list. They must depend only on the message, because they are
+	// kept.
 	Items func(msg llm.Message) ([]json.RawMessage, error)
 }
 
-// Text returns a request up to the end of messages, which are the first of req's. The
-// caller must not change its pieces, but may append others.
+// Text returns a request up to the end of messages, which are the first messages of req. The caller must not
+// change its pieces, but may append others.
 func (f *Form) Text(req *llm.Request, messages []llm.Message) (Body, error) {
 	d, err := f.draft(req)
 	if err != nil {
@@ -40,7 +39,7 @@ func (f *Form) Text(req *llm.Request, messages []llm.Message) (Body, error) {
 	return slices.Clone(d.text), nil
 }
 
-// Append adds what the i-th message becomes to a list that text, or the piece before it, ends in.
+// Append adds the i-th message to the list at the end of text or of the piece before it.
 func (f *Form) Append(text []byte, i int, msg llm.Message) ([]byte, error) {
 	items, err := f.Items(msg)
 	if err != nil {
@@ -55,7 +54,7 @@ func (f *Form) Append(text []byte, i int, msg llm.Message) ([]byte, error) {
 	return text, nil
 }
 
-// draft returns what is kept of req's conversation, as far as it fits.
+// draft returns the kept draft of req's conversation if it matches, otherwise a new one.
 func (f *Form) draft(req *llm.Request) (*draft, error) {
 	if req.Memo != nil {
 		if d, ok := req.Memo.Kept.(*draft); ok && d.form == f && Same(d.tools, req.Tools) {
@@ -73,24 +72,24 @@ func (f *Form) draft(req *llm.Request) (*draft, error) {
 	return d, nil
 }
 
-// pieceSize is how long a piece of a draft becomes, in bytes. While messages are appended, it is
-// copied, and has room for more: the whole of a long conversation would cost both each time.
+// pieceSize is the size at which a piece of a draft is complete, in bytes. A piece is copied and has spare
+// room while messages are appended; one piece for a long conversation would make both expensive.
 const pieceSize = 16 << 10
 
-// draft is a request up to the end of its messages. An earlier one that was made of
-// it may still be read: what is in its pieces stays.
+// draft is a request up to the end of its messages. Earlier requests made from it may still be read, so bytes
+// in its pieces never change.
 type draft struct {
 	form     *Form
 	tools    []llm.Tool
 	messages []llm.Message
-	starts   []place // of each message in text
+	starts   []place // place of each message in text
 	text     Body    // messages are appended to the last piece
 }
 
-// place is a place in a draft's text.
+// place is a position in a draft's text.
 type place struct{ piece, at int }
 
-// hold makes the draft end with messages.
+// hold updates the draft to messages.
 func (d *draft) hold(messages []llm.Message) error {
 	known := Shared(d.messages, messages)
 	if known < len(d.messages) {
@@ -110,8 +109,8 @@ func (d *draft) hold(messages []llm.Message) error {
 	return nil
 }
 
-// last returns the number of the piece for the next message. A piece that is long enough gives up
-// the room that it has for more.
+// last returns the number of the piece for the next message. A piece that is long enough gives up its spare
+// room.
 func (d *draft) last() int {
 	last := len(d.text) - 1
 	if text := d.text[last]; len(text) >= pieceSize && text[len(text)-1] != '[' {
@@ -122,7 +121,8 @@ func (d *draft) last() int {
 	return last
 }
 
-// Shared returns how many messages at the beginning of both are the same ones, see [Unchanged].
+// Shared returns the number of messages at the beginning of before and now that are the same, see
+// [Unchanged].
 func Shared(before, now []llm.Message) int {
 	n := 0
 	for n < min(len(before), len(now)) && Unchanged(before[n], now[n]) {
@@ -131,23 +131,24 @@ func Shared(before, now []llm.Message) int {
 	return n
 }
 
-// Unchanged reports whether b is a, by the addresses of their parts, which never change.
+// Unchanged reports whether a and b are the same message: it compares the addresses of their parts, which
+// never change.
 func Unchanged(a, b llm.Message) bool {
 	return a.Role == b.Role && Same(a.Parts, b.Parts) && Same(a.Chat, b.Chat)
 }
 
-// Same reports whether b is a, by where their elements are.
+// Same reports whether a and b have the same elements in memory.
 func Same[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// Body is the JSON of a request, in pieces which must not be changed.
+// Body is the JSON of a request, in pieces that must not be changed.
 type Body [][]byte
 
 // Reader returns a reader of the whole body. There may be several.
 func (b Body) Reader() *Pieces { return &Pieces{net.Buffers(slices.Clone(b))} } // reading consumes them
 
-// Pieces reads a body, or writes it to a connection with one call to the system.
+// Pieces reads a body, or writes it to a connection with one system call.
 type Pieces struct{ net.Buffers }
 
 // Len returns how many bytes are left.
@@ -161,15 +162,15 @@ func (p *Pieces) Len() (n int64) {
 // Close implements [io.Closer].
 func (*Pieces) Close() error { return nil }
 
-// Attach makes b the body of r, with its length, without which it would be sent in chunks,
-// and lets it be sent again.
+// Attach makes b the body of r, with its length, because otherwise it would be sent in chunks, and lets r be
+// sent again.
 func (b Body) Attach(r *http.Request) {
 	body := b.Reader()
 	r.Body, r.ContentLength = body, body.Len()
 	r.GetBody = func() (io.ReadCloser, error) { return b.Reader(), nil }
 }
 
-// Encode is json.Marshal that leaves <, > and & as they are.
+// Encode is json.Marshal without escaping <, > and &.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -178,7 +179,7 @@ func Encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// MustEncode is Encode of what can always be written: text, and what was read before.
+// MustEncode is Encode for values that cannot fail: text, and values that were decoded before.
 func MustEncode(v any) json.RawMessage {
 	text, err := Encode(v)
 	if err != nil {

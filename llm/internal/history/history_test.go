@@ -14,7 +14,7 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// form writes each message as its text, with as many items as it has parts, behind the model's name.
+// form writes each message as its text, with one item per part, after the model's name.
 func form(model string) *history.Form {
 	return &history.Form{
 		Head: func(tools []llm.Tool) ([]byte, error) {
@@ -34,9 +34,8 @@ func form(model string) *history.Form {
 
 func joined(b history.Body) string { return string(bytes.Join(b, nil)) + "]}" }
 
-// A kept conversation that grows, and is cut at any place, is the same request as one that is
-// encoded at once, whatever tools, models and failures came in between. Earlier requests stay as
-// they were.
+// A kept conversation that grows, and is truncated at any place, gives the same request as one that is
+// encoded at once, whatever tools, models and failures came in between. Earlier requests do not change.
 func TestAKeptConversationIsTheWholeOne(t *testing.T) {
 	forms, random := []*history.Form{form("a"), form("b")}, rand.New(rand.NewPCG(1, 2))
 	var memo llm.Memo

@@ -1,8 +1,8 @@
-// Package openaiapi is shared by the clients of OpenAI's protocols: where a request is sent,
-// how a stream of events is read, and what OpenAI's own servers take.
+// Package openaiapi is shared by the clients of OpenAI's protocols: the addresses of requests, the reading of
+// event streams, and the members that OpenAI's own servers accept.
 //
-// The requests are this package's own: OpenAI's SDK (openai-go 3.95.0) builds each from
-// nothing, which takes longer than to read its answer.
+// This package makes the requests itself: OpenAI's SDK (openai-go 3.95.0) encodes each whole request again,
+// which takes longer than reading its answer.
 package openaiapi
 
 import (
@@ -17,8 +17,7 @@ import (
 // Azure is the provider of the same protocols with another address and header.
 const Azure = "Azure"
 
-// NewExchange returns how the requests at one path below an endpoint are made. The caller
-// sets how their answers are read.
+// NewExchange returns the calls at one path below an endpoint. The caller sets how their answers are read.
 func NewExchange(at *endpoint.Endpoint, p endpoint.Protocol, path string) (endpoint.Exchange, error) {
 	u, err := url.Parse(at.Address)
 	if err != nil {
@@ -47,9 +46,9 @@ func NewExchange(at *endpoint.Endpoint, p endpoint.Protocol, path string) (endpo
 	return endpoint.Exchange{Send: at.Sender(ask), Streams: func(answer *http.Response) bool { return at.Stream && streamed(answer) }}, nil
 }
 
-// azure returns the address of a request at Azure. A resource has its models below
-// openai/deployments, each version of the API apart; its newer API, below openai/v1,
-// is like OpenAI's own. An address may name the deployment, as Azure's portal shows it.
+// azure returns the address of a request at Azure. A resource has its models below openai/deployments, one
+// per version of the API; its newer API, below openai/v1, is like OpenAI's own. An address may name the
+// deployment, as Azure's portal shows it.
 func azure(at *endpoint.Endpoint, base *url.URL, path string) (*url.URL, string) {
 	clean := strings.TrimSuffix(base.Path, "/")
 	if strings.HasSuffix(clean, "/v1") {
@@ -66,8 +65,8 @@ func azure(at *endpoint.Endpoint, base *url.URL, path string) (*url.URL, string)
 	return &u, path
 }
 
-// streamed reports whether the answer is a stream of events. A server may answer a
-// request for one at once.
+// streamed reports whether the answer is a stream of events. A server may answer without streaming although
+// the request asks for it.
 func streamed(answer *http.Response) bool {
 	return !strings.Contains(strings.ToLower(answer.Header.Get("Content-Type")), "json")
 }

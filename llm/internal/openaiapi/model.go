@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// IsOpenAI reports whether a base URL is a server of OpenAI itself or of Azure's
-// deployments of its models: they refuse members that they do not know, where other
-// servers have members of their own.
+// IsOpenAI reports whether a base URL belongs to OpenAI itself or to Azure's deployments of its models: these
+// refuse unknown members, while other servers have members of their own.
 func IsOpenAI(base string) bool {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -20,32 +19,31 @@ func IsOpenAI(base string) bool {
 		strings.HasSuffix(host, ".openai.azure.com") || strings.HasSuffix(host, ".cognitiveservices.azure.com")
 }
 
-// IsOpenRouter reports whether a base URL is OpenRouter's, which says what each call cost.
+// IsOpenRouter reports whether a base URL belongs to OpenRouter, which reports the cost of each call.
 func IsOpenRouter(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && (u.Hostname() == "openrouter.ai" || strings.HasSuffix(u.Hostname(), ".openrouter.ai"))
 }
 
-// OnlyResponds reports whether a model of OpenAI is known to be offered by the Responses
-// API alone.
+// OnlyResponds reports whether only the Responses API is known to offer a model of OpenAI.
 func OnlyResponds(model string) bool {
 	model = strings.ToLower(model)
 	return Reasons(model) && (strings.Contains(model, "codex") || strings.Contains(model, "deep-research") ||
 		strings.HasSuffix(model, "-pro") || strings.Contains(model, "-pro-20"))
 }
 
-// effort says whether a family of OpenAI's models reasons.
+// effort says whether and when a family of OpenAI's models reasons.
 type effort int
 
 const (
-	none     effort = iota // they do not reason
-	always                 // they do, whatever the request says
-	optional               // reasoning_effort may be none, and may be that if it is not set
+	none     effort = iota // never reasons
+	always                 // reasons, whatever the request says
+	optional               // reasoning_effort can be none, which may be its default
 )
 
-// reasoning returns how a model of OpenAI reasons, by its name. The rules for the names
-// are LiteLLM's: o1, o3, o4 and gpt-5 always reason, gpt-5.1 and later as asked,
-// and those made for chat do not. Of a name that is not OpenAI's it says none.
+// reasoning returns how a model of OpenAI reasons, by its name. The rules are LiteLLM's: o1, o3, o4 and gpt-5
+// always reason, gpt-5.1 and later as the request says, and chat models never. The result is none for names
+// that are not OpenAI's.
 func reasoning(model string) effort {
 	model = strings.ToLower(model)
 	switch {
@@ -64,19 +62,19 @@ func reasoning(model string) effort {
 // Reasons reports whether a model of OpenAI is known to reason.
 func Reasons(model string) bool { return reasoning(model) != none }
 
-// Answers reports whether a model of OpenAI is known not to reason, so that it has no
-// reasoning to encrypt: a request for it is refused.
+// Answers reports whether a model of OpenAI is known not to reason: a request for its encrypted reasoning is
+// refused.
 func Answers(model string) bool {
 	model = strings.TrimPrefix(strings.ToLower(model), "ft:")
 	return strings.Contains(model, "-chat") && strings.HasPrefix(model, "gpt-") ||
 		slices.ContainsFunc([]string{"gpt-3", "gpt-4", "chatgpt-"}, func(family string) bool { return strings.HasPrefix(model, family) })
 }
 
-// sampling are members that a reasoning model does not take while it reasons.
+// sampling lists members that a model does not accept while it reasons.
 var sampling = []string{"temperature", "top_p", "logprobs", "top_logprobs"}
 
-// Refused returns the names of members that a model of OpenAI does not take because it
-// reasons; asked is the effort in the request, or empty.
+// Refused returns the names of members that a model of OpenAI does not accept because it reasons; asked is
+// the request's effort, or empty.
 func Refused(model, asked string, members map[string]any) (names []string) {
 	how := reasoning(model)
 	if how == none {
@@ -100,7 +98,7 @@ func Refused(model, asked string, members map[string]any) (names []string) {
 
 func isOne(value any) bool { return value == 1 || value == 1.0 || value == int64(1) }
 
-// Effort reads reasoning_effort: a word, or an object as the Responses API has it.
+// Effort reads reasoning_effort: a word, or an object in the form of the Responses API.
 func Effort(value any) (map[string]any, error) {
 	switch v := value.(type) {
 	case nil:

@@ -9,9 +9,9 @@ import (
 	"batch.example/batch/llm/internal/sse"
 )
 
-// Event is one of a stream: a JSON object, as the server wrote it.
+// Event is an event of a stream: a JSON object, exactly as the server wrote it.
 type Event struct {
-	Type string // as its line "event" has it; empty without one
+	Type string // from its "event" line; empty if there is none
 	Data json.RawMessage
 }
 
@@ -28,7 +28,7 @@ type Stream struct {
 // Events returns the events of an answer's body.
 func Events(body io.Reader) *Stream { return &Stream{events: sse.NewReader(body)} }
 
-// All returns the events up to the mark of the end, or the end of the body.
+// All returns the events up to the end mark, or to the end of the body.
 func (s *Stream) All() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for {
@@ -49,10 +49,10 @@ func (s *Stream) All() iter.Seq[Event] {
 	}
 }
 
-// Done reports whether the mark of the end has come.
+// Done reports whether the end mark has come.
 func (s *Stream) Done() bool { return s.done }
 
-// Err is why reading has ended early, or nil.
+// Err returns the error that ended reading early, or nil.
 func (s *Stream) Err() error {
 	if s.err == io.EOF {
 		return nil

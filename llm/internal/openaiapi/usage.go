@@ -7,11 +7,11 @@ import (
 	"batch.example/batch/llm/endpoint"
 )
 
-// litellmCost is the header in which a LiteLLM proxy names the cost of a call.
+// litellmCost is the header in which a LiteLLM proxy reports the cost of a call.
 const litellmCost = "X-Litellm-Response-Cost"
 
-// Output returns the tokens of an answer, reasoning included. xAI and gateways to Gemini
-// count reasoning apart, as the total shows.
+// Output returns the tokens of an answer, reasoning included. xAI and gateways to Gemini count reasoning
+// separately, which the total shows.
 func Output(total, input, output, reasoning int64) int64 {
 	if total == input+output+reasoning {
 		return output + reasoning
@@ -19,9 +19,9 @@ func Output(total, input, output, reasoning int64) int64 {
 	return output
 }
 
-// Cost is the call's cost, if the answer has it; otherwise nil. OpenRouter says it
-// in the usage, a LiteLLM proxy in a header. With a key of the user's own at the
-// provider behind OpenRouter, the provider's price comes on top of OpenRouter's fee.
+// Cost returns the call's cost if the answer reports it; otherwise nil. OpenRouter reports it in the usage, a
+// LiteLLM proxy in a header. If the user has a key of their own at the provider behind OpenRouter, the
+// provider's price is added to OpenRouter's fee.
 func Cost(usage map[string]json.RawMessage, header http.Header) *float64 {
 	if c, ok := endpoint.Amount(usage["cost"]); ok {
 		if string(usage["is_byok"]) == "true" {
@@ -36,8 +36,8 @@ func Cost(usage map[string]json.RawMessage, header http.Header) *float64 {
 	return nil
 }
 
-// Service returns the service tier that answered; empty for the standard one, and for anything else
-// than a name.
+// Service returns the service tier that answered; empty for the standard one, and for a value that is not a
+// name.
 func Service(tier json.RawMessage) string {
 	var name string
 	_ = json.Unmarshal(tier, &name)

@@ -1,6 +1,5 @@
-// Package sse reads a stream of server-sent events, as models write their answers. It
-// takes what servers get wrong: a byte order mark, a last event without the empty line
-// behind it.
+// Package sse reads a stream of server-sent events, as models write their answers. It tolerates common
+// mistakes of servers: a byte order mark, and a last event without an empty line after it.
 package sse
 
 import (
@@ -10,13 +9,13 @@ import (
 	"io"
 )
 
-// Event is one of a stream.
+// Event is an event of a stream.
 type Event struct {
-	Type string // as its line "event" has it; empty without one
-	Data []byte // its lines "data", joined by line breaks
+	Type string // from its "event" line; empty if there is none
+	Data []byte // its "data" lines, joined by line breaks
 }
 
-// Reader reads events. Nothing bounds how long one may be: the reader below should.
+// Reader reads events. It does not bound their length: the reader below should.
 type Reader struct {
 	lines   *bufio.Reader
 	started bool
@@ -26,11 +25,11 @@ type Reader struct {
 // NewReader returns a reader of the events in r.
 func NewReader(r io.Reader) *Reader { return &Reader{lines: bufio.NewReaderSize(r, 32<<10)} }
 
-// done ends a stream in some protocols, as the only event that is not JSON.
+// done is the end mark of some protocols, the only event that is not JSON.
 var done = []byte("[DONE]")
 
-// Next returns the next event that has data, which is the caller's. At the end of the
-// stream its error is [io.EOF]; an event that the end has cut short is left out.
+// Next returns the next event with data, which the caller may keep and change. At the end of the stream its
+// error is [io.EOF]; an event that the end truncates is left out.
 func (r *Reader) Next() (Event, error) {
 	var e Event
 	for r.end == nil {
