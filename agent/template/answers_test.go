@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ordered decodes JSON as Python does, with the members of objects in their order.
+// ordered decodes JSON like Python, with the members of objects in order.
 func ordered(t *testing.T, d *json.Decoder) any {
 	tok, err := d.Token()
 	if err != nil {
@@ -33,8 +33,8 @@ func ordered(t *testing.T, d *json.Decoder) any {
 	return fromGo(tok)
 }
 
-// answered returns how the engine answers a template: the text, and "equal" to what Jinja2
-// makes of it, or "refused", and when.
+// answered returns the engine's text for a template, and how it relates to Jinja2's: "equal", or when the
+// template was refused.
 func answered(source string, vars map[string]any) (text, how string) {
 	parsed, err := Parse("t", source, nil)
 	if err != nil {

@@ -12,22 +12,22 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// builtin is a filter, a test, a method or range. It is applied to a value.
+// builtin is a filter, a test, a method or range, applied to a value.
 type builtin struct {
 	params   []parameter
 	required int
 	run      func(r *renderer, v any, a []any) any
 }
 
-// parameter is one of a builtin or a macro. If no argument is given, a builtin gets value; a
-// macro evaluates otherwise, if it is there.
+// parameter is a parameter of a builtin or a macro. If it has no argument, a builtin gets value; a macro
+// evaluates otherwise, if there is one.
 type parameter struct {
 	name      string
 	value     any
 	otherwise func(r *renderer) any
 }
 
-// literals are the values in signatures.
+// literals are the possible defaults in signatures.
 var literals = map[string]any{"": "", "...": "...", "None": nil, "False": false, "-1": -1, "0": 0, "0.0": 0.0, "1": 1, "4": 4, "5": 5, "255": 255}
 
 // def defines a builtin. The signature is Python's, without commas and quotes: parameters with
@@ -133,8 +133,8 @@ func itemOr(items []any, n int, name string) any {
 	}}
 }
 
-// lengthOf returns how long a text was before it was cut: a template computes from it how
-// much the model does not see.
+// lengthOf returns the length of a text before it was cut, from which a template computes how much is hidden
+// from the model.
 func lengthOf(r *renderer, v any, _ []any) any {
 	given, _ := r.vars.get(CutVar)
 	if cut, ok := given.(Cut); ok && v == any(cut.Text) {
@@ -176,7 +176,7 @@ func indent(_ *renderer, v any, a []any) any {
 	}
 	margin, ok := a[0].(string)
 	if _, isMarkup := v.(markup); isMarkup && ok {
-		failf("JSON is indented by a number of blanks, not by text")
+		failf("expected a number of blanks as the indent, found text")
 	}
 	if !ok {
 		margin = strings.Repeat(" ", bounded(max(0, wholeNumber(a[0]))))
@@ -225,8 +225,8 @@ func truncate(_ *renderer, v any, a []any) any {
 	return head + end
 }
 
-// Texts of numbers, as int and float of Python read them. Both read digits of other scripts
-// too, which are refused.
+// Patterns for the texts that Python's int and float accept. Python also accepts digits of other scripts,
+// which are refused here.
 var (
 	wholeText = lazy.Regexp(`^[+-]?\d+(?:_\d+)*$`)
 	floatText = lazy.Regexp(`(?i)^[+-]?(?:(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?|inf|infinity|nan)$`)
@@ -245,7 +245,7 @@ func floatOf(v any) (float64, bool) {
 	if !ok || !floatText().MatchString(s) {
 		return 0, false
 	}
-	f, _ := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64) // what is too large is infinite
+	f, _ := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64) // too large a number becomes infinite
 	if strings.HasSuffix(strings.ToLower(s), "nan") {
 		f = math.NaN()
 	}
@@ -368,7 +368,7 @@ var methods = sync.OnceValue(func() map[string]*builtin {
 	}
 })
 
-// stripped removes chars, which are blanks if nil, with one of the functions that trim.
+// stripped trims chars from s with one of the trim functions; nil chars are blanks.
 func stripped(s string, chars any, trim func(string, func(rune) bool) string) string {
 	if chars == nil {
 		return trim(s, python.IsSpace)
@@ -383,7 +383,7 @@ func split(s string, sep any, n int) []string {
 	case sep == nil && n < 0:
 		return strings.FieldsFunc(s, python.IsSpace)
 	case by == "":
-		failf("the separator is a text that is not empty")
+		failf("the separator must be a text that is not empty")
 	case n >= 0:
 		return strings.SplitN(s, by, n+1)
 	default:

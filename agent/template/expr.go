@@ -9,21 +9,19 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// expr is an expression: where it begins and ends, where a person would look for it, and
-// its value.
+// expr is an expression: its beginning and end, the place for error messages, and its value.
 type expr struct {
 	start, end, at int
 	eval           func(r *renderer) any
 	constant       any // the value, or notConstant
 }
 
-// notConstant is the panic of what needs variables, and the value of it when a template is
-// read.
+// notConstant is the panic of an expression that needs variables, and its value while a template is parsed.
 type notConstant struct{}
 
-// build returns the expression from start to the last token that was read. One without
-// variables is evaluated: if it fails, it is a mistake wherever it stands, as Jinja2 evaluates
-// it too when it reads a template.
+// build returns the expression from start to the last token that was read. An expression without variables is
+// evaluated at once: an error in it is a mistake even in a branch that never runs, because Jinja2 evaluates
+// it at load too.
 func (p *parser) build(start, at int, eval func(r *renderer) any) (e expr) {
 	end := len(strings.TrimRight(p.source[:p.peek().start], " \t\n"))
 	e = expr{start: start, end: end, at: at, eval: eval, constant: notConstant{}}
@@ -42,7 +40,7 @@ func (p *parser) build(start, at int, eval func(r *renderer) any) (e expr) {
 	return e
 }
 
-// needsVariables says that there is no value without variables.
+// needsVariables panics if no variables are available.
 func (r *renderer) needsVariables() {
 	if r.top == nil {
 		panic(notConstant{})
@@ -71,7 +69,7 @@ func (p *parser) expression() expr {
 	return e
 }
 
-// levels are the operators, those that bind least first.
+// levels are the operators, from the lowest to the highest precedence.
 var levels = [][]string{{"or"}, {"and"}, {"not"}, {"==", "!=", "<", "<=", ">", ">=", "in", "not in"}, {"+", "-"}, {"~"}, {"*", "/", "//", "%"}}
 
 const negations, comparisons = 2, 3
@@ -96,7 +94,7 @@ func (p *parser) level(n int) expr {
 		case t.text == "":
 			return e
 		case n == comparisons && !first:
-			panic(mistakeAt(t.start, "comparisons of comparisons are not supported: join two with and"))
+			panic(mistakeAt(t.start, "chained comparisons are not supported: join two with and"))
 		}
 		left, right := e, p.level(n+1)
 		e = p.build(left.start, t.start, func(r *renderer) any {
@@ -155,7 +153,7 @@ func (p *parser) unary() expr {
 	return p.postfix(p.build(at, at, func(r *renderer) any {
 		v := of.eval(r)
 		r.at = at
-		return operate("*", operate("-", v, 0), -1) // so that it fails with text, and zero has its sign
+		return operate("*", operate("-", v, 0), -1) // so that text fails, and zero keeps its sign
 	}))
 }
 
@@ -178,12 +176,12 @@ func (p *parser) primary() expr {
 	return expr{}
 }
 
-// value is a constant that begins with the token t.
+// value returns a constant that begins with the token t.
 func (p *parser) value(t token, v any) expr {
 	return p.build(t.start, t.start, func(*renderer) any { return v })
 }
 
-// items is a list or a tuple.
+// items returns a list or a tuple.
 func (p *parser) items(t token, items []expr, tuple bool) expr {
 	return p.build(t.start, t.start, func(r *renderer) any {
 		l := &list{items: make([]any, len(items)), tuple: tuple}
@@ -212,7 +210,7 @@ func (p *parser) dict(t token) expr {
 	values := p.list("}", func() expr {
 		key := p.expression()
 		if _, ok := key.constant.(notConstant); ok {
-			panic(mistakeAt(key.start, "a key is a text or a number"))
+			panic(mistakeAt(key.start, "a key must be a text or a number"))
 		}
 		p.build(key.start, key.at, func(r *renderer) any {
 			r.at = key.at
@@ -322,7 +320,7 @@ func (p *parser) member(of expr) expr {
 	return p.item(of, p.value(t, t.text), true)
 }
 
-// item is of[key] or, if it is an attribute, of.key.
+// item returns of[key] or, if attribute is set, of.key.
 func (p *parser) item(of, key expr, attribute bool) expr {
 	source := p.source[of.start:of.end]
 	return p.build(of.start, key.at, func(r *renderer) any {
@@ -330,7 +328,7 @@ func (p *parser) item(of, key expr, attribute bool) expr {
 		r.at = key.at
 		item, ok := itemOf(v, k, attribute)
 		missing := func() *mistake { return missingMember(source, v, k, key.at) }
-		if _, isText := k.(string); !ok && isText && !isDict(v) { // it may have such an attribute in Python
+		if _, isText := k.(string); !ok && isText && !isDict(v) { // in Python it may have such an attribute
 			panic(missing())
 		} else if !ok {
 			return &undefined{mistake: missing}
@@ -339,7 +337,7 @@ func (p *parser) item(of, key expr, attribute bool) expr {
 	})
 }
 
-// missingMember says which member of v is missing and which ones exist.
+// missingMember names the missing member of v and the existing ones.
 func missingMember(source string, v, key any, at int) *mistake {
 	switch v := v.(type) {
 	case *list:
@@ -389,8 +387,8 @@ func (p *parser) subscript(of expr) expr {
 	})
 }
 
-// arguments parses the arguments of what has that name, if there are any, and returns one for
-// each parameter: without a function where none is given. They have names only if names is true.
+// arguments parses the arguments of the function, filter or macro what, and returns one for each parameter; a
+// missing one has no function. Arguments may have names only if names is set.
 func (p *parser) arguments(what string, params []parameter, required int, names bool) []expr {
 	start := p.peek().start
 	args := make([]expr, len(params))
@@ -436,7 +434,7 @@ func (p *parser) arguments(what string, params []parameter, required int, names 
 	return args
 }
 
-// applied parses the arguments of a builtin, which is applied to a value.
+// applied parses the arguments of a builtin and applies it to a value.
 func (p *parser) applied(b *builtin, t token, to expr, names bool) expr {
 	args := p.arguments(t.text, b.params, b.required, names)
 	return p.build(to.start, t.start, func(r *renderer) any {
@@ -459,7 +457,7 @@ func (p *parser) test(of expr) expr {
 	t := p.expectName("the name of a test")
 	holds := pick(t, "test", tests())
 	if next := p.peek(); next.kind == tokenName && !p.isName("else", "or", "and") {
-		panic(mistakeAt(next.start, "unexpected %s behind a test, which needs parentheses here", next))
+		panic(mistakeAt(next.start, "unexpected %s after a test: put the test in parentheses", next))
 	}
 	return p.build(of.start, t.start, func(r *renderer) any {
 		v := of.eval(r)

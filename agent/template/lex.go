@@ -70,7 +70,7 @@ var (
 	rawEnd   = lazy.Regexp(`\{%[-+]?\s*endraw\s*(?:\+%\}|-%\}|%\})`)
 )
 
-// text reads up to the next delimiter, and then what it begins.
+// text reads up to the next delimiter, and then the part that it begins.
 func (l *lexer) text() {
 	at := anyBegin().FindStringIndex(l.rest())
 	if at == nil {
@@ -147,7 +147,7 @@ var (
 	operator     = lazy.Regexp(`^(?:==|!=|>=|<=|//|\*\*|[-+/*%~\[\](){}><=.:|,;])`)
 )
 
-// inside reads an expression or a tag up to its end, which brackets hide.
+// inside reads an expression or a tag up to its end. An end within brackets does not count.
 func (l *lexer) inside(start int, end string) {
 	open := 0
 	for l.pos < len(l.source) {
@@ -205,7 +205,7 @@ func (l *lexer) quoted(rest string) {
 func (l *lexer) number(rest string) {
 	afterDot := len(l.tokens) > 0 && l.tokens[len(l.tokens)-1].text == "." && l.tokens[len(l.tokens)-1].end == l.pos
 	if text := floatToken().FindString(rest); text != "" && !afterDot {
-		f, _ := strconv.ParseFloat(text, 64) // what is too large is infinite
+		f, _ := strconv.ParseFloat(text, 64) // too large a number becomes infinite
 		l.add(tokenFloat, l.pos+len(text))
 		l.tokens[len(l.tokens)-1].value = f
 		return
@@ -219,7 +219,7 @@ func (l *lexer) number(rest string) {
 	l.tokens[len(l.tokens)-1].value = n
 }
 
-// operator returns by how many brackets more are open behind it.
+// operator adds an operator, and returns the change in the number of open brackets.
 func (l *lexer) operator(rest string, open int) int {
 	op := operator().FindString(rest)
 	if op == "" || open == 0 && strings.Contains(")]}", op) {

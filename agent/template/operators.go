@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// number returns v as a whole number or, if it is one, as a float.
+// number returns v as a whole number, or as a float if it is one.
 func number(v any) (n int, f float64, isFloat, ok bool) {
 	switch v := v.(type) {
 	case bool:
@@ -31,8 +31,7 @@ func asInt(b bool) int {
 
 const tooLarge = "a whole number needs more than 64 bits"
 
-// notNaN returns f. NaN is refused: whether Python takes two of them for the same depends on
-// where they come from.
+// notNaN returns f. NaN is refused, because Python's comparison of two NaNs depends on their origin.
 func notNaN(f float64) float64 {
 	if math.IsNaN(f) {
 		failf("a number is NaN")
@@ -40,7 +39,7 @@ func notNaN(f float64) float64 {
 	return f
 }
 
-// operate is the operator op of Python, or ~.
+// operate applies Python's operator op, or ~.
 func operate(op string, a, b any) any {
 	if op == "~" {
 		s, t := str(a), str(b)
@@ -131,7 +130,7 @@ func operateFloats(op string, f, g float64) float64 {
 	return f / g
 }
 
-// compareNumbers compares exactly, as Python does: not every whole number is a float.
+// compareNumbers compares exactly, like Python: not every whole number is a float.
 func compareNumbers(a, b any) (c int, ok bool) {
 	exact := func(v any) *big.Float {
 		n, f, isFloat, isNumber := number(v)

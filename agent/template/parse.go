@@ -10,25 +10,23 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// parser is a recursive-descent parser with the grammar of Jinja2's. What it returns are
-// functions that render.
+// parser is a recursive-descent parser of Jinja2's grammar. It returns functions that render.
 type parser struct {
 	source    string
 	tokens    []token // the last one repeats
-	open      []token // the names of the tags around the place that is being read, at their {%
+	open      []token // the names of the tags around the current place, with the offsets of their {%
 	depth     int
-	constants *renderer // evaluates what has no variables
+	constants *renderer // evaluates expressions without variables
 	frame     *frame
-	events    *[]event // of the branch of the frame that is being read
-	loops     int      // around the place that is being read, within its macro
+	events    *[]event // events of the current branch of the current frame
+	loops     int      // around the current place, within its macro
 	macros    map[string]*macro
 }
 
-// maxDepth bounds expressions and tags within each other. Jinja2 reaches the limit of
-// Python's stack earlier.
+// maxDepth bounds the nesting of expressions and tags. Jinja2 reaches the limit of Python's stack earlier.
 const maxDepth = 200
 
-// deeper counts a level; the function that it returns ends the level.
+// deeper enters a level of nesting; the function that it returns leaves it.
 func (p *parser) deeper() func() {
 	if p.depth++; p.depth > maxDepth {
 		panic(mistakeAt(p.peek().start, "more than %d expressions or tags within each other", maxDepth))
@@ -53,7 +51,7 @@ func (t token) is(kind tokenKind, texts ...string) bool {
 func (p *parser) isOp(texts ...string) bool   { return p.peek().is(tokenOperator, texts...) }
 func (p *parser) isName(texts ...string) bool { return p.peek().is(tokenName, texts...) }
 
-// isNext reports whether the token after the next one is that one.
+// isNext reports whether the token after the next one is the given one.
 func (p *parser) isNext(kind tokenKind, text string) bool {
 	return len(p.tokens) > 1 && p.tokens[1].is(kind, text)
 }
@@ -61,7 +59,7 @@ func (p *parser) isNext(kind tokenKind, text string) bool {
 func (p *parser) skipOp(text string) bool   { return p.skip(p.isOp(text)) }
 func (p *parser) skipName(text string) bool { return p.skip(p.isName(text)) }
 
-// skip reads the next token if it has been found to be the right one.
+// skip reads the next token if found is set.
 func (p *parser) skip(found bool) bool {
 	if found {
 		p.next()
@@ -91,8 +89,8 @@ func (p *parser) unexpected(want string) {
 	panic(mistakeAt(t.start, "expected %s, found %s", want, t))
 }
 
-// pick returns what has the name; it refuses another name, and says which one was probably
-// meant or which ones there are.
+// pick returns the value of a known name. It refuses another name, and suggests a similar one or lists the
+// known ones.
 func pick[T any](name token, what string, known map[string]T) T {
 	v, ok := known[name.text]
 	if !ok {
@@ -108,7 +106,7 @@ func pick[T any](name token, what string, known map[string]T) T {
 	return v
 }
 
-// statement writes a part of the template.
+// statement renders a part of the template.
 type statement func(r *renderer)
 
 func (r *renderer) run(list []statement) {
@@ -117,8 +115,8 @@ func (r *renderer) run(list []statement) {
 	}
 }
 
-// body parses text, expressions and tags up to one of the tags ends or the end of the
-// template. It reads the name of the end tag.
+// body parses text, expressions and tags up to one of the tags ends or to the end of the template. It also
+// reads the name of the end tag.
 func (p *parser) body(ends ...string) (list []statement, end string) {
 	defer p.deeper()()
 	for {
@@ -166,8 +164,8 @@ func (p *parser) tag(start int) statement {
 		panic(mistakeAt(name.start, "{%% %s %%} found, expected {%% end%s %%}", name.text, p.open[len(p.open)-1].text))
 	case known && of != name.text:
 		panic(mistakeAt(name.start, "{%% %s %%} without an open {%% %s %%}", name.text, of))
-	case of == "raw": // the lexer reads another one
-		panic(mistakeAt(name.start, "{%% raw %%} has nothing else in it"))
+	case of == "raw": // the lexer has read the correct raw tags
+		panic(mistakeAt(name.start, "{%% raw %%} takes no arguments"))
 	}
 	parse := pick(name, "tag", tags)
 	name.start = start
@@ -185,7 +183,7 @@ func (p *parser) endOfTag() {
 	p.next()
 }
 
-// block parses the rest of a tag, and what it encloses.
+// block parses the rest of a tag, and its body.
 func (p *parser) block(ends ...string) (list []statement, end string) {
 	p.endOfTag()
 	return p.body(ends...)
@@ -269,7 +267,7 @@ func (p *parser) forTag() statement {
 	}
 }
 
-// targets parses what a value is assigned to: a name, or several.
+// targets parses the names, one or more, that a value is assigned to.
 func (p *parser) targets() (names []string) {
 	for {
 		names = append(names, p.assignable("a name to assign to"))
@@ -293,7 +291,7 @@ func (r *renderer) assign(names []string, v any) {
 	}
 }
 
-// fixed are names with a value; neither they nor reserved ones can be set.
+// Names that cannot be set: fixed ones have a value, the others are reserved.
 var (
 	fixed       = map[string]any{"true": true, "True": true, "false": false, "False": false, "none": nil, "None": nil}
 	operators   = strings.Fields("and or not if elif else in is")
@@ -301,7 +299,7 @@ var (
 	reserved    = slices.Concat(slices.Collect(maps.Keys(fixed)), operators, unsupported, []string{"loop", "range"})
 )
 
-// assignable reads a name that gets a value.
+// assignable reads a name that a value is assigned to.
 func (p *parser) assignable(what string) string {
 	t := p.expectName(what)
 	switch {
@@ -368,10 +366,10 @@ func (p *parser) macroTag() statement {
 	return func(r *renderer) { r.scope.values[name] = m }
 }
 
-// maxLevels bounds macros that call themselves: a full stack would end the process.
+// maxLevels bounds recursive macros, because a full stack would end the process.
 const maxLevels = 1000
 
-// call renders a macro. Arguments that are not given have no function.
+// call renders a macro. A missing argument has no function.
 func (m *macro) call(r *renderer, at int, args []expr) (s string) {
 	values := map[string]any{}
 	for i, e := range args {

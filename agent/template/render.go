@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// renderer is the state of one rendering. What fails in it panics with a *mistake.
+// renderer is the state of one rendering. It reports a failure by a panic with a *mistake.
 type renderer struct {
 	vars    Vars
 	scope   *scope
-	top     *scope // of the template; nil when constants are evaluated
+	top     *scope // scope of the template; nil while constants are evaluated
 	loop    *loop
 	out     *strings.Builder
-	at      int    // of the operation, for a mistake without a place
+	at      int    // offset of the current operation, for a mistake without a place
 	applied string // the filter, test or method that runs
-	level   int    // of macros
-	size    int    // of all values that were built, of what was written and of rounds
+	level   int    // nesting of macros
+	size    int    // size of all built values, of the output and of the rounds of loops
 }
 
 // captured returns the output of statements.
@@ -33,14 +33,14 @@ func (r *renderer) write(s string) {
 	r.out.WriteString(s)
 }
 
-// These bounds let a rendering end.
+// Bounds that make every rendering end.
 const (
-	maxSize   = 1 << 26 // of a value and of all of them
-	itemSize  = 16      // of a list
-	roundSize = 64      // of a loop, which takes time
+	maxSize   = 1 << 26 // bytes of one value, and of all together
+	itemSize  = 16      // bytes that an item of a list counts
+	roundSize = 64      // bytes that a round of a loop counts, because it takes time
 )
 
-// spend counts bytes.
+// spend adds n bytes to the size of the rendering.
 func (r *renderer) spend(n int) {
 	if r.size += n; r.size > maxSize {
 		failf("the template loops too often, or builds more than %d bytes", maxSize)
@@ -70,7 +70,7 @@ func bounded(n int) int {
 // failf ends a rendering with a mistake at the place of the current operation.
 func failf(format string, args ...any) { panic(mistakeAt(-1, format, args...)) }
 
-// failed returns the mistake that p, the value of a panic, stands for.
+// failed returns the mistake for p, the value of a panic.
 func (r *renderer) failed(p any) *mistake {
 	m, ok := p.(*mistake)
 	if !ok {

@@ -6,38 +6,38 @@ import (
 	"strings"
 )
 
-// In Jinja2, the text of a template decides where a name is looked up, not what has been set
-// when it is read: a name that a loop's body sets anywhere is the body's own, and begins with
-// the outer value. Each frame lists the names that it reads and sets, in their order, and
-// resolve decides about them once the whole template has been read.
+// In Jinja2, the text of a template decides in which frame a name is looked up, whatever has been set so far:
+// a name that is set anywhere in a loop's body belongs to that body, and begins with the outer value. Each
+// frame lists its reads and sets in order, and resolve decides about their names after the whole template has
+// been parsed.
 
-// frame is a part of a template with names of its own: the template itself, the body of a
-// loop, of a macro or of a set, the test of a loop and what follows its else.
+// frame is a part of a template with its own names: the template itself; the body of a loop, a macro or a
+// set; the test of a loop; and the body of its else.
 type frame struct {
 	outer  *frame
 	inner  []*frame
 	params []string
 	events []event
-	begins map[string]beginning // of the frame's own names
+	begins map[string]beginning // first values of the frame's own names
 }
 
-// event is a name that is read or set, or what the branches of an if read and set.
+// event is a read or a set of a name, or the events in the branches of an if.
 type event struct {
 	name     string
 	set      bool
 	branches []event
 }
 
-// beginning is the value of a name when its frame begins.
+// beginning says which value a name has when its frame begins.
 type beginning byte
 
 const (
 	withoutValue  beginning = iota
-	fromVariables           // given to Render
-	fromOuter               // of the same name in the outer frame
+	fromVariables           // the variable given to Render
+	fromOuter               // the value of this name in the outer frame
 )
 
-// inner reads a frame within the current one.
+// inner parses a frame within the current one.
 func (p *parser) inner(params []string, read func()) *frame {
 	f := &frame{outer: p.frame, params: params}
 	p.frame.inner = append(p.frame.inner, f)
@@ -66,7 +66,7 @@ func (f *frame) has(name string) bool {
 	return false
 }
 
-// resolve sets begins of the frame, and of those within it.
+// resolve computes begins of the frame and of the frames within it.
 func (f *frame) resolve() {
 	f.begins = map[string]beginning{}
 	set := map[string]bool{}
@@ -79,8 +79,8 @@ func (f *frame) resolve() {
 	}
 }
 
-// read adds the names of events to begins, and those that are set to set. As not all branches
-// of an if run, what one of them sets has the value from around before.
+// read adds the names of events to begins, and adds set names to set. Not all branches of an if run: a name
+// that one of them sets has the value from around before.
 func (f *frame) read(events []event, set map[string]bool) {
 	for _, e := range events {
 		_, own := f.begins[e.name]
@@ -110,14 +110,14 @@ func (f *frame) around(name string, otherwise beginning) beginning {
 	return otherwise
 }
 
-// scope has the values of a frame's names.
+// scope holds the values of a frame's names.
 type scope struct {
 	outer  *scope
 	values map[string]any
 }
 
-// A name without a value, and one whose value is a variable given to Render: those are many,
-// and a template reads few.
+// Values that are replaced when they are read: absent for a name without a value, and unread for a variable
+// given to Render. There are many variables, and a template reads few.
 type (
 	absent struct{}
 	unread struct{}
@@ -150,7 +150,7 @@ func (s *scope) get(name string) any {
 	return absent{}
 }
 
-// functions of Jinja2 that its templates see as variables.
+// functions lists Jinja2's functions, which its templates see as variables.
 var functions = strings.Fields("range dict lipsum cycler joiner namespace")
 
 // lookup returns the value of a name.

@@ -2,9 +2,9 @@
 // Template(text, undefined=StrictUndefined), and reports mistakes with their place in the
 // template.
 //
-// Its language is the part of Jinja2's that prompts use. A template has the text that
-// Jinja2 3.1.6 gives it, or it is an error: when the configuration is loaded, of what the
-// template's text shows; when it is rendered, of what only values show.
+// Its language is the part of Jinja2's that prompts use. A template gives the same text as
+// in Jinja2 3.1.6, or it is an error. Errors in the template's text are found when the
+// configuration is loaded, and errors that depend on values when the template is rendered.
 //
 //   - Tags: if with elif and else; for with if and else; set with a value or a body; macro,
 //     outside of other tags and above its calls; raw; comments, and - and + at tags.
@@ -20,11 +20,11 @@
 //   - In a loop: loop.index, loop.index0, loop.revindex, loop.revindex0, loop.first, loop.last
 //     and loop.length.
 //
-// Values behave as in Python: lengths and slices count code points, dicts have an order, floats
-// are printed as Python prints them. Errors are also: whole numbers of more than 64 bits, NaN,
-// members of what is not a dict, letters whose other case is several letters, and other changes
-// of the result of tojson than ~, slices and filters. What a template builds and how long it
-// loops is bounded.
+// Values behave as in Python: lengths and slices count code points, dicts have an order, and
+// floats are printed as in Python. The following are errors too: whole numbers of more than 64
+// bits, NaN, members of values other than dicts, and letters that become several letters in the
+// other case. The result of tojson can be changed only by ~, slices and filters. The size of the
+// values that a template builds, and the time of its loops, are bounded.
 package template
 
 import (
@@ -43,15 +43,14 @@ import (
 // Template is a parsed template. It is safe for concurrent use.
 type Template struct {
 	name, original string
-	source         string // with \n for all line ends, without a final one
+	source         string // with all line ends as \n, without a final one
 	place          func(offset int) string
 	body           []statement
 	frame          *frame
 }
 
-// Parse parses a template. Errors are Usage faults that begin with its name and
-// the place of the mistake: what place returns for an offset in source, or, if place is
-// nil, the line and the column.
+// Parse parses a template. Errors are Usage faults that begin with its name and the place of the mistake:
+// place returns it for an offset in source; if place is nil, it is the line and the column.
 func Parse(name, source string, place func(offset int) string) (t *Template, err error) {
 	t = &Template{name: name, original: source, place: place}
 	t.source = strings.TrimSuffix(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source), "\n")
@@ -83,7 +82,7 @@ func (v Vars) get(name string) (value any, ok bool) {
 	return value, ok
 }
 
-// Render renders the template with vars, which are not changed.
+// Render renders the template with vars, and leaves them unchanged.
 func (t *Template) Render(vars ...map[string]any) (text string, err error) {
 	r := &renderer{vars: vars, out: &strings.Builder{}}
 	r.out.Grow(len(t.source))
@@ -99,20 +98,20 @@ func (t *Template) Render(vars ...map[string]any) (text string, err error) {
 	return strings.Clone(r.out.String()), nil // without the builder's spare room: a conversation keeps it
 }
 
-// Check returns the error that Render would.
+// Check returns the error that Render would return.
 func (t *Template) Check(vars ...map[string]any) error {
 	_, err := t.Render(vars...)
 	return err
 }
 
-// Cut is a text with a part dropped. If the variable [CutVar] holds the Cut, the filter
-// length returns the length of the whole text.
+// Cut is a text without a dropped part. If the variable [CutVar] holds the Cut, the filter length returns the
+// length of the whole text.
 type Cut struct {
 	Text   string
-	Length int // of the whole
+	Length int // length of the whole text
 }
 
-// CutVar is the variable that holds a [Cut]. No template can name it.
+// CutVar is the variable that holds a [Cut]. No template can contain this name.
 const CutVar = "\x00cut"
 
 // mistake is an error in a template.
@@ -128,8 +127,8 @@ type mistake struct {
 // Error implements error.
 func (m *mistake) Error() string { return m.text }
 
-// LacksItem reports whether a template failed because a list, such as the lines of an output,
-// has fewer items than it reads: it can render with other values.
+// LacksItem reports whether a template failed because a list, such as the lines of an output, has too few
+// items: with other values it can be rendered.
 func LacksItem(err error) bool {
 	m, ok := errors.AsType[*mistake](err)
 	return ok && m.item
@@ -161,11 +160,10 @@ func (t *Template) fault(m *mistake) error {
 	return err
 }
 
-// hintWidth keeps a hint, which is shown indented, within 80 columns.
+// hintWidth keeps an indented hint within 80 columns.
 const hintWidth = 76
 
-// available returns a hint with the variable that was probably meant, or with all variables
-// that a template may use.
+// available returns a hint with the variable that was probably meant, or with all variables of the template.
 func available(name string, vars Vars) string {
 	all := map[string]any{}
 	for _, given := range vars {
@@ -181,7 +179,7 @@ func available(name string, vars Vars) string {
 	return printable.Wrapped("available variables: ", "  ", names, hintWidth)
 }
 
-// inOriginal returns the offset before line ends became one character.
+// inOriginal converts an offset to the original source, with its original line ends.
 func (t *Template) inOriginal(offset int) int {
 	at := 0
 	for range max(0, offset) {

@@ -90,7 +90,7 @@ func render(name, source string, vars map[string]any) (string, error) {
 	return t.Render(vars)
 }
 
-// Each error is reported at the position of the X, which is cut out before parsing.
+// Each error is at the position of the X, which is removed before parsing.
 func TestTemplateErrorPositions(t *testing.T) {
 	vars := map[string]any{"task": "t", "yes": true, "no": false, "n": 5, "list": []any{1, 2}, "output": map[string]any{"output": "o", "returncode": 0}}
 	for source, want := range map[string]string{
@@ -172,7 +172,7 @@ func TestTemplateErrorPositions(t *testing.T) {
 	}
 }
 
-// Each is refused; the X is where the error is.
+// Each template is refused; the X marks the place of the error.
 func TestLimitsAndWhatIsNotSupported(t *testing.T) {
 	for source, want := range map[string]string{
 		"{{ 'x' X* 99999999 }}":         "the result has more than 67108864 bytes",
@@ -195,7 +195,7 @@ func TestLimitsAndWhatIsNotSupported(t *testing.T) {
 		"{{ n | Xtruncate(length=3) }}":  `truncate: expected text, found a number`,
 		"{{ n | tojson X+ '<' }}":        "+ is not possible with JSON and text",
 		"{{ n.Xupper }}":                 `n has no "upper": it is a number`,
-		"{{ [d][0].Xpop }}":              `a dict has an attribute "pop" in Python`,
+		"{{ [d][0].Xpop }}":              `the attribute "pop" of Python's dicts is not supported`,
 		"{{ Xrange }}":                   "the function range is not supported as a value",
 		"{{ d Xis divisibleby 2 }}":      "",
 		"{{ " + strings.Repeat("(", maxDepth) + "1" + strings.Repeat(")", maxDepth) + " }}X": "",
@@ -216,8 +216,8 @@ func TestLimitsAndWhatIsNotSupported(t *testing.T) {
 	}
 }
 
-// What a template's text shows is refused when it is read, also where it is not reached. The X
-// is where the error is.
+// Mistakes that the template's text shows are refused when it is parsed, even in a branch that never runs.
+// The X marks the place of the error.
 func TestWhatIsRefusedAtLoad(t *testing.T) {
 	for source, want := range map[string]string{
 		"{{ n | Xurlize }}":                                   `unknown filter "urlize"; there are: count, d, default, first, float, indent, int, join,`,
@@ -242,7 +242,7 @@ func TestWhatIsRefusedAtLoad(t *testing.T) {
 		"{{ n X** 2 }}":                                       "** is not supported: use *",
 		"{{ 1 X/ 0 }}":                                        "division by zero",
 		"{{ {X[1]: n} }}":                                     "a list cannot be a key",
-		"{{ {X(1, n): 2} }}":                                  "a key is a text or a number",
+		"{{ {X(1, n): 2} }}":                                  "a key must be a text or a number",
 		"{{ n | replaceX('b') }}":                             `replace: the argument "new" is missing`,
 		"{{ n | indent(Xsize=3) }}":                           `unknown argument of indent "size"; there are: blank, first, width`,
 		"{{ n | upper(X1) }}":                                 "upper takes at most 0 arguments",
@@ -263,8 +263,8 @@ func TestWhatIsRefusedAtLoad(t *testing.T) {
 		"{% macro f() %}{% endmacro %}{{ Xf }}":               "the macro f can only be called",
 		"{% set x X| upper %}a{% endset %}":                   `unexpected "|" in {% set %}`,
 		"{% set Xtrue = 1 %}":                                 "nothing can be assigned to true",
-		"{{ 1 < n X< 3 }}":                                    "comparisons of comparisons are not supported: join two with and",
-		"{{ n is odd Xif n else 1 }}":                         `unexpected "if" behind a test, which needs parentheses here`,
+		"{{ 1 < n X< 3 }}":                                    "chained comparisons are not supported: join two with and",
+		"{{ n is odd Xif n else 1 }}":                         `unexpected "if" after a test: put the test in parentheses`,
 		"{{ n.split(sXep=',') }}":                             "",
 		"{{ n.split(Xsep=',') }}":                             `unknown argument of split "sep"`,
 		"{{ n Xnot }}":                                        `expected "}}", found "not"`,
@@ -309,7 +309,7 @@ func TestTheMembersInAHintAreWrapped(t *testing.T) {
 	}
 }
 
-// The page lists what there is.
+// The page lists all names of the language.
 func TestThePageHasEveryName(t *testing.T) {
 	page, err := os.ReadFile("../../docs/templates.md")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"batch.example/batch/internal/python"
 )
 
-// str is Python's str(v).
+// str returns Python's str(v).
 func str(v any) string {
 	if s, ok := textOf(v); ok {
 		return s
@@ -23,7 +23,7 @@ func str(v any) string {
 	return repr(v)
 }
 
-// repr is Python's repr(v).
+// repr returns Python's repr(v).
 func repr(v any) string {
 	var parts []string
 	size := 0
@@ -94,7 +94,7 @@ func quoted(s string) string {
 	return b.String()
 }
 
-// floatRepr is the shortest text from which Python reads f again.
+// floatRepr returns the shortest text that Python reads as f.
 func floatRepr(f float64) string {
 	if math.IsInf(f, 0) {
 		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'f', -1, 64), "+"))
@@ -109,7 +109,7 @@ func floatRepr(f float64) string {
 	return s
 }
 
-// toJSON is Jinja2's filter: sorted keys, ASCII only and safe inside HTML.
+// toJSON is Jinja2's filter tojson: sorted keys, only ASCII, and safe in HTML.
 func toJSON(_ *renderer, v any, a []any) any {
 	step := 0
 	if a[0] != nil {
@@ -129,7 +129,7 @@ func toJSON(_ *renderer, v any, a []any) any {
 	return markup(strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "'", `\u0027`).Replace(text))
 }
 
-// plain returns what encoding/json writes as Python does.
+// plain returns a value that encoding/json encodes like Python.
 func plain(v any) any {
 	switch v := v.(type) {
 	case nil, bool, int, string:
@@ -155,8 +155,8 @@ func plain(v any) any {
 	return nil
 }
 
-// otherCase returns s in lower or in upper case. Letters are refused that are several ones in
-// the other case, or of which the place in the word decides.
+// otherCase returns s in lower or in upper case. It refuses letters that become several letters, or whose
+// other case depends on their place in a word.
 func otherCase(s string, upper bool) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -21,16 +21,16 @@ type (
 		items []any
 		tuple bool
 	}
-	// view is what range, or keys, values or items of a dict return.
+	// view is the result of range, or of a dict's keys, values or items.
 	view struct {
 		of    string
 		items []any
 	}
 )
 
-// undefined is a value that does not exist. To use it is a mistake, unless it is lax.
+// undefined is a value that does not exist. Using it is a mistake, unless it is lax.
 type undefined struct {
-	lax     bool // what a condition without else returns
+	lax     bool // the value of a false condition without else
 	mistake func() *mistake
 }
 
@@ -49,7 +49,7 @@ func truth(v any) bool {
 	return v != nil && (!ok || n > 0)
 }
 
-// length is Python's len; ok is false for what does not have one.
+// length returns Python's len(v); ok is false if v has no length.
 func length(v any) (n int, ok bool) {
 	if s, ok := textOf(v); ok {
 		return utf8.RuneCountInString(s), true
@@ -58,7 +58,7 @@ func length(v any) (n int, ok bool) {
 	return len(items), ok
 }
 
-// elements returns the items of a collection. They must not be changed.
+// elements returns the items of a collection. The caller must not change them.
 func elements(v any) (items []any, ok bool) {
 	switch v := v.(type) {
 	case *list:
@@ -74,7 +74,8 @@ func elements(v any) (items []any, ok bool) {
 	return nil, false
 }
 
-// iterate returns the items of a collection or the letters of a text. They must not be changed.
+// iterate returns the items of a collection or the letters of a text. It fails for other values. The caller
+// must not change the items.
 func iterate(v any) []any {
 	items, ok := elements(v)
 	s, isText := v.(string)
@@ -112,7 +113,7 @@ func kind(v any) string {
 	return "nothing"
 }
 
-// textOf returns a text, JSON included.
+// textOf returns v as a text, if it is text or JSON.
 func textOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -123,7 +124,7 @@ func textOf(v any) (string, bool) {
 	return "", false
 }
 
-// like returns s as the same kind of text as v.
+// like returns s with the type of v: plain text or JSON.
 func like(v any, s string) any {
 	if _, ok := v.(markup); ok {
 		return markup(s)
@@ -131,7 +132,7 @@ func like(v any, s string) any {
 	return s
 }
 
-// dictAttributes are those of Python's dict: a template of Jinja2 that names one gets it, and
+// dictAttributes are the attributes of Python's dict: if a Jinja2 template names one, it gets the attribute,
 // not a member of the dict.
 var dictAttributes = strings.Fields("clear copy fromkeys get items keys pop popitem setdefault update values")
 
@@ -140,7 +141,7 @@ func isDict(v any) bool {
 	return ok
 }
 
-// itemOf is Jinja2's v[key] or, if it is an attribute, v.key.
+// itemOf returns Jinja2's v[key] or, if attribute is set, v.key.
 func itemOf(v, key any, attribute bool) (any, bool) {
 	for _, v := range []any{v, key} {
 		if u, ok := v.(*undefined); ok {
@@ -154,7 +155,7 @@ func itemOf(v, key any, attribute bool) (any, bool) {
 			return item, true
 		}
 		if isAttribute {
-			failf("a dict has an attribute %q in Python, which a template cannot have", name)
+			failf("the attribute %q of Python's dicts is not supported", name)
 		}
 		return nil, false
 	}
@@ -164,7 +165,7 @@ func itemOf(v, key any, attribute bool) (any, bool) {
 	return nil, false
 }
 
-// nth returns one item of a list or a text; a negative n counts from its end.
+// nth returns an item of a list or a text; a negative n counts from the end.
 func nth(v any, n int) (any, bool) {
 	size, ok := length(v)
 	if n < 0 {
@@ -228,10 +229,10 @@ func sliced(v any, parts [3]any) any {
 	return like(v, text[min(from, to):to])
 }
 
-// Dict is a dict of Python: its members have an order.
+// Dict is a Python dict, whose members have an order.
 type Dict struct{ keys, values []any }
 
-// NewDict returns a Dict with keys and values, in turn.
+// NewDict returns a Dict; members are keys and values in turn.
 func NewDict(members ...any) *Dict {
 	d := &Dict{}
 	for i := 0; i+1 < len(members); i += 2 {
@@ -240,7 +241,7 @@ func NewDict(members ...any) *Dict {
 	return d
 }
 
-// hashed is the form in which keys are compared: 1, 1.0 and True are the same.
+// hashed returns a key in a form that can be compared: 1, 1.0 and True are the same.
 func hashed(key any) any {
 	switch k := key.(type) {
 	case nil, int, string:
@@ -276,12 +277,11 @@ func (d *Dict) set(key, value any) {
 	d.keys, d.values = append(d.keys, key), append(d.values, value)
 }
 
-// Mapping is keys and values, in turn: a value of Go that a template sees as a new dict with
-// that order. A key that occurs twice has the first place and the last value.
+// Mapping is a Go value of keys and values in turn, which a template sees as a new dict in this order. A
+// duplicate key has its first place and its last value.
 type Mapping []any
 
-// fromGo returns a value of Go as a template sees it. Maps of Go have no order: their keys
-// are sorted.
+// fromGo converts a Go value to a template's value. Go's maps have no order; their keys are sorted.
 func fromGo(v any) any {
 	switch v := v.(type) {
 	case nil, *Dict, *list, *undefined:
