@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// TerminalOf returns the terminal that w writes to in the end, if it does.
+// TerminalOf returns the terminal that w finally writes to, if there is one.
 func TerminalOf(w io.Writer) (*os.File, bool) {
 	for {
 		outer, ok := w.(interface{ Unwrap() io.Writer })
@@ -27,8 +27,7 @@ func TerminalOf(w io.Writer) (*os.File, bool) {
 
 const eraseLine = "\r\x1b[K"
 
-// Download returns what shows a download on the terminal that w is, or nil where it is
-// none.
+// Download returns a function that shows a download on w's terminal, or nil if w is not a terminal.
 func Download(w io.Writer) func(file string, done, total int64) {
 	f, ok := TerminalOf(w)
 	if !ok {
@@ -51,8 +50,7 @@ func Download(w io.Writer) func(file string, done, total int64) {
 	}
 }
 
-// OnNewLine returns a writer to w which, on a terminal, takes the progress of a
-// download off its line before.
+// OnNewLine returns a writer to w. On a terminal, it first clears a line with the progress of a download.
 func OnNewLine(w io.Writer) io.Writer {
 	if f, ok := TerminalOf(w); ok {
 		return onNewLine{w, f}

@@ -15,14 +15,13 @@ const (
 	widestBar   = 40
 	smallestBar = 5
 	maxCounts   = 3  // lines of counts on a high screen
-	phaseCols   = 10 // of the longest name of a phase
-	engineCols  = 24 // of an engine's address
+	phaseCols   = 10 // length of the longest name of a phase
+	engineCols  = 24 // longest shown address of an engine
 	gap         = "  "
 )
 
-// frame draws the run as at most rows lines of less than cols columns: the
-// last column stays free, where terminals differ on when a line wraps. A run
-// that has not begun has no picture.
+// frame draws the run as at most rows lines of less than cols columns: the last column stays free, because
+// terminals differ in when they wrap a line there. Before the run begins, there are no lines.
 func frame(s *state, now time.Time, cols, rows int) []string {
 	if !s.begun {
 		return nil
@@ -33,7 +32,7 @@ func frame(s *state, now time.Time, cols, rows int) []string {
 	return lines[:min(len(lines), max(1, rows))]
 }
 
-// barLine is "40% |████    | (4/10)  1m05s  ETA 1m38s  $1.23", or what of it fits.
+// barLine returns "40% |████    | (4/10)  1m05s  ETA 1m38s  $1.23", or the parts of it that fit.
 func barLine(s *state, now time.Time, cols int) string {
 	eta := "ETA --"
 	if d, known := s.left(now); known {
@@ -55,7 +54,7 @@ func barLine(s *state, now time.Time, cols int) string {
 	return strings.Join(fit([]string{fmt.Sprintf("%d/%d", s.done(), s.total), cost, eta, elapsed}, cols), gap)
 }
 
-// bar is the drawn bar with percentage and count, size columns wide inside.
+// bar returns the bar with percentage and count; its inside is size columns wide.
 func bar(done, total, size int) string {
 	if total <= 0 {
 		return fmt.Sprintf("(%d/%d)", done, total)
@@ -72,7 +71,7 @@ func bar(done, total, size int) string {
 	return strings.TrimRight(strings.TrimLeft(b.String(), "\r"), " ")
 }
 
-// fit keeps the leading parts that stand on one line together.
+// fit returns the leading parts that fit on one line.
 func fit(parts []string, cols int) []string {
 	used := 0
 	for i, p := range parts {
@@ -87,8 +86,7 @@ func fit(parts []string, cols int) []string {
 	return parts
 }
 
-// countLines says how many instances run and how the others ended, as far as
-// rows lines hold it.
+// countLines says how many instances run and how the others ended, in at most rows lines.
 func countLines(s *state, cols, rows int) []string {
 	var parts []string
 	if s.end.IsZero() {
@@ -118,7 +116,7 @@ func countLines(s *state, cols, rows int) []string {
 	return lines
 }
 
-// runningLines is one line per running attempt, at most rows of them.
+// runningLines returns a line for each running attempt, at most rows lines.
 func runningLines(s *state, now time.Time, cols, rows int) []string {
 	list := s.oldestFirst()
 	more := 0
@@ -140,8 +138,8 @@ func runningLines(s *state, now time.Time, cols, rows int) []string {
 	return lines
 }
 
-// runningLine gives the id what room the columns beside it leave, and drops
-// columns where that would be too little to know the instance by.
+// runningLine gives the id the width that the other columns leave, and drops columns if that would be too
+// narrow to recognize the instance.
 func runningLine(a *attempt, now time.Time, idCols, cols int) string {
 	age := fmt.Sprintf("%6s", span(max(0, now.Sub(a.start))))
 	work := ""

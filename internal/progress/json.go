@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// Schema is the JSON Schema of the events that [JSON] writes, one object per line.
+// Schema is the JSON Schema of the events that [JSON] writes.
 //
 //go:embed events.schema.json
 var Schema string
 
-// JSON writes every event as one JSON object on a line of its own, in the
-// order of the calls. None is left out; what a slow reader has not taken yet
-// is kept in memory.
+// JSON writes every event as a JSON object on its own line, in the order of the calls. No event is dropped;
+// memory holds those that a slow reader has not read yet.
 type JSON struct{ out *queue }
 
 // NewJSON returns a display that writes to w.
@@ -29,24 +28,24 @@ func (j *JSON) Event(e Event) {
 		e.Time = time.Now()
 	}
 	line, err := e.json()
-	if err != nil { // a cost that is not a number, or a year after 9999
+	if err != nil { // a cost is NaN or infinite, or a year is after 9999
 		j.Event(Event{Type: Message, Instance: e.Instance, Text: fmt.Sprintf("an event of type %s cannot be written as JSON: %v", e.Type, err)})
 		return
 	}
 	j.out.put(line)
 }
 
-// Close waits until all is written; see [Display].
+// Close waits until all events are written; see [Display].
 func (j *JSON) Close() error { return j.out.close() }
 
-// member is one of an event's JSON object.
+// member is a member of an event's JSON object.
 type member struct {
 	name     string
 	value    any
-	optional bool // left out when it is empty
+	optional bool // left out if empty
 }
 
-// json is the line of e, with the members that [Schema] has for its type.
+// json returns e as JSON, with the members that [Schema] has for its type.
 func (e Event) json() ([]byte, error) {
 	var b, value bytes.Buffer
 	enc := json.NewEncoder(&value)
@@ -112,5 +111,5 @@ func (e Event) members() []member {
 	return nil
 }
 
-// seconds rounds to the millisecond.
+// seconds returns seconds rounded to a millisecond.
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }

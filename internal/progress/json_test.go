@@ -15,8 +15,8 @@ import (
 	"batch.example/batch/internal/progress/schematest"
 )
 
-// checker returns a function that fails the test unless a line is an event as the schema
-// says, without other members, and that returns the event.
+// checker returns a function that fails the test unless a line is an event of the schema without other
+// members, and that returns the event.
 func checker(t *testing.T) (s *jsonschema.Schema, check func(line []byte) map[string]any) {
 	t.Helper()
 	var doc struct {
@@ -93,7 +93,7 @@ func TestJSONWritesOneObjectPerEvent(t *testing.T) {
 		t.Errorf("the events differ (-want +got):\n%s", d)
 	}
 	if !strings.Contains(last, `"type":"message","text":"an event of type run_end cannot be written as JSON`) {
-		t.Errorf("an event that is not JSON is reported as %q", last)
+		t.Errorf("an event that cannot be written is reported as %q", last)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestEventsAreAsTheSchemaSays(t *testing.T) {
 			t.Fatal(err)
 		}
 		event := check(line)
-		for name := range event { // each member that is always present must be required
+		for name := range event { // members that are always present must be required
 			if e.optional(name) {
 				continue
 			}
@@ -135,7 +135,7 @@ func TestTheSchemaHasEveryKindOfFault(t *testing.T) {
 	}
 }
 
-// optional reports whether some events of e's type lack a member.
+// optional reports whether some events of e's type lack this member.
 func (e Event) optional(name string) bool {
 	for _, m := range e.members() {
 		if m.name == name {

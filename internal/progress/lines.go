@@ -13,9 +13,8 @@ import (
 
 const summaryEvery = 30 * time.Second
 
-// Lines shows a run as plain text where there is no terminal to paint on: a
-// line for each start and end of an instance and each message, and a summary
-// at most every 30 seconds and at Close.
+// Lines shows a run as plain text without a terminal: a line for each start and end of an instance and for
+// each message, and a summary at most every 30 seconds and at Close.
 type Lines struct {
 	out *queue
 
@@ -26,13 +25,13 @@ type Lines struct {
 	closing sync.Once
 }
 
-// NewLines returns a display that writes to w, always whole lines at a time.
+// NewLines returns a display that writes to w, only whole lines at a time.
 func NewLines(w io.Writer) *Lines {
 	now := time.Now()
 	return &Lines{out: newQueue(w), state: newState(0, 0, now), summed: now, last: now}
 }
 
-// Event writes the line that e deserves; see [Display].
+// Event writes the line for e, if there is one; see [Display].
 func (l *Lines) Event(e Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +56,7 @@ func (l *Lines) line(text string) {
 	l.out.put([]byte(l.last.Format(time.TimeOnly) + " " + printable.Line(text) + "\n"))
 }
 
-// describe returns the line for e, or nothing. started is the attempt that e ends.
+// describe returns the line for e, or "". started is the attempt that e ends.
 func (l *Lines) describe(e Event, started *attempt) string {
 	switch e.Type {
 	case RunStart:
@@ -91,7 +90,7 @@ func (l *Lines) describe(e Event, started *attempt) string {
 	}
 }
 
-// opening says what is run.
+// opening returns the line at the beginning of a run.
 func opening(e Event) string {
 	if e.Grading {
 		text := fmt.Sprintf("grading %s of %s, %d at once", printable.Count(e.Total-e.Done, "prediction", "predictions"), e.Model, e.Workers)
@@ -117,7 +116,7 @@ func opening(e Event) string {
 	return text
 }
 
-// summary is the state of the run in one line.
+// summary returns the state of the run in one line.
 func (l *Lines) summary() string {
 	s := l.state
 	var b strings.Builder
@@ -151,7 +150,7 @@ func (l *Lines) summary() string {
 	return b.String()
 }
 
-// Close writes a last summary of a run that has begun; see [Display].
+// Close writes a last summary if the run has begun; see [Display].
 func (l *Lines) Close() error {
 	l.closing.Do(func() {
 		l.mu.Lock()

@@ -131,7 +131,7 @@ func TestAWriteErrorComesOutOfClose(t *testing.T) {
 	})
 }
 
-// A provider that refuses the run's calls refuses them for all instances, for the same reason.
+// A provider that refuses the run's calls refuses them for all instances and for the same reason.
 func TestTheReasonForWhatWasNotRunIsSaidOnce(t *testing.T) {
 	var b bytes.Buffer
 	l := NewLines(&b)

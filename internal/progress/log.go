@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// LogHandler returns a handler that passes warnings and errors to show as messages, with
-// the instance that they name. Errors are urgent.
+// LogHandler returns a handler that passes warnings and errors to show, as messages with the instance they
+// name. Errors are urgent.
 func LogHandler(show func(Event)) slog.Handler { return logHandler{show: show} }
 
 type logHandler struct {
@@ -28,7 +28,7 @@ func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return h
 }
 
-// WithGroup implements slog.Handler. A person needs no groups.
+// WithGroup implements slog.Handler. It ignores groups, which a person does not need.
 func (h logHandler) WithGroup(string) slog.Handler { return h }
 
 // Handle implements slog.Handler.
@@ -62,10 +62,10 @@ func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-const maxPending = 1 << 20 // bytes of lines that wait for a slow terminal
+const maxPending = 1 << 20 // bytes of lines waiting for a slow terminal
 
-// logBuffer holds clean lines until they are painted above the block. When the
-// terminal falls far behind, lines are left out and counted.
+// logBuffer holds lines until they are painted above the block. If the terminal falls far behind, lines are
+// dropped and counted.
 type logBuffer struct {
 	lines   []string
 	size    int
@@ -82,7 +82,7 @@ func (b *logBuffer) add(line string) {
 	b.size += len(line)
 }
 
-// take hands over the lines.
+// take returns the lines and empties the buffer.
 func (b *logBuffer) take() []string {
 	lines := b.lines
 	if b.dropped > 0 {

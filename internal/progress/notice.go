@@ -7,8 +7,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Notice returns the line that e leaves for good: what a person should know of besides the
-// run's numbers. Empty is none.
+// Notice returns the line that stays on the screen for e: news for a person besides the run's numbers. Empty
+// means none.
 func Notice(e Event) string {
 	switch e.Type {
 	case Message:
@@ -52,7 +52,7 @@ func withError(e Event) string {
 	return e.label() + ": " + e.Error
 }
 
-// in says when something happens that is so far away.
+// in returns the time until an event, for a person.
 func in(wait time.Duration) string {
 	switch {
 	case wait <= 0:

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/display.txt")
 
-// recorded are the events of a real run of the demo, as batch run --json wrote them, each with
-// what the attempts had cost by then.
+// recorded returns the events of a real run of the demo, as written by batch run --json, each with the
+// attempts' cost so far.
 func recorded(t *testing.T) (list []Event) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/demo-events.jsonl")
@@ -45,7 +45,7 @@ func recorded(t *testing.T) (list []Event) {
 	return list
 }
 
-// The picture of the live display in docs/resuming.md must be this one.
+// The display in docs/resuming.md must equal this one.
 func TestPictureOfTheDemo(t *testing.T) {
 	const file = "testdata/display.txt"
 	synctest.Test(t, func(t *testing.T) {
@@ -78,14 +78,14 @@ func TestPictureOfTheDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(string(want), got); d != "" {
-			t.Errorf("the picture differs; run with -update if that is meant (-want +got):\n%s", d)
+			t.Errorf("the display differs; run with -update if this is intended (-want +got):\n%s", d)
 		}
 		page, err := os.ReadFile("../../docs/resuming.md")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Contains(page, []byte("```text\n"+got+"```\n")) {
-			t.Errorf("docs/resuming.md has another picture than\n%s", got)
+			t.Errorf("docs/resuming.md does not have the display\n%s", got)
 		}
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// queue writes what is put into it, in order, by a goroutine of its own.
+// queue has a goroutine that writes the queued bytes in order.
 type queue struct {
 	w    io.Writer
 	wake chan struct{}
@@ -23,7 +23,7 @@ func newQueue(w io.Writer) *queue {
 	return q
 }
 
-// put appends p. After close, or once writing has failed, p is dropped.
+// put appends p. After close, or after an error of writing, it drops p.
 func (q *queue) put(p []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -34,7 +34,7 @@ func (q *queue) put(p []byte) {
 	q.poke()
 }
 
-// Write is put as an io.Writer.
+// Write implements io.Writer with put.
 func (q *queue) Write(p []byte) (int, error) {
 	q.put(p)
 	return len(p), nil

@@ -6,7 +6,7 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// NewQuiet returns a display that writes to w only the messages that are urgent.
+// NewQuiet returns a display that writes only urgent messages to w.
 func NewQuiet(w io.Writer) Display { return quiet{newQueue(w)} }
 
 type quiet struct{ out *queue }

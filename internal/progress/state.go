@@ -10,19 +10,19 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// state collects the events of a run. It has no lock of its own.
+// state is the state of a run after its events so far. It has no lock of its own.
 type state struct {
 	total, kept, workers int
-	begun                bool      // something other than a message has happened
+	begun                bool      // an event other than a message has come
 	start, end           time.Time // end is zero while the run works
-	spent                float64   // by attempts that have ended, earlier runs included
+	spent                float64   // cost of all answered calls, earlier runs included
 	running              map[string]*attempt
 	ended                map[string]ending // how each instance's last attempt ended
 	pulls                map[string]*attempt
 	seq                  int
 	refused              string          // why the provider refused the run's calls
 	grading              bool            // predictions are graded, no agent runs
-	graded               map[string]bool // by instance: whether its prediction is resolved; those with a verdict that counts
+	graded               map[string]bool // by instance, if its verdict counts: whether its prediction is resolved
 }
 
 type ending struct {
@@ -30,15 +30,13 @@ type ending struct {
 	outcome vocab.Outcome
 }
 
-// failed reports whether the instance has no result. A pending one was stopped, which is not a
-// failure.
+// failed reports whether the instance has no result. A pending instance was stopped, which is not a failure.
 func (e ending) failed() bool { return !e.outcome.Final() && e.outcome != vocab.OutcomePending }
 
-// retried reports whether the instance failed in a way that may not happen again.
+// retried reports whether the instance will be retried without a correction by the user.
 func (e ending) retried() bool { return e.failed() && !vocab.Status(e.status).NeedsCorrection() }
 
-// attempt is a running attempt at an instance, or the pull of an image that
-// no instance waits for yet.
+// attempt is a running attempt at an instance, or the pull of an image that no instance waits for yet.
 type attempt struct {
 	id            string
 	step, seq     int
@@ -54,12 +52,12 @@ func newState(total, workers int, now time.Time) *state {
 	}
 }
 
-// apply takes e into account. An event about an instance that does not run is
-// left out: reports may arrive after the end they belong to. It returns what of e is new: why
-// the provider refuses all instances is said once.
+// apply updates the state with e. It ignores an event about an instance that does not run, because reports
+// may arrive after the instance's end. It returns the new part of e: the reason why the provider refuses all
+// instances is shown only once.
 func (s *state) apply(e Event) Event {
 	s.begun = s.begun || e.Type != Message
-	s.spent = max(s.spent, e.Spent) // events of several goroutines may overtake each other
+	s.spent = max(s.spent, e.Spent) // events of several goroutines may come out of order
 	switch e.Type {
 	case RunStart:
 		s.start, s.kept, s.spent = e.Time, e.Done, e.Cost-e.Held
@@ -106,7 +104,7 @@ func (s *state) apply(e Event) Event {
 	return e
 }
 
-// waiting is the phase of an attempt that waits for its next try.
+// waiting names the phase of an attempt that waits for its next try.
 func waiting(e Event) string {
 	if e.RateLimited {
 		return "rate limit"
@@ -132,12 +130,12 @@ func (s *state) applyPull(e Event) {
 	}
 }
 
-// done is the number of instances that have a result, of this run or an earlier one.
+// done returns the number of instances that have a result, of this run or an earlier one.
 func (s *state) done() int {
 	return s.kept + s.endedWith(func(e ending) bool { return e.outcome.Final() })
 }
 
-// failed is the number of instances that this run leaves to be retried.
+// failed returns the number of instances that this run leaves without a result.
 func (s *state) failed() int { return s.endedWith(ending.failed) }
 
 func (s *state) retried() int { return s.endedWith(ending.retried) }
@@ -159,10 +157,10 @@ func (s *state) elapsed(now time.Time) time.Duration {
 	return max(0, now.Sub(s.start))
 }
 
-// left estimates the time to the end from the pace of this run alone; what
-// earlier runs did took none of its time.
+// left estimates the time to the end from the pace of this run alone, because earlier runs' results took none
+// of its time.
 func (s *state) left(now time.Time) (d time.Duration, known bool) {
-	ended := s.done() + s.failed() // this run does not run the failed ones again
+	ended := s.done() + s.failed() // this run does not repeat the failed ones
 	n := ended - s.kept
 	if n == 0 || !s.end.IsZero() {
 		return 0, false
@@ -171,14 +169,14 @@ func (s *state) left(now time.Time) (d time.Duration, known bool) {
 	return time.Duration(float64(s.elapsed(now)) / float64(n) * float64(rest)), true
 }
 
-// oldestFirst lists what runs: the attempts, then the pulls ahead of them.
+// oldestFirst lists the running attempts, then the early pulls, each from the oldest to the newest.
 func (s *state) oldestFirst() []*attempt {
 	bySeq := func(a, b *attempt) int { return cmp.Compare(a.seq, b.seq) }
 	return append(slices.SortedFunc(maps.Values(s.running), bySeq),
 		slices.SortedFunc(maps.Values(s.pulls), bySeq)...)
 }
 
-// resolved is the number of graded predictions that are resolved.
+// resolved returns the number of graded predictions that are resolved.
 func (s *state) resolved() int {
 	n := 0
 	for _, resolved := range s.graded {
@@ -194,7 +192,7 @@ type tally struct {
 	n      int
 }
 
-// counts are the ended instances by exit status, most frequent first.
+// counts returns the ended instances by exit status, most frequent first.
 func (s *state) counts() []tally {
 	byStatus := map[string]int{}
 	for _, e := range s.ended {

@@ -24,7 +24,7 @@ func TestARetriedInstanceCountsOnce(t *testing.T) {
 	}
 }
 
-// The cost of a resumed attempt has what it cost before, which the run's beginning counts too.
+// The cost of a resumed attempt includes its cost before, which the run's beginning counts too.
 func TestWhatAnAttemptCostIsNotAddedToTheRuns(t *testing.T) {
 	s := newState(2, 1, time.Unix(0, 0))
 	s.apply(Event{Type: RunStart, Cost: 5, Lost: 1, Held: 1})
@@ -45,7 +45,7 @@ func TestWhatAnAttemptCostIsNotAddedToTheRuns(t *testing.T) {
 	}
 	s.apply(Event{Type: RunEnd, Cost: 7})
 	if s.spent != 7 {
-		t.Errorf("cost %v, want what the end of the run says", s.spent)
+		t.Errorf("cost %v, want the cost in the end of the run", s.spent)
 	}
 }
 
@@ -159,8 +159,7 @@ func TestDurationsAndCostsAreShort(t *testing.T) {
 	}
 }
 
-// For any text, the output stays within its columns and contains
-// nothing that a terminal would act on.
+// For any text, the output stays within its columns and contains no control character.
 func FuzzTextStaysOnItsLine(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b[2J", "\x1b]0;t\x07x", "\x9b1A", "世界", "e\u0301", "👩‍👩‍👧", "a\u202eb", "\x1b\x1b["} {
 		f.Add(s, 9)

@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	repaintGap   = 100 * time.Millisecond // the shortest time between two paintings
-	repaintEvery = time.Second            // the longest: ages change without events
+	repaintGap   = 100 * time.Millisecond // the shortest time between two updates
+	repaintEvery = time.Second            // the longest, because ages change without events
 	defaultCols  = 80
 	defaultRows  = 24
 )
 
-// Terminal paints a run in place at the bottom of a terminal: the bar, counts
-// by exit status and a line per running instance, never higher than the
-// screen. Messages, retries and the errors of instances scroll by above. Nothing else may
-// write to the terminal until Close, which leaves the last state on the screen.
+// Terminal paints a run in place at the bottom of a terminal: the bar, counts by exit status and a line per
+// running instance, never higher than the screen. Messages, retries and the errors of instances scroll by
+// above. Only the Terminal may write to the terminal until Close, which leaves the last state on the screen.
 type Terminal struct {
 	w    io.Writer
 	size func() (cols, rows int)
@@ -33,15 +32,15 @@ type Terminal struct {
 	log    logBuffer
 	closed bool
 
-	// The painter's own, and readable once done is closed.
+	// Owned by the painter, and readable after done is closed.
 	painted []string
-	cols    int // of the screen that painted stands on
+	cols    int // columns of the screen when painted was drawn
 	err     error
 }
 
-// NewTerminal starts painting a run of total instances by workers at once to
-// w. The size of the screen is asked for before each painting; where size is
-// nil or returns nothing positive, 80 by 24 is taken. A nil clock means time.Now.
+// NewTerminal starts painting a run of total instances, workers of them at once, to w. The size of the screen
+// is read before each painting; the default is 80 by 24, if size is nil or returns nothing positive. A nil
+// clock means time.Now.
 func NewTerminal(w io.Writer, size func() (cols, rows int), total, workers int, clock func() time.Time) *Terminal {
 	if clock == nil {
 		clock = time.Now
@@ -58,7 +57,7 @@ func NewTerminal(w io.Writer, size func() (cols, rows int), total, workers int, 
 	return t
 }
 
-// Event takes e into the picture; see [Display].
+// Event updates the display; see [Display].
 func (t *Terminal) Event(e Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +74,7 @@ func (t *Terminal) Event(e Event) {
 	t.poke()
 }
 
-// poke asks for a painting soon. One request is enough for many changes.
+// poke requests a painting soon. One request covers many changes.
 func (t *Terminal) poke() {
 	select {
 	case t.wake <- struct{}{}:
@@ -115,8 +114,7 @@ func (t *Terminal) paintUntilClosed() {
 	}
 }
 
-// paint writes one whole picture by one Write. After a failed one the
-// terminal is given up.
+// paint writes the whole display in one Write. After a failed Write it gives up the terminal.
 func (t *Terminal) paint() {
 	cols, rows := t.size()
 	if cols <= 0 || rows <= 0 {
@@ -124,7 +122,7 @@ func (t *Terminal) paint() {
 	}
 	t.mu.Lock()
 	logs := t.log.take()
-	// The cursor rests on the line below the block, which needs a row too.
+	// The cursor is on the line below the block, which needs a row too.
 	lines := frame(t.state, t.now(), cols, rows-1)
 	t.mu.Unlock()
 	same := slices.Equal(lines, t.painted) && (cols == t.cols || len(lines) == 0)
@@ -136,8 +134,8 @@ func (t *Terminal) paint() {
 	t.painted, t.cols = lines, cols
 }
 
-// rowsOn is the number of rows that lines painted for a screen of was columns
-// take now: terminals break lines again when they become narrower.
+// rowsOn returns the number of rows that lines, painted on a screen of was columns, take now: a terminal
+// wraps them again after it becomes narrower.
 func rowsOn(lines []string, was, cols int) int {
 	if cols >= was {
 		return len(lines)
@@ -149,11 +147,10 @@ func rowsOn(lines []string, was, cols int) int {
 	return n
 }
 
-// picture returns the text that moves the cursor to the top of a block of up rows and
-// replaces it by logs and a new block. Wrapping is off while the block is
-// written: a line that is wider on the terminal than expected is cut, not broken.
-// Rows are erased one by one: some terminals take an erased screen for one
-// worth keeping, and the block would stand in their history at each painting.
+// picture returns the text that moves the cursor to the top of a block of up rows and replaces it by logs and
+// a new block. Wrapping is off while the block is written: a line that is too wide for the terminal is
+// truncated, not wrapped. Rows are erased one by one, because some terminals save an erased screen in their
+// history, which would then contain each painting of the block.
 func picture(up int, logs, lines []string) string {
 	var b strings.Builder
 	top := "\r"

@@ -26,7 +26,7 @@ func screen(t *testing.T, v *vt, want string) {
 	}
 }
 
-// soon is enough time for the display to repaint, and is never a multiple of its own tick.
+// soon is enough time for a repaint, and never a multiple of the display's own tick.
 const soon = 300 * time.Millisecond
 
 func start(t *Terminal, id string) { t.Event(Event{Type: InstanceStart, Instance: id, Attempt: 1}) }
@@ -35,7 +35,7 @@ func phase(t *Terminal, id, phase string, step int, cost float64) {
 	t.Event(Event{Type: InstancePhase, Instance: id, Phase: phase, Step: step, Cost: cost})
 }
 
-// spent reports what the run has cost, with an event of an instance that does not run.
+// spent reports the cost of the run, in an event of an instance that does not run.
 func spent(t *Terminal, dollars float64) { t.Event(Event{Type: InstancePhase, Spent: dollars}) }
 
 func say(t *Terminal, text string) { t.Event(Event{Type: Message, Text: text}) }
@@ -44,7 +44,7 @@ func end(t *Terminal, id, status string, cost float64) {
 	t.Event(Event{Type: InstanceEnd, Instance: id, Status: status, Outcome: string(vocab.Status(status).Outcome()), Cost: cost})
 }
 
-// tenMinutes plays a part of a run of ten instances and leaves it running.
+// tenMinutes plays a part of a run of ten instances that does not end.
 func tenMinutes(d *Terminal) {
 	d.Event(Event{Type: RunStart, Total: 10, Done: 2, Cost: 0.5})
 	start(d, "django__django-11099")
@@ -169,7 +169,7 @@ func TestTerminalKeepsToATinyScreen(t *testing.T) {
 			time.Sleep(time.Second + soon)
 			synctest.Wait()
 			if got := v.visible(); "\n"+got != size.want {
-				t.Errorf("on %d by %d stands\n%s\nwant%s", size.cols, size.rows, got, size.want)
+				t.Errorf("on %d by %d, the screen is\n%s\nwant%s", size.cols, size.rows, got, size.want)
 			}
 		}
 	})

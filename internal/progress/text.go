@@ -10,7 +10,7 @@ import (
 
 func width(s string) int { return uniseg.StringWidth(s) }
 
-// clip cuts s on the right to at most cols columns.
+// clip truncates s on the right to at most cols columns.
 func clip(s string, cols int) string {
 	if len(s) <= cols || width(s) <= cols {
 		return s
@@ -25,7 +25,7 @@ func clip(s string, cols int) string {
 	return s[:end]
 }
 
-// shorten cuts s on the left, where ids differ least, to at most cols columns.
+// shorten truncates s on the left, where ids differ least, to at most cols columns.
 func shorten(s string, cols int) string {
 	if width(s) <= cols {
 		return s
@@ -46,7 +46,7 @@ func pad(s string, cols int) string {
 	return s + strings.Repeat(" ", max(0, cols-width(s)))
 }
 
-// span writes d in at most six characters, in the two units that matter.
+// span returns d in at most six characters, in its two largest units.
 func span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

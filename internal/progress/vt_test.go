@@ -9,8 +9,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// vt is the subset of a terminal that the display may rely on: it prints, wraps,
-// scrolls, moves up and erases. Anything else fails the test.
+// vt is the subset of a terminal that the display may use: it prints, wraps, scrolls, moves up and erases.
+// Any other sequence fails the test.
 type vt struct {
 	t          testing.TB
 	cols, rows int
@@ -124,7 +124,7 @@ func (v *vt) put(g string, w int) {
 	v.x += w
 }
 
-// resize wraps lines again, as most terminals do when they get narrower.
+// resize wraps lines again, like most terminals that become narrower.
 func (v *vt) resize(cols, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -144,7 +144,7 @@ func (v *vt) resize(cols, rows int) {
 	v.top = max(0, len(lines)-rows)
 }
 
-// text is everything on the screen and above it.
+// text returns the text on the screen and above it.
 func (v *vt) text() string { return v.from(0) }
 
 // visible returns the text on the screen.

@@ -8,8 +8,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Compile returns the schema in text, which also checks formats such as date-time. A text
-// that is not a schema fails the test.
+// Compile returns the schema in text, with checks of formats such as date-time. It fails the test if text is
+// not a schema.
 func Compile(t testing.TB, text string) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
