@@ -7,15 +7,14 @@ import (
 	"batch.example/batch/internal/printable"
 )
 
-// span is a piece of a text that looks the same.
+// span is a piece of a text with one style.
 type span struct {
-	Class string // names of style classes; empty: as the rest
+	Class string // names of style classes; empty: the default style
 	Text  string
 }
 
-// ansi splits an output at the escapes of terminals for colors, bold, italic and underlined text.
-// Other escapes are left out: the exact bytes can be downloaded. Characters that would hide or turn
-// a text are shown as escapes.
+// ansi splits an output at terminal escapes for colors, bold, italic and underlined text. It drops other
+// escapes: the exact bytes can be downloaded. Characters that hide or reverse text are shown as escapes.
 func ansi(text string) []span {
 	if !strings.ContainsRune(text, '\x1b') {
 		return []span{{Text: printable.Text(text)}}
@@ -44,11 +43,11 @@ func ansi(text string) []span {
 
 // style is how a terminal shows text.
 type style struct {
-	color                   int // from 1; 0: the default
+	color                   int // number of the color, from 1; 0: the default
 	bold, italic, underline bool
 }
 
-// set applies the numbers of an escape.
+// set applies the parameters of an escape.
 func (s *style) set(parameters string) {
 	numbers := strings.FieldsFunc(parameters, func(r rune) bool { return r == ';' || r == ':' })
 	if len(numbers) == 0 {
@@ -80,7 +79,7 @@ func (s *style) set(parameters string) {
 			s.color = n - 89
 		case n == 39:
 			s.color = 0
-		case n == 38 || n == 48: // a color from a table, or of three parts
+		case n == 38 || n == 48: // a color from a palette, or of three components
 			i += 2
 			if i-1 < len(numbers) && numbers[i-1] == "2" {
 				i += 2

@@ -18,7 +18,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// perPage is how many steps a page shows.
+// perPage is the number of steps on a page.
 const perPage = 50
 
 // attemptPage is the data of a page of a trajectory.
@@ -26,7 +26,7 @@ type attemptPage struct {
 	Run      string               `json:"run"`
 	Instance string               `json:"instance_id"`
 	Attempt  int                  `json:"attempt"`
-	Record   *results.Record      `json:"record,omitempty"` // of the attempt that counts
+	Record   *results.Record      `json:"record,omitempty"` // record of the attempt that counts
 	Overview *trajectory.Overview `json:"overview"`
 	From     int                  `json:"from"`
 	To       int                  `json:"to"`
@@ -40,8 +40,8 @@ type attemptPage struct {
 	Pages []pageOf  `json:"-"`
 	Prev  string    `json:"-"`
 	Next  string    `json:"-"`
-	Live  string    `json:"-"` // address of the events of an attempt that runs
-	Steer *steering `json:"-"` // nil: there are no forms
+	Live  string    `json:"-"` // address of the events of a running attempt
+	Steer *steering `json:"-"` // nil: no forms
 	tabs
 }
 
@@ -51,7 +51,7 @@ type tabs struct {
 	Base     string       `json:"-"` // address of the attempt's page
 	Query    template.URL `json:"-"` // the attempt, in an address; a string would be escaped as one value
 	Attempts []attempts   `json:"-"`
-	Unmasked bool         `json:"-"` // its page says so
+	Unmasked bool         `json:"-"` // shows a warning on the page
 }
 
 type attempts struct {
@@ -60,17 +60,17 @@ type attempts struct {
 	Here   bool
 }
 
-// stepView is a step with what the model was sent, where this differs from what happened.
+// stepView is a step, with the messages that the model received if they differ from the recorded actions.
 type stepView struct {
 	trajectory.Step
 	Link  string             `json:"link"`
 	Exact string             `json:"exact"` // address of its outputs, without the action
-	At    string             `json:"-"`     // time since the attempt began
+	At    string             `json:"-"`     // time since the attempt's beginning
 	Sent  []trajectory.Shown `json:"sent,omitempty"`
-	Names []string           `json:"-"` // of its flags
+	Names []string           `json:"-"` // names of its flags
 }
 
-// jump is a kind of steps, and links to the first ones.
+// jump is a kind of steps, with links to the first of them.
 type jump struct {
 	Name  string
 	Count int
@@ -89,7 +89,7 @@ type pageOf struct {
 	Here     bool
 }
 
-// jumps are the kinds of steps that a page leads to.
+// jumps are the kinds of steps with links.
 var jumps = []struct {
 	flag journal.Flags
 	name string
@@ -105,7 +105,7 @@ var jumps = []struct {
 	{journal.FlagSubmission, "submission"},
 }
 
-// mostJumps is how many steps of a kind are listed.
+// mostJumps is the maximum number of listed steps of a kind.
 const mostJumps = 15
 
 // attempt answers with a page of a trajectory.
@@ -135,14 +135,14 @@ func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
 	if d.From > 1 || d.To < total {
 		d.turn(total)
 	}
-	if !o.view.Ended && d.To == total && o.standing.row.Owner != "" {
+	if !o.view.Ended && d.To == total && o.state.row.Owner != "" {
 		d.Live = d.Base + "/events?" + o.query().Encode()
 	}
 	d.Steer = s.steering(o)
 	s.show(w, r, "attempt", o.id, d)
 }
 
-// pageWith returns the first step of the page that is asked for, by a step or by a first step.
+// pageWith returns the first step of the requested page: the request names any step of it, or the first.
 func pageWith(q url.Values, total int) int {
 	step, err := strconv.Atoi(q.Get("step"))
 	if err != nil || step < 1 {
@@ -154,7 +154,7 @@ func pageWith(q url.Values, total int) int {
 	return (step-1)/perPage*perPage + 1
 }
 
-// turn makes the links to the other pages.
+// turn adds the links to the other pages.
 func (d *attemptPage) turn(total int) {
 	link := func(from int) string { return fmt.Sprintf("%s?%sstep=%d", d.Base, d.Query, from) }
 	for from := 1; from <= total; from += perPage {
@@ -168,18 +168,18 @@ func (d *attemptPage) turn(total int) {
 	}
 }
 
-// opened is an attempt that was asked for.
+// opened is the attempt that a request names.
 type opened struct {
-	run      *run
-	standing *standing
-	id       string
-	number   int // as asked for; -1: the last
-	attempt  *trajectory.Attempt
-	view     *trajectory.Overview
-	mask     *mask.Masker
+	run     *run
+	state   *runState
+	id      string
+	number  int // requested number; -1: the last attempt
+	attempt *trajectory.Attempt
+	view    *trajectory.Overview
+	mask    *mask.Masker
 }
 
-// open finds the attempt in the address of a request.
+// open returns the attempt in the address of a request.
 func (s *Server) open(r *http.Request) (*opened, error) {
 	o := &opened{id: r.PathValue("id"), number: -1}
 	var err error
@@ -191,15 +191,15 @@ func (s *Server) open(r *http.Request) (*opened, error) {
 	return o, s.openIn(o, r.PathValue("run"))
 }
 
-// openIn opens an attempt at an instance of a run. Only an instance that the run has can be opened, so
-// that no address leads out of its directory.
+// openIn opens an attempt at an instance of a run. Only an instance of the run can be opened, so that no
+// address leads out of its directory.
 func (s *Server) openIn(o *opened, name string) (err error) {
 	if o.run, err = s.runs.named(name); err != nil {
 		return err
 	}
-	o.standing = o.run.read()
-	o.mask = o.standing.mask
-	if vocab.CheckID(o.id) != nil || !slices.Contains(o.standing.ids, o.id) {
+	o.state = o.run.read()
+	o.mask = o.state.mask
+	if vocab.CheckID(o.id) != nil || !slices.Contains(o.state.ids, o.id) {
 		return fault.Newf(fault.Usage, "%s has no instance %q", name, o.id)
 	}
 	if o.attempt, err = s.cache.Attempt(trajectory.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}, o.mask); err != nil {
@@ -209,9 +209,9 @@ func (s *Server) openIn(o *opened, name string) (err error) {
 	return err
 }
 
-// record returns the outcome of the attempt; nil: it is not known, or not of this attempt.
+// record returns the outcome of the attempt; nil if it is unknown, or belongs to another attempt.
 func (o *opened) record() *results.Record {
-	if snap := o.standing.scores.Snapshot; snap != nil {
+	if snap := o.state.scores.Snapshot; snap != nil {
 		for i := range snap.Records {
 			if rec := snap.Records[i]; rec.InstanceID == o.id && rec.Attempt == o.view.Attempt {
 				if rec, err := hidden(o.mask, rec); err == nil {
@@ -243,7 +243,7 @@ func (o *opened) tabs(here string) tabs {
 	return t
 }
 
-// link returns the address of a step, which stays the same whatever a page shows.
+// link returns the address of a step, which does not depend on the number of steps per page.
 func (o *opened) link(step int) string {
 	return stepLinkOf(o.run.Name, o.id, o.view.Attempt, step)
 }

@@ -7,7 +7,7 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// auditPage is the data of a page with what the detectors of package audit found in an attempt.
+// auditPage is the data of a page with the findings of package audit in an attempt.
 type auditPage struct {
 	Run       string             `json:"run"`
 	Instance  string             `json:"instance_id"`
@@ -30,7 +30,7 @@ type findingView struct {
 	Link string // empty: it is about the patch
 }
 
-// audit answers with what the detectors find in an attempt. It reads the whole trajectory.
+// audit answers with the detectors' findings in an attempt. It reads the whole trajectory.
 func (s *Server) audit(w http.ResponseWriter, r *http.Request) {
 	o, err := s.open(r)
 	if err != nil {

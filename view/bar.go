@@ -10,7 +10,7 @@ import (
 // bar shows where an attempt's time and money went, step by step.
 type bar struct {
 	Time, Cost []piece
-	Label      string // for people who do not see it
+	Label      string // a text for people who cannot see the bar
 }
 
 // piece is a part of a bar. X and Width are in thousandths of the bar.
@@ -24,10 +24,10 @@ type piece struct {
 // barSize is the length of a bar.
 const barSize = 1000
 
-// thinnest is the width below which a piece is joined with the next one.
+// thinnest is the width below which a piece is merged with the next one.
 const thinnest = 0.7
 
-// newBar makes the bar of steps; nil if they took neither time nor money.
+// newBar returns the bar of steps; nil if they took neither time nor money.
 func newBar(marks []journal.Mark) *bar {
 	var seconds, cost, model, waits, commands float64
 	for _, m := range marks {
@@ -52,11 +52,11 @@ func newBar(marks []journal.Mark) *bar {
 	return b
 }
 
-// strip makes the pieces of one bar.
+// strip collects the pieces of one bar.
 type strip struct {
 	whole  float64
 	at     float64 // where the next piece begins
-	from   float64 // where the piece begins that is too thin so far
+	from   float64 // where the pending piece begins, which is too thin so far
 	pieces []piece
 }
 

@@ -16,8 +16,8 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// BenchmarkOverview makes the first page of 8 runs, after they were read once (warm), and with a
-// new server that has read nothing (cold).
+// BenchmarkOverview requests the first page of 8 runs, after they were read once (warm), and from a new
+// server that has read nothing (cold).
 func BenchmarkOverview(b *testing.B) {
 	for _, instances := range []int{500, 1000} {
 		dir := b.TempDir()

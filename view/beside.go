@@ -11,56 +11,56 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// besidePage is the data of a page with several attempts at one instance.
-type besidePage struct {
+// sideBySide is the data of a page with several attempts at one instance.
+type sideBySide struct {
 	Instance string         `json:"instance_id"`
 	Columns  []besideColumn `json:"attempts"`
 	Rows     []besideRow    `json:"rows"`
 	First    int            `json:"first_divergence"` // index of the row; -1: the attempts did the same
-	Cut      bool           `json:"cut,omitempty"`    // steps after the first mostBeside are left out
+	Cut      bool           `json:"cut,omitempty"`    // only the first mostBeside steps are compared
 	Files    []besideFile   `json:"files,omitempty"`
-	Tests    []besideTest   `json:"tests,omitempty"` // that do not end the same everywhere
-	Every    bool           `json:"-"`               // all attempts were asked for, not only the last ones
-	Others   []choice       `json:"-"`               // runs that may be shown
+	Tests    []besideTest   `json:"tests,omitempty"` // tests that do not end the same everywhere
+	Every    bool           `json:"-"`               // all attempts were requested, not only the last ones
+	Others   []choice       `json:"-"`               // runs that can be shown
 }
 
-// besideColumn is an attempt.
+// besideColumn is the column of an attempt.
 type besideColumn struct {
 	Run     string          `json:"run"`
 	Attempt int             `json:"attempt"`
 	Link    string          `json:"link"`
 	Steps   int             `json:"steps"`
-	Name    string          `json:"-"` // in heads of tables
+	Name    string          `json:"-"` // for heads of tables
 	Record  *results.Record `json:"record,omitempty"`
 	Error   string          `json:"error,omitempty"` // why it cannot be read
 
 	Unmasked bool `json:"unmasked,omitempty"` // see trajectory.Overview
 
-	brief []briefStep
+	brief []stepSummary
 	files []fileDiff
 }
 
-// besideRow has steps that ran the same commands, or steps of single attempts between such rows.
+// besideRow has either steps that ran the same commands, or steps without a match.
 type besideRow struct {
-	Same  bool         `json:"same"` // all attempts have a step here, with the same commands
-	First bool         `json:"first_divergence,omitempty"`
-	Steps []*briefStep `json:"steps"` // by column; nil: none
+	Same  bool           `json:"same"` // all attempts have a step here, with the same commands
+	First bool           `json:"first_divergence,omitempty"`
+	Steps []*stepSummary `json:"steps"` // by column; nil: none
 }
 
-// briefStep is a step in few words.
-type briefStep struct {
+// stepSummary is a summary of a step.
+type stepSummary struct {
 	Number   int      `json:"step"`
 	Link     string   `json:"link"`
 	Thought  string   `json:"thought,omitempty"`
 	Commands []string `json:"commands"`
-	Exit     *int     `json:"exit_code,omitempty"` // of the last command
+	Exit     *int     `json:"exit_code,omitempty"` // exit code of the last command
 	Flags    []string `json:"flags,omitempty"`
-	Equal    bool     `json:"equal,omitempty"` // the commands are the same as the first attempt's in this row
+	Equal    bool     `json:"equal,omitempty"` // the commands equal those of the first attempt in this row
 
 	key string
 }
 
-// besideFile is a file that an attempt's patch changes.
+// besideFile is a file that a patch changes.
 type besideFile struct {
 	Name    string   `json:"name"`
 	Changes []change `json:"changes"` // by column
@@ -73,25 +73,25 @@ type change struct {
 	Link           string `json:"-"`
 }
 
-// besideTest is a test, and how it ended by column: passed, failed or empty.
+// besideTest is a test with its result in each column: passed, failed or empty.
 type besideTest struct {
 	Name string   `json:"name"`
 	Kind string   `json:"kind"`
 	Ends []string `json:"ends"`
 }
 
-// mostBeside is how many steps of an attempt are compared.
+// mostBeside is the maximum number of compared steps of an attempt.
 const mostBeside = 500
 
 // beside answers with all attempts at an instance, side by side.
 func (s *Server) beside(w http.ResponseWriter, r *http.Request) {
-	all, err := s.standings()
+	all, err := s.runStates()
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	q := r.URL.Query()
-	d := besidePage{Instance: r.PathValue("id"), Every: q.Has("every")}
+	d := sideBySide{Instance: r.PathValue("id"), Every: q.Has("every")}
 	for _, st := range all {
 		if !slices.Contains(st.ids, d.Instance) {
 			continue
@@ -113,7 +113,7 @@ func (s *Server) beside(w http.ResponseWriter, r *http.Request) {
 }
 
 // add adds the attempts of a run.
-func (d *besidePage) add(s *Server, st *standing) {
+func (d *sideBySide) add(s *Server, st *runState) {
 	o := &opened{id: d.Instance, number: -1}
 	if err := s.openIn(o, st.Name); err != nil {
 		d.Columns = append(d.Columns, besideColumn{Run: st.Name, Name: st.Name, Link: attemptLink(st.Name, d.Instance), Error: s.c.Mask.Text(err.Error())})
@@ -133,8 +133,8 @@ func (d *besidePage) add(s *Server, st *standing) {
 	d.Columns = append(d.Columns, o.column())
 }
 
-// Unmasked reports whether one of the attempts is.
-func (d besidePage) Unmasked() bool {
+// Unmasked reports whether one of the attempts is unmasked.
+func (d sideBySide) Unmasked() bool {
 	return slices.ContainsFunc(d.Columns, func(c besideColumn) bool { return c.Unmasked })
 }
 
@@ -168,8 +168,8 @@ const (
 	briefCommand = 1500
 )
 
-func (o *opened) brief(st trajectory.Step) briefStep {
-	b := briefStep{Number: st.Number, Link: o.link(st.Number), Thought: cut(strings.TrimSpace(st.Thought), briefThought), Flags: st.Flags.Names()}
+func (o *opened) brief(st trajectory.Step) stepSummary {
+	b := stepSummary{Number: st.Number, Link: o.link(st.Number), Thought: cut(strings.TrimSpace(st.Thought), briefThought), Flags: st.Flags.Names()}
 	for _, a := range st.Actions {
 		text := a.Command
 		if text == "" {
@@ -190,20 +190,20 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// align makes the rows: steps of the other attempts stand beside the steps of the first one that ran
+// align makes the rows: steps of the other attempts are put next to the steps of the first attempt that ran
 // the same commands, as far as their order allows.
-func (d *besidePage) align() {
+func (d *sideBySide) align() {
 	d.First = -1
 	if len(d.Columns) == 0 {
 		return
 	}
 	base := d.Columns[0].brief
-	matched := make([][]int, len(d.Columns)) // by column: the step beside each step of the first; -1: none
+	matched := make([][]int, len(d.Columns)) // by column: the match of each step of the first attempt; -1: none
 	for c := range d.Columns {
 		matched[c] = common(base, d.Columns[c].brief)
 		d.Cut = d.Cut || d.Columns[c].Steps > mostBeside
 	}
-	next := make([]int, len(d.Columns)) // by column: the first step that is in no row yet
+	next := make([]int, len(d.Columns)) // by column: the first step without a row
 	for d.row(matched, next) {
 	}
 	if d.First = slices.IndexFunc(d.Rows, func(r besideRow) bool { return !r.Same }); d.First >= 0 {
@@ -211,11 +211,12 @@ func (d *besidePage) align() {
 	}
 }
 
-// row adds the next row. It has the next step of the first attempt, as soon as no attempt has steps
-// before the one beside it, and of each other attempt the step beside it, or else the next one.
-func (d *besidePage) row(matched [][]int, next []int) bool {
+// row adds the next row. It pairs the next step of the first attempt with the matching steps of the others.
+// Steps of the others before their match come first, in rows without the first attempt's step. An attempt
+// without a match shows its next unmatched step.
+func (d *sideBySide) row(matched [][]int, next []int) bool {
 	i := next[0]
-	row := besideRow{Steps: make([]*briefStep, len(d.Columns))}
+	row := besideRow{Steps: make([]*stepSummary, len(d.Columns))}
 	waits := i == len(d.Columns[0].brief) // the first attempt has no step in this row
 	for c := 1; c < len(d.Columns) && !waits; c++ {
 		waits = matched[c][i] > next[c]
@@ -240,7 +241,7 @@ func (d *besidePage) row(matched [][]int, next []int) bool {
 	return true
 }
 
-// compare finds out which steps ran the same commands as the first attempt's.
+// compare marks the steps that ran the same commands as the first attempt's.
 func (r *besideRow) compare() {
 	r.Same = r.Steps[0] != nil
 	for _, b := range r.Steps[1:] {
@@ -252,17 +253,17 @@ func (r *besideRow) compare() {
 	}
 }
 
-// until returns the first step of a column that is beside a step of the first attempt, from step i on.
-func (d *besidePage) until(matched [][]int, column, i int) int {
+// until returns the first step of a column that matches a step of the first attempt, from its step i on.
+func (d *sideBySide) until(matched [][]int, column, i int) int {
 	if at := slices.IndexFunc(matched[column][i:], func(at int) bool { return at >= 0 }); at >= 0 {
 		return matched[column][i+at]
 	}
 	return len(d.Columns[column].brief)
 }
 
-// common finds a longest common subsequence of two lists of steps, by their commands. It returns the
+// common finds a longest common subsequence of two lists of steps, by their commands. It returns the matching
 // index in b for each step of a; -1: none.
-func common(a, b []briefStep) []int {
+func common(a, b []stepSummary) []int {
 	length := make([][]int, len(a)+1)
 	for i := range length {
 		length[i] = make([]int, len(b)+1)
@@ -290,8 +291,8 @@ func common(a, b []briefStep) []int {
 	return at
 }
 
-// compareFiles lists the files that the patches change, and which patches make the same changes.
-func (d *besidePage) compareFiles() {
+// compareFiles lists the files that the patches change, and marks equal changes.
+func (d *sideBySide) compareFiles() {
 	index := map[string]int{}
 	changes := map[string]*[]string{}
 	for c, col := range d.Columns {
@@ -308,7 +309,7 @@ func (d *besidePage) compareFiles() {
 	}
 }
 
-// letter returns the same letter for the same change of a file.
+// letter returns a letter for a change of a file; equal changes have the same letter.
 func letter(known *[]string, f fileDiff) string {
 	i := slices.Index(*known, f.Text)
 	if i < 0 {
@@ -321,8 +322,8 @@ func letter(known *[]string, f fileDiff) string {
 	return string(rune('A' + i))
 }
 
-// compareTests lists the tests that do not end the same in all graded attempts.
-func (d *besidePage) compareTests() {
+// compareTests lists the tests whose results differ between graded attempts.
+func (d *sideBySide) compareTests() {
 	type test struct{ kind, name string }
 	ends := map[test][]string{}
 	var order []test

@@ -27,7 +27,7 @@ func TestInABrowser(t *testing.T) {
 	}, "127.0.0.1")
 }
 
-// enter opens the link of a server. The result opens its other pages.
+// enter opens the link of a server, and returns a function that opens other pages.
 func enter(b *browsertest.Tab, s *site) (open func(address string)) {
 	b.Helper()
 	b.Base = "http://" + s.config.Hosts[0] + "/"
@@ -39,10 +39,10 @@ func enter(b *browsertest.Tab, s *site) (open func(address string)) {
 	return open
 }
 
-// pagesSite serves a run with forms whose process works, and a run that has ended.
+// pagesSite serves a run with forms whose process is running, and a run that has ended.
 func pagesSite(t testing.TB, steps int) *site {
 	dir := t.TempDir()
-	writeRun(t, filepath.Join(dir, "a"), instances, steps, usual) // its process is there until the end of the test
+	writeRun(t, filepath.Join(dir, "a"), instances, steps, usual) // its process runs until the end of the test
 	steered(t, filepath.Join(dir, "a"), usual)
 	must(t, writeRun(t, filepath.Join(dir, "b"), instances, 12, usual).Close())
 	return serve(t, dir, usual, func(c *view.Config) {
@@ -70,7 +70,7 @@ func everyPage(t *testing.T, b *browsertest.Tab) {
 	b.Inspect("a failure")
 }
 
-// here is the mark that the keys have reached.
+// here returns the mark that the keys have reached.
 func here(b *browsertest.Tab) string {
 	b.Helper()
 	return browsertest.JS[string](b, `(document.querySelector(".here") || {id: ""}).id || [...document.querySelectorAll("[data-mark]")].indexOf(document.querySelector(".here")).toString()`)
@@ -123,11 +123,11 @@ func keys(t *testing.T, b *browsertest.Tab) {
 	b.Do(chromedp.Focus(chromedp.CSS("#find")))
 	b.Press("jknpou?/][")
 	if got := browsertest.JS[string](b, `document.getElementById("find").value + location.pathname + document.getElementById("keys").open`); got != "jknpou?/][/searchfalse" {
-		t.Errorf("keys that are typed do something: %s", got)
+		t.Errorf("keys typed into a field act as commands: %s", got)
 	}
 }
 
-// withoutScripts reads everything by links and forms alone.
+// withoutScripts checks that links and forms alone reach every page.
 func withoutScripts(t *testing.T, b *browsertest.Tab) {
 	b.WithoutScripts()
 	open := enter(b, usualSite(t, 130))

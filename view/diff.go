@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// fileDiff is the part of a patch about one file.
+// fileDiff is a patch's part about one file.
 type fileDiff struct {
 	Name    string     `json:"name"`
 	Added   int        `json:"added"`
@@ -23,7 +23,7 @@ type diffLine struct {
 // name.
 func filesIn(patch string) []fileDiff {
 	var list []fileDiff
-	begin, end := 0, 0 // of the last file in patch
+	begin, end := 0, 0 // bounds of the current file in patch
 	for line := range strings.Lines(patch) {
 		name, begins := fileOf(line)
 		if begins || len(list) == 0 {
@@ -50,7 +50,7 @@ func filesIn(patch string) []fileDiff {
 	return list
 }
 
-// fileOf returns the name of the file in a line that begins the part of a file.
+// fileOf returns the file name in a line that begins a file's part.
 func fileOf(line string) (name string, begins bool) {
 	rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "diff --git ")
 	if !ok {

@@ -24,12 +24,12 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// Export writes the pages of all runs, with their JSON twins, into the folder dir, which must not
-// exist or be empty. Its index.html can be opened from a disk, and any web server can serve the
-// folder. A page of a trajectory has all steps. Each is called with the number of pages so far. A page
-// that cannot be made says why, and an Instance fault then counts such pages. After any other error the
-// folder is incomplete. Unless unmasked is true, an attempt in which nobody has looked for secrets (see
-// [journal.Shown]) is a Usage fault, before there is any file.
+// Export writes the pages of all runs, with their JSON twins, into the folder dir, which must be new or
+// empty. Its index.html can be opened from a disk, and any web server can serve the folder. A page of a
+// trajectory has all steps. Each is called with the number of pages so far. A page that cannot be made says
+// why, and Export returns an Instance fault with the number of such pages. After any other error the folder
+// is incomplete. Unless unmasked is set, an attempt that was never searched for secrets (see [journal.Shown])
+// is a Usage fault, before any file is written.
 func (s *Server) Export(ctx context.Context, dir string, unmasked bool, each func(pages int)) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -66,14 +66,14 @@ func (s *Server) Export(ctx context.Context, dir string, unmasked bool, each fun
 	}
 	if len(x.failures) > 0 {
 		return fault.Newf(fault.Instance, "%s not be made, such as %s", printable.Count(len(x.failures), "page could", "pages could"), x.failures[0]).
-			WithHint("all others are there; the page says why")
+			WithHint("all others are written; such a page says why")
 	}
 	return nil
 }
 
-// allMasked refuses attempts that an older batch made.
+// allMasked refuses attempts of an older batch that have no masked copy.
 func (s *Server) allMasked() error {
-	all, err := s.standings()
+	all, err := s.runStates()
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *Server) allMasked() error {
 	return nil
 }
 
-// assets are the files beside the pages.
+// assets are the files that pages refer to.
 var assets = []string{"view.css", "view.js", "icon.svg"}
 
 // exporter writes pages into a folder.
@@ -101,8 +101,8 @@ type exporter struct {
 	ctx   context.Context //nolint:containedctx // it lives as long as one call
 	dir   string
 	mux   http.Handler
-	pages []string          // addresses, in order
-	files map[string]string // by address: the file of a page, relative to the folder, with slashes
+	pages []string          // addresses of pages, in order
+	files map[string]string // file of a page by its address, relative to the folder, with slashes
 	done  int
 	each  func(int)
 
@@ -111,7 +111,7 @@ type exporter struct {
 
 // plan lists the pages and their files.
 func (x *exporter) plan() error {
-	all, err := x.standings()
+	all, err := x.runStates()
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (x *exporter) plan() error {
 	return nil
 }
 
-// attempt plans the pages of the attempts at an instance, and writes the outputs that they shorten.
+// attempt plans the pages of the attempts at an instance, and writes their shortened outputs.
 func (x *exporter) attempt(o *opened, base string) error {
 	link := attemptLink(o.run.Name, o.id)
 	x.pagesOf(link, "", base)
@@ -177,7 +177,7 @@ func key(address, query string) string {
 	return address + "?" + query
 }
 
-// page plans a page, unless another address has the same file.
+// page plans a page, unless its file is planned for another address.
 func (x *exporter) page(address, file string) {
 	if _, known := x.files[address]; known {
 		return
@@ -194,21 +194,21 @@ func (x *exporter) page(address, file string) {
 
 var unsafeName = lazy.Regexp(`[^A-Za-z0-9._@-]+`)
 
-// folderOf returns the name of a folder for a run that no other run has.
+// folderOf returns a run's folder name, which no other run has.
 func folderOf(name string, taken map[string]bool) string {
 	base := strings.Trim(unsafeName().ReplaceAllString(name, "-"), "-.")
 	if base == "" {
 		base = "run"
 	}
 	folder := base
-	for n := 2; taken[strings.ToLower(folder)]; n++ { // a disk may ignore case
+	for n := 2; taken[strings.ToLower(folder)]; n++ { // a file system may ignore case
 		folder = fmt.Sprintf("%s-%d", base, n)
 	}
 	taken[strings.ToLower(folder)] = true
 	return folder
 }
 
-// outputs writes the outputs of an attempt that its page shortens.
+// outputs writes the outputs that the page of an attempt shortens.
 func (x *exporter) outputs(o *opened, link, base string) error {
 	page, err := o.attempt.Page(1, len(o.view.Marks), trajectory.Options{})
 	if err != nil { // the attempt's page says why
@@ -288,7 +288,7 @@ func (x *exporter) write(address string) error {
 	return nil
 }
 
-// get asks this server for a page, which may be about an error.
+// get requests a page from this server; the page may be about an error.
 func (x *exporter) get(address string) (text []byte, code int, err error) {
 	r, err := http.NewRequestWithContext(x.ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -299,7 +299,7 @@ func (x *exporter) get(address string) (text []byte, code int, err error) {
 	return w.body.Bytes(), w.code, nil
 }
 
-// target returns the file of a link of the page in file, relative to that page; "" if it is not exported.
+// target returns the file of a link in the page file, relative to that page; "" if it is not exported.
 func (x *exporter) target(link, file, data string) string {
 	u, err := url.Parse(link)
 	if err != nil || u.Host != "" || u.Scheme != "" {

@@ -20,7 +20,7 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// output answers with the bytes of a command's output, with secrets hidden.
+// output answers with the bytes of a command's output, without secrets.
 func (s *Server) output(w http.ResponseWriter, r *http.Request) {
 	o, err := s.open(r)
 	if err != nil {
@@ -42,8 +42,7 @@ func (s *Server) output(w http.ResponseWriter, r *http.Request) {
 	download(w, fmt.Sprintf("%s-step-%d-%d.txt", o.id, step, action), q.Has("text"), out.Bytes)
 }
 
-// download answers with bytes as a file, or as plain text where that is asked for. Neither is ever
-// a page.
+// download answers with bytes as a file, or on request as plain text. Neither is ever shown as a page.
 func download(w http.ResponseWriter, name string, text bool, data []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
@@ -61,13 +60,13 @@ type patchPage struct {
 	Run      string     `json:"run"`
 	Instance string     `json:"instance_id"`
 	Attempt  int        `json:"attempt"`
-	Salvaged bool       `json:"salvaged,omitempty"` // it is the working tree's diff
+	Salvaged bool       `json:"salvaged,omitempty"` // the working tree's diff
 	None     bool       `json:"none,omitempty"`
 	Files    []fileDiff `json:"files"`
 	Gold     []fileDiff `json:"gold,omitempty"`
-	NoGold   string     `json:"no_gold,omitempty"` // why there is no gold patch, if it was asked for
+	NoGold   string     `json:"no_gold,omitempty"` // why there is no gold patch, if it was requested
 	Pairs    []filePair `json:"-"`
-	HasGold  bool       `json:"-"` // it can be asked for
+	HasGold  bool       `json:"-"` // it can be requested
 	AsksGold bool       `json:"-"`
 	tabs
 }
@@ -78,7 +77,7 @@ type filePair struct {
 	Own, Gold *fileDiff
 }
 
-// patch answers with an attempt's patch by file, or with its bytes.
+// patch answers with an attempt's patch, by file or as bytes.
 func (s *Server) patch(w http.ResponseWriter, r *http.Request) {
 	o, err := s.open(r)
 	if err != nil {
@@ -110,9 +109,9 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "patch", o.id+": patch", d)
 }
 
-// row returns the row of the dataset of an instance, or why there is none.
+// row returns an instance's row of the dataset, or the reason why there is none.
 func (s *Server) row(ctx context.Context, o *opened) (row *dataset.Instance, why string) {
-	snap := o.standing.scores.Snapshot
+	snap := o.state.scores.Snapshot
 	if s.c.Row == nil || snap == nil || snap.Manifest == nil {
 		return nil, "the run's dataset is not known"
 	}
@@ -122,7 +121,7 @@ func (s *Server) row(ctx context.Context, o *opened) (row *dataset.Instance, why
 	return row, o.mask.Text(why)
 }
 
-// paired joins the changes of two patches by file, in the order of the first one.
+// paired pairs the changes of two patches by file, in the order of the first patch.
 func paired(own, gold []fileDiff) []filePair {
 	var list []filePair
 	index := map[string]int{}
@@ -140,7 +139,7 @@ func paired(own, gold []fileDiff) []filePair {
 	return list
 }
 
-// testsPage is the data of a page about the verdict of an attempt.
+// testsPage is the data of a page about an attempt's verdict.
 type testsPage struct {
 	Run      string        `json:"run"`
 	Instance string        `json:"instance_id"`
@@ -152,7 +151,7 @@ type testsPage struct {
 	tabs
 }
 
-// testList is a list of tests of one kind with one result.
+// testList is the tests of one kind with one result.
 type testList struct {
 	Kind  string     `json:"kind"`  // FAIL_TO_PASS or PASS_TO_PASS
 	Ends  string     `json:"ended"` // passed or failed
@@ -160,7 +159,7 @@ type testList struct {
 	Tests []testView `json:"tests"`
 }
 
-// testView is a test, and the lines of the log that name it.
+// testView is a test, with the lines of the log that name it.
 type testView struct {
 	Name  string    `json:"name"`
 	Lines []logLine `json:"lines,omitempty"`
@@ -217,14 +216,14 @@ func listsOf(g *grades.Grade) (list []testList) {
 	return list
 }
 
-// Limits of quoting a log.
+// Limits for quotes of a log.
 const (
 	mostLines   = 3
 	longestLine = 400
-	mostRead    = 16 << 10 // bytes of a line, which a patch may have printed
+	mostRead    = 16 << 10 // bytes of a line, which may be a patch's output
 )
 
-// quote finds the lines of the log at path that name each test. It ends with ctx.
+// quote adds the lines of the log at path that name each test. It ends with ctx.
 func quote(ctx context.Context, m *mask.Masker, path string, lists []testList) error {
 	if path == "" {
 		return nil
@@ -248,13 +247,13 @@ func quote(ctx context.Context, m *mask.Masker, path string, lists []testList) e
 	return ctx.Err()
 }
 
-// endLength is by how many bytes at its end a name is found.
+// endLength is the length of a name's end by which it is found, in bytes.
 const endLength = 8
 
-// named finds the tests that a line names. Thousands of tests take no longer than one.
+// named finds the tests that a line names. The time does not depend on the number of tests.
 type named struct {
 	byEnd map[string][]*testView
-	short []*testView // their names are shorter than an end
+	short []*testView // tests whose names are shorter than endLength
 }
 
 func newNamed(lists []testList) named {
@@ -287,7 +286,7 @@ func (n named) see(line string, number int) {
 	}
 }
 
-// see takes a line that names the test, perhaps more than once.
+// see adds a line that names the test. The same line may come again.
 func (t *testView) see(line string, number int) {
 	if t.last == number {
 		return

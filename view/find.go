@@ -15,19 +15,19 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// place is a directory with attempts.
+// place is a directory that has attempts.
 type place struct {
-	Name  string // in addresses and tables: different for each place
+	Name  string // unique name for addresses and tables
 	Dir   string
-	Sweep string // name of the sweep that it is a cell of; empty: none
-	Entry string // of a cell: the model with its configuration
+	Sweep string // name of its sweep, if it is a cell; otherwise empty
+	Entry string // model and configuration of a cell
 }
 
-// deepest is how many folders below an argument a run directory may be.
+// deepest is the maximum depth of a run directory below an argument.
 const deepest = 4
 
-// find returns the run directories in roots, which are run directories, sweeps, or folders of them,
-// in order. A root without any is a Usage fault.
+// find returns the run directories of roots, in order. A root is a run directory, a sweep, or a folder of
+// either. A root without a run directory is a Usage fault.
 func find(roots []string) ([]place, error) {
 	var list []place
 	for _, root := range roots {
@@ -72,7 +72,8 @@ func below(dir string, depth int) []place {
 	return list
 }
 
-// nameOf returns the name of a run directory. Browsers take . and .. out of addresses.
+// nameOf returns the name of a run directory: its path, made absolute for . and .. because browsers remove
+// these from addresses.
 func nameOf(dir string) string {
 	if dir == "." || dir == ".." {
 		if abs, err := filepath.Abs(dir); err == nil {
@@ -82,7 +83,7 @@ func nameOf(dir string) string {
 	return dir
 }
 
-// cells returns the cells of a sweep that have begun.
+// cells returns the cells of a sweep that have started.
 func cells(dir string) (list []place) {
 	x, err := sweeps.Read(dir)
 	if err != nil {
@@ -96,7 +97,7 @@ func cells(dir string) (list []place) {
 	return list
 }
 
-// isRun reports whether dir is a run directory, of batch or of another tool.
+// isRun reports whether dir is a run directory of batch or of another tool.
 func isRun(dir string) bool {
 	for _, name := range []string{manifest.File, swebench.PredsName} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
@@ -106,7 +107,7 @@ func isRun(dir string) bool {
 	return len(trajectory.Instances(dir)) > 0
 }
 
-// distinct leaves out directories that are there twice.
+// distinct removes duplicate directories.
 func distinct(list []place) []place {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(list, func(p place) bool {

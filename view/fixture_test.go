@@ -27,10 +27,10 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// texts returns what others write at a place, such as "thought" or "file name".
+// texts returns the text that others write at a place, such as "thought" or "file name".
 type texts func(place string) string
 
-// usual are texts of an ordinary run.
+// usual returns the texts of an ordinary run.
 func usual(place string) string {
 	if text, known := usualTexts[place]; known {
 		return text
@@ -117,7 +117,7 @@ func (w *recorder) result(tool, command, output string, d journal.OutputData) {
 	})
 }
 
-// cutAtLine returns the first lines of a text, as an agent that sends only a part of an output.
+// cutAtLine returns the first lines of a text, like an agent that sends only a part of an output.
 func cutAtLine(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -150,13 +150,13 @@ func (w *recorder) work(n int) {
 	}
 }
 
-// patchOf is a patch with others' texts.
+// patchOf returns a patch with the given texts.
 func patchOf(text texts) string {
 	name := text("file name")
 	return "diff --git a/" + name + " b/" + name + "\n--- a/" + name + "\n+++ b/" + name + "\n@@ -1 +1,2 @@\n-old\n+" + text("patch") + "\n"
 }
 
-// writeRun writes a run directory with all that may happen to instances, and returns its open store.
+// writeRun writes a run directory with every possible result of an instance, and returns its open store.
 func writeRun(t testing.TB, dir string, ids []string, steps int, text texts) *results.Store {
 	t.Helper()
 	s, err := results.Open(dir, results.Options{Owner: "host h, pid 1", FlushEvery: time.Millisecond, Durability: journal.Process})
@@ -173,7 +173,7 @@ func writeRun(t testing.TB, dir string, ids []string, steps int, text texts) *re
 		if i == 1 {
 			n = steps
 		}
-		if i == 2 { // another attempt before
+		if i == 2 { // an earlier attempt
 			put(t, s, id, 2, text, func(r *results.Result) {
 				r.Record.Status, r.Record.Outcome = vocab.StatusTransientFault, vocab.OutcomeInfrastructure
 			})
@@ -283,7 +283,7 @@ func serve(t testing.TB, dir string, text texts, change func(*view.Config)) *sit
 	return s
 }
 
-// get asks for a page as a program does.
+// get requests a page, like a program.
 func (s *site) get(t testing.TB, address string) (code int, header http.Header, body string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "http://"+s.config.Hosts[0]+"/", http.NoBody)
@@ -297,7 +297,7 @@ func (s *site) get(t testing.TB, address string) (code int, header http.Header, 
 	return w.Code, w.Header(), w.Body.String()
 }
 
-// busy is work that a process does, for the page about work under way.
+// busy reports work under way, for the page about it.
 type busy struct{ text texts }
 
 func (b busy) Status(bool) control.Status {
@@ -317,7 +317,7 @@ func (b busy) Check(c control.Command) (control.Command, error) { return c, nil 
 
 func (b busy) Apply(control.Record) (string, error) { return "done", nil }
 
-// steered serves the control socket of a run directory, with a command that was given.
+// steered serves the control socket of a run directory, with one command in its log.
 func steered(t testing.TB, dir string, text texts) {
 	t.Helper()
 	log, err := control.OpenLog(dir)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// cookieOf returns the name of the cookie that replaces the token of the link. Browsers send a cookie
-// to all ports of a host, where other servers may be.
+// cookieOf returns the name of the cookie that replaces the token of the link. The name has the port, because
+// browsers send a cookie to all ports of a host, where other servers may be.
 func cookieOf(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(r.Host)
 	return "batch-view-" + port
@@ -22,13 +22,13 @@ func cookieOf(r *http.Request) string {
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guard lets requests through that come from a person or program with the token.
+// guard passes on only requests from a person or program that has the token.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "same-origin") // without a referrer, forms have no origin
+		h.Set("Referrer-Policy", "same-origin") // without a referrer, forms send no origin
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
@@ -46,7 +46,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.Error(w, "open the link that `batch view` printed: it has the token", http.StatusForbidden)
 		default:
 			timed := &timedWriter{ResponseWriter: w, control: http.NewResponseController(w)}
-			if r.Method != http.MethodPost { // there is no body; at the deadline the request's context would end
+			if r.Method != http.MethodPost { // no body to wait for; a deadline would end the request's context
 				_ = timed.control.SetReadDeadline(time.Time{})
 			}
 			next.ServeHTTP(timed, r)
@@ -54,8 +54,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// sameSite reports whether a request comes from a page of this server, from a person, or from a
-// program. A link on another site may lead here; its page sends no cookie.
+// sameSite reports whether a request comes from a page of this server, from a person, or from a program. A
+// link on another site may lead here; requests of that site's pages have no cookie.
 func (s *Server) sameSite(r *http.Request) bool {
 	if from := r.Header.Get("Origin"); from != "" {
 		u, err := url.Parse(from)
@@ -70,7 +70,7 @@ func own(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") == "same-origin" || r.Header.Get("Authorization") != ""
 }
 
-// admit exchanges the token of a link for a cookie, and removes it from the address.
+// admit replaces the token of a link by a cookie, and redirects to the address without the token.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if !s.isToken(q.Get("token")) {
@@ -79,14 +79,14 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieOf(r), Value: s.c.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.c.Secure})
 	q.Del("token")
-	to := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/") // never //host
+	to := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/") // never //HOST
 	if len(q) > 0 {
 		to += "?" + q.Encode()
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// admitted reports whether a request has the token, in its cookie or as a bearer.
+// admitted reports whether a request has the token, in its cookie or as a bearer token.
 func (s *Server) admitted(r *http.Request) bool {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return s.isToken(token)
@@ -94,13 +94,13 @@ func (s *Server) admitted(r *http.Request) bool {
 	return slices.ContainsFunc(r.CookiesNamed(cookieOf(r)), func(c *http.Cookie) bool { return s.isToken(c.Value) })
 }
 
-// isToken compares in constant time, also for texts of different lengths.
+// isToken compares in constant time, even for texts of different lengths.
 func (s *Server) isToken(text string) bool {
 	a, b := sha256.Sum256([]byte(text)), sha256.Sum256([]byte(s.c.Token))
 	return s.c.Token != "" && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// writeLimit is how long a reader may take to read one piece of an answer.
+// writeLimit is the maximum time for a reader to read one piece of an answer.
 const writeLimit = 30 * time.Second
 
 // timedWriter limits the time for reading each piece of an answer.

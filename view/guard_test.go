@@ -19,8 +19,8 @@ import (
 	"batch.example/batch/view"
 )
 
-// request makes a request of a program with the token; header has names and values in turn, where the
-// value "-" removes a header.
+// request makes a program's request with the token; header has names and values in turn, and the value "-"
+// removes a header.
 func (s *site) request(t testing.TB, method, target, body string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	u, err := url.Parse("http://" + s.config.Hosts[0] + target)
@@ -46,7 +46,7 @@ func (s *site) request(t testing.TB, method, target, body string, header ...stri
 	return w
 }
 
-// oneRun serves a run, without and with forms.
+// oneRun serves a run twice, without and with forms.
 func oneRun(t testing.TB) (reads, steers *site, run string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -162,7 +162,7 @@ func TestWhoMayRead(t *testing.T) {
 	}
 }
 
-// A token is exchanged for a cookie, and stays in no address.
+// A cookie replaces the token, which stays in no address.
 func TestTheLinkBecomesACookie(t *testing.T) {
 	s, _, _ := oneRun(t)
 	for target, want := range map[string]string{
@@ -237,7 +237,7 @@ func TestHeadersOfAllAnswers(t *testing.T) {
 	}
 }
 
-// No address leads out of the runs; an unknown one is a page that says so.
+// No address leads out of the runs; an unknown one gets a page that says so.
 func TestUnknownAddresses(t *testing.T) {
 	s, steers, run := oneRun(t)
 	must(t, os.WriteFile(filepath.Join(s.dir, "passwd"), []byte("root:x:0"), 0o600))
@@ -268,7 +268,7 @@ func TestUnknownAddresses(t *testing.T) {
 			}
 		}
 	}
-	// The server's mux cleans these; it leads to nowhere else.
+	// The server's mux cleans these addresses, and redirects only to this server.
 	for _, target := range []string{"//evil.example/", "/run//x", "/./search", "/x/../search"} {
 		if to := s.request(t, "GET", target, "").Header().Get("Location"); !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") {
 			t.Errorf("%s leads to %q", target, to)
@@ -284,7 +284,7 @@ func TestUnknownAddresses(t *testing.T) {
 	}
 }
 
-// A secret is in no page, twin, download, event or exported file.
+// No page, twin, download, event or exported file contains a secret.
 func TestSecretsAreHidden(t *testing.T) {
 	const secret = "sk-Abc123Def456Ghi789"
 	text := func(place string) string {

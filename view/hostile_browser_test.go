@@ -19,7 +19,7 @@ import (
 
 var attacks = browsertest.Attacks
 
-// hostile has all attacks in each text; the ones that cannot have lines have them in one.
+// hostile returns a text with all attacks, in one line at places that have no lines.
 func hostile(place string) string {
 	all := place + " " + strings.Join(attacks, "\n")
 	switch place {
@@ -34,12 +34,12 @@ func hostile(place string) string {
 	return all
 }
 
-// hostileIDs are ids of instances, as far as ids allow.
+// hostileIDs are instance ids with attacks, as far as ids allow.
 var hostileIDs = []string{
 	`<script>hacked=1<script>`, `"><img src=x onerror=hacked=2>`, `' onmouseover='hacked=3' x='`, `javascript:hacked=6`, "\u202edetrever\u2028\x1b[31m<b>\r", `{{.}}?a=b&c#d%2f..%20`,
 }
 
-// hostileSite serves a sweep with attacks in all places where others write.
+// hostileSite serves a sweep with attacks at all places that others write.
 func hostileSite(t *testing.T) (s *site, run string, running *recorder) {
 	t.Helper()
 	sweep := filepath.Join(t.TempDir(), `"><img src=x onerror=hacked=2>`)
@@ -57,7 +57,7 @@ func hostileSite(t *testing.T) (s *site, run string, running *recorder) {
 	return serve(t, filepath.Dir(sweep), hostile, nil), run, running
 }
 
-// hostileText is looked at with the pages' policy and without it.
+// hostileText opens the pages with their policy and without it.
 func hostileText(t *testing.T, b *browsertest.Tab) {
 	s, run, running := hostileSite(t)
 	open := enter(b, s)

@@ -12,7 +12,7 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// followEvery is how often the file of a running attempt is looked at for its readers.
+// followEvery is the interval at which a running attempt's file is checked for its readers.
 const followEvery = 500 * time.Millisecond
 
 // stream is an answer of server-sent events.
@@ -30,8 +30,8 @@ func newStream(w http.ResponseWriter) *stream {
 	return s
 }
 
-// send sends an event. A line of its data begins with "data: ", whatever is in it. A browser that
-// connects again names the last id that is not 0.
+// send sends an event. Each line of its data is prefixed with "data: ", so that its content cannot end the
+// event. A browser that reconnects names the last id other than 0.
 func (s *stream) send(event string, id int, data string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "event: %s\n", event)
@@ -50,8 +50,8 @@ func (s *stream) send(event string, id int, data string) error {
 	return err
 }
 
-// grows sends the new steps of an attempt that runs. Each is sent when the next one begins, because
-// until then its commands run.
+// grows sends the new steps of a running attempt. A step is sent when the next one begins, because its
+// commands may run until then.
 func (s *Server) grows(w http.ResponseWriter, r *http.Request) {
 	o, err := s.open(r)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) grows(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sendSteps sends the steps after last that are complete, and returns the last one.
+// sendSteps sends the complete steps after last, and returns the last sent one.
 func (s *Server) sendSteps(out *stream, o *opened, last int) (int, error) {
 	complete := len(o.view.Marks)
 	if !o.view.Ended {

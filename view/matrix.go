@@ -16,25 +16,25 @@ type matrix struct {
 	Groups  []group  `json:"groups"`
 	Shown   int      `json:"shown"` // instances
 	All     int      `json:"all"`
-	Differ  int      `json:"disagreements"` // of all instances
+	Differ  int      `json:"disagreements"` // disagreements among all instances
 
 	repos map[string]int
 }
 
-// group is the rows of a repository, or all rows.
+// group is the rows of one repository, or all rows.
 type group struct {
 	Repo     string `json:"repo,omitempty"` // empty: all
 	Rows     []row  `json:"rows"`
-	Resolved []int  `json:"resolved,omitempty"` // by column
-	Graded   []int  `json:"graded,omitempty"`   // by column
+	Resolved []int  `json:"resolved,omitempty"` // number by column
+	Graded   []int  `json:"graded,omitempty"`   // number by column
 }
 
 // row is an instance.
 type row struct {
 	Instance string `json:"instance_id"`
 	Repo     string `json:"repo,omitempty"`
-	Differ   bool   `json:"disagree"` // a column resolved it, and another did not
-	Cells    []cell `json:"cells"`    // by column
+	Differ   bool   `json:"disagree"` // one column resolved it, and another did not
+	Cells    []cell `json:"cells"`    // cells by column
 
 	cost, seconds float64
 	steps         int
@@ -43,7 +43,7 @@ type row struct {
 // cell is how one run did at one instance.
 type cell struct {
 	Run     string   `json:"run"`
-	There   bool     `json:"there"` // there is something to read
+	There   bool     `json:"there"` // the cell has a page
 	Class   string   `json:"class"` // resolved, unresolved, running or left
 	Words   string   `json:"words"` // the verdict, or why there is none
 	Status  string   `json:"exit_status,omitempty"`
@@ -53,8 +53,8 @@ type cell struct {
 	Seconds *float64 `json:"seconds,omitempty"`
 }
 
-// newMatrix makes the matrix that a asks for.
-func newMatrix(columns []*standing, a *asked) matrix {
+// newMatrix returns the matrix for the choices in a.
+func newMatrix(columns []*runState, a *asked) matrix {
 	m := matrix{repos: map[string]int{}}
 	index := map[string]int{}
 	var rows []row
@@ -86,7 +86,7 @@ func newMatrix(columns []*standing, a *asked) matrix {
 }
 
 // set fills in the cell of a column.
-func (r *row) set(column int, st *standing) {
+func (r *row) set(column int, st *runState) {
 	last, score := results.LatestOf(st.last, r.Instance), st.scores.At(r.Instance)
 	c := cell{Run: st.Name, Status: string(last.Status), Attempt: last.Attempt, Steps: score.Steps, Cost: score.Cost, Seconds: score.Seconds}
 	c.There = last.Status != "" && last.Outcome != vocab.OutcomePending || last.Status == vocab.StatusRunning || st.scores.Snapshot == nil
@@ -123,8 +123,8 @@ func classOf(last results.Record, score scores.Score, alone bool) (class, words 
 	return "left", leftWords(score.Left)
 }
 
-// complete fills in the cells of runs that do not know the instance.
-func (r *row) complete(columns []*standing) {
+// complete fills in the cells of runs without the instance.
+func (r *row) complete(columns []*runState) {
 	resolved, not := false, false
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -136,7 +136,7 @@ func (r *row) complete(columns []*standing) {
 	r.Differ = resolved && not
 }
 
-// wants reports whether the filters let a row through.
+// wants reports whether a row passes the filters.
 func (a *asked) wants(r row) bool {
 	if a.Text != "" && !strings.Contains(strings.ToLower(r.Instance), strings.ToLower(a.Text)) {
 		return false
@@ -147,7 +147,7 @@ func (a *asked) wants(r row) bool {
 	return a.State == "" || slices.ContainsFunc(r.Cells, func(c cell) bool { return c.Class == a.State })
 }
 
-// order compares two rows. Rows that are equal by the asked order are sorted by instance.
+// order compares two rows in the chosen order; equal rows are ordered by instance.
 func (a *asked) order(x, y row) int {
 	by := 0
 	switch a.Sort {
@@ -171,7 +171,7 @@ func first(yes bool) int {
 	return 1
 }
 
-// grouped returns the rows in one group, or in a group for each repository, in alphabetical order.
+// grouped returns the rows as one group, or as a group for each repository, in alphabetical order.
 func grouped(rows []row, columns int, byRepo bool) []group {
 	if !byRepo {
 		return []group{{Rows: rows}}

@@ -25,22 +25,22 @@ type overview struct {
 	Ask    asked    `json:"-"`
 }
 
-// runRow is one run in the table of runs.
+// runRow is a row of the table of runs.
 type runRow struct {
 	Run      string         `json:"run"`
 	Sweep    string         `json:"sweep,omitempty"`
-	Entry    string         `json:"entry,omitempty"` // of a sweep's cell
+	Entry    string         `json:"entry,omitempty"` // entry of a sweep's cell
 	Model    string         `json:"model,omitempty"`
 	State    string         `json:"state"` // running, complete, incomplete, trajectories or unreadable
 	Owner    string         `json:"owner,omitempty"`
 	Asked    int            `json:"instances"`
 	Results  int            `json:"with_result"`
 	Running  int            `json:"running"`
-	Graded   int            `json:"graded"` // with a verdict that counts
+	Graded   int            `json:"graded"` // instances with a verdict that counts
 	Resolved int            `json:"resolved"`
 	Rate     *float64       `json:"rate,omitempty"`
-	Interval *interval      `json:"interval,omitempty"` // of the rate, at a level of 0.95
-	LeftOut  map[string]int `json:"left_out,omitempty"` // of the rate, by reason
+	Interval *interval      `json:"interval,omitempty"` // interval of the rate, at a level of 0.95
+	LeftOut  map[string]int `json:"left_out,omitempty"` // number left out of the rate, by reason
 	Cost     float64        `json:"cost"`               // as in [report.Status]
 	Spent    float64        `json:"spent"`              // as in [report.Status]
 	Beyond   string         `json:"beyond_cost,omitempty"`
@@ -53,7 +53,7 @@ type interval struct {
 }
 
 // rowOf summarizes a run for the table of runs.
-func (s *standing) rowOf(model string) runRow {
+func (s *runState) rowOf(model string) runRow {
 	r := runRow{Run: s.Name, Sweep: s.Sweep, Entry: s.Entry, Model: model, Asked: len(s.ids), LeftOut: map[string]int{}, Notes: s.scores.Notes}
 	var values []float64
 	var repos []string
@@ -97,13 +97,13 @@ func (s *standing) rowOf(model string) runRow {
 	return r
 }
 
-// asked has the choices in the address of the matrix.
+// asked has the choices in the matrix's address.
 type asked struct {
 	Runs    []string // the columns; empty: all
-	Text    string   // instances whose ids contain it
+	Text    string   // selects instances whose ids contain it
 	Repo    string
-	State   string // instances with this class in a column: see cell.Class
-	Differ  bool   // instances on which the columns disagree
+	State   string // selects instances with this class in a column, see cell.Class
+	Differ  bool   // selects instances on which the columns disagree
 	Sort    string // differ, id, cost, time or steps
 	ByRepo  bool   // the rows are grouped
 	Sorts   []choice
@@ -112,7 +112,7 @@ type asked struct {
 	Columns []choice
 }
 
-// choice is a choice of a form.
+// choice is an option of a form.
 type choice struct {
 	Value, Label string
 	Chosen       bool
@@ -131,8 +131,8 @@ func newAsked(q url.Values) asked {
 	}
 }
 
-// fill makes the choices of the form.
-func (a *asked) fill(all []*standing, repos map[string]int) {
+// fill adds the options of the form.
+func (a *asked) fill(all []*runState, repos map[string]int) {
 	chosen := func(list []choice, value string) []choice {
 		list = slices.Clone(list)
 		for i := range list {
@@ -153,13 +153,13 @@ func (a *asked) fill(all []*standing, repos map[string]int) {
 
 // overview answers the first page.
 func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
-	all, err := s.standings()
+	all, err := s.runStates()
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	d := overview{Ask: newAsked(r.URL.Query())}
-	var columns []*standing
+	var columns []*runState
 	for _, st := range all {
 		row, err := hidden(st.mask, st.row)
 		if err != nil {
@@ -176,23 +176,23 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "overview", "Runs", d)
 }
 
-// standings reads all runs, in order.
-func (s *Server) standings() ([]*standing, error) {
+// runStates returns the states of all runs, in order.
+func (s *Server) runStates() ([]*runState, error) {
 	runs, err := s.runs.all()
 	if err != nil {
 		return nil, err
 	}
-	list := make([]*standing, len(runs))
+	list := make([]*runState, len(runs))
 	var reads errgroup.Group
 	reads.SetLimit(runtime.GOMAXPROCS(0))
 	for i, r := range runs {
 		reads.Go(func() error { list[i] = r.read(); return nil })
 	}
-	_ = reads.Wait() // it has no errors: a standing says why it cannot be read
+	_ = reads.Wait() // no error: a state says why its run cannot be read
 	return list, nil
 }
 
-// leftWords says why an instance is left out.
+// leftWords returns the words for the reason why an instance is left out.
 func leftWords(reason scores.Reason) string {
 	switch reason {
 	case scores.Infrastructure:

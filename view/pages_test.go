@@ -19,7 +19,7 @@ import (
 	"batch.example/batch/results"
 )
 
-// pagesOf are the addresses of all kinds of pages about two runs.
+// pagesOf returns the addresses of all kinds of pages about a run.
 func pagesOf(run string, ids []string) []string {
 	at := func(i int) string { return "/run/" + url.PathEscape(run) + "/" + url.PathEscape(ids[i]) }
 	return []string{
@@ -70,7 +70,7 @@ func TestTheCostOfARunIsThatOfItsStatus(t *testing.T) {
 		must(t, err)
 		status := report.NewStatus(snap)
 		if got := page.Runs[i]; got.Cost == 0 || got.Cost != status.Cost || got.Spent != status.Spent {
-			t.Errorf("%s: %+v, in its status %v and %v", name, got, status.Cost, status.Spent)
+			t.Errorf("%s: %+v, but its status has %v and %v", name, got, status.Cost, status.Spent)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestLinksStayAtTheirAttempt(t *testing.T) {
 	}
 }
 
-// A run directory that is where the program runs has links that work.
+// A run directory that is the program's working directory has working links.
 func TestTheFolderOfTheProgramCanBeViewed(t *testing.T) {
 	dir := t.TempDir()
 	must(t, writeRun(t, dir, instances, 6, usual).Close())
@@ -145,7 +145,7 @@ func TestTheFolderOfTheProgramCanBeViewed(t *testing.T) {
 	must(t, s.Export(t.Context(), filepath.Join(t.TempDir(), "out"), false, nil))
 }
 
-// One attempt that cannot be read does not keep the others from being exported.
+// An attempt that cannot be read does not prevent the export of the others.
 func TestAnExportContinuesAfterAPageThatFails(t *testing.T) {
 	dir := t.TempDir()
 	must(t, writeRun(t, filepath.Join(dir, "a"), instances, 6, usual).Close())
@@ -168,8 +168,8 @@ func TestAnExportContinuesAfterAPageThatFails(t *testing.T) {
 	must(t, err)
 }
 
-// In what an older version recorded nobody has looked for secrets: each page says so, and it is exported
-// only on request.
+// Attempts of an older version were never searched for secrets: each page says so, and they are exported only
+// on request.
 func TestAnAttemptWithoutMaskedCopiesSaysSo(t *testing.T) {
 	dir, id, exposed := t.TempDir(), "psf__requests-1", "the run's own may be in clear"
 	must(t, writeRun(t, filepath.Join(dir, "new"), instances[:1], 6, usual).Close())

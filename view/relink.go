@@ -8,15 +8,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// staticPolicy is the policy in a page that is opened from a disk.
+// staticPolicy is the policy of a page that is opened from a disk.
 const staticPolicy = "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'"
 
-// relinked returns a page of this package with other links. Where to returns "", the link becomes
-// text. Forms and parts that need a server are left out.
+// relinked returns a page of this package with its links replaced by to. If to returns "", the link becomes
+// text. Forms and parts that need a server are removed.
 func relinked(page []byte, to func(link string) string) ([]byte, error) {
 	var out bytes.Buffer
 	in := html.NewTokenizer(bytes.NewReader(page))
-	left := "" // the element that is being left out
+	left := "" // the element that is being removed
 	for {
 		kind := in.Next()
 		if kind == html.ErrorToken {
@@ -49,7 +49,7 @@ func relinked(page []byte, to func(link string) string) ([]byte, error) {
 	}
 }
 
-// relink changes the links of an element, and reports whether there were any.
+// relink replaces the links of an element, and reports whether it had any.
 func relink(t *html.Token, to func(string) string) (changed bool) {
 	var kept []html.Attribute
 	for _, a := range t.Attr {

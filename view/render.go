@@ -30,7 +30,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(funcs).ParseFS(files, "pages/*.html"))
 })
 
-// funcs are the functions of the templates. They return texts, never markup.
+// funcs are the templates' functions. They return texts, never markup.
 var funcs = template.FuncMap{
 	"dollars": dollars, "seconds": seconds, "percent": percent, "share": share, "count": printable.Count, "number": number,
 	"run":     func(name string) string { return runLink(name) },
@@ -86,10 +86,10 @@ func number(v *int) string {
 	return strconv.Itoa(*v)
 }
 
-// line returns a name in one line, without characters that would turn the text around it.
+// line returns a name in one line, without characters that would reverse the text around it.
 func line(name any) string { return printable.Line(fmt.Sprint(name)) }
 
-// size says how long a text is.
+// size returns the size of a text for a person.
 func size(text string) string {
 	if len(text) < 10_000 {
 		return printable.Count(len(text), "byte", "bytes")
@@ -97,7 +97,7 @@ func size(text string) string {
 	return fmt.Sprintf("%d kB", len(text)/1000)
 }
 
-// unfolded is how many lines of an output are shown without asking.
+// unfolded is the number of lines of an output that are shown unfolded.
 const unfolded = 12
 
 func long(output string) bool {
@@ -124,7 +124,7 @@ type frame struct {
 	Body  any
 }
 
-// show answers with the data d as a page, or as JSON where that is asked for.
+// show answers with the data d as a page, or on request as JSON.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, page, title string, d any) {
 	var b bytes.Buffer
 	if r.URL.Query().Get("format") == "json" {
@@ -146,8 +146,8 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, page, title string
 	_, _ = w.Write(b.Bytes()) // the reader has left
 }
 
-// hidden returns data of JSON form in which no secret is left. The writers of a run hide the secrets that
-// they knew; a later pattern, or another tool's file, may have more.
+// hidden returns JSON data without secrets. The writers of a run hide the secrets that they knew; a later
+// pattern, or another tool's file, may reveal more.
 func hidden[T any](m *mask.Masker, v T) (T, error) {
 	var clean T
 	text, err := json.Marshal(v)
@@ -167,13 +167,13 @@ func twin(u *url.URL) string {
 	return u.EscapedPath() + "?" + q.Encode()
 }
 
-// failure is the data of a page about an error.
+// failure is the data of an error page.
 type failure struct {
 	Error string `json:"error"`
 	Hint  string `json:"hint,omitempty"`
 }
 
-// failed are the heads of pages about errors.
+// failed are the headings of error pages.
 var failed = map[int]string{
 	http.StatusNotFound: "Not found", http.StatusUnprocessableEntity: "Not done", http.StatusInternalServerError: "This page cannot be made",
 }

@@ -16,46 +16,46 @@ import (
 	"batch.example/batch/swebench"
 )
 
-// run is a run directory, with the last snapshot of it.
+// run is a run directory, with the state when it was last read.
 type run struct {
 	place
 	maskOf func(*manifest.Manifest) *mask.Masker
 
 	mu      sync.Mutex
-	checked time.Time // when the directory was last compared with the snapshot
+	checked time.Time // when the directory was last checked for changes
 	took    time.Duration
-	state   string // of its files at that time
-	now     *standing
+	files   string // sizes and times of its files at that time
+	now     *runState
 }
 
-// standing is how a run stood when it was read. It does not change.
-type standing struct {
+// runState is the immutable state of a run when it was read.
+type runState struct {
 	place
 	scores scores.Run
 	last   map[string]results.Record // the attempt that counts, by instance
-	ids    []string                  // of all instances asked for, sorted
+	ids    []string                  // ids of all requested instances, sorted
 	err    error                     // why the directory cannot be read
-	row    runRow                    // in the table of runs
+	row    runRow                    // row of the table of runs
 	mask   *mask.Masker              // hides the run's secrets
 }
 
-// Limits of how often a directory is read for its readers.
+// Limits for reading a directory.
 const (
-	lookEvery = time.Second // at most
-	lookShare = 20          // a look may take one part in so many of the time
+	lookEvery = time.Second // the shortest interval
+	lookShare = 20          // a look may take at most 1/lookShare of the time
 )
 
-// read returns how the run stands. Concurrent callers share one look at the directory.
-func (r *run) read() *standing {
+// read returns the state of the run. Concurrent callers share one look at the directory.
+func (r *run) read() *runState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.now != nil && time.Since(r.checked) < max(lookEvery, lookShare*r.took) {
 		return r.now
 	}
 	began := time.Now()
-	state := filesOf(r.Dir, r.now)
-	if r.now == nil || state != r.state {
-		r.now, r.state = stand(r.place), state
+	files := filesOf(r.Dir, r.now)
+	if r.now == nil || files != r.files {
+		r.now, r.files = readState(r.place), files
 		var about *manifest.Manifest
 		if s := r.now.scores.Snapshot; s != nil {
 			about = s.Manifest
@@ -66,9 +66,9 @@ func (r *run) read() *standing {
 	return r.now
 }
 
-// stand reads a run directory.
-func stand(p place) *standing {
-	s := &standing{place: p, last: map[string]results.Record{}}
+// readState reads a run directory.
+func readState(p place) *runState {
+	s := &runState{place: p, last: map[string]results.Record{}}
 	sides, err := scores.Read(p.Dir)
 	if err == nil && (len(sides) != 1 || len(sides[0].Runs) != 1) {
 		err = fmt.Errorf("%s has %d entries", p.Dir, len(sides))
@@ -93,8 +93,8 @@ func stand(p place) *standing {
 	return s
 }
 
-// filesOf describes the files of a run that change its snapshot, by sizes and times.
-func filesOf(dir string, now *standing) string {
+// filesOf describes the files that determine the state of a run, by sizes and times.
+func filesOf(dir string, now *runState) string {
 	text := make([]byte, 0, 4<<10)
 	add := func(path string) {
 		if info, err := os.Stat(path); err == nil {

@@ -21,16 +21,16 @@ type searchPage struct {
 	Hits   []hitView      `json:"hits"`
 	Result *search.Result `json:"result,omitempty"` // nil: nothing was searched
 	Took   float64        `json:"seconds"`
-	Error  string         `json:"error,omitempty"` // of the query
+	Error  string         `json:"error,omitempty"` // error in the query
 
-	Words  string   `json:"-"` // what was typed
+	Words  string   `json:"-"` // the typed words
 	Kind   []choice `json:"-"`
 	Places []choice `json:"-"`
 	Runs   []choice `json:"-"`
-	Stream string   `json:"-"` // address of the hits as events; empty: nothing was asked
+	Stream string   `json:"-"` // address of the hits as events; empty: no search
 	Whole  string   `json:"-"` // address of a page with all hits
-	Found  string   `json:"-"` // how the search ended
-	Ready  []choice `json:"-"` // questions with their addresses
+	Found  string   `json:"-"` // summary of the finished search
+	Ready  []choice `json:"-"` // common questions, with their addresses
 }
 
 // hitView is a hit with its address.
@@ -72,16 +72,16 @@ func asks(q url.Values) (search.Query, string) {
 	return one, words
 }
 
-// mostHits is how many hits a page may ask for.
+// mostHits is the maximum number of hits on a page.
 const mostHits = 5000
 
-// search answers with a form, and with the hits of what it asks for. In a browser with JavaScript the
-// hits come as events, while the search continues.
+// search answers with a form, and with the hits of the search. In a browser with JavaScript, the hits arrive
+// as events while the search continues.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	d := searchPage{Ready: ready, Hits: []hitView{}}
 	d.Query, d.Words = asks(q)
-	all, err := s.standings()
+	all, err := s.runStates()
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -91,7 +91,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 		s.show(w, r, "search", "Search", d)
 		return
 	}
-	// The page is there before the hits: the script asks for them. Without it, a link does.
+	// The page comes before the hits: the script requests them, or a link without it.
 	if q.Get("format") != "json" && !q.Has("whole") {
 		d.Stream = "/search/events?" + q.Encode()
 		q.Set("whole", "1")
@@ -116,8 +116,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "search", "Search", d)
 }
 
-// choose makes the choices of the form.
-func (d *searchPage) choose(q url.Values, all []*standing) {
+// choose adds the options of the form.
+func (d *searchPage) choose(q url.Values, all []*runState) {
 	for _, k := range kinds {
 		k.Chosen = k.Value == q.Get("kind")
 		d.Kind = append(d.Kind, k)
@@ -134,7 +134,7 @@ func (d *searchPage) choose(q url.Values, all []*standing) {
 func (s *Server) searchEvents(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	query, _ := asks(q)
-	all, err := s.standings()
+	all, err := s.runStates()
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -157,7 +157,7 @@ func (s *Server) searchEvents(w http.ResponseWriter, r *http.Request) {
 }
 
 // find searches the attempts of runs; no runs are all runs.
-func (s *Server) find(ctx context.Context, q search.Query, names []string, all []*standing, each func(hitView) error) (search.Result, error) {
+func (s *Server) find(ctx context.Context, q search.Query, names []string, all []*runState, each func(hitView) error) (search.Result, error) {
 	var sources []search.Source
 	for _, st := range all {
 		if len(names) > 0 && !slices.Contains(names, st.Name) {
@@ -172,7 +172,7 @@ func (s *Server) find(ctx context.Context, q search.Query, names []string, all [
 	})
 }
 
-// hitLink returns the address of what was found.
+// hitLink returns the address of a hit.
 func hitLink(h search.Hit) string {
 	if h.Where == search.Patch && h.Step == 0 {
 		return fmt.Sprintf("%s/patch?attempt=%d", attemptLink(h.Source, h.Instance), h.Attempt)
@@ -180,7 +180,7 @@ func hitLink(h search.Hit) string {
 	return stepLinkOf(h.Source, h.Instance, h.Attempt, h.Step)
 }
 
-// found says how a search ended.
+// found returns a summary of the search.
 func found(hits int, r search.Result, took time.Duration) string {
 	text := fmt.Sprintf("%s in %s, %.1f s", printable.Count(hits, "hit", "hits"), printable.Count(r.Sources, "attempt", "attempts"), took.Seconds())
 	if r.More {
@@ -198,11 +198,11 @@ func found(hits int, r search.Result, took time.Duration) string {
 	return text
 }
 
-// Before is the excerpt before the match.
+// Before returns the excerpt before the match.
 func (h hitView) Before() string { return h.Excerpt[:h.From] }
 
 // Match returns the text that was found.
 func (h hitView) Match() string { return h.Excerpt[h.From:h.To] }
 
-// After is the excerpt after the match.
+// After returns the excerpt after the match.
 func (h hitView) After() string { return h.Excerpt[h.To:] }

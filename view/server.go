@@ -19,23 +19,23 @@ import (
 // Config describes a server. Roots, Token, Hosts and Mask are required.
 type Config struct {
 	Roots  []string // run directories, folders of sweeps, and folders of them
-	Token  string   // that a request needs; see the package comment
-	Hosts  []string // the server's names as requests have them in Host, in lower case: "127.0.0.1:4200"
-	Secure bool     // the server has TLS
+	Token  string   // token that a request needs; see the package comment
+	Hosts  []string // the server's names in the header Host, in lower case: "127.0.0.1:4200"
+	Secure bool     // the server uses TLS
 
 	Mask *mask.Masker // hides secrets in all texts
-	// Row returns the row of an instance of the run with a manifest, or why there is none. Nil: no
-	// row is known.
+	// Row returns an instance's row of the dataset, for a run with a manifest, or the reason why there is
+	// none. Nil means that no row is known.
 	Row func(ctx context.Context, m *manifest.Manifest, id string) (row *dataset.Instance, why string)
 
-	// Control reads the arguments of a verb of `batch ctl`. With it, the pages have forms that send
-	// commands to the processes; nil: they only read.
+	// Control reads the arguments of a verb of `batch ctl`. If it is set, the pages have forms that send
+	// commands to the processes; nil means that they only read.
 	Control func(control.Verb, []string) ([]control.Command, error)
 
-	// MaskOf returns what hides the secrets of one run, and those of Mask, in its pages; nil: Mask does.
+	// MaskOf returns a masker of the secrets of a run and of Mask, for the run's pages; nil uses Mask.
 	MaskOf func(*manifest.Manifest) *mask.Masker
 
-	Log *slog.Logger // of errors of the server itself; nil discards
+	Log *slog.Logger // logs errors of the server itself; nil discards
 }
 
 // Server serves the pages. It is safe for concurrent use.
@@ -46,11 +46,10 @@ type Server struct {
 	now   working
 }
 
-// mostAttempts is how many journals have an index in memory.
+// mostAttempts is the maximum number of journals with an index in memory.
 const mostAttempts = 256
 
-// New returns a server, after it has found a run in each of the roots. A root without one is a Usage
-// fault.
+// New returns a server that has found a run in each of the roots. A root without a run is a Usage fault.
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -65,18 +64,18 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Runs returns how many runs were found.
+// Runs returns the number of runs that were found.
 func (s *Server) Runs() int {
 	s.runs.mu.Lock()
 	defer s.runs.mu.Unlock()
 	return len(s.runs.list)
 }
 
-// Handler answers the requests of browsers and programs. The caller limits the time for headers.
-// Answers that continue until their reader leaves end with the contexts of their requests.
+// Handler answers the requests of browsers and programs. The caller limits the time for headers. Answers that
+// last until their reader leaves end with the request's context.
 func (s *Server) Handler() http.Handler { return s.guard(s.mux()) }
 
-// mux has the handlers of all pages.
+// mux returns the handlers of all pages.
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.overview)
@@ -98,21 +97,21 @@ func (s *Server) mux() http.Handler {
 	return mux
 }
 
-// runs are the run directories that a server shows.
+// runs holds the run directories that a server shows.
 type runs struct {
 	roots  []string
 	maskOf func(*manifest.Manifest) *mask.Masker
 
 	mu     sync.Mutex
 	list   []*run
-	known  map[string]*run // by directory
+	known  map[string]*run // runs by directory
 	looked time.Time
 }
 
-// findEvery is how often the folders are searched for new runs.
+// findEvery is the interval at which the folders are searched for new runs.
 const findEvery = 5 * time.Second
 
-// all returns the runs, in order. It finds the ones that are new.
+// all returns the runs, in order, after it has looked for new ones.
 func (r *runs) all() ([]*run, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +120,7 @@ func (r *runs) all() ([]*run, error) {
 	}
 	places, err := find(r.roots)
 	if err != nil {
-		if r.list != nil { // a folder was removed: show the rest
+		if r.list != nil { // a folder was removed: show the others
 			return r.list, nil
 		}
 		return nil, err
@@ -149,7 +148,7 @@ func (r *runs) named(name string) (*run, error) {
 	return nil, fault.Newf(fault.Usage, "there is no run %q here", name)
 }
 
-// Warm reads all runs, so that the first page is there at once. It returns when ctx ends.
+// Warm reads all runs, so that the first page comes at once. It returns when ctx ends.
 func (s *Server) Warm(ctx context.Context) {
 	list, err := s.runs.all()
 	for i := 0; err == nil && i < len(list) && ctx.Err() == nil; i++ {

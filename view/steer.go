@@ -15,11 +15,11 @@ import (
 	"batch.example/batch/results/sweeps"
 )
 
-// formLimit is how long a form may be, in bytes.
+// formLimit bounds the size of a form, in bytes.
 const formLimit = 2*control.MaxText + 4<<10
 
-// steer carries out a command of a form: a verb of package control, for a process that works in one of
-// the runs. It needs Config.Control.
+// steer carries out a form's command: a verb of package control, for the process of one of the runs. It needs
+// Config.Control.
 func (s *Server) steer(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, formLimit)
 	if err := r.ParseForm(); err != nil {
@@ -39,7 +39,7 @@ func (s *Server) steer(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back(r.PostForm.Get("back")), http.StatusSeeOther)
 }
 
-// back is where a person goes after a form: a page of this server.
+// back returns the page of this server to which a form leads back.
 func back(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.HasPrefix(u.Path, `/\`) {
@@ -48,7 +48,7 @@ func back(to string) string {
 	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery, Fragment: u.Fragment}).String()
 }
 
-// command sends the commands of a form, and returns the answer to the last one.
+// command sends the commands of a form, and returns the reply to the last one.
 func (s *Server) command(ctx context.Context, form url.Values) (reply control.Reply, err error) {
 	cmds, err := s.c.Control(control.Verb(form.Get("verb")), argsOf(form))
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) command(ctx context.Context, form url.Values) (reply control.Re
 	}
 	for i := 0; err == nil && i < len(cmds); i++ {
 		cmds[i].Program = "batch view"
-		if id := form.Get("id"); id != "" { // a form that is sent twice is one command
+		if id := form.Get("id"); id != "" { // a form that is sent twice must act once
 			cmds[i].ID = fmt.Sprintf("%s-%d", id, i)
 		}
 		reply, err = client.Do(ctx, cmds[i])
@@ -83,7 +83,7 @@ func argsOf(form url.Values) (args []string) {
 	return append(args, strings.Fields(form.Get("value"))...)
 }
 
-// workOf checks that work is the directory of a run or a sweep that is shown here.
+// workOf checks that work is the directory of a shown run or sweep.
 func (s *Server) workOf(work string) (string, error) {
 	list, err := s.runs.all()
 	if err != nil {
@@ -95,16 +95,16 @@ func (s *Server) workOf(work string) (string, error) {
 	return work, nil
 }
 
-// steering has the hidden fields of the forms about an instance.
+// steering has the hidden fields of the forms for an instance.
 type steering struct {
 	Work     string
-	Instance string // as the process names it: with its cell in a sweep
+	Instance string // the process's name for it: with its cell in a sweep
 	Back     string
 }
 
-// steering returns the forms about an instance of work under way; nil if there are none.
+// steering returns the data of the forms for an instance of work under way; nil if there are no forms.
 func (s *Server) steering(o *opened) *steering {
-	if s.c.Control == nil || o.standing.row.Owner == "" {
+	if s.c.Control == nil || o.state.row.Owner == "" {
 		return nil
 	}
 	st := &steering{Work: cmp.Or(o.run.Sweep, o.run.Dir), Instance: o.id, Back: attemptLink(o.run.Name, o.id) + "?step=last"}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// After a form, a person stays on this server.
+// After a form, the browser stays on this server.
 func TestAFormLeadsBack(t *testing.T) {
 	for to, want := range map[string]string{
 		"": "/live", "/x?y=1#step-2": "/x?y=1#step-2", "//evil.example": "/live", `/\evil.example`: "/live", "https://evil.example/x": "/live", "https:evil": "/live",

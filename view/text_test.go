@@ -37,7 +37,7 @@ func TestEscapesOfTerminals(t *testing.T) {
 	}
 }
 
-// No escape, and no character that hides or turns text, is left in what a page shows.
+// No page shows an escape, or a character that hides or reverses text.
 func FuzzANSI(f *testing.F) {
 	f.Add("\x1b[31mred\x1b[0m\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\")
 	f.Add("\x1b[38;2;1;2;3mx\x1b\x1b[\x1bP\x9b31m\u202e\xff")
@@ -79,19 +79,19 @@ func FuzzFilesIn(f *testing.F) {
 			whole += file.Text
 		}
 		if whole != patch {
-			t.Errorf("the files have %q, the patch is %q", whole, patch)
+			t.Errorf("the files together are %q, the patch is %q", whole, patch)
 		}
 	})
 }
 
-// beside returns the rows of attempts whose steps are single letters: a row has a letter for each
-// attempt, and - for none.
+// besideRows returns the rows of attempts whose steps are single letters: a row has a letter for each
+// attempt, and - for no step.
 func besideRows(attempts ...string) (rows []string, first int) {
-	var d besidePage
+	var d sideBySide
 	for _, letters := range attempts {
 		c := besideColumn{Steps: len(letters)}
 		for i, l := range letters {
-			c.brief = append(c.brief, briefStep{Number: i + 1, key: string(l)})
+			c.brief = append(c.brief, stepSummary{Number: i + 1, key: string(l)})
 		}
 		d.Columns = append(d.Columns, c)
 	}
@@ -137,7 +137,7 @@ func TestStepsSideBySide(t *testing.T) {
 	}
 }
 
-// Each step of each attempt is in one row, in order.
+// Each step of each attempt is in exactly one row, in order.
 func FuzzSideBySide(f *testing.F) {
 	f.Add("abc", "acb", "cab")
 	f.Add("", "ab", "")
@@ -213,7 +213,7 @@ func TestABarHasAllTimeAndCost(t *testing.T) {
 		t.Errorf("label: %s", b.Label)
 	}
 	if newBar([]journal.Mark{{Number: 1}}) != nil {
-		t.Error("a bar of nothing")
+		t.Error("a bar without steps")
 	}
 }
 
@@ -244,7 +244,7 @@ func TestLinesThatNameTests(t *testing.T) {
 			got = append(got, fmt.Sprint(l.Number))
 		}
 		if strings.Join(got, " ") != want[test.Name] {
-			t.Errorf("%q is named in the lines %v, want %s", test.Name, got, want[test.Name])
+			t.Errorf("%q is found in the lines %v, want %s", test.Name, got, want[test.Name])
 		}
 	}
 }

@@ -25,12 +25,12 @@ type livePage struct {
 	Forms bool   `json:"-"`
 }
 
-// work is a run, a sweep or a grading that a process works on.
+// work is a run, a sweep or a grading in a process.
 type work struct {
 	Name   string          `json:"name"`
-	Status *control.Status `json:"status,omitempty"` // nil: the process cannot be asked
-	Owner  string          `json:"owner,omitempty"`  // the process, if it cannot be asked
-	Error  string          `json:"error,omitempty"`  // why it cannot be asked
+	Status *control.Status `json:"status,omitempty"` // nil: the process does not answer
+	Owner  string          `json:"owner,omitempty"`  // the process, if it does not answer
+	Error  string          `json:"error,omitempty"`  // why it does not answer
 
 	Rows []workerRow `json:"-"`
 }
@@ -39,15 +39,15 @@ type work struct {
 type workerRow struct {
 	control.Worker
 	Does string // "commands 0:41", "waits for the rate limit 0:12", "tries again in 0:45"
-	Link string // empty: there is no page about it
+	Link string // empty: no page about it
 }
 
-// working asks the processes of all runs, for all readers together.
+// working asks the processes of all runs once for all readers.
 type working struct {
 	mu    sync.Mutex
 	asked time.Time
 	page  livePage
-	html  string // of the page's changing part
+	html  string // the page's changing part
 }
 
 // forget makes the next reader ask the processes.
@@ -57,10 +57,10 @@ func (w *working) forget() {
 	w.asked = time.Time{}
 }
 
-// askEvery is how often the processes are asked at most.
+// askEvery is the shortest interval between questions to the processes.
 const askEvery = 900 * time.Millisecond
 
-// askLimit is how long one process may take to answer.
+// askLimit is the maximum time for a process to answer.
 const askLimit = 2 * time.Second
 
 // live answers with the page about work under way.
@@ -74,7 +74,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "live", "Live", page)
 }
 
-// liveEvents sends the changing part of the page each second.
+// liveEvents sends the changing part of the page every second.
 func (s *Server) liveEvents(w http.ResponseWriter, r *http.Request) {
 	out := newStream(w)
 	tick := time.NewTicker(time.Second)
@@ -92,7 +92,7 @@ func (s *Server) liveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// working returns what works now. Readers who ask at the same time get the same answer.
+// working returns the work under way. Concurrent readers get the same answer.
 func (s *Server) working(ctx context.Context) (livePage, string, error) {
 	s.now.mu.Lock()
 	defer s.now.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Server) working(ctx context.Context) (livePage, string, error) {
 	if err != nil {
 		return livePage{}, "", err
 	}
-	// The answer is for all readers, so that it does not end with this one.
+	// The answer serves all readers, so that it must not end with this one.
 	ctx = context.WithoutCancel(ctx)
 	page := livePage{Works: askAll(ctx, runs)}
 	for i := range page.Works {
@@ -119,7 +119,7 @@ func (s *Server) working(ctx context.Context) (livePage, string, error) {
 	return page, s.now.html, nil
 }
 
-// hide hides secrets: a process gives the names of instances and engines as they are.
+// hide hides secrets: the process sends the names of instances and engines unmasked.
 func (w *work) hide(m *mask.Masker) error {
 	w.Error, w.Owner = m.Text(w.Error), m.Text(w.Owner)
 	if w.Status == nil {
@@ -156,7 +156,7 @@ func askAll(ctx context.Context, runs []*run) []work {
 			return nil
 		})
 	}
-	_ = asks.Wait() // it has no errors
+	_ = asks.Wait() // no asks return errors
 	return slices.DeleteFunc(found, func(w work) bool { return w.Name == "" })
 }
 
@@ -182,7 +182,7 @@ func ask(ctx context.Context, r *run, dir string) (w work, ok bool) {
 	return w, w.Owner != ""
 }
 
-// rowsOf says in words what the workers do.
+// rowsOf describes in words what the workers do.
 func rowsOf(r *run, dir string, status *control.Status) []workerRow {
 	rows := make([]workerRow, len(status.Workers))
 	for i, one := range status.Workers {
@@ -191,14 +191,14 @@ func rowsOf(r *run, dir string, status *control.Status) []workerRow {
 			name = filepath.Join(dir, one.Cell)
 		}
 		rows[i] = workerRow{Worker: one, Does: doing(one, status.Now)}
-		if one.Step > 0 || one.Attempt > 1 { // before, there is no trajectory to show
+		if one.Step > 0 || one.Attempt > 1 { // before that, there is no trajectory
 			rows[i].Link = attemptLink(name, one.Instance) + "?step=last"
 		}
 	}
 	return rows
 }
 
-// doing says what a worker does, and since when.
+// doing says what a worker does, and for how long.
 func doing(w control.Worker, now time.Time) string {
 	since := clock(now.Sub(w.Since))
 	switch {
@@ -212,7 +212,7 @@ func doing(w control.Worker, now time.Time) string {
 	return w.Phase + " " + since
 }
 
-// clock shows a duration as minutes and seconds.
+// clock formats a duration as minutes and seconds.
 func clock(d time.Duration) string {
 	n := int(max(0, d).Seconds())
 	if n >= 3600 {

@@ -1,8 +1,8 @@
-// Package search finds text in the attempts of many instances: in what the model wrote, in
-// its commands, in their outputs, and in the patches.
+// Package search finds text in the attempts of many instances: in the model's texts, its commands, their
+// outputs, and the patches.
 //
-// [Search] reads journals from the disk, record by record; finished files of other tools are
-// read whole. What it promises:
+// [Search] reads journals from the disk, record by record; finished files of other tools are read whole. It
+// promises:
 //
 //   - Hits come in the order of the sources, and in a source in the order of its steps,
 //     whatever is read at the same time.

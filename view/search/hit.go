@@ -7,17 +7,17 @@ import (
 	"batch.example/batch/internal/mask"
 )
 
-// Hit is a text that matches: the first match in it.
+// Hit is a matching text, with the first match in it.
 type Hit struct {
-	Source   string `json:"source"` // as the caller named it
+	Source   string `json:"source"` // the caller's name of the source
 	Instance string `json:"instance"`
-	Attempt  int    `json:"attempt"` // 0: of another tool
-	Step     int    `json:"step"`    // 0: of the whole attempt
+	Attempt  int    `json:"attempt"` // 0: another tool's attempt
+	Step     int    `json:"step"`    // 0: the whole attempt
 	Action   int    `json:"action,omitempty"`
 	Where    Place  `json:"where"`
 
 	Excerpt string `json:"excerpt"` // some lines around the match, without secrets
-	From    int    `json:"from"`    // of the match in Excerpt, in bytes
+	From    int    `json:"from"`    // start of the match in Excerpt, in bytes
 	To      int    `json:"to"`
 }
 
@@ -26,8 +26,8 @@ const (
 	matchMost = 400 // bytes of a match
 )
 
-// hitIn returns the first match in a text, with its excerpt; false if the text does not match,
-// or not with its secrets hidden.
+// hitIn returns the first match in a text, with its excerpt; false if the text does not match, or not while
+// its secrets are hidden.
 func (m *matcher) hitIn(text []byte, hide *mask.Masker) (h Hit, ok bool) {
 	at := m.find(text)
 	if at == nil {
@@ -43,7 +43,7 @@ func (m *matcher) hitIn(text []byte, hide *mask.Masker) (h Hit, ok bool) {
 	return h, true
 }
 
-// excerpt returns a match in a text with a little of the text around it.
+// excerpt returns a match with a little of the text around it.
 func excerpt(text []byte, from, to int) (string, int, int) {
 	begin, end := max(0, from-around), min(len(text), to+around)
 	to = min(to, from+matchMost)

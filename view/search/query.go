@@ -15,23 +15,23 @@ type Place string
 
 // The places.
 const (
-	Thought Place = "thought" // what the model wrote, without commands, and its reasoning
+	Thought Place = "thought" // the model's text and reasoning, without commands
 	Command Place = "command" // also the arguments of another tool
-	Output  Place = "output"  // of a command
-	Patch   Place = "patch"   // what was submitted, or else the working tree's diff
+	Output  Place = "output"  // output of a command
+	Patch   Place = "patch"   // the submission, otherwise the working tree's diff
 )
 
-// Places are all places, in the order of hits in a step.
+// Places returns all places, in the order of hits within a step.
 func Places() []Place { return []Place{Thought, Command, Output, Patch} }
 
-// Query says what to look for. Exactly one of Text, Regexp, Ran and Edits is set.
+// Query is what to look for. Exactly one of Text, Regexp, Ran and Edits is set.
 type Query struct {
 	Text   string `json:"text,omitempty"`   // a part of a text
 	Regexp string `json:"regexp,omitempty"` // in Go's syntax
 	Ran    string `json:"ran,omitempty"`    // the first words of a command: "git log" also finds "git -C x log -1"
 	Edits  string `json:"edits,omitempty"`  // "tests": changes of files that look like tests
 
-	Fold  bool    `json:"fold,omitempty"`  // upper and lower case are the same; of Text, Regexp and Ran
+	Fold  bool    `json:"fold,omitempty"`  // ignore case in Text, Regexp and Ran
 	In    []Place `json:"in,omitempty"`    // empty: everywhere; Ran and Edits have their own
 	Limit int     `json:"limit,omitempty"` // hits at most; 0: DefaultLimit
 }
@@ -45,7 +45,7 @@ const EditsTests = "tests"
 // matcher finds the matches in a text.
 type matcher struct {
 	in   map[Place]bool
-	find func(text []byte) []int // the first match, as regexp.FindIndex
+	find func(text []byte) []int // returns the first match, like regexp.FindIndex
 }
 
 // compile checks a query.
@@ -130,7 +130,7 @@ func (q Query) regexp(m *matcher) error {
 	return nil
 }
 
-// at returns a match at an index, which may be -1.
+// at returns the match at index i, which may be -1.
 func at(i, n int) []int {
 	if i < 0 {
 		return nil
@@ -142,14 +142,13 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(c rune) bool { return c >= 0x80 }) < 0
 }
 
-// foldFinder finds an ASCII text in either case. It is several times as fast as a regular
-// expression.
+// foldFinder finds an ASCII text in either case, several times as fast as a regular expression.
 func foldFinder(text string) func([]byte) []int {
 	lower := lowerASCII([]byte(text))
 	return func(in []byte) []int { return at(bytes.Index(lowerASCII(in), lower), len(lower)) }
 }
 
-// lowerASCII returns text with its ASCII letters in lower case; every byte keeps its place.
+// lowerASCII returns text with ASCII letters in lower case; no byte changes its place.
 func lowerASCII(text []byte) []byte {
 	lower := make([]byte, len(text))
 	for i, c := range text {
@@ -161,8 +160,8 @@ func lowerASCII(text []byte) []byte {
 	return lower
 }
 
-// ranExpr returns the expression for a command that begins with words, with options between
-// them, at the beginning of a line or after a separator.
+// ranExpr returns an expression for a command that begins with words, possibly with options between them, at
+// the beginning of a line or after a separator.
 func ranExpr(words string) string {
 	var quoted []string
 	for _, w := range strings.Fields(words) {
@@ -172,8 +171,8 @@ func ranExpr(words string) string {
 	return `(?:^|[\n;&|(` + "`" + `/$]|\b(?:sudo|exec|time|xargs|then|do|else|env)\s)\s*(` + strings.Join(quoted, options) + `)(?:$|[^\w-])`
 }
 
-// editsOfTests finds the name of a test file in a command that seems to change it, or in the
-// heads of a patch.
+// editsOfTests finds the name of a test file in a command that seems to change it, or in the header lines of
+// a patch.
 func editsOfTests(text []byte) []int {
 	if bytes.HasPrefix(text, []byte("diff --git ")) || bytes.Contains(text, []byte("\ndiff --git ")) {
 		if at := testInPatch().FindSubmatchIndex(text); at != nil {

@@ -31,22 +31,22 @@ func (s *search) read(ctx context.Context, src Source, f *found) error {
 // reader searches one source.
 type reader struct {
 	*search
-	ctx   context.Context //nolint:containedctx // of one search
+	ctx   context.Context //nolint:containedctx // it belongs to one search
 	found *found
 	hide  *mask.Masker
-	hit   Hit // with the place that is read
+	hit   Hit // describes the current place
 
-	thought []byte // of the last reply, until its first command is known
-	output  []byte // of the last command
+	thought []byte // text of the last reply, until its first command is known
+	output  []byte // output of the last command
 	patch   []byte
 }
 
-// buffers are outputs of readers before.
+// buffers are output buffers of earlier readers.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const bufferMost = 4 << 20
 
-// look emits the first match in a text of the place that is read.
+// look emits the first match in a text of the current place.
 func (r *reader) look(where Place, step, action int, text []byte) error {
 	if !r.in[where] || len(text) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/results/trajectory"
 )
 
-// record searches a record of a journal. What cannot be decoded counts as damaged.
+// record searches a record of a journal. Data that cannot be decoded counts as damaged.
 func (r *reader) record(rec *journal.Record) (err error) {
 	switch rec.Type {
 	case journal.TypeReply:
@@ -41,7 +41,8 @@ func (r *reader) keep(patch []byte, err error) {
 	}
 }
 
-// reply keeps the text of a reply until its command is known: that is not a thought.
+// reply keeps the text of a reply until its command is known, because the command does not count as a
+// thought.
 func (r *reader) reply(rec *journal.Record) {
 	if !r.in[Thought] {
 		return
@@ -80,14 +81,14 @@ func (r *reader) action(rec *journal.Record) error {
 	if err := r.flush(d.Command); err != nil {
 		return err
 	}
-	again := d.Action == r.hit.Action // it was interrupted, and is requested again
+	again := d.Action == r.hit.Action // an interrupted action that is requested again
 	if r.hit.Action = d.Action; again {
 		return nil
 	}
 	return r.look(Command, r.hit.Step, d.Action, []byte(d.Command))
 }
 
-// output searches an output.
+// outputs searches an output.
 func (r *reader) outputs(rec *journal.Record) error {
 	if !r.in[Output] {
 		return nil

@@ -2,9 +2,8 @@ package search
 
 import "regexp/syntax"
 
-// requiredIn returns a text that each match of an expression has: the longest one that is easy
-// to see. Looking for it first is many times as fast as the expression, and most texts do not
-// have it.
+// requiredIn returns a text that every match of an expression contains: the longest one that is easy to find.
+// Looking for it first is many times as fast as the expression, and most texts do not contain it.
 func requiredIn(expr string) []byte {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {

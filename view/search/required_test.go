@@ -17,7 +17,7 @@ func TestATextThatEachMatchHasIsFound(t *testing.T) {
 	}
 }
 
-// What is required is in every match.
+// Every match contains the required text.
 func FuzzRequired(f *testing.F) {
 	f.Add("ne+d(le)?|x", "needle")
 	f.Add("(?i)a(bc)+", "xABCbc")

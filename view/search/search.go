@@ -10,28 +10,28 @@ import (
 
 // Source is an attempt to search.
 type Source struct {
-	Name     string // of the run, for the caller
+	Name     string // name of the run, for the caller
 	Dir      string // the run directory
 	Instance string
-	Attempt  int    // negative: the last; 0: an attempt without a journal
-	File     string // in place of Dir, Instance and Attempt
+	Attempt  int    // negative: the last; 0: without a journal
+	File     string // replaces Dir, Instance and Attempt
 
 	Mask *mask.Masker // hides its secrets
 }
 
-// Result says what was searched.
+// Result describes what was searched.
 type Result struct {
-	Sources int  `json:"sources"` // that were read to their end
+	Sources int  `json:"sources"` // sources that were read to their end
 	Hits    int  `json:"hits"`
 	More    bool `json:"more"`    // there are more hits than the limit
 	Damaged int  `json:"damaged"` // records that could not be read
 	Failed  int  `json:"failed"`  // sources that could not be read
 
-	Unmasked int `json:"unmasked"` // sources in which nobody has looked for secrets: see [journal.Shown]
+	Unmasked int `json:"unmasked"` // sources that were never searched for secrets: see [journal.Shown]
 }
 
-// parallel is how many sources are read at the same time, and ahead how many hits of a source
-// may wait for the sources before it.
+// parallel is how many sources are read concurrently, and ahead how many hits of a source may wait for the
+// sources before it.
 const (
 	parallel = 2
 	ahead    = 64
@@ -40,9 +40,8 @@ const (
 // errEnough ends the search of a source.
 var errEnough = errors.New("enough hits")
 
-// Search calls emit with the hits in the sources, in order, until there are as many as the
-// limit, ctx is done, or emit fails; the last two are errors, which it returns. A mistake in the
-// query is a Usage fault.
+// Search calls emit with the hits in the sources, in order, until the limit is reached, ctx is done, or emit
+// fails. It returns the error in the last two cases. A mistake in the query is a Usage fault.
 func Search(ctx context.Context, sources []Source, q Query, emit func(Hit) error) (Result, error) {
 	m, err := q.compile()
 	if err != nil {
@@ -68,7 +67,7 @@ type search struct {
 // found has the hits of one source.
 type found struct {
 	hits    chan Hit
-	damaged int // this and the rest is valid once hits is closed
+	damaged int // this field and the next ones are valid after hits is closed
 	err     error
 
 	unmasked bool
@@ -77,7 +76,7 @@ type found struct {
 // run reads the sources and hands over their hits in order.
 func (s *search) run(ctx context.Context, sources []Source) error {
 	ctx, stop := context.WithCancel(ctx)
-	queue := make(chan *found, parallel-1) // a source is begun when there is room, and one more is being read
+	queue := make(chan *found, parallel-1) // with the source that is delivered, at most parallel sources are read
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer stop()
@@ -98,7 +97,7 @@ func (s *search) run(ctx context.Context, sources []Source) error {
 	return ctx.Err()
 }
 
-// begin begins to read one source after the other.
+// begin reads one source after the other.
 func (s *search) begin(ctx context.Context, sources []Source, queue chan<- *found, work *sync.WaitGroup) {
 	for _, src := range sources {
 		f := &found{hits: make(chan Hit, ahead)}

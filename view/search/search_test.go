@@ -23,7 +23,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// step is a step of a journal that is written for a test.
+// step is a step of a test's journal.
 type step struct{ thought, command, output string }
 
 // write writes the journal of an instance, and returns its source.
@@ -74,7 +74,7 @@ func three(t testing.TB) (dir string, sources []search.Source) {
 	}
 }
 
-// hiding returns sources whose secrets m hides.
+// hiding returns the sources with m as their masker.
 func hiding(sources []search.Source, m *mask.Masker) []search.Source {
 	sources = slices.Clone(sources)
 	for i := range sources {
@@ -143,7 +143,7 @@ func TestTheLimitSaysThatThereAreMore(t *testing.T) {
 	}
 }
 
-// A secret is neither shown nor can its presence be found out.
+// A search neither shows a secret nor reveals its presence.
 func TestASecretIsNotFound(t *testing.T) {
 	const secret = "sk-Abc123Def456Ghi789"
 	source := write(t, t.TempDir(), "a", "", step{"I use " + secret + " here.", "true", ""})
@@ -222,7 +222,7 @@ func TestFilesOfOtherToolsAreSearched(t *testing.T) {
 	}
 }
 
-// many returns steps of a usual size.
+// many returns n steps of the usual size.
 func many(n int) (list []step) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := strings.Fields("the value of self is not None return assert test_parse ERROR in line File module.py raise ValueError import os def setup PASSED 17 42 é")
@@ -240,7 +240,7 @@ func many(n int) (list []step) {
 	return list
 }
 
-// corpus is 500 trajectories of 25 steps, of 1 MB each.
+// corpus writes 500 trajectories of 25 steps, with 1 MB each.
 func corpus(b *testing.B) []search.Source {
 	dir, steps := b.TempDir(), many(25)
 	var sources []search.Source
@@ -269,7 +269,7 @@ func BenchmarkLastOf500(b *testing.B) {
 	}
 }
 
-// The time until the first hit if each trajectory has some.
+// The time until the first hit, if each trajectory has some.
 func BenchmarkFirstHitOf500(b *testing.B) {
 	sources := corpus(b)
 	var first time.Duration

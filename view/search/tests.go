@@ -2,7 +2,7 @@ package search
 
 import "batch.example/batch/internal/lazy"
 
-// testName is the name of a file that looks like a test, in the languages of the datasets.
+// testName matches the name of a file that looks like a test, in the languages of the datasets.
 const testName = `(?:[\w.@+-]+/)*(?:` +
 	`(?:tests?|testing|__tests__|spec|specs)/[\w.@+/-]*[\w@+-]+\.\w+|` +
 	`(?:test_[\w.-]+|[\w.-]+_tests?)\.\w+|` +
