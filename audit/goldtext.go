@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/audit/diff"
+	"batch.example/batch/internal/diff"
 	"batch.example/batch/internal/lazy"
 )
 
@@ -72,8 +72,8 @@ func goldLines(patch string) (list []*goldLine) {
 		}
 	}
 	for _, f := range files {
-		for _, lines := range f.Hunks {
-			list = append(list, goldLinesOf(lines, old)...)
+		for _, h := range f.Hunks {
+			list = append(list, goldLinesOf(h.Lines, old)...)
 		}
 	}
 	return list

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"batch.example/batch/audit"
-	"batch.example/batch/audit/diff"
 	"batch.example/batch/dataset"
+	"batch.example/batch/internal/diff"
 	"batch.example/batch/internal/sample"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/trajectory"
@@ -97,8 +97,8 @@ func TestEarlierCodeIsNotGoldText(t *testing.T) {
 func oldSide(patch string) string {
 	var b strings.Builder
 	for _, f := range diff.Read(patch) {
-		for _, lines := range f.Hunks {
-			for _, l := range lines {
+		for _, h := range f.Hunks {
+			for _, l := range h.Lines {
 				if l.Kind != '+' {
 					b.WriteString(l.Text + "\n")
 				}

@@ -40,13 +40,14 @@ func findStartup(t *task, h *hits) {
 		}
 	}
 	for _, f := range t.patch {
+		name := f.Path()
 		switch {
-		case f.Old == "" && atStart().MatchString(f.Path), strings.HasSuffix(f.Path, "customize.py") && atStart().MatchString(f.Path):
+		case (f.Created || f.Old == "" || strings.HasSuffix(name, "customize.py")) && atStart().MatchString(name):
 			h.add(nil, firstChange(f, nil), "")
-		case isConftest(f.Path):
+		case isConftest(name):
 			for _, line := range f.Lines('+') {
 				if hook().MatchString(line) {
-					h.add(nil, f.Path+": +"+line, "")
+					h.add(nil, name+": +"+line, "")
 				}
 			}
 		}

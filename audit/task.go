@@ -1,8 +1,8 @@
 package audit
 
 import (
-	"batch.example/batch/audit/diff"
 	"batch.example/batch/dataset"
+	"batch.example/batch/internal/diff"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results/trajectory"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/audit/diff"
 	"batch.example/batch/dataset"
+	"batch.example/batch/internal/diff"
 	"batch.example/batch/internal/lazy"
 )
 
@@ -22,7 +22,7 @@ func findTestFiles(t *task, h *hits) {
 		}
 	}
 	for _, f := range t.patch {
-		if slices.Contains(files, f.Path) {
+		if slices.Contains(files, f.Path()) {
 			h.add(nil, firstChange(f, nil), "")
 		}
 	}
@@ -30,14 +30,14 @@ func findTestFiles(t *task, h *hits) {
 
 // firstChange names the file and its first changed line that want matches; nil is any line.
 func firstChange(f diff.File, want func(string) bool) string {
-	for _, lines := range f.Hunks {
-		for _, l := range lines {
+	for _, h := range f.Hunks {
+		for _, l := range h.Lines {
 			if l.Kind != ' ' && strings.TrimSpace(l.Text) != "" && (want == nil || want(l.Text)) {
-				return f.Path + ": " + string(l.Kind) + l.Text
+				return f.Path() + ": " + string(l.Kind) + l.Text
 			}
 		}
 	}
-	return f.Path
+	return f.Path()
 }
 
 // djangoTest matches a test's id of unittest: test_name (package.module.Class).
@@ -47,7 +47,7 @@ var djangoTest = lazy.Regexp(`^\w+ \(([\w.]+)\)`)
 func decidingFiles(row *dataset.Instance) []string {
 	var files []string
 	for _, f := range diff.Read(row.TestPatch) {
-		files = append(files, f.Path)
+		files = append(files, f.Path())
 	}
 	for _, list := range [][]string{row.FailToPass, row.PassToPass} {
 		for _, id := range list {
@@ -87,7 +87,7 @@ func findTestConfig(t *task, h *hits) {
 		}
 	}
 	for _, f := range t.patch {
-		name := path.Base(f.Path)
+		name := path.Base(f.Path())
 		switch words := mixed[name]; {
 		case configs().MatchString(name):
 			h.add(nil, firstChange(f, nil), "")

@@ -8,7 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/pattern"
 
-	"batch.example/batch/audit/diff"
+	"batch.example/batch/internal/diff"
 )
 
 // write is a file that an action writes, changes or removes.
@@ -83,7 +83,7 @@ func (r *reader) patched(c command, plain []string) (paths []string) {
 		text += "\n" + r.file(p)
 	}
 	for _, f := range diff.Read(text) {
-		paths = append(paths, f.Path)
+		paths = append(paths, f.Path())
 	}
 	return paths
 }

@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"imagecache": {"fault", "internal/atomicfile"},
 	"llm":        {"authority", "fault", "internal/abspath", "internal/bash", "internal/mask", "internal/near"},
 	"agent":      {"llm", "fault", "internal/abspath", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable", "internal/removed"},
-	"audit":      {"dataset", "results", "internal/mask", "internal/printable"},
+	"audit":      {"dataset", "results", "internal/diff", "internal/mask", "internal/printable"},
 	"authority":  {"fault"},
 	"docs":       {},
 	"session":    {"agent", "authority", "llm", "journal", "fault"},
