@@ -94,9 +94,9 @@ func Deciders(job Job, changes []Change) []Decider {
 func Named(patch []byte) []Change {
 	var list []Change
 	for _, p := range split(patch) {
-		for _, name := range slices.Concat(p.paths(), p.others) {
+		for _, name := range slices.Concat(p.paths(), p.others()) {
 			if !slices.ContainsFunc(list, func(c Change) bool { return c.Path == name }) {
-				list = append(list, Change{Path: name, Created: p.created, Link: p.link && name == p.to})
+				list = append(list, Change{Path: name, Created: p.fresh, Link: p.Symlink && name == p.to})
 			}
 		}
 	}

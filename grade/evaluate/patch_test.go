@@ -17,28 +17,15 @@ func TestPathsOfAPatch(t *testing.T) {
 			"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\ndiff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n",
 			[]string{"x", "y"},
 		},
-		"a new file":          {"diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+a\n", []string{"n"}},
-		"a deleted file":      {"diff --git a/n b/n\ndeleted file mode 100644\n--- a/n\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", []string{"n"}},
-		"an empty file":       {"diff --git a/a b c.txt b/a b c.txt\nnew file mode 100644\nindex 0000000..e69de29\n", []string{"a b c.txt"}},
-		"a mode":              {"diff --git a/run b/run\nold mode 100644\nnew mode 100755\n", []string{"run"}},
-		"a rename":            {"diff --git a/old name b/new name\nsimilarity index 100%\nrename from old name\nrename to new name\n", []string{"old name", "new name"}},
-		"a copy":              {"diff --git a/o b/n\nsimilarity index 100%\ncopy from o\ncopy to n\n", []string{"o", "n"}},
-		"quoted":              {"diff --git \"a/\\303\\244\\t.py\" \"b/\\303\\244\\t.py\"\n--- \"a/\\303\\244\\t.py\"\n+++ \"b/\\303\\244\\t.py\"\n@@ -1 +1 @@\n-a\n+b\n", []string{"ä\t.py"}},
-		"a quoted rename":     {"diff --git a/x \"b/\\\"y\\\"\"\nsimilarity index 100%\nrename from x\nrename to \"\\\"y\\\"\"\n", []string{"x", `"y"`}},
-		"a tab after a blank": {"diff --git a/a b b/a b\n--- a/a b\t\n+++ b/a b\t\n@@ -1 +1 @@\n-a\n+b\n", []string{"a b"}},
-		"CRLF":                {"diff --git a/x b/x\r\n--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n", []string{"x"}},
-		"no newline at the end": {
-			"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b",
-			[]string{"x", "y"},
-		},
+		"a new file":        {"diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+a\n", []string{"n"}},
+		"a deleted file":    {"diff --git a/n b/n\ndeleted file mode 100644\n--- a/n\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", []string{"n"}},
+		"a rename":          {"diff --git a/old name b/new name\nsimilarity index 100%\nrename from old name\nrename to new name\n", []string{"old name", "new name"}},
+		"quoted":            {"diff --git \"a/\\303\\244\\t.py\" \"b/\\303\\244\\t.py\"\n--- \"a/\\303\\244\\t.py\"\n+++ \"b/\\303\\244\\t.py\"\n@@ -1 +1 @@\n-a\n+b\n", []string{"ä\t.py"}},
 		"plain":             {"Some text\n--- x/a.c\t2020-01-01\n+++ x.new/a.c\t2020-01-02\n@@ -1 +1 @@\n-a\n+b\n", []string{"a.c"}},
 		"headers in a hunk": {"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/hidden\n+++ b/hidden\n diff --git a/z b/z\n", []string{"x"}},
 		"binary":            {"diff --git a/x.png b/x.png\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZ\n\nliteral 0\nHcmV?d00001\n\ndiff --git a/y b/y\nold mode 100644\nnew mode 100755\n", []string{"x.png", "y"}},
-		"a broken hunk":     {"--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\ndiff --git a/y b/y\nold mode 100644\nnew mode 100755\n", []string{"x", "y"}},
-		"a huge hunk":       {"--- a/x\n+++ b/x\n@@ -1,99999999999999999999999 +1 @@\n-a\n+b\n", []string{"x"}},
 		"dots":              {"diff --git a/./x b/./x\n--- a/./x\n+++ b/y/../x\n@@ -1 +1 @@\n-a\n+b\n", []string{"x"}},
 		"a submodule":       {"diff --git a/sub b/sub\nindex 1..2 160000\n--- a/sub\n+++ b/sub\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n", []string{"sub"}},
-		"nothing":           {"", nil},
 		"no patch":          {"I have fixed it.\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,22 +45,6 @@ func without(patch []byte, paths []string) []byte {
 		}
 	}
 	return out
-}
-
-func FuzzPartsAreOfThePatch(f *testing.F) {
-	f.Add([]byte("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"))
-	f.Add([]byte("--- a/x\n+++ \"b/\\303\"\n@@ -1,2 +1 @@\n-a\n+b\n"))
-	f.Add([]byte("diff --git \"a/\\\nrename to \"\n"))
-	f.Fuzz(func(t *testing.T, patch []byte) {
-		var parts []byte
-		for _, p := range split(patch) {
-			parts = append(parts, p.raw...)
-		}
-		if !bytes.HasSuffix(patch, parts) {
-			t.Errorf("the parts are %q", parts)
-		}
-		_ = Named(patch)
-	})
 }
 
 // A plain diff does not say how many folders of its names belong to the repository.

@@ -196,10 +196,10 @@ func below(lines []string, indent int) (body string, whole, added bool) {
 // inside reports whether a part changes code that tests may call: no test, no script of the patch's
 // own, and no file that a run without it shows to decide, see [Deciders].
 func inside(p *part, unused bool) bool {
-	if !code().MatchString(p.to) || unused && !strings.Contains(p.to, "/") || isTest().MatchString(path.Base(p.to)) && (inTests().MatchString(p.to) || !p.created) {
+	if !code().MatchString(p.to) || unused && !strings.Contains(p.to, "/") || isTest().MatchString(path.Base(p.to)) && (inTests().MatchString(p.to) || !p.fresh) {
 		return false
 	}
-	tier, _ := decides(p.to, p.created)
+	tier, _ := decides(p.to, p.fresh)
 	return tier == 0
 }
 
@@ -227,7 +227,7 @@ func tells(patch, gold []byte, endUnknown bool) []string {
 		if endUnknown && !unused[i] {
 			kinds = slices.Concat(kinds, endTells)
 		}
-		if endUnknown && code().MatchString(p.to) && bytes.Contains(p.raw, []byte("\nGIT binary patch")) {
+		if endUnknown && code().MatchString(p.to) && p.Binary {
 			found = append(found, fmt.Sprintf("the patch to %s is binary: what it changes was not read", p.to))
 		}
 		var said []string

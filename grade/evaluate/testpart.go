@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -35,8 +34,8 @@ func TestPart(patch []byte) (tests []byte, paths []string) {
 			}
 		}
 		renamed := p.from != "" && p.to != "" && p.from != p.to
-		added := p.to != "" && p.hunks && !p.deleted && !p.link && !renamed
-		if added && bytes.HasPrefix(p.raw, []byte("diff --git ")) && !slices.ContainsFunc(p.paths(), func(name string) bool { return forbidden(name) != "" }) {
+		changed := p.Binary || len(p.Hunks) > 0
+		if p.Git && p.to != "" && changed && !p.Deleted && !p.Symlink && !renamed && !slices.ContainsFunc(p.paths(), func(name string) bool { return forbidden(name) != "" }) {
 			tests = append(tests, p.raw...)
 		}
 	}

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"report":     {"results", "internal/printable"},
 	"view":       {"audit", "control", "dataset", "report", "results", "swebench", "journal", "fault", "internal/atomicfile", "internal/mask", "internal/printable"},
 	"runner":     {"fault", "internal/near"},
-	"grade":      {"dataset", "results", "swebench", "fault", "internal/atomicfile", "internal/bash", "internal/mask", "internal/near", "internal/printable", "internal/python"},
+	"grade":      {"dataset", "results", "swebench", "fault", "internal/atomicfile", "internal/bash", "internal/diff", "internal/mask", "internal/near", "internal/printable", "internal/python"},
 	"sandbox":    {leaf, "dataset", "imagecache", "fault", "internal/bash", "internal/box", "internal/boxgit", "internal/meminfo", "internal/owner"},
 	"run":        {"control", "dataset", "grade", "agent", "llm", "journal", "results", "runner", "sandbox", leaf, "engines", "solver", "swebench", "imagecache", "fault", "internal/abspath", "internal/atomicfile", "internal/boxgit", "internal/mask", "internal/near", "internal/owner", "internal/printable"},
 	"doctor":     {leaf, "dataset", "llm", "fault"},
