@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/internal/diff"
 	"batch.example/batch/internal/lazy"
 )
 
@@ -70,57 +71,45 @@ type change struct {
 	from    string // the path before the change; to is the one after it
 	to      string
 	created bool
-	binary  bool // the diff says that the file differs, but not how
-	lines   []string
 }
 
-// changes splits a git diff into its files. Text before the first file is dropped.
-func changes(diff string) []change {
+// changes returns the changes of a git diff, with the paths that SWE-bench reads.
+func changes(testPatch string) []change {
 	var list []change
-	for _, line := range strings.Split(diff, "\n") {
-		if strings.HasPrefix(line, "diff --git ") {
-			path := lastPath(line)
-			list = append(list, change{from: path, to: path})
-		}
-		if len(list) == 0 {
+	for _, f := range diff.Read(testPatch) {
+		if !f.Git {
 			continue
 		}
-		c := &list[len(list)-1]
-		c.lines = append(c.lines, line)
-		switch {
-		case strings.HasPrefix(line, "new file mode "):
-			c.created = true
-		case strings.HasPrefix(line, "rename from "):
-			c.from = strings.TrimPrefix(line, "rename from ")
-		case strings.HasPrefix(line, "Binary files "):
-			c.binary = true
+		c := change{created: f.Created}
+		first, _, _ := strings.Cut(f.Text, "\n")
+		if m := header().FindStringSubmatch(first); m != nil {
+			c.from, c.to = m[2], m[2]
 		}
+		if f.Renamed {
+			c.from = diff.Trim(f.Old)
+		}
+		list = append(list, c)
 	}
 	return list
 }
 
-// lastPath returns the path after the change from the first line of a file's part. Unless the file
-// is renamed, it is also the path before the change.
-func lastPath(line string) string {
-	if m := header().FindStringSubmatch(line); m != nil {
-		return m[2]
-	}
-	return ""
-}
-
 // withoutBinaries returns the diff without the parts that git cannot apply, and whether
 // there were any.
-func withoutBinaries(diff string) (rest string, dropped bool) {
-	var lines []string
-	for _, c := range changes(diff) {
-		if c.binary {
+func withoutBinaries(testPatch string) (rest string, dropped bool) {
+	var kept strings.Builder
+	last := false
+	for _, f := range diff.Read(testPatch) {
+		if last = f.Omitted; last {
 			dropped = true
-			continue
+		} else {
+			kept.WriteString(f.Text)
 		}
-		lines = append(lines, c.lines...)
 	}
-	if !dropped {
-		return diff, false
+	switch {
+	case !dropped:
+		return testPatch, false
+	case last: // the published scripts have one empty line less then
+		return strings.TrimSuffix(kept.String(), "\n"), true
 	}
-	return strings.Join(lines, "\n"), true
+	return kept.String(), true
 }
