@@ -3,41 +3,43 @@ package family
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"batch.example/batch/internal/diff"
 	"batch.example/batch/internal/lazy"
 )
 
-// reverse returns the diff that undoes a git diff. It does not support binary files.
-func reverse(diff string) (string, error) {
-	lines := strings.SplitAfter(diff, "\n")
-	if n := len(lines); n > 0 && lines[n-1] == "" {
-		lines = lines[:n-1]
-	}
+// reverse returns the diff that undoes a git diff. It does not support binary files and copies.
+func reverse(patch string) (string, error) {
 	var out strings.Builder
-	for len(lines) > 0 {
-		head := []string{}
-		for len(lines) > 0 && !strings.HasPrefix(lines[0], "@@ ") && (len(head) == 0 || !strings.HasPrefix(lines[0], "diff --git ")) {
-			head, lines = append(head, lines[0]), lines[1:]
+	written, hunks := 0, 0
+	for _, f := range diff.Read(patch) {
+		if f.Binary || f.Omitted || f.Copied {
+			return "", fmt.Errorf("%s is binary or a copy, which cannot be taken back", f.Path())
 		}
-		if err := reverseHead(&out, head); err != nil {
-			return "", err
-		}
-		for len(lines) > 0 && strings.HasPrefix(lines[0], "@@ ") {
-			rest, err := reverseHunk(&out, lines)
-			if err != nil {
-				return "", err
+		out.WriteString(patch[written:f.Start])
+		reverseHead(&out, slices.Collect(strings.Lines(f.Head())))
+		written = f.Start + len(f.Head())
+		for _, h := range f.Hunks {
+			if !h.Whole {
+				return "", fmt.Errorf("a hunk of %s is shorter or longer than its first line says", f.Path())
 			}
-			lines = rest
+			out.WriteString(patch[written:h.Start])
+			reverseHunk(&out, h)
+			written = h.Start + len(h.Text)
 		}
+		hunks += len(f.Hunks)
 	}
-	return out.String(), nil
+	if strings.Count("\n"+patch, "\n@@ ") != hunks {
+		return "", errors.New("a line that begins with @@ is not the first line of a file's hunk")
+	}
+	return out.String() + patch[written:], nil
 }
 
 var (
 	gitLine   = lazy.Regexp(`^diff --git a/(.*) b/(.*)\n?$`)
 	indexLine = lazy.Regexp(`^index ([0-9a-f]+)\.\.([0-9a-f]+)(.*)\n?$`)
-	hunkLine  = lazy.Regexp(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 )
 
 // swapped are the beginnings of header lines that change places in the reversed diff. A line of the
@@ -49,13 +51,10 @@ var swapped = [][2]string{
 }
 
 // reverseHead writes the lines before the first hunk of a file.
-func reverseHead(out *strings.Builder, head []string) error {
+func reverseHead(out *strings.Builder, head []string) {
 	var from, to string // the lines --- and +++, which are written in reverse order
 	for i := 0; i < len(head); i++ {
 		line := head[i]
-		if strings.HasPrefix(line, "GIT binary patch") || strings.HasPrefix(line, "Binary files ") || strings.HasPrefix(line, "copy from ") {
-			return fmt.Errorf("%q cannot be taken back", strings.TrimSpace(line))
-		}
 		switch m := gitLine().FindStringSubmatch(line); {
 		case m != nil:
 			line = "diff --git a/" + m[2] + " b/" + m[1] + "\n"
@@ -73,7 +72,6 @@ func reverseHead(out *strings.Builder, head []string) error {
 		}
 		out.WriteString(line)
 	}
-	return nil
 }
 
 func side(path, was, is string) string {
@@ -104,47 +102,17 @@ func swapHeader(head []string, i *int) string {
 	return line
 }
 
-// reverseHunk writes the first hunk of lines, and returns the lines after it.
-func reverseHunk(out *strings.Builder, lines []string) ([]string, error) {
-	m := hunkLine().FindStringSubmatch(lines[0])
-	if m == nil {
-		return nil, fmt.Errorf("%.80q is not the first line of a hunk", lines[0])
-	}
-	fmt.Fprintf(out, "@@ -%s +%s @@%s", span(m[3], m[4]), span(m[1], m[2]), lines[0][len(m[0]):])
-	removed, added := count(m[2]), count(m[4])
-	lines = lines[1:]
-	for len(lines) > 0 && (removed > 0 || added > 0 || strings.HasPrefix(lines[0], `\`)) {
-		line := lines[0]
-		switch {
-		case strings.HasPrefix(line, "-"):
-			line, removed = "+"+line[1:], removed-1
-		case strings.HasPrefix(line, "+"):
-			line, added = "-"+line[1:], added-1
-		case strings.HasPrefix(line, " "), line == "\n": // some tools drop the blank of an empty line
-			removed, added = removed-1, added-1
-		case !strings.HasPrefix(line, `\`):
-			return nil, fmt.Errorf("%.80q is no line of a hunk", line)
+func reverseHunk(out *strings.Builder, h diff.Hunk) {
+	for line := range strings.Lines(h.Text) {
+		switch line[0] {
+		case '@':
+			header := strings.SplitN(line, " ", 4)
+			line = "@@ -" + header[2][1:] + " +" + header[1][1:] + " " + header[3]
+		case '-':
+			line = "+" + line[1:]
+		case '+':
+			line = "-" + line[1:]
 		}
 		out.WriteString(line)
-		lines = lines[1:]
 	}
-	if removed != 0 || added != 0 {
-		return nil, errors.New("a hunk is shorter or longer than its first line says")
-	}
-	return lines, nil
-}
-
-func span(start, length string) string {
-	if length == "" {
-		return start
-	}
-	return start + "," + length
-}
-
-func count(length string) int {
-	n := 1
-	if length != "" {
-		fmt.Sscan(length, &n)
-	}
-	return n
 }
