@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"doctor":     {leaf, "dataset", "llm", "fault"},
 	"solver":     {"session", "sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},
 	"serve":      {"session", "solver", "agent", "authority", "dataset", "journal", "runner", "fault", "internal/atomicfile"},
-	"internal":   {"fault", "vocab", "internal/bash", "internal/boxinit", "internal/gitpack", "internal/inject", "internal/printable"},
+	"internal":   {"fault", "vocab", "internal/bash", "internal/boxinit", "internal/diff", "internal/gitpack", "internal/inject", "internal/printable"},
 	"cmd":        {"*"},
 	"scripts":    {"*"},
 	"e2e":        {"*"}, // tests of the whole program

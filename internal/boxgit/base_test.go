@@ -162,6 +162,7 @@ func TestACommitThatChangesFilesOfTheGoldPatchIsNotSetup(t *testing.T) {
 		"a copy to there":      {"b/setup.py", "diff --git a/x b/b/setup.py\nsimilarity index 100%\ncopy from x\ncopy to b/setup.py\n"},
 		"a mode":               {"setup.py", "diff --git a/setup.py b/setup.py\nold mode 100644\nnew mode 100755\n"},
 		"a binary file":        {"yarn.lock", "diff --git a/yarn.lock b/yarn.lock\nindex 1..2 100644\nGIT binary patch\n"},
+		"a mode, in quotes":    {`"\303\251/setup.py"`, "diff --git \"a/\\303\\251/setup.py\" \"b/\\303\\251/setup.py\"\nold mode 100644\nnew mode 100755\n"},
 		"a name in quotes":     {`"\303\251/setup.py"`, "--- \"a/\\303\\251/setup.py\"\n+++ \"b/\\303\\251/setup.py\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

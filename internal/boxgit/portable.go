@@ -1,7 +1,6 @@
 package boxgit
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"regexp"
@@ -9,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/internal/bash"
-	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/diff"
 )
 
 // Portable returns a text that JSON can hold and that applies with the same effect as
@@ -46,17 +45,17 @@ git read-tree "$commit" && git apply --cached --whitespace=nowarn "$t/patch" > /
 %s "$commit"`, bash.Quote(commit), scratchRepo, firstCommit, bash.Print(patch), bash.Print([]byte(attributes)), gitDiff)
 }
 
-var headerPath = lazy.Regexp(`(?m)^(?:---|\+\+\+) [ab]/([^\t\r\n]*)`)
-
 // binaryAttributes marks the files whose part of the patch is not UTF-8.
 func binaryAttributes(patch []byte) string {
 	var b strings.Builder
-	for part := range bytes.SplitSeq(patch, []byte("\ndiff --git ")) {
-		if utf8.Valid(part) {
+	for _, f := range diff.Read(string(patch)) {
+		if utf8.ValidString(f.Text) {
 			continue
 		}
-		for _, m := range headerPath().FindAllSubmatch(part, -1) {
-			fmt.Fprintf(&b, "%q -diff\n", "/"+globQuote(string(m[1])))
+		for _, name := range []string{f.Old, f.New} {
+			if name != "" {
+				fmt.Fprintf(&b, "%q -diff\n", "/"+globQuote(diff.Trim(name)))
+			}
 		}
 	}
 	return b.String()

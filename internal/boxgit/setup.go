@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
-	"strings"
+
+	"batch.example/batch/internal/diff"
 )
 
 // setUpFiles are the names of files, in any folder, that a commit on top of base_commit
@@ -28,10 +28,10 @@ var setUpFiles = []string{
 func (b Base) unexpectedChange(gold string) string {
 	var other, solved Files
 	for _, name := range b.Changed.Names {
-		if changes(gold, unquote(name)) {
+		if changes(gold, diff.Unquote(name)) {
 			solved.Names = append(solved.Names, name)
 		}
-		if !isSetUpFile(unquote(name)) {
+		if !isSetUpFile(diff.Unquote(name)) {
 			other.Names = append(other.Names, name)
 		}
 	}
@@ -57,41 +57,8 @@ func isSetUpFile(name string) bool {
 
 // changes reports whether a patch has a part for the file of that name.
 func changes(patch, name string) bool {
-	for line := range strings.Lines(patch) {
-		if slices.Contains(named(strings.TrimRight(line, "\r\n")), name) {
-			return true
-		}
-	}
-	return false
-}
-
-// named returns the files that a line of a patch's header may name.
-func named(line string) []string {
-	for _, prefix := range []string{"rename from ", "rename to ", "copy from ", "copy to "} {
-		if file, ok := strings.CutPrefix(line, prefix); ok {
-			return []string{unquote(file)}
-		}
-	}
-	for _, prefix := range []string{"--- ", "+++ "} {
-		if file, ok := strings.CutPrefix(line, prefix); ok {
-			file, _, _ = strings.Cut(file, "\t")
-			file = unquote(file)
-			return []string{file, strings.TrimPrefix(file, "a/"), strings.TrimPrefix(file, "b/")}
-		}
-	}
-	// A change of mode, an empty file or a binary file may have only this line.
-	if pair, ok := strings.CutPrefix(line, "diff --git a/"); ok {
-		if first, second, ok := strings.Cut(pair, " b/"); ok {
-			return []string{first, second}
-		}
-	}
-	return nil
-}
-
-// unquote decodes a path that git quoted because of unusual bytes.
-func unquote(name string) string {
-	if plain, err := strconv.Unquote(name); err == nil && strings.HasPrefix(name, `"`) {
-		return plain
-	}
-	return name
+	return slices.ContainsFunc(diff.Read(patch), func(f diff.File) bool {
+		// A diff without prefixes may change a file in a folder named a or b.
+		return slices.Contains([]string{diff.Trim(f.Old), diff.Trim(f.New), f.Old, f.New}, name)
+	})
 }
