@@ -2,6 +2,9 @@ package view
 
 import (
 	"strings"
+
+	"batch.example/batch/internal/diff"
+	"batch.example/batch/internal/lazy"
 )
 
 // fileDiff is a patch's part about one file.
@@ -22,42 +25,41 @@ type diffLine struct {
 // filesIn splits a patch into its files, in order. Lines before the first file belong to a file without a
 // name.
 func filesIn(patch string) []fileDiff {
+	files := append([]diff.File{{Text: patch}}, diff.Read(patch)...)
+	if len(files) > 1 {
+		files[0].Text = patch[:files[1].Start]
+	}
 	var list []fileDiff
-	begin, end := 0, 0 // bounds of the current file in patch
-	for line := range strings.Lines(patch) {
-		name, begins := fileOf(line)
-		if begins || len(list) == 0 {
-			list, begin = append(list, fileDiff{Name: name}), end
+	for _, f := range files {
+		if f.Text != "" {
+			list = append(list, newFileDiff(f))
 		}
-		end += len(line)
-		f := &list[len(list)-1]
-		f.Text = patch[begin:end]
-		class := ""
-		switch {
-		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "index "):
-			class = "at"
-		case strings.HasPrefix(line, "+"):
-			f.Added++
-			class = "add"
-		case strings.HasPrefix(line, "-"):
-			f.Removed++
-			class = "del"
-		case strings.HasPrefix(line, "@@"):
-			class = "at"
-		}
-		f.Lines = append(f.Lines, diffLine{class, strings.TrimSuffix(line, "\n")})
 	}
 	return list
 }
 
-// fileOf returns the file name in a line that begins a file's part.
-func fileOf(line string) (name string, begins bool) {
-	rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "diff --git ")
-	if !ok {
-		return "", false
+// newFileDiff counts the lines of a file's part by their first bytes: a model's patch may have hunks
+// that git would not read.
+func newFileDiff(f diff.File) fileDiff {
+	d := fileDiff{Name: f.Path(), Text: f.Text}
+	head := len(f.Head()) // still to come
+	for line := range strings.Lines(f.Text) {
+		class := ""
+		switch {
+		case head > 0 && headLine().MatchString(line), strings.HasPrefix(line, "@@"):
+			class = "at"
+		case line[0] == '+':
+			d.Added++
+			class = "add"
+		case line[0] == '-':
+			d.Removed++
+			class = "del"
+		}
+		head -= len(line)
+		d.Lines = append(d.Lines, diffLine{class, strings.TrimSuffix(line, "\n")})
 	}
-	if _, after, ok := strings.Cut(rest, " b/"); ok {
-		return after, true
-	}
-	return rest, true
+	return d
 }
+
+// headLine matches the lines before a hunk that are shown as such.
+var headLine = lazy.Regexp(`^(?:\+\+\+|---|diff|index) `)

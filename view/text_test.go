@@ -63,6 +63,9 @@ func TestFilesOfAPatch(t *testing.T) {
 	if got[0].Added != 1 || got[0].Removed != 1 || got[1].Added != 1 || got[1].Removed != 0 {
 		t.Errorf("added and removed: %d %d, %d %d", got[0].Added, got[0].Removed, got[1].Added, got[1].Removed)
 	}
+	if sql := filesIn("diff --git a/q.sql b/q.sql\n--- a/q.sql\n+++ b/q.sql\n@@ -1 +1 @@\n--- a comment\n+++ not a name\n"); sql[0].Added != 1 || sql[0].Removed != 1 {
+		t.Errorf("lines that look like names are not counted: %+v", sql)
+	}
 	if odd := filesIn("no patch at all\n+x"); len(odd) != 1 || odd[0].Name != "" || odd[0].Added != 1 {
 		t.Errorf("got %+v", odd)
 	}

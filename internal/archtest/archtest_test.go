@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"results":    {"journal", "swebench", "fault", "internal/python", "internal/atomicfile", "internal/idlist", "internal/inject", "internal/mask", "internal/printable"},
 	"swebench":   {"fault", "internal/atomicfile", "internal/printable", "internal/python"},
 	"report":     {"results", "internal/printable"},
-	"view":       {"audit", "control", "dataset", "report", "results", "swebench", "journal", "fault", "internal/atomicfile", "internal/mask", "internal/printable"},
+	"view":       {"audit", "control", "dataset", "report", "results", "swebench", "journal", "fault", "internal/atomicfile", "internal/diff", "internal/mask", "internal/printable"},
 	"runner":     {"fault", "internal/near"},
 	"grade":      {"dataset", "results", "swebench", "fault", "internal/atomicfile", "internal/bash", "internal/diff", "internal/mask", "internal/near", "internal/printable", "internal/python"},
 	"sandbox":    {leaf, "dataset", "imagecache", "fault", "internal/bash", "internal/box", "internal/boxgit", "internal/meminfo", "internal/owner"},
