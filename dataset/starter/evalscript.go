@@ -3,6 +3,7 @@ package starter
 import (
 	"strings"
 
+	"batch.example/batch/internal/diff"
 	"batch.example/batch/internal/lazy"
 )
 
@@ -28,14 +29,17 @@ func evalScript(c change, command string) string {
 		": '>>>>> Start Test Output'\n" + command + "\n: '>>>>> End Test Output'\n" + reset
 }
 
-var oldFile = lazy.Regexp(`(?m)^--- a/([\w./@+-]+)\t?$`)
+// plainName matches names that a shell does not interpret.
+var plainName = lazy.Regexp(`^[\w./@+-]+$`)
 
-// oldFiles returns the files that a patch changes or deletes. It leaves out names that a shell
-// would interpret: grading itself resets all files of the test patch.
+// oldFiles returns the files whose lines a patch changes or deletes. It leaves out names that a
+// shell would interpret: grading itself resets all files of the test patch.
 func oldFiles(patch string) []string {
 	var names []string
-	for _, m := range oldFile().FindAllStringSubmatch(patch, -1) {
-		names = append(names, m[1])
+	for _, f := range diff.Read(patch) {
+		if name := diff.Trim(f.Old); len(f.Hunks) > 0 && plainName().MatchString(name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }

@@ -57,7 +57,7 @@ func TestTheRowsOfTheExampleAreComplete(t *testing.T) {
 
 func TestTheEvalScript(t *testing.T) {
 	t.Parallel()
-	patch := "diff --git a/tests/a.py b/tests/a.py\n--- a/tests/a.py\n+++ b/tests/a.py\n@@ -1 +1 @@\n-a\n+b\n" +
+	patch := "diff --git a/tests/a.py b/tests/a.py\n--- a/tests/a.py\n+++ b/tests/a.py\n@@ -1 +1 @@\n--- a/comment\n+b\n" +
 		"diff --git a/tests/b.py b/tests/b.py\nnew file mode 100644\n--- /dev/null\n+++ b/tests/b.py\n@@ -0,0 +1 @@\n+b\n"
 	c := change{parent: "abc", testPatch: patch}
 	got := evalScript(c, "pytest -rA")

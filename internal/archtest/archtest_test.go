@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"":           {}, // doc.go
 	"vocab":      {},
 	"fault":      {},
-	"dataset":    {"fault", "internal/abspath", "internal/idlist", "internal/near", "internal/python"},
+	"dataset":    {"fault", "internal/abspath", "internal/diff", "internal/idlist", "internal/near", "internal/python"},
 	"docker":     {leaf, "imagecache", "fault", "internal/box", "internal/boxinit", "internal/owner"},
 	"kube":       {leaf, "fault", "internal/box", "internal/boxinit", "internal/owner"},
 	"engines":    {leaf, "docker", "kube", "fault"},
