@@ -174,7 +174,7 @@ func TestTextsThatAreReported(t *testing.T) {
 		return "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-x\n+" + line + "\n"
 	}
 	for _, line := range []string{
-		"print('>>>>> End Test Output')", "os._exit(0)", "open('/proc/%d/cmdline' % pid)", "echo $SWEBENCH_TEST_EXIT_CODE",
+		"print('>>>>> End Test Output')", "os._exit(0)", "++ os._exit(0)", "open('/proc/%d/cmdline' % pid)", "echo $SWEBENCH_TEST_EXIT_CODE",
 		`getattr(os, "wri" "te")(1, b"x")`, `__import__("os")`, `import_module('posix')`, `ctypes.CDLL(None)`, `exec(base64.b64decode("eA=="))`, `exec(__import__("base64").b64decode("eA=="))`,
 		`eval(atob("eA=="))`, `echo eA== | base64 -d | sh`, `eval "$(echo eA== | base64 -d)"`,
 	} {

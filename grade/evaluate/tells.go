@@ -273,13 +273,15 @@ func unused(parts []*part) []bool {
 	return list
 }
 
-// addedLines returns the lines that a patch adds.
+// addedLines returns the lines that a patch adds. They may begin with ++, as a header's second line does.
 func addedLines(patch []byte) []byte {
 	var b bytes.Buffer
+	header := false // the line before was a header's first one
 	for line := range bytes.Lines(patch) {
-		if bytes.HasPrefix(line, []byte("+")) && !bytes.HasPrefix(line, []byte("+++ ")) {
+		if bytes.HasPrefix(line, []byte("+")) && !(header && bytes.HasPrefix(line, []byte("+++ "))) {
 			b.Write(line[1:])
 		}
+		header = bytes.HasPrefix(line, []byte("--- "))
 	}
 	return b.Bytes()
 }
