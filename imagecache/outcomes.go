@@ -38,7 +38,7 @@ func (c *Cache) Outcome(key string) string {
 		return ""
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !regular.Own(info) || info.Size() > outcomesBytes {
+	if info, err := file.Stat(); err != nil || !regular.Own(info) || info.Mode().Perm()&0o077 != 0 || info.Size() > outcomesBytes {
 		return ""
 	}
 	data, err := io.ReadAll(file)

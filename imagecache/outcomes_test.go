@@ -22,6 +22,7 @@ func TestAnOutcomeIsReadAsItWasSavedOrNotAtAll(t *testing.T) {
 		"empty":          func() error { return os.Truncate(path, 0) },
 		"of another key": func() error { return os.Rename(c.ledger.outcomePath("other"), path) },
 		"of all users":   func() error { return os.Chmod(path, 0o666) },
+		"all may read":   func() error { return os.Chmod(path, 0o644) },
 		"another user's": func() error { return giveAway(path) },
 		"a folder":       func() error { return replace(path, func() error { return os.Mkdir(path, 0o700) }) },
 		"a link to none": func() error { return replace(path, func() error { return os.Symlink("x", path) }) },

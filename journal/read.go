@@ -96,19 +96,15 @@ func TailAt(journal io.ReaderAt, size int64) (Tail, error) {
 			return Tail{Torn: size}, err
 		}
 		t := Tail{Begin: before + 1, End: newline + 1, Torn: size - newline - 1}
-		whole, err := intactAt(journal, t.Begin, newline)
+		text, err := back.line(t.Begin, newline)
 		if err != nil {
 			return Tail{Torn: size}, err
 		}
-		if !whole {
+		if !intact(text) {
 			end = newline
 			continue
 		}
-		text := make([]byte, newline-t.Begin)
-		if err := readFull(journal, text, t.Begin); err != nil {
-			return t, err
-		}
-		t.Last, err = decodeInPlace(text)
+		t.Last, err = decodeRecord(text)
 		t.Last.countOpen()
 		return t, err
 	}
@@ -140,6 +136,23 @@ func (b *backward) newline(end int64) (int64, error) {
 		end = b.at
 	}
 	return -1, nil
+}
+
+// longLine is the length above which a line is read into memory only if its checksum is right.
+const longLine = 32 << 20
+
+// line returns the text of a line, valid until the next call; of a long one that is damaged, nothing.
+func (b *backward) line(from, to int64) ([]byte, error) {
+	if from >= b.at && to <= b.at+int64(len(b.block)) {
+		return b.block[from-b.at : to-b.at], nil
+	}
+	if to-from > longLine {
+		if whole, err := intactAt(b.from, from, to); !whole {
+			return nil, err
+		}
+	}
+	text := make([]byte, to-from)
+	return text, readFull(b.from, text, from)
 }
 
 func readFull(from io.ReaderAt, to []byte, at int64) error {

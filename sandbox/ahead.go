@@ -18,7 +18,8 @@ const idleWindow = time.Second
 // scrubAhead finds out what the scrubs of the next images have to know, one image at a time, until
 // ctx ends or all instances have begun. It begins one only if a processor of the engine is idle and
 // its disk is not short, lets every other container go first, and ends it when its instance begins or
-// another one lacks disk space. It does nothing on another machine, whose load is not seen. idle takes its time and reports whether a processor was idle.
+// another one lacks disk space. It does nothing on another machine, whose load is not seen. idle takes
+// its time and reports whether a processor was idle.
 func (s *site) scrubAhead(ctx context.Context, c Config, idle func(context.Context) bool) {
 	if !c.ShareScrubs || !s.about.Local || s.histories.volumes == nil {
 		return
@@ -58,7 +59,7 @@ func (s *site) scrubReady(next imagecache.Ready, c Config, idle func(context.Con
 	return true
 }
 
-// processorIdle reports whether as much as nearly a processor of this machine is idle.
+// processorIdle reports whether the idle time of this machine's processors is nearly that of one.
 func processorIdle(ctx context.Context) bool {
 	return idleNow(ctx, os.DirFS("/proc"), idleWindow) >= 0.9
 }
