@@ -349,17 +349,6 @@ func (a *Attempt) Walk(from, to int, fn func(*Record, Place) error) error {
 	return Walk(f, begin, end, fn)
 }
 
-// WalkResults is Walk from a step's reply on.
-func (a *Attempt) WalkResults(step int, fn func(*Record, Place) error) error {
-	f, err := a.open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, end := a.bounds(step, step)
-	return Walk(f, a.places[step-1].reply, end, fn)
-}
-
 // open opens the file that was indexed, for people.
 func (a *Attempt) open() (*Shown, error) {
 	f, err := OpenShown(a.path)

@@ -192,13 +192,10 @@ func asked(path string, body []byte) (sum [sha256.Size]byte) {
 // canonical returns JSON with sorted members, and other text unchanged: a resumed run sends the members of
 // the model's messages in another order.
 func canonical(body []byte) []byte {
-	var value any
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if d.Decode(&value) != nil || len(bytes.TrimSpace(body[d.InputOffset():])) > 0 {
+	if !json.Valid(body) {
 		return body
 	}
-	text, err := json.Marshal(value)
+	text, err := json.Marshal(decoded(body))
 	if err != nil {
 		return body
 	}

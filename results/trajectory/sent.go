@@ -16,9 +16,11 @@ func outputIn(a *journal.Attempt, step, action int, m *mask.Masker) (*Output, er
 	}
 	var out *Output
 	n := 0
-	err := a.WalkResults(step, func(rec *journal.Record, _ journal.Place) error {
+	err := a.Walk(step, step, func(rec *journal.Record, _ journal.Place) error {
 		switch {
 		case rec == nil: // the step's page reports it
+		case rec.Type == journal.TypeReply:
+			out, n = nil, 0
 		case rec.Type == journal.TypeAction:
 			d, err := journal.Decode[journal.ActionData](*rec)
 			n = d.Action
