@@ -49,7 +49,7 @@ func TestAStartMakesOnlyWhatItNeeds(t *testing.T) {
 	}
 }
 
-// BenchmarkHelp is `batch --help` from start to end. Like BenchmarkDryRun and BenchmarkStatus,
+// BenchmarkHelp is `batch --help` from start to end. Like the other benchmarks of this file,
 // it reports how many times as long as `true` the command takes.
 func BenchmarkHelp(b *testing.B) { benchmarkStart(b, "--help") }
 
@@ -62,6 +62,16 @@ func BenchmarkDryRun(b *testing.B) {
 
 // BenchmarkStatus shows a directory of 500 instances that ended after 30 steps.
 func BenchmarkStatus(b *testing.B) { benchmarkStart(b, "status", finished(b, 500, 30)) }
+
+// BenchmarkReport compares two such directories, as every report of them after the first one.
+func BenchmarkReport(b *testing.B) {
+	b.Setenv("XDG_STATE_HOME", b.TempDir())
+	args := []string{"report", finished(b, 500, 30), finished(b, 500, 30), "-o", filepath.Join(b.TempDir(), "report.html")}
+	if out, err := exec.Command(e2e.Build(b), args...).CombinedOutput(); err != nil {
+		b.Fatal(err, string(out))
+	}
+	benchmarkStart(b, args...)
+}
 
 func benchmarkStart(b *testing.B, args ...string) {
 	path := e2e.Build(b)
