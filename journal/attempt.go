@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -27,7 +28,7 @@ type Attempt struct {
 	file fs.FileInfo // that was indexed
 	size int64       // of the whole lines in it
 
-	from                int64 // offset of its first line
+	from                int64 // offset of its first line, or of damage before it
 	to                  int64 // of the next attempt's; 0: it is the last
 	end                 int64 // offset of the record that ended it; -1: it has not ended
 	submission, salvage int64 // offsets of records; 0: none
@@ -346,6 +347,13 @@ func (a *Attempt) Walk(from, to int, fn func(*Record, Place) error) error {
 	}
 	defer f.Close()
 	begin, end := a.bounds(from, to)
+	if end == a.size { // a crash may have torn the last lines
+		tail, err := TailAt(f, end)
+		if err != nil {
+			return err
+		}
+		end = max(begin, tail.End)
+	}
 	return Walk(f, begin, end, fn)
 }
 
@@ -417,6 +425,14 @@ func (a *Attempt) End() (Record, Place, error) {
 	return r, Place(a.end), err
 }
 
+// Asked is when the call began that has no answer yet; zero if there is none.
+func (a *Attempt) Asked() time.Time {
+	if a.call == nil || a.Ended() {
+		return time.Time{}
+	}
+	return a.call.asked
+}
+
 func (a *Attempt) at(place int64) (Record, error) {
 	f, err := a.open()
 	if err != nil {
@@ -428,8 +444,27 @@ func (a *Attempt) at(place int64) (Record, error) {
 
 // Patch reads what the attempt submitted, or else its working tree's diff; nil without either.
 func (a *Attempt) Patch() (patch []byte, salvaged bool, err error) {
+	f, err := a.open()
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	return a.patch(f)
+}
+
+// ExactPatch is Patch with every byte, also of secrets.
+func (a *Attempt) ExactPatch() (patch []byte, salvaged bool, err error) {
+	f, err := a.open()
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	return a.patch(f.File)
+}
+
+func (a *Attempt) patch(f io.ReaderAt) (patch []byte, salvaged bool, err error) {
 	if a.submission > 0 {
-		rec, err := a.at(a.submission)
+		rec, err := RecordAt(f, a.submission, a.size)
 		if err != nil {
 			return nil, false, err
 		}
@@ -438,7 +473,7 @@ func (a *Attempt) Patch() (patch []byte, salvaged bool, err error) {
 		}
 	}
 	if a.salvage > 0 {
-		rec, err := a.at(a.salvage)
+		rec, err := RecordAt(f, a.salvage, a.size)
 		if err != nil {
 			return nil, false, err
 		}

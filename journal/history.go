@@ -249,13 +249,8 @@ func (h *History) Before() []Step {
 // Without a journal, or without a whole record in it, the error wraps fs.ErrNotExist.
 func ReadHistory(path string) (*History, error) { return readHistory(path, 0, exact) }
 
-// ReadAttempt is [ReadHistory] for the attempt with a given number. If there is no such
-// attempt, the error wraps fs.ErrNotExist.
-func ReadAttempt(path string, number int) (*History, error) {
-	return readHistory(path, max(1, number), exact)
-}
-
-// ReadShown is ReadAttempt of what people may read, and of its [Source]; 0 means the last attempt.
+// ReadShown is [ReadHistory] of the attempt with a given number, and of what people may read of it and of its
+// [Source]; 0 means the last attempt. Without such an attempt the error wraps fs.ErrNotExist.
 func ReadShown(path string, number int) (*History, error) {
 	return readHistory(path, number, func(path string) (opened, error) { return OpenShown(path) })
 }

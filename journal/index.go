@@ -39,7 +39,7 @@ type state struct {
 	at       int64  // end of the last whole line
 	before   []byte // the bytes before at
 	last     int64  // seq of the last record
-	lost     bool   // a line was damaged since
+	lost     int64  // offset of a line that was damaged since, plus 1; 0: none
 	attempts []*Attempt
 	problems []Problem
 }
@@ -147,21 +147,24 @@ func (s *state) line(head []byte, at int64) {
 	r, ok := Head(head)
 	switch {
 	case !ok:
-		if !s.lost {
-			s.problems = append(s.problems, Problem{at, "a record is damaged"})
+		if s.lost == 0 {
+			s.problems, s.lost = append(s.problems, Problem{at, "a record is damaged"}), at+1
 		}
-		s.lost = true
 		return
-	case s.last > 0 && r.Seq != s.last+1 && !s.lost:
+	case s.last > 0 && r.Seq != s.last+1 && s.lost == 0:
 		s.problems = append(s.problems, Problem{at, "a record is missing before it"})
 	}
-	s.last, s.lost = r.Seq, false
+	from := at
+	if s.lost > 0 {
+		from = s.lost - 1
+	}
+	s.last, s.lost = r.Seq, 0
 	n := len(s.attempts)
 	if n == 0 || s.attempts[n-1].Number != r.Attempt {
 		if n > 0 {
 			s.attempts[n-1].to = at
 		}
-		s.attempts = append(s.attempts, &Attempt{Number: r.Attempt, from: at, end: -1})
+		s.attempts = append(s.attempts, &Attempt{Number: r.Attempt, from: from, end: -1})
 		n++
 	}
 	a := s.attempts[n-1]

@@ -171,11 +171,12 @@ func (t *trajectoryPage) end(v *trajectory.View) {
 			t.lines("  ", plain, v.Exit.Hint)
 		}
 	}
-	switch {
-	case v.Info.Submission != "" && (v.Record == nil || !v.Record.Salvaged):
-		t.patch("submission", v.Info.Submission)
-	case v.Info.Salvage != "":
-		t.patch("salvaged patch", v.Info.Salvage)
+	switch p := v.Patch; {
+	case p == nil:
+	case p.Salvaged:
+		t.patch("salvaged patch", string(p.Text))
+	default:
+		t.patch("submission", string(p.Text))
 	}
 }
 

@@ -26,7 +26,7 @@ func viewed() *trajectory.View {
 	}
 	return &trajectory.View{
 		Instance: "org__repo-1", Dataset: "rows.jsonl", Model: "openai/gpt-5", Attempt: 2, Attempts: 2,
-		Info: results.Info{Submission: "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-old\n+new\n"},
+		Patch: &trajectory.Patch{Text: []byte("diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-old\n+new\n")},
 		Record: &results.Record{
 			InstanceID: "org__repo-1", Attempt: 2, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted, Steps: 4, Cost: 0.0123,
 			Usage: vocab.Usage{Input: 1000, Cached: 400, Output: 50, Reasoning: 20}, PatchBytes: 62, Resumed: 1,
@@ -83,11 +83,11 @@ func ofGrade() *trajectory.View {
 
 func TestTrajectory(t *testing.T) {
 	running := viewed()
-	running.Running, running.Info.Submission, running.Steps = true, "", running.Steps[:1]
+	running.Running, running.Patch, running.Steps = true, nil, running.Steps[:1]
 	running.Steps[0].Actions[3].State = trajectory.Running
 	running.Asked = time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC)
 	broken := viewed()
-	broken.Info.Submission, broken.Info.Salvage, broken.Steps = "", "diff --git a/f b/f\n", nil
+	broken.Patch, broken.Steps = &trajectory.Patch{Text: []byte("diff --git a/f b/f\n"), Salvaged: true}, nil
 	broken.Record.Status, broken.Record.Outcome, broken.Record.PatchBytes, broken.Record.Error = "HostFault", vocab.OutcomeInfrastructure, 0, "no space left"
 	broken.Exit = &trajectory.Exit{Status: "HostFault", Reason: "no space left", Hint: "free some space"}
 	theirs, err := trajectory.Parse([]byte(`{"info":{"model_stats":{"instance_cost":0.5,"api_calls":2},"config":{"model":{"model_name":"openai/gpt-5"}},
@@ -105,14 +105,9 @@ func TestTrajectory(t *testing.T) {
 	rewritten := viewed()
 	rewritten.Steps = rewritten.Steps[:2]
 	rewritten.Steps[0].Actions = nil
-	rewritten.Info.Rewrites = []results.Rewrite{
-		{Step: 2, Policy: "summarize", Before: 90_000, After: 30_000, Messages: 20, Summary: &results.SummaryCall{Cost: 0.05, Usage: vocab.Usage{Input: 80_000, Cached: 79_000, Output: 900}}},
-		{Step: 2, Policy: "drop\x1b[31mred", Refused: true, Before: 30_000, After: 8000, Messages: 1},
-	}
-	for _, w := range rewritten.Info.Rewrites {
-		rewritten.Steps[1].Rewrites = append(rewritten.Steps[1].Rewrites, trajectory.Rewrite{
-			Policy: w.Policy, Refused: w.Refused, Before: w.Before, After: w.After, Messages: w.Messages, Summary: w.Summary,
-		})
+	rewritten.Steps[1].Rewrites = []trajectory.Rewrite{
+		{Policy: "summarize", Before: 90_000, After: 30_000, Messages: 20, Summary: &results.SummaryCall{Cost: 0.05, Usage: vocab.Usage{Input: 80_000, Cached: 79_000, Output: 900}}},
+		{Policy: "drop\x1b[31mred", Refused: true, Before: 30_000, After: 8000, Messages: 1},
 	}
 	for name, c := range map[string]struct {
 		view *trajectory.View
@@ -177,7 +172,7 @@ func TestTheMiddleOfALongPatchIsHidden(t *testing.T) {
 		for i := range n {
 			fmt.Fprintf(&patch, "line %d\n", i+1)
 		}
-		v := &trajectory.View{Info: results.Info{Submission: patch.String()}}
+		v := &trajectory.View{Patch: &trajectory.Patch{Text: []byte(patch.String())}}
 		text := string(shown(t, v, report.Reading{}))
 		if !strings.Contains(text, fmt.Sprintf("--- submission  %d lines\n  line 1\n", n)) || !strings.HasSuffix(text, fmt.Sprintf("  line %d\n", n)) {
 			t.Errorf("%d lines: the first or the last is missing in\n%s", n, text)

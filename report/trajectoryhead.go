@@ -47,7 +47,7 @@ func (t *trajectoryPage) head(v *trajectory.View) {
 		row("steps", fmt.Sprint(max(r.Steps, len(v.Steps))))
 		row("cost", UpTo(r.Cost, r.Unanswered))
 		row("tokens", tokens(usageOf(v)))
-		row("context", rewritesText(v.Info.Rewrites))
+		row("context", rewritesText(v.Steps))
 		row("time", timeOf(r.Time))
 		row("error", cmp.Or(r.Error, v.Info.Exception))
 		return
@@ -61,17 +61,21 @@ func (t *trajectoryPage) head(v *trajectory.View) {
 }
 
 // rewritesText says how often the conversation was shortened, and by which policies.
-func rewritesText(list []results.Rewrite) string {
-	if len(list) == 0 {
-		return ""
-	}
+func rewritesText(steps []trajectory.Step) string {
+	n := 0
 	var policies []string
-	for _, w := range list {
-		if policy := printable.Line(w.Policy); !slices.Contains(policies, policy) {
-			policies = append(policies, policy)
+	for _, s := range steps {
+		for _, w := range s.Rewrites {
+			n++
+			if policy := printable.Line(w.Policy); !slices.Contains(policies, policy) {
+				policies = append(policies, policy)
+			}
 		}
 	}
-	return fmt.Sprintf("shortened %s (%s)", printable.Count(len(list), "time", "times"), strings.Join(policies, ", "))
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("shortened %s (%s)", printable.Count(n, "time", "times"), strings.Join(policies, ", "))
 }
 
 // usageOf returns the record's usage, or the sum of the steps' usage while the record's is unknown.
@@ -93,8 +97,8 @@ func outcomeOf(v *trajectory.View) string {
 	r := v.Record
 	if r == nil || r.Attempt == 0 {
 		text := string(v.Info.ExitStatus)
-		if n := len(v.Info.Submission); n > 0 {
-			text = cmp.Or(text, "submitted") + ", patch of " + printable.Count(n, "byte", "bytes")
+		if p := v.Patch; p != nil && !p.Salvaged {
+			text = cmp.Or(text, "submitted") + ", patch of " + printable.Count(len(p.Text), "byte", "bytes")
 		}
 		return text
 	}
@@ -107,7 +111,7 @@ func outcomeOf(v *trajectory.View) string {
 		text += ", salvaged patch of " + printable.Count(r.PatchBytes, "byte", "bytes")
 	case r.PatchBytes > 0:
 		text += ", patch of " + printable.Count(r.PatchBytes, "byte", "bytes")
-	case v.Info.Salvage != "":
+	case v.Patch != nil && v.Patch.Salvaged:
 		text += ", no submission, salvaged patch kept aside"
 	}
 	return text

@@ -78,20 +78,20 @@ func headOf(h *journal.History, r *Result) Info {
 	if h.Container != nil { // the record of an attempt that broke off has no image
 		image = cmp.Or(image, h.Container.Image)
 	}
-	info.BatchVersion, info.Config = configOf(h, image)
+	info.BatchVersion, info.Config = ConfigOf(h.Opened, image)
 	return info
 }
 
-// configOf returns the attempt's last config, with this instance's environment; empty if
-// the journal has no settings.
-func configOf(h *journal.History, image string) (version string, config map[string]any) {
+// ConfigOf returns the version of batch and the config that an attempt had last, as its trajectory has them,
+// from the data of the records that began and resumed it. The config is empty if these have no settings.
+func ConfigOf(opened []json.RawMessage, image string) (version string, config map[string]any) {
 	var made struct {
 		Settings struct {
 			Config           map[string]any `json:"config"`
 			Prompts, Version string
 		}
 	}
-	for _, data := range h.Opened {
+	for _, data := range opened {
 		var d struct{ Settings json.RawMessage }
 		if json.Unmarshal(data, &d) == nil && d.Settings != nil {
 			made.Settings.Config = nil

@@ -166,29 +166,6 @@ func WriteTrajectory(w io.Writer, dir, id string, number int, m *mask.Masker) er
 	return nil
 }
 
-// ReadTrajectory returns the trajectory that [WriteTrajectory] writes, for the attempt with the
-// history h at an instance in the run directory dir. Its messages are not indented.
-func ReadTrajectory(dir, id string, h *journal.History, m *mask.Masker) (*Trajectory, error) {
-	record, err := recordIn(dir, id, h.Attempt)
-	if err != nil {
-		return nil, err
-	}
-	result, err := resultIn(h, record)
-	if err != nil {
-		return nil, err
-	}
-	source, err := h.Source()
-	if err != nil {
-		return nil, err
-	}
-	defer source.Close()
-	t, err := trajectoryReader{m, source, h}.trajectory(result)
-	if err != nil {
-		return nil, fault.New(fault.KindOf(err), "reading the trajectory of "+id, err)
-	}
-	return t, nil
-}
-
 // recordIn returns the record of an attempt from its journal; number 0 is the last attempt.
 func recordIn(dir, id string, number int) (Record, error) {
 	if err := checkID(id); err != nil {

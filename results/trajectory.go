@@ -120,7 +120,7 @@ func (s *Store) writeTrajectory(path string, h *journal.History, r *Result) (err
 }
 
 func writeTrajectory(w io.Writer, m *mask.Masker, h *journal.History, r *Result) error {
-	t := trajectoryWriter{trajectoryReader: trajectoryReader{mask: m, history: h}, w: bufio.NewWriterSize(w, 64<<10)}
+	t := trajectoryWriter{mask: m, history: h, w: bufio.NewWriterSize(w, 64<<10)}
 	if len(h.Opened) > 0 { // there is a journal
 		var err error
 		if t.source, err = h.Source(); err != nil {
@@ -131,45 +131,12 @@ func writeTrajectory(w io.Writer, m *mask.Masker, h *journal.History, r *Result)
 	return errors.Join(t.write(r), t.w.Flush())
 }
 
-// trajectoryReader reads the messages of a trajectory from a journal, with their secrets
-// hidden.
-type trajectoryReader struct {
+// trajectoryWriter writes one trajectory as Python's json.dumps(v, indent=2) does, with its secrets hidden.
+type trajectoryWriter struct {
 	mask    *mask.Masker
 	source  *journal.Source
 	history *journal.History
-}
-
-func (t trajectoryReader) messages() []json.RawMessage {
-	return slices.Concat(t.history.Messages, t.history.Later)
-}
-
-// trajectory returns the whole trajectory, as if read from its file.
-func (t trajectoryReader) trajectory(r *Result) (*Trajectory, error) {
-	read := &Trajectory{Format: TrajectoryFormat, InstanceID: r.Record.InstanceID}
-	head, err := python.Compact(headOf(t.history, r))
-	if err == nil { // a secret may be in any of its texts
-		err = json.Unmarshal(t.mask.JSON(head), &read.Info)
-	}
-	if err != nil {
-		return nil, fault.New(fault.Bug, "reading a trajectory's head", err)
-	}
-	for _, m := range t.messages() {
-		m, out, err := t.resolve(m)
-		if err == nil && out != nil {
-			m, err = out.in(m)
-		}
-		if err != nil {
-			return nil, err
-		}
-		read.Messages = append(read.Messages, m)
-	}
-	return read, nil
-}
-
-// trajectoryWriter writes one trajectory as Python's json.dumps(v, indent=2) does.
-type trajectoryWriter struct {
-	trajectoryReader
-	w *bufio.Writer
+	w       *bufio.Writer
 }
 
 func (t *trajectoryWriter) write(r *Result) error {
@@ -179,7 +146,7 @@ func (t *trajectoryWriter) write(r *Result) error {
 	}
 	t.text(",\n  \"messages\": [")
 	next := ""
-	for _, m := range t.messages() {
+	for _, m := range slices.Concat(t.history.Messages, t.history.Later) {
 		t.text(next + "\n    ")
 		if err := t.message(m); err != nil {
 			return err
@@ -244,7 +211,7 @@ type output struct {
 
 // resolve replaces the message's reference to the provider's answer, hides secrets, and
 // reads the output that the message refers to; nil: it refers to none.
-func (t trajectoryReader) resolve(m json.RawMessage) (json.RawMessage, *output, error) {
+func (t *trajectoryWriter) resolve(m json.RawMessage) (json.RawMessage, *output, error) {
 	m, err := t.withResponse(m)
 	if err != nil {
 		return nil, nil, err
@@ -275,18 +242,8 @@ func (o *output) members(text, encoded string) string {
 	return text
 }
 
-// in puts the output into its message.
-func (o *output) in(m json.RawMessage) (json.RawMessage, error) {
-	text, err := python.Compact(string(o.text))
-	if err != nil {
-		return nil, err
-	}
-	place := o.members(string(text), base64.StdEncoding.EncodeToString(o.text))
-	return slices.Concat(m[:o.at.from], []byte(place), m[o.at.to:]), nil
-}
-
 // withResponse replaces the message's reference to the provider's answer.
-func (t trajectoryReader) withResponse(m json.RawMessage) (json.RawMessage, error) {
+func (t *trajectoryWriter) withResponse(m json.RawMessage) (json.RawMessage, error) {
 	var ref struct {
 		Step int `json:"step"`
 	}

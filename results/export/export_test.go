@@ -277,7 +277,7 @@ func put(t testing.TB, path string, text []byte) {
 }
 
 // solved makes an attempt with one step in a run directory, and how it ends.
-func solved(t testing.TB, dir, id string, r results.Record, said llm.Message, output, patch string) {
+func solved(t testing.TB, dir, id string, r results.Record, said llm.Message, output, patch string, rewrites ...journal.RewriteData) {
 	t.Helper()
 	s, err := results.Open(dir, results.Options{})
 	if err != nil {
@@ -296,11 +296,15 @@ func solved(t testing.TB, dir, id string, r results.Record, said llm.Message, ou
 		t.Fatal(err)
 	}
 	prompt := json.RawMessage(`{"role":"user","content":"Fix it."}`)
-	for _, record := range []struct {
+	type record struct {
 		typ  string
 		data any
-	}{
-		{journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{prompt}}},
+	}
+	records := []record{{journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{prompt}}}}
+	for _, w := range rewrites {
+		records = append(records, record{journal.TypeRewrite, w})
+	}
+	for _, record := range append(records, []record{
 		{journal.TypeRequest, journal.RequestData{Step: 1}},
 		{journal.TypeReply, journal.ReplyData{Step: 1, Cost: 0.5, Priced: true, Message: message}},
 		{journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{message}}},
@@ -308,7 +312,7 @@ func solved(t testing.TB, dir, id string, r results.Record, said llm.Message, ou
 		{journal.TypeOutput, journal.OutputData{Step: 1, Kept: []byte(output), Output: vocab.Output{ExitCode: 3}}},
 		{journal.TypeMessages, journal.MessagesData{Messages: []json.RawMessage{answer}}},
 		{journal.TypeSubmission, journal.SubmissionData{Submission: []byte(patch)}},
-	} {
+	}...) {
 		if err := a.Journal().Append(record.typ, record.data); err != nil {
 			t.Fatal(err)
 		}
@@ -450,14 +454,8 @@ func TestReasoningAndRewrites(t *testing.T) {
 		Text: "Hm.", Opaque: llm.Opaque{Provider: "anthropic", Data: "c2lnbmF0dXJl"},
 	}}, calls.Parts...)}
 	dir := t.TempDir()
-	solved(t, dir, "a", submitted, said, "x", "")
-	path := filepath.Join(dir, "a", "a.traj.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, path, bytes.Replace(text, []byte(`"exit_status"`), []byte(`"rewrites": [{"at": 1, "step": 1, "policy": "observation",
-		"tokens_before": 9, "tokens_after": 3, "messages": 2, "edits": []}], "exit_status"`), 1))
+	shorter := []json.RawMessage{json.RawMessage(`{"role":"user","content":"Fix."}`)}
+	solved(t, dir, "a", submitted, said, "x", "", journal.RewriteData{Step: 1, Policy: "shorten", Before: 9, After: 3, Edits: []journal.Edit{{From: 0, To: 1, Messages: shorter}}})
 	for _, reasoning := range []bool{true, false} {
 		got := write(t, export.Options{Reasoning: reasoning}, dir)
 		l := got.lines(t)[0]
@@ -473,7 +471,7 @@ func TestReasoningAndRewrites(t *testing.T) {
 		if bytes.Contains(got.chat, []byte("c2lnbmF0dXJl")) {
 			t.Error("the signature is exported")
 		}
-		if want := []export.Rewrite{{Step: 1, Policy: "observation", Messages: 2, Before: 9, After: 3}}; !slices.Equal(l.Metadata.Rewrites, want) {
+		if want := []export.Rewrite{{Step: 1, Policy: "shorten", Messages: 1, Before: 9, After: 3}}; !slices.Equal(l.Metadata.Rewrites, want) {
 			t.Errorf("rewrites %+v, want %+v", l.Metadata.Rewrites, want)
 		}
 	}

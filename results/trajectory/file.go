@@ -20,7 +20,7 @@ type file struct {
 }
 
 func readFile(s Source, m *mask.Masker) (*file, error) {
-	v, err := s.Read(m)
+	v, err := s.file(m)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ type Options struct {
 	Clip int // bytes of an output at most; 0: DefaultClip; negative: all of them
 
 	edits bool // also the messages of rewrites
+	whole bool // the whole attempt, with its settings
 }
 
 func (o Options) clip() int {

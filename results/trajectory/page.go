@@ -1,6 +1,8 @@
 package trajectory
 
 import (
+	"encoding/json"
+
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 )
@@ -13,13 +15,15 @@ type pageReader struct {
 	mask  *mask.Masker
 	clip  int
 	full  bool // for Sent: the messages of rewrites
+	whole bool // for a View: the settings too
 	first int  // index of the first step that is wanted
 	steps []*part
 
-	at       int   // index of the step of the last reply; -1 before the first one
-	last     *part // that step, if it is wanted; nil
-	next     call  // the call that no reply follows yet
-	prompts  part  // messages before the first step
+	at       int               // index of the step of the last reply; -1 before the first one
+	last     *part             // that step, if it is wanted; nil
+	next     call              // the call that no reply follows yet
+	prompts  part              // messages before the first step
+	opened   []json.RawMessage // data of the records that began and resumed the attempt
 	problems []journal.Problem
 }
 
@@ -39,22 +43,28 @@ type part struct {
 // pageOf reads the steps with the numbers from from to to, as far as there are, and returns what the page
 // was made of, too.
 func pageOf(a *journal.Attempt, from, to int, o Options, m *mask.Masker) (*Page, []*part, error) {
+	r, err := readSteps(a, from, to, o, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := r.page(len(a.Steps))
+	if min(to, len(a.Steps)) == len(a.Steps) && a.Ended() {
+		r.end(p, a)
+	}
+	return p, r.steps, nil
+}
+
+// readSteps reads the records of some steps.
+func readSteps(a *journal.Attempt, from, to int, o Options, m *mask.Masker) (*pageReader, error) {
 	from, to = max(1, from), min(to, len(a.Steps))
-	r := &pageReader{mask: m, clip: o.clip(), full: o.edits, first: from - 1, at: min(from-1, len(a.Steps)) - 1}
+	r := &pageReader{mask: m, clip: o.clip(), full: o.edits, whole: o.whole, first: from - 1, at: min(from-1, len(a.Steps)) - 1}
 	for i := from; i <= to; i++ {
 		r.steps = append(r.steps, &part{Mark: a.Steps[i-1]})
 	}
 	if err := a.Walk(from, to, r.record); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := a.Differences(from, to, r.difference); err != nil {
-		return nil, nil, err
-	}
-	p := r.page(len(a.Steps))
-	if to == len(a.Steps) && a.Ended() {
-		r.end(p, a)
-	}
-	return p, r.steps, nil
+	return r, a.Differences(from, to, r.difference)
 }
 
 // record reads the next record.

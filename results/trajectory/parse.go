@@ -19,6 +19,20 @@ import (
 // messages that early versions of mini-swe-agent wrote, a trajectory of SWE-agent, or one in
 // ATIF.
 func Parse(text []byte) (*View, error) {
+	v, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case v.Info.Submission != "" && !(v.Record != nil && v.Record.Salvaged):
+		v.Patch = &Patch{[]byte(v.Info.Submission), false}
+	case v.Info.Salvage != "":
+		v.Patch = &Patch{[]byte(v.Info.Salvage), true}
+	}
+	return v, nil
+}
+
+func parse(text []byte) (*View, error) {
 	if read := readerFor(text); read != nil {
 		if !gjson.ValidBytes(text) {
 			return nil, fault.Newf(fault.Usage, "it is not a trajectory: it is not JSON")

@@ -37,7 +37,10 @@ func (r *pageReader) read(rec *journal.Record) error {
 		return r.answered(rec)
 	case journal.TypeRequest, journal.TypeRewrite, journal.TypeSummary, journal.TypeLost:
 		return r.calls(rec)
+	case journal.TypeAttempt:
+		r.settings(rec)
 	case journal.TypeResume, journal.TypeRetry:
+		r.settings(rec)
 		r.conversation().again()
 		r.next.rewrites = r.next.rewrites[:r.next.sent]
 	case journal.TypeTurnEnd:
@@ -54,6 +57,13 @@ func (r *pageReader) read(rec *journal.Record) error {
 		}
 	}
 	return nil
+}
+
+// settings keeps a record that began or resumed the attempt, if the whole attempt is read.
+func (r *pageReader) settings(rec *journal.Record) {
+	if r.whole {
+		r.opened = append(r.opened, bytes.Clone(r.mask.JSON(rec.Data)))
+	}
 }
 
 // conversation returns the messages after the last reply.

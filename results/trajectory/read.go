@@ -31,34 +31,33 @@ type Source struct {
 	File          string // in place of the others
 }
 
-// path returns the path of the attempt's file, which exists after the attempt has ended,
-// and the attempt from the journal, or nil without a journal.
-func (s Source) path(read reader) (path string, h *journal.History, err error) {
-	if s.File != "" {
-		return s.File, nil, nil
+// attempt finds the attempt in its journal; nil if there is none.
+func (s Source) attempt() (*journal.Attempt, error) {
+	if s.File != "" || s.Attempt == 0 {
+		return nil, nil
 	}
-	last := results.TrajectoryPath(s.Dir, s.Instance)
-	if s.Attempt == 0 {
-		if earlier := results.EarlierTrajectory(s.Dir, s.Instance, 0); exists(earlier) {
-			return earlier, nil, nil
+	x, err := journal.NewIndex(results.JournalPath(s.Dir, s.Instance))
+	if err == nil {
+		var a *journal.Attempt
+		if a, err = x.Attempt(s.Attempt); err == nil {
+			return a, nil
 		}
-		return s.foreignOr(last), nil, nil
 	}
-	h, err = read(results.JournalPath(s.Dir, s.Instance), s.Attempt)
 	if errors.Is(err, fs.ErrNotExist) {
-		h, err = nil, nil
+		err = nil
 	}
-	number := s.Attempt
-	if h != nil {
-		number = h.Attempt
+	return nil, err
+}
+
+// path returns the path of the attempt's file, which exists after the attempt has ended.
+func (s Source) path() string {
+	if s.File != "" {
+		return s.File
 	}
-	if earlier := results.EarlierTrajectory(s.Dir, s.Instance, number); number > 0 && exists(earlier) {
-		return earlier, h, err
+	if earlier := results.EarlierTrajectory(s.Dir, s.Instance, s.Attempt); s.Attempt >= 0 && exists(earlier) {
+		return earlier
 	}
-	if h == nil && err == nil {
-		last = s.foreignOr(last)
-	}
-	return last, h, err
+	return s.foreignOr(results.TrajectoryPath(s.Dir, s.Instance))
 }
 
 // foreignOr returns path if the file exists, or else the file of another tool in the run
@@ -85,55 +84,37 @@ func foreignFile(dir, id string) string {
 	return ""
 }
 
-// load finds the attempt in its file, in its journal, or in both. If it runs or broke off,
-// only the journal counts; without a readable journal, only the file. If there is neither,
-// that is an error.
-func (s Source) load(m *mask.Masker, read reader) (path string, v *View, h *journal.History, err error) {
-	path, h, err = s.path(read)
-	if h != nil && h.End == nil {
-		return path, nil, h, nil
-	}
-	v, fileErr := s.read(path, h, m)
-	if v != nil || h != nil {
-		return path, v, h, nil
-	}
-	return path, nil, nil, cmp.Or(err, fileErr)
-}
-
-// Read reads the attempt, for people. It takes no lock. If the attempt has ended, it reads the file,
-// in which the run hid secrets. If the attempt runs or broke off, it reads the steps in the journal as
-// people may read it (see [journal.Shown]), and hides m's secrets too. Without such an attempt the
-// error wraps fs.ErrNotExist.
+// Read reads the whole attempt, for people. It takes no lock. It reads the journal as people may read it
+// (see [journal.Shown]), and hides m's secrets too. It reads the attempt's file, in which the run hid
+// secrets, if there is no journal, if the journal is damaged, or if an older version of batch, which left
+// secrets in journals, made an attempt that has ended. Without such an attempt the error wraps fs.ErrNotExist.
 func (s Source) Read(m *mask.Masker) (*View, error) {
-	_, v, h, err := s.load(m, shown)
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		t, err := results.ReadTrajectory(s.Dir, s.Instance, h, m)
-		if err != nil {
-			return nil, err
+	a, err := s.attempt()
+	var v *View
+	if a != nil {
+		if v, err = viewIn(a, s.Instance, m); err == nil && !(a.Unmasked && a.Ended()) {
+			return v, nil
 		}
-		v = viewOf(t)
-		v.Unmasked = h.Unmasked
+		s.Attempt = a.Number
 	}
-	if h != nil {
-		v.complete(h, m)
+	of, fileErr := s.file(m)
+	if fileErr == nil {
+		return of, nil
 	}
-	if v.Patch = patchIn(h); v.Patch == nil {
-		v.Patch = v.patchOfInfo()
+	if v == nil && err == nil {
+		err = fileErr
 	}
-	return v, nil
+	return v, err
 }
 
-// read reads the file, which must belong to the attempt.
-func (s Source) read(path string, h *journal.History, m *mask.Masker) (*View, error) {
+// file reads the attempt's file.
+func (s Source) file(m *mask.Masker) (*View, error) {
+	path := s.path()
 	v, err := ReadFile(path, m)
 	if err != nil {
 		return nil, err
 	}
-	other := h != nil && v.Attempt != h.Attempt || s.File == "" && s.Attempt >= 0 && v.Attempt != s.Attempt
-	if other && !strings.HasSuffix(path, string(filepath.Separator)+"0.json") {
+	if s.File == "" && s.Attempt >= 0 && v.Attempt != s.Attempt && !strings.HasSuffix(path, string(filepath.Separator)+"0.json") {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
 	return v, nil
@@ -142,70 +123,45 @@ func (s Source) read(path string, h *journal.History, m *mask.Masker) (*View, er
 // Raw returns the trajectory's text: from the file if the attempt has ended, otherwise from
 // the journal so far.
 func (s Source) Raw(m *mask.Masker) ([]byte, error) {
-	path, v, h, err := s.load(nil, shown)
-	switch {
-	case err != nil:
-		return nil, err
-	case v != nil:
-		return regular.ReadFile(path)
+	a, err := s.attempt()
+	if a != nil {
+		s.Attempt = a.Number
+	}
+	if a == nil || a.Ended() {
+		_, fileErr := s.file(nil)
+		if fileErr == nil {
+			return regular.ReadFile(s.path())
+		}
+		if a == nil {
+			return nil, cmp.Or(err, fileErr)
+		}
 	}
 	var b bytes.Buffer
-	err = results.WriteTrajectory(&b, s.Dir, s.Instance, h.Attempt, m)
+	err = results.WriteTrajectory(&b, s.Dir, s.Instance, a.Number, m)
 	return b.Bytes(), err
 }
 
 // Patch returns the attempt's submission, byte for byte, or if it did not submit the
 // salvaged patch. Without either the error is ErrNoPatch.
 func (s Source) Patch() (patch []byte, salvaged bool, err error) {
-	_, v, h, err := s.load(nil, exact)
-	switch {
-	case err != nil:
-		return nil, false, err
-	case patchIn(h) != nil:
-		p := patchIn(h)
-		return p.Text, p.Salvaged, nil
-	case v != nil && v.patchOfInfo() != nil:
-		p := v.patchOfInfo()
-		return p.Text, p.Salvaged, nil
+	a, err := s.attempt()
+	if a != nil {
+		s.Attempt = a.Number
+		patch, salvaged, err = a.ExactPatch()
 	}
-	return nil, false, fmt.Errorf("%s: %w", s.Instance, ErrNoPatch)
-}
-
-// patchIn returns the patch in a journal; nil without a patch or a journal.
-func patchIn(h *journal.History) *Patch {
-	switch {
-	case h == nil:
-	case h.Submission != nil && len(h.Submission.Submission) > 0:
-		return &Patch{h.Submission.Submission, false}
-	case h.Salvage != nil && len(h.Salvage.Patch) > 0:
-		return &Patch{h.Salvage.Patch, true}
+	if patch == nil && (a == nil || err != nil) {
+		v, fileErr := s.file(nil)
+		if v == nil {
+			return nil, false, cmp.Or(err, fileErr)
+		}
+		if err = nil; v.Patch != nil {
+			patch, salvaged = v.Patch.Text, v.Patch.Salvaged
+		}
 	}
-	return nil
-}
-
-// patchOfInfo returns the patch in the trajectory; nil without one.
-func (v *View) patchOfInfo() *Patch {
-	switch {
-	case v.Info.Submission != "" && !(v.Record != nil && v.Record.Salvaged):
-		return &Patch{[]byte(v.Info.Submission), false}
-	case v.Info.Salvage != "":
-		return &Patch{[]byte(v.Info.Salvage), true}
+	if patch == nil && err == nil {
+		err = fmt.Errorf("%s: %w", s.Instance, ErrNoPatch)
 	}
-	return nil
-}
-
-// reader reads an attempt from a journal; a negative number is the last one.
-type reader func(path string, number int) (*journal.History, error)
-
-func exact(path string, number int) (*journal.History, error) {
-	if number > 0 {
-		return journal.ReadAttempt(path, number)
-	}
-	return journal.ReadHistory(path)
-}
-
-func shown(path string, number int) (*journal.History, error) {
-	return journal.ReadShown(path, max(0, number))
+	return patch, salvaged, err
 }
 
 // Place adds the run directory's facts about the attempt that are not in its trajectory.
@@ -274,21 +230,6 @@ func Instances(dir string) []string {
 		}
 	}
 	return slices.Compact(ids)
-}
-
-// complete adds the data of the journal that a trajectory lacks: the usage of calls, the
-// durations of calls and commands, and a step that is not in the conversation yet.
-func (v *View) complete(h *journal.History, m *mask.Masker) {
-	replied := slices.DeleteFunc(slices.Clone(h.Steps), func(s journal.Step) bool { return s.Reply == nil })
-	for i, was := range replied {
-		if i == len(v.Steps) {
-			v.Steps = append(v.Steps, Unfinished(i+1, was.Reply, m))
-		}
-		v.Steps[i].Complete(was, m)
-	}
-	if n := len(h.Steps); n > 0 && h.Steps[n-1].Reply == nil && h.End == nil {
-		v.Asked = h.Steps[n-1].Asked
-	}
 }
 
 // Unfinished returns a step with a reply that is not in the conversation yet. Secrets are

@@ -40,13 +40,12 @@ func readSWEAgent(text []byte) (*View, error) {
 			v.Steps[i].Actions[0].Seconds = max(0, seconds[i])
 		}
 	}
-	v.ended()
+	v.endedAs(v.Info.ExitStatus)
 	return v, nil
 }
 
-// ended sets how an attempt of SWE-agent ended.
-func (v *View) ended() {
-	status := v.Info.ExitStatus
+// endedAs sets how an attempt of SWE-agent ended.
+func (v *View) endedAs(status vocab.Status) {
 	if status == "" {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/vocab"
@@ -32,8 +34,64 @@ type View struct {
 	Asked   time.Time // time of a call that is running, or had no answer; otherwise zero
 }
 
+// viewIn reads the whole attempt from its journal. Damage in it is an error.
+func viewIn(a *journal.Attempt, id string, m *mask.Masker) (*View, error) {
+	r, err := readSteps(a, 1, len(a.Steps), Options{Clip: -1, whole: true}, m)
+	if err != nil {
+		return nil, err
+	}
+	p := r.page(len(a.Steps))
+	v := &View{
+		Instance: id, Form: "batch", Attempt: a.Number, Attempts: a.Number, Unmasked: a.Unmasked, Asked: a.Asked(),
+		Prompts: p.Prompts, Messages: r.prompts.messages,
+	}
+	if p.End != nil {
+		v.Exit = &Exit{p.End.Status, p.End.Reason, p.End.Hint}
+	}
+	for i, s := range p.Steps {
+		v.add(s, r.steps[i].messages)
+	}
+	v.Info.BatchVersion, v.Info.Config = results.ConfigOf(r.opened, "")
+	if a.Ended() {
+		r.end(p, a)
+		v.ended(p.End.Record)
+	}
+	patch, salvaged, err := a.Patch()
+	if patch != nil {
+		v.Patch = &Patch{m.Bytes(patch), salvaged}
+	}
+	if err == nil && len(p.Problems) > 0 {
+		err = fault.Newf(fault.Instance, "the journal of %s is damaged at byte %d: %s", id, p.Problems[0].Offset, p.Problems[0].Text)
+	}
+	return v, err
+}
+
+// add adds a step with its messages.
+func (v *View) add(s Step, messages []json.RawMessage) {
+	before := len(v.Messages)
+	if s.Reply >= 0 {
+		s.Reply += before
+	}
+	for i := range s.Actions {
+		if a := &s.Actions[i]; a.Answer > 0 {
+			a.Answer += before
+		}
+	}
+	v.Steps, v.Messages = append(v.Steps, s), append(v.Messages, messages...)
+}
+
+// ended adds what the record of an attempt that has ended says.
+func (v *View) ended(r *results.Record) {
+	if r == nil {
+		return
+	}
+	v.Record, v.Model = r, r.Model
+	v.Info.ExitStatus, v.Info.Exception = r.Status, r.Error
+	v.Info.ModelStats = results.ModelStats{Cost: r.Cost, Calls: r.Steps}
+}
+
 // Patch is an attempt's submission, or the salvaged patch if it did not submit: its working tree's
-// diff. In a [View] the secrets that the run knew are hidden in it; [Source.Patch] reads every byte.
+// diff. In a [View] secrets are hidden in it; [Source.Patch] reads every byte.
 type Patch struct {
 	Text     []byte
 	Salvaged bool
