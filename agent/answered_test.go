@@ -287,7 +287,7 @@ func TestModelErrorsBeforeAResumeCount(t *testing.T) {
 func TestFailedCallsTakeNoWorkingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &failing{script: &script{replies: []*llm.Response{ask("1", submit)}}, errs: []error{fault.Newf(fault.Transient, "503")}, took: time.Hour}
-		loop := newLoop(t, func(c *Config) { c.ModelErrors, c.WallTimeLimit = 1, time.Minute })
+		loop := newLoop(t, func(c *Config) { c.ModelErrors, c.Limits.Time = 1, time.Minute })
 		end, err := loop.Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}})
 		if err != nil || end.Status != vocab.StatusSubmitted || end.ModelTime != time.Hour {
 			t.Errorf("got %+v, %v; want status %v", end, err, vocab.StatusSubmitted)

@@ -57,7 +57,7 @@ func TestEveryToolCallHasAUniqueID(t *testing.T) {
 			}
 			untouched := slices.Clone(m.replies)
 			j := &journal{}
-			end, _ := newLoop(t, func(l *Config) { l.StepLimit = len(c.replies) }).Run(t.Context(), Turn{Model: m, Env: &env{}, Recorder: j})
+			end, _ := newLoop(t, func(l *Config) { l.Limits.Steps = len(c.replies) }).Run(t.Context(), Turn{Model: m, Env: &env{}, Recorder: j})
 			var got [][]string
 			for _, m := range end.Messages {
 				if m.Role != llm.RoleAssistant {
@@ -129,7 +129,7 @@ func resumeAt(t *testing.T, messages []llm.Message, n int, reply *llm.Response) 
 			replies = append(replies, i)
 		}
 	}
-	end, err := newLoop(t, func(c *Config) { c.StepLimit = n + 1 }).Run(t.Context(), Turn{
+	end, err := newLoop(t, func(c *Config) { c.Limits.Steps = n + 1 }).Run(t.Context(), Turn{
 		Messages: messages[:replies[n]], Calls: n, Unfinished: &Unfinished{Reply: reply}, Model: &script{}, Env: &env{},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -52,18 +53,9 @@ func (r *run) atFirstStep() { r.end.Calls = 1 }
 // is near.
 func (r *run) atLastStep() {
 	c := &r.loop.config
-	r.end.Calls, r.end.Cost = 1000, 100
-	elapsed := 24 * time.Hour
-	if c.StepLimit > 0 {
-		r.end.Calls = c.StepLimit
-	}
-	if c.CostLimit > 0 {
-		r.end.Cost = c.CostLimit
-	}
-	if c.WallTimeLimit > 0 {
-		elapsed = c.WallTimeLimit
-	}
-	r.started = c.Now().Add(-elapsed)
+	r.end.Calls = cmp.Or(c.Limits.Steps, 1000)
+	r.end.Cost = cmp.Or(c.Limits.Cost, 100)
+	r.started = c.Now().Add(-cmp.Or(c.Limits.Time, 24*time.Hour))
 }
 
 // sampleOutputs returns an output of each kind that a run can show.

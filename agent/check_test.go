@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 func TestCheckFindsTemplateErrorsOfAnyTurn(t *testing.T) {
@@ -53,17 +54,17 @@ func TestCheckFindsTemplateErrorsOfAnyTurn(t *testing.T) {
 		{"of two actions in the text", Config{Actions: ActionForm{Kind: Text}, FormatErrorTemplate: "{% if actions | length == 2 %}{{ actions[0] }}{{ nope }}{% endif %}"}, Turn{}, "format_error_template nope"},
 		{"the actions of the other forms", Config{FormatErrorTemplate: "{{ actions[0] }}"}, Turn{}, "format_error_template actions[0]"},
 
-		{"near the step limit", Config{StepLimit: 50, ObservationTemplate: "{% if 50 - n_model_calls < 5 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
-		{"near the cost limit", Config{CostLimit: 3, ObservationTemplate: "{% if model_cost > 2.9 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
-		{"near the time limit", Config{WallTimeLimit: time.Hour, FormatErrorTemplate: "{% if elapsed_seconds > 3500 %}{{ nope }}{% endif %}"}, Turn{}, "format_error_template nope"},
-		{"at the step limit", Config{StepLimit: 50, ObservationTemplate: "{% if n_model_calls == 50 and model_cost >= 100 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
-		{"at a step limit of one", Config{StepLimit: 1, ObservationTemplate: "{% if n_model_calls == 1 and model_cost >= 100 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
-		{"at the cost limit", Config{CostLimit: 3, ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 3 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
-		{"at a cost limit below a dollar", Config{CostLimit: 0.5, ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 0.5 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
-		{"at the time limit", Config{WallTimeLimit: time.Hour, ObservationTemplate: "{% if n_model_calls == 1000 and elapsed_seconds >= 3600 and elapsed_seconds < 4000 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"near the step limit", Config{Limits: vocab.Limits{Steps: 50}, ObservationTemplate: "{% if 50 - n_model_calls < 5 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"near the cost limit", Config{Limits: vocab.Limits{Cost: 3}, ObservationTemplate: "{% if model_cost > 2.9 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"near the time limit", Config{Limits: vocab.Limits{Time: time.Hour}, FormatErrorTemplate: "{% if elapsed_seconds > 3500 %}{{ nope }}{% endif %}"}, Turn{}, "format_error_template nope"},
+		{"at the step limit", Config{Limits: vocab.Limits{Steps: 50}, ObservationTemplate: "{% if n_model_calls == 50 and model_cost >= 100 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"at a step limit of one", Config{Limits: vocab.Limits{Steps: 1}, ObservationTemplate: "{% if n_model_calls == 1 and model_cost >= 100 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"at the cost limit", Config{Limits: vocab.Limits{Cost: 3}, ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 3 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"at a cost limit below a dollar", Config{Limits: vocab.Limits{Cost: 0.5}, ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 0.5 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"at the time limit", Config{Limits: vocab.Limits{Time: time.Hour}, ObservationTemplate: "{% if n_model_calls == 1000 and elapsed_seconds >= 3600 and elapsed_seconds < 4000 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"without limits", Config{ObservationTemplate: "{% if n_model_calls == 1000 and model_cost == 100 and elapsed_seconds >= 86400 and elapsed_seconds < 90000 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 		{"at the first step", Config{ObservationTemplate: "{% if n_model_calls == 1 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
-		{"far from them", Config{StepLimit: 50, CostLimit: 3, ObservationTemplate: "{% if n_model_calls < 5 and model_cost < 1 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
+		{"far from them", Config{Limits: vocab.Limits{Steps: 50, Cost: 3}, ObservationTemplate: "{% if n_model_calls < 5 and model_cost < 1 %}{{ nope }}{% endif %}"}, Turn{}, "observation_template nope"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.set.SystemTemplate == "" {

@@ -5,6 +5,7 @@ import (
 
 	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // DefaultRegex finds the action in a reply of the text form.
@@ -62,10 +63,8 @@ type Config struct {
 	// in the template.
 	Place func(template string) func(offset int) string
 
-	StepLimit       int           // model calls
-	CostLimit       float64       // US dollars
-	WallTimeLimit   time.Duration // of work, without waits for rate limits; checked before each call, interrupts nothing
-	MaxFormatErrors int           // in a row; zero is 3, negative means no limit
+	Limits          vocab.Limits // checked before each call, which none of them interrupts
+	MaxFormatErrors int          // in a row; zero is 3, negative means no limit
 
 	// FinishWithoutCalls ends a run with the first reply that says something and calls no
 	// tool, with the status Answered. Otherwise, such a reply is a format error. Empty

@@ -10,7 +10,7 @@ import (
 
 func TestElidedCharactersOfATruncatedOutputAreCounted(t *testing.T) {
 	l := newLoop(t, func(c *Config) {
-		c.StepLimit, c.ObservationTemplate = 1,
+		c.Limits.Steps, c.ObservationTemplate = 1,
 			"{{ output.output[:3] }} {{ output.output | length - 6 }} {{ output.output | count }} {{ output.output[-3:] }} {{ 'abé' | length }}"
 	})
 	bytes := []byte("éab" + strings.Repeat("é", 10) + "yz\xff")

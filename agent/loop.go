@@ -67,7 +67,7 @@ type Turn struct {
 
 	// Limits is called before each call with the limits of the configuration, and returns the ones
 	// that apply. It may be nil.
-	Limits func(Limits) Limits
+	Limits func(vocab.Limits) vocab.Limits
 
 	// Approve is called before each action, with the tool's name. If it returns an
 	// [Interrupt], the action and the rest of its reply do not run; the model is shown
@@ -89,13 +89,6 @@ type Turn struct {
 	// Ready is called before each action that runs and returns when the environment is
 	// ready. The wait does not count as the agent's time; an error ends the run. May be nil.
 	Ready func(context.Context) error
-}
-
-// Limits are the limits of a run, as in [Config]; zero means no limit.
-type Limits struct {
-	Steps int
-	Cost  float64 // US dollars
-	Time  time.Duration
 }
 
 // Spent counts model calls and their cost.

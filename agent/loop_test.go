@@ -95,7 +95,7 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("a failed command does not submit", func(t *testing.T) {
 		e := &env{outputs: map[string]vocab.Output{"x": {Bytes: []byte(vocab.Marker + "\n"), ExitCode: 1}}}
-		end, _ := newLoop(t, func(c *Config) { c.StepLimit = 1 }).Run(t.Context(),
+		end, _ := newLoop(t, func(c *Config) { c.Limits.Steps = 1 }).Run(t.Context(),
 			Turn{Model: &script{replies: []*llm.Response{ask("1", "x")}}, Env: e})
 		if end.Status != vocab.StatusLimitsExceeded || end.Submitted {
 			t.Errorf("got %+v, want status %v, submitted false", end, vocab.StatusLimitsExceeded)
@@ -129,17 +129,17 @@ func TestLimits(t *testing.T) {
 		status vocab.Status
 		calls  int
 	}{
-		{"a step limit of one allows one call", func(c *Config) { c.StepLimit = 1 }, Turn{}, vocab.StatusLimitsExceeded, 1},
-		{"a cost limit is met before the next call", func(c *Config) { c.CostLimit = 0.5 }, Turn{}, vocab.StatusLimitsExceeded, 1},
-		{"calls made before count", func(c *Config) { c.StepLimit = 3 }, Turn{Calls: 3}, vocab.StatusLimitsExceeded, 3},
-		{"cost spent before counts", func(c *Config) { c.CostLimit = 3 }, Turn{Cost: 2}, vocab.StatusLimitsExceeded, 1},
-		{"time spent before counts", func(c *Config) { c.WallTimeLimit = time.Minute }, Turn{Elapsed: time.Hour}, vocab.StatusTimeExceeded, 0},
+		{"a step limit of one allows one call", func(c *Config) { c.Limits.Steps = 1 }, Turn{}, vocab.StatusLimitsExceeded, 1},
+		{"a cost limit is met before the next call", func(c *Config) { c.Limits.Cost = 0.5 }, Turn{}, vocab.StatusLimitsExceeded, 1},
+		{"calls made before count", func(c *Config) { c.Limits.Steps = 3 }, Turn{Calls: 3}, vocab.StatusLimitsExceeded, 3},
+		{"cost spent before counts", func(c *Config) { c.Limits.Cost = 3 }, Turn{Cost: 2}, vocab.StatusLimitsExceeded, 1},
+		{"time spent before counts", func(c *Config) { c.Limits.Time = time.Minute }, Turn{Elapsed: time.Hour}, vocab.StatusTimeExceeded, 0},
 		{
-			"limits that are changed while it works", func(c *Config) { c.StepLimit, c.CostLimit = 1, 1 },
-			Turn{Limits: func(l Limits) Limits { return Limits{Steps: 2 * l.Steps, Cost: 5} }},
+			"limits that are changed while it works", func(c *Config) { c.Limits.Steps, c.Limits.Cost = 1, 1 },
+			Turn{Limits: func(l vocab.Limits) vocab.Limits { return vocab.Limits{Steps: 2 * l.Steps, Cost: 5} }},
 			vocab.StatusLimitsExceeded, 2,
 		},
-		{"steps come before time", func(c *Config) { c.StepLimit, c.WallTimeLimit = 1, 1 }, Turn{Calls: 1, Elapsed: 5}, vocab.StatusLimitsExceeded, 1},
+		{"steps come before time", func(c *Config) { c.Limits.Steps, c.Limits.Time = 1, 1 }, Turn{Calls: 1, Elapsed: 5}, vocab.StatusLimitsExceeded, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.turn.Model, c.turn.Env = endless(9), &env{}
@@ -159,7 +159,7 @@ func TestLimits(t *testing.T) {
 				time.Sleep(time.Hour)
 				return nil
 			}
-			end, _ := newLoop(t, func(c *Config) { c.StepLimit, c.WallTimeLimit = 2, time.Second }).Run(t.Context(),
+			end, _ := newLoop(t, func(c *Config) { c.Limits.Steps, c.Limits.Time = 2, time.Second }).Run(t.Context(),
 				Turn{Model: endless(9), Env: &env{}, Admit: held})
 			if end.Status != vocab.StatusLimitsExceeded || end.Calls != 2 {
 				t.Errorf("got %s after %d calls, want two calls", end.Status, end.Calls)
@@ -168,7 +168,7 @@ func TestLimits(t *testing.T) {
 	})
 	t.Run("wall time runs while commands do", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			end, _ := newLoop(t, func(c *Config) { c.WallTimeLimit = time.Second }).Run(t.Context(),
+			end, _ := newLoop(t, func(c *Config) { c.Limits.Time = time.Second }).Run(t.Context(),
 				Turn{Model: endless(9), Env: slow{2 * time.Second}})
 			if end.Status != vocab.StatusTimeExceeded || end.Calls != 1 || end.CommandTime != 2*time.Second {
 				t.Errorf("got %s after %d calls, commands %v; want status %v, calls 1, command time %v",
@@ -187,7 +187,7 @@ func TestWaitsForTheProviderDoNotCountAsAgentTime(t *testing.T) {
 			return r
 		}
 		m := delayed{&script{replies: []*llm.Response{waiting("1"), waiting("2"), waiting("3")}}}
-		end, err := newLoop(t, func(c *Config) { c.WallTimeLimit = 5 * time.Second }).Run(t.Context(),
+		end, err := newLoop(t, func(c *Config) { c.Limits.Time = 5 * time.Second }).Run(t.Context(),
 			Turn{Model: m, Env: slow{2 * time.Second}, Elapsed: time.Second})
 		if err != nil || end.Status != vocab.StatusTimeExceeded || end.Calls != 2 {
 			t.Errorf("got %s after %d calls, %v; want status %v, calls 2, no error",
@@ -262,7 +262,7 @@ func TestAnActionWaitsForItsEnvironment(t *testing.T) {
 			}
 			return nil
 		}
-		end, err := newLoop(t, func(c *Config) { c.WallTimeLimit = 7 * time.Second }).Run(t.Context(),
+		end, err := newLoop(t, func(c *Config) { c.Limits.Time = 7 * time.Second }).Run(t.Context(),
 			Turn{Model: &script{replies: []*llm.Response{ask("1", "ls"), ask("2", "ls"), ask("3", "ls")}}, Env: slow{2 * time.Second}, Ready: ready})
 		if !errors.Is(err, never) || end.Calls != 3 || end.CommandTime != 4*time.Second {
 			t.Errorf("got %v after %d calls, commands %v; want error %v, calls 3, command time %v",
@@ -372,7 +372,7 @@ func TestFormatErrors(t *testing.T) {
 	})
 	t.Run("they are billed", func(t *testing.T) {
 		m := &script{replies: []*llm.Response{bad(), ask("1", "ls"), bad(), bad()}}
-		end, _ := newLoop(t, func(c *Config) { c.CostLimit = 2.5 }).Run(t.Context(), Turn{Model: m, Env: &env{}})
+		end, _ := newLoop(t, func(c *Config) { c.Limits.Cost = 2.5 }).Run(t.Context(), Turn{Model: m, Env: &env{}})
 		if end.Status != vocab.StatusLimitsExceeded || end.Calls != 3 || end.Cost != 3 {
 			t.Errorf("got %+v, want status %v, calls 3, cost 3", end, vocab.StatusLimitsExceeded)
 		}
@@ -582,7 +582,7 @@ func TestResumedConversation(t *testing.T) {
 	})
 	t.Run("the digest of a request depends on nothing but the conversation", func(t *testing.T) {
 		first, second := &journal{}, &journal{}
-		l := newLoop(t, func(c *Config) { c.StepLimit = 2 })
+		l := newLoop(t, func(c *Config) { c.Limits.Steps = 2 })
 		end, _ := l.Run(t.Context(), Turn{Model: &script{replies: []*llm.Response{ask("1", "ls"), ask("2", "ls")}}, Env: &env{}, Recorder: first})
 		_, _ = l.Run(t.Context(), Turn{
 			Messages: end.Messages[:4], Calls: 1,

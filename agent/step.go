@@ -171,9 +171,8 @@ func (r *run) admit() error {
 }
 
 // limits returns the limits that apply now.
-func (r *run) limits() Limits {
-	c := &r.loop.config
-	l := Limits{c.StepLimit, c.CostLimit, c.WallTimeLimit}
+func (r *run) limits() vocab.Limits {
+	l := r.loop.config.Limits
 	if r.turn.Limits != nil {
 		l = r.turn.Limits(l)
 	}

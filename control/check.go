@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
+	"batch.example/batch/vocab"
 )
 
 // Verbs are all verbs of commands.
@@ -18,8 +19,6 @@ const (
 	maxID    = 100
 	maxName  = 1000
 	maxWidth = 100_000
-
-	maxSeconds = 9e9 // more is longer than a time.Duration
 )
 
 // check refuses a command that no work can carry out.
@@ -73,15 +72,19 @@ func (c Command) checkArguments() error {
 }
 
 func (c Command) checkLimit() error {
-	l := c.Limit
-	if l == nil || *l == (Limit{}) {
+	if len(c.Limit) == 0 {
 		return fault.Newf(fault.Usage, "limit: which one?").WithHint("step=N, cost=N or time=N")
 	}
-	if l.Steps != nil && *l.Steps < 0 || l.Cost != nil && !amount(*l.Cost, false) || l.Seconds != nil && !amount(*l.Seconds, false) {
-		return fault.Newf(fault.Usage, "limit: expected numbers that are not negative; 0 is no limit")
-	}
-	if l.Seconds != nil && *l.Seconds > maxSeconds {
-		return fault.Newf(fault.Usage, "limit: a time has %.0f seconds at most; 0 is no limit", maxSeconds)
+	for name, v := range c.Limit {
+		i := slices.IndexFunc(vocab.LimitKinds, func(k vocab.LimitKind) bool { return k.Name == name })
+		switch {
+		case i < 0:
+			return fault.Newf(fault.Usage, "limit: unknown limit %.40q", name)
+		case !(v >= 0): // nor is it NaN
+			return fault.Newf(fault.Usage, "limit: expected numbers that are not negative; 0 is no limit")
+		case v > vocab.LimitKinds[i].Most:
+			return fault.Newf(fault.Usage, "limit: at most %.0f %s; 0 is no limit", vocab.LimitKinds[i].Most, vocab.LimitKinds[i].Unit)
+		}
 	}
 	return nil
 }

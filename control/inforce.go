@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -97,7 +96,10 @@ func (f *InForce) limit(r Record) {
 
 // Over returns l, with the limits of before that l leaves as they are.
 func (l Limit) Over(before Limit) Limit {
-	return Limit{cmp.Or(l.Steps, before.Steps), cmp.Or(l.Cost, before.Cost), cmp.Or(l.Seconds, before.Seconds)}
+	both := Limit{}
+	maps.Copy(both, before)
+	maps.Copy(both, l)
+	return both
 }
 
 // Of returns the limits of an instance.

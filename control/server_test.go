@@ -138,7 +138,7 @@ func TestAnIDBelongsToOneCommand(t *testing.T) {
 	w.cell = "x"
 	c := dialed(t, dir)
 	steps := func(n int) control.Command {
-		return control.Command{Verb: control.SetLimit, Instance: "a", Limit: &control.Limit{Steps: &n}}
+		return control.Command{Verb: control.SetLimit, Instance: "a", Limit: control.Limit{"steps": float64(n)}}
 	}
 	for i, pair := range []struct {
 		first, second control.Command
@@ -175,7 +175,7 @@ func TestACommandOfAnEarlierProcessIsKnown(t *testing.T) {
 	dir := t.TempDir()
 	cmds := []control.Command{
 		{ID: "say", Verb: control.Say, Instance: "x/a", Text: "a <b> & \"c\"\n\u2028é\x00"},
-		{ID: "limit", Verb: control.SetLimit, Limit: &control.Limit{Steps: number(0), Cost: number(0.1), Seconds: number(1e9 / 3)}},
+		{ID: "limit", Verb: control.SetLimit, Limit: control.Limit{"steps": 0, "cost": 0.1, "seconds": 1e9 / 3}},
 		{ID: "budget", Verb: control.SetBudget, Budget: 0.1 + 0.2},
 	}
 	for _, cmd := range cmds {
@@ -193,7 +193,6 @@ func TestCommandsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	w, _ := served(t, dir)
 	c := dialed(t, dir)
-	negative := -1
 	for name, cmd := range map[string]control.Command{
 		"unknown verb":  {Verb: "wdth"},
 		"no instance":   {Verb: control.Cancel},
@@ -202,8 +201,8 @@ func TestCommandsAreRefused(t *testing.T) {
 		"long text":     {Verb: control.Say, Instance: "a", Text: strings.Repeat("x", control.MaxText+1)},
 		"huge":          {Verb: control.Say, Instance: "a", Text: strings.Repeat("\x01", 1<<20)},
 		"no limit":      {Verb: control.SetLimit},
-		"bad limit":     {Verb: control.SetLimit, Limit: &control.Limit{Steps: &negative}},
-		"long time":     {Verb: control.SetLimit, Limit: &control.Limit{Seconds: number(1e10)}},
+		"bad limit":     {Verb: control.SetLimit, Limit: control.Limit{"steps": -1}},
+		"long time":     {Verb: control.SetLimit, Limit: control.Limit{"seconds": 1e10}},
 		"bad budget":    {Verb: control.SetBudget, Budget: -2},
 		"bad id":        {ID: "a b", Verb: control.Pause},
 		"of the work":   {Verb: control.Cancel, Instance: "unknown"},

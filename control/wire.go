@@ -104,7 +104,7 @@ type Command struct {
 	Width    int     `json:"width,omitempty"`    // at least 1
 	Budget   float64 `json:"budget,omitempty"`   // US dollars; without Add, 0 is no limit
 	Add      bool    `json:"add,omitempty"`      // Budget is added to the limit
-	Limit    *Limit  `json:"limit,omitempty"`    //
+	Limit    Limit   `json:"limit,omitempty"`    //
 	Text     string  `json:"text,omitempty"`     // at most [MaxText] bytes of UTF-8
 	Program  string  `json:"program,omitempty"`  // that sends it, such as "batch ctl"
 }
@@ -112,12 +112,9 @@ type Command struct {
 // MaxText is the length of the longest Text of a [Command], in bytes.
 const MaxText = 64 << 10
 
-// Limit has limits of attempts; nil leaves one as it is, and 0 is no limit.
-type Limit struct {
-	Steps   *int     `json:"steps,omitempty"`   // model calls
-	Cost    *float64 `json:"cost,omitempty"`    // US dollars
-	Seconds *float64 `json:"seconds,omitempty"` // of work, as wall_time_limit counts it
-}
+// Limit has limits of attempts by the names of [vocab.LimitKinds]: steps, cost and seconds. A limit that is
+// not in it stays as it is, and 0 is no limit.
+type Limit map[string]float64
 
 // Reply is the answer to a [Command] that was carried out.
 type Reply struct {

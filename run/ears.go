@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"time"
 
-	"batch.example/batch/agent"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // ears implements solver.Ears with the commands of other programs.
@@ -32,16 +31,12 @@ func (e ears) Heard(instance, id string) {
 }
 
 // limited returns the limits of an instance's attempts with what commands have set.
-func (r *Run) limited(instance string, l agent.Limits) agent.Limits {
+func (r *Run) limited(instance string, l vocab.Limits) vocab.Limits {
 	set := r.by.LimitOf(r.part, instance)
-	if set.Steps != nil {
-		l.Steps = *set.Steps
-	}
-	if set.Cost != nil {
-		l.Cost = *set.Cost
-	}
-	if set.Seconds != nil {
-		l.Time = time.Duration(*set.Seconds * float64(time.Second))
+	for _, k := range vocab.LimitKinds {
+		if v, ok := set[k.Name]; ok {
+			k.Set(&l, v)
+		}
 	}
 	return l
 }

@@ -20,7 +20,7 @@ func newLoop() (*agent.Loop, error) {
 	return agent.NewLoop(agent.Config{
 		SystemTemplate: "You are an agent.", InstanceTemplate: "{{ task }}",
 		ObservationTemplate: "{{ output.output }}", FormatErrorTemplate: wrongForm + " {{ error }}",
-		StepLimit: 4, FinishWithoutCalls: true,
+		Limits: vocab.Limits{Steps: 4}, FinishWithoutCalls: true,
 		Actions: agent.ActionForm{Kind: agent.Tools, Tools: []agent.Tool{agent.BashTool(), agent.AskTool()}},
 	})
 }

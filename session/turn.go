@@ -43,7 +43,7 @@ type Input struct {
 	Env   Environment
 	Tools []agent.Tool // in addition to the loop's
 
-	Limits  func(agent.Limits) agent.Limits            // see agent.Turn
+	Limits  func(vocab.Limits) vocab.Limits            // see agent.Turn
 	Reserve func(context.Context) (Reservation, error) // reserves money for each call; nil: there is no limit
 	Listen  agent.Listener                             // sees everything the agent does; nil: none
 	// Watch is called with each event of the turn, on the goroutine that runs it. It must not

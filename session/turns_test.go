@@ -44,7 +44,7 @@ func (k *scene) loop() *agent.Loop {
 	l, err := agent.NewLoop(agent.Config{
 		SystemTemplate: "You are an agent.", InstanceTemplate: "Task: {{ task }}", ObservationTemplate: "{{ output.output }}",
 		FinishWithoutCalls: k.form.Kind != agent.Text, Actions: k.form, Now: func() time.Time { return k.now },
-		CostLimit: k.limit,
+		Limits: vocab.Limits{Cost: k.limit},
 	})
 	if err != nil {
 		k.Fatal(err)

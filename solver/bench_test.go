@@ -120,7 +120,7 @@ func benchLoop(b *testing.B) *agent.Loop {
 		InstanceTemplate:    "{{task}}",
 		ObservationTemplate: "{% if output.exception_info %}{{output.exception_info}}{% endif %}{{output.returncode}} {% if output.output | length < 10000 %}{{output.output}}{% else %}{{ output.output[:5000] }}{% endif %}",
 		FormatErrorTemplate: "{{error}}",
-		StepLimit:           benchSteps,
+		Limits:              vocab.Limits{Steps: benchSteps},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -79,7 +79,7 @@ func (m *reader) Generate(_ context.Context, req *llm.Request) (*llm.Response, e
 func reading(t *testing.T, c compaction.Config, m reader) *playing {
 	t.Helper()
 	loop, err := agent.NewLoop(agent.Config{
-		SystemTemplate: "You are a shell.", InstanceTemplate: "{{task}}", Now: clock, StepLimit: 40,
+		SystemTemplate: "You are a shell.", InstanceTemplate: "{{task}}", Now: clock, Limits: vocab.Limits{Steps: 40},
 		ObservationTemplate: strings.Repeat("é", 500) + "{{output.output}}" + strings.Repeat("ü", 500),
 	})
 	if err != nil {

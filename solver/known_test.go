@@ -118,7 +118,7 @@ func TestAShellThatPrintsTooMuchIsAFaultWhereASubmissionIsNeeded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBeside(t, func(sandbox.Opening) (solver.Sandbox, error) { return loud{&world{}}, nil }, scripted.Reply{Content: "Done."})
 			b.config.ScrubGitHistory = false
-			loop, err := agent.NewLoop(agent.Config{SystemTemplate: "s", InstanceTemplate: "{{task}}", FinishWithoutCalls: !needed, StepLimit: 1})
+			loop, err := agent.NewLoop(agent.Config{SystemTemplate: "s", InstanceTemplate: "{{task}}", FinishWithoutCalls: !needed, Limits: vocab.Limits{Steps: 1}})
 			if err != nil {
 				t.Fatal(err)
 			}

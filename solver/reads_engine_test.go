@@ -80,7 +80,7 @@ func TestReadsAndTheEditorInAContainer(t *testing.T) {
 		play = append(play, scripted.Reply{ToolCalls: calls})
 	}
 	loop, err := agent.NewLoop(agent.Config{
-		SystemTemplate: "s", InstanceTemplate: "i", ObservationTemplate: "{{output.returncode}} {{output.output}}", StepLimit: 9,
+		SystemTemplate: "s", InstanceTemplate: "i", ObservationTemplate: "{{output.returncode}} {{output.output}}", Limits: vocab.Limits{Steps: 9},
 		Actions: agent.ActionForm{Kind: agent.Tools, Tools: append(lookingTools(), agent.EditorTool())},
 	})
 	if err != nil {

@@ -237,7 +237,7 @@ func newPlaying(t *testing.T, play []scripted.Reply, change ...func(*agent.Confi
 	t.Helper()
 	config := agent.Config{
 		SystemTemplate: "You are a shell.", InstanceTemplate: "{{task}}",
-		ObservationTemplate: "{{output.returncode}} {{output.exception_info}} {{output.output}}", StepLimit: 8, Now: clock,
+		ObservationTemplate: "{{output.returncode}} {{output.exception_info}} {{output.output}}", Limits: vocab.Limits{Steps: 8}, Now: clock,
 	}
 	for _, c := range change {
 		c(&config)
@@ -480,7 +480,7 @@ func TestElapsedTimeSurvivesACrash(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				loop, err := agent.NewLoop(agent.Config{
-					SystemTemplate: "s", InstanceTemplate: "{{task}}", ObservationTemplate: "{{output.output}}", WallTimeLimit: c.limit,
+					SystemTemplate: "s", InstanceTemplate: "{{task}}", ObservationTemplate: "{{output.output}}", Limits: vocab.Limits{Time: c.limit},
 				})
 				if err != nil {
 					t.Fatal(err)

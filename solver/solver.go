@@ -66,7 +66,7 @@ type Config struct {
 	Saved func(dataset.Instance, *results.Prediction)
 
 	Ears   Ears                                               // nil: no messages come from outside
-	Limits func(instance string, l agent.Limits) agent.Limits // see agent.Turn
+	Limits func(instance string, l vocab.Limits) vocab.Limits // see agent.Turn
 
 	Talk Talk // leads the conversation of each attempt; nil: it has one turn
 

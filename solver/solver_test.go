@@ -32,7 +32,7 @@ func newLoop(t testing.TB, steps int) *agent.Loop {
 		InstanceTemplate:    "{{task}}",
 		ObservationTemplate: "{{output.returncode}} {{output.output}}",
 		FormatErrorTemplate: "{{error}}",
-		StepLimit:           steps,
+		Limits:              vocab.Limits{Steps: steps},
 	})
 	if err != nil {
 		t.Fatal(err)

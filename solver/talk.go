@@ -218,7 +218,7 @@ func (c *Conversation) input(in session.Input) session.Input {
 	in.Tools = slices.Concat(in.Tools, c.tools)
 	in.Reserve, in.Ready, in.Before = t.reserve, t.settle, t.logEvent
 	if t.Limits != nil {
-		in.Limits = func(l agent.Limits) agent.Limits { return t.Limits(t.in.ID, l) }
+		in.Limits = func(l vocab.Limits) vocab.Limits { return t.Limits(t.in.ID, l) }
 	}
 	listen := in.Listen
 	in.Listen = func(e agent.Event) {

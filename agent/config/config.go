@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/template"
+	"batch.example/batch/vocab"
 )
 
 // Config is a whole configuration. The tables in keys.go say what each value is for.
@@ -174,9 +175,7 @@ func (c *Config) Loop() agent.Config {
 		InstanceTemplate:    c.Agent.InstanceTemplate,
 		ObservationTemplate: c.Model.ObservationTemplate,
 		FormatErrorTemplate: c.Model.FormatErrorTemplate,
-		StepLimit:           c.Agent.StepLimit,
-		CostLimit:           c.Agent.CostLimit,
-		WallTimeLimit:       c.timeLimit(),
+		Limits:              vocab.Limits{Steps: c.Agent.StepLimit, Cost: c.Agent.CostLimit, Time: c.timeLimit()},
 		MaxFormatErrors:     formatErrors,
 		FinishWithoutCalls:  c.Agent.FinishWithoutCalls,
 		ModelErrors:         c.Agent.ModelErrors,

@@ -139,7 +139,7 @@ func TestArgumentsArriveAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	s := connect(t, program(t, "sdk"))
 	const args = `{"a":12345678901234567890,"b":1.10,"c":[{"d":null},"<é>"],"e":{}}`
-	loop, err := agent.NewLoop(agent.Config{SystemTemplate: "s", InstanceTemplate: "i", StepLimit: 1})
+	loop, err := agent.NewLoop(agent.Config{SystemTemplate: "s", InstanceTemplate: "i", Limits: vocab.Limits{Steps: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"batch.example/batch/control"
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // commandsOf returns the commands for a verb with arguments.
@@ -71,9 +73,9 @@ func budgetArg(args []string) (dollars float64, add bool, err error) {
 // isAmount reports whether a number can be a limit: ParseFloat also takes "nan" and "inf".
 func isAmount(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }
 
-// limitArgs reads step=N, cost=N, time=N, and an instance.
-func limitArgs(args []string) (l *control.Limit, instance string, err error) {
-	l = new(control.Limit)
+// limitArgs reads limits, such as step=N, and an instance.
+func limitArgs(args []string) (l control.Limit, instance string, err error) {
+	l = control.Limit{}
 	for _, arg := range args {
 		name, value, pair := strings.Cut(arg, "=")
 		switch {
@@ -88,30 +90,29 @@ func limitArgs(args []string) (l *control.Limit, instance string, err error) {
 			return nil, "", err
 		}
 	}
-	if *l == (control.Limit{}) {
+	if len(l) == 0 {
 		return nil, "", fault.Newf(fault.Usage, "limit: which one?").WithHint("step=N, cost=N in US dollars, or time=N such as time=30m; 0 is no limit")
 	}
 	return l, instance, nil
 }
 
-func setLimit(l *control.Limit, name, value string) error {
-	number, err := strconv.ParseFloat(value, 64)
-	switch name {
-	case "step", "steps":
-		n, failed := strconv.Atoi(value)
-		l.Steps, err = &n, failed
-	case "cost":
-		l.Cost = &number
-	case "time":
-		if d, isTime := time.ParseDuration(value); isTime == nil {
-			number, err = d.Seconds(), nil
+func setLimit(l control.Limit, name, value string) error {
+	i := slices.IndexFunc(vocab.LimitKinds, func(k vocab.LimitKind) bool { return name == k.Arg || name == k.Name })
+	if i < 0 {
+		var names []string
+		for _, k := range vocab.LimitKinds {
+			names = append(names, k.Arg)
 		}
-		l.Seconds = &number
-	default:
-		return fault.Newf(fault.Usage, "limit: unknown limit %q", name).WithHint("expected step, cost or time")
+		return fault.Newf(fault.Usage, "limit: unknown limit %q", name).WithHint("expected one of %s", strings.Join(names, ", "))
 	}
-	if err != nil || !isAmount(number) {
+	k := vocab.LimitKinds[i]
+	number, err := strconv.ParseFloat(value, 64)
+	if d, isTime := time.ParseDuration(value); isTime == nil && k.Unit == "seconds" && err != nil {
+		number, err = d.Seconds(), nil
+	}
+	if k.Whole && number != math.Trunc(number) || err != nil || !isAmount(number) {
 		return fault.Newf(fault.Usage, "limit %s=%s: expected a number", name, value)
 	}
+	l[k.Name] = number
 	return nil
 }

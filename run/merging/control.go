@@ -45,8 +45,8 @@ func limitOfAll(list []*input) (commands []control.Record, same bool) {
 			return nil, false
 		}
 	}
-	if all != (control.Limit{}) {
-		commands = append(commands, command(control.Command{Verb: control.SetLimit, Limit: &all}))
+	if len(all) > 0 {
+		commands = append(commands, command(control.Command{Verb: control.SetLimit, Limit: all}))
 	}
 	return commands, true
 }
@@ -66,8 +66,8 @@ func (b *builder) commands() (list []control.Record) {
 		}
 		slices.Sort(limited)
 		for _, id := range slices.Compact(limited) {
-			if limit := in.force.Of(id); id != "" && limit != (control.Limit{}) && b.decides(in, id) {
-				list = append(list, command(control.Command{Verb: control.SetLimit, Instance: id, Limit: &limit}))
+			if limit := in.force.Of(id); id != "" && len(limit) > 0 && b.decides(in, id) {
+				list = append(list, command(control.Command{Verb: control.SetLimit, Instance: id, Limit: limit}))
 			}
 		}
 		for _, id := range in.force.Canceled {

@@ -51,7 +51,7 @@ func differs(t *testing.T, want, got control.InForce) {
 	}
 }
 
-func steps(n int) *control.Limit { return &control.Limit{Steps: &n} }
+func steps(n float64) control.Limit { return control.Limit{"steps": n} }
 
 // What people have commanded in a shard holds in the merged directory.
 func TestCommandsStayInForce(t *testing.T) {
@@ -79,7 +79,7 @@ func TestCommandsStayInForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := control.InForce{
-		Limits:   map[string]control.Limit{"a": *steps(7), "b": *steps(9), "waits": *steps(7)},
+		Limits:   map[string]control.Limit{"a": steps(7), "b": steps(9), "waits": steps(7)},
 		Canceled: []string{"c", "waits"},
 		Requeued: []control.Record{{Command: again, UID: 4711}}, Said: []control.Record{{Command: say, UID: 4711}},
 	}
@@ -104,7 +104,7 @@ func TestALimitOfAllShardsIsOneOfAll(t *testing.T) {
 	if _, err := merging.Merge(merging.Config{Dirs: []string{one, two}, Output: out}); err != nil {
 		t.Fatal(err)
 	}
-	differs(t, control.InForce{Limits: map[string]control.Limit{"": *steps(7)}}, inForce(t, out))
+	differs(t, control.InForce{Limits: map[string]control.Limit{"": steps(7)}}, inForce(t, out))
 	if m, err := manifest.Read(out); err != nil || m.CostLimit() != 0 {
 		t.Errorf("the limit is %v, %v; want none, as commands have said", m.CostLimit(), err)
 	}
@@ -126,7 +126,7 @@ func TestCommandsToSweepsStayInForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := control.InForce{
-		Limits:   map[string]control.Limit{"": *steps(3), "a@1/a": *steps(4), "a@1/c": *steps(3)},
+		Limits:   map[string]control.Limit{"": steps(3), "a@1/a": steps(4), "a@1/c": steps(3)},
 		Canceled: []string{"a@1/a2", "b@1/a2"},
 		Said:     []control.Record{{Command: say, UID: 4711}},
 	}

@@ -229,7 +229,7 @@ func (s *Steering) setBudget(dollars float64) string {
 func (s *Steering) applyTo(r control.Record) (effect string, err error) {
 	if r.Instance == "" {
 		for _, p := range s.Parts {
-			s.setLimit(p, "", *r.Limit)
+			s.setLimit(p, "", r.Limit)
 		}
 		return "all attempts have the new limits from their next call on", nil
 	}
@@ -239,7 +239,7 @@ func (s *Steering) applyTo(r control.Record) (effect string, err error) {
 	}
 	switch r.Verb {
 	case control.SetLimit:
-		s.setLimit(p, id, *r.Limit)
+		s.setLimit(p, id, r.Limit)
 		return "its attempt has the new limits from its next call on", nil
 	case control.Say:
 		return s.deliver(p, id, r)

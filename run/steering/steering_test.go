@@ -56,7 +56,6 @@ func TestNamesOfInstances(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	s, _ := steered(t)
-	steps := 3
 	for _, c := range []struct {
 		cmd  control.Command
 		want string // in the error; empty: none
@@ -67,7 +66,7 @@ func TestChecks(t *testing.T) {
 		{control.Command{Verb: control.Requeue, Instance: "x/b"}, ""},
 		{control.Command{Verb: control.Requeue, Instance: "x/a"}, "has not begun"},
 		{control.Command{Verb: control.SetBudget, Budget: -11, Add: true}, "the limit is"},
-		{control.Command{Verb: control.SetLimit, Limit: &control.Limit{Steps: &steps}}, ""},
+		{control.Command{Verb: control.SetLimit, Limit: control.Limit{"steps": 3}}, ""},
 	} {
 		_, err := s.Check(c.cmd)
 		if c.want == "" && err != nil || c.want != "" && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.want)) {

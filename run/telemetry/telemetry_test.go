@@ -113,7 +113,7 @@ func start(t *testing.T, url string, more ...string) *sent {
 		t.Fatal(err)
 	}
 	s.loop, err = agent.NewLoop(agent.Config{
-		SystemTemplate: "You are a shell.", InstanceTemplate: "{{task}}", ObservationTemplate: "{{output.output}}", FormatErrorTemplate: "{{error}}", StepLimit: 20,
+		SystemTemplate: "You are a shell.", InstanceTemplate: "{{task}}", ObservationTemplate: "{{output.output}}", FormatErrorTemplate: "{{error}}", Limits: vocab.Limits{Steps: 20},
 		Actions: agent.ActionForm{Kind: agent.ToolCall},
 	})
 	if err != nil {
