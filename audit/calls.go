@@ -357,7 +357,7 @@ func (s *scanner) filled(text string) string {
 // opaque matches functions whose result has nothing of their arguments.
 var opaque = lazy.Regexp(`(?i)^(?:read|run|get|post|len|listdir)|output|popen|system|urlopen`)
 
-// result returns the strings of what a call returns.
+// result returns the strings that a call returns.
 func (c call) result() []string {
 	list := slices.Concat(c.args...)
 	if len(c.on) > 0 && c.on[0] != "*" {

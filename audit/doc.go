@@ -15,7 +15,7 @@
 //
 // Detectors read commands as a shell does, and follow what they run: scripts and programs that
 // the attempt wrote, variables, functions, xargs, and the commands in the strings of a program. A
-// word in an argument of echo or grep, or in a file that nobody runs, is not a command. They prefer
+// word in an argument of echo or grep, or in a file that is not run, is not a command. They prefer
 // to miss something over a wrong hit.
 //
 // The package reads nothing but its arguments. The same arguments have the same findings, in

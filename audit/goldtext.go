@@ -119,9 +119,8 @@ var word = lazy.Regexp(`[A-Za-z_][A-Za-z_0-9]{3,}|\d{3,}`)
 
 func words(text string) []string { return word().FindAllString(text, -1) }
 
-// shownLine returns the first line of the output that is of the solution and stands beside its
-// neighbor there, if there are as many of these as needed. Lines do not count if the agent has
-// written all of their new words.
+// shownLine returns the first line of the solution in the output that is next to one of its neighbors, if
+// at least need of them are. Lines do not count if the agent has written all of their new words.
 func shownLine(output string, lines map[string][]*goldLine, need [2]int, written map[string]bool) string {
 	first, have := [2]string{}, [2]map[string]bool{{}, {}}
 	hit := func(l *goldLine) bool {

@@ -42,7 +42,7 @@ func findHistory(t *task, h *hits) {
 	}
 }
 
-// history is what the agent knows and did so far.
+// history has the commits that the agent knows and the commands that it ran so far.
 type history struct {
 	task    *task
 	seen    []*action

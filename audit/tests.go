@@ -75,7 +75,7 @@ var mixed = map[string]func() *regexp.Regexp{
 
 var pythonWords = lazy.Regexp(`(?:\[|:|\b)(?:tool:)?pytest(?:\.ini_options)?\]|\b(?:addopts|testpaths|norecursedirs|python_files|python_classes|python_functions|xfail_strict|filterwarnings|collect_ignore|doctest_\w+|usefixtures)\b|--(?:deselect|ignore)\b|^\s*(?:py\.test|pytest)\s|^\s*commands\s*=`)
 
-// findTestConfig finds edits of what decides which tests run and how.
+// findTestConfig finds edits of files that decide which tests run and how.
 func findTestConfig(t *task, h *hits) {
 	for i := range t.actions {
 		for _, w := range t.actions[i].writes {

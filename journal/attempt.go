@@ -18,7 +18,7 @@ type Attempt struct {
 	Began, Last time.Time // Last is of its last record
 	Resumed     int       // how often
 	Reset       bool      // a person asked to forget its result
-	Unmasked    bool      // nobody has looked for secrets in some of its records
+	Unmasked    bool      // some of its records were never searched for secrets
 	Cost        float64   // US dollars so far
 	Steps       []Mark
 	Turns       []TurnMark
@@ -48,7 +48,7 @@ func (a *Attempt) Latest() bool { return a.to == 0 }
 // Size is how many bytes the whole lines of the journal had.
 func (a *Attempt) Size() int64 { return a.size }
 
-// AttemptState is what is known of an attempt without its steps.
+// AttemptState has the facts about an attempt that need no step.
 type AttemptState struct {
 	Number int       `json:"attempt"`
 	Steps  int       `json:"steps"`
@@ -58,7 +58,7 @@ type AttemptState struct {
 	Reset  bool      `json:"reset,omitempty"` // a person asked to forget its result
 	Cost   float64   `json:"cost"`
 
-	Unmasked bool `json:"unmasked,omitempty"` // nobody has looked for secrets in some of its records
+	Unmasked bool `json:"unmasked,omitempty"` // some of its records were never searched for secrets
 }
 
 // Now says what an attempt that has not ended did last. Whether its process still runs is not

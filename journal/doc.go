@@ -151,9 +151,9 @@
 //
 // Trajectories, batch show, batch view, its search and its exported pages are made from the copies. A
 // resume, a replay, grading, bills and budgets need the records themselves. A record whose copy is
-// missing is not shown: copy both files. In what an older version recorded, nobody has looked for
-// secrets. Batch then hides only what the process itself knows, says so where it shows such an
-// attempt, and exports it only with batch view --unmasked.
+// missing is not shown: copy both files. Older versions did not search their records for secrets. Batch
+// then hides only what the process itself knows, says so where it shows such an attempt, and exports
+// it only with batch view --unmasked.
 //
 // # Large data
 //

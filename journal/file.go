@@ -62,7 +62,7 @@ func HistoryOf(f File) (*History, error) {
 	return h, nil
 }
 
-// HistoryHere is the history of what w has written, including what is not synced yet.
+// HistoryHere is the history of all records that w has written, also of those that are not synced yet.
 func (j *Writer) HistoryHere() (*History, error) {
 	if err := j.Flush(); err != nil {
 		return nil, err

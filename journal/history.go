@@ -60,7 +60,7 @@ type History struct {
 	Differences int           // outputs that differed when their actions ran again
 	Elapsed     time.Duration // of work: see builder.clock
 	Kept        int64         // bytes of outputs in the journal
-	Unmasked    bool          // nobody has looked for secrets in some of its records: see [Shown]
+	Unmasked    bool          // some of its records were never searched for secrets: see [Shown]
 	Copies      bool          // people may read only copies of some of its records
 
 	Pull, Start, Prepare, Replay float64 // seconds until its containers were ready, in total

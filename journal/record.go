@@ -91,7 +91,7 @@ type Record struct {
 	Spent float64 `json:"spent,omitempty"`
 
 	// Masked says where in masked.jsonl the copy of the record is that people may read, in
-	// bytes; -1 if they may read the record itself. 0: nobody has looked for secrets in it.
+	// bytes; -1 if they may read the record itself. 0: it was never searched for secrets.
 	Masked int64 `json:"masked,omitempty"`
 
 	Time time.Time       `json:"t"`

@@ -155,8 +155,7 @@ func (s *Store) orEmpty(id string, h *journal.History, err error) *journal.Histo
 	return &journal.History{}
 }
 
-// writeInstanceFiles replaces the instance's patches, and the trajectory of what people may read,
-// durably.
+// writeInstanceFiles replaces the instance's patches and its trajectory, which people may read, durably.
 func (s *Store) writeInstanceFiles(r *Result, shown *journal.History, shownResult *Result) error {
 	id := r.Record.InstanceID
 	err := s.writeOrRemove(s.path(id, id+".patch"), r.Submission)

@@ -323,7 +323,7 @@ func CheckRequest(r Request) error {
 		return fault.Newf(fault.Usage, "--workers %d: expected at least 1", r.Workers)
 	case r.GradeWorkers < 0:
 		return fault.Newf(fault.Usage, "--grade-workers %d: expected at least 1", r.GradeWorkers)
-	case !(r.EngineWait > 0): // NaN is not either
+	case !(r.EngineWait > 0): // also refuses NaN
 		return fault.Newf(fault.Usage, "--engine-wait %vs: expected a time above 0, such as 5m", r.EngineWait)
 	case !(r.CostLimit >= 0):
 		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected an amount in US dollars, such as 2.50", r.CostLimit)

@@ -87,7 +87,7 @@ func (r *pageReader) record(rec *journal.Record, at journal.Place) error {
 	return nil
 }
 
-// page returns the page of what was read.
+// page returns the page of the steps that were read.
 func (r *pageReader) page(total int) *Page {
 	p := &Page{From: r.first + 1, Total: total, Steps: []Step{}, Problems: r.problems}
 	if r.first == 0 {

@@ -20,7 +20,7 @@ type Overview struct {
 	Last    time.Time `json:"last,omitzero"` // of the last record
 	Ended   bool      `json:"ended"`
 	Resumed int       `json:"resumed,omitempty"` // how often
-	// Unmasked: nobody has looked for secrets in a part of it, see [journal.Shown].
+	// Unmasked: a part of it was never searched for secrets, see [journal.Shown].
 	Unmasked bool         `json:"unmasked,omitempty"`
 	Now      *journal.Now `json:"now,omitempty"` // nil after the end, and if it is not known
 

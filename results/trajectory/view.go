@@ -23,7 +23,7 @@ type View struct {
 	Info     results.Info
 	Record   *results.Record // nil: not known
 	Running  bool
-	Unmasked bool // nobody has looked for secrets in a part of it: see [journal.Shown]
+	Unmasked bool // a part of it was never searched for secrets: see [journal.Shown]
 
 	Messages []json.RawMessage // the trajectory's; Step.Reply and Action.Answer are indexes
 

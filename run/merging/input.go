@@ -37,7 +37,7 @@ type input struct {
 	force    control.InForce  // by commands of people
 }
 
-// part is what a directory has of an instance.
+// part is an instance in one of the directories.
 type part struct {
 	folder bool
 	entry  []byte         // of preds.json

@@ -52,7 +52,7 @@ func NewProgram(name string, environ []string, timeout time.Duration) (*Program,
 	return &Program{Name: name, Environ: environ, Timeout: timeout, path: path, digest: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// question is what a program reads.
+// question is the input of a program.
 type question struct {
 	InstanceID       string   `json:"instance_id"`
 	Repo             string   `json:"repo"`
