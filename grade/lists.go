@@ -1,6 +1,10 @@
 package grade
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/swebench"
@@ -96,4 +100,81 @@ func resolution(t swebench.TestsStatus) Resolution {
 		return ResolvedPartial
 	}
 	return ResolvedNo
+}
+
+// seen has the statuses in a log, and the names in the log's order.
+type seen struct {
+	statuses logparse.Statuses
+	order    []string
+}
+
+// anyFails reports whether a test failed or had an error.
+func (s seen) anyFails() bool {
+	for _, status := range s.statuses {
+		if status == logparse.Failed || status == logparse.Error {
+			return true
+		}
+	}
+	return false
+}
+
+// exact returns the status of the test with this id.
+func (s seen) exact(id string) (status string, found bool) {
+	status, found = s.statuses[id]
+	return status, found
+}
+
+// tolerant is like exact, but also finds the tests that begin with an id that was cut off within
+// its parameters, as some in SWE-bench Verified were. If several tests match, all must have passed
+// or none; the first in the log is used.
+func (s seen) tolerant(id string) (status string, found bool) {
+	if status, found = s.statuses[id]; found || strings.Count(id, "[") <= strings.Count(id, "]") {
+		return status, found
+	}
+	for _, name := range s.names() {
+		if !strings.HasPrefix(name, id) {
+			continue
+		}
+		if !found {
+			status, found = s.statuses[name], true
+		} else if Passes(s.statuses[name]) != Passes(status) {
+			return "", false
+		}
+	}
+	return status, found
+}
+
+func (s seen) names() []string {
+	if s.order != nil {
+		return s.order
+	}
+	return slices.Sorted(maps.Keys(s.statuses))
+}
+
+// Passes reports whether a status says that a test passed. An expected failure counts, as in the
+// harness.
+func Passes(status string) bool { return status == logparse.Passed || status == logparse.XFail }
+
+// EvalType returns how the tests of a row are checked: by its column eval_type or, without one, by
+// its repo. Release 4.1.0 had no column and a shorter table.
+func EvalType(repo, column string, r logparse.Rules) string {
+	if r == logparse.V5 && column != "" {
+		return column
+	}
+	since, known := failOnly[strings.ToLower(repo)]
+	if known && (r == logparse.V5 || since == logparse.V4) {
+		return FailOnly
+	}
+	return PassAndFail
+}
+
+// failOnly has the repos with log parsers that find only failed tests, with the first release that
+// treats them so. Names of repos ignore case, as on GitHub.
+var failOnly = map[string]logparse.Rules{
+	"chartjs/chart.js":      logparse.V4,
+	"processing/p5.js":      logparse.V4,
+	"markedjs/marked":       logparse.V4,
+	"bpmn-io/bpmn-js":       logparse.V5,
+	"openlayers/openlayers": logparse.V5,
+	"eslint/eslint":         logparse.V5,
 }

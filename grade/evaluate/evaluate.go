@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -224,4 +226,51 @@ func (r *runner) take(out vocab.Output, coded bool) {
 	if coded {
 		r.e.Log.ExitCode = &out.ExitCode
 	}
+}
+
+// Box is a fresh container of an instance's image. Nothing has run in it before.
+type Box interface {
+	// Write writes a file with exactly these bytes as the user who runs the tests, and
+	// creates missing directories. The name is absolute.
+	Write(ctx context.Context, name string, mode fs.FileMode, data []byte) error
+	// Run runs a script in bash, with an empty stdin and with stdout and stderr in one pipe. The
+	// output says whether the script failed, timed out, or was killed by the kernel. An error means
+	// that the container, the engine or ctx prevented an output.
+	Run(ctx context.Context, c Command) (vocab.Output, error)
+}
+
+// Command is a command of a [Box].
+type Command struct {
+	Script  string
+	Dir     string        // absolute; empty: the image's directory
+	Timeout time.Duration // kills all processes of the script; 0: none
+	Limit   int64         // bytes of output to keep; 0: the box's own limit
+}
+
+// runLog writes run_instance.log with the harness's form and lines, since other tools search for
+// them.
+type runLog struct {
+	b  bytes.Buffer
+	id string
+}
+
+// appliedText is the harness's text.
+const appliedText = ">>>>> Applied Patch"
+
+func (l *runLog) info(format string, args ...any) {
+	now := time.Now().Format("2006-01-02 15:04:05.000")
+	fmt.Fprintf(&l.b, "%s - INFO - %s\n", strings.Replace(now, ".", ",", 1), fmt.Sprintf(format, args...))
+}
+
+func (l *runLog) applied(output []byte) { l.info("%s:\n%s", appliedText, output) }
+
+func (l *runLog) failed(command string) { l.info("Failed to apply patch to container: %s", command) }
+
+func (l *runLog) notApplied(why string, output []byte) {
+	l.info("%s: %s", l.id, why)
+	l.info("%s:\n%s", swebench.ApplyFailed, output)
+}
+
+func (l *runLog) diff(when string, diff []byte) {
+	l.info("Git diff %s:\n%s", when, bytes.TrimSpace(diff))
 }

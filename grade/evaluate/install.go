@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"iter"
 	"net/url"
 	"regexp"
@@ -159,4 +160,9 @@ func FailedInstall(script string, l grade.Log) string {
 		before += tests
 	}
 	return strings.TrimSpace(installErrors().FindString(before))
+}
+
+// MissingRunner is [grade.MissingRunner] for a job's log without results.
+func MissingRunner(job Job, l grade.Log) string {
+	return grade.MissingRunner(l, cmp.Or(job.Command, testCommand(job.Script)), job.Command != "")
 }

@@ -2,8 +2,11 @@ package family
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"batch.example/batch/dataset"
@@ -11,6 +14,8 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/evalscript"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/python"
 )
 
 // Task says how to grade an instance. It must not be changed.
@@ -201,4 +206,131 @@ const testbed = "/testbed"
 
 func (r row) fault(format string, args ...any) *fault.Error {
 	return fault.Newf(fault.Instance, "grading "+r.in.ID+": "+format, args...)
+}
+
+// WithTests returns the task of an instance with testPatch in place of the row's test patch: its
+// script applies testPatch and runs its tests with the commands of the row's family. It contains
+// neither the row's test patch nor its gold patch, and its Tests are empty. An Instance fault says
+// why this is not possible for the row.
+func WithTests(in dataset.Instance, testPatch string, o Options) (*Task, error) {
+	t, err := Find(in, o)
+	if err != nil {
+		return nil, err
+	}
+	r := row{in: in, options: o}
+	cannot := func(why string) error {
+		return r.fault("the tests of %s cannot be replaced: %s", t.Family, why)
+	}
+	switch t.Family {
+	case "SWE-bench", "SWE-rebench", "SWE-Gym", "own":
+	default:
+		return nil, cannot("its test commands are made for the row's own tests")
+	}
+	other := *t
+	if other.Script, err = evalscript.WithTests(t.Script, scriptRow(r), testPatch); err != nil {
+		return nil, cannot(err.Error())
+	}
+	other.TestFiles = evalscript.Paths(testPatch)
+	other.Tests.FailToPass, other.Tests.PassToPass, other.Gold = nil, nil, nil
+	return &other, nil
+}
+
+// script returns a bash script that runs the commands of prepare, and then the tests between the
+// markers. It does not trace its commands, so that their text is not read as the result of a test.
+func script(prepare, tests []string) string {
+	lines := append([]string{"#!/bin/bash", "{ set +ux; } 2> /dev/null", "set +o pipefail"}, prepare...)
+	lines = append(lines, "echo "+bash.Quote(grade.StartMarker("")))
+	lines = append(lines, tests...)
+	return strings.Join(append(lines, "echo "+bash.Quote(grade.EndMarker(""))), "\n") + "\n"
+}
+
+// needed follows a command that the tests depend on: if it fails, the script ends, and a log
+// without markers is not graded.
+const needed = " || exit 1"
+
+// applyCommand returns a command that passes the exact bytes of a diff to `git apply` with options.
+// With --recount, an additional empty line at the end would belong to the last hunk.
+func applyCommand(options, diff string) string {
+	return bash.Print([]byte(diff)) + " | git apply " + options + " -"
+}
+
+// untilOneFails returns commands that run in their own shell, which ends at the first failure.
+func untilOneFails(commands []string) []string {
+	return append(append([]string{"(", "set -e"}, commands...), ")")
+}
+
+// row reads columns that package dataset keeps without knowing them.
+type row struct {
+	in      dataset.Instance
+	options Options
+}
+
+func (r row) has(columns ...string) bool {
+	for _, c := range columns {
+		if v, ok := r.in.Fields[c]; !ok || v == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// text returns a column of text, or "".
+func (r row) text(column string) string {
+	s, _ := r.in.Fields[column].(string)
+	return s
+}
+
+// list returns a column that is a list of texts, or a text with such a list in JSON's or Python's
+// form. The texts are never trimmed.
+func (r row) list(column string) ([]string, error) {
+	list, err := listOf(r.in.Fields[column])
+	if err != nil {
+		return nil, r.fault("column %s: %w", column, err)
+	}
+	return list, nil
+}
+
+// object returns a column that is an object, or a text with an object in JSON, or nil.
+func (r row) object(column string) map[string]any {
+	m, ok := r.in.Fields[column].(map[string]any)
+	if text := r.text(column); !ok && text != "" && json.Unmarshal([]byte(text), &m) != nil {
+		return nil
+	}
+	return m
+}
+
+func listOf(v any) ([]string, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return python.List(v)
+	case []any:
+		return textsOf(v)
+	default:
+		return nil, fmt.Errorf("%T where a list should be", v)
+	}
+}
+
+// commandsOf is listOf, but a text is one command.
+func commandsOf(v any) ([]string, error) {
+	if s, ok := v.(string); ok {
+		if s == "" {
+			return nil, nil
+		}
+		return []string{s}, nil
+	}
+	return listOf(v)
+}
+
+func textsOf(list []any) ([]string, error) {
+	out := make([]string, len(list))
+	for i, v := range list {
+		s, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("element %d is not text", i+1)
+		}
+		out[i] = s
+	}
+	return out, nil
 }

@@ -1,7 +1,9 @@
 package logparse
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -61,4 +63,142 @@ func vitest(line string, out *results) {
 		name = before
 	}
 	out.set(name, status)
+}
+
+var fileMarks = []mark{{"PASS", Passed}, {"FAIL", Failed}}
+
+// passFail reads jest's lines about whole files: "PASS path (5.1 s)".
+func passFail(line string, _ input, out *results) {
+	if name, status := cutMarked(line, fileMarks); status != "" {
+		out.set(beforeTime(name), status)
+	}
+}
+
+// beforeTime returns the text before the time that it contains, or all of it without a time. (12ms)
+// anywhere takes precedence over (5.1 s), which takes precedence over (5.1s). The last of several
+// counts.
+func beforeTime(text string) string {
+	best, rank := text, len(timeUnits)
+	for head, inner := range fromLast(text, "(") {
+		before, spaced := cutLastSpace(head)
+		if !spaced {
+			continue
+		}
+		unit, ok := cutVersion(inner)
+		for r := 0; ok && r < rank; r++ {
+			if _, ok := timeUnits[r](unit); ok {
+				best, rank = before, r
+			}
+		}
+	}
+	return best
+}
+
+var timeUnits = []step{
+	literal("ms)"),
+	func(text string) (string, bool) { return cutSteps(text, cutSpace, literal("s)")) },
+	literal("s)"),
+}
+
+// grommet reads the same lines as passFail, but the time only at their end.
+func grommet(log string, _ input, out *results) error {
+	for name := range afterWord(log, "FAIL") {
+		out.set(beforeLastTime(strip(name)), Failed)
+	}
+	for name := range afterWord(log, "PASS") {
+		out.set(beforeLastTime(strip(name)), Passed)
+	}
+	return nil
+}
+
+// afterWord finds all (?m)^word\s(.*) and yields the group. After a line with only the word, the
+// group is the next line, since a line end is white space too.
+func afterWord(log, word string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for s := (search{text: log}); s.next(word); {
+			if isLineStart(log, s.start) && s.cut(cutSpace) && !yield(s.line()) {
+				return
+			}
+		}
+	}
+}
+
+// beforeLastTime cuts \s\([\d\.]+\s?(?:ms|s)\)$ off.
+func beforeLastTime(name string) string {
+	open := max(0, strings.LastIndexByte(name, '('))
+	before, spaced := cutLastSpace(name[:open])
+	unit, ok := cutSteps(name[open:], literal("("), cutVersion)
+	if rest, spaced := cutSpace(unit); spaced {
+		unit = rest
+	}
+	if spaced && ok && (unit == "ms)" || unit == "s)") {
+		return before
+	}
+	return name
+}
+
+// calypso reads jest's report of each command in wp-calypso's log, up to the first failure's
+// details or the summary. Entered suites carry over to the next command.
+func calypso(log string, _ input, out *results) error {
+	path := newSuites()
+	_, log, _ = strings.Cut(log, calypsoCommand)
+	for run := range strings.SplitSeq(log, calypsoCommand) {
+		if err := calypsoRun(run, path, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const calypsoCommand = " ./node_modules/.bin/jest "
+
+func calypsoRun(run string, path *suites, out *results) error {
+	for line := range out.lines(run) {
+		if strings.HasPrefix(line, "Test Suites") || strings.HasPrefix(line, "  ● ") {
+			return nil
+		}
+		text := stripLeft(line)
+		test, status := cutMark(text, jestMarks[:2])
+		indented := len(text) < len(line)
+		switch {
+		case status != "":
+			name, named := calypsoTest(test)
+			if !indented || !named {
+				return fmt.Errorf("the line %.60q has the mark of a test, but not the form of one", line)
+			}
+			out.setJoined(status, strip(cmp.Or(path.prefix(), suiteSeparator)+name))
+		case indented:
+			path.enterLine(line)
+		}
+	}
+	return nil
+}
+
+// calypsoTest reads the text after a test's mark: \s(.*)\(\d+ms\)$ if such a time is anywhere,
+// otherwise \s(.*).
+func calypsoTest(text string) (name string, ok bool) {
+	name, ok = cutSpace(text)
+	if !ok {
+		return "", false
+	}
+	if !hasMilliseconds(name) {
+		return name, true
+	}
+	open := strings.LastIndexByte(name, '(')
+	rest, ok := cutMilliseconds(name[open:])
+	return name[:open], ok && rest == ""
+}
+
+// cutMilliseconds is \(\d+ms\).
+func cutMilliseconds(text string) (rest string, ok bool) {
+	return cutSteps(text, literal("("), cutDigits, literal("ms)"))
+}
+
+func hasMilliseconds(text string) bool {
+	for s := (search{text: text}); s.next("("); {
+		if _, ok := cutMilliseconds(text[s.start:]); ok {
+			return true
+		}
+	}
+	return false
 }

@@ -163,3 +163,182 @@ func beforeIn(name string) string {
 	name, _, _ = strings.Cut(name, " in ")
 	return strip(name)
 }
+
+var juliaLine = expression(`^\s*(.+?)\s+\|(.+)$`)
+
+// rebenchJulia reads the table of test sets at the end of Julia's tests. Columns without a figure
+// are empty, so that the meaning of a figure is only partly known.
+func rebenchJulia(log string, _ input, out *results) error {
+	summary, fails, errs := false, false, false
+	for line := range splitLines(log) {
+		if strings.Contains(line, "Test Summary:") {
+			summary = true
+			if strings.Contains(line, "| Pass") {
+				_, after, _ := strings.Cut(line, "|")
+				header, _, _ := strings.Cut(after, "|")
+				fails, errs = strings.Contains(header, "Fail"), strings.Contains(header, "Error")
+			}
+			continue
+		}
+		m := juliaLine().FindStringSubmatch(line)
+		if !summary || m == nil {
+			continue
+		}
+		if status := juliaStatus(m[2], fails, errs); status != "" {
+			out.set(strip(m[1]), status)
+		}
+	}
+	return nil
+}
+
+// juliaStatus returns the status of a test set from its columns. fails and errs say which columns
+// of failures the table has. It returns "" if there are too few figures.
+func juliaStatus(columns string, fails, errs bool) string {
+	var figures []string
+	for _, word := range words(columns) {
+		if strings.Trim(word, "0123456789") == "" {
+			figures = append(figures, word)
+		}
+	}
+	const emptyColumn = 10
+	switch {
+	case len(figures) < 2:
+		return ""
+	case len(figures) == 2:
+		indent := utf8.RuneCountInString(columns) - utf8.RuneCountInString(stripLeft(columns))
+		if indent >= emptyColumn || strings.TrimLeft(figures[0], "0") != strings.TrimLeft(figures[1], "0") {
+			return Error
+		}
+	case len(figures) == 3:
+		if !isZero(figures[1]) && fails && !errs {
+			return Failed
+		} else if !isZero(figures[1]) {
+			return Error
+		}
+	case !isZero(figures[2]):
+		return Error
+	case !isZero(figures[1]):
+		return Failed
+	}
+	return Passed
+}
+
+var (
+	pestLine = findBy(
+		rule{expr: `(?i)^FA[iıİ]L(?:ED)?\s+(\S.+)$`, status: Failed, rename: pestName},
+		rule{expr: `^(?<word>✓|✔|-)\s+(.+?)\s{2,}\d+\.?\d*s(?:[^` + wordChars + `]|$)`, words: pestMarks, rename: pestName},
+		rule{expr: `(?i)^(?<word>⨯|x)\s+(.+?)\s{2,}\d+\.?\d*s(?:[^` + wordChars + `]|$)`, words: pestMarks, rename: pestName},
+		rule{expr: `^(?<word>✓|✔|⨯|x|X|-)\s+(.+?)\s*$`, words: pestMarks, rename: pestName})
+	pestMarks   = map[string]string{"✓": Passed, "✔": Passed, "-": Skipped, "⨯": Failed, "X": Failed}
+	pestSkipped = expression(`(?i)\([sſ][kK\x{212a}][iıİ]pped\)`)
+	pestSkip    = expression(`(?i)SK[iıİ]PPED`)
+	pestMark    = expression(`^(?:✓|✔|⨯|x|-)\s+`)
+	pestApart   = expression(`\s{2,}\d+(?:\.\d+)?s\s*$`)
+	pestTime    = expression(`\s+\d+(?:\.\d+)?s\s*$`)
+)
+
+// rebenchPest reads the output of Pest and of Laravel's test runner: a mark, a name and a time. A
+// line without a mark that says that a test was skipped is the name as a whole.
+func rebenchPest(line string, out *results) {
+	line = strip(line)
+	for _, other := range []string{"___", "---", "Tests:", "Duration:"} {
+		if strings.HasPrefix(line, other) {
+			return
+		}
+	}
+	name, status, ok := pestLine(line)
+	switch {
+	case ok && name != "":
+		out.setPass(name, status)
+	case !ok && (pestSkipped().MatchString(line) || hasWord(line, pestSkip)):
+		if name = pestName(pestMark().ReplaceAllLiteralString(line, "")); name != "" {
+			out.setFirst(name, Skipped)
+		}
+	}
+}
+
+// pestName cuts times from the end of a name.
+func pestName(name string) string {
+	name = pestApart().ReplaceAllLiteralString(stripRight(name), "")
+	return strip(pestTime().ReplaceAllLiteralString(name, ""))
+}
+
+// These parsers of SWE-rebench-V2 are completely described by a table of expressions.
+
+// rebenchXUnit reads the output of `dotnet test`.
+var rebenchXUnit = byRules((*results).setPass,
+	rule{has: "[FAIL]", expr: `^\[xUnit\.net\s+[` + digitChars + `:.]+\]\s+(.+?)\s+\[FAIL\]$`, status: Failed},
+	rule{has: "Failed", expr: `^\s+Failed\s+(.+?)\s+\[.+?\]$`, status: Failed},
+	rule{has: "Skipped", expr: `^\s+Skipped\s+(.+?)(?:\s+\[.+?\])?$`, status: Skipped},
+	rule{has: "Passed", expr: `^\s+Passed\s+(.+?)\s+\[.+?\]$`, status: Passed})
+
+// rebenchExUnit reads the output of `mix test --trace`.
+var rebenchExUnit = byRules((*results).setPass,
+	rule{has: "(skipped)", expr: `^\*\s+test\s+(.*?)\s+\(skipped\)\s+\[L#\d+\]$`, status: Skipped},
+	rule{has: ")", expr: `^\d+\)\s+test\s+(.*?)\s+\([^)]+\)$`, status: Failed},
+	rule{has: "ms)", expr: `^\*\s+test\s+(.*?)\s+\([0-9]+(?:\.[0-9]+)?ms\)\s+\[L#\d+\]$`, status: Passed},
+	rule{has: "[L#", expr: `^\*\s+test\s+(.*?)\s+\[L#\d+\]$`, status: Passed})
+
+// rebenchXCTest reads the output of `swift test`.
+var rebenchXCTest = byRules((*results).set,
+	rule{has: "Test Case '", expr: `^Test Case '([^']+)'\s+(?<word>passed|failed)\s+\([0-9.]+\s+seconds\)$`})
+
+// rebenchRubyVerbose reads the output of minitest's verbose mode. An error is a failure.
+var rebenchRubyVerbose = byRules((*results).set, rule{
+	has:   "#",
+	expr:  `^(.+?#.+?)\s+=\s+[` + digitChars + `.]+\s+s\s+=\s+(?<word>[.FES])$`,
+	words: map[string]string{".": Passed, "F": Failed, "E": Failed, "S": Skipped},
+})
+
+// rebenchCpp2 reads lines "Test NAME passed".
+var rebenchCpp2 = byRules((*results).setPass, rule{has: "Test", expr: `^Test\s+(.*?)\s+(?<word>passed|failed|skipped)$`})
+
+// rebenchCTest reads the output of CTest. A test that took too long has failed.
+var rebenchCTest = byRules((*results).set, rule{
+	has:    "#",
+	expr:   `(?i)^\s*\d+/\d+\s+Test\s+#\d+:\s+(.+?)\s+\.+\s+(?<word>Passed|Fa[iıİ]led|Sk[iıİ]pped|T[iıİ]meout)(?:[^` + wordChars + `]|$)`,
+	words:  map[string]string{"PASSED": Passed, "FAILED": Failed, "SKIPPED": Skipped, "TIMEOUT": Failed},
+	rename: strip,
+})
+
+// rebenchJS reads mocha's output with its failures marked by "[W]", or by a heading that ends
+// with a colon.
+var rebenchJS = byRules((*results).setJS,
+	rule{has: "✔", expr: `^✔\s+(.*)$`, status: Passed},
+	rule{has: "-", expr: `^-\s+(.*)$`, status: Skipped},
+	rule{has: ":", expr: `^\d+\)\s+(.*?):$`, status: Failed},
+	rule{has: "[W]", expr: `^\[W\]\s*\d+\)\s+(.*?)$`, status: Failed})
+
+// rebenchJS2 reads mocha's output.
+var rebenchJS2 = byRules((*results).setJS,
+	rule{has: "✔", expr: `^✔\s+(.*)$`, status: Passed},
+	rule{has: "-", expr: `^-\s+(.*)$`, status: Skipped},
+	rule{has: ")", expr: `^\d+\)\s+(.*?)$`, status: Failed})
+
+var npxModule = expression(`\s+\([^)]+\)$`)
+
+// rebenchNPX reads mocha's output. The last status of a test counts.
+var rebenchNPX = byRules((*results).set,
+	rule{has: "✔", expr: `^\s*✔\s+(.+?)(?:\s+\(\d+(?:ms)?\))?$`, status: Passed, rename: strip},
+	rule{has: ")", expr: `^\s*\d+\)\s+(.+)$`, status: Failed, rename: func(name string) string {
+		return npxModule().ReplaceAllLiteralString(strip(name), "")
+	}})
+
+// rebenchScala reads ScalaTest's output with times.
+var rebenchScala = byRules((*results).setPass,
+	rule{has: "FAILED", expr: `^\[info\]\s+-\s+(.*?)\s+\*\*\*\s+FAILED\s+\*\*\*\s+\([^)]+\)$`, status: Failed},
+	rule{has: "CANCELED", expr: `^\[info\]\s+-\s+(.*?)\s+!!!\s+CANCELED\s+!!!\s+\([^)]+\)$`, status: Skipped},
+	rule{has: "IGNORED", expr: `^\[info\]\s+-\s+(.*?)\s+!!!\s+IGNORED\s+!!!`, status: Skipped},
+	rule{has: "[info]", expr: `^\[info\]\s+-\s+(.*?)\s+\([^)]+\)$`, status: Passed})
+
+// rebenchBrackets reads lines that begin with a word in brackets.
+var rebenchBrackets = byRules((*results).setWorst, rule{
+	has:  "]",
+	expr: `^\[(?<word>[A-Za-z][A-Za-z0-9_-]*)\]\s+(.+)$`,
+	words: map[string]string{
+		"OK": Passed, "PASS": Passed, "PASSED": Passed, "SUCCESS": Passed,
+		"SKIP": Skipped, "SKIPPED": Skipped, "TODO": Skipped, "PENDING": Skipped, "DISABLED": Skipped,
+		"FAIL": Failed, "FAILED": Failed, "ERROR": Failed, "EXCEPTION": Failed, "CRASH": Failed, "FATAL": Failed, "KO": Failed, "PANIC": Failed,
+	},
+	rename: oneLine,
+})

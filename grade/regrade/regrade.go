@@ -1,19 +1,28 @@
 package regrade
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
+	"golang.org/x/sync/errgroup"
 )
 
 // Judge grades the log of an instance. patch is the tested patch, which shows what is suspicious;
@@ -138,4 +147,190 @@ func (c Config) all(ctx context.Context, work []task) ([]outcome, error) {
 		})
 	}
 	return graded, group.Wait()
+}
+
+// find lists the folders of instances in the tree, with the run ids for the reports.
+func (c Config) find() (swebench.Found, error) {
+	ids := map[string]bool{}
+	for _, in := range c.Dataset {
+		ids[in.ID] = true
+	}
+	found, err := swebench.Find(c.Tree, func(name string) bool { return ids[name] })
+	if err != nil {
+		return found, err
+	}
+	if len(found.Folders) == 0 {
+		return found, c.nothing(found.Unknown)
+	}
+	paths := map[swebench.Folder]string{}
+	for i := range found.Folders {
+		f := &found.Folders[i]
+		if c.RunID != "" || f.Run == "" {
+			f.Run = cmp.Or(c.RunID, DefaultRunID)
+		}
+		key := swebench.Folder{Run: f.Run, Model: f.Model, InstanceID: f.InstanceID}
+		if other := paths[key]; other != "" {
+			return found, fault.Newf(fault.Usage, "two folders for %s of %s: %s and %s", f.InstanceID, f.Model, other, f.Path).
+				WithHint("give the tree of one of the runs, or leave out --run-id")
+		}
+		paths[key] = f.Path
+	}
+	return found, sameReport(found.Folders)
+}
+
+// sameReport refuses two runs that would write the same final report: model "a" in run "b.c" and
+// model "a.b" in run "c".
+func sameReport(folders []swebench.Folder) error {
+	first := map[string]swebench.Folder{}
+	for _, f := range folders {
+		name, err := swebench.Final{Model: f.Model, RunID: f.Run}.Name()
+		if err != nil {
+			return err
+		}
+		other, known := first[name]
+		if known && (other.Model != f.Model || other.Run != f.Run) {
+			return fault.Newf(fault.Usage, "%s and %s would have the same report %s", filepath.Dir(other.Path), filepath.Dir(f.Path), name).
+				WithHint("grade each by itself, as --from-logs of its own folder")
+		}
+		first[name] = f
+	}
+	return nil
+}
+
+// nothing returns the fault for a tree without a folder of an instance.
+func (c Config) nothing(unknown []string) error {
+	if len(unknown) == 0 {
+		return fault.Newf(fault.Usage, "no log of an instance in %s", c.Tree).
+			WithHint("a tree of logs has folders such as <run>/<model>/<instance_id> with a %s", swebench.OutputName)
+	}
+	ids := make([]string, len(c.Dataset))
+	for i, in := range c.Dataset {
+		ids[i] = in.ID
+	}
+	err := fault.Newf(fault.Usage, "no log in %s is of an instance of the dataset: %s, first %s",
+		c.Tree, printable.Count(len(unknown), "folder has logs", "folders have logs"), printable.Line(unknown[0]))
+	return err.WithHint("%s", near.Hint(near.Name(unknown[0], ids), fmt.Sprintf("the dataset's first id is %s: name the logs' dataset with --subset", ids[0])))
+}
+
+// runs groups the folders by run and model, in their order.
+func runs(folders []swebench.Folder) [][]swebench.Folder {
+	type key struct{ run, model string }
+	var order []key
+	groups := map[key][]swebench.Folder{}
+	for _, f := range folders {
+		k := key{f.Run, f.Model}
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], f)
+	}
+	list := make([][]swebench.Folder, len(order))
+	for i, k := range order {
+		list[i] = groups[k]
+	}
+	return list
+}
+
+// task is one log to grade.
+type task struct {
+	in     dataset.Instance
+	folder swebench.Folder
+	counts bool
+}
+
+// outcome is the result of one task. present is false if the folder has no traces of an evaluation.
+type outcome struct {
+	Graded
+	present  bool
+	reported bool // it has a report.json
+}
+
+// one grades a folder and writes its report, or removes an earlier report.
+func (c Config) one(ctx context.Context, t task) (outcome, error) {
+	o, err := c.grade(ctx, t)
+	if err != nil || o.reported {
+		return o, err
+	}
+	dir, err := swebench.LogDir(c.Out, t.folder.Run, t.folder.Model, t.in.ID)
+	if err != nil {
+		return o, err
+	}
+	if err := os.Remove(filepath.Join(dir, swebench.ReportName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return o, fault.New(fault.Host, "removing a report that does not hold any more", err)
+	}
+	return o, nil
+}
+
+func (c Config) grade(ctx context.Context, t task) (outcome, error) {
+	files, err := swebench.ReadFiles(t.folder.Path)
+	if err != nil {
+		return outcome{}, err
+	}
+	o := outcome{Graded: Graded{InstanceID: t.in.ID}, present: true}
+	switch {
+	case files.Patch != nil && len(files.Patch) == 0 && files.Output == nil:
+		o.Verdict, o.Why = vocab.VerdictEmpty, "the patch is empty"
+	case files.Output != nil:
+		err = c.judge(ctx, t, files, &o)
+	case files.RunLog != nil:
+		o.Verdict, o.Why = stopped(files.RunLog)
+	default:
+		o.present = false
+		return o, nil
+	}
+	var failure swebench.Failure
+	if o.Verdict != vocab.VerdictResolved {
+		failure = grade.Classify(logs(files))
+	}
+	o.entry = swebench.EntryOf(t.in.ID, o.Verdict, failure, o.Doubt)
+	return o, err
+}
+
+// judge grades test_output.txt and writes report.json.
+func (c Config) judge(ctx context.Context, t task, files swebench.Files, o *outcome) error {
+	j, err := c.Judge(ctx, t.in, files.Patch, grade.LogOf(files))
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err != nil {
+		var f *fault.Error
+		if errors.As(err, &f) && f.Kind == fault.Usage { // such as a parser that does not exist
+			return err
+		}
+		o.Verdict, o.Why = vocab.VerdictUngradeable, err.Error()
+		if hint := fault.HintOf(err); hint != "" {
+			o.Why += " (" + strings.Join(strings.Fields(hint), " ") + ")"
+		}
+		return nil
+	}
+	o.Verdict, o.Why, o.Doubt, o.Suspicious = j.Verdict, j.Why, j.Doubt, j.Suspicious
+	o.reported = true
+	report, err := j.Report(t.in.ID, c.Rules).JSON()
+	if err != nil {
+		return fault.New(fault.Bug, "writing report.json", err)
+	}
+	dir, err := swebench.LogDir(c.Out, t.folder.Run, t.folder.Model, t.in.ID)
+	if err != nil {
+		return err
+	}
+	return swebench.Files{Report: report}.Write(dir)
+}
+
+// stopped returns the verdict of an evaluation that ended before the tests.
+func stopped(runLog []byte) (vocab.Verdict, string) {
+	if bytes.Contains(runLog, []byte(swebench.ApplyFailed)) {
+		return vocab.VerdictNoApply, "the patch does not apply"
+	}
+	return vocab.VerdictInfrastructure, "the evaluation ended before the tests, see " + swebench.RunLogName
+}
+
+// logs joins the logs in which the harness looks for the reason of a failure.
+func logs(f swebench.Files) string {
+	var list []string
+	for _, log := range [][]byte{f.Output, f.RunLog} {
+		if log != nil {
+			list = append(list, grade.Decode(log))
+		}
+	}
+	return strings.Join(list, "\n")
 }
