@@ -3,7 +3,11 @@ package demo
 import (
 	"bytes"
 	"io/fs"
+	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -163,4 +167,138 @@ func TestTheDemoHasSpecialCases(t *testing.T) {
 			t.Errorf("it has %d bytes, want more than %v", n, 256<<10)
 		}
 	})
+}
+
+// repository commits the task's files as in its image, and returns the folder.
+func repository(t *testing.T, k task) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range k.repo {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git(t, dir, nil, "init", "-q")
+	git(t, dir, nil, "add", "-A", "-f")
+	git(t, dir, nil, "commit", "-q", "-m", "Initial import")
+	return dir
+}
+
+// git runs one command without any configuration of the user or system.
+func git(t *testing.T, dir string, stdin []byte, args ...string) string {
+	t.Helper()
+	const name, mail, date = "Batch Demo", "demo@batch.example", "2024-01-01T00:00:00+0000"
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Stdin = bytes.NewReader(stdin)
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir,
+		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_DEFAULT_HASH=sha1",
+		"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + mail, "GIT_AUTHOR_DATE=" + date,
+		"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + mail, "GIT_COMMITTER_DATE=" + date,
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func TestGitMakesTheCommitAndTakesThePatches(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	for _, k := range readTasks(t) {
+		t.Run(k.ID, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t, k)
+			if got := strings.TrimSpace(git(t, dir, nil, "rev-parse", "HEAD")); got != k.BaseCommit {
+				t.Errorf("the files make commit %s, task.yaml says %s", got, k.BaseCommit)
+			}
+			git(t, dir, k.test, "apply", "--check", "-")
+			git(t, dir, k.gold, "apply", "--index", "-")
+			if got := git(t, dir, nil, "diff", "--cached", "-M"); got != string(k.gold) {
+				t.Error("git diff of the solution is not gold.patch, byte for byte")
+			}
+			git(t, dir, k.test, "apply", "-")
+		})
+	}
+}
+
+// reply has the keys that a scripted reply of the demo may have.
+type reply struct {
+	Content string  `yaml:"content"`
+	Bash    string  `yaml:"bash"`
+	Cost    float64 `yaml:"cost"`
+	In      int     `yaml:"input_tokens"`
+	Out     int     `yaml:"output_tokens"`
+}
+
+func readReplies(t *testing.T) map[string][]reply {
+	t.Helper()
+	var all map[string][]reply
+	text, err := fs.ReadFile(Files(), "replies.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode(t, text, &all)
+	return all
+}
+
+func submits(r reply) bool {
+	return strings.HasPrefix(r.Bash, "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
+}
+
+func TestEveryInstanceHasReplies(t *testing.T) {
+	all := readReplies(t)
+	tasks := readTasks(t)
+	if len(all) != len(tasks) {
+		t.Errorf("replies for %d instances, want %d", len(all), len(tasks))
+	}
+	for _, k := range tasks {
+		t.Run(k.ID, func(t *testing.T) {
+			if len(all[k.ID]) < 3 {
+				t.Fatalf("got %d replies, want values at least 3", len(all[k.ID]))
+			}
+			for i, r := range all[k.ID] {
+				if r.Content == "" || r.Cost <= 0 || r.Cost > 0.01 || r.In < 1000 || r.Out < 1 {
+					t.Errorf("reply %d lacks a field: %+v", i+1, r)
+				}
+				if submits(r) && i+1 != len(all[k.ID]) {
+					t.Errorf("reply %d submits and is not the last", i+1)
+				}
+			}
+		})
+	}
+}
+
+func TestTheRepliesCoverEveryOutcomeOfTheDemo(t *testing.T) {
+	const stepLimit = 12
+	all := readReplies(t)
+	for id, replies := range all {
+		last := replies[len(replies)-1]
+		ends := submits(last)
+		if limit := len(replies) > stepLimit; limit == ends {
+			t.Errorf("%s: %d replies, the last submits: %v", id, len(replies), ends)
+		}
+		badForm := slices.ContainsFunc(replies, func(r reply) bool { return r.Bash == "" })
+		if badForm != (id == "demo__roman-8") {
+			t.Errorf("%s: a reply without a call: %v, want the opposite", id, badForm)
+		}
+		empty := ends && !strings.Contains(last.Bash, "cat ")
+		if empty != (id == "demo__wordfreq-7") {
+			t.Errorf("%s: submits nothing: %v, want empty %v", id, empty, (id == "demo__wordfreq-7"))
+		}
+	}
+	if len(all["demo__rpn-9"]) <= stepLimit {
+		t.Error("demo__rpn-9 should reach the step limit")
+	}
+	endless := regexp.MustCompile(`^bash bin/retry -n 3 false\n?$`)
+	if !slices.ContainsFunc(all["demo__retry-10"], func(r reply) bool { return endless.MatchString(r.Bash) }) {
+		t.Error("demo__retry-10 should run the command that never ends")
+	}
 }
