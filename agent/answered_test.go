@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,11 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
+	"github.com/google/go-cmp/cmp"
 )
 
 func finishing(c *Config) { c.FinishWithoutCalls = true }
@@ -325,5 +325,38 @@ func TestAToolsOwnErrorIsShownToTheModel(t *testing.T) {
 	}
 	if end, err := newLoop(t, withTools(BashTool(), stopped)).Run(ctx, Turn{Model: &script{replies: []*llm.Response{note}}, Env: &env{}}); err == nil {
 		t.Errorf("got %+v after a cancellation, want an error", end)
+	}
+}
+
+// An answer is nested some levels deep in records and trajectories, which limits its own depth.
+func TestATooDeeplyNestedAnswerIsNotKept(t *testing.T) {
+	deep := func(n int) json.RawMessage {
+		return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
+	}
+	message := llm.Message{Parts: llm.Say("said")}
+	for name, c := range map[string]struct {
+		resp llm.Response
+		want func(answer json.RawMessage) bool
+	}{
+		"as it came": {
+			llm.Response{Raw: deep(9000)},
+			func(answer json.RawMessage) bool { return len(answer) == 18000 },
+		},
+		"too deep": {
+			llm.Response{Raw: deep(9999), Message: message},
+			func(answer json.RawMessage) bool { return strings.Contains(string(answer), `"said"`) },
+		},
+		"its message too": {
+			llm.Response{Raw: deep(9999), Message: llm.Message{Chat: json.RawMessage(`{"x":` + string(deep(9990)) + `}`)}},
+			func(answer json.RawMessage) bool { return answer == nil },
+		},
+		"two texts": {
+			llm.Response{Raw: json.RawMessage("1],[1"), Message: message},
+			func(answer json.RawMessage) bool { return strings.Contains(string(answer), `"said"`) },
+		},
+	} {
+		if answer := rawAnswer(&c.resp); !c.want(answer) {
+			t.Errorf("%s: the kept answer %.100s is not the one wanted", name, answer)
+		}
 	}
 }

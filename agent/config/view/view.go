@@ -2,13 +2,17 @@
 package view
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/internal/printable"
+	"go.yaml.in/yaml/v3"
 )
 
 // longest is the number of characters that a value may have in the table.
@@ -94,4 +98,156 @@ func Keys(w io.Writer, keys []config.Key) error {
 		}
 	}
 	return nil
+}
+
+// YAML writes values as a file that loads to the same configuration, with the
+// source of each as a comment.
+func YAML(w io.Writer, values []config.Value) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(tree(values)); err != nil {
+		return fmt.Errorf("writing YAML: %w", err)
+	}
+	return e.Close()
+}
+
+// JSON writes the same file as [YAML] in JSON, without the sources.
+func JSON(w io.Writer, values []config.Value) error {
+	var line, b bytes.Buffer
+	if err := writeJSON(&line, tree(values)); err != nil {
+		return fmt.Errorf("writing JSON: %w", err)
+	}
+	if err := json.Indent(&b, line.Bytes(), "", "  "); err != nil {
+		return fmt.Errorf("writing JSON: %w", err)
+	}
+	_, err := io.WriteString(w, escaped(b.String())+"\n")
+	return err
+}
+
+// writeJSON writes a node with its keys in their order and its numbers as they are.
+func writeJSON(b *bytes.Buffer, n *yaml.Node) error {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return writeItems(b, n.Content, "{:}")
+	case n.Kind == yaml.SequenceNode:
+		return writeItems(b, n.Content, "[,]")
+	case n.Tag == "!!float" || n.Tag == "!!int" || n.Tag == "!!bool":
+		b.WriteString(n.Value)
+		return nil
+	case n.Tag == "!!null":
+		b.WriteString("null")
+		return nil
+	}
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	return e.Encode(n.Value)
+}
+
+// writeItems writes nodes between brackets. Marks are the opening bracket, the separator (: for
+// a mapping, after each key) and the closing bracket.
+func writeItems(b *bytes.Buffer, items []*yaml.Node, marks string) error {
+	b.WriteByte(marks[0])
+	for i, item := range items {
+		switch {
+		case i%2 == 1 && marks[1] == ':':
+			b.WriteByte(':')
+		case i > 0:
+			b.WriteByte(',')
+		}
+		if err := writeJSON(b, item); err != nil {
+			return err
+		}
+	}
+	b.WriteByte(marks[2])
+	return nil
+}
+
+// escaped keeps the characters out that JSON may hold and YAML may not.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r >= 0x7f && r < 0xa0 || r == 0xfeff || r >= 0xfff0 && r <= 0xffff {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// tree puts the values that are set under their sections and keys.
+func tree(values []config.Value) *yaml.Node {
+	root := mapping()
+	for _, v := range values {
+		if v.Source == config.NotSet {
+			continue
+		}
+		parts := strings.SplitN(v.Path, ".", 3)
+		at := root
+		for _, key := range parts[:len(parts)-1] {
+			at = child(at, key)
+		}
+		name := text(parts[len(parts)-1])
+		node := encoded(v.Value)
+		if node.Style&yaml.LiteralStyle != 0 {
+			name.HeadComment = v.Source
+		} else if node.Kind == yaml.ScalarNode {
+			node.LineComment = v.Source
+		} else {
+			name.HeadComment = v.Source
+		}
+		at.Content = append(at.Content, name, node)
+	}
+	return root
+}
+
+func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
+
+// child returns the mapping at key; it adds a missing one.
+func child(at *yaml.Node, key string) *yaml.Node {
+	for i := 0; i < len(at.Content); i += 2 {
+		if at.Content[i].Value == key {
+			return at.Content[i+1]
+		}
+	}
+	m := mapping()
+	at.Content = append(at.Content, text(key), m)
+	return m
+}
+
+func encoded(v any) *yaml.Node {
+	switch v := v.(type) {
+	case string:
+		return text(v)
+	case float64:
+		number := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(number, ".e") { // which would be an integer
+			number += ".0"
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: number}
+	case []any:
+		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+		for _, item := range v {
+			list.Content = append(list.Content, encoded(item))
+		}
+		return list
+	default:
+		var node yaml.Node
+		_ = node.Encode(v) // numbers, true and false, null, and mappings of these
+		return &node
+	}
+}
+
+// text is a block if YAML reads the same text from it; otherwise it is quoted.
+func text(s string) *yaml.Node {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	if strings.Contains(s, "\n") {
+		node.Style = yaml.LiteralStyle
+	}
+	data, err := yaml.Marshal(map[string]map[string]*yaml.Node{"a": {"b": node}})
+	var back map[string]map[string]string
+	if err != nil || yaml.Unmarshal(data, &back) != nil || back["a"]["b"] != s {
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	return node
 }
