@@ -1,13 +1,19 @@
 package endpoint
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"batch.example/batch/fault"
@@ -147,3 +153,124 @@ func statusText(status int) string {
 	}
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, strings.ToLower(http.StatusText(status))))
 }
+
+// wrongAddress returns the cause of a failure that a wrong address may explain. After the address has
+// answered once, it is an ordinary error. The text must not contain secrets.
+func (e *Endpoint) wrongAddress(text, hint string) error {
+	if e.answered.Load() {
+		return errors.New(text)
+	}
+	return &llm.Lasting{Err: errors.New(text), Hint: hint}
+}
+
+// NoReply returns the fault of an answer that does not follow the protocol; should describes a usual address.
+func (e *Endpoint) NoReply(what string, err error, should string) error {
+	if err != nil {
+		what += ": " + e.Mask.Text(err.Error())
+	}
+	return fault.New(fault.Transient, e.Op(), e.wrongAddress(what, fmt.Sprintf("check that %s, now %s, %s", e.AddressVariable, e.address(), should)))
+}
+
+// noServer describes in plain words why no server is at the address; "" if err has another cause.
+func (e *Endpoint) noServer(err error) string {
+	op, _ := errors.AsType[*net.OpError](err)
+	dns, _ := errors.AsType[*net.DNSError](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED) && op != nil && op.Op == "proxyconnect":
+		return "the proxy on the way to " + e.address() + " does not answer"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing answers at " + e.address()
+	case dns != nil && dns.IsNotFound:
+		return "there is no host " + e.Mask.Text(dns.Name)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return "the server at " + e.address() + " answers over http, not https"
+	}
+	return ""
+}
+
+// cause returns err's text without the request and without secrets.
+func (e *Endpoint) cause(err error) string {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
+	}
+	return e.Mask.Text(err.Error())
+}
+
+// elsewhere reports whether the endpoint redirected the request. net/http repeats the request unchanged if it
+// can; otherwise it sends a request without a body.
+func elsewhere(answer *http.Response, err error) bool {
+	if answer != nil && answer.StatusCode >= 300 && answer.StatusCode < 400 {
+		return true
+	}
+	if answer != nil && answer.Request != nil && answer.Request.Method != http.MethodPost {
+		return true
+	}
+	return errors.Is(err, errCircle)
+}
+
+// redirected returns the fault of a redirect, or nil if there was none.
+func (e *Endpoint) redirected(answer *http.Response, err error) error {
+	if !elsewhere(answer, err) {
+		return nil
+	}
+	what := "it redirects to another address"
+	switch {
+	case errors.Is(err, errCircle):
+		what = "it redirects in a circle"
+	case answer != nil && answer.StatusCode >= 300 && answer.StatusCode < 400:
+		what = fmt.Sprintf("it redirects (%s)", statusText(answer.StatusCode))
+	}
+	kind := fault.Host
+	if e.answered.Load() {
+		kind = fault.Transient
+	}
+	return &llm.Unpaid{Err: fault.Newf(kind, "%s: %s", e.Op(), what).
+		WithHint("set %s, now %s, to the redirect's target", e.AddressVariable, e.address())}
+}
+
+// answerLimits are the members of a request that reserve room for the answer.
+var answerLimits = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "maxOutputTokens"}
+
+// answerLimit returns the number of tokens that requests reserve for the answer; 0 if they do not say.
+func (e *Endpoint) answerLimit() (most int64) {
+	ofGemini, _ := e.Body["generationConfig"].(map[string]any)
+	for _, name := range answerLimits {
+		value, _ := json.Marshal(cmp.Or(e.Body[name], ofGemini[name]))
+		most = max(most, Tokens(value))
+	}
+	return most
+}
+
+// misconfigured turns the refusal of a first request into a Host fault if the settings may explain it,
+// because all conversations share them. A refusal of this conversation's content stays unchanged, unless the
+// room that the settings reserve for the answer leaves none for a conversation.
+func (e *Endpoint) misconfigured(req *llm.Request, err error) error {
+	if fault.KindOf(err) != fault.Instance || errors.Is(err, llm.ErrContentPolicy) || errors.Is(err, llm.ErrAccountLimit) || e.proven(req) {
+		return err
+	}
+	names := e.named
+	if errors.Is(err, llm.ErrContextLength) {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(answerLimits, bare(name)) })
+		if len(names) == 0 {
+			return err
+		}
+	}
+	said := plain(err.Error())
+	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(said, plain(bare(name))) })
+	if len(named) > 0 {
+		names = named
+	}
+	what := "the model's name " + e.Model
+	if len(names) > 0 {
+		what = "model_kwargs." + strings.Join(names, ", model_kwargs.")
+	}
+	return fault.New(fault.Host, "", err).WithHint("no request was answered yet, and all instances send a similar one: check %s\n"+
+		"and what %s supports; if only this instance is refused, run the others first (--filter, --slice)",
+		e.Mask.Text(what), e.address())
+}
+
+// bare returns the provider's name of a member of model_kwargs or of extra_body.
+func bare(name string) string { return strings.TrimPrefix(name, inExtraBody) }
+
+// plain returns text in which both spellings of a name are equal: top_p and topP.
+func plain(text string) string { return strings.ToLower(strings.ReplaceAll(text, "_", "")) }

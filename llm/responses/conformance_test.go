@@ -1,6 +1,7 @@
 package responses_test
 
 import (
+	"strings"
 	"testing"
 
 	"batch.example/batch/llm"
@@ -24,4 +25,17 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(uint16(200), false, `{"output":[null,{"type":"function_call","arguments":{}},{"type":"reasoning","id":3}],"usage":[],"error":{}}`)
 	f.Add(uint16(200), false, "{\"output\":[{\"type\":\"message\",\"x\":\"\x85\"}]}")
 	conformance.FuzzAnswer(f, suite)
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	thought := `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"` + strings.Repeat("Zm9v", 200) + `"}`
+	const call = `{"type":"function_call","id":"fc_1","call_id":"c","name":"bash","arguments":"{\"command\":\"ls\"}","status":"completed"}`
+	m, err := responses.New(endpoint.Config{Model: "gpt-5", BaseURL: "http://model.test", HTTP: conformance.Canned("application/json", whole(thought, call))})
+	if err != nil {
+		b.Fatal(err)
+	}
+	conformance.Benchmark(b, llm.Calls{}.Compose(m), llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+		llm.Reasoning{Opaque: llm.Opaque{Provider: "openai", Data: thought}},
+		llm.ToolCall{ID: "c", Name: "bash", Arguments: `{"command":"ls"}`, Opaque: llm.Opaque{Provider: "openai", Data: call}},
+	}})
 }

@@ -1,7 +1,13 @@
 package endpoint_test
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -9,8 +15,11 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
 	"batch.example/batch/llm/openai"
+	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/stub"
+	"batch.example/batch/vocab"
 )
 
 // calls are replies that call bash, by protocol, with the member that says how they ended.
@@ -122,3 +131,74 @@ var (
 	failure  = stub.Answer{Content: "x", FinishReason: "error"}
 	filtered = stub.Answer{Content: "part", FinishReason: stub.FinishRefused}
 )
+
+// Gateways leave the service tier out of their answers: the requested tier's price counts then.
+func TestTheServiceThatAnsweredOrWasAskedForIsPriced(t *testing.T) {
+	dearer := map[string]vocab.Price{"priority": {Rates: vocab.Rates{Input: 4}}, "fast": {Rates: vocab.Rates{Input: 6}}}
+	prices := price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1}, Services: dearer}}}
+	for _, c := range []struct {
+		member, asked, said string
+		want                float64 // -1: not known
+	}{
+		{"service_tier", "priority", "", 4},
+		{"service_tier", "priority", "default", 1},
+		{"service_tier", "", "priority", 4},
+		{"service_tier", "auto", "", 1},
+		{"service_tier", "standard_only", "", 1},
+		{"service_tier", "flex", "", -1},
+		{"serviceTier", "SERVICE_TIER_PRIORITY", "", 4},
+		{"serviceTier", "priority", "standard", 1},
+		{"serviceTier", "priority", "TRAFFIC_TYPE_UNSPECIFIED", 1},
+		{"serviceTier", "flex", "ON_DEMAND_PRIORITY", 4},
+		{"speed", "fast", "", 6},
+	} {
+		e := endpoint.Endpoint{Config: endpoint.Config{Model: "m", Prices: prices}, Body: map[string]any{c.member: c.asked}}
+		resp := llm.Response{Usage: vocab.Usage{Input: 1}, Service: c.said}
+		e.Price(&resp, nil)
+		if resp.Priced != (c.want >= 0) || resp.Priced && resp.Cost != c.want {
+			t.Errorf("%+v: cost %v, known %v", c, resp.Cost, resp.Priced)
+		}
+	}
+}
+
+// A conversation is sent in the pieces in which it is kept, without a copy.
+func TestABodyIsSentWithoutACopy(t *testing.T) {
+	body := history.Body{bytes.Repeat([]byte("conversation "), 100_000), []byte("]}")}
+	want := bytes.Join(body, nil)
+	equal := make(chan bool, 1)
+	buf := make([]byte, len(want)+1)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		n, err := io.ReadFull(r.Body, buf)
+		equal <- err == io.ErrUnexpectedEOF && r.ContentLength == int64(n) && bytes.Equal(buf[:n], want)
+	}))
+	t.Cleanup(s.Close)
+	client := http.Client{Transport: endpoint.Transport()}
+	t.Cleanup(client.CloseIdleConnections)
+	send := func() {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body.Attach(r)
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if !<-equal {
+			t.Fatal("the server got another body")
+		}
+	}
+	send()                          // connects
+	least := uint64(math.MaxUint64) // the least of several, because the server's pools may be empty
+	for range 20 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		send()
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	if least > 24<<10 {
+		t.Errorf("a request allocates %d bytes, want less than a buffer of net/http", least)
+	}
+}
