@@ -16,11 +16,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
-	"github.com/google/renameio/v2"
-
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/regular"
+	"github.com/google/renameio/v2"
 )
 
 const bufferSize = 64 << 10
@@ -176,4 +177,73 @@ func Sweep(dir string, names []string, bases ...string) error {
 		}
 	}
 	return nil
+}
+
+// NewFolder makes the folder dir with what fill writes into the folder tmp. That stands
+// beside dir, is renamed at the end, and is removed where something fails: dir is there
+// complete or not at all. See [FreeFolder] for a dir that exists. Errors are faults.
+func (f Files) NewFolder(dir string, fill func(tmp string) error) (err error) {
+	if err := FreeFolder(dir); err != nil {
+		return err
+	}
+	parent := filepath.Dir(filepath.Clean(dir))
+	if err := os.MkdirAll(parent, 0o755); err != nil { //nolint:gosec // as every folder that is to be published
+		return Fault("making "+parent, err)
+	}
+	tmp, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+".")
+	if err != nil {
+		return Fault("making a folder in "+parent, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(Fault("writing "+dir, err), os.RemoveAll(tmp))
+		}
+	}()
+	if err := fill(tmp); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil { //nolint:gosec // MkdirTemp makes it private
+		return err
+	}
+	if err := syscall.Rename(tmp, dir); err != nil { // os.Rename refuses an empty folder
+		return &os.LinkError{Op: "rename", Old: tmp, New: dir, Err: err}
+	}
+	return f.SyncDir(parent)
+}
+
+// FreeFolder reports as a Usage fault that something would be lost if dir were made: it
+// exists, and is not an empty folder.
+func FreeFolder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fault.New(fault.Usage, "looking at "+dir, err).WithHint("name a folder that does not exist yet")
+	}
+	return fault.Newf(fault.Usage, "%s exists and is not empty", dir).WithHint("remove it, or name another folder")
+}
+
+// Fault returns a Host fault for a failed read or write in the run directory: nothing else
+// can be saved there either. It keeps the kind of an error that is a fault already, and
+// returns nil for nil.
+func Fault(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if kind := fault.KindOf(err); kind != fault.Unknown {
+		return fault.New(kind, op, err)
+	}
+	f := fault.New(fault.Host, op, err)
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return f.WithHint("free some space there and run the same command again; what is on disk is kept")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return f.WithHint("make the output directory writable for this user, or choose another with -o")
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return f.WithHint("raise the limit of open files (ulimit -n) or run with fewer workers")
+	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOTSUP), errors.Is(err, syscall.ENOSYS):
+		return f.WithHint("the file system there cannot do that, as some network mounts have no locks: choose a local directory with -o")
+	}
+	return f
 }

@@ -2,11 +2,15 @@ package atomicfile_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 )
 
@@ -93,5 +97,20 @@ func TestSweepRemovesOnlyLeftovers(t *testing.T) {
 	got := names(t, dir)
 	if len(got) != len(keep) {
 		t.Errorf("left %q, want %q", got, keep)
+	}
+}
+
+func TestDiskErrorsGiveHints(t *testing.T) {
+	for _, cause := range []syscall.Errno{
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES, syscall.EMFILE, syscall.ENOLCK, syscall.ENOTSUP, syscall.ENOSYS,
+	} {
+		err := atomicfile.Fault("locking the output directory", fmt.Errorf("wrapped: %w", cause))
+		hint := fault.HintOf(err)
+		if fault.KindOf(err) != fault.Host || hint == "" {
+			t.Errorf("%v: got %v, hint %q; want a Host fault, some hint", cause, err, hint)
+		}
+		if cause == syscall.ENOLCK && !strings.Contains(hint, "no locks") {
+			t.Errorf("%v: hint %q, want %q in the hint", cause, hint, "no locks")
+		}
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/diff"
 	"batch.example/batch/vocab"
 )
 
@@ -115,3 +118,115 @@ func run(ctx context.Context, box Shell, script string) ([]byte, error) {
 	}
 	return out.Bytes, nil
 }
+
+// Portable returns a text that JSON can hold and that applies with the same effect as
+// patch: patch itself if it is UTF-8, otherwise the same change with the affected files as
+// a git binary patch. If the patch does not apply at all, so that no text has its effect,
+// invalid bytes are written as \xNN. The note says what was done; it is empty if the text
+// is patch itself.
+func Portable(ctx context.Context, box Shell, commits []string, patch []byte) (text, note string) {
+	if utf8.Valid(patch) {
+		return string(patch), ""
+	}
+	for _, attributes := range []string{binaryAttributes(patch), "* -diff\n"} {
+		for _, commit := range commits {
+			out, err := run(ctx, box, rewriteScript(patch, attributes, commit))
+			if err == nil && utf8.Valid(out) && len(out) > 0 {
+				return string(out), "rewritten as a git binary patch"
+			}
+		}
+	}
+	return escapeInvalid(patch), "could not be rewritten as a git binary patch and is not UTF-8; " +
+		"its invalid bytes are written as \\xNN, the exact bytes are in the patch file"
+}
+
+// rewriteScript applies patch to a scratch index at commit and prints the same
+// change with the given attributes. It works in a bare repository, where the working
+// tree's attributes do not apply.
+func rewriteScript(patch []byte, attributes, commit string) string {
+	return fmt.Sprintf(`t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT || exit 3
+commits=%s
+%s%sunset GIT_WORK_TREE
+printf '[core]\nbare = true\n' >> "$t/git/config"
+%s > "$t/patch" && %s > "$t/git/info/attributes" &&
+git read-tree "$commit" && git apply --cached --whitespace=nowarn "$t/patch" > /dev/null &&
+%s "$commit"`, bash.Quote(commit), scratchRepo, firstCommit, bash.Print(patch), bash.Print([]byte(attributes)), gitDiff)
+}
+
+// binaryAttributes marks the files whose part of the patch is not UTF-8.
+func binaryAttributes(patch []byte) string {
+	var b strings.Builder
+	for _, f := range diff.Read(string(patch)) {
+		if utf8.ValidString(f.Text) {
+			continue
+		}
+		for _, name := range []string{f.Old, f.New} {
+			if name != "" {
+				fmt.Fprintf(&b, "%q -diff\n", "/"+globQuote(diff.Trim(name)))
+			}
+		}
+	}
+	return b.String()
+}
+
+func globQuote(path string) string {
+	return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(path, `\$0`)
+}
+
+func escapeInvalid(patch []byte) string {
+	var b strings.Builder
+	for len(patch) > 0 {
+		r, size := utf8.DecodeRune(patch)
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, `\x%02X`, patch[0])
+		} else {
+			b.Write(patch[:size])
+		}
+		patch = patch[size:]
+	}
+	return b.String()
+}
+
+// scratchRepo makes a separate repository in $t that borrows the objects and refs of the
+// one around the working directory, and makes git use it with the same working tree
+// ($top) and a new index. Whatever an agent did to the original's configuration, index,
+// hooks or locks has no effect there, and neither do the settings of the user and the
+// environment; only its info/exclude still applies, and what says how line ends are
+// converted ($ends). If the environment names a repository that git accepts, that is the
+// original. Otherwise the script finds it itself, because git refuses a broken repository.
+const scratchRepo = `exec 2> /dev/null
+named= index=$GIT_INDEX_FILE ends=()
+if [ "$GIT_DIR$GIT_WORK_TREE" ]; then { read -r own && read -r top && named=yes; } < <(git rev-parse --absolute-git-dir --show-toplevel); fi
+if [ ! "$named" ]; then
+	index= top=$(pwd -P)
+	until [ -e "$top/.git" ]; do [ -n "$top" ] || exit 5; top=${top%/*}; done
+	own=$top/.git
+fi
+if [ -f "$own" ]; then
+	IFS= read -r own < "$own"; own=${own#gitdir: }
+	case $own in /*) ;; *) own=$top/$own ;; esac
+fi
+for v in core.autocrlf core.eol; do said=$(GIT_DIR=$own git config --get "$v") && ends+=(-c "$v=$said"); done
+for v in ${!GIT_*}; do unset "$v"; done
+common=$own
+if [ -f "$own/commondir" ]; then
+	IFS= read -r common < "$own/commondir"
+	case $common in /*) ;; *) common=$own/$common ;; esac
+fi
+mkdir -p "$t/git/objects/info" "$t/git/info" || exit 3
+printf '%s\n' "$common/objects" > "$t/git/objects/info/alternates"
+if [ -d "$common/refs" ]; then ln -s "$common/refs" "$t/git/refs"; else mkdir "$t/git/refs"; fi
+if [ -f "$common/packed-refs" ]; then ln -s "$common/packed-refs" "$t/git/packed-refs"; fi
+cp "$own/HEAD" "$t/git/HEAD" || printf 'ref: refs/heads/none\n' > "$t/git/HEAD"
+for f in "$own"/sharedindex.*; do [ ! -f "$f" ] || ln -s "$f" "$t/git/"; done
+cp "$common/info/exclude" "$t/git/info/exclude"
+case $t/ in "${top%/}"/*) t_in_top=${t#"$top"}; printf '%s/\n' "$t_in_top" >> "$t/git/info/exclude" ;; esac
+printf '[core]\nrepositoryformatversion = 0\nfilemode = true\nsymlinks = true\nignorecase = false\nfsync = none\n' > "$t/git/config"
+export HOME="$t" XDG_CONFIG_HOME="$t" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_SYSTEM=/dev/null GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1 LC_ALL=C
+export GIT_DIR="$t/git" GIT_WORK_TREE="${top:-/}" GIT_INDEX_FILE="$t/index"
+`
+
+// firstCommit sets $commit to the first word of $commits that names a commit.
+const firstCommit = `for c in $commits; do commit=$(git rev-parse --verify --quiet "$c^{commit}") && break; done
+[ -n "$commit" ] || exit 4
+`

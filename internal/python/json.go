@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -77,4 +78,19 @@ func JSON(v any, prefix string) ([]byte, error) {
 		return nil, err
 	}
 	return Indent(text, prefix)
+}
+
+// Dumps formats v byte for byte as Python's json.dumps(v, indent=indent) does for the same
+// members, see [Indent].
+func Dumps(v any, indent int) ([]byte, error) {
+	text, err := Compact(v)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.Grow(len(text) + len(text)/4)
+	if err := json.Indent(&b, text, "", strings.Repeat(" ", indent)); err != nil {
+		return nil, err
+	}
+	return escapeNonASCII(b.Bytes()), nil
 }
