@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-	"golang.org/x/sync/errgroup"
-
+	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/sandbox/engine"
+	"github.com/docker/docker/api/types/container"
+	"golang.org/x/sync/errgroup"
 )
 
 // think is how long a fast model takes for its reply.
@@ -216,5 +217,38 @@ func heapPeak(done <-chan struct{}) (peak uint64) {
 			runtime.ReadMemStats(&m)
 			peak = max(peak, m.HeapAlloc)
 		}
+	}
+}
+
+// BenchmarkLivesAtOnce shows which Config.Creates is best for 16 callers that create and
+// remove containers.
+func BenchmarkLivesAtOnce(b *testing.B) {
+	image := testImage(b)
+	for _, creates := range []int{1, 2, 4, 8, 16} {
+		b.Run(fmt.Sprint(creates), func(b *testing.B) {
+			c := docker.FromEnv(os.Getenv, b.TempDir())
+			c.Creates = creates
+			e, err := docker.Connect(b.Context(), c)
+			if err != nil {
+				b.Skip(err)
+			}
+			defer e.Close()
+			b.ResetTimer()
+			group := new(errgroup.Group)
+			group.SetLimit(16)
+			for range b.N {
+				group.Go(func() error {
+					c, err := e.Create(b.Context(), engine.Spec{Image: image, Unattended: time.Minute})
+					if err != nil {
+						return err
+					}
+					return c.Remove(context.Background())
+				})
+			}
+			if err := group.Wait(); err != nil {
+				b.Error(err)
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "containers/s")
+		})
 	}
 }

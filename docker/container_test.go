@@ -1,8 +1,11 @@
 package docker_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docker/docker/client"
-
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
+	conformance "batch.example/batch/sandbox/engine/enginetest"
+	"github.com/docker/docker/client"
 )
 
 // raw is a client of the engine that bypasses this package.
@@ -127,4 +130,137 @@ func TestFilesAreCopiedOutByteForByte(t *testing.T) {
 			t.Errorf("%s: got %v; want an Instance fault, that it is not there: %v", name, err, absent)
 		}
 	}
+}
+
+func TestAWorkDirMustBeInTheImage(t *testing.T) {
+	tier.Rest(t)
+	t.Parallel()
+	e := connect(t)
+	c, err := e.Create(t.Context(), engine.Spec{Image: testImage(t), WorkDir: "/no such/dir", Unattended: time.Minute})
+	if err == nil {
+		_ = c.Remove(context.Background())
+	}
+	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "/no such/dir") ||
+		!strings.Contains(err.Error(), testImage(t)) || !strings.Contains(fault.HintOf(err), "environment.cwd") {
+		t.Errorf("got a fault of kind %v: %v; hint %q; want an Instance fault with %q, with %q, %q",
+			fault.KindOf(err), err, fault.HintOf(err), "/no such/dir", testImage(t), "environment.cwd")
+	}
+	c = start(t, e, engine.Spec{WorkDir: "/testbed"})
+	same, err := e.Attach(t.Context(), c.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, same, "pwd"); string(r.Bytes) != "/testbed\n" {
+		t.Errorf("the working directory of an attached container is %q", r.Bytes)
+	}
+}
+
+func TestCreateReportsInvalidSettings(t *testing.T) {
+	tier.Rest(t)
+	t.Parallel()
+	e := connect(t)
+	for _, tt := range []struct {
+		name string
+		spec engine.Spec
+		kind fault.Kind
+		hint string
+	}{
+		{"a user that is not there", engine.Spec{User: "nope"}, fault.Instance, "--user"},
+		{"a group that is not there", engine.Spec{User: "0:nope"}, fault.Instance, "--user"},
+		{"too many CPUs", engine.Spec{CPUs: 100_000}, fault.Usage, "--cpus"},
+		{"a capability that is none", engine.Spec{CapAdd: []string{"NOPE"}}, fault.Usage, "capabilit"},
+		{"a network that is not there", engine.Spec{Network: "nosuch"}, fault.Usage, "docker network ls"},
+		{"a platform that is none", engine.Spec{Platform: "x"}, fault.Usage, ""},
+		{"too little memory", engine.Spec{Memory: 1}, fault.Usage, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.spec.Image, tt.spec.Unattended = testImage(t), time.Minute
+			c, err := e.Create(t.Context(), tt.spec)
+			if err == nil {
+				_ = c.Remove(context.Background())
+			}
+			if fault.KindOf(err) != tt.kind || !strings.Contains(fault.HintOf(err), tt.hint) {
+				t.Errorf("%v, want %v: %v; hint %q", fault.KindOf(err), tt.kind, err, fault.HintOf(err))
+			}
+		})
+	}
+}
+
+func TestAnImageWhoseBashWarnsAtStartIsUsable(t *testing.T) {
+	tier.Rest(t)
+	t.Parallel()
+	e := connect(t)
+	for _, tt := range []struct{ name, env, warning string }{
+		{"a locale that is not installed", "LC_ALL=en_US.UTF-8", "setlocale"},
+		{"a library that is not there", "LD_PRELOAD=/nosuch.so", "ld.so"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := start(t, e, engine.Spec{Env: []string{tt.env}})
+			for _, cmd := range []containers.Command{{Ahead: true}, {Ahead: true}, {Fresh: true}} {
+				cmd.Script = "echo marker"
+				r := runCommand(t, c, cmd)
+				if n := strings.Count(string(r.Bytes), tt.warning); n != 1 || !strings.HasSuffix(string(r.Bytes), "marker\n") {
+					t.Errorf("%d warnings, want the one of the command's own bash: %q", n, r.Bytes)
+				}
+			}
+			quiet := runCommand(t, c, containers.Command{Args: []string{"echo"}, Script: "marker", Env: []string{"LD_PRELOAD="}})
+			if string(quiet.Bytes) != "marker\n" {
+				t.Errorf("unexpected output of a bash that does not warn: %q", quiet.Bytes)
+			}
+			run(t, c, "nohup sleep 600 >/dev/null 2>&1 &")
+			if r := runCommand(t, c, containers.Command{Script: "sleep 601", Timeout: 300 * time.Millisecond}); !r.TimedOut {
+				t.Errorf("result %+v, want timed out true", r)
+			}
+			if left := processes(t, c); len(left) != 1 {
+				t.Errorf("the container was restarted, or the killer failed: %q", left)
+			}
+		})
+	}
+}
+
+// stream starts a program that is ended with the test.
+func stream(t testing.TB, c *containers.Container, p containers.Program) *containers.Stream {
+	t.Helper()
+	s, err := c.Stream(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // the test looks at the error
+	return s
+}
+
+// Above its disk limit, a container loses its programs as it does its commands.
+func TestClearingAContainerEndsItsPrograms(t *testing.T) {
+	tier.Rest(t)
+	t.Parallel()
+	c := start(t, connect(t), engine.Spec{})
+	s := stream(t, c, containers.Program{Name: "long", Args: []string{"bash", "-c", "echo up; sleep 765123"}})
+	if line, err := bufio.NewReader(s).ReadString('\n'); line != "up\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	if err := c.Clear(t.Context(), "clearing"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(s); err != nil {
+		t.Error(err)
+	}
+	if code, ended := s.Exit(); code != 137 || !ended {
+		t.Errorf("exit code %d, %v; want 137", code, ended)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	next := stream(t, c, containers.Program{Name: "long", Args: []string{"echo", "on"}})
+	if said, err := io.ReadAll(next); string(said) != "on\n" || err != nil {
+		t.Errorf("the next program: %q, %v", said, err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, conformance.Options{
+		Open:   func(t testing.TB, dir string) engine.Engine { return docker.Sandboxes{Engine: connectFrom(t, dir)} },
+		Image:  testImage,
+		Limits: true,
+	})
 }
