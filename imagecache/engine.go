@@ -2,6 +2,7 @@ package imagecache
 
 import (
 	"context"
+	"strings"
 
 	"batch.example/batch/vocab"
 )
@@ -43,3 +44,75 @@ type Layer struct {
 
 // Progress is the progress of a pull, in bytes.
 type Progress struct{ Current, Total int64 }
+
+// Ref returns the key under which a cache knows the image of that name for a platform, such
+// as linux/arm64. Without a platform it is the name, and the engine chooses the platform.
+func Ref(name, platform string) string {
+	if platform == "" {
+		return name
+	}
+	return name + " " + platform
+}
+
+// CutRef splits a ref that [Ref] made into name and platform. Any other string is returned
+// as a name, even if no image can have it.
+func CutRef(ref string) (name, platform string) {
+	i := strings.LastIndexByte(ref, ' ')
+	if i < 0 || !strings.Contains(ref[i:], "/") {
+		return ref, ""
+	}
+	return ref[:i], ref[i+1:]
+}
+
+// withID returns ref with an image's id in place of its name.
+func withID(ref, id string) string {
+	_, platform := CutRef(ref)
+	return Ref(id, platform)
+}
+
+// nameOf returns the name in ref. Images for several platforms share it, so a caller that
+// needs one of them holds all of them.
+func nameOf(ref string) string {
+	name, _ := CutRef(ref)
+	return name
+}
+
+// Group orders items so that those with the same keys are together: it groups them by the
+// first key, within each group by the second key, and so on. Groups are in the order of
+// their first item, and items keep their order within a group. Every item must have
+// the same number of keys.
+func Group[T any](items []T, keys func(T) []string) []T {
+	if len(items) == 0 {
+		return nil
+	}
+	return group(items, keys, 0)
+}
+
+func group[T any](items []T, keys func(T) []string, depth int) []T {
+	if len(items) < 2 || depth == len(keys(items[0])) {
+		return items
+	}
+	var order []string
+	groups := map[string][]T{}
+	for _, item := range items {
+		key := keys(item)[depth]
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], item)
+	}
+	out := make([]T, 0, len(items))
+	for _, key := range order {
+		out = append(out, group(groups[key], keys, depth+1)...)
+	}
+	return out
+}
+
+// Repository returns the part of an image's name before tag and digest.
+func Repository(ref string) string {
+	ref, _, _ = strings.Cut(ref, "@")
+	if colon := strings.LastIndex(ref, ":"); colon > strings.LastIndex(ref, "/") {
+		ref = ref[:colon]
+	}
+	return ref
+}
