@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -136,4 +137,118 @@ func everySubset(in []bool, of statistic) []float64 {
 		values = of(values, in)
 	}
 	return values
+}
+
+// Interval is a confidence interval, including both ends.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Known reports whether the interval could be computed. Otherwise its ends are NaN, which JSON
+// cannot hold.
+func (i Interval) Known() bool { return !math.IsNaN(i.Low) && !math.IsNaN(i.High) }
+
+// Contains reports whether x is in the interval. An unknown interval contains nothing.
+func (i Interval) Contains(x float64) bool { return i.Low <= x && x <= i.High }
+
+var unknown = Interval{Low: math.NaN(), High: math.NaN()}
+
+// typical has the sorted values of a statistic over subsets of clusters. N values have N+1 gaps,
+// and the truth is in each gap with the same probability.
+type typical struct {
+	values []float64
+	tail   float64 // the probability below an interval
+	// step is the number of ranks of one subset. An end or a p value between two steps would need a
+	// probability that so few clusters cannot give.
+	step float64
+}
+
+func (t typical) ranks() float64 { return float64(len(t.values) + 1) }
+
+// rank returns the rank at which an interval begins; 0 if there are too few subsets.
+func (t typical) rank() float64 {
+	return math.Floor(t.tail*t.ranks()/t.step+1e-9) * t.step
+}
+
+// interval returns the interval between the values at the rank from both ends. With too few subsets
+// it reaches nearly from the smallest to the largest value.
+func (t typical) interval() Interval {
+	rank := t.rank()
+	if rank == 0 {
+		rank = t.tail * t.ranks()
+	}
+	low := valueAt(t.values, rank)
+	negated := slices.Clone(t.values)
+	for i, v := range t.values {
+		negated[len(negated)-1-i] = -v
+	}
+	return Interval{Low: low, High: -valueAt(negated, rank)}
+}
+
+// p returns the two-sided p value of x: at most twice the tail exactly if the interval excludes x.
+func (t typical) p(x float64) float64 {
+	at := rankOf(t.values, x)
+	steps := math.Floor(min(at, t.ranks()-at) / t.step)
+	return min(1, 2*(steps+1)*t.step/t.ranks())
+}
+
+func (t typical) leastP() float64 { return min(1, 2*t.step/t.ranks()) }
+
+// shared yields the distinct values among sorted ones, each with its rank. Ranks start at 1, and
+// equal values share their middle rank. Sums of whole numbers are often equal, and if the interval
+// ended at the last of several equal values, its coverage would be too large. Sums that differ only
+// by rounding count as equal, and as 0 if they are near 0.
+func shared(sorted []float64) iter.Seq2[float64, float64] {
+	same := 1e-12 * max(math.Abs(sorted[0]), math.Abs(sorted[len(sorted)-1]))
+	return func(yield func(rank, value float64) bool) {
+		for from, to := 0, 0; from < len(sorted); from = to {
+			for to = from + 1; to < len(sorted) && sorted[to]-sorted[from] <= same; to++ {
+			}
+			value := sorted[from]
+			if math.Abs(value) <= same {
+				value = 0
+			}
+			if !yield(float64(from+1+to)/2, value) {
+				return
+			}
+		}
+	}
+}
+
+// valueAt returns the value at a rank among sorted values, linear between two values.
+func valueAt(sorted []float64, rank float64) float64 {
+	before, last := 0.0, sorted[0]
+	for at, value := range shared(sorted) {
+		if at >= rank {
+			return between(rank, before, at, last, value)
+		}
+		before, last = at, value
+	}
+	return last
+}
+
+// rankOf returns the rank of x among sorted values, linear between two values: the inverse of
+// valueAt. It is 0 for an x below all values, and their number plus one for an x above all.
+func rankOf(sorted []float64, x float64) float64 {
+	before, last := 0.0, math.Inf(-1)
+	for at, value := range shared(sorted) {
+		switch {
+		case value == x:
+			return at
+		case value > x && math.IsInf(last, -1):
+			return 0
+		case value > x:
+			return between(x, last, value, before, at)
+		}
+		before, last = at, value
+	}
+	return float64(len(sorted) + 1)
+}
+
+// between returns y at x on the line from x0, y0 to x1, y1. The conversions prevent fused
+// operations, which round differently on some machines.
+func between(x, x0, x1, y0, y1 float64) float64 {
+	part := (x - x0) / (x1 - x0)
+	return float64((1-part)*y0) + float64(part*y1)
 }
