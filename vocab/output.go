@@ -1,6 +1,11 @@
 package vocab
 
-import "time"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Output is the result of a command. Its JSON form leaves out the bytes and the
 // times, which each file format stores in its own way.
@@ -40,3 +45,18 @@ type DiskUse struct {
 	Killed      bool  // its processes were killed for it, since the last report
 	Left        int   // commands that may still run above the limit
 }
+
+// Marker is the line with which an agent submits: the command must exit with code 0
+// and its output must begin with this line, ignoring leading white space.
+const Marker = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+
+// ErrDestroyed is in the chain of an error when an earlier command made the environment
+// unusable, by deleting the shell for example. The engine is not the cause: the same
+// commands would destroy a new environment too. It is a result of the agent, not an
+// infrastructure failure.
+var ErrDestroyed = errors.New("an earlier command made the environment unusable")
+
+// ErrInterrupted is the cause of a context that a person has canceled to say something. A
+// command under it is killed with all its processes; after any other cancellation a command
+// with an id continues, for the run that resumes. It is a [context.Canceled].
+var ErrInterrupted = fmt.Errorf("interrupted by a person: %w", context.Canceled)

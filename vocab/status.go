@@ -97,3 +97,86 @@ func (s Status) Label(o Outcome) string {
 	}
 	return string(s)
 }
+
+// Outcome is how an attempt ended, by blame.
+type Outcome string
+
+// Every attempt has one of these outcomes. The first five are results: they are
+// kept on resume and count in a score. Infrastructure is not the model's fault and is
+// retried. Pending was interrupted and can be resumed. Diverged was resumed in a new
+// container, where repeating its commands gave different outputs: the model has seen
+// a state that no longer exists, so the instance starts again.
+const (
+	OutcomeSubmitted      Outcome = "submitted"
+	OutcomeEmpty          Outcome = "empty" // submitted an empty patch
+	OutcomeLimit          Outcome = "limit" // its own step, cost or time limit, or the model's context
+	OutcomeFormat         Outcome = "format"
+	OutcomeFailed         Outcome = "failed" // the model, or what it did, ended the attempt
+	OutcomeInfrastructure Outcome = "infrastructure"
+	OutcomePending        Outcome = "pending"
+	OutcomeDiverged       Outcome = "diverged"
+)
+
+// Outcomes lists all outcomes: results first.
+func Outcomes() []Outcome {
+	return []Outcome{
+		OutcomeSubmitted, OutcomeEmpty, OutcomeLimit, OutcomeFormat, OutcomeFailed,
+		OutcomeInfrastructure, OutcomePending, OutcomeDiverged,
+	}
+}
+
+// Final reports whether the outcome is a result, which a resume keeps.
+func (o Outcome) Final() bool {
+	switch o {
+	case OutcomeSubmitted, OutcomeEmpty, OutcomeLimit, OutcomeFormat, OutcomeFailed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Verdict is how the grading of one prediction ended, by blame.
+type Verdict string
+
+// The verdicts. The first five say something about the prediction and count in rates.
+// The last two do not: grading is tried again, and rates show how many are missing.
+const (
+	VerdictResolved       Verdict = "resolved"
+	VerdictUnresolved     Verdict = "unresolved"
+	VerdictNoApply        Verdict = "no_apply"       // the patch does not apply
+	VerdictEmpty          Verdict = "empty_patch"    // there was nothing to test
+	VerdictTimedOut       Verdict = "timed_out"      // the tests took longer than their limit
+	VerdictInfrastructure Verdict = "infrastructure" // the engine, the image or the machine failed
+	VerdictUngradeable    Verdict = "ungradeable"    // the row or the log lacks what a verdict needs
+)
+
+// Verdicts are all verdicts, in the order in which tables show them.
+func Verdicts() []Verdict {
+	return []Verdict{
+		VerdictResolved, VerdictUnresolved, VerdictNoApply, VerdictEmpty, VerdictTimedOut,
+		VerdictInfrastructure, VerdictUngradeable,
+	}
+}
+
+// Counts reports whether v says something about the prediction, and so counts in rates. A
+// prediction with another verdict is graded again.
+func (v Verdict) Counts() bool {
+	switch v {
+	case VerdictResolved, VerdictUnresolved, VerdictNoApply, VerdictEmpty, VerdictTimedOut:
+		return true
+	}
+	return false
+}
+
+// String returns v for a person: "patch does not apply".
+func (v Verdict) String() string {
+	switch v {
+	case VerdictNoApply:
+		return "patch does not apply"
+	case VerdictEmpty:
+		return "empty patch"
+	case VerdictTimedOut:
+		return "timed out"
+	}
+	return string(v)
+}
