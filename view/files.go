@@ -296,8 +296,5 @@ func (t *testView) see(line string, number int) {
 		t.More++
 		return
 	}
-	if len(line) > longestLine {
-		line = strings.ToValidUTF8(line[:longestLine], "") + "..."
-	}
-	t.Lines = append(t.Lines, logLine{number, line})
+	t.Lines = append(t.Lines, logLine{number, cut(line, longestLine)})
 }

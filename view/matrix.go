@@ -120,7 +120,7 @@ func classOf(last results.Record, score scores.Score, alone bool) (class, words 
 	case score.Left == scores.NotGraded && last.Status != "":
 		return "left", string(last.Status)
 	}
-	return "left", leftWords(score.Left)
+	return "left", string(score.Left)
 }
 
 // complete fills in the cells of runs without the instance.
@@ -129,7 +129,7 @@ func (r *row) complete(columns []*runState) {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Run == "" {
-			*c = cell{Run: columns[i].Name, Class: "left", Words: leftWords(scores.Missing)}
+			*c = cell{Run: columns[i].Name, Class: "left", Words: string(scores.Missing)}
 		}
 		resolved, not = resolved || c.Class == "resolved", not || c.Class == "unresolved"
 	}

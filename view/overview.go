@@ -14,7 +14,6 @@ import (
 	"batch.example/batch/report"
 	"batch.example/batch/report/stats"
 	"batch.example/batch/results"
-	"batch.example/batch/results/scores"
 	"batch.example/batch/vocab"
 )
 
@@ -190,19 +189,4 @@ func (s *Server) runStates() ([]*runState, error) {
 	}
 	_ = reads.Wait() // no error: a state says why its run cannot be read
 	return list, nil
-}
-
-// leftWords returns the words for the reason why an instance is left out.
-func leftWords(reason scores.Reason) string {
-	switch reason {
-	case scores.Infrastructure:
-		return "infrastructure failure"
-	case scores.NoResult:
-		return "no result"
-	case scores.NotGraded:
-		return "not graded"
-	case scores.Quarantined:
-		return "quarantined"
-	}
-	return "not in the run"
 }

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +31,7 @@ var templates = sync.OnceValue(func() *template.Template {
 
 // funcs are the templates' functions. They return texts, never markup.
 var funcs = template.FuncMap{
-	"dollars": dollars, "seconds": seconds, "percent": percent, "share": share, "count": printable.Count, "number": number,
+	"dollars": printable.Dollars, "seconds": report.Seconds, "percent": printable.Percent, "count": printable.Count,
 	"run":     func(name string) string { return runLink(name) },
 	"attempt": func(run, id string) string { return attemptLink(run, id) },
 	"plain":   printable.Text, "line": line, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
@@ -45,46 +44,6 @@ var funcs = template.FuncMap{
 func runLink(name string) string { return "/run/" + url.PathEscape(name) }
 
 func attemptLink(run, id string) string { return runLink(run) + "/" + url.PathEscape(id) }
-
-func dollars(v any) string {
-	switch v := v.(type) {
-	case float64:
-		return report.Dollars(v)
-	case *float64:
-		if v != nil {
-			return report.Dollars(*v)
-		}
-	}
-	return ""
-}
-
-func seconds(v any) string {
-	switch v := v.(type) {
-	case float64:
-		return report.Seconds(v)
-	case *float64:
-		if v != nil {
-			return report.Seconds(*v)
-		}
-	}
-	return ""
-}
-
-func percent(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return share(*v)
-}
-
-func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
-
-func number(v *int) string {
-	if v == nil {
-		return ""
-	}
-	return strconv.Itoa(*v)
-}
 
 // line returns a name in one line, without characters that would reverse the text around it.
 func line(name any) string { return printable.Line(fmt.Sprint(name)) }
@@ -111,10 +70,7 @@ func lines(text string) string {
 func firstLine(text string) string {
 	const most = 120
 	line, _, _ := strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
-	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + "..."
-	}
-	return printable.Line(line)
+	return printable.Line(cut(line, most))
 }
 
 // frame has the parts of a page around its data.

@@ -9,3 +9,6 @@ func Count(n int, one, more string) string {
 	}
 	return fmt.Sprintf("%d %s", n, more)
 }
+
+// Percent shows a share: "12.5 %".
+func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
