@@ -50,31 +50,11 @@
     o: () => { const d = (here || document).querySelectorAll("details"); const open = [...d].some((x) => !x.open); d.forEach((x) => { x.open = open; }); },
     u: () => follow("up"),
     "/": () => { const f = $("#find"); if (f) { f.focus(); f.select(); } else location.assign("/search"); },
-    "?": () => $("#keys").showModal(),
+    "?": () => dialog.showModal(),
   };
 
-  const dialog = document.createElement("dialog");
-  dialog.id = "keys";
-  dialog.setAttribute("aria-label", "Keys");
-  const list = document.createElement("dl");
-  list.className = "facts";
-  for (const [key, what] of [
-    ["j k", "next, previous step, hit or row"], ["n p", "next, previous step with an error, a format error, an edit or the submission"],
-    ["] [", "next, previous page"], ["o", "open or close all folds of the step, or of the page"],
-    ["u", "up: from a trajectory to its instance"], ["g G", "top, bottom"], ["/", "find"], ["?", "this list"],
-  ]) {
-    const dt = document.createElement("dt");
-    for (const k of key.split(" ")) { const e = document.createElement("kbd"); e.textContent = k; dt.append(e, " "); }
-    const dd = document.createElement("dd");
-    dd.textContent = what;
-    list.append(dt, dd);
-  }
-  const close = document.createElement("button");
-  close.type = "button";
-  close.textContent = "Close";
-  close.addEventListener("click", () => dialog.close());
-  dialog.append(list, close);
-  document.body.append(dialog);
+  const dialog = $("#keys");
+  $("#keys button").addEventListener("click", () => dialog.close());
 
   addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
