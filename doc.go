@@ -43,9 +43,11 @@
 //	    specifies the format.
 //	  - results/export writes attempts as training data and as a table of steps.
 //	  - report turns results into tables. report/compare says which of several runs is
-//	    better and how certain that is, report/page writes this as a page, and
-//	    report/attempts evaluates several attempts. report/stats has the statistics of all
-//	    three. results/scores reads their input, also from other tools' files.
+//	    better and how certain that is, and report/attempts evaluates several attempts.
+//	    report/stats has the statistics of both. results/scores reads their input, also
+//	    from other tools' files.
+//	  - view shows runs and their trajectories as pages; view/report is the one that compares
+//	    runs.
 //	  - audit looks in attempts for signs that a result is not the agent's own work on the
 //	    task. It changes no score.
 //	  - grade turns the log of a test run into a verdict, by the rules of SWE-bench.

@@ -24,6 +24,8 @@ func TestInABrowser(t *testing.T) {
 	browsertest.Run(t, map[string]func(*testing.T, *browsertest.Tab){
 		"every page": everyPage, "keys": keys, "without scripts": withoutScripts,
 		"live": live, "searching": searching, "hostile text": hostileText,
+		"looks of a report": everyLook, "hostile report": hostileReport, "keyboard": keyboard, "sorting": sorting, "filtering": filtering,
+		"several attempts": severalAttempts, "paper": paper, "a report without scripts": reportWithoutScripts, "links": links,
 	}, "127.0.0.1")
 }
 
@@ -60,7 +62,7 @@ func everyPage(t *testing.T, b *browsertest.Tab) {
 		b.Inspect(address)
 	}
 	run := "/run/" + url.PathEscape(filepath.Join(s.dir, "a")) + "/"
-	for _, address := range []string{"/", "/search?q=text&whole=1", "/live", "/instance/" + instances[0], run + instances[0], run + instances[1] + "/tests", run + instances[0] + "/patch?gold=1"} {
+	for _, address := range []string{"/", "/report", "/search?q=text&whole=1", "/live", "/instance/" + instances[0], run + instances[0], run + instances[1] + "/tests", run + instances[0] + "/patch?gold=1"} {
 		open(address)
 		b.Keyboard(address)
 	}

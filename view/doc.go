@@ -3,7 +3,10 @@
 //
 // A page's data is a plain value. A template of this package shows the value as a page, and ?format=json
 // shows it as JSON, so that every page has a twin for programs. All pages work without JavaScript: filters,
-// orders and jumps are parts of the address. The script adds keys and live figures.
+// orders and jumps are parts of the address. The script adds keys and live figures, and it orders and filters
+// the report's table of instances.
+//
+// The report compares runs. [Report] writes it as one file that needs no server: `batch report`.
 //
 // # Who may read
 //

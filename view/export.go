@@ -116,6 +116,7 @@ func (x *exporter) plan() error {
 		return err
 	}
 	x.page("/", "index.html")
+	x.page("/report", "report.html")
 	for _, name := range assets {
 		x.files["/assets/"+name] = "assets/" + name
 	}

@@ -130,6 +130,11 @@ func newAsked(q url.Values) asked {
 	}
 }
 
+// Report returns the address of the report of the columns.
+func (a asked) Report() string {
+	return (&url.URL{Path: "/report", RawQuery: url.Values{"run": a.Runs}.Encode()}).String()
+}
+
 // fill adds the options of the form.
 func (a *asked) fill(all []*runState, repos map[string]int) {
 	chosen := func(list []choice, value string) []choice {

@@ -23,7 +23,7 @@ import (
 func pagesOf(run string, ids []string) []string {
 	at := func(i int) string { return "/run/" + url.PathEscape(run) + "/" + url.PathEscape(ids[i]) }
 	return []string{
-		"/", "/?group=repo&sort=cost&differ=1", "/live", "/search", "/search?q=text&whole=1", "/search?kind=ran&q=git+log&whole=1", "/search?kind=regexp&q=(&whole=1",
+		"/", "/?group=repo&sort=cost&differ=1", "/report", "/report?run=" + url.QueryEscape(run), "/live", "/search", "/search?q=text&whole=1", "/search?kind=ran&q=git+log&whole=1", "/search?kind=regexp&q=(&whole=1",
 		"/instance/" + url.PathEscape(ids[0]), "/instance/" + url.PathEscape(ids[2]) + "?every=1",
 		at(0), at(1), at(1) + "?step=last", at(2) + "?attempt=1", at(3), at(4), at(5),
 		at(0) + "/patch", at(0) + "/patch?gold=1", at(3) + "/patch", at(4) + "/patch", at(1) + "/tests", at(5) + "/tests", at(3) + "/audit",

@@ -78,6 +78,7 @@ type frame struct {
 	Title string
 	Twin  string // address of the JSON twin
 	Body  any
+	Alone *alone // nil: the page is one of several
 }
 
 // show answers with the data d as a page, or on request as JSON.

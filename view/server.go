@@ -80,6 +80,7 @@ func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.overview)
 	mux.HandleFunc("GET /assets/{name}", asset)
+	mux.HandleFunc("GET /report", s.report)
 	mux.HandleFunc("GET /live", s.live)
 	mux.HandleFunc("GET /live/events", s.liveEvents)
 	mux.HandleFunc("GET /search", s.search)

@@ -3,18 +3,14 @@ package main
 import (
 	"context"
 
-	"batch.example/batch/audit"
-	"batch.example/batch/report/page"
 	"batch.example/batch/results/scores"
 	"batch.example/batch/results/trajectory"
+	"batch.example/batch/view/report"
 )
 
 // auditEntries audits the last attempts of the entries of a report.
-func (a *app) auditEntries(ctx context.Context, entries []scores.Side) (*page.Audit, error) {
-	out := &page.Audit{Version: audit.Version}
-	for _, d := range audit.Detectors() {
-		out.Detectors = append(out.Detectors, page.AuditDetector{Name: d.Name, Not: d.Not})
-	}
+func (a *app) auditEntries(ctx context.Context, entries []scores.Side) (*report.Audit, error) {
+	out := &report.Audit{}
 	by := auditor{app: a}
 	for i, e := range entries {
 		for n, r := range e.Runs {
@@ -28,9 +24,7 @@ func (a *app) auditEntries(ctx context.Context, entries []scores.Side) (*page.Au
 			notes, err := by.place(ctx, p, func(string) bool { return true }, func(one audited) {
 				out.Attempts++
 				for _, f := range one.Found {
-					out.Findings = append(out.Findings, page.AuditFinding{
-						Entry: i, Run: n, Detector: f.Detector, Instance: f.Instance, Step: f.Step, Evidence: f.Evidence,
-					})
+					out.Findings = append(out.Findings, report.Finding{Finding: f, Entry: i, Run: n})
 				}
 			})
 			if err != nil {

@@ -15,8 +15,9 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/report/page"
 	"batch.example/batch/results/scores"
+	"batch.example/batch/view"
+	"batch.example/batch/view/report"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -28,9 +29,10 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `Write one HTML file that compares run directories and sweeps: rates with their
 intervals, where the runs differ, cost, time, repositories, who is left out and
 why, what ` + "`batch audit`" + ` finds, and a table of all instances to sort and filter.
-It needs no network and no other file; its links lead to the trajectories, by
-relative paths from FILE. What it finds in an attempt is kept for 30 days in the
-state directory (~/.local/state/batch), for the next report of the same files.
+It is a page of ` + "`batch view`" + ` that needs no network and no other file; its links
+lead to the trajectories, by relative paths from FILE. What the audit finds in
+an attempt is kept for 30 days in the state directory (~/.local/state/batch),
+for the next report of the same files.
 
   batch report runs/gpt-5 runs/sonnet -o report.html
   batch report before=runs/1 after=runs/2
@@ -60,36 +62,26 @@ func (a *app) report(ctx context.Context, dirs []string, file string, audits boo
 	for _, e := range entries {
 		a.hideOfEntry(e)
 	}
-	folder, err := foldersFrom(file)
+	here, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
-		return err
+		return fault.New(fault.Host, "finding the current folder", err)
 	}
-	d := page.Data{Entries: entries, Folder: folder, Hide: a.mask.Text}
+	d := report.Data{Entries: entries, Link: report.LinksFrom(here), Hide: a.mask.Text}
 	if audits {
 		if d.Audit, err = a.auditEntries(ctx, entries); err != nil {
 			return err
 		}
 	}
-	size := int64(0)
-	err = atomicfile.Files{}.Write(file, 0o644, func(w io.Writer) error {
-		c := &counter{w: w}
-		err := page.Write(c, d)
-		size = c.n
-		return err
-	})
+	page := report.New(d)
+	text, err := view.Report(page)
 	if err != nil {
+		return err
+	}
+	if err = (atomicfile.Files{}).Write(file, 0o644, atomicfile.Bytes(text)); err != nil {
 		return atomicfile.Fault("writing "+file, err)
 	}
-	instances := map[string]bool{}
-	for _, e := range entries {
-		for _, attempt := range e.Runs {
-			for id := range attempt.Scores {
-				instances[id] = true
-			}
-		}
-	}
 	fmt.Fprintf(a.stdout, "%s: %s of %s, %s\n", printable.Line(file), printable.Count(len(entries), "run", "runs"),
-		printable.Count(len(instances), "instance", "instances"), units.HumanSize(float64(size)))
+		printable.Count(page.Instances, "instance", "instances"), units.HumanSize(float64(len(text))))
 	return nil
 }
 
@@ -119,37 +111,5 @@ func isReport(file string) bool {
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, 1024))
-	return err == nil && page.Is(head)
-}
-
-// foldersFrom returns a function that makes a folder's path relative to the folder of file. It
-// goes by names alone: a browser applies .. without following symbolic links.
-func foldersFrom(file string) (func(string) string, error) {
-	here, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		return nil, fault.New(fault.Host, "finding the current folder", err)
-	}
-	return func(path string) string {
-		there, err := filepath.Abs(path)
-		if err != nil {
-			return ""
-		}
-		relative, err := filepath.Rel(here, there)
-		if err != nil {
-			return ""
-		}
-		return relative
-	}, nil
-}
-
-// counter counts the bytes that are written.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
+	return err == nil && view.IsReport(head)
 }

@@ -41,10 +41,11 @@ func (a *app) viewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "view [DIR...]",
 		Short: "Show runs in a browser: results, trajectories, search",
-		Long: `Show runs in a browser, also while they work: all results in one matrix, each
-trajectory step by step, a search over all of them, and the attempts at one
-instance side by side. DIR is a run directory, the folder of a sweep, or a
-folder of them (default: runs). It also reads the folders of mini-swe-agent.
+		Long: `Show runs in a browser, also while they work: all results in one matrix, the
+report that compares them, each trajectory step by step, a search over all of
+them, and the attempts at one instance side by side. DIR is a run directory,
+the folder of a sweep, or a folder of them (default: runs). It also reads the
+folders of mini-swe-agent.
 
   batch view runs
   batch view runs/gpt-5 runs/sonnet --listen 127.0.0.1:4200

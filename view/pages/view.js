@@ -106,6 +106,76 @@
     start();
   }
 
+  // A head with data-sort orders the rows of its table. What is not known comes last, in both directions.
+  const names = new Intl.Collator("en", { numeric: true });
+  function value(cell, numeric) {
+    if (!numeric) return cell.textContent;
+    const v = parseFloat(cell.dataset.v ?? cell.textContent);
+    return Number.isNaN(v) ? null : v;
+  }
+  function sort(head, heads, body) {
+    const numeric = head.dataset.sort === "n";
+    const now = head.getAttribute("aria-sort");
+    const down = now ? now === "ascending" : numeric;
+    for (const h of heads) h.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const keyed = [...body.rows].map((row) => ({ row, v: value(row.cells[head.cellIndex], numeric) }));
+    keyed.sort((a, b) => {
+      if (a.v === null || b.v === null) return (a.v === null) - (b.v === null);
+      const order = numeric ? a.v - b.v : names.compare(a.v, b.v);
+      return down ? -order : order;
+    });
+    body.append(...keyed.map((k) => k.row));
+  }
+  const heads = [...document.querySelectorAll("th[data-sort]")];
+  for (const head of heads) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => sort(head, heads, head.closest("table").tBodies[0]));
+    head.append(button);
+  }
+
+  // The filter hides rows by their names, and by the states of the entries.
+  const filter = $("#filter");
+  if (filter) {
+    const rows = [...document.querySelectorAll("tr[data-s]")].map((row) => ({
+      row, states: row.dataset.s, text: heads.filter((h) => h.dataset.sort === "t").map((h) => row.cells[h.cellIndex].textContent).join(" ").toLowerCase(),
+    }));
+    const fields = [...filter.querySelectorAll("input, select")];
+    const choices = fields.filter((f) => f.dataset.entry);
+    const matches = {
+      "": () => true,
+      all: (s) => /^r+$/.test(s),
+      some: (s) => /[rp]/.test(s) && !/^r+$/.test(s),
+      none: (s) => !/[rp]/.test(s),
+      left: (s) => s.includes("x"),
+    };
+    const apply = () => {
+      const words = $("#find").value.toLowerCase().split(/\s+/).filter(Boolean);
+      let shown = 0;
+      for (const r of rows) {
+        r.row.hidden = !(matches[$("#by").value](r.states) &&
+          choices.every((c) => !c.value || r.states[c.dataset.entry] === c.value) &&
+          words.every((w) => r.text.includes(w)));
+        if (!r.row.hidden) shown++;
+      }
+      $("#count").textContent = `${shown} of ${rows.length} ${rows.length === 1 ? "instance" : "instances"}`;
+    };
+    filter.hidden = false;
+    filter.addEventListener("input", apply);
+    $("#all").addEventListener("click", () => { for (const f of fields) f.value = ""; apply(); });
+    apply();
+  }
+
+  // Paper has nothing to open.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const d of closed) d.open = true;
+  });
+  addEventListener("afterprint", () => { for (const d of closed) d.open = false; });
+
   // Search results arrive while the search continues.
   for (const box of document.querySelectorAll("[data-stream]")) {
     const status = $("#searching");

@@ -1,4 +1,4 @@
-package page_test
+package view_test
 
 import (
 	"fmt"
@@ -15,31 +15,20 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"batch.example/batch/internal/chromium/browsertest"
-	"batch.example/batch/internal/tier"
-	report "batch.example/batch/report/page"
 	"batch.example/batch/results"
 	"batch.example/batch/results/scores"
+	"batch.example/batch/view/report"
 )
 
-func TestInABrowser(t *testing.T) {
-	tier.Rest(t, "report/page", "internal/chromium")
-	browsertest.Run(t, map[string]func(*testing.T, *browsertest.Tab){
-		"every look": everyLook, "hostile text": hostileText, "the keyboard": keyboard, "sorting": sorting, "filtering": filtering,
-		"several attempts": severalAttempts, "paper": paper, "without scripts": withoutScripts, "links": links,
-	})
+// alone shows the page of d from a file.
+func alone(b *browsertest.Tab, d report.Data) {
+	b.Helper()
+	aloneIn(b, filepath.Join(b.TempDir(), "report.html"), d)
 }
 
-// open shows the page of d from a file.
-func open(b *browsertest.Tab, d report.Data) {
+func aloneIn(b *browsertest.Tab, file string, d report.Data) {
 	b.Helper()
-	show(b, filepath.Join(b.TempDir(), "report.html"), d)
-}
-
-func show(b *browsertest.Tab, file string, d report.Data) {
-	b.Helper()
-	if err := os.WriteFile(file, []byte(written(b, d)), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	must(b, os.WriteFile(file, []byte(written(b, d)), 0o600))
 	if b.Base != "" {
 		b.Quiet() // as for the page before
 	}
@@ -50,12 +39,12 @@ func show(b *browsertest.Tab, file string, d report.Data) {
 // column returns a column's cells in the visible rows.
 func column(b *browsertest.Tab, n int) []string {
 	b.Helper()
-	return browsertest.JS[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#table tbody tr")].filter(r => r.offsetParent).map(r => r.cells[%d].innerText.trim())`, n))
+	return browsertest.JS[[]string](b, fmt.Sprintf(`[...document.querySelectorAll(".instances tbody tr")].filter(r => r.offsetParent).map(r => r.cells[%d].innerText.trim())`, n))
 }
 
 // head selects the button of a column of the table.
 func head(column int) string {
-	return fmt.Sprintf("#table thead tr:nth-child(2) th:nth-child(%d) button", column+1)
+	return fmt.Sprintf(".instances thead tr:nth-child(2) th:nth-child(%d) button", column+1)
 }
 
 // pick moves a select down by a number of choices, with the keyboard.
@@ -72,7 +61,7 @@ func everyLook(_ *testing.T, b *browsertest.Tab) {
 	long.Entries[0].Name = strings.Repeat("averylongname", 20)
 	long.Entries[1].Name = strings.Repeat("a very long name ", 20)
 	for name, d := range map[string]report.Data{"usual": invented(40, 8, 1), "long": long, "hostile": hostileData()} {
-		open(b, d)
+		alone(b, d)
 		b.Inspect(name)
 		b.Look(1280, "print", "dark")
 		b.Contrast(name + " on paper")
@@ -113,14 +102,14 @@ func hostileData() report.Data {
 	return d
 }
 
-func hostileText(t *testing.T, b *browsertest.Tab) {
+func hostileReport(t *testing.T, b *browsertest.Tab) {
 	for _, bypass := range []bool{false, true} { // of the page's policy
 		browsertest.Call(b, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: bypass})
-		open(b, hostileData())
+		alone(b, hostileData())
 		for _, column := range []int{0, 1, 3} {
 			b.Click(head(column))
 		}
-		b.Click("#text")
+		b.Click("#find")
 		b.Press("<script>")
 		if len(column(b, 0)) == 0 {
 			t.Error("no instance is called <script>, as it should be")
@@ -131,10 +120,8 @@ func hostileText(t *testing.T, b *browsertest.Tab) {
 
 // keyboard uses no mouse.
 func keyboard(t *testing.T, b *browsertest.Tab) {
-	open(b, invented(20, 2, 1))
-	b.Press(kb.Tab)
-	b.Press(kb.Enter) // skips to the table
-	b.Press(kb.Tab)
+	alone(b, invented(20, 2, 1))
+	b.Press("/")
 	b.Press("django")
 	if ids := column(b, 0); len(ids) == 0 || len(ids) == 20 {
 		t.Errorf("%d rows of django", len(ids))
@@ -145,7 +132,7 @@ func keyboard(t *testing.T, b *browsertest.Tab) {
 	if got := browsertest.JS[string](b, `document.activeElement.closest("th").getAttribute("aria-sort")`); got != "ascending" {
 		t.Errorf("after Enter and Space the order is %q", got)
 	}
-	open(b, invented(20, 2, 1))
+	alone(b, invented(20, 2, 1))
 	b.Keyboard("the page")
 }
 
@@ -155,7 +142,7 @@ func sorting(t *testing.T, b *browsertest.Tab) {
 		d.Entries[0].Runs[0].Scores[id] = scores.Score{ID: id, Repo: s.Repo, Left: scores.NoResult}
 		break
 	}
-	open(b, d)
+	alone(b, d)
 	const cost = 5
 	costs := func() (list []float64) {
 		b.Click(head(cost))
@@ -187,9 +174,9 @@ func sorting(t *testing.T, b *browsertest.Tab) {
 }
 
 func filtering(t *testing.T, b *browsertest.Tab) {
-	open(b, invented(500, 2, 1))
+	alone(b, invented(500, 2, 1))
 	count := func() string { return browsertest.JS[string](b, `document.getElementById("count").textContent`) }
-	b.Click("#text")
+	b.Click("#find")
 	b.Press("DJANGO 1000")
 	ids := column(b, 0)
 	if len(ids) == 0 || len(ids) > 200 || count() != fmt.Sprintf("%d of 500 instances", len(ids)) ||
@@ -218,8 +205,8 @@ func filtering(t *testing.T, b *browsertest.Tab) {
 }
 
 func severalAttempts(t *testing.T, b *browsertest.Tab) {
-	open(b, invented(60, 2, 3))
-	if n := browsertest.JS[int](b, `document.querySelectorAll("#table tbody tr:first-child td.first:nth-of-type(3) a").length`); n != 3 {
+	alone(b, invented(60, 2, 3))
+	if n := browsertest.JS[int](b, `document.querySelectorAll(".instances tbody tr:first-child td.first:nth-of-type(3) a").length`); n != 3 {
 		t.Errorf("%d links to attempts, want 3", n)
 	}
 	pick(b, "select[data-entry='0']", 2)
@@ -232,7 +219,7 @@ func severalAttempts(t *testing.T, b *browsertest.Tab) {
 
 // paper prints a page: without controls, with all rows, and with closed lists opened.
 func paper(t *testing.T, b *browsertest.Tab) {
-	open(b, invented(100, 4, 1))
+	alone(b, invented(100, 4, 1))
 	pdf := browsertest.Ask(b, "printing", chromedp.PrintToPDF(chromedp.PDFPreferCSSPageSize(), chromedp.PDFPrintBackground()))
 	if n := strings.Count(string(pdf), "/Type /Page\n"); n < 3 {
 		t.Errorf("a PDF of %d bytes and %d pages", len(pdf), n)
@@ -245,10 +232,10 @@ func paper(t *testing.T, b *browsertest.Tab) {
 	got := browsertest.JS[struct {
 		Controls, Nav, Cut, Closed, Beyond int
 	}](b, `({
-	  Controls: document.getElementById("controls").getClientRects().length,
+	  Controls: document.getElementById("filter").getClientRects().length,
 	  Nav: document.querySelector("nav").getClientRects().length,
 	  Cut: [...document.querySelectorAll(".scroll")].filter(e => getComputedStyle(e).overflowX !== "visible" || e.clientHeight < e.scrollHeight - 1).length,
-	  Beyond: Math.max(0, document.getElementById("table").getBoundingClientRect().right - innerWidth),
+	  Beyond: Math.max(0, document.querySelector(".instances").getBoundingClientRect().right - innerWidth),
 	  Closed: document.querySelectorAll("details:not([open])").length,
 	})`)
 	if got.Controls+got.Nav+got.Cut+got.Closed+got.Beyond > 0 {
@@ -256,15 +243,15 @@ func paper(t *testing.T, b *browsertest.Tab) {
 	}
 }
 
-func withoutScripts(t *testing.T, b *browsertest.Tab) {
+func reportWithoutScripts(t *testing.T, b *browsertest.Tab) {
 	b.WithoutScripts()
-	open(b, invented(60, 2, 1))
+	alone(b, invented(60, 2, 1))
 	got := browsertest.JS[struct {
 		Rows, Buttons, Controls, Charts int
 	}](b, `({
-	  Rows: [...document.querySelectorAll("#table tbody tr")].filter(r => r.offsetParent && r.innerText.trim()).length,
+	  Rows: [...document.querySelectorAll(".instances tbody tr")].filter(r => r.offsetParent && r.innerText.trim()).length,
 	  Buttons: document.querySelectorAll("th button").length,
-	  Controls: document.getElementById("controls").getClientRects().length,
+	  Controls: document.getElementById("filter").getClientRects().length,
 	  Charts: [...document.querySelectorAll("svg[role=img]")].filter(e => e.getBoundingClientRect().height > 9 && e.querySelector("title").textContent).length,
 	})`)
 	if got.Rows != 60 || got.Buttons != 0 || got.Controls != 0 || got.Charts < 20 {
@@ -293,15 +280,9 @@ func links(t *testing.T, b *browsertest.Tab) {
 		}
 	}
 	d.Entries[0].Runs[0] = scores.FromSnapshot(snap)
-	d.Folder = func(path string) string {
-		relative, err := filepath.Rel(dir, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return relative
-	}
-	show(b, filepath.Join(dir, "report.html"), d)
-	for _, href := range browsertest.JS[[]string](b, `[...document.querySelectorAll("#table a")].map(a => a.href)`) {
+	d.Link = report.LinksFrom(dir)
+	aloneIn(b, filepath.Join(dir, "report.html"), d)
+	for _, href := range browsertest.JS[[]string](b, `[...document.querySelectorAll(".instances a")].map(a => a.href)`) {
 		u, err := url.Parse(href)
 		if err != nil || u.Scheme != "file" || u.RawQuery != "" || u.Fragment != "" || !want[u.Path] {
 			t.Errorf("%s leads to %q, %v", href, u.Path, err)

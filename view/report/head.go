@@ -1,4 +1,4 @@
-package page
+package report
 
 import (
 	"fmt"
@@ -9,9 +9,6 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results/manifest"
 )
-
-// Label returns the entry's name for display.
-func (e side) Label() string { return cut(e.Name, 120) }
 
 // manifests returns the manifests of the entry's attempts.
 func (e side) manifests() []*manifest.Manifest {
@@ -41,23 +38,27 @@ func (s study) title() string {
 	case 0:
 		return "No runs"
 	case 1:
-		return s.entries[0].Label() + on
+		return s.entries[0].label + on
 	case 2:
-		return s.entries[0].Label() + " and " + s.entries[1].Label() + on
+		return s.entries[0].label + " and " + s.entries[1].label + on
 	default:
 		return fmt.Sprintf("%d runs%s", len(s.entries), on)
 	}
 }
 
-// datasets returns the names of all datasets without duplicates.
-func (s study) datasets() []string {
-	var names []string
+// distinct returns a text of the manifests without duplicates.
+func (s study) distinct(of func(*manifest.Manifest) string) []string {
+	var list []string
 	for _, m := range s.manifests() {
-		if name := cut(m.Dataset.Title(), 80); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
+		if text := s.text(of(m), shortText); text != "" && !slices.Contains(list, text) {
+			list = append(list, text)
 		}
 	}
-	return names
+	return list
+}
+
+func (s study) datasets() []string {
+	return s.distinct(func(m *manifest.Manifest) string { return m.Dataset.Title() })
 }
 
 // facts returns the general facts for the head of the page.
@@ -76,41 +77,32 @@ func (s study) facts() []string {
 	if when := s.dates(); when != "" {
 		list = append(list, when)
 	}
-	var versions []string
-	for _, m := range s.manifests() {
-		if v := "batch " + cut(m.Batch, 40); m.Batch != "" && !slices.Contains(versions, v) {
-			versions = append(versions, v)
-		}
+	versions := s.distinct(func(m *manifest.Manifest) string { return m.Batch })
+	for _, v := range versions[:min(2, len(versions))] {
+		list = append(list, "batch "+v)
 	}
-	return append(list, versions[:min(2, len(versions))]...)
+	return list
 }
 
 // dates returns the days of the first and of the last run.
 func (s study) dates() string {
-	var first, last time.Time
+	var times []time.Time
 	for _, m := range s.manifests() {
 		for _, r := range m.Runs {
-			end := r.Started
+			times = append(times, r.Started)
 			if r.Ended != nil {
-				end = *r.Ended
-			}
-			if first.IsZero() || r.Started.Before(first) {
-				first = r.Started
-			}
-			if end.After(last) {
-				last = end
+				times = append(times, *r.Ended)
 			}
 		}
 	}
-	from, to := day(first), day(last)
-	switch {
-	case first.IsZero():
+	if times == nil {
 		return ""
-	case from == to:
-		return "run on " + from
-	default:
-		return "run from " + from + " to " + to
 	}
+	from, to := day(slices.MinFunc(times, time.Time.Compare)), day(slices.MaxFunc(times, time.Time.Compare))
+	if from == to {
+		return "run on " + from
+	}
+	return "run from " + from + " to " + to
 }
 
 func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
@@ -118,57 +110,40 @@ func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
 // warnings returns reasons not to compare the runs, and damage in them.
 func (s study) warnings() []string {
 	var list []string
-	digests := map[string]bool{}
-	for _, m := range s.manifests() {
-		digests[m.Dataset.Digest] = true
-	}
-	if len(digests) > 1 {
+	if len(s.distinct(func(m *manifest.Manifest) string { return m.Dataset.Digest })) > 1 {
 		list = append(list, "The runs read different datasets, or different versions of one: an instance may not be the same in all of them.")
 	}
 	for _, e := range s.entries {
 		for _, a := range e.Runs {
 			for _, n := range a.Notes {
-				list = append(list, e.Letter+", "+cut(a.Path, 120)+": "+cut(s.hide(n), 300))
+				list = append(list, e.Letter+", "+s.text(a.Path, nameText)+": "+s.text(n, longText))
 			}
 		}
 	}
 	return list
 }
 
-// runView is one directory in the list of runs.
-type runView struct {
-	key
-	Attempt                                int // 0: it is the only one
-	Path, Model, Dataset, Began, Ended, By string
-}
-
-func (s study) runs() []runView {
-	var list []runView
+// runs lists the directories.
+func (s study) runs() *section {
+	t := &table{Label: "Runs", Heads: []cell{{Text: "Run"}, {Text: "Directory"}, {Text: "Model"}, {Text: "Dataset"}, {Text: "Began"}, {Text: "Ended"}, {Text: "Made by"}}}
 	for _, e := range s.entries {
 		for i, a := range e.Runs {
-			v := runView{key: e.key, Attempt: e.number(i), Path: plain(a.Path), Model: cut(e.Model, 120)}
+			dataset, by, began, ended := "", "", "", ""
 			if a.Snapshot != nil && a.Snapshot.Manifest != nil {
 				m := a.Snapshot.Manifest
-				v.Dataset, v.By = cut(m.Dataset.Title(), 80), "batch "+cut(m.Batch, 40)
+				dataset, by = s.text(m.Dataset.Title(), shortText), "batch "+s.text(m.Batch, shortText)
 				if n := len(m.Runs); n > 0 {
-					v.Began = moment(m.Runs[0].Started)
+					began = moment(m.Runs[0].Started)
 					if end := m.Runs[n-1].Ended; end != nil {
-						v.Ended = moment(*end)
+						ended = moment(*end)
 					}
 				}
 			}
-			list = append(list, v)
+			t.add(e.numbered(i), cell{Class: "why", Name: s.text(a.Path, 0)}, cell{Name: s.text(e.Model, nameText)}, cell{Name: dataset},
+				cell{Class: "when", Text: began}, cell{Class: "when", Text: ended}, cell{Text: by})
 		}
 	}
-	return list
-}
-
-// number returns the number of an attempt, or 0 for the only one.
-func (e side) number(i int) int {
-	if len(e.Runs) == 1 {
-		return 0
-	}
-	return i + 1
+	return &section{ID: "runs", Name: "Runs", Table: t}
 }
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -1,25 +1,24 @@
-package page_test
+package view_test
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"testing"
 
+	"batch.example/batch/audit"
+	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/report/compare"
-	"batch.example/batch/report/page"
 	"batch.example/batch/results/scores"
+	"batch.example/batch/view"
+	"batch.example/batch/view/report"
 )
 
-func written(t testing.TB, d page.Data) string {
+func written(t testing.TB, d report.Data) string {
 	t.Helper()
-	var b bytes.Buffer
-	if err := page.Write(&b, d); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	text, err := view.Report(report.New(d))
+	must(t, err)
+	return string(text)
 }
 
 func TestTheSizeOfAPage(t *testing.T) {
@@ -74,12 +73,12 @@ func TestAPageIsKnownByItsHead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		written(t, invented(1, 1, 1))[:1024]: true,
-		written(t, page.Data{}):              true,
+		written(t, report.Data{}):            true,
 		"<!DOCTYPE html>\n<html></html>":     false,
 		`<!DOCTYPE html>` + strings.Repeat(" ", 1024) + `<meta name="generator" content="batch report">`: false,
 		"": false,
 	} {
-		if got := page.Is([]byte(text)); got != want {
+		if got := view.IsReport([]byte(text)); got != want {
 			t.Errorf("%.60q: %v, want %v", text, got, want)
 		}
 	}
@@ -101,18 +100,18 @@ func TestPagesOfLittle(t *testing.T) {
 	empty := invented(5, 1, 1)
 	empty.Entries = append(empty.Entries, scores.Side{Name: "empty"})
 	none := all
-	none.Folder = nil
+	none.Link = nil
 	for name, c := range map[string]struct {
-		data      page.Data
+		data      report.Data
 		want, not string
 	}{
-		"nothing":                               {page.Data{}, "No runs", "NaN"},
+		"nothing":                               {report.Data{}, "No runs", "NaN"},
 		"one instance":                          {invented(1, 1, 1), "1 instance", "NaN"},
 		"an entry without instances":            {one, "nothing can be compared", "NaN"},
 		"all left out":                          {all, "nothing can be compared", "NaN"},
 		"one run":                               {invented(50, 1, 1), "of 50 instances resolved, 95 %", "Where they differ"},
 		"without links":                         {none, "80 left out", "<a href=\".."},
-		"an entry without attempts":             {page.Data{Entries: []scores.Side{{Name: "x"}}}, "No prediction has a verdict", "NaN"},
+		"an entry without attempts":             {report.Data{Entries: []scores.Side{{Name: "x"}}}, "No prediction has a verdict", "NaN"},
 		"an entry without attempts and another": {empty, "nothing can be compared", "NaN"},
 		"three runs: the set at the top":        {invented(200, 3, 1), "has the highest rate", "NaN"},
 		"more entries than there are signs":     {invented(4, 28, 1), "AB", "NaN"},
@@ -128,17 +127,55 @@ func TestPagesOfLittle(t *testing.T) {
 func TestSumsThatAreTooLarge(t *testing.T) {
 	cost, yes := math.MaxFloat64, true
 	one := scores.Run{Scores: map[string]scores.Score{"a__1": {Resolved: &yes, Cost: &cost}}}
-	d := page.Data{Entries: []scores.Side{{Name: "a", Runs: []scores.Run{one, one}}}}
-	if err := page.Write(io.Discard, d); err != nil {
-		t.Error(err)
-	}
+	d := report.Data{Entries: []scores.Side{{Name: "a", Runs: []scores.Run{one, one}}}}
+	written(t, d)
 }
 
 func TestACostWithUnansweredCallsIsARange(t *testing.T) {
 	cost, yes := 6.0, true
 	one := scores.Run{Scores: map[string]scores.Score{"a__1": {Resolved: &yes, Cost: &cost, Held: 4}}}
-	d := page.Data{Entries: []scores.Side{{Name: "a", Runs: []scores.Run{one}}}}
+	d := report.Data{Entries: []scores.Side{{Name: "a", Runs: []scores.Run{one}}}}
 	if text := written(t, d); !strings.Contains(text, "$6.00; up to $10.00 with calls of unknown cost") {
 		t.Error("the page does not say that it has cost $6.00, and up to $10.00")
+	}
+}
+
+func TestThePageHasTheFindingsOfAnAudit(t *testing.T) {
+	t.Parallel()
+	d := invented(6, 2, 1)
+	id := ""
+	for name := range d.Entries[1].Runs[0].Scores {
+		id = max(id, name)
+	}
+	section := func() string {
+		_, text, _ := strings.Cut(written(t, d), `<section id="audit"`)
+		text, _, _ = strings.Cut(text, "</section>")
+		return text
+	}
+	if text := section(); !strings.Contains(text, "The attempts were not audited.") || strings.Contains(text, "<table") {
+		t.Errorf("without an audit:\n%s", text)
+	}
+	d.Audit = &report.Audit{Attempts: 12, Notes: []string{"b: no dataset"}}
+	if text := section(); !strings.Contains(text, "No sign found in 12 audited attempts, by version 2 of the detectors.") || !strings.Contains(text, ">b: no dataset</p>") || strings.Contains(text, "<table") {
+		t.Errorf("without findings:\n%s", text)
+	}
+	for _, attack := range browsertest.Attacks {
+		d.Audit.Findings = append(d.Audit.Findings, report.Finding{Entry: 1, Finding: audit.Finding{Detector: "network", Instance: id, Step: 3, Evidence: attack}})
+	}
+	d.Audit.Findings = append(d.Audit.Findings, report.Finding{Finding: audit.Finding{Detector: "network", Instance: "unknown", Evidence: "secret <b>"}})
+	d.Hide = func(text string) string { return strings.ReplaceAll(text, "secret", "hidden") }
+	text := section()
+	for _, want := range []string{"13 findings in 12 audited attempts, by version 2 of the detectors.", `<td class="n">1</td><td class="n">12</td>`, "<th scope=\"row\">network</th>", "<td>patch</td>", "<bdi>hidden &lt;b&gt;</bdi>", id + ".traj.json"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+	}
+	for _, not := range []string{"conftest", "<script", "<img", "<b>", "\u202e"} {
+		if strings.Contains(text, not) {
+			t.Errorf("%q is in\n%s", not, text)
+		}
+	}
+	if !strings.Contains(written(t, d), `<a href="#audit">Audit</a>`) {
+		t.Error("the section is not in the table of contents")
 	}
 }

@@ -1,16 +1,17 @@
-package page_test
+package view_test
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
-	"batch.example/batch/report/page"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/scores"
+	"batch.example/batch/view/report"
 	"batch.example/batch/vocab"
 )
 
@@ -35,11 +36,11 @@ var repositories = []struct {
 
 // invented makes a comparison of models over n instances, with several attempts each. The same
 // numbers give the same comparison.
-func invented(n, models, attempts int) page.Data {
+func invented(n, models, attempts int) report.Data {
 	names := []string{"openai/gpt-5.1", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro", "hosted_vllm/qwen3-coder-30b", "openai/gpt-5-mini"}
 	source := rand.New(rand.NewPCG(1, 2))
 	rows := inventedRows(source, n)
-	var d page.Data
+	var d report.Data
 	for m := range models {
 		e := scores.Side{Name: names[m%len(names)], Model: names[m%len(names)]}
 		if m >= len(names) {
@@ -52,7 +53,7 @@ func invented(n, models, attempts int) page.Data {
 		}
 		d.Entries = append(d.Entries, e)
 	}
-	d.Folder = func(path string) string { return "../" + path }
+	d.Link = func(dir, id string) string { return "../" + results.TrajectoryPath(dir, id) }
 	return d
 }
 
@@ -72,18 +73,9 @@ func inventedRows(source *rand.Rand, n int) []inventedRow {
 				break
 			}
 		}
-		rows = append(rows, inventedRow{fmt.Sprintf("%s-%d", underscored(repo), 10000+i*17), repo, source.NormFloat64()})
+		rows = append(rows, inventedRow{fmt.Sprintf("%s-%d", strings.ReplaceAll(repo, "/", "__"), 10000+i*17), repo, source.NormFloat64()})
 	}
 	return rows
-}
-
-func underscored(repo string) string {
-	for i := range repo {
-		if repo[i] == '/' {
-			return repo[:i] + "__" + repo[i+1:]
-		}
-	}
-	return repo
 }
 
 func inventedRun(source *rand.Rand, rows []inventedRow, model int) *results.Snapshot {

@@ -1,35 +1,17 @@
-package page
+package report
 
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 )
 
-// phasesView is the chart of where the time went.
-type phasesView struct {
-	Rows  []phasesRow
-	Parts []phasePart
-}
-
-type phasesRow struct {
-	Entry side
-	Total string
-	Chart template.HTML
-}
-
-type phasePart struct {
-	Name   string
-	Swatch template.HTML
-	Values []string // by row
-}
-
 // phaseGroups combines the phases of a run into as many groups as a chart can show. Other phases
 // are "other".
-// "other".
 var phaseGroups = []struct {
 	name  string
 	parts []string
@@ -43,9 +25,10 @@ var phaseGroups = []struct {
 	{"agent and other", []string{"agent", "other"}},
 }
 
-// phases returns nil if no times are known.
-func (s study) phases() *phasesView {
-	var v phasesView
+// phases returns where the time went, or nil if no times are known.
+func (s study) phases() *section {
+	t := &table{Label: "Time by phase", Heads: []cell{{Text: "Phase"}}}
+	f := figure{Caption: "Mean time of an attempt, one scale for all runs. Waiting for a worker comes before and is not in it."}
 	var all [][]float64
 	most := 0.0
 	for _, e := range s.entries {
@@ -53,24 +36,26 @@ func (s study) phases() *phasesView {
 		if total <= 0 {
 			continue
 		}
-		v.Rows = append(v.Rows, phasesRow{Entry: e, Total: duration(total) + " per attempt" + of})
+		name := e.cell()
+		name.Small = report.Seconds(total) + " per attempt" + of
+		f.Rows, t.Heads = append(f.Rows, chart{Of: name}), append(t.Heads, e.head())
 		all = append(all, sums)
 		most = max(most, total)
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	for i := range v.Rows {
-		v.Rows[i].Chart = drawPhases(v.Rows[i], all[i], most)
+	for i, sums := range all {
+		f.Rows[i].Drawing = drawPhases(f.Rows[i].Of, sums, most)
 	}
 	for n, g := range phaseGroups {
-		part := phasePart{Name: g.name, Swatch: phaseSwatch(n)}
+		cells := []cell{{Mark: phaseSwatch(n), Text: g.name}}
 		for _, sums := range all {
-			part.Values = append(part.Values, duration(sums[n]))
+			cells = append(cells, number(report.Seconds(sums[n])))
 		}
-		v.Parts = append(v.Parts, part)
+		t.add(cells...)
 	}
-	return &v
+	return &section{ID: "phases", Name: "Where the time went", Class: "half", Figures: []figure{f}, Table: t}
 }
 
 // phases returns the mean seconds of an attempt by group, and in total, over the attempts that
@@ -107,22 +92,20 @@ func (e side) phases() (sums []float64, total float64, of string) {
 
 func groupOf(part string) int {
 	for i, g := range phaseGroups {
-		for _, name := range g.parts {
-			if name == part {
-				return i
-			}
+		if slices.Contains(g.parts, part) {
+			return i
 		}
 	}
 	return len(phaseGroups) - 1
 }
 
-func drawPhases(row phasesRow, sums []float64, most float64) template.HTML {
+func drawPhases(of cell, sums []float64, most float64) template.HTML {
 	const height, bar = 20, 18
 	var words []string
 	for n, v := range sums {
-		words = append(words, phaseGroups[n].name+" "+duration(v))
+		words = append(words, phaseGroups[n].name+" "+report.Seconds(v))
 	}
-	d := newDrawing("row", height, row.Entry.Letter+": "+row.Total, strings.Join(words, ", "))
+	d := newDrawing("row", height, of.Name+": "+of.Small, strings.Join(words, ", "))
 	x := 0.0
 	for n, v := range sums {
 		d.bar(fmt.Sprintf("part p%d", n), x, 1, v/most, bar)

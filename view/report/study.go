@@ -1,36 +1,40 @@
-package page
+package report
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"net/url"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"batch.example/batch/report/stats"
 	"batch.example/batch/results"
 	"batch.example/batch/results/scores"
+	"batch.example/batch/vocab"
 )
 
 // study is the input of the parts of a page.
 type study struct {
 	entries []side
-	ids     []string          // of all instances that any entry was asked for, sorted
-	repos   map[string]string // by instance id; noRepo if unknown
-	folder  func(path string) string
+	ids     []string                    // of all instances that any entry was asked for, sorted
+	repos   map[string]string           // by instance id; empty if unknown
+	to      func(dir, id string) string // see Data.Link
 	hide    func(text string) string
 }
-
-const noRepo = "unknown repository"
 
 // side is one side of the comparison.
 type side struct {
 	scores.Side
 	key   // the entry's sign in charts and tables
-	cells map[string]cell
+	label string
+	cells map[string]result
 	last  []map[string]results.Record // by attempt: the record that counts, by instance id
 }
 
-// cell has an entry's results at one instance.
-type cell struct {
+// result has an entry's results at one instance.
+type result struct {
 	asked    int // attempts that know the instance
 	graded   int // attempts with a verdict that counts
 	resolved int // of graded
@@ -41,7 +45,7 @@ type cell struct {
 }
 
 // rate returns the share of graded attempts that resolved the instance; ok is false without any.
-func (c cell) rate() (rate float64, ok bool) {
+func (c result) rate() (rate float64, ok bool) {
 	if c.graded == 0 {
 		return 0, false
 	}
@@ -49,12 +53,12 @@ func (c cell) rate() (rate float64, ok bool) {
 }
 
 func newStudy(d Data) study {
-	s := study{repos: map[string]string{}, folder: d.Folder, hide: d.Hide}
+	s := study{repos: map[string]string{}, to: d.Link, hide: d.Hide}
 	if s.hide == nil {
 		s.hide = func(text string) string { return text }
 	}
 	for i, e := range d.Entries {
-		en := side{Side: e, key: keyOf(i), cells: map[string]cell{}}
+		en := side{Side: e, key: keyOf(i), label: s.text(e.Name, nameText), cells: map[string]result{}}
 		for _, a := range e.Runs {
 			var last map[string]results.Record
 			if a.Snapshot != nil {
@@ -69,16 +73,15 @@ func newStudy(d Data) study {
 	}
 	s.ids = slices.Sorted(maps.Keys(s.repos))
 	for _, id := range s.ids {
-		s.repos[id] = cmp.Or(s.repos[id], noRepo)
 		for i := range s.entries {
-			s.entries[i].cells[id] = cellOf(s.entries[i].Runs, id)
+			s.entries[i].cells[id] = resultOf(s.entries[i].Runs, id)
 		}
 	}
 	return s
 }
 
-func cellOf(attempts []scores.Run, id string) cell {
-	var c cell
+func resultOf(attempts []scores.Run, id string) result {
+	var c result
 	var steps, cost, seconds []float64
 	for _, a := range attempts {
 		score := a.At(id)
@@ -104,6 +107,32 @@ func cellOf(attempts []scores.Run, id string) cell {
 	}
 	c.steps, c.cost, c.seconds = stats.Mean(steps), stats.Mean(cost), stats.Mean(seconds)
 	return c
+}
+
+// cell names the entry.
+func (e side) cell() cell { return cell{Mark: e.sign(), Name: e.label} }
+
+// numbered names the attempt i of the entry.
+func (e side) numbered(i int) cell {
+	c := cell{Mark: e.sign()}
+	if len(e.Runs) > 1 {
+		c.Text = fmt.Sprintf("attempt %d", i+1)
+	}
+	return c
+}
+
+// attempt names an attempt at an instance.
+func (s study) attempt(e side, i int, id string) []cell {
+	return []cell{{Name: s.text(id, 0), Link: s.link(e, i, id)}, e.numbered(i)}
+}
+
+// heads are the heads of a column of names, of others, and of a column of numbers for each entry.
+func (s study) heads(names string, others ...cell) []cell {
+	list := append([]cell{{Text: names}}, others...)
+	for _, e := range s.entries {
+		list = append(list, e.head())
+	}
+	return list
 }
 
 // several reports whether an entry has more than one attempt.
@@ -135,22 +164,46 @@ func (s study) rateOf(e side, ids []string) rate {
 		r.instances++
 		r.attempts += c.graded
 		r.resolved += c.resolved
-		r.value += v
-		values, repositories = append(values, v), append(repositories, s.cluster(id))
+		values, repositories = append(values, v), append(repositories, s.repos[id])
 	}
 	if r.instances == 0 {
 		return r
 	}
-	r.value /= float64(r.instances)
+	r.value = *stats.Mean(values)
 	r.Interval, r.method = stats.Bootstrap{}.Rate(values, repositories)
 	return r
 }
 
-// cluster returns the repository of an instance. It is empty if unknown; then the instance is its
-// own cluster.
-func (s study) cluster(id string) string {
-	if repo := s.repos[id]; repo != noRepo {
-		return repo
+// LinksFrom returns a [Data.Link] to the files of trajectories, relative to the folder here, which is an
+// absolute path. It goes by names alone: a browser applies .. without following symbolic links. Each name
+// is percent-encoded, and the link begins with ./ or ../, so that no name can be taken for a scheme, a
+// query or another folder.
+func LinksFrom(here string) func(dir, id string) string {
+	return func(dir, id string) string {
+		there, err := filepath.Abs(results.TrajectoryPath(dir, id))
+		if err != nil {
+			return ""
+		}
+		relative, err := filepath.Rel(here, there)
+		if err != nil {
+			return ""
+		}
+		parts := strings.Split(filepath.ToSlash(relative), "/")
+		for i, part := range parts {
+			parts[i] = url.PathEscape(part)
+		}
+		if parts[0] != ".." {
+			parts = append([]string{"."}, parts...)
+		}
+		return strings.Join(parts, "/")
 	}
-	return ""
+}
+
+// link returns the link to an attempt at an instance, or "" if there is none.
+func (s study) link(e side, attempt int, id string) string {
+	r, ok := e.last[attempt][id]
+	if s.to == nil || !ok || vocab.CheckID(id) != nil || !r.Measured() || r.Outcome == vocab.OutcomePending {
+		return ""
+	}
+	return s.to(e.Runs[attempt].Path, id)
 }

@@ -1,6 +1,6 @@
 //go:build !race
 
-package page_test
+package view_test
 
 import (
 	"runtime"

@@ -1,4 +1,4 @@
-package page
+package report
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/report/compare"
 	"batch.example/batch/report/stats"
 	"batch.example/batch/results/scores"
@@ -29,39 +30,7 @@ func (s study) named(name string) side {
 
 func intervalOf(p compare.Pair) stats.Interval { return stats.Interval{Low: p.Low, High: p.High} }
 
-// pairsView is the table of the pairs.
-type pairsView struct {
-	Axis     template.HTML
-	Adjusted bool // there are several p values
-	Several  bool // an entry has several attempts
-	Rows     []pairRow
-	Note     string
-}
-
-type pairRow struct {
-	A, B                               side
-	Both, OnlyA, OnlyB, Neither        string
-	Discordant                         int
-	Difference, Interval, P, Corrected string
-	Chart, Shares                      template.HTML
-	Lists                              []onlyList
-}
-
-// onlyList has the instances that one side of a pair resolved, or resolved more often.
-type onlyList struct {
-	Entry side
-	IDs   []linkedID
-}
-
-// linkedID is an instance with links to the trajectories of both sides.
-type linkedID struct {
-	ID    string
-	Links []linkedTo
-}
-
-type linkedTo struct{ Letter, Link string }
-
-func (s study) pairsView(c *compare.Comparison) *pairsView {
+func (s study) pairs(c *compare.Comparison) *section {
 	if c == nil {
 		return nil
 	}
@@ -72,23 +41,36 @@ func (s study) pairsView(c *compare.Comparison) *pairsView {
 		}
 	}
 	a := newAxis(low, high, 4)
-	v := &pairsView{Axis: a.row(pointTick), Adjusted: len(c.Pairs) > 1, Several: s.several()}
+	t := &table{Label: "Pairs", Class: "charts pairs", Heads: []cell{
+		{Text: "Pair"},
+		number("Both"), number("Only first"), number("Only second"), number("Neither"),
+		{Class: "wide", Text: "Share of instances"},
+		number("Difference, points"), number("95 % interval"), a.head("Chart of the interval", pointTick), number("p"),
+	}}
+	if len(c.Pairs) > 1 {
+		t.Heads = append(t.Heads, number("p, corrected"))
+	}
+	part := &section{ID: "pairs", Name: "Where they differ", Table: t}
 	left := false
 	for _, p := range c.Pairs {
-		v.Rows = append(v.Rows, s.pairRow(p, a))
+		t.add(s.pairRow(p, a)[:len(t.Heads)]...)
 		left = left || p.LeftOut.Instances > 0
+		if f := s.discordant(p); f.Lists != nil {
+			part.Folds = append(part.Folds, f)
+		}
 	}
-	v.Note = "Instances with a verdict in both runs. A difference is second minus first, in percentage points; " + distinguished(c)
+	note := "Instances with a verdict in both runs. A difference is second minus first, in percentage points; " + distinguished(c)
 	for _, limit := range c.Limits() {
-		v.Note += " " + strings.ToUpper(limit[:1]) + limit[1:] + "."
+		note += " " + strings.ToUpper(limit[:1]) + limit[1:] + "."
 	}
-	if v.Several {
-		v.Note += " With several attempts, the counts are sums of fractions: what one attempt of each run would give on average."
+	if s.several() {
+		note += " With several attempts, the counts are sums of fractions: what one attempt of each run would give on average."
 	}
 	if left {
-		v.Note += " Instances without a verdict in one of the two are left out of both."
+		note += " Instances without a verdict in one of the two are left out of both."
 	}
-	return v
+	part.Notes = []string{note}
+	return part
 }
 
 // distinguished says when two entries cannot be distinguished.
@@ -97,64 +79,72 @@ func distinguished(c *compare.Comparison) string {
 		return "where its interval contains 0, the two cannot be distinguished at this number of instances."
 	}
 	return fmt.Sprintf("where p after %s correction is above 0.05, the two cannot be distinguished at this number of instances. Intervals are without the correction.",
-		typographic(c.Correction()))
+		strings.ReplaceAll(c.Correction(), "'", "’"))
 }
 
-// typographic has the apostrophes of a page.
-func typographic(text string) string { return strings.ReplaceAll(text, "'", "’") }
+func (s study) pairRow(p compare.Pair, a axis) []cell {
+	first, second := s.named(p.A), s.named(p.B)
+	difference, interval, pText, corrected := "–", "", "–", "–"
+	wide, drawn := cell{Class: "wide"}, cell{Class: "chart"}
+	if p.N > 0 {
+		difference, pText, corrected = points(p.Difference), pValue(p.P), pValue(p.Corrected())
+		if i := intervalOf(p); i.Known() {
+			interval = pointSpan(i)
+		}
+		wide.Mark = shares(p, first, second)
+		drawn.Mark = drawPair(p, a, fmt.Sprintf("%s minus %s: %s points, 95 %% interval %s", second.Letter, first.Letter, difference, interval))
+	}
+	return []cell{
+		{Mark: first.against(second.key)},
+		number(count(p.Both)), number(count(p.OnlyA)), number(count(p.OnlyB)), number(count(p.Neither)), wide,
+		{Class: "n strong", Text: difference},
+		number(interval), drawn, number(pText), number(corrected),
+	}
+}
 
-func (s study) pairRow(p compare.Pair, a axis) pairRow {
-	row := pairRow{
-		A: s.named(p.A), B: s.named(p.B), Both: count(p.Both), OnlyA: count(p.OnlyA), OnlyB: count(p.OnlyB), Neither: count(p.Neither),
-		Discordant: p.HigherA + p.HigherB, Difference: "–", P: "–", Corrected: "–",
+// discordant lists the instances that one side of a pair resolved, or resolved more often.
+func (s study) discordant(p compare.Pair) fold {
+	first, second := s.named(p.A), s.named(p.B)
+	words, head := "that only one of them resolved", "only"
+	if s.several() {
+		words, head = "that one of them resolved more often", "more often"
 	}
-	if p.N == 0 {
-		return row
-	}
-	row.Difference, row.P, row.Corrected = points(p.Difference), pValue(p.P), pValue(p.Corrected())
-	row.Shares = row.shares(p)
-	if i := intervalOf(p); i.Known() {
-		row.Interval = pointSpan(i)
-	}
-	row.Chart = row.chart(p, a)
-	var onlyA, onlyB []string
-	for _, d := range p.Discordant {
-		if d.A > d.B {
-			onlyA = append(onlyA, d.ID)
-		} else {
-			onlyB = append(onlyB, d.ID)
+	f := fold{Summary: cell{Mark: first.against(second.key), Text: fmt.Sprintf("%d %s", p.HigherA+p.HigherB, words)}}
+	for _, e := range []side{first, second} {
+		var rows []cell
+		for _, d := range p.Discordant {
+			if (d.A > d.B) == (e.Name == p.A) {
+				rows = append(rows, s.linked(d.ID, first, second))
+			}
+		}
+		if rows != nil {
+			f.Lists = append(f.Lists, list{cell{Mark: e.sign(), Text: fmt.Sprintf("%s (%d)", head, len(rows))}, rows})
 		}
 	}
-	if len(onlyA) > 0 {
-		row.Lists = append(row.Lists, onlyList{row.A, s.linkedIDs(onlyA, row.A, row.B)})
-	}
-	if len(onlyB) > 0 {
-		row.Lists = append(row.Lists, onlyList{row.B, s.linkedIDs(onlyB, row.A, row.B)})
-	}
-	return row
+	return f
 }
 
 // count formats a number of instances, or of fractions of them.
-func count(v float64) string { return number(math.Round(10*v) / 10) }
+func count(v float64) string { return mean(math.Round(10*v) / 10) }
 
-func (s study) linkedIDs(ids []string, entries ...side) []linkedID {
-	var list []linkedID
-	for _, id := range ids {
-		l := linkedID{ID: plain(id)}
-		for _, e := range entries {
-			if link := s.firstLink(e, id); link != "" {
-				l.Links = append(l.Links, linkedTo{e.Letter, link})
+// linked is an instance with links to the first trajectories of some entries.
+func (s study) linked(id string, entries ...side) cell {
+	c := cell{Name: s.text(id, 0)}
+	for _, e := range entries {
+		for i := range e.Runs {
+			if to := s.link(e, i, id); to != "" {
+				c.Links = append(c.Links, link{e.Letter, "trajectory of " + e.Letter + ", " + c.Name, to})
+				break
 			}
 		}
-		list = append(list, l)
 	}
-	return list
+	return c
 }
 
-// chart draws the difference and its interval.
-func (row pairRow) chart(p compare.Pair, a axis) template.HTML {
+// drawPair draws the difference and its interval.
+func drawPair(p compare.Pair, a axis, title string) template.HTML {
 	const height = 34
-	d := newDrawing("row", height, fmt.Sprintf("%s minus %s: %s points, 95 %% interval %s", row.B.Letter, row.A.Letter, row.Difference, row.Interval), "")
+	d := newDrawing("row", height, title, "")
 	d.grid(a, height)
 	if i := intervalOf(p); i.Known() {
 		d.line("plain", a.at(i.Low), height/2, a.at(i.High), height/2)
@@ -164,14 +154,15 @@ func (row pairRow) chart(p compare.Pair, a axis) template.HTML {
 }
 
 // shares draws the shares of instances that both, one or none resolved.
-func (row pairRow) shares(p compare.Pair) template.HTML {
+func shares(p compare.Pair, first, second side) template.HTML {
 	const height, top, bar = 22, 4, 14
-	d := newDrawing("row", height, fmt.Sprintf("both %s, only %s %s, only %s %s, neither %s", row.Both, row.A.Letter, row.OnlyA, row.B.Letter, row.OnlyB, row.Neither), "")
+	title := fmt.Sprintf("both %s, only %s %s, only %s %s, neither %s", count(p.Both), first.Letter, count(p.OnlyA), second.Letter, count(p.OnlyB), count(p.Neither))
+	d := newDrawing("row", height, title, "")
 	x := 0.0
 	for _, part := range []struct {
 		class string
 		count float64
-	}{{"part both", p.Both}, {"part full " + row.A.Class, p.OnlyA}, {"part full " + row.B.Class, p.OnlyB}, {"neither", p.Neither}} {
+	}{{"part both", p.Both}, {"part full " + first.Class, p.OnlyA}, {"part full " + second.Class, p.OnlyB}, {"neither", p.Neither}} {
 		width := part.count / float64(p.N)
 		d.bar(part.class, x, top, width, bar)
 		x += width
@@ -191,16 +182,16 @@ func (s study) findings(c *compare.Comparison) []string {
 		if r.instances == 0 {
 			return []string{notGraded}
 		}
-		return []string{fmt.Sprintf("%s of %d instances resolved, 95 %% interval %s.", percent(r.value), r.instances, span(r.Interval))}
+		return []string{fmt.Sprintf("%s of %d instances resolved, 95 %% interval %s.", printable.Percent(r.value), r.instances, span(r.Interval))}
 	case len(s.entries) == 2:
-		return s.finding(c.Pairs[0])
+		return s.difference(c.Pairs[0])
 	default:
 		return s.ranking(c)
 	}
 }
 
-func (s study) finding(p compare.Pair) []string {
-	a, b := s.named(p.A).Label(), s.named(p.B).Label()
+func (s study) difference(p compare.Pair) []string {
+	a, b := s.named(p.A).label, s.named(p.B).label
 	i := intervalOf(p)
 	switch {
 	case p.N == 0:
@@ -236,7 +227,7 @@ func (s study) ranking(c *compare.Comparison) []string {
 	}
 	var tied, less []string
 	for _, e := range s.entries {
-		switch name := e.Letter + " " + e.Label(); {
+		switch name := e.Letter + " " + e.label; {
 		case e.Name == c.Best:
 		case slices.Contains(c.TiedSet, e.Name):
 			tied = append(tied, name)
@@ -245,7 +236,7 @@ func (s study) ranking(c *compare.Comparison) []string {
 		}
 	}
 	best := s.named(c.Best)
-	list := []string{fmt.Sprintf("%s %s has the highest rate on the %d instances with a verdict in all runs.", best.Letter, best.Label(), c.Common)}
+	list := []string{fmt.Sprintf("%s %s has the highest rate on the %d instances with a verdict in all runs.", best.Letter, best.label, c.Common)}
 	if len(tied) > 0 {
 		list = append(list, "Not distinguished from it at this number of instances: "+strings.Join(tied, ", ")+".")
 	}

@@ -1,4 +1,4 @@
-package page
+package report
 
 import (
 	"cmp"
@@ -7,14 +7,9 @@ import (
 	"slices"
 
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/report"
 	"batch.example/batch/report/stats"
 )
-
-// scatterView is the chart of cost against rate.
-type scatterView struct {
-	Chart   template.HTML
-	Caption string
-}
 
 // point is an entry with a cost and a rate.
 type point struct {
@@ -24,8 +19,8 @@ type point struct {
 	costs stats.Interval
 }
 
-// scatter returns nil if no entry has both a rate and a cost.
-func (s study) scatter() *scatterView {
+// scatter is the chart of cost against rate. It returns nil if no entry has both a rate and a cost.
+func (s study) scatter() *section {
 	var list []point
 	for _, e := range s.entries {
 		r, cost := s.rateOf(e, s.ids), stats.Mean(s.values(e, costOf))
@@ -36,7 +31,10 @@ func (s study) scatter() *scatterView {
 	if len(list) == 0 || !slices.ContainsFunc(list, func(p point) bool { return p.cost > 0 }) {
 		return nil
 	}
-	return &scatterView{Chart: drawScatter(list), Caption: "Up and to the left is better. Across: mean cost per instance; up: rate; both with their 95 % interval."}
+	return &section{ID: "cost", Name: "Cost against resolved", Class: "half", Figures: []figure{{
+		Rows:    []chart{{Drawing: drawScatter(list)}},
+		Caption: "Up and to the left is better. Across: mean cost per instance; up: rate; both with their 95 % interval.",
+	}}}
 }
 
 // costInterval returns the interval of the mean cost per instance, over repositories if there are
@@ -60,13 +58,17 @@ func drawScatter(list []point) template.HTML {
 		if p.costs.Known() {
 			most = max(most, p.costs.High)
 		}
-		text += fmt.Sprintf("%s: %s per instance, %s resolved. ", p.Letter, printable.Dollars(p.cost), percent(p.value))
+		text += fmt.Sprintf("%s: %s per instance, %s resolved. ", p.Letter, printable.Dollars(p.cost), printable.Percent(p.value))
 	}
 	y, x := newAxis(low, high, 5), newAxis(0, most*1.05, 4)
 	down := func(v float64) float64 { return bottom - y.at(v)*(bottom-top) }
 	d := newDrawing("scatter", height, "Cost per instance against the share resolved", text)
 	for i, t := range y.ticks {
-		d.line(lineClass(i), 0, down(t), 1, down(t))
+		class := "grid"
+		if i == 0 {
+			class = "axis"
+		}
+		d.line(class, 0, down(t), 1, down(t))
 		d.label("", "start", 0, down(t)-4, 0, percentTick(t))
 	}
 	for _, t := range x.ticks {
@@ -86,16 +88,9 @@ func drawScatter(list []point) template.HTML {
 		if x.at(p.cost) > 0.5 {
 			anchor, dx = "end", -9
 		}
-		d.name(anchor, x.at(p.cost), at, dx, p.Letter, cut(p.Name, 28))
+		d.name(anchor, x.at(p.cost), at, dx, p.Letter, report.OneLine(p.label, 28))
 	}
 	return d.done()
-}
-
-func lineClass(i int) string {
-	if i == 0 {
-		return "axis"
-	}
-	return "grid"
 }
 
 // labelHeights places the names of points above their horizontal bars, and moves overlapping names
