@@ -12,8 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/report"
+	"batch.example/batch/report/compare"
 	"batch.example/batch/report/stats"
 	"batch.example/batch/results"
+	"batch.example/batch/results/scores"
 	"batch.example/batch/vocab"
 )
 
@@ -26,36 +28,32 @@ type overview struct {
 
 // runRow is a row of the table of runs.
 type runRow struct {
-	Run      string         `json:"run"`
-	Sweep    string         `json:"sweep,omitempty"`
-	Entry    string         `json:"entry,omitempty"` // entry of a sweep's cell
-	Model    string         `json:"model,omitempty"`
-	State    string         `json:"state"` // running, complete, incomplete, trajectories or unreadable
-	Owner    string         `json:"owner,omitempty"`
-	Asked    int            `json:"instances"`
-	Results  int            `json:"with_result"`
-	Running  int            `json:"running"`
-	Graded   int            `json:"graded"` // instances with a verdict that counts
-	Resolved int            `json:"resolved"`
-	Rate     *float64       `json:"rate,omitempty"`
-	Interval *interval      `json:"interval,omitempty"` // interval of the rate, at a level of 0.95
-	LeftOut  map[string]int `json:"left_out,omitempty"` // number left out of the rate, by reason
-	Cost     float64        `json:"cost"`               // as in [report.Status]
-	Spent    float64        `json:"spent"`              // as in [report.Status]
-	Beyond   string         `json:"beyond_cost,omitempty"`
-	Notes    []string       `json:"notes,omitempty"`
-}
-
-type interval struct {
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	Run      string                `json:"run"`
+	Sweep    string                `json:"sweep,omitempty"`
+	Entry    string                `json:"entry,omitempty"` // entry of a sweep's cell
+	Model    string                `json:"model,omitempty"`
+	State    string                `json:"state"` // running, complete, incomplete, trajectories or unreadable
+	Owner    string                `json:"owner,omitempty"`
+	Asked    int                   `json:"instances"`
+	Results  int                   `json:"with_result"`
+	Running  int                   `json:"running"`
+	Graded   int                   `json:"graded"` // instances with a verdict that counts
+	Resolved int                   `json:"resolved"`
+	Rate     *float64              `json:"rate,omitempty"`
+	Interval *stats.Interval       `json:"interval,omitempty"` // interval of the rate, at a level of 0.95
+	LeftOut  map[scores.Reason]int `json:"left_out,omitempty"` // number left out of the rate, by reason
+	Cost     float64               `json:"cost"`               // as in [report.Status]
+	Spent    float64               `json:"spent"`              // as in [report.Status]
+	Beyond   string                `json:"beyond_cost,omitempty"`
+	Notes    []string              `json:"notes,omitempty"`
 }
 
 // rowOf summarizes a run for the table of runs.
-func (s *runState) rowOf(model string) runRow {
-	r := runRow{Run: s.Name, Sweep: s.Sweep, Entry: s.Entry, Model: model, Asked: len(s.ids), LeftOut: map[string]int{}, Notes: s.scores.Notes}
-	var values []float64
-	var repos []string
+func (s *runState) rowOf(e scores.Side) runRow {
+	one := compare.NewOne(e, compare.Options{})
+	r := runRow{
+		Run: s.Name, Sweep: s.Sweep, Entry: s.Entry, Model: e.Model, Asked: len(s.ids), Graded: one.Entry.Scored, LeftOut: one.LeftOut, Notes: s.scores.Notes,
+	}
 	for _, id := range s.ids {
 		last := results.LatestOf(s.last, id)
 		if last.Outcome.Final() {
@@ -64,22 +62,14 @@ func (s *runState) rowOf(model string) runRow {
 		if last.Status == vocab.StatusRunning {
 			r.Running++
 		}
-		score := s.scores.At(id)
-		if score.Resolved == nil {
-			r.LeftOut[string(score.Left)]++
-			continue
-		}
-		value := 0.0
-		if *score.Resolved {
-			value = 1
+		if resolved := s.scores.At(id).Resolved; resolved != nil && *resolved {
 			r.Resolved++
 		}
-		values, repos = append(values, value), append(repos, score.Repo)
 	}
-	if r.Graded = len(values); r.Graded > 0 {
-		r.Rate = stats.Mean(values)
-		if known, _ := (stats.Bootstrap{}).Rate(values, repos); known.Known() {
-			r.Interval = &interval{known.Low, known.High}
+	if r.Graded > 0 {
+		r.Rate = &one.Entry.Rate
+		if i := one.Entry.Interval; i.Known() {
+			r.Interval = &i
 		}
 	}
 	r.State = "complete"

@@ -89,7 +89,7 @@ func readState(p place) *runState {
 		s.last = results.Latest(snap.Records)
 		s.ids = snap.Asked()
 	}
-	s.row = s.rowOf(sides[0].Model)
+	s.row = s.rowOf(sides[0])
 	return s
 }
 
