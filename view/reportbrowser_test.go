@@ -243,22 +243,6 @@ func paper(t *testing.T, b *browsertest.Tab) {
 	}
 }
 
-func reportWithoutScripts(t *testing.T, b *browsertest.Tab) {
-	b.WithoutScripts()
-	alone(b, invented(60, 2, 1))
-	got := browsertest.JS[struct {
-		Rows, Buttons, Controls, Charts int
-	}](b, `({
-	  Rows: [...document.querySelectorAll(".instances tbody tr")].filter(r => r.offsetParent && r.innerText.trim()).length,
-	  Buttons: document.querySelectorAll("th button").length,
-	  Controls: document.getElementById("filter").getClientRects().length,
-	  Charts: [...document.querySelectorAll("svg[role=img]")].filter(e => e.getBoundingClientRect().height > 9 && e.querySelector("title").textContent).length,
-	})`)
-	if got.Rows != 60 || got.Buttons != 0 || got.Controls != 0 || got.Charts < 20 {
-		t.Errorf("without scripts there are %+v", got)
-	}
-}
-
 // links leads to files with hostile names.
 func links(t *testing.T, b *browsertest.Tab) {
 	root := t.TempDir()

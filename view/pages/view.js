@@ -168,10 +168,10 @@
     apply();
   }
 
-  // Paper has nothing to open.
+  // Paper has nothing to open. A trajectory would be very long.
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
+    closed = [...document.querySelectorAll(".folds details:not([open])")];
     for (const d of closed) d.open = true;
   });
   addEventListener("afterprint", () => { for (const d of closed) d.open = false; });

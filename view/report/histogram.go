@@ -87,12 +87,13 @@ func (s study) distribution(m metric) (f figure, beyond bool) {
 			f.Rows = append(f.Rows, drawHistogram(e, m, a, counts[i], most, values))
 		}
 	}
-	f.Axis = a.below(func(v float64) string {
+	label := func(v float64) string {
 		if beyond && v == a.ticks[len(a.ticks)-1] {
 			return "≥ " + m.tick(a, v)
 		}
 		return m.tick(a, v)
-	})
+	}
+	f.Axis = a.labels(label, a.anchor)
 	return f, beyond
 }
 

@@ -156,14 +156,11 @@ func (a axis) head(title string, label func(float64) string) cell {
 	return cell{Class: "chart", Hidden: title, Mark: a.labels(label, func(float64) string { return "middle" })}
 }
 
-// below draws the labels of the ticks for the foot of a chart, all inside it.
-func (a axis) below(label func(float64) string) template.HTML { return a.labels(label, a.anchor) }
-
 func (a axis) labels(label, anchor func(float64) string) template.HTML {
 	d := &drawing{}
 	d.WriteString(`<svg class="ticks" width="100%" height="16" aria-hidden="true">`)
 	for _, t := range a.ticks {
-		d.label("", anchor(t), a.at(t), 12, 0, label(t))
+		d.label(anchor(t), a.at(t), 12, label(t))
 	}
 	return d.done()
 }

@@ -69,11 +69,11 @@ func drawScatter(list []point) template.HTML {
 			class = "axis"
 		}
 		d.line(class, 0, down(t), 1, down(t))
-		d.label("", "start", 0, down(t)-4, 0, percentTick(t))
+		d.label("start", 0, down(t)-4, percentTick(t))
 	}
 	for _, t := range x.ticks {
 		d.line("axis", x.at(t), bottom, x.at(t), bottom+4)
-		d.label("", x.anchor(t), x.at(t), bottom+18, 0, x.dollars(t))
+		d.label(x.anchor(t), x.at(t), bottom+18, x.dollars(t))
 	}
 	for _, p := range list {
 		d.line(p.Class, x.at(p.cost), down(p.Low), x.at(p.cost), down(p.High))

@@ -44,19 +44,12 @@ func (d *drawing) bar(class string, x, y, width, height float64) {
 	}
 }
 
-// label writes text with its anchor (start, middle, end) dx pixels from a position.
-func (d *drawing) label(class, anchor string, x, y, dx float64, text string) {
-	fmt.Fprintf(d, `<text class="%s" x="%s" y="%s"`, class, across(x), short(y))
-	if anchor != "start" {
-		fmt.Fprintf(d, ` text-anchor="%s"`, anchor)
-	}
-	if dx != 0 {
-		fmt.Fprintf(d, ` dx="%s"`, short(dx))
-	}
-	fmt.Fprintf(d, `>%s</text>`, escaped(text))
+// label writes text with its anchor (start, middle, end) at a position.
+func (d *drawing) label(anchor string, x, y float64, text string) {
+	fmt.Fprintf(d, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, across(x), short(y), anchor, escaped(text))
 }
 
-// name writes the name of a point beside it, or only its letter on narrow screens.
+// name writes the name of a point dx pixels beside it, or only its letter on narrow screens.
 func (d *drawing) name(anchor string, x, y, dx float64, letter, name string) {
 	fmt.Fprintf(d, `<text class="name" x="%s" y="%s" text-anchor="%s" dx="%s">%s<tspan class="long"> %s</tspan></text>`,
 		across(x), short(y), anchor, short(dx), letter, escaped(name))
