@@ -128,7 +128,7 @@ func (x *exporter) plan() error {
 			if x.openIn(o, st.Name) != nil {
 				continue // it has no trajectory
 			}
-			x.page("/instance/"+url.PathEscape(id), "instance/"+id+".html")
+			x.page(instanceLink(id), "instance/"+id+".html")
 			if err := x.attempt(o, "run/"+folder+"/"+id); err != nil {
 				return err
 			}

@@ -103,7 +103,7 @@ func hostileAddresses(b *browsertest.Tab, at string, open func(address string)) 
 	all := []string{}
 	for _, attack := range append([]string{strings.Join(attacks[:3], "")}, attacks[3:]...) {
 		for _, address := range []string{
-			"/?q=§&repo=§&sort=§&state=§&run=§&group=§", "/search?q=§&kind=§&in=§&run=§&edits=§&whole=1", "/search?q=§&kind=regexp&whole=1", "/search?q=§",
+			"/?q=§&repo=§&sort=§&state=§&run=§&group=§", "/report?run=§", "/search?q=§&kind=§&in=§&run=§&edits=§&whole=1", "/search?q=§&kind=regexp&whole=1", "/search?q=§",
 			"/instance/§?run=§", "/run/§/§", "/run/§/§/patch?gold=§", at + "§", one + "?attempt=§&step=§", one + "?step=§", "/instance/" + url.PathEscape(hostileIDs[0]) + "?run=§&every=§",
 		} {
 			path, query, _ := strings.Cut(address, "?")

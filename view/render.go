@@ -32,18 +32,18 @@ var templates = sync.OnceValue(func() *template.Template {
 // funcs are the templates' functions. They return texts, never markup.
 var funcs = template.FuncMap{
 	"dollars": printable.Dollars, "seconds": report.Seconds, "percent": printable.Percent, "count": printable.Count,
-	"run":     func(name string) string { return runLink(name) },
-	"attempt": func(run, id string) string { return attemptLink(run, id) },
-	"plain":   printable.Text, "line": line, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
-	"newID":    control.NewID,
-	"noticed":  func(seconds float64) bool { return seconds >= 0.05 },
-	"exitBad":  func(code *int) bool { return *code != 0 },
-	"instance": func(id string) string { return "/instance/" + url.PathEscape(id) },
+	"attempt": attemptLink, "instance": instanceLink,
+	"plain": printable.Text, "line": line, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
+	"newID":   control.NewID,
+	"noticed": func(seconds float64) bool { return seconds >= 0.05 },
+	"exitBad": func(code *int) bool { return *code != 0 },
 }
 
-func runLink(name string) string { return "/run/" + url.PathEscape(name) }
+func attemptLink(run, id string) string {
+	return "/run/" + url.PathEscape(run) + "/" + url.PathEscape(id)
+}
 
-func attemptLink(run, id string) string { return runLink(run) + "/" + url.PathEscape(id) }
+func instanceLink(id string) string { return "/instance/" + url.PathEscape(id) }
 
 // line returns a name in one line, without characters that would reverse the text around it.
 func line(name any) string { return printable.Line(fmt.Sprint(name)) }

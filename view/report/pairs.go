@@ -199,24 +199,24 @@ func (s study) difference(p compare.Pair) []string {
 	case !i.Known():
 		return []string{fmt.Sprintf("The difference of %s and %s is %s points; its interval cannot be computed from %d instances.", a, b, points(p.Difference), p.N)}
 	}
-	var cost []string
-	if m := p.Cost; m != nil && m.Interval != nil && m.Difference != 0 {
-		cost = append(cost, fmt.Sprintf("Paired by instance, the mean cost differs by %s, 95 %% interval %s to %s.",
-			signedDollars(m.Difference), signedDollars(m.Interval.Low), signedDollars(m.Interval.High)))
-	}
+	var list []string
 	behind := fmt.Sprintf("%s points on the %d instances graded in both, 95 %% interval %s.", points(p.Difference), p.N, pointSpan(i))
 	switch {
 	case p.Tied:
-		list := []string{fmt.Sprintf("%s and %s cannot be distinguished at this number of instances: the difference is %s", a, b, behind)}
+		list = []string{fmt.Sprintf("%s and %s cannot be distinguished at this number of instances: the difference is %s", a, b, behind)}
 		if least := p.Power.Smallest; least != nil {
 			list = append(list, fmt.Sprintf("At this number of instances, a difference of at least %.1f points would be found in four of five such comparisons.", 100**least))
 		}
-		return append(list, cost...)
 	case p.Difference > 0:
-		return append([]string{fmt.Sprintf("%s resolves more than %s: %s", b, a, behind)}, cost...)
+		list = []string{fmt.Sprintf("%s resolves more than %s: %s", b, a, behind)}
 	default:
-		return append([]string{fmt.Sprintf("%s resolves less than %s: %s", b, a, behind)}, cost...)
+		list = []string{fmt.Sprintf("%s resolves less than %s: %s", b, a, behind)}
 	}
+	if m := p.Cost; m != nil && m.Interval != nil && m.Difference != 0 {
+		list = append(list, fmt.Sprintf("Paired by instance, the mean cost differs by %s, 95 %% interval %s to %s.",
+			signedDollars(m.Difference), signedDollars(m.Interval.Low), signedDollars(m.Interval.High)))
+	}
+	return list
 }
 
 // ranking names the entry with the highest rate and the entries that cannot be distinguished from
