@@ -84,7 +84,7 @@ func (s study) row(id string, repos bool) row {
 		c := e.cells[id]
 		r.States += stateOf(c)
 		r.Cells = append(
-			r.Cells, s.verdict(e, id), number(optional(c.steps, mean)),
+			r.Cells, s.verdictOf(e, id), number(optional(c.steps, mean)),
 			cell{Class: "n", Text: optional(c.cost, printable.Dollars), Value: sortable(c.cost)},
 			cell{Class: "n", Text: optional(c.seconds, report.Seconds), Value: sortable(c.seconds)},
 		)
@@ -105,8 +105,8 @@ func stateOf(c result) string {
 	}
 }
 
-// verdict is an entry's verdict on an instance, or with several attempts those of all.
-func (s study) verdict(e side, id string) cell {
+// verdictOf is an entry's verdict on an instance, or with several attempts those of all.
+func (s study) verdictOf(e side, id string) cell {
 	c := e.cells[id]
 	v := cell{Class: strings.TrimSpace("first " + classes[stateOf(c)])}
 	if r, ok := c.rate(); ok {
