@@ -28,6 +28,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/retry"
 )
 
 // DefaultEndpoint is used if [Config.Endpoint] is empty.
@@ -77,7 +78,7 @@ type Client struct {
 
 // New returns a client. It does nothing on the network or the disk.
 func New(c Config) *Client {
-	cl := &Client{conf: c, log: c.Log, pause: pause}
+	cl := &Client{conf: c, log: c.Log, pause: retry.Sleep}
 	if cl.log == nil {
 		cl.log = slog.New(slog.DiscardHandler)
 	}
@@ -100,17 +101,6 @@ func New(c Config) *Client {
 	}
 	cl.endpoint = u
 	return cl
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 // Snapshot is a dataset at one commit.

@@ -11,9 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/retry"
 )
 
 const (
@@ -158,15 +157,9 @@ func (c *Client) once(ctx context.Context, method string, u *url.URL, with http.
 }
 
 func statusOf(res *http.Response) *status {
-	s := &status{code: res.StatusCode, reason: res.Header.Get("X-Error-Code")}
-	after := res.Header.Get("Retry-After")
-	if n, err := strconv.Atoi(after); err == nil {
-		s.retryAfter = time.Duration(n) * time.Second
-	} else if at, err := http.ParseTime(after); err == nil {
-		s.retryAfter = time.Until(at)
+	return &status{
+		code: res.StatusCode, reason: res.Header.Get("X-Error-Code"), retryAfter: min(retry.After(res.Header), maxRetryAfter),
 	}
-	s.retryAfter = min(max(s.retryAfter, 0), maxRetryAfter)
-	return s
 }
 
 // progressed is a failure after some progress, which resets the count of tries.
@@ -176,22 +169,22 @@ func (p progressed) Unwrap() error { return p.error }
 
 // retry calls do until it succeeds, fails for good, or has failed tries times in a row.
 func (c *Client) retry(ctx context.Context, tries int, do func() error) error {
-	b := backoff.NewExponentialBackOff()
-	for n := 1; ; n++ {
+	policy := retry.Policy{First: time.Second / 2, Longest: time.Minute, Factor: 1.5, Jitter: .5, Tries: tries}
+	for t := policy.Start(); ; {
 		err := do()
-		if err == nil || ctx.Err() != nil || n >= tries || permanent(err) {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return err
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if _, ok := errors.AsType[progressed](err); ok {
-			n = 0
-			b.Reset()
+			t.Restart()
 		}
-		wait := b.NextBackOff()
+		var asked time.Duration
 		if s, ok := errors.AsType[*status](err); ok {
-			wait = max(wait, s.retryAfter)
+			asked = s.retryAfter
+		}
+		wait, again := t.Next(asked)
+		if err == nil || permanent(err) || !again {
+			return err
 		}
 		c.log.Warn("a request to the hub failed; trying again", "after", wait.Round(time.Millisecond), "err", err)
 		if err := c.pause(ctx, wait); err != nil {

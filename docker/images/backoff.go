@@ -8,11 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/distribution/reference"
 
-	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/retry"
 )
 
 // pace says how often and after which waits a pull is tried again.
@@ -33,10 +32,8 @@ var defaultPace = pace{
 
 // waits starts at d and doubles up to longest. Each wait is shortened by a random part, at
 // most half, so that pulls that wait for the same registry do not retry at the same time.
-func waits(d, longest time.Duration) *backoff.ExponentialBackOff {
-	return &backoff.ExponentialBackOff{
-		InitialInterval: d * 3 / 4, MaxInterval: longest * 3 / 4, Multiplier: 2, RandomizationFactor: 1. / 3,
-	}
+func waits(d, longest time.Duration, tries int) *retry.Tries {
+	return retry.Policy{First: d * 3 / 4, Longest: longest * 3 / 4, Jitter: 1. / 3, Tries: tries}.Start()
 }
 
 // gate holds back the pulls from one registry after it has answered that there
@@ -44,9 +41,9 @@ func waits(d, longest time.Duration) *backoff.ExponentialBackOff {
 type gate struct {
 	mu    sync.Mutex
 	until time.Time
-	round int                         // how often the gate was shut
-	err   error                       // the registry's last rate-limit answer
-	waits *backoff.ExponentialBackOff // since the last success
+	round int          // how often the gate was shut
+	err   error        // the registry's last rate-limit answer
+	waits *retry.Tries // since the last success
 }
 
 // pass waits until the gate is open and returns its round. If that would take longer than
@@ -62,7 +59,7 @@ func (g *gate) pass(ctx context.Context, patience time.Duration) (round int, err
 		if wait > patience {
 			return round, err
 		}
-		if err := daemon.Sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			return round, err
 		}
 	}
@@ -78,7 +75,7 @@ func (g *gate) shut(round int, err error) (left time.Duration) {
 	wait += rand.N(wait/8 + 1) // never less than the registry asked for
 	if round == g.round {
 		g.round++
-		if next := g.waits.NextBackOff(); !given {
+		if next, _ := g.waits.Next(0); !given {
 			wait = next
 		}
 	}
@@ -100,7 +97,7 @@ func (g *gate) served(round int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if round == g.round {
-		g.waits.Reset()
+		g.waits.Restart()
 	}
 }
 
@@ -135,7 +132,7 @@ func (s *Store) gate(host string) *gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gates[host] == nil {
-		s.gates[host] = &gate{waits: waits(s.pace.limited, s.pace.longest)}
+		s.gates[host] = &gate{waits: waits(s.pace.limited, s.pace.longest, 0)}
 	}
 	return s.gates[host]
 }
@@ -161,8 +158,8 @@ func (s *Store) enter(ctx context.Context, g *gate) (round int, err error) {
 // a temporary failure it tries again soon, after a rate-limit answer when the registry's
 // gate opens. The error is the last one, without blame.
 func (s *Store) downloadWithRetries(ctx context.Context, name reference.Named, download func(context.Context) error) error {
-	g, again := s.gate(reference.Domain(name)), waits(s.pace.short, s.pace.longest)
-	for failed, limited := 0, 0; ; {
+	g, broken := s.gate(reference.Domain(name)), waits(s.pace.short, s.pace.longest, s.pace.tries)
+	for limited := 0; ; {
 		round, err := s.enter(ctx, g)
 		if err != nil {
 			return err
@@ -184,11 +181,12 @@ func (s *Store) downloadWithRetries(ctx context.Context, name reference.Named, d
 			}
 			s.engine.Log.Warn("the registry limits pulls; waiting", "image", name.String(), "for", wait.Round(time.Second), "answers", limited, "err", err)
 		case pullBroken:
-			if failed++; failed >= s.pace.tries {
+			wait, again := broken.Next(0)
+			if !again {
 				return err
 			}
-			s.engine.Log.Info("pull failed; retrying", "image", name.String(), "failures", failed, "err", err)
-			if err := daemon.Sleep(ctx, again.NextBackOff()); err != nil {
+			s.engine.Log.Info("pull failed; retrying", "image", name.String(), "failures", broken.Failed, "err", err)
+			if err := retry.Sleep(ctx, wait); err != nil {
 				return err
 			}
 		default:

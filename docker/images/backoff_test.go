@@ -104,7 +104,7 @@ func TestRateLimitsOfConcurrentPullsCountOnce(t *testing.T) {
 		"a late success": {1, 2 * first, 4 * first}, // the pull began before the new rate limit
 		"a success":      {2, 0, first},
 	} {
-		g := &gate{waits: waits(first, defaultPace.longest)}
+		g := &gate{waits: waits(first, defaultPace.longest, 0)}
 		for range 4 {
 			g.shut(0, errLimit)
 		}

@@ -57,8 +57,9 @@ var mayImport = map[string][]string{
 	"e2e":        {"*"}, // tests of the whole program
 }
 
-// forAll are the words that all rooms share, what they postpone, and how they open files. They import no room.
-var forAll = []string{"vocab", "internal/lazy", "internal/regular"}
+// forAll are the words that all rooms share, what they postpone, and how they open files and try again.
+// They import no room.
+var forAll = []string{"vocab", "internal/lazy", "internal/regular", "internal/retry"}
 
 // onlyIn says which outside modules belong to one room alone.
 var onlyIn = map[string]string{

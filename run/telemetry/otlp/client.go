@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"batch.example/batch/internal/retry"
 )
 
 // client posts messages to one address.
@@ -86,18 +86,15 @@ const (
 
 // send posts body until the collector takes or refuses it.
 func (c *client) send(ctx context.Context, body []byte) error {
-	waits := backoff.NewExponentialBackOff()
-	waits.InitialInterval, waits.MaxInterval = firstWait, longestWait
-	waits.Reset()
-	for began := time.Now(); ; {
+	policy := retry.Policy{First: firstWait, Longest: longestWait, Factor: 1.5, Jitter: .5, Total: retryLimit}
+	for tries := policy.Start(); ; {
 		again, after, err := c.post(ctx, body)
-		if err == nil || !again || time.Since(began)+after > retryLimit {
+		wait, more := tries.Next(after)
+		if err == nil || !again || !more {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, wait) != nil {
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		case <-time.After(max(after, waits.NextBackOff())):
 		}
 	}
 }
@@ -130,16 +127,5 @@ func (c *client) post(ctx context.Context, body []byte) (again bool, after time.
 		return false, 0, err
 	}
 	err = fmt.Errorf("%s answers %s: %s", req.URL, resp.Status, bytes.TrimSpace(answer))
-	return slices.Contains(passing, resp.StatusCode), retryAfter(resp.Header.Get("Retry-After")), err
-}
-
-// retryAfter returns the wait that a header asks for, in seconds or as a date; 0 if it does not.
-func retryAfter(header string) time.Duration {
-	if n, err := strconv.ParseUint(header, 10, 31); err == nil {
-		return time.Duration(n) * time.Second
-	}
-	if date, err := http.ParseTime(header); err == nil {
-		return max(0, time.Until(date))
-	}
-	return 0
+	return slices.Contains(passing, resp.StatusCode), retry.After(resp.Header), err
 }
