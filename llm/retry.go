@@ -11,6 +11,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/retry"
 )
 
 // Defaults of a [RetryPolicy]: nine waits of about four minutes in total.
@@ -107,7 +108,10 @@ type retrier struct {
 
 // Generate implements [Model].
 func (r *retrier) Generate(ctx context.Context, req *Request) (*Response, error) {
-	c := call{retrier: r, req: req, ticket: Ticket{Tokens: req.Tokens}}
+	waits := retry.Policy{ // from a tenth of the mean to twice the mean
+		First: r.policy.Base * 21 / 20, Longest: r.policy.Max * 21 / 20, Jitter: 19. / 21, Tries: r.policy.Tries,
+	}
+	c := call{retrier: r, req: req, ticket: Ticket{Tokens: req.Tokens}, tries: waits.Start()}
 	for {
 		resp, err := c.try(ctx)
 		if err == nil {
@@ -129,7 +133,7 @@ type call struct {
 	ticket  Ticket
 	started time.Time
 	began   time.Time      // when the last try began; zero if it was not admitted
-	tries   int            // counted ones
+	tries   *retry.Tries   // counted ones
 	lasting map[string]int // [Lasting] failures in a row, by their hints
 	sum     tried
 }
@@ -142,7 +146,7 @@ func (c *call) try(ctx context.Context) (resp *Response, err error) {
 	}
 	c.began = time.Time{}
 	ready := arrived
-	if again := c.tries+c.ticket.Refused > 0; again && c.req.Trying != nil {
+	if again := c.tries.Failed+c.ticket.Refused > 0; again && c.req.Trying != nil {
 		if err := c.req.Trying(); err != nil {
 			return nil, err
 		}
@@ -175,33 +179,27 @@ func (c *call) next(ctx context.Context, err error) error {
 	}
 	limited, isLimited := errors.AsType[*RateLimited](err)
 	gated := isLimited && c.gate != nil
-	again := Repeat{RateLimited: isLimited, Unpaid: Lost(err) == 0, Reason: c.shortReason(err)}
+	next, again := Repeat{RateLimited: isLimited, Unpaid: Lost(err) == 0, Reason: c.shortReason(err)}, true
 	if gated {
 		c.ticket.Refused++
-		again.Wait = c.ticket.Wait
+		next.Wait = c.ticket.Wait
 	} else {
-		c.tries++
-		again.Wait = c.wait(limited)
+		next.Wait, again = c.wait(limited)
 	}
-	again.Try, again.Tries = c.tries+c.ticket.Refused+1, c.policy.Tries+c.ticket.Refused
+	next.Try, next.Tries = c.tries.Failed+c.ticket.Refused+1, c.policy.Tries+c.ticket.Refused
 	switch {
 	case ctx.Err() != nil:
 		c.rest(isLimited)
 		return stopped(ctx, err)
-	case c.tries >= c.policy.Tries, isLimited && !gated && limited.After > maxAfterFactor*c.policy.Max:
+	case !again:
 		return c.givenUp(err)
 	}
-	c.repeating(c.req, again, err)
+	c.repeating(c.req, next, err)
 	if gated {
 		c.sum.limited += time.Since(c.began)
 		return nil
 	}
-	timer := time.NewTimer(again.Wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	_ = retry.Sleep(ctx, next.Wait)
 	c.rest(isLimited)
 	return stopped(ctx, nil)
 }
@@ -222,21 +220,17 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// wait returns the wait before the next try, if the gate does not decide it.
-func (c *call) wait(limited *RateLimited) time.Duration {
+// wait returns the wait before the next try, if the gate does not decide it, and whether there is one.
+func (c *call) wait(limited *RateLimited) (wait time.Duration, again bool) {
+	wait, again = c.tries.Next(0)
 	if limited != nil && limited.After > 0 {
-		return limited.After + rand.N(limited.After/10+1)
+		wait, again = limited.After+rand.N(limited.After/10+1), again && limited.After <= maxAfterFactor*c.policy.Max
 	}
-	mean := c.policy.Base
-	for range c.tries - 1 {
-		mean = min(2*mean, c.policy.Max)
-	}
-	least := mean / 10
-	return least + rand.N(2*mean-least+1)
+	return wait, again
 }
 
 func (c *call) givenUp(err error) error {
-	if total := c.tries + c.ticket.Refused; total > 1 {
+	if total := c.tries.Failed + c.ticket.Refused; total > 1 {
 		return fault.New(fault.Transient, fmt.Sprintf("giving up after %d tries", total), err)
 	}
 	return err

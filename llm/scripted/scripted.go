@@ -50,6 +50,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/retry"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/internal/history"
 	"batch.example/batch/vocab"
@@ -154,7 +155,7 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, 
 		return nil, &llm.Unpaid{Err: m.end(len(m.replies))}
 	}
 	r := &m.replies[n-1]
-	if err := sleep(ctx, m.cfg.Delay+r.Delay); err != nil {
+	if err := retry.Sleep(ctx, m.cfg.Delay+r.Delay); err != nil {
 		m.next.Add(-1)
 		return nil, &llm.Unpaid{Err: fmt.Errorf("asking the script: %w", err)}
 	}
@@ -169,20 +170,6 @@ func finish(msg llm.Message) string {
 		return "tool_calls"
 	}
 	return "stop"
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 || ctx.Err() != nil {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // bashTool is the tool that every agent with tools offers.
