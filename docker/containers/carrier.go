@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
+	"batch.example/batch/internal/retry"
 	"batch.example/batch/vocab"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
@@ -81,7 +82,7 @@ func (k carrier) Connect(ctx context.Context) error {
 		if daemon.Unanswered(err) { // it runs and does not answer
 			break
 		}
-		if daemon.Sleep(ctx, settle/maxConnects) != nil {
+		if retry.Sleep(ctx, settle/maxConnects) != nil {
 			return context.Cause(ctx)
 		}
 	}

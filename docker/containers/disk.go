@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/internal/retry"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
@@ -83,7 +84,7 @@ func (d *disks) watch(ctx context.Context) {
 		for _, c := range all {
 			c.checkDisk(ctx)
 		}
-		_ = daemon.Sleep(ctx, max(diskPause, 9*time.Since(began)))
+		_ = retry.Sleep(ctx, max(diskPause, 9*time.Since(began)))
 	}
 }
 

@@ -10,15 +10,16 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/docker/internal/daemon"
-	"batch.example/batch/fault"
-	"batch.example/batch/internal/box"
-	"batch.example/batch/sandbox/engine"
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/api/types/versions"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/box"
+	"batch.example/batch/internal/retry"
+	"batch.example/batch/sandbox/engine"
 )
 
 const (
@@ -52,7 +53,7 @@ func (f *Fleet) network(ctx context.Context, name string) (string, error) {
 		default:
 			return "", f.engine.Blame(err, fault.Transient, op)
 		}
-		if daemon.Sleep(ctx, sharedLimit/100) != nil {
+		if retry.Sleep(ctx, sharedLimit/100) != nil {
 			return "", fault.Newf(fault.Usage, "%s: a network or bridge %q that batch did not create already exists", op, sharedName).
 				WithHint("remove it, or use it with --network %s", sharedName)
 		}

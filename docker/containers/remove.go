@@ -8,22 +8,26 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/docker/internal/daemon"
-	"batch.example/batch/fault"
-	"batch.example/batch/internal/owner"
-	"batch.example/batch/sandbox/engine"
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"golang.org/x/sync/semaphore"
+
+	"batch.example/batch/docker/internal/daemon"
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/owner"
+	"batch.example/batch/internal/retry"
+	"batch.example/batch/sandbox/engine"
 )
 
 const (
 	maxRemovals = 5 // tries of a removal when the engine is lost or fails
 	removePause = 200 * time.Millisecond
-	maxHung     = 2                // tries when the engine does not answer
-	lateLimit   = 10 * time.Second // how long after an unanswered create the container may appear
+	maxHung     = 2 // tries when the engine does not answer
 )
+
+// appearing is for the container of an unanswered create, which may appear later.
+var appearing = retry.Policy{First: 200 * time.Millisecond, Total: 10 * time.Second}
 
 // Remove kills the container and removes it with its anonymous volumes. It
 // does so even when ctx is canceled; only the wait for an engine that is away
@@ -90,14 +94,10 @@ func (f *Fleet) removeOnce(ctx context.Context, id string, turns *semaphore.Weig
 // discard removes the container of a create that failed. If the create got no
 // answer, the container may appear later, so discard looks for it several times.
 func (c *Container) discard(ctx context.Context, unanswered bool) error {
-	late := time.Now().Add(lateLimit)
-	for {
+	for tries := appearing.Start(); ; {
 		there, err := c.fleet.remove(ctx, c.id, c.turns())
-		if there || err != nil || !unanswered || time.Now().After(late) {
+		if there || err != nil || !unanswered || !tries.Wait(ctx) {
 			return err
-		}
-		if daemon.Sleep(ctx, lateLimit/50) != nil {
-			return nil
 		}
 	}
 }

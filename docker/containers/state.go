@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/internal/retry"
 )
 
 // inspectLimit is how long the engine may take to report the state of a container that
@@ -106,7 +107,7 @@ func (c *Container) killed(ctx context.Context, doing string, f error) error {
 		return f
 	}
 	for end := time.Now().Add(shutdownTime); time.Now().Before(end); {
-		if daemon.Sleep(ctx, settle/4) != nil {
+		if retry.Sleep(ctx, settle/4) != nil {
 			return f
 		}
 		if c.engine.NoteError(c.engine.Ping(ctx)) || c.engineLost() {
@@ -134,7 +135,7 @@ func (c *Container) stop(ctx context.Context) error {
 	now := 0
 	for {
 		err := c.engine.API.ContainerStop(ctx, c.id, container.StopOptions{Timeout: &now})
-		if !errdefs.IsInternal(err) || daemon.Sleep(ctx, removePause) != nil {
+		if !errdefs.IsInternal(err) || retry.Sleep(ctx, removePause) != nil {
 			return err
 		}
 	}

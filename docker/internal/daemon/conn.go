@@ -134,18 +134,6 @@ func AtMost(n, otherwise int) *semaphore.Weighted {
 	return semaphore.NewWeighted(int64(n))
 }
 
-// Sleep waits for d or the end of ctx.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // boundKey marks a context whose end must also end the connection dialed with it.
 type boundKey struct{}
 

@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/retry"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -114,7 +115,8 @@ func IsLost(err error) bool {
 // ask is the goroutine of one outage.
 func (h *health) ask(o *outage) {
 	warned := false
-	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+	tries := retry.Policy{First: shortestPause, Longest: longestPause}.Start()
+	for again := true; again; again = tries.Wait(h.life) {
 		err := h.ping(h.life)
 		if err == nil || h.life.Err() != nil {
 			break
@@ -123,7 +125,6 @@ func (h *health) ask(o *outage) {
 			warned = true
 			h.log.Warn("the docker engine does not answer: waiting for it", "host", h.host, "at most", h.patience, "err", err)
 		}
-		_ = Sleep(h.life, pause)
 	}
 	if warned && h.life.Err() == nil {
 		h.log.Warn("the docker engine answers again", "host", h.host, "after", time.Since(o.since).Round(time.Millisecond))
@@ -192,7 +193,7 @@ func (e *Conn) WatchConnection() {
 		e.Go(func(ctx context.Context) {
 			for ctx.Err() == nil {
 				e.watchEvents(ctx)
-				_ = Sleep(ctx, shortestPause)
+				_ = retry.Sleep(ctx, shortestPause)
 				_ = e.Ready(ctx) // the next call returns its error
 			}
 		})
@@ -208,7 +209,7 @@ func (e *Conn) watchEvents(ctx context.Context) {
 			if ctx.Err() == nil && (errors.Is(err, io.EOF) || IsLost(err)) {
 				e.NoteError(ErrOutage)
 			} else {
-				_ = Sleep(ctx, longestPause) // an engine that does not report events
+				_ = retry.Sleep(ctx, longestPause) // an engine that does not report events
 			}
 			return
 		}
