@@ -26,6 +26,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/retry"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -238,7 +239,7 @@ func (c *cluster) ready(ctx context.Context) error {
 			return fault.New(fault.Host, "waiting for the cluster's API at "+c.config.Host, err).
 				WithHint("`kubectl get pods` shows whether it answers; --engine-wait says how long batch waits")
 		}
-		if sleep(ctx, pingPause) != nil {
+		if retry.Sleep(ctx, pingPause) != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -286,17 +287,6 @@ func (c *cluster) blame(err error, op string) error {
 		return fault.New(fault.Usage, op, err).WithHint("the cluster refused a setting of the pod: check environment.pod, --memory and --cpus")
 	}
 	return fault.New(fault.Transient, op, err)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // namespaceFile has the namespace of the pod that this process runs in.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxinit/wire"
+	"batch.example/batch/internal/retry"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
@@ -77,8 +77,8 @@ func (c *container) alone(ctx context.Context, unplugged bool) error {
 		case out.ExitCode != 0:
 			return fault.Newf(fault.Transient, "%s: exit code %d: %s", op, out.ExitCode, said)
 		case !unplugged && time.Now().Before(end):
-			if err := sleep(ctx, time.Second); err != nil {
-				return err
+			if retry.Sleep(ctx, time.Second) != nil {
+				return context.Cause(ctx)
 			}
 			continue
 		}
@@ -117,8 +117,8 @@ const (
 func (k carrier) Connect(ctx context.Context) error {
 	const doing = "running a command in"
 	c := k.c
-	end := time.Now().Add(c.fleet.patience)
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+	policy := retry.Policy{First: firstPause, Longest: maxPause, Jitter: .5, Total: c.fleet.patience}
+	for tries := policy.Start(); ; {
 		if err := c.fleet.Ready(ctx); err != nil {
 			return err
 		}
@@ -137,11 +137,12 @@ func (k carrier) Connect(ctx context.Context) error {
 			return fault.New(fault.Host, doing+" pod "+c.name, err).WithHint("batch help kubernetes lists the permissions that batch needs")
 		}
 		c.fleet.log.Debug("connecting to a pod", "pod", c.name, "err", err)
-		if time.Now().After(end) {
+		wait, again := tries.Next(0)
+		if !again {
 			return fault.New(fault.Transient, doing+" pod "+c.name, errors.Join(engine.ErrOutage, err))
 		}
-		if err := sleep(ctx, pause/2+rand.N(pause)); err != nil {
-			return err
+		if retry.Sleep(ctx, wait) != nil {
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/internal/owner"
+	"batch.example/batch/internal/retry"
 	"batch.example/batch/sandbox/engine"
 )
 
@@ -308,23 +309,19 @@ func (f *fleet) Adopt(ctx context.Context, id, lease string) error {
 	return f.blame(err, "marking pod "+id+" as taken over")
 }
 
-const (
-	removeLimit = time.Minute
-	removePause = 200 * time.Millisecond
-)
+// removing is for an API that is lost meanwhile.
+var removing = retry.Policy{First: 200 * time.Millisecond, Total: time.Minute}
 
 // Remove implements [engine.Engine].
 func (f *fleet) Remove(ctx context.Context, id string) error {
-	late := time.Now().Add(removeLimit)
-	for {
+	for tries := removing.Start(); ; {
 		if err := f.Ready(ctx); fault.KindOf(err) == fault.Host {
 			return err
 		}
 		err := f.remove(context.WithoutCancel(ctx), f.pods(), id)
-		if err == nil || !isLost(err) || time.Now().After(late) || ctx.Err() != nil {
+		if err == nil || !isLost(err) || ctx.Err() != nil || !tries.Wait(context.WithoutCancel(ctx)) {
 			return f.blame(err, "removing pod "+id)
 		}
-		time.Sleep(removePause)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/retry"
 )
 
 // starts counts the pods that were created and do not run yet. A kubelet pulls one image at a time, and
@@ -74,8 +75,8 @@ func (f *fleet) admitted(ctx context.Context, create func() error) error {
 		if !errors.Is(err, errFull) || time.Since(began) > placeLimit && time.Since(f.queue.busy) > placeLimit {
 			return err
 		}
-		if err := sleep(ctx, admitPause); err != nil {
-			return err
+		if retry.Sleep(ctx, admitPause) != nil {
+			return context.Cause(ctx)
 		}
 	}
 }
