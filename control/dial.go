@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/retry"
 )
 
-// While many clients connect, the system refuses others for a moment.
-const (
-	busyPause = 20 * time.Millisecond
-	busyTries = 100
-)
+// busy is for a system that refuses a client for a moment, while many others connect.
+var busy = retry.Policy{First: 20 * time.Millisecond, Tries: 100}
 
 // dial connects to the socket at path, which may be longer than an address of a socket. It refuses
 // the server of a user who cannot be trusted.
@@ -52,18 +50,13 @@ func checkServer(conn net.Conn) error {
 func trusted(uid, self int) bool { return uid == 0 || uid == self }
 
 func connect(ctx context.Context, path string) (conn net.Conn, err error) {
-	for tries := 1; ; tries++ {
+	for tries := busy.Start(); ; {
 		err = short(path, func(address string) error {
 			conn, err = new(net.Dialer).DialContext(ctx, "unix", address)
 			return err
 		})
-		if !errors.Is(err, syscall.EAGAIN) || tries == busyTries {
+		if !errors.Is(err, syscall.EAGAIN) || !tries.Wait(ctx) {
 			return conn, err
-		}
-		select {
-		case <-time.After(busyPause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
 		}
 	}
 }

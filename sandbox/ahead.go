@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/internal/retry"
 )
 
 // idleWindow is for how long a processor must have been idle before a scrub is begun ahead.
@@ -68,9 +69,7 @@ func processorIdle(ctx context.Context) bool {
 // is not known, or if ctx ends. proc is os.DirFS("/proc").
 func idleNow(ctx context.Context, proc fs.FS, window time.Duration) float64 {
 	idle, all, _ := processorTime(proc)
-	select {
-	case <-time.After(window):
-	case <-ctx.Done():
+	if retry.Sleep(ctx, window) != nil {
 		return 0
 	}
 	idleThen, allThen, processors := processorTime(proc)

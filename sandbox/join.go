@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/retry"
 )
 
 // absentPause is the time between two tries to reach an absent engine.
@@ -15,12 +16,7 @@ const absentPause = 10 * time.Second
 // ends.
 func (s *common) await(ctx context.Context, c Config, e Engine, refs []string) {
 	said := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(absentPause):
-		}
+	for retry.Sleep(ctx, absentPause) == nil {
 		err := s.reach(ctx, c, e, refs)
 		if err != nil && err.Error() != said && ctx.Err() == nil {
 			said = err.Error()

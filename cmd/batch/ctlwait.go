@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/retry"
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
 )
@@ -70,10 +71,8 @@ func untilEnded(ctx context.Context, dir string) (at string, err error) {
 		if !busy && err != nil {
 			return recorded(at), nil
 		}
-		select {
-		case <-time.After(waitPause):
-		case <-ctx.Done():
-			return at, ctx.Err()
+		if err := retry.Sleep(ctx, waitPause); err != nil {
+			return at, err
 		}
 	}
 }
