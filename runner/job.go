@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/retry"
 )
 
 // run is one job that is running.
@@ -23,6 +24,9 @@ type run[J, R any] struct {
 // maxOutages limits how many failures of a job count as outages: a job with more failures
 // may itself be the cause.
 const maxOutages = 10
+
+// maxBackoff is the longest wait between two attempts.
+const maxBackoff = 2 * time.Minute
 
 // unlessHalted makes attempts, unless the job is halted.
 func (r *run[J, R]) unlessHalted(ctx context.Context) {
@@ -39,6 +43,7 @@ func (r *run[J, R]) unlessHalted(ctx context.Context) {
 // retried, or the run is interrupted.
 func (r *run[J, R]) attempts(ctx context.Context) {
 	waiting := r.started
+	waits := retry.Policy{First: min(r.Backoff, maxBackoff), Longest: maxBackoff}.Start()
 	used := map[string]int{} // retries, by the name under which they are counted
 	outages := 0
 	defer func() {
@@ -55,17 +60,18 @@ func (r *run[J, R]) attempts(ctx context.Context) {
 		out := outages < maxOutages && r.Outage(err)
 		kind, most := r.Retries.key(end)
 		again := saved && (out || used[kind] < most) && !shared(err) && r.open() && ctx.Err() == nil
+		var wait time.Duration
 		if out {
 			outages++
 		} else {
 			used[kind]++
+			wait, _ = waits.Next(0)
 		}
 		r.Log.Info("attempt ended", "job", r.name, "attempt", n, "status", end.Status, "outcome", end.Outcome,
 			"steps", end.Steps, "cost", end.Cost, "again", again, "err", end.Error)
 		if again {
-			var wait time.Duration
-			if !out && end.Blame != "" { // otherwise there is nothing to wait for
-				wait = r.backoff(n - outages)
+			if end.Blame == "" { // there is nothing to wait for
+				wait = 0
 			}
 			r.OnEvent(Event{Type: EventRetry, Job: r.name, Attempt: n, Ending: end, Wait: wait})
 			r.sleep(ctx, wait)

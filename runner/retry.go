@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
@@ -75,16 +74,4 @@ func (r Retries) String() string {
 		list = append(list, name+"="+strconv.Itoa(r[name]))
 	}
 	return strings.Join(list, ",")
-}
-
-// maxBackoff is the longest wait between two attempts.
-const maxBackoff = 2 * time.Minute
-
-// backoff returns how long to wait after the nth attempt.
-func (p *pool) backoff(n int) time.Duration {
-	d := min(p.Backoff, maxBackoff)
-	for ; n > 1 && d < maxBackoff; n-- {
-		d = min(2*d, maxBackoff)
-	}
-	return d
 }
