@@ -59,13 +59,6 @@ func (h *host) Facts() sandbox.Facts {
 
 func (h *host) Close() error { h.closed++; return nil }
 
-// env is a host as an agent's environment.
-type env struct{ *host }
-
-func (e env) Execute(ctx context.Context, command string) (vocab.Output, error) {
-	return e.host.Execute(ctx, "", command)
-}
-
 // hosts opens one prepared sandbox.
 type hosts struct {
 	box *host

@@ -217,13 +217,13 @@ func TestAStartupCommandThatFailsIsTheInstancesFault(t *testing.T) {
 	}
 }
 
-// prints is an environment that prints the given texts, one per command.
+// prints is a shell that prints the given texts, one per command.
 type prints struct {
 	texts []string
 	ran   []string
 }
 
-func (p *prints) Execute(_ context.Context, command string) (vocab.Output, error) {
+func (p *prints) Script(_ context.Context, command string) (vocab.Output, error) {
 	p.ran = append(p.ran, command)
 	text := ""
 	if len(p.texts) > 0 {
@@ -259,13 +259,13 @@ func TestADiffIsReadInPiecesUntilComplete(t *testing.T) {
 	}
 }
 
-// ends is an environment in which each command ends as given.
+// ends is a shell in which each command ends as given.
 type ends struct {
 	out vocab.Output
 	err error
 }
 
-func (e ends) Execute(context.Context, string) (vocab.Output, error) { return e.out, e.err }
+func (e ends) Script(context.Context, string) (vocab.Output, error) { return e.out, e.err }
 
 func TestAnIncompleteDiffIsAFault(t *testing.T) {
 	whole := vocab.Output{Bytes: []byte("3\nabc"), Total: 5}

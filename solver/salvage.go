@@ -34,13 +34,13 @@ func (t *attempt) commits() []string {
 func (t *attempt) salvage(ctx context.Context, box Sandbox, predict bool) {
 	ctx, cancel := withinLastScripts(ctx)
 	defer cancel()
-	patch, err := boxgit.WorktreeDiff(ctx, ownScripts{box}, t.commits()...)
+	patch, err := boxgit.WorktreeDiff(ctx, box, t.commits()...)
 	if err != nil {
 		t.log.Warn("salvaging", "err", err)
 		return
 	}
 	t.result.Salvage = patch
-	text, note := boxgit.Portable(ctx, ownScripts{box}, t.commits(), patch)
+	text, note := boxgit.Portable(ctx, box, t.commits(), patch)
 	t.result.Notes.Salvage = text
 	t.log.Info("salvaged", "bytes", len(patch))
 	if predict && len(patch) > 0 {

@@ -133,7 +133,7 @@ func TestAMissingWorkingTreeCannotBeSalvaged(t *testing.T) {
 		if _, err := box.Execute(t.Context(), "", command); err != nil {
 			t.Fatal(err)
 		}
-		if patch, err := boxgit.WorktreeDiff(t.Context(), env{box}, base); err == nil {
+		if patch, err := boxgit.WorktreeDiff(t.Context(), box, base); err == nil {
 			t.Errorf("%s: a patch of %d bytes, want an error", name, len(patch))
 		}
 		if left, err := os.ReadDir(box.tmp()); err != nil || len(left) > 0 {

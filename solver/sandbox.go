@@ -55,10 +55,3 @@ type Shell interface {
 	// Instance fault.
 	CheckShell(ctx context.Context) (preamble []byte, err error)
 }
-
-// ownScripts adapts a sandbox: Execute runs batch's own scripts.
-type ownScripts struct{ Sandbox }
-
-func (o ownScripts) Execute(ctx context.Context, script string) (vocab.Output, error) {
-	return o.Script(ctx, script)
-}

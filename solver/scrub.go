@@ -38,7 +38,7 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 		t.base = found.Head
 	}
 	if t.base == "" {
-		t.base = boxgit.Head(ctx, ownScripts{box})
+		t.base = boxgit.Head(ctx, box)
 	}
 	if t.ScrubGitHistory && !t.box.Known {
 		t.scrub = t.beginScrub(ctx, box)

@@ -306,7 +306,7 @@ func (t *attempt) predict(ctx context.Context, box Sandbox) {
 	defer cancel()
 	// A nil Submission means that there was none, so an empty one must not be nil.
 	t.result.Submission = append([]byte{}, t.ending.Submission...)
-	text, note := boxgit.Portable(ctx, ownScripts{box}, t.commits(), t.ending.Submission)
+	text, note := boxgit.Portable(ctx, box, t.commits(), t.ending.Submission)
 	t.result.Prediction = text
 	t.result.Notes.Prediction = note
 	if note != "" {

@@ -248,7 +248,7 @@ func (c *Conversation) Diff(ctx context.Context) ([]byte, error) {
 	if err := c.t.settle(ctx); err != nil {
 		return nil, err
 	}
-	return boxgit.WorktreeDiff(ctx, ownScripts{c.box}, c.t.commits()...)
+	return boxgit.WorktreeDiff(ctx, c.box, c.t.commits()...)
 }
 
 // after returns the common ending of two runs, one after the other.

@@ -109,8 +109,8 @@ type inFolder struct {
 	dir string
 }
 
-func (f inFolder) Execute(ctx context.Context, script string) (vocab.Output, error) {
-	return f.Script(ctx, "cd "+f.dir+" || exit\n"+script)
+func (f inFolder) Script(ctx context.Context, script string) (vocab.Output, error) {
+	return f.Sandbox.Script(ctx, "cd "+f.dir+" || exit\n"+script)
 }
 
 // compareScript prints every file of /work/case, except those left out, and

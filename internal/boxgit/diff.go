@@ -18,7 +18,7 @@ import (
 
 // Shell executes scripts in a container, in its working directory.
 type Shell interface {
-	Execute(ctx context.Context, script string) (vocab.Output, error)
+	Script(ctx context.Context, script string) (vocab.Output, error)
 }
 
 const (
@@ -41,7 +41,7 @@ func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []by
 	}
 	defer func() {
 		if err != nil || len(patch) > diffPiece {
-			_, _ = box.Execute(ctx, "rm -rf "+dir) // in a container that will be removed soon
+			_, _ = box.Script(ctx, "rm -rf "+dir) // in a container that will be removed soon
 		}
 	}()
 	head, patch, _ := bytes.Cut(first, []byte("\n"))
@@ -103,7 +103,7 @@ const gitDiff = `git "${ends[@]}" -c core.quotePath=true -c diff.noprefix=false 
 
 // run executes a script whose whole output is needed.
 func run(ctx context.Context, box Shell, script string) ([]byte, error) {
-	out, err := box.Execute(ctx, script)
+	out, err := box.Script(ctx, script)
 	if err != nil {
 		return nil, err
 	}
