@@ -24,6 +24,7 @@ import (
 	"batch.example/batch/authority"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
@@ -415,7 +416,23 @@ func (b *boxes) Open(ctx context.Context, o sandbox.Opening) (solver.Sandbox, er
 	return x, nil
 }
 
+// bare is the part of a sandbox that most tests do not need: it knows nothing of its history and
+// its shell, and starts no program.
+type bare struct{}
+
+func (bare) CheckShell(context.Context) ([]byte, error) { return nil, nil }
+func (bare) ShareScrub(context.Context) bool            { return false }
+func (bare) Scrubbed(boxgit.Report, time.Duration)      {}
+func (bare) Stream(context.Context, sandbox.Program) (sandbox.Stream, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (bare) Checked(_ context.Context, ask func() (vocab.Output, error)) (vocab.Output, error) {
+	return ask()
+}
+
 type box struct {
+	bare
 	boxes *boxes
 	id    string
 	dir   string

@@ -30,6 +30,7 @@ const (
 // waits for all the others, so that memory is measured with every
 // agent alive.
 type idle struct {
+	bare
 	steps int
 	gate  *gate
 }

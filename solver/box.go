@@ -3,11 +3,8 @@ package solver
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
-	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/sandbox"
-
 	"batch.example/batch/vocab"
 )
 
@@ -36,35 +33,6 @@ func (b *keptBox) Script(ctx context.Context, script string) (vocab.Output, erro
 		b.failed.Store(true)
 	}
 	return out, err
-}
-
-// ShareScrub implements [Scrubbing].
-func (b *keptBox) ShareScrub(ctx context.Context) (clean bool) {
-	s, ok := b.Sandbox.(Scrubbing)
-	return ok && s.ShareScrub(ctx)
-}
-
-// Checked implements [Scrubbing].
-func (b *keptBox) Checked(ctx context.Context, ask func() (vocab.Output, error)) (vocab.Output, error) {
-	if s, ok := b.Sandbox.(Scrubbing); ok {
-		return s.Checked(ctx, ask)
-	}
-	return ask()
-}
-
-// Scrubbed implements [Scrubbing].
-func (b *keptBox) Scrubbed(report boxgit.Report, took time.Duration) {
-	if s, ok := b.Sandbox.(Scrubbing); ok {
-		s.Scrubbed(report, took)
-	}
-}
-
-// CheckShell implements [Shell].
-func (b *keptBox) CheckShell(ctx context.Context) (preamble []byte, err error) {
-	if s, ok := b.Sandbox.(Shell); ok {
-		return s.CheckShell(ctx)
-	}
-	return nil, nil
 }
 
 // open returns the sandbox that was kept for the resume, in the state that the recorded

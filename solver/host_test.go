@@ -20,6 +20,7 @@ import (
 // host is a sandbox in a folder of this machine, with real bash and git. The files that the
 // solver and the oracle keep in a container's /tmp are in a folder beside it.
 type host struct {
+	bare
 	dir    string
 	closed int
 }

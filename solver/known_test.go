@@ -2,6 +2,7 @@ package solver_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,21 @@ import (
 	"batch.example/batch/vocab"
 )
 
+// bare is the part of a sandbox that most tests do not need: it knows nothing of its history and
+// its shell, and starts no program.
+type bare struct{}
+
+func (bare) CheckShell(context.Context) ([]byte, error) { return nil, nil }
+func (bare) ShareScrub(context.Context) bool            { return false }
+func (bare) Scrubbed(boxgit.Report, time.Duration)      {}
+func (bare) Stream(context.Context, sandbox.Program) (sandbox.Stream, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (bare) Checked(_ context.Context, ask func() (vocab.Output, error)) (vocab.Output, error) {
+	return ask()
+}
+
 // knowing is a sandbox that knows something of its history.
 type knowing struct {
 	*world
@@ -26,14 +42,6 @@ type knowing struct {
 }
 
 func (k *knowing) ShareScrub(context.Context) bool { return k.shared }
-
-func (k *knowing) Scrubbed(boxgit.Report, time.Duration) {}
-
-func (k *knowing) Checked(_ context.Context, ask func() (vocab.Output, error)) (vocab.Output, error) {
-	return ask()
-}
-
-var _ solver.Scrubbing = (*knowing)(nil)
 
 func (k *knowing) Script(_ context.Context, script string) (vocab.Output, error) {
 	for _, mode := range []string{"keep", "known", "scrub"} {

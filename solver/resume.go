@@ -162,9 +162,7 @@ func (t *attempt) ready(ctx context.Context, box Sandbox) error {
 func (t *attempt) check(ctx context.Context, box Sandbox, data *journal.ContainerData) error {
 	var shell errgroup.Group
 	shell.Go(func() (err error) {
-		if s, ok := box.(Shell); ok {
-			data.Preamble, err = s.CheckShell(ctx)
-		}
+		data.Preamble, err = box.CheckShell(ctx)
 		if fault.KindOf(err) == fault.Instance && (t.Talk != nil || !t.Loop.NeedsSubmission()) {
 			t.log.Warn("the shell prints more than the output of commands", "err", err)
 			return nil

@@ -38,6 +38,7 @@ import (
 // before it, so that one that ran twice, or not at all, is detected. It knows its
 // commands by their ids, as a container does.
 type world struct {
+	bare
 	ran     []string
 	ids     []string // that were requested, in order
 	known   map[string]result

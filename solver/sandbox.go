@@ -30,14 +30,12 @@ type Sandbox interface {
 	Script(ctx context.Context, script string) (vocab.Output, error)
 	// Alive returns nil if commands can still be run. It waits for an engine that is unreachable.
 	Alive(ctx context.Context) error
-	Facts() sandbox.Facts
-	// Close ends the sandbox; it may be removed after Close has returned. It also works
-	// after a canceled Open or Execute, has its own time limit, and may be called twice.
-	Close() error
-}
-
-// Scrubbing is a Sandbox that shares what is found out about its repository with other sandboxes.
-type Scrubbing interface {
+	// Stream starts a program beside the agent's commands. The caller must Close the Stream.
+	Stream(ctx context.Context, p sandbox.Program) (sandbox.Stream, error)
+	// CheckShell returns what the shell prints before the output of each command, which
+	// Execute takes off from then on. If the shell prints more than that, the error is an
+	// Instance fault.
+	CheckShell(ctx context.Context) (preamble []byte, err error)
 	// Checked returns what ask prints about the commit that the repository is at, or what it
 	// printed in another container of the same image.
 	Checked(ctx context.Context, ask func() (vocab.Output, error)) (vocab.Output, error)
@@ -46,12 +44,8 @@ type Scrubbing interface {
 	ShareScrub(ctx context.Context) (clean bool)
 	// Scrubbed saves what a scrub has found out, and how long it took.
 	Scrubbed(report boxgit.Report, took time.Duration)
-}
-
-// Shell is a Sandbox that finds out whether its shell prints anything but a command's output.
-type Shell interface {
-	// CheckShell returns what the shell prints before the output of each command, which
-	// Execute takes off from then on. If the shell prints more than that, the error is an
-	// Instance fault.
-	CheckShell(ctx context.Context) (preamble []byte, err error)
+	Facts() sandbox.Facts
+	// Close ends the sandbox; it may be removed after Close has returned. It also works
+	// after a canceled Open or Execute, has its own time limit, and may be called twice.
+	Close() error
 }

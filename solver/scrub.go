@@ -50,8 +50,8 @@ func (t *attempt) repository(ctx context.Context, box Sandbox) error {
 func (t *attempt) askBase(ctx context.Context, box Sandbox) (vocab.Output, error) {
 	mode := t.mode()
 	ask := func() (vocab.Output, error) { return t.prepare(ctx, box, mode) }
-	if shared, ok := box.(Scrubbing); ok && mode == boxgit.Keep {
-		return shared.Checked(ctx, ask)
+	if mode == boxgit.Keep {
+		return box.Checked(ctx, ask)
 	}
 	return ask()
 }
@@ -119,7 +119,7 @@ func (t *attempt) beginScrub(ctx context.Context, box Sandbox) *scrub {
 	go func() {
 		defer close(s.ended)
 		mode := boxgit.Scrub
-		if shared, ok := box.(Scrubbing); ok && shared.ShareScrub(ctx) {
+		if box.ShareScrub(ctx) {
 			mode = boxgit.Known
 		}
 		select {
@@ -172,8 +172,8 @@ func (t *attempt) hide(ctx context.Context, box Sandbox, mode string) error {
 		return err
 	}
 	report, err := t.read(out)
-	if r, ok := box.(Scrubbing); ok && err == nil {
-		r.Scrubbed(report, out.Duration)
+	if err == nil {
+		box.Scrubbed(report, out.Duration)
 	}
 	return err
 }

@@ -10,12 +10,6 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Streamer is a Sandbox in which programs can be started.
-type Streamer interface {
-	// Stream starts a program beside the agent's commands. The caller must Close the Stream.
-	Stream(ctx context.Context, p sandbox.Program) (sandbox.Stream, error)
-}
-
 // connect connects to the MCP servers of the attempt. The caller must Close the Set.
 func (t *attempt) connect(ctx context.Context, box Sandbox) (*mcp.Set, error) {
 	if len(t.Servers) == 0 {
@@ -28,21 +22,10 @@ func (t *attempt) connect(ctx context.Context, box Sandbox) (*mcp.Set, error) {
 		}
 	}
 	defer t.watch.during(&t.watch.spent.Prepare)()
-	return mcp.Connect(ctx, mcp.Config{Servers: t.Servers, Dial: dial(box), Log: t.log, Mask: t.Mask})
-}
-
-// dial starts programs in the sandbox; nil if it cannot.
-func dial(box Sandbox) mcp.Dial {
-	if kept, ok := box.(*keptBox); ok {
-		box = kept.Sandbox
+	dial := func(ctx context.Context, p mcp.Program) (mcp.Stream, error) {
+		return box.Stream(ctx, sandbox.Program{Name: p.Name, Args: p.Args, Env: p.Env, Stderr: p.Stderr})
 	}
-	streamer, ok := box.(Streamer)
-	if !ok {
-		return nil
-	}
-	return func(ctx context.Context, p mcp.Program) (mcp.Stream, error) {
-		return streamer.Stream(ctx, sandbox.Program{Name: p.Name, Args: p.Args, Env: p.Env, Stderr: p.Stderr})
-	}
+	return mcp.Connect(ctx, mcp.Config{Servers: t.Servers, Dial: dial, Log: t.log, Mask: t.Mask})
 }
 
 // calledInside reports whether an action was a call to an MCP server in the container.

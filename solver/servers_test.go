@@ -67,7 +67,7 @@ type once struct {
 
 func (o once) Close() error { return o.close() }
 
-// Stream implements solver.Streamer.
+// Stream implements solver.Sandbox.
 func (w *world) Stream(_ context.Context, p sandbox.Program) (sandbox.Stream, error) {
 	cmd := exec.Command(p.Args[0], p.Args[1:]...)
 	cmd.Env = p.Env

@@ -103,10 +103,6 @@ func (c *connection) overStdio(ctx context.Context, s Server, dial Dial, said *d
 	if s.Inside {
 		start = dial
 	}
-	if start == nil {
-		return nil, fault.Newf(fault.Usage, "starting the MCP server %s: programs cannot be started in this sandbox", s.Name).
-			WithHint("leave out agent.mcp_servers.%s.inside", s.Name)
-	}
 	stream, err := start(ctx, Program{Name: s.Name, Args: s.Command, Env: s.Env, Dir: s.Dir, Stderr: said})
 	if err != nil {
 		return nil, err

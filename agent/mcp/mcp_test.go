@@ -198,7 +198,6 @@ func TestConnectingFailsWithBlame(t *testing.T) {
 		"no tools":            {program(t, "no tools"), fault.Usage, "no such tool"},
 		"a tool is missing":   {with(program(t, "sdk"), func(s *mcp.Server) { s.Tools = []string{"echo", "sing"} }), fault.Usage, `"sing"`},
 		"bad settings":        {with(program(t, "sdk"), func(s *mcp.Server) { s.URL = "http://x" }), fault.Usage, "agent.mcp_servers.test.url cannot be set together with command"},
-		"nowhere inside":      {with(program(t, "sdk"), func(s *mcp.Server) { s.Inside = true }), fault.Usage, "cannot be started in this sandbox"},
 		"nothing listens":     {mcp.Server{Name: "test", URL: "http://127.0.0.1:1/mcp", Tools: []string{"*"}}, fault.Transient, "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {

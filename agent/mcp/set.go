@@ -38,7 +38,7 @@ type Dial func(ctx context.Context, p Program) (Stream, error)
 // Config has the settings of the connections of one attempt.
 type Config struct {
 	Servers []Server     // each passes Check; their names differ
-	Dial    Dial         // for servers inside; nil if the attempt's sandbox cannot start programs
+	Dial    Dial         // for servers inside
 	Log     *slog.Logger // nil discards
 	Mask    *mask.Masker // hides secrets in the log
 }
