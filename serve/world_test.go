@@ -119,7 +119,7 @@ func newWorld(t testing.TB, s settings) *world {
 	}
 	loop, err := agent.NewLoop(agent.Config{
 		SystemTemplate: "You are a shell.", InstanceTemplate: "{{task}}", ObservationTemplate: "{{output.returncode}} {{output.output}}",
-		StepLimit: s.steps, FinishWithoutCalls: true, Actions: agent.ActionForm{Ask: true},
+		Limits: vocab.Limits{Steps: s.steps}, FinishWithoutCalls: true, Actions: agent.ActionForm{Ask: true},
 	})
 	if err != nil {
 		t.Fatal(err)
