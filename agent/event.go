@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"batch.example/batch/llm"
@@ -24,41 +23,12 @@ type Recorder interface {
 
 // Listener observes a run. It receives the same events as the [Recorder], after it and in
 // the same order. It receives no event that the Recorder failed to record, except the end. It is
-// called on the run's goroutine, which it delays for as long as it takes.
+// called on the run's goroutine, which it delays for as long as it takes, and cannot fail.
 //
 // An event and everything that it refers to belongs to the run, which may change it later:
 // a Listener must not change any of it, and must copy what it keeps. Texts are as they
 // were sent and received, with the secrets in them.
 type Listener func(Event)
-
-// Recorders returns a Recorder that passes events to first and then to the listeners. Nil
-// ones are left out. Only first can fail.
-func Recorders(first Recorder, listeners ...Listener) Recorder {
-	listeners = slices.DeleteFunc(slices.Clone(listeners), func(l Listener) bool { return l == nil })
-	if len(listeners) == 0 {
-		return first
-	}
-	return &recorders{first, listeners}
-}
-
-type recorders struct {
-	first     Recorder
-	listeners []Listener
-}
-
-// Record implements [Recorder].
-func (r *recorders) Record(ctx context.Context, e Event) (err error) {
-	if r.first != nil {
-		err = r.first.Record(ctx, e)
-	}
-	if err != nil && e.Type != EventEnd {
-		return err
-	}
-	for _, listen := range r.listeners {
-		listen(e)
-	}
-	return err
-}
 
 // OutputRef refers to the output of an action: the number of the model call that
 // asked for it, and the number of the action in the reply, both from 1.
@@ -97,12 +67,16 @@ const (
 	// the number of the next request.
 	EventProbe  EventType = "probe"  // as EventRequest
 	EventProbed EventType = "probed" // as EventReply; Digest is the request's
+
+	// EventWarning comes from the run's caller, for its listeners alone.
+	EventWarning EventType = "warning" // a person should know: Warning
 )
 
 // Event is one thing a run did. Only the fields its Type names are set.
 type Event struct {
 	Type      EventType
 	Time      time.Time
+	Turn      int           // as in [Turn]
 	Step      int           // number of model calls so far, the current one included
 	Action    int           // of an action and its output: its number in the reply, from 1
 	Messages  []llm.Message // owned by the run: not to be changed
@@ -121,7 +95,30 @@ type Event struct {
 	Output    *vocab.Output
 	Shown     string // of an output: as the model is shown it; empty for a submission
 	Interrupt vocab.Status
+	Warning   string
 	Ending    *Ending
 	Err       error   // of the end: the error of [Loop.Run]; of a refused or failed call: its error
 	Cost      float64 // US dollars spent by this run so far
+}
+
+// Said returns what the model says in a reply; empty for other events, and for a probe, whose text
+// is not part of the conversation.
+func (e Event) Said() string {
+	if e.Type != EventReply {
+		return ""
+	}
+	return e.Response.Message.Text()
+}
+
+// Note returns what e tells a person about the run's flow: an interrupt's name, why a call will be
+// made again, or a warning. It is empty for other events.
+func (e Event) Note() string {
+	switch e.Type {
+	case EventInterrupt:
+		return string(e.Interrupt)
+	case EventRepeat:
+		return "the model call failed and will be made again: " + e.Repeat.Reason
+	default:
+		return e.Warning
+	}
 }

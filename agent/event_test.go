@@ -30,7 +30,7 @@ func TestListenersSeeWhatTheRecorderRecordsInTheSameOrder(t *testing.T) {
 	}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{
 		Model: repeating{&script{replies: []*llm.Response{ask("1", submit)}}}, Env: &env{outputs: submitting("p")},
-		Recorder: Recorders(j, nil, listen),
+		Recorder: j, Listen: []Listener{listen},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,8 @@ func TestNothingThatWasNotRecordedIsHeardExceptTheEnd(t *testing.T) {
 			var last Event
 			_, err := newLoop(t, nil).Run(t.Context(), Turn{
 				Model: &script{replies: []*llm.Response{ask("1", submit)}}, Env: &env{outputs: submitting("p")},
-				Recorder: Recorders(&journal{failAt: c.fails, err: broken}, func(e Event) { types, last = append(types, string(e.Type)), e }),
+				Recorder: &journal{failAt: c.fails, err: broken},
+				Listen:   []Listener{func(e Event) { types, last = append(types, string(e.Type)), e }},
 			})
 			if got := strings.Join(types, " "); got != c.want {
 				t.Errorf("heard %s, want %s", got, c.want)
@@ -96,12 +97,16 @@ func TestACallThatCannotBeRecordedAsRepeatedGoesOn(t *testing.T) {
 }
 
 func TestListenersNeedNoRecorder(t *testing.T) {
-	heard := 0
-	r := Recorders(nil, func(Event) { heard++ })
-	if err := r.Record(t.Context(), Event{Type: EventReply}); err != nil || heard != 1 {
-		t.Errorf("heard %d events, %v; want 1", heard, err)
+	var order []string
+	hear := func(who string) Listener {
+		return func(e Event) { order = append(order, who+string(e.Type)) }
 	}
-	if r := Recorders(nil, nil); r != nil {
-		t.Errorf("without anybody who listens there is a recorder: %v", r)
+	if _, err := newLoop(t, nil).Run(t.Context(), Turn{
+		Model: &script{replies: []*llm.Response{ask("1", submit)}}, Env: &env{outputs: submitting("p")}, Listen: []Listener{hear("a "), hear("b ")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(order) != 18 || order[2] != "a request" || order[3] != "b request" {
+		t.Errorf("heard %q; want each of 9 events twice, in the order of the listeners", order)
 	}
 }

@@ -63,6 +63,8 @@ type Turn struct {
 	Uncounted bool
 	Env       Environment
 	Recorder  Recorder     // may be nil
+	Listen    []Listener   // in this order
+	Number    int          // of the turn in its session, for the events; 0 without a session
 	Admit     func() error // asked before each paid call; may be nil; its error ends the run
 
 	// Limits is called before each call with the limits of the configuration, and returns the ones

@@ -193,15 +193,23 @@ func (r *run) stamp(m *llm.Message) {
 	}
 }
 
+// record passes an event to the recorder, and then to the listeners.
 func (r *run) record(ctx context.Context, e Event) error {
-	if r.turn.Recorder == nil {
-		return nil
-	}
-	e.Time, e.Cost, e.Window = r.loop.config.Now(), r.end.Cost, r.turn.Window
+	e.Time, e.Turn, e.Cost, e.Window = r.loop.config.Now(), r.turn.Number, r.end.Cost, r.turn.Window
 	if e.Step == 0 {
 		e.Step = r.end.Calls
 	}
-	return r.turn.Recorder.Record(ctx, e)
+	var err error
+	if r.turn.Recorder != nil {
+		err = r.turn.Recorder.Record(ctx, e)
+	}
+	if err != nil && e.Type != EventEnd {
+		return err
+	}
+	for _, listen := range r.turn.Listen {
+		listen(e)
+	}
+	return err
 }
 
 // elapsed is the time that the agent has worked, without waits for the provider or the

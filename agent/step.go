@@ -134,10 +134,8 @@ func (r *run) generate(ctx context.Context, req *llm.Request) (resp *llm.Respons
 
 func (r *run) request(ctx context.Context, step int) *llm.Request {
 	req := &llm.Request{Messages: r.wire, Tools: r.form.tools, Memo: &r.memo, Tokens: r.gauge.tokens}
-	if r.turn.Recorder != nil {
-		req.Repeating = func(next llm.Repeat) { // an error does not end the call
-			_ = r.record(ctx, Event{Type: EventRepeat, Step: step, Repeat: &next})
-		}
+	req.Repeating = func(next llm.Repeat) { // an error does not end the call
+		_ = r.record(ctx, Event{Type: EventRepeat, Step: step, Repeat: &next})
 	}
 	req.Trying = func() error {
 		if r.turn.Admit != nil {

@@ -274,8 +274,8 @@ func (c *Chat) comments(ctx context.Context) (Input, error) {
 func (c *Chat) run(ctx context.Context, words string) (*session.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	_, run, err := c.conv.Begin(ctx, session.Input{
-		Words: words, Model: &person{c, c.conv.Model()}, Approve: c.approve, Watch: func(e session.Event) { c.watch(ctx, e) },
+	turn, run, err := c.conv.Begin(ctx, session.Input{
+		Words: words, Model: &person{c, c.conv.Model()}, Approve: c.approve, Listen: []agent.Listener{c.listen},
 		Begun: func(_ context.Context, _ string, call agent.Call) error { return c.begun(call, words) },
 	})
 	if err != nil {
@@ -285,19 +285,20 @@ func (c *Chat) run(ctx context.Context, words string) (*session.Result, error) {
 	c.stop, c.doing = stop, working
 	c.mu.Unlock()
 	defer c.set(asking)
+	c.c.Face.Began(turn.Number())
 	res, err := run(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), vocab.ErrInterrupted) {
+	interrupted := errors.Is(context.Cause(ctx), vocab.ErrInterrupted)
+	if res.End != journal.TurnFailed || c.over == nil && !interrupted { // otherwise the person knows
+		c.c.Face.Ended(res)
+	}
+	if err != nil && interrupted {
 		err = vocab.ErrInterrupted
 	}
 	return res, err
 }
 
-// watch shows events. A turn that failed because the person stopped it or left is not shown.
-func (c *Chat) watch(ctx context.Context, e session.Event) {
-	if e.End == journal.TurnFailed && (c.over != nil || errors.Is(context.Cause(ctx), vocab.ErrInterrupted)) {
-		return
-	}
-	if e.Kind == session.KindToolCall {
+func (c *Chat) listen(e agent.Event) {
+	if e.Type == agent.EventAction {
 		c.cut = nil
 	}
 	c.c.Face.Event(e)

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"batch.example/batch/agent"
 	"batch.example/batch/session"
 )
 
@@ -8,7 +9,9 @@ import (
 // one goroutine at a time, except Refuse, which any goroutine may call.
 type Face interface {
 	Opened(o Opened)
-	Event(e session.Event)
+	Began(turn int)
+	Event(e agent.Event)
+	Ended(res *session.Result)
 	Ask(q Question)
 	// Parse reads a line as the answer to q. more means that the next line belongs to the same
 	// answer.

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 
+	"batch.example/batch/agent"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
 	"batch.example/batch/session"
+	"batch.example/batch/vocab"
 )
 
 // TerminalConfig configures a terminal.
@@ -82,47 +84,51 @@ func (t *terminal) cut(c *Cut, m Mode) {
 	t.say("batch was ended while this ran. %s\n%s", fate, indented(cmp.Or(c.Command, c.Tool)))
 }
 
+// Began implements [Face].
+func (t *terminal) Began(int) {}
+
 // Event implements [Face].
-func (t *terminal) Event(e session.Event) {
-	switch e.Kind {
-	case session.KindText:
-		t.say("\nagent> %s", strings.TrimSpace(e.Text))
-	case session.KindToolCall:
+func (t *terminal) Event(e agent.Event) {
+	if note := e.Note(); note != "" {
+		t.Note(note)
+	}
+	switch e.Type {
+	case agent.EventReply, agent.EventProbed:
+		if text := e.Said(); text != "" {
+			t.say("\nagent> %s", strings.TrimSpace(text))
+		}
+		t.say("  (step %d, $%.4f so far)", e.Step, e.Cost)
+	case agent.EventAction:
 		if what := cmp.Or(e.Command, written(e.Arguments)); what != t.shown {
 			t.say("%s> %s", e.Tool, what)
 		}
 		t.shown = ""
-	case session.KindToolResult:
-		t.result(e)
-	case session.KindUsage:
-		t.say("  (step %d, $%.4f so far)", e.Step, e.Cost)
-	case session.KindStatus:
-		t.status(e)
+	case agent.EventOutput:
+		t.output(e.Output)
 	}
 }
 
-func (t *terminal) result(e session.Event) {
+func (t *terminal) output(o *vocab.Output) {
 	note := ""
-	if e.TimedOut {
+	if o.TimedOut {
 		note = "  (timed out)\n"
-	} else if e.ExitCode != nil && *e.ExitCode != 0 {
-		note = fmt.Sprintf("  (exit code %d)\n", *e.ExitCode)
+	} else if o.ExitCode != 0 {
+		note = fmt.Sprintf("  (exit code %d)\n", o.ExitCode)
 	}
-	t.say("%s", strings.TrimSuffix(indented(shorten(e.Output))+note, "\n"))
+	t.say("%s", strings.TrimSuffix(indented(shorten(o.Text()))+note, "\n"))
 }
 
-func (t *terminal) status(e session.Event) {
-	switch {
-	case e.End == journal.TurnFailed:
-		t.say("the turn failed: %s", e.Error)
-	case e.End == journal.TurnMaxIterations:
+// Ended implements [Face].
+func (t *terminal) Ended(res *session.Result) {
+	switch res.End {
+	case journal.TurnFailed:
+		t.say("the turn failed: %s", res.Error)
+	case journal.TurnMaxIterations:
 		t.say("the turn reached a limit; your words begin another one")
-	case e.End == journal.TurnInputRequired:
-		t.say("the agent asks: %s", e.Question)
-	case e.End == journal.TurnFinished:
+	case journal.TurnInputRequired:
+		t.say("the agent asks: %s", res.Question)
+	case journal.TurnFinished:
 		t.say("the agent has finished its turn")
-	case e.Note != "":
-		t.say("  (%s)", e.Note)
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/session"
+	"batch.example/batch/vocab"
 )
 
 func onTerminal(show func(Face)) string {
@@ -20,10 +22,12 @@ func TestNothingControlsTheTerminal(t *testing.T) {
 	evil := "\x1b]0;title\x07\x1b[2Jx\rrun it?\u202e"
 	got := onTerminal(func(f Face) {
 		f.Opened(Opened{Instance: evil, Image: evil, Model: evil, Resumed: true, Differences: []Difference{{1, evil, 0, evil}}})
-		f.Event(session.Event{Kind: session.KindText, Text: evil})
-		f.Event(session.Event{Kind: session.KindToolCall, Tool: evil, Command: evil})
-		f.Event(session.Event{Kind: session.KindToolResult, Output: evil})
-		f.Event(session.Event{Kind: session.KindStatus, End: "input_required", Question: evil})
+		f.Event(agent.Event{Type: agent.EventReply, Response: &llm.Response{Message: llm.Message{Parts: llm.Say(evil)}}})
+		f.Event(agent.Event{Type: agent.EventAction, Tool: evil, Command: evil})
+		f.Event(agent.Event{Type: agent.EventOutput, Output: &vocab.Output{Bytes: []byte(evil)}})
+		f.Event(agent.Event{Type: agent.EventRepeat, Repeat: &llm.Repeat{Reason: evil}})
+		f.Ended(&session.Result{End: journal.TurnInputRequired, Question: evil})
+		f.Ended(&session.Result{End: journal.TurnFailed, Error: evil})
 		f.Ask(Question{Asked: AskApprove, Tool: evil, Arguments: map[string]any{evil: evil}})
 		f.Diff([]byte(evil))
 		f.Note(evil)
@@ -41,8 +45,8 @@ func TestACallIsShownWithItsArguments(t *testing.T) {
 	arguments := map[string]any{"path": "a b", "deep": map[string]any{"n": 1}}
 	got := onTerminal(func(f Face) {
 		f.Ask(Question{Asked: AskApprove, Tool: "mcp_files_read", Arguments: arguments})
-		f.Event(session.Event{Kind: session.KindToolCall, Tool: "mcp_files_read", Arguments: arguments})
-		f.Event(session.Event{Kind: session.KindToolCall, Tool: "other", Arguments: arguments})
+		f.Event(agent.Event{Type: agent.EventAction, Tool: "mcp_files_read", Arguments: arguments})
+		f.Event(agent.Event{Type: agent.EventAction, Tool: "other", Arguments: arguments})
 	})
 	if strings.Count(got, `"path": "a b"`) != 2 || strings.Count(got, "mcp_files_read> {") != 1 || !strings.Contains(got, "other> {") {
 		t.Errorf("got %s; want each of two calls once, with arguments", got)

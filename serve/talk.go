@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/a2aproject/a2a-go/a2a"
 
+	"batch.example/batch/agent"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/runner"
@@ -126,7 +126,8 @@ type outcome struct {
 func (c *conversation) turn(ctx context.Context, conv *solver.Conversation, w *work, in session.Input) error {
 	turnCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	t, run, err := conv.Begin(turnCtx, in)
+	in.Listen = []agent.Listener{func(e agent.Event) { c.shown(w.task, e) }}
+	_, run, err := conv.Begin(turnCtx, in)
 	switch {
 	case fault.KindOf(err) == fault.Expired:
 		return c.end(w, a2a.TaskStateAuthRequired, c.problem(err), nil)
@@ -138,15 +139,7 @@ func (c *conversation) turn(ctx context.Context, conv *solver.Conversation, w *w
 	if !c.started(w, cancel) {
 		cancel(errCanceled)
 	}
-	var followers sync.WaitGroup
-	defer followers.Wait()
-	followers.Go(func() {
-		for e := range t.Events(context.WithoutCancel(ctx)) { // ends with the turn
-			c.shown(w.task, e)
-		}
-	})
 	res, err := run(turnCtx)
-	followers.Wait()
 	switch cause := context.Cause(turnCtx); {
 	case ctx.Err() != nil:
 		return ctx.Err() // the turn continues after a restart

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"batch.example/batch/agent"
 	"batch.example/batch/agent/compaction"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
@@ -22,10 +23,10 @@ func policy(t *testing.T, c compaction.Config) *compaction.Policy {
 }
 
 // notes lists the events about the conversation's length.
-func notes(events []session.Event) (list []string) {
+func notes(events []agent.Event) (list []string) {
 	for _, e := range events {
-		if strings.Contains(e.Note, "the conversation is long") {
-			list = append(list, e.Note)
+		if e.Type == agent.EventWarning && strings.Contains(e.Note(), "the conversation is long") {
+			list = append(list, e.Note())
 		}
 	}
 	return list

@@ -31,9 +31,4 @@
 //
 // Each event is in the store before the next paid or irreversible act. A [Store] is a
 // journal: the whole session follows from its records.
-//
-// # Events
-//
-// Any number of listeners read the events of a turn with [Turn.Events], each at its own speed
-// and from the beginning. The documentation there says how much memory that takes.
 package session

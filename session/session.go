@@ -34,8 +34,8 @@ type Config struct {
 	// Rewrite does; nil leaves it as it is. The store keeps all messages in any case.
 	Compact func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
 
-	// A longer conversation causes a warning, an [Event] with a Note, once in a turn; 0: any
-	// length. The tokens are estimated.
+	// A longer conversation causes an [agent.EventWarning], once in a turn; 0: any length. The
+	// tokens are estimated.
 	MaxMessages int
 	MaxTokens   int64
 
@@ -207,22 +207,14 @@ func (s *Session) Artifacts(context.Context) (list []Artifact, err error) {
 }
 
 // SaveArtifact keeps something that the session has made, durably. It replaces an artifact
-// of the same name. Listeners of a running turn see it.
+// of the same name.
 func (s *Session) SaveArtifact(_ context.Context, name, mediaType string, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.started() {
 		return s.notStarted("saving an artifact")
 	}
-	a := Artifact{Name: name, MediaType: mediaType, Data: slices.Clone(data), Turn: s.state.Turns, Saved: s.c.Now()}
-	err := durably(s.c.Store, journal.TypeArtifact, journal.ArtifactData{Turn: a.Turn, Name: a.Name, MediaType: a.MediaType, Data: a.Data})
-	if err != nil {
-		return err
-	}
-	if s.turn != nil {
-		s.turn.stream.send(Event{Kind: KindArtifact, Time: a.Saved, Turn: a.Turn, Artifact: &a})
-	}
-	return nil
+	return durably(s.c.Store, journal.TypeArtifact, journal.ArtifactData{Turn: s.state.Turns, Name: name, MediaType: mediaType, Data: data})
 }
 
 // Save makes everything durable.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"slices"
 	"sync"
 
 	"batch.example/batch/agent"
@@ -45,12 +45,9 @@ type Input struct {
 
 	Limits  func(vocab.Limits) vocab.Limits            // see agent.Turn
 	Reserve func(context.Context) (Reservation, error) // reserves money for each call; nil: there is no limit
-	Listen  agent.Listener                             // sees everything the agent does; nil: none
-	// Watch is called with each event of the turn, on the goroutine that runs it. It must not
-	// use the session. It may be nil. See also Turn.Events.
-	Watch func(Event)
-	// Before is called with each event before it is recorded; nil: nothing is.
-	Before agent.Listener
+	// Listen are called in this order with everything that the agent does, and with a warning
+	// if the conversation is long. They must not use the session.
+	Listen []agent.Listener
 
 	// As in [agent.Turn].
 	Approve func(ctx context.Context, tool string, c agent.Call) error
@@ -70,6 +67,7 @@ type Result struct {
 	End      journal.TurnEnd
 	Answer   string // the model's last words; partial at a limit
 	Question string // that the agent has asked, if input is required
+	Error    string // what ended the turn, if it did not end by itself
 	Ending   *agent.Ending
 }
 
@@ -79,7 +77,6 @@ type Turn struct {
 	in     Input
 	number int
 	run    agent.Turn
-	stream *stream // nil: there are no readers
 
 	known    agent.Spent // that is in the store, of the session so far
 	asked    bool        // a call was made in this turn before it was tried again
@@ -92,11 +89,6 @@ type Turn struct {
 // [ErrNothing] or [ErrSummarized]; for credentials that have expired it is one of the kind
 // [fault.Expired]. In these cases nothing is recorded.
 func (s *Session) Begin(_ context.Context, in Input) (*Turn, error) {
-	return s.begin(in, newStream())
-}
-
-// begin prepares a turn that sends its events to a stream.
-func (s *Session) begin(in Input, events *stream) (*Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -110,7 +102,7 @@ func (s *Session) begin(in Input, events *stream) (*Turn, error) {
 	if err := in.Authority.Check(s.c.Now()); err != nil {
 		return nil, err
 	}
-	t := &Turn{s: s, in: in, stream: events}
+	t := &Turn{s: s, in: in}
 	if err := t.prepare(); err != nil {
 		return nil, err
 	}
@@ -182,9 +174,9 @@ func (s *Session) beginTurn(t *Turn) error {
 	return nil
 }
 
-// Turn begins a turn and runs it. Its events are not kept: only Input.Watch sees them.
+// Turn begins a turn and runs it.
 func (s *Session) Turn(ctx context.Context, in Input) (*Result, error) {
-	t, err := s.begin(in, nil)
+	t, err := s.Begin(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -193,12 +185,6 @@ func (s *Session) Turn(ctx context.Context, in Input) (*Result, error) {
 
 // Number is the turn's number, from 1. A turn that is tried again keeps its number.
 func (t *Turn) Number() int { return t.number }
-
-// Events yields the events of the turn, from its beginning to its end, or until ctx ends. It may
-// be called by many listeners, also after the end. Each reads at its own speed: a slow one
-// delays no other, since the events stay in memory as long as the turn is referenced. They
-// take about as much as the texts and the outputs of the turn, each at most 64 KiB.
-func (t *Turn) Events(ctx context.Context) iter.Seq[Event] { return t.stream.all(ctx) }
 
 // errPanic is the error of a run that panicked.
 var errPanic = errors.New("a panic")
@@ -214,13 +200,12 @@ func (t *Turn) Run(ctx context.Context) (res *Result, err error) {
 	run.Model, run.Env, run.Window, run.Uncounted = in.Model, &actions{env: in.Env, rec: rec}, s.c.Window, s.c.Uncounted
 	run.StrictRoles = s.c.StrictRoles
 	run.Tools, run.Limits = in.Tools, in.Limits
-	run.Recorder = agent.Recorders(before{in.Before, rec}, t.listen, in.Listen)
+	run.Number, run.Recorder, run.Listen = t.number, rec, slices.Concat([]agent.Listener{t.listen}, in.Listen)
 	run.Admit = func() error { return t.admit(ctx) }
 	run.Approve, run.Rewrite, run.Ready = t.may(in.Approve), t.rewrite(), in.Ready
 	if in.Begun != nil {
 		run.Begun = t.may(in.Begun)
 	}
-	t.send(Event{Kind: KindStatus, Status: Busy})
 	var ending *agent.Ending
 	failed := errPanic
 	defer func() {
@@ -289,30 +274,6 @@ func (t *Turn) listen(e agent.Event) {
 		t.known.Cost += e.Response.Cost
 	}
 	t.warn(e)
-	if t.stream == nil && t.in.Watch == nil {
-		return
-	}
-	events := seen(e)
-	for i := range events {
-		events[i].Turn = t.number
-	}
-	t.publish(events...)
-}
-
-// publish sends events to the stream and to Watch.
-func (t *Turn) publish(events ...Event) {
-	t.stream.send(events...)
-	if t.in.Watch == nil {
-		return
-	}
-	for _, e := range events {
-		t.in.Watch(e)
-	}
-}
-
-func (t *Turn) send(e Event) {
-	e.Time, e.Turn = t.s.c.Now(), t.number
-	t.publish(e)
 }
 
 // end records how the turn ended.
@@ -325,33 +286,30 @@ func (t *Turn) end(ending *agent.Ending, err, lost error) (*Result, error) {
 		err = errors.Join(err, lost)
 	}
 	res := &Result{Turn: t.number, End: endOf(ending, err), Answer: answer(ending.Messages), Question: ending.Question, Ending: ending}
-	reason := ending.Reason
+	res.Error = ending.Reason
 	switch {
 	case err != nil:
-		reason = err.Error()
-	case res.End == journal.TurnFailed && reason == "":
-		reason = "the turn ended with the status " + string(ending.Status)
+		res.Error = err.Error()
+	case res.End == journal.TurnFailed && res.Error == "":
+		res.Error = "the turn ended with the status " + string(ending.Status)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn, s.state.Status = nil, Ready
-	if saved := t.ended(res, reason); saved != nil && !errors.Is(err, saved) {
+	if saved := t.ended(res); saved != nil && !errors.Is(err, saved) {
 		err = errors.Join(err, saved)
 	}
-	t.send(Event{
-		Kind: KindStatus, Status: Ready, End: res.End, Error: reason, Question: res.Question, Step: ending.Calls, Cost: ending.Cost,
-	})
 	return res, err
 }
 
 // ended records the end of a session's turn. s.mu is held.
-func (t *Turn) ended(res *Result, reason string) error {
+func (t *Turn) ended(res *Result) error {
 	s := t.s
 	// The run may have failed before it counted the known part of its last step.
 	s.state.LastActivity, s.state.Calls, s.state.Cost = s.c.Now(), max(res.Ending.Calls, t.known.Calls), max(res.Ending.Cost, t.known.Cost)
 	s.state.Retry, s.state.Error = res.End == journal.TurnFailed, ""
 	if s.state.Retry {
-		s.state.Error = reason
+		s.state.Error = res.Error
 	}
 	data := journal.TurnEndData{Turn: res.Turn, End: res.End, Status: res.Ending.Status, Question: res.Question, Error: s.state.Error}
 	if err := s.records.durable(journal.TypeTurnEnd, data); err != nil {
@@ -360,7 +318,7 @@ func (t *Turn) ended(res *Result, reason string) error {
 	return s.saveState()
 }
 
-// warn tells listeners once that the conversation is long.
+// warn warns the listeners once that the conversation is long.
 func (t *Turn) warn(e agent.Event) {
 	switch e.Type {
 	case agent.EventMessages:
@@ -377,8 +335,10 @@ func (t *Turn) warn(e agent.Event) {
 		}
 		t.warned = true
 		c.Log.Warn("the conversation is long", "context", c.ContextID, "messages", t.messages, "tokens", e.Tokens)
-		note := fmt.Sprintf("the conversation is long: %d messages, about %d tokens; it can be compacted or cleared", t.messages, e.Tokens)
-		t.send(Event{Kind: KindStatus, Status: Busy, Step: e.Step, Note: note})
+		long := fmt.Sprintf("the conversation is long: %d messages, about %d tokens; it can be compacted or cleared", t.messages, e.Tokens)
+		for _, listen := range t.in.Listen {
+			listen(agent.Event{Type: agent.EventWarning, Time: e.Time, Turn: e.Turn, Step: e.Step, Warning: long})
+		}
 	}
 }
 
@@ -415,17 +375,3 @@ func (a *actions) Read(ctx context.Context, command string) (vocab.Output, error
 
 // Vars implements [agent.Environment].
 func (a *actions) Vars() map[string]any { return a.env.Vars() }
-
-// before calls a listener before each event is recorded.
-type before struct {
-	listen agent.Listener
-	agent.Recorder
-}
-
-// Record implements [agent.Recorder].
-func (b before) Record(ctx context.Context, e agent.Event) error {
-	if b.listen != nil {
-		b.listen(e)
-	}
-	return b.Recorder.Record(ctx, e)
-}

@@ -85,17 +85,13 @@ func (k *scene) input(words string) session.Input {
 
 // say has a turn that must succeed, in a session that is opened for it. It returns its
 // events.
-func (k *scene) say(in session.Input) (events []session.Event) {
+func (k *scene) say(in session.Input) (events []agent.Event) {
 	k.Helper()
+	in.Listen = append(in.Listen, func(e agent.Event) { events = append(events, e) })
 	k.with(func(s *session.Session) {
-		turn, err := s.Begin(k.Context(), in)
-		if err != nil {
+		if _, err := s.Turn(k.Context(), in); err != nil {
 			k.Fatal(err)
 		}
-		if _, err := turn.Run(k.Context()); err != nil {
-			k.Fatal(err)
-		}
-		events = slices.Collect(turn.Events(k.Context()))
 	})
 	return events
 }

@@ -55,7 +55,7 @@ func TestATurnThatIsCanceledAnywhereLosesNoWords(t *testing.T) {
 			k.env.after = func(string) { at() }
 			k.with(func(s *session.Session) {
 				in := k.input("second")
-				in.Watch = func(session.Event) { at() }
+				in.Listen = []agent.Listener{func(agent.Event) { at() }}
 				_, _ = s.Turn(ctx, in) // it may have ended before
 				points = max(points, count+2)
 			})

@@ -30,10 +30,10 @@ type Listener interface {
 // is called from many goroutines at the same time.
 type Listen func(in dataset.Instance, attempt int) Listener
 
-// listen returns the caller's listener of an attempt, or nil. [Solver.ended] takes it.
+// listen returns the caller's listener of an attempt. [Solver.ended] takes it.
 func (s *Solver) listen(in dataset.Instance, attempt int, log *slog.Logger) agent.Listener {
 	if s.c.Listen == nil {
-		return nil
+		return func(agent.Event) {}
 	}
 	g := &guarded{log: log}
 	g.call(func() { g.Listener = s.c.Listen(in, attempt) })

@@ -31,7 +31,7 @@ func (t *attempt) durable(typ string, data any) error {
 	return t.journal.Sync()
 }
 
-// logEvent writes the instance's log.
+// logEvent writes what the journal has to the instance's log.
 func (t *attempt) logEvent(e agent.Event) {
 	switch e.Type {
 	case agent.EventRewrite:

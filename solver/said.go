@@ -77,7 +77,7 @@ func (t *attempt) hear(e agent.Event) {
 			t.heardBy(id)
 		}
 		t.hearing.fresh = nil
-	case agent.EventRepeat, agent.EventTry:
+	case agent.EventRepeat, agent.EventTry, agent.EventWarning:
 	default:
 		t.hearing.calling = false
 	}

@@ -174,7 +174,7 @@ func (c *Conversation) Turn(ctx context.Context, in session.Input) (*session.Res
 
 // Begin begins a turn, with the attempt's model, sandbox, budget and listeners, and the
 // template variables of its instance. The caller must call run, on the goroutine of the
-// Talk; other goroutines may read the turn's events meanwhile.
+// Talk.
 func (c *Conversation) Begin(ctx context.Context, in session.Input) (turn *session.Turn, run func(context.Context) (*session.Result, error), err error) {
 	if turn, err = c.Session.Begin(ctx, c.input(in)); err != nil {
 		return nil, nil, err
@@ -216,17 +216,10 @@ func (c *Conversation) input(in session.Input) session.Input {
 	}
 	in.Model, in.Env = timed{in.Model, t.watch}, measured{c.box, t.watch}
 	in.Tools = slices.Concat(in.Tools, c.tools)
-	in.Reserve, in.Ready, in.Before = t.reserve, t.settle, t.logEvent
+	in.Reserve, in.Ready = t.reserve, t.settle
+	in.Listen = slices.Concat([]agent.Listener{t.logEvent, t.progress, t.hear, t.heard}, in.Listen)
 	if t.Limits != nil {
 		in.Limits = func(l vocab.Limits) vocab.Limits { return t.Limits(t.in.ID, l) }
-	}
-	listen := in.Listen
-	in.Listen = func(e agent.Event) {
-		for _, l := range []agent.Listener{t.progress, t.hear, t.heard, listen} {
-			if l != nil {
-				l(e)
-			}
-		}
 	}
 	return in
 }

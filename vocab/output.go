@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -37,6 +38,14 @@ type Output struct {
 	// Disk is set if the container's files exceed their limit and the storage driver does
 	// not enforce it; otherwise it is nil.
 	Disk *DiskUse `json:"-"`
+}
+
+// textBytes is the number of bytes of an output that Text returns.
+const textBytes = 64 << 10
+
+// Text returns the first 64 KiB of the bytes, with U+FFFD for what is not UTF-8.
+func (o *Output) Text() string {
+	return strings.ToValidUTF8(string(o.Bytes[:min(len(o.Bytes), textBytes)]), "\ufffd")
 }
 
 // DiskUse describes a container whose files exceed their limit.

@@ -127,7 +127,7 @@ func (s *sent) attempt(turn agent.Turn, record results.Record, list ...any) {
 	s.t.Helper()
 	a := answers(list)
 	l := s.tel.Listen(dataset.Instance{ID: "org__repo-1", Repo: "org/repo"}, 1)
-	turn.Task, turn.Env, turn.Recorder = "Find "+secret, box, agent.Recorders(nil, l.Event)
+	turn.Task, turn.Env, turn.Listen = "Find "+secret, box, []agent.Listener{l.Event}
 	turn.Model = llm.Calls{}.Compose(&a)
 	end, err := s.loop.Run(s.t.Context(), turn)
 	record.InstanceID, record.Attempt, record.Steps, record.Cost, record.Usage = "org__repo-1", 1, end.Calls, end.Cost, end.Usage
