@@ -1,6 +1,10 @@
 package control
 
-import "time"
+import (
+	"time"
+
+	"batch.example/batch/vocab"
+)
 
 // State is the state of the work as a whole.
 type State string
@@ -47,30 +51,10 @@ type Status struct {
 	Content bool     `json:"content,omitempty"` // it has the texts that were asked for
 }
 
-// Worker is a running attempt at an instance, or the grading of a prediction.
-type Worker struct {
-	Cell     string    `json:"cell,omitempty"` // of a sweep
-	Instance string    `json:"instance"`
-	Attempt  int       `json:"attempt"` // from 1, in this process
-	Started  time.Time `json:"started"` // of the attempt
-	Phase    string    `json:"phase"`   // a fixed word, such as "model" or "commands"
-	Since    time.Time `json:"since"`   // of the Phase, or of Waiting
-	Step     int       `json:"step"`    // model calls so far
-	Cost     float64   `json:"cost"`    // US dollars, this attempt
-	Engine   string    `json:"engine,omitempty"`
-
-	// Waiting is why the attempt does not work, and Until when it tries again; empty if it works.
-	Waiting string     `json:"waiting,omitempty"` // "rate limit", "back-off", "retry", "paused" or "budget"
-	Until   *time.Time `json:"until,omitempty"`   // nil: not known
-
-	// Stalled says that nothing has changed for longer than [StalledAfter], or that a wait
-	// has exceeded its Until by that.
-	Stalled bool `json:"stalled"`
-
-	// With content alone:
-	Doing  string `json:"doing,omitempty"`  // the command that runs, or the tool's name; cut after [MaxDoing] bytes
-	Reason string `json:"reason,omitempty"` // why the last call failed
-}
+// Worker is a running attempt at an instance, or the grading of a prediction. It is Stalled if nothing
+// has changed for longer than [StalledAfter], or if a wait has exceeded its Until by that. Doing, cut
+// after [MaxDoing] bytes, and Reason are content.
+type Worker = vocab.Worker
 
 // Limits of a [Status].
 const (

@@ -22,6 +22,7 @@ import (
 	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 	"batch.example/batch/swebench"
+	"batch.example/batch/vocab"
 )
 
 // Grading says how a run grades its predictions. It grades them as soon as they are saved,
@@ -128,7 +129,10 @@ func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.Vie
 		stop()
 	}
 	c := r.Grading.Config(r.Output, journal, host, pool)
-	c.Graded, c.Stands = v.Graded, g.stands
+	c.Stands = g.stands
+	c.Graded = func(g grades.Grade) {
+		v.Event(vocab.Event{Type: vocab.EventGraded, Instance: g.InstanceID, Verdict: g.Verdict, Error: cmp.Or(g.Error, g.Why)})
+	}
 	go g.run(ctx, c)
 	return g, nil
 }
@@ -138,9 +142,9 @@ func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.Vie
 func (g *grader) run(ctx context.Context, c grading.Config) {
 	defer close(g.done)
 	defer g.images.end()
-	c.Pool.OnEvent = func(e runner.Event) {
-		if e.Type == runner.EventEnd {
-			g.images.graded(e.Job)
+	c.Pool.OnEvent = func(e vocab.Event) {
+		if e.Type == vocab.EventInstanceEnd {
+			g.images.graded(e.Instance)
 		}
 	}
 	g.sum, g.err = grading.Run(ctx, c, g.queue)

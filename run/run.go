@@ -10,7 +10,7 @@
 // left. [Run.Work] runs them; [Run.Summary] reports how all instances ended. However a run
 // ended, another one into the same directory continues it.
 //
-// The package has no flags and prints nothing: messages for people go through [rundir.View],
+// The package has no flags and prints nothing: messages for people go through the events of [Run.Work],
 // programs follow each attempt with [Config.Listen], and the caller passes in the process's
 // signals, environment variables and arguments.
 package run

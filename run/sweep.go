@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/vocab"
 )
 
 // Cell is one run of a sweep.
@@ -133,7 +134,7 @@ func (s *Sweep) Pending() (n int) {
 
 // Work runs the instances that are left in all cells, as [Run.Work] does in one. The error
 // names the cells that it concerns.
-func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
+func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, show func(vocab.Event)) error {
 	if s.Todo() == 0 {
 		return nil
 	}
@@ -151,7 +152,7 @@ func (s *Sweep) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) 
 			return s.work(ctx, pool.Drain, v, boxes, jobs)
 		},
 		Progress: s.progress,
-	}.Work(ctx, drain, v)
+	}.Work(ctx, drain, rundir.NewView(show))
 }
 
 // work works in all cells.
@@ -185,18 +186,18 @@ func (s *Sweep) work(ctx context.Context, drain <-chan struct{}, v rundir.View, 
 }
 
 // progress returns the progress of all cells together.
-func (s *Sweep) progress() rundir.Progress {
-	p := rundir.Progress{Spent: s.Spent(), Outcomes: map[string]int{}}
+func (s *Sweep) progress() vocab.Event {
+	e := vocab.Event{Cost: s.Spent(), Outcomes: map[string]int{}}
 	for _, r := range s.runs {
 		sum := r.Summary()
 		lost := results.UnansweredOf(sum.Records)
-		p.Unanswered.Lost, p.Unanswered.Held = p.Unanswered.Lost+lost.Lost, p.Unanswered.Held+lost.Held
-		p.Done, p.Total = p.Done+len(sum.Asked)-sum.Missing, p.Total+len(sum.Asked)
+		e.Lost, e.Held = e.Lost+lost.Lost, e.Held+lost.Held
+		e.Done, e.Total = e.Done+len(sum.Asked)-sum.Missing, e.Total+len(sum.Asked)
 		for outcome, n := range sum.Outcomes() {
-			p.Outcomes[outcome] += n
+			e.Outcomes[outcome] += n
 		}
 	}
-	return p
+	return e
 }
 
 // costs returns the costs of all cells. A call is expected to cost as much as the most expensive

@@ -17,10 +17,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Work runs the instances that are left; see [rundir.Job.Work]. If ctx is canceled, the next
-// run resumes the stopped instances. The Summary says how each instance ended.
-func (r *Run) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
-	return r.work(ctx, drain, v, nil)
+// Work runs the instances that are left; see [rundir.Job.Work]. Show is called with each event, from
+// many goroutines at once; it may be nil. If ctx is canceled, the next run resumes the stopped
+// instances. The Summary says how each instance ended.
+func (r *Run) Work(ctx context.Context, drain <-chan struct{}, show func(vocab.Event)) error {
+	return r.work(ctx, drain, rundir.NewView(show), nil)
 }
 
 // work is Work for a run that may share parts with others; nil: it shares nothing.
@@ -80,12 +81,17 @@ func (r *Run) begin(log *slog.Logger) (solver.Models, error) {
 }
 
 // progress says how far the run is.
-func (r *Run) progress() rundir.Progress {
+func (r *Run) progress() vocab.Event {
 	s := r.Summary()
-	return rundir.Progress{
-		Done: len(s.Asked) - len(r.todo) - r.left - int(r.kept.Load()) + r.sum.Final, Total: len(s.Asked), Spent: s.Spent, Unanswered: results.UnansweredOf(s.Records),
-		Outcomes: s.Outcomes(), Host: s.Host,
+	lost := results.UnansweredOf(s.Records)
+	e := vocab.Event{
+		Done: len(s.Asked) - len(r.todo) - r.left - int(r.kept.Load()) + r.sum.Final, Total: len(s.Asked),
+		Cost: s.Spent, Lost: lost.Lost, Held: lost.Held, Outcomes: s.Outcomes(),
 	}
+	if s.Host != nil {
+		e.Error = s.Host.Error()
+	}
+	return e
 }
 
 // attempt runs the pool.

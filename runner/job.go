@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/retry"
+	"batch.example/batch/vocab"
 )
 
 // run is one job that is running.
@@ -53,8 +54,9 @@ func (r *run[J, R]) attempts(ctx context.Context) {
 	}()
 	for n := 1; ; n++ {
 		r.Log.Info("attempt started", "job", r.name, "attempt", n)
-		r.OnEvent(Event{Type: EventStart, Job: r.name, Attempt: n})
-		result, err := r.attempt(ctx, n, time.Since(waiting))
+		at := &reporter{pool: r.pool, job: r.name, attempt: n, last: vocab.Event{Type: vocab.EventPhase}}
+		at.report(vocab.Event{Type: vocab.EventInstanceStart})
+		result, err := r.attempt(ctx, at, time.Since(waiting))
 		waiting = time.Now()
 		end, saved := r.save(ctx, result, err)
 		out := outages < maxOutages && r.Outage(err)
@@ -73,13 +75,13 @@ func (r *run[J, R]) attempts(ctx context.Context) {
 			if end.Blame == "" { // there is nothing to wait for
 				wait = 0
 			}
-			r.OnEvent(Event{Type: EventRetry, Job: r.name, Attempt: n, Ending: end, Wait: wait})
+			at.ended(vocab.EventInstanceRetry, end, wait)
 			r.sleep(ctx, wait)
 			again = r.held(ctx) && r.open() && ctx.Err() == nil
 		}
 		if !again {
 			r.count(r.name, end.State)
-			r.OnEvent(Event{Type: EventEnd, Job: r.name, Attempt: n, Ending: end})
+			at.ended(vocab.EventInstanceEnd, end, 0)
 			return
 		}
 	}
@@ -94,7 +96,7 @@ func (r *run[J, R]) held(ctx context.Context) bool {
 }
 
 // attempt makes one attempt. A panic ends only this attempt.
-func (r *run[J, R]) attempt(ctx context.Context, n int, queued time.Duration) (result R, err error) {
+func (r *run[J, R]) attempt(ctx context.Context, at *reporter, queued time.Duration) (result R, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			p := &Panic{Value: v, Stack: string(debug.Stack())}
@@ -102,10 +104,9 @@ func (r *run[J, R]) attempt(ctx context.Context, n int, queued time.Duration) (r
 			r.Log.Error("panic", "job", r.name, "err", err, "stack", p.Stack)
 		}
 	}()
-	at := &reporter{pool: r.pool, job: r.name, attempt: n}
 	result, err = r.worker.Do(ctx, Attempt[J]{
 		Job:     r.job,
-		Number:  n,
+		Number:  at.attempt,
 		Queued:  queued,
 		Report:  at.report,
 		Reserve: at.reserve,
@@ -114,7 +115,7 @@ func (r *run[J, R]) attempt(ctx context.Context, n int, queued time.Duration) (r
 	})
 	if err != nil && ctx.Err() != nil {
 		// A failure while the run is being stopped is caused by stopping it.
-		r.Log.Info("attempt interrupted", "job", r.name, "attempt", n, "err", err)
+		r.Log.Info("attempt interrupted", "job", r.name, "attempt", at.attempt, "err", err)
 		err = fmt.Errorf("interrupted: %w", context.Canceled)
 	}
 	return result, err

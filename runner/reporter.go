@@ -1,21 +1,35 @@
 package runner
 
-import "context"
+import (
+	"context"
+	"time"
 
-// reporter reports the progress of one attempt. Its methods are called from the goroutine of the
+	"batch.example/batch/vocab"
+)
+
+// reporter reports the events of one attempt. Its methods are called from the goroutine of the
 // attempt.
 type reporter struct {
 	pool    *pool
 	job     string
 	attempt int
-	last    Progress
+	last    vocab.Event // an EventPhase
 }
 
-func (r *reporter) report(p Progress) {
-	if p.Retry == nil {
-		r.last = p
+func (r *reporter) report(e vocab.Event) {
+	if e.Type == vocab.EventPhase {
+		r.last = e
 	}
-	r.pool.OnEvent(Event{Type: EventPhase, Job: r.job, Attempt: r.attempt, Progress: p})
+	e.Instance, e.Attempt = r.job, r.attempt
+	r.pool.OnEvent(e)
+}
+
+// ended reports how the attempt ended.
+func (r *reporter) ended(typ vocab.EventType, end Ending, wait time.Duration) {
+	r.report(vocab.Event{
+		Type: typ, Step: end.Steps, Cost: end.Cost, Wait: wait,
+		Status: end.Status, Outcome: end.Outcome, Blame: end.Blame, Error: end.Error,
+	})
 }
 
 // reserve implements Reserve of an [Attempt]: no call is made during a pause, also if it began while
@@ -38,12 +52,13 @@ func (r *reporter) hold(ctx context.Context) error {
 	if !r.pool.Pause.On() {
 		return nil
 	}
-	held := r.last
-	held.Held = true
-	r.pool.OnEvent(Event{Type: EventPhase, Job: r.job, Attempt: r.attempt, Progress: held})
+	doing := r.last
+	held := doing
+	held.Phase = vocab.PhasePaused
+	r.report(held)
 	if err := r.pool.Pause.wait(ctx); err != nil {
 		return err
 	}
-	r.report(r.last)
+	r.report(doing)
 	return nil
 }

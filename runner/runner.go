@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // Config says how jobs are run. The zero value runs one job at a time, without a budget,
 // and retries transient faults.
 type Config struct {
-	Width   *Width          // may be shared with other pools; nil means one
-	Retries Retries         // nil means DefaultRetries
-	Backoff time.Duration   // before the second attempt, doubled for each further one; 0 means 5 s
-	Budget  *Budget         // nil means none
-	Pause   *Pause          // may be shared with other pools; nil: they are never held
-	Halts   *Halts          // nil: no job is halted
-	Drain   <-chan struct{} // when closed, no more jobs are admitted and the running ones end
-	OnEvent func(Event)     // called from many goroutines at once; nil ignores
-	Log     *slog.Logger    // nil discards
+	Width   *Width            // may be shared with other pools; nil means one
+	Retries Retries           // nil means DefaultRetries
+	Backoff time.Duration     // before the second attempt, doubled for each further one; 0 means 5 s
+	Budget  *Budget           // nil means none
+	Pause   *Pause            // may be shared with other pools; nil: they are never held
+	Halts   *Halts            // nil: no job is halted
+	Drain   <-chan struct{}   // when closed, no more jobs are admitted and the running ones end
+	OnEvent func(vocab.Event) // events of the jobs, whose names are the instances; called from many goroutines at once; nil ignores
+	Log     *slog.Logger      // nil discards
 
 	// OnEnter is called when a job begins, before the next one is taken from the source; nil
 	// ignores.
@@ -122,7 +123,7 @@ func newPool(ctx context.Context, c Config) *pool {
 		c.Outage = func(error) bool { return false }
 	}
 	if c.OnEvent == nil {
-		c.OnEvent = func(Event) {}
+		c.OnEvent = func(vocab.Event) {}
 	}
 	if c.OnEnter == nil {
 		c.OnEnter = func() {}

@@ -55,8 +55,8 @@ func TestAPauseHoldsJobsAndCalls(t *testing.T) {
 		time.AfterFunc(500*time.Millisecond, func() { pause.Set(true) })
 		time.AfterFunc(time.Hour, func() { pause.Set(false) })
 		w := &steered{}
-		sum, err := runner.Run(t.Context(), runner.Config{Pause: &pause, Width: runner.NewWidth(1), OnEvent: func(e runner.Event) {
-			if e.Progress.Held {
+		sum, err := runner.Run(t.Context(), runner.Config{Pause: &pause, Width: runner.NewWidth(1), OnEvent: func(e vocab.Event) {
+			if e.Phase == vocab.PhasePaused {
 				held <- true
 			}
 		}}, runner.List([]string{"a", "b"}), w)

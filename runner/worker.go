@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"batch.example/batch/vocab"
 )
 
 // Worker makes attempts at jobs of type J, with results of type R.
@@ -28,9 +30,12 @@ type Worker[J, R any] interface {
 // as long as Do runs; they are never nil.
 type Attempt[J any] struct {
 	Job    J
-	Number int            // from 1, within this run
-	Queued time.Duration  // time since the previous attempt; for the first one, since the run began
-	Report func(Progress) // reports what the job is doing; cheap
+	Number int           // from 1, within this run
+	Queued time.Duration // time since the previous attempt; for the first one, since the run began
+
+	// Report reports what the job is doing, with an EventPhase, or that a call failed, with an
+	// EventCallRetry. The job and the number are added. It is cheap.
+	Report func(vocab.Event)
 
 	// Reserve must be called before each paid call. It returns ErrBudget if the money is
 	// spent: see Budget.Reserve.
@@ -41,25 +46,6 @@ type Attempt[J any] struct {
 	// is closed after the last one.
 	Keep func(io.Closer)
 	Kept func() io.Closer
-}
-
-// Progress is the progress of a running job, for a person.
-type Progress struct {
-	Phase  string  // one of internal/progress's
-	Step   int     // model calls so far
-	Cost   float64 // US dollars, this attempt
-	Retry  *Retry  // set if the call failed and will be made again
-	Doing  string  // the command that runs, or the name of a tool; a program must not act on it
-	Held   bool    // it waits because of a [Pause]
-	Engine string  // the address of the engine where it runs; empty: not known or not named
-}
-
-// Retry describes the next try after a failed call.
-type Retry struct {
-	Try, Tries  int           // the number of the next try, and the limit; 0: not known
-	Wait        time.Duration // until the next try
-	RateLimited bool
-	Reason      string
 }
 
 // Panic is the value with which a Worker's Do panicked.

@@ -10,7 +10,6 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
-	"batch.example/batch/runner"
 	"batch.example/batch/session"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
@@ -73,15 +72,15 @@ func own(ctx context.Context, s *session.Session, owner string) error {
 }
 
 // Event handles an event of the run. It must get every event.
-func (s *Server) Event(e runner.Event) {
-	if e.Type != runner.EventEnd {
+func (s *Server) Event(e vocab.Event) {
+	if e.Type != vocab.EventInstanceEnd {
 		return
 	}
 	s.mu.Lock()
-	c := s.contexts[e.Job]
+	c := s.contexts[e.Instance]
 	s.mu.Unlock()
 	if c != nil {
-		c.unseat(e.Ending.Status == vocab.StatusInterrupted, s.c.Mask("the context's container failed: "+e.Ending.Error))
+		c.unseat(e.Status == vocab.StatusInterrupted, s.c.Mask("the context's container failed: "+e.Error))
 	}
 }
 

@@ -60,7 +60,7 @@ type beside struct {
 	t      *testing.T
 	store  *results.Store
 	config solver.Config
-	tries  []runner.Progress
+	tries  []vocab.Event
 }
 
 func newBeside(t *testing.T, box func(sandbox.Opening) (solver.Sandbox, error), replies ...scripted.Reply) *beside {
@@ -79,7 +79,7 @@ func newBeside(t *testing.T, box func(sandbox.Opening) (solver.Sandbox, error), 
 
 func (b *beside) solve(ctx context.Context, s *solver.Solver, id string) (*results.Result, error) {
 	return s.Do(ctx, solver.Attempt{
-		Job: dataset.Instance{ID: id}, Report: func(p runner.Progress) { b.tries = append(b.tries, p) },
+		Job: dataset.Instance{ID: id}, Report: func(p vocab.Event) { b.tries = append(b.tries, p) },
 		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 }
@@ -126,7 +126,7 @@ func TestTheScrubRunsDuringTheFirstCallOutsideTheAgentsTime(t *testing.T) {
 		if h, err := b.store.History("a"); err != nil || h.Elapsed != 8*time.Second {
 			t.Errorf("worked %v, %v; want elapsed %v, no error", h.Elapsed, err, 8*time.Second)
 		}
-		shown := slices.ContainsFunc(b.tries, func(p runner.Progress) bool { return p.Phase == "prepare" && p.Step == 1 })
+		shown := slices.ContainsFunc(b.tries, func(p vocab.Event) bool { return p.Phase == "prepare" && p.Step == 1 })
 		if !shown {
 			t.Errorf("got %+v, want shown true", b.tries)
 		}
@@ -229,7 +229,7 @@ func TestConcurrentScrubsAreLimited(t *testing.T) {
 		for _, id := range ids {
 			go func() {
 				_, err := s.Do(t.Context(), solver.Attempt{
-					Job: dataset.Instance{ID: id}, Report: func(runner.Progress) {},
+					Job: dataset.Instance{ID: id}, Report: func(vocab.Event) {},
 					Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 				})
 				done <- err

@@ -85,7 +85,7 @@ func (r *rows) solve() (*results.Result, error) {
 	c.Loop, c.Sandboxes, c.Store, c.ModelName = newLoop(r.t, r.steps), r, solver.In(r.store), "test"
 	c.Models = func(dataset.Instance, int) (llm.Model, error) { return r, nil }
 	return solver.New(c).Do(r.t.Context(), solver.Attempt{
-		Job: r.in, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+		Job: r.in, Report: func(vocab.Event) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 }
 

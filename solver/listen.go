@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/results"
-	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
 )
 
 // Listener observes one attempt at an instance. Its methods are called one after the other,
@@ -82,15 +82,14 @@ func (g *guarded) End(r results.Record) {
 func (t *attempt) progress(e agent.Event) {
 	switch e.Type {
 	case agent.EventRequest, agent.EventProbe:
-		t.at = runner.Progress{Phase: "model", Step: e.Step, Cost: e.Cost, Engine: t.box.Engine}
-		t.runner.Report(t.at)
+		t.now(vocab.Event{Phase: "model", Step: e.Step, Cost: e.Cost})
 	case agent.EventAction:
-		t.at = runner.Progress{Phase: "commands", Step: e.Step, Cost: e.Cost, Engine: t.box.Engine, Doing: cmp.Or(e.Command, e.Tool)}
-		t.runner.Report(t.at)
+		t.now(vocab.Event{Phase: "commands", Step: e.Step, Cost: e.Cost, Doing: cmp.Or(e.Command, e.Tool)})
 	case agent.EventRepeat:
 		next := e.Repeat
-		t.runner.Report(runner.Progress{Phase: t.at.Phase, Step: e.Step, Cost: e.Cost, Retry: &runner.Retry{
-			Try: next.Try, Tries: next.Tries, Wait: next.Wait, RateLimited: next.RateLimited, Reason: next.Reason,
-		}})
+		t.runner.Report(vocab.Event{
+			Type: vocab.EventCallRetry, Step: e.Step, Cost: e.Cost,
+			Try: next.Try, Tries: next.Tries, Wait: next.Wait, RateLimited: next.RateLimited, Error: next.Reason,
+		})
 	}
 }

@@ -92,7 +92,7 @@ func attemptUnder(t *testing.T, budget *runner.Budget, model llm.Model, o result
 		Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 	})
 	_, _ = s.Do(t.Context(), solver.Attempt{
-		Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
+		Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(vocab.Event) {},
 		Reserve: budget.Reserve, Keep: closes, Kept: nothing,
 	})
 	return store
@@ -136,7 +136,7 @@ func TestNoCallOrActionBeforeItsRecordIsDurable(t *testing.T) {
 			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 		})
 		_, err = s.Do(t.Context(), solver.Attempt{
-			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
+			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(vocab.Event) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: func(io.Closer) { kept++ }, Kept: nothing,
 		})
 		if fault.KindOf(err) != fault.Host || kept != 1 {
@@ -170,7 +170,7 @@ func TestAnAttemptEndsWhenItsJournalFails(t *testing.T) {
 			},
 		})
 		r, err := s.Do(t.Context(), solver.Attempt{
-			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
+			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(vocab.Event) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: func(io.Closer) { kept++ }, Kept: nothing,
 		})
 		if plan.Acted() == 0 {
@@ -210,7 +210,7 @@ func TestPaidRepliesSurviveTheProcess(t *testing.T) {
 	})
 	_, err = s.Do(t.Context(), solver.Attempt{
 		Job: dataset.Instance{ID: "a"}, Number: 1,
-		Report: func(p runner.Progress) {
+		Report: func(p vocab.Event) {
 			if p.Phase == "commands" || p.Phase == "model" || p.Phase == "finish" {
 				inFile = append(inFile, journal())
 			}
@@ -290,7 +290,7 @@ func TestAContainerIsKeptAfterATransientFault(t *testing.T) {
 				Models:    func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 			})
 			_, err = s.Do(ctx, solver.Attempt{
-				Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
+				Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(vocab.Event) {},
 				Reserve: runner.NewBudget(0, 0, 0).Reserve, Kept: nothing,
 				Keep: func(c io.Closer) { kept = append(kept, c) },
 			})
@@ -363,7 +363,7 @@ func tries(t *testing.T, s *solver.Solver, store *results.Store) func() (*result
 	return func() (*results.Result, error) {
 		t.Helper()
 		r, err := s.Do(t.Context(), solver.Attempt{
-			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(runner.Progress) {},
+			Job: dataset.Instance{ID: "a"}, Number: 1, Report: func(vocab.Event) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve,
 			Keep:    func(c io.Closer) { kept = c },
 			Kept:    func() io.Closer { held := kept; kept = nil; return held },
@@ -520,7 +520,7 @@ func TestAPanicLeavesNoContainer(t *testing.T) {
 			}
 		}()
 		_, _ = s.Do(t.Context(), solver.Attempt{
-			Job: dataset.Instance{ID: "a"}, Report: func(runner.Progress) {},
+			Job: dataset.Instance{ID: "a"}, Report: func(vocab.Event) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 		})
 	}()

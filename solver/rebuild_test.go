@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // notDerived are the files of a run directory that do not follow from the journals: the
@@ -91,7 +92,7 @@ func TestAllFilesCanBeRebuiltFromTheJournals(t *testing.T) {
 			},
 		})
 		result, err := s.Do(c.ctx, solver.Attempt{
-			Job: in, Number: 1, Report: func(runner.Progress) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
+			Job: in, Number: 1, Report: func(vocab.Event) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 		})
 		if c.crash { // no process records the end
 			continue

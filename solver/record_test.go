@@ -66,7 +66,7 @@ func TestAFailedResumeKeepsTheStateOfTheAttempt(t *testing.T) {
 	})
 	var phases []string
 	r, err := s.Do(t.Context(), solver.Attempt{
-		Job: dataset.Instance{ID: "a"}, Report: func(p runner.Progress) { phases = append(phases, fmt.Sprint(p.Phase, p.Step)) },
+		Job: dataset.Instance{ID: "a"}, Report: func(p vocab.Event) { phases = append(phases, fmt.Sprint(p.Phase, p.Step)) },
 		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 	if !errors.Is(err, gone) {
@@ -305,7 +305,7 @@ func TestAnInterruptedReplayIsAFault(t *testing.T) {
 		Models:    func(dataset.Instance, int) (llm.Model, error) { return asked, nil },
 	})
 	r, err := s.Do(t.Context(), solver.Attempt{
-		Job: dataset.Instance{ID: "a"}, Report: func(runner.Progress) {},
+		Job: dataset.Instance{ID: "a"}, Report: func(vocab.Event) {},
 		Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 	})
 	if fault.KindOf(err) != fault.Transient || asked.calls > 0 || r.Record.Differences > 0 {
@@ -337,7 +337,7 @@ func TestPhasesCoverTheWholeAttempt(t *testing.T) {
 			},
 		})
 		r, err := s.Do(t.Context(), solver.Attempt{
-			Job: dataset.Instance{ID: "a"}, Queued: time.Hour, Report: func(runner.Progress) {},
+			Job: dataset.Instance{ID: "a"}, Queued: time.Hour, Report: func(vocab.Event) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 		})
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
-	"batch.example/batch/runner"
 	"batch.example/batch/session"
 	"batch.example/batch/vocab"
 )
@@ -196,7 +195,7 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, data *journal.Contain
 		t.log.Warn("the image is not the one that the attempt began in", "image", t.box.Image.Ref, "image_id", t.box.Image.ID, "was", was)
 	}
 	for _, s := range steps {
-		t.runner.Report(runner.Progress{Phase: "replay", Step: s.Number, Cost: t.result.Record.Cost})
+		t.runner.Report(vocab.Event{Type: vocab.EventPhase, Phase: "replay", Step: s.Number, Cost: t.result.Record.Cost})
 		for i, a := range s.Actions {
 			if t.diverged && t.RestartDiverged {
 				t.log.Warn("the attempt diverged when its actions were executed again: it will be started from the beginning")

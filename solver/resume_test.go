@@ -308,7 +308,7 @@ func (p *playing) try(dir string) (*results.Result, error) {
 	}
 	r, err := s.Do(p.t.Context(), solver.Attempt{
 		Job: dataset.Instance{ID: "a", ProblemStatement: "task"}, Number: 1,
-		Report: func(runner.Progress) {}, Reserve: budget.Reserve, Keep: closes, Kept: nothing,
+		Report: func(vocab.Event) {}, Reserve: budget.Reserve, Keep: closes, Kept: nothing,
 	})
 	if err == nil && !p.dies {
 		_, err = store.Put(p.t.Context(), r)

@@ -172,7 +172,7 @@ type attempt struct {
 
 	unsettled *journal.ContainerData // of a sandbox in which no action has run yet
 	scrubWait time.Duration
-	at        runner.Progress // reported last
+	at        vocab.Event // reported last
 
 	ending      *agent.Ending
 	result      *results.Result
@@ -283,7 +283,14 @@ func (m timed) Generate(ctx context.Context, req *llm.Request) (*llm.Response, e
 
 // report reports the attempt's current phase.
 func (t *attempt) report(phase string) {
-	t.runner.Report(runner.Progress{Phase: phase, Step: max(t.at.Step, t.result.Record.Steps), Cost: max(t.at.Cost, t.result.Record.Cost), Engine: t.box.Engine})
+	t.now(vocab.Event{Phase: phase, Step: max(t.at.Step, t.result.Record.Steps), Cost: max(t.at.Cost, t.result.Record.Cost)})
+}
+
+// now reports what the attempt does, on its engine.
+func (t *attempt) now(e vocab.Event) {
+	e.Type, e.Engine = vocab.EventPhase, t.box.Engine
+	t.at = e
+	t.runner.Report(e)
 }
 
 // reserve reserves money for the next call.

@@ -67,7 +67,7 @@ func solveWith(
 	c.Models = func(dataset.Instance, int) (llm.Model, error) { return model, nil }
 	result, err := solver.New(c).Do(t.Context(), solver.Attempt{
 		Job: in, Number: 1,
-		Report:  func(runner.Progress) {},
+		Report:  func(vocab.Event) {},
 		Reserve: budget.Reserve, Keep: closes, Kept: nothing,
 	})
 	return result, store, err

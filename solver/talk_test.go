@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/sandbox"
 	"batch.example/batch/session"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // A person thinks between the turns, and before an action is approved.
@@ -49,7 +50,7 @@ func TestAPersonsTimeIsNotThatOfAConversation(t *testing.T) {
 			},
 		})
 		r, err := s.Do(t.Context(), solver.Attempt{
-			Job: dataset.Instance{ID: "a"}, Report: func(runner.Progress) {},
+			Job: dataset.Instance{ID: "a"}, Report: func(vocab.Event) {},
 			Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,
 		})
 		if err != nil {

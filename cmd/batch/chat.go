@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,9 +22,9 @@ import (
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/internal/tty"
 	"batch.example/batch/run"
-	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/swebench"
+	"batch.example/batch/vocab"
 )
 
 // chatFlags are the flags of `batch chat` that `batch attach` has too.
@@ -254,7 +253,7 @@ func (s *invocation) talk(ctx context.Context, flags chatFlags, c chat.Config, p
 	}
 	ctx, stop := s.watchTalk(ctx, person)
 	defer stop()
-	err = r.Work(ctx, nil, talkView{app: s.app, face: c.Face, lines: flags.noTTY})
+	err = r.Work(ctx, nil, s.talkView(c.Face, flags.noTTY))
 	return s.concludeTalk(r, person, err)
 }
 
@@ -293,24 +292,18 @@ func (s *invocation) concludeTalk(r *run.Run, person *chat.Chat, ended error) er
 	})
 }
 
-// talkView shows the person what a conversation waits for.
-type talkView struct {
-	rundir.Silent
-	*app
-	face  chat.Face
-	lines bool
-}
-
-// Say implements rundir.View.
-func (v talkView) Say(text string) {
-	if v.lines {
-		v.face.Note(text)
-		return
+// talkView returns a function that shows the person what a conversation waits for, and warnings and
+// errors. Lines says that a program reads them.
+func (s *invocation) talkView(face chat.Face, lines bool) func(vocab.Event) {
+	return func(e vocab.Event) {
+		if e.Type != vocab.EventMessage {
+			return
+		}
+		text := progress.Notice(e)
+		if lines {
+			face.Note(text)
+			return
+		}
+		fmt.Fprintln(s.stderr, "batch: "+printable.Line(text))
 	}
-	fmt.Fprintln(v.stderr, "batch: "+printable.Line(text))
-}
-
-// Log implements rundir.View: a person sees warnings and errors.
-func (v talkView) Log() slog.Handler {
-	return progress.LogHandler(func(e progress.Event) { v.Say(progress.Notice(e)) })
 }

@@ -19,7 +19,6 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -330,7 +329,7 @@ func (s *gradeSession) session(d *grading.Directory) session {
 	predictions, _ := d.Grades()
 	return session{
 		app: s.app, started: s.started, json: s.flags.json, quiet: s.flags.quiet,
-		about: progress.Event{
+		about: vocab.Event{
 			Directory: d.Output, Model: cmp.Or(predictions[0].Model, "None"), Dataset: s.ds.Name,
 			Workers: s.flags.Workers, Total: len(predictions), Grading: true,
 		},

@@ -16,12 +16,12 @@ import (
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/owner"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/internal/progress"
 	"batch.example/batch/report"
 	"batch.example/batch/run"
 	"batch.example/batch/run/telemetry"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/swebench"
+	"batch.example/batch/vocab"
 )
 
 // invocation is one `batch run` after its flags are read.
@@ -79,7 +79,7 @@ func (s *invocation) run(ctx context.Context) (err error) {
 func (s *invocation) session() session {
 	return session{
 		app: s.app, started: s.started, json: s.flags.json, quiet: s.flags.quiet,
-		about: progress.Event{
+		about: vocab.Event{
 			Directory: s.Output, Model: s.Settings.Model.ModelName, Dataset: s.Dataset.Name, Workers: s.Workers, Total: len(s.Instances),
 		},
 		saving: "saving the work of running instances and removing their containers", again: s.resumeCommand(s.CostLimit),

@@ -12,7 +12,6 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
-	"batch.example/batch/internal/progress"
 	"batch.example/batch/internal/removed"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
@@ -20,6 +19,7 @@ import (
 	"batch.example/batch/run"
 	"batch.example/batch/run/selecting"
 	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
 )
 
 // selectFlags are the flags of `batch select`. It shares with `batch grade` the flags about the dataset.
@@ -253,7 +253,7 @@ func (s *selectSession) about() (*manifest.Manifest, error) {
 func (s *selectSession) session(d *selecting.Selecting) session {
 	return session{
 		app: s.app, started: s.started, quiet: s.flags.quiet || s.flags.json,
-		about:  progress.Event{Directory: d.Output, Model: "--by " + s.flags.by, Workers: d.Width.N(), Total: len(d.Selections()) + d.Todo()},
+		about:  vocab.Event{Directory: d.Output, Model: "--by " + s.flags.by, Workers: d.Width.N(), Total: len(d.Selections()) + d.Todo()},
 		saving: "ending what runs", again: "the same command",
 	}
 }

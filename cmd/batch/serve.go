@@ -22,10 +22,10 @@ import (
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/run"
-	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/serve"
 	"batch.example/batch/solver"
+	"batch.example/batch/vocab"
 )
 
 // serveFlags are the flags that `batch serve` does not share with `batch run`.
@@ -411,20 +411,8 @@ func (f *serveFlags) at(listening *net.TCPAddr) string {
 	return scheme + "://" + net.JoinHostPort(host, fmt.Sprint(listening.Port)) + "/"
 }
 
-// serveView shows a server's run, and lets the server see its events.
-type serveView struct {
-	rundir.View
-	server *serve.Server
-}
-
-// Event implements rundir.View.
-func (v serveView) Event(e runner.Event) {
-	v.server.Event(e)
-	v.View.Event(e)
-}
-
 // Work answers requests while the run works. An interrupt ends a server, and is not an error.
-func (v *serving) Work(ctx context.Context, drain <-chan struct{}, view rundir.View) error {
+func (v *serving) Work(ctx context.Context, drain <-chan struct{}, show func(vocab.Event)) error {
 	// Who reads the address may interrupt the server, which ends well from here on.
 	if _, err := fmt.Fprintf(v.stdout, "serving %s at %s\nagent card %s.well-known/agent-card.json\ncontexts   %s, in %s\n",
 		printable.Line(v.Settings.Model.ModelName), v.url, v.url,
@@ -441,7 +429,10 @@ func (v *serving) Work(ctx context.Context, drain <-chan struct{}, view rundir.V
 		}
 		failed <- err
 	}()
-	err := v.run.Work(ctx, drain, serveView{view, v.server})
+	err := v.run.Work(ctx, drain, func(e vocab.Event) {
+		v.server.Event(e)
+		show(e)
+	})
 	if sum := v.run.Summary(); err == nil && sum.Budget && !closed(drain) {
 		v.tell(v.limitReached(sum.Spent) + "; tasks can be read until ctrl-c")
 		select {

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/progress"
 	"batch.example/batch/run"
 	"batch.example/batch/run/rundir"
+	"batch.example/batch/vocab"
 )
 
 // job is work in a run directory: a run, a sweep, grading or selecting.
 type job interface {
-	Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error
+	Work(ctx context.Context, drain <-chan struct{}, show func(vocab.Event)) error
 	Pending() int  // how many instances Work left, because it was interrupted
 	Cost() float64 // US dollars so far
 	Close() error
@@ -27,7 +27,7 @@ type job interface {
 // session is how a command works on a job and ends.
 type session struct {
 	*app
-	about       progress.Event // known before the job begins
+	about       vocab.Event // known before the job begins
 	started     time.Time
 	json, quiet bool   // see runFlags
 	saving      string // what a second interrupt does
@@ -44,9 +44,9 @@ func (s session) work(ctx context.Context, j job) error {
 			s.tell(fmt.Sprintf("not all events were written: %v", err))
 		}
 	}()
-	ctx, sig, stop := watchSignals(ctx, d.Say, s.stderr, s.saving, s.again, s.leaves)
+	ctx, sig, stop := watchSignals(ctx, rundir.NewView(d.show).Say, s.stderr, s.saving, s.again, s.leaves)
 	defer stop()
-	err := j.Work(ctx, sig.drain, d)
+	err := j.Work(ctx, sig.drain, d.show)
 	steered, _ := j.(steered)
 	drained := sig.drained.Load() || steered != nil && steered.Drained()
 	if err == nil && drained && j.Pending() > 0 {

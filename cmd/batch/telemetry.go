@@ -15,7 +15,7 @@ func (s *invocation) startTelemetry(ctx context.Context, r *run.Run) (stop func(
 	if s.telemetry == nil {
 		return func() {}, nil
 	}
-	log, closeLog, err := rundir.OpenLog(s.Output, s.mask, nil)
+	log, closeLog, err := rundir.OpenLog(s.Output, s.mask, rundir.View{})
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/internal/printable"
-	"github.com/rivo/uniseg"
 	"github.com/schollz/progressbar/v3"
+
+	"batch.example/batch/internal/printable"
 )
 
 const (
@@ -141,19 +141,19 @@ func runningLines(s *state, now time.Time, cols, rows int) []string {
 // runningLine gives the id the width that the other columns leave, and drops columns if that would be too
 // narrow to recognize the instance.
 func runningLine(a *attempt, now time.Time, idCols, cols int) string {
-	age := fmt.Sprintf("%6s", span(max(0, now.Sub(a.start))))
+	age := fmt.Sprintf("%6s", span(max(0, now.Sub(a.Started))))
 	work := ""
-	if a.step > 0 {
-		work = fmt.Sprintf("step %-4d", a.step)
+	if a.Step > 0 {
+		work = fmt.Sprintf("step %-4d", a.Step)
 	}
-	phase, cost := pad(clip(a.phase, phaseCols), phaseCols), ""
-	if a.cost > 0 {
-		cost = printable.Dollars(a.cost)
+	phase, cost := pad(clip(a.phase(), phaseCols), phaseCols), ""
+	if a.Cost > 0 {
+		cost = printable.Dollars(a.Cost)
 	}
 	var rest string
 	switch {
-	case cols >= 62+len(gap)+engineCols && a.engine != "":
-		rest = gap + phase + gap + pad(work, 15) + gap + fmt.Sprintf("%7s", cost) + gap + age + gap + pad(shorten(a.engine, engineCols), engineCols)
+	case cols >= 62+len(gap)+engineCols && a.Engine != "":
+		rest = gap + phase + gap + pad(work, 15) + gap + fmt.Sprintf("%7s", cost) + gap + age + gap + pad(shorten(printable.Line(a.Engine), engineCols), engineCols)
 	case cols >= 62:
 		rest = gap + phase + gap + pad(work, 15) + gap + fmt.Sprintf("%7s", cost) + gap + age
 	case cols >= 38:
@@ -163,57 +163,4 @@ func runningLine(a *attempt, now time.Time, idCols, cols int) string {
 	}
 	id := max(0, min(idCols, cols-width(rest)))
 	return clip(pad(shorten(a.id, id), id)+rest, cols)
-}
-
-func width(s string) int { return uniseg.StringWidth(s) }
-
-// clip truncates s on the right to at most cols columns.
-func clip(s string, cols int) string {
-	if len(s) <= cols || width(s) <= cols {
-		return s
-	}
-	var used, end int
-	for g := uniseg.NewGraphemes(s); g.Next(); {
-		if used += g.Width(); used > cols {
-			break
-		}
-		_, end = g.Positions()
-	}
-	return s[:end]
-}
-
-// shorten truncates s on the left, where ids differ least, to at most cols columns.
-func shorten(s string, cols int) string {
-	if width(s) <= cols {
-		return s
-	}
-	if cols <= 3 {
-		return strings.Repeat(".", max(0, cols))
-	}
-	begin, used := 0, width(s)
-	for g := uniseg.NewGraphemes(s); used > cols-3 && g.Next(); {
-		used -= g.Width()
-		_, begin = g.Positions()
-	}
-	return "..." + s[begin:]
-}
-
-// pad fills s with spaces on the right to cols columns.
-func pad(s string, cols int) string {
-	return s + strings.Repeat(" ", max(0, cols-width(s)))
-}
-
-// span returns d in at most six characters, in its two largest units.
-func span(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	case d < day:
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-	default:
-		return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
-	}
 }

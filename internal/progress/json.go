@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"time"
+
+	"batch.example/batch/vocab"
 )
 
 // Schema is the JSON Schema of the events that [JSON] writes.
@@ -23,13 +25,13 @@ type JSON struct{ out *queue }
 func NewJSON(w io.Writer) *JSON { return &JSON{out: newQueue(w)} }
 
 // Event writes e; see [Display].
-func (j *JSON) Event(e Event) {
+func (j *JSON) Event(e vocab.Event) {
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
-	line, err := e.json()
+	line, err := encode(e)
 	if err != nil { // a cost is NaN or infinite, or a year is after 9999
-		j.Event(Event{Type: Message, Instance: e.Instance, Text: fmt.Sprintf("an event of type %s cannot be written as JSON: %v", e.Type, err)})
+		j.Event(vocab.Event{Type: vocab.EventMessage, Instance: e.Instance, Text: fmt.Sprintf("an event of type %s cannot be written as JSON: %v", e.Type, err)})
 		return
 	}
 	j.out.put(line)
@@ -46,11 +48,11 @@ type member struct {
 }
 
 // json returns e as JSON, with the members that [Schema] has for its type.
-func (e Event) json() ([]byte, error) {
+func encode(e vocab.Event) ([]byte, error) {
 	var b, value bytes.Buffer
 	enc := json.NewEncoder(&value)
 	enc.SetEscapeHTML(false)
-	for _, m := range append([]member{{"time", e.Time, false}, {"type", e.Type, false}, {"cell", e.Cell, true}}, e.members()...) {
+	for _, m := range append([]member{{"time", e.Time, false}, {"type", e.Type, false}, {"cell", e.Cell, true}}, members(e)...) {
 		if m.optional && (m.value == "" || m.value == 0) {
 			continue
 		}
@@ -65,7 +67,7 @@ func (e Event) json() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (e Event) members() []member {
+func members(e vocab.Event) []member {
 	who := []member{{"instance", e.Instance, false}, {"attempt", e.Attempt, false}}
 	work := append(who, member{"step", e.Step, false}, member{"cost", e.Cost, false})
 	ending := append(work, member{"status", e.Status, false}, member{"outcome", e.Outcome, false},
@@ -75,23 +77,23 @@ func (e Event) members() []member {
 		totals = append(totals, member{"lost", e.Lost, true}, member{"held", e.Held, true})
 	}
 	switch e.Type {
-	case RunStart:
+	case vocab.EventRunStart:
 		return append(totals, member{"directory", e.Directory, false}, member{"model", e.Model, false}, member{"dataset", e.Dataset, false},
 			member{"workers", e.Workers, false}, member{"version", e.Version, false}, member{"pid", e.PID, false})
-	case InstanceStart:
+	case vocab.EventInstanceStart:
 		return who
-	case InstancePhase:
+	case vocab.EventPhase:
 		return append(work, member{"phase", e.Phase, false}, member{"engine", e.Engine, true})
-	case CallRetry:
+	case vocab.EventCallRetry:
 		return append(work, member{"try", e.Try, false}, member{"tries", e.Tries, false}, member{"wait_seconds", seconds(e.Wait), false},
 			member{"rate_limited", e.RateLimited, false}, member{"error", e.Error, false})
-	case InstanceRetry:
+	case vocab.EventInstanceRetry:
 		return append(ending, member{"wait_seconds", seconds(e.Wait), false})
-	case InstanceEnd:
+	case vocab.EventInstanceEnd:
 		return ending
-	case Graded:
+	case vocab.EventGraded:
 		return []member{{"instance", e.Instance, false}, {"verdict", e.Verdict, false}, {"error", e.Error, true}}
-	case Pull:
+	case vocab.EventPull:
 		return []member{
 			{"instance", e.Instance, true},
 			{"image", e.Image, true},
@@ -100,9 +102,9 @@ func (e Event) members() []member {
 			{"ended", e.Ended, false},
 			{"error", e.Error, true},
 		}
-	case Message:
+	case vocab.EventMessage:
 		return []member{{"instance", e.Instance, true}, {"text", e.Text, false}}
-	case RunEnd:
+	case vocab.EventRunEnd:
 		if e.Outcomes == nil {
 			e.Outcomes = map[string]int{}
 		}

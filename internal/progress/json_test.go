@@ -13,6 +13,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/progress/schematest"
+	"batch.example/batch/vocab"
 )
 
 // checker returns a function that fails the test unless a line is an event of the schema without other
@@ -44,25 +45,25 @@ func checker(t *testing.T) (s *jsonschema.Schema, check func(line []byte) map[st
 	}
 }
 
-func everyType() []Event {
+func everyType() []vocab.Event {
 	at := time.Date(2001, 5, 4, 3, 2, 1, 0, time.UTC)
-	return []Event{
-		{Time: at, Type: RunStart, Total: 3, Done: 1, Cost: 0.5, Directory: "/r", Model: "m", Dataset: "d", Version: "v", PID: 7, Workers: 2},
-		{Time: at, Type: InstanceStart, Instance: "a<b\n\x1b", Attempt: 2},
-		{Time: at, Type: InstancePhase, Instance: "a", Attempt: 2, Phase: "model", Step: 7, Cost: 0.25},
+	return []vocab.Event{
+		{Time: at, Type: vocab.EventRunStart, Total: 3, Done: 1, Cost: 0.5, Directory: "/r", Model: "m", Dataset: "d", Version: "v", PID: 7, Workers: 2},
+		{Time: at, Type: vocab.EventInstanceStart, Instance: "a<b\n\x1b", Attempt: 2},
+		{Time: at, Type: vocab.EventPhase, Instance: "a", Attempt: 2, Phase: "model", Step: 7, Cost: 0.25},
 		{
-			Time: at, Type: CallRetry, Instance: "a", Attempt: 1, Step: 7, Cost: 0.25, Try: 2, Tries: 10, Wait: 1500 * time.Millisecond,
+			Time: at, Type: vocab.EventCallRetry, Instance: "a", Attempt: 1, Step: 7, Cost: 0.25, Try: 2, Tries: 10, Wait: 1500 * time.Millisecond,
 			RateLimited: true, Error: "429 too many requests",
 		},
 		{
-			Time: at, Type: InstanceRetry, Instance: "a", Attempt: 1, Status: "TransientFault", Outcome: "infrastructure", Blame: "transient",
+			Time: at, Type: vocab.EventInstanceRetry, Instance: "a", Attempt: 1, Status: "TransientFault", Outcome: "infrastructure", Blame: "transient",
 			Error: "gone", Wait: 5 * time.Second,
 		},
-		{Time: at, Type: InstanceEnd, Instance: "a", Attempt: 1, Status: "Submitted", Outcome: "submitted"},
-		{Time: at, Type: Pull, Image: "image:tag", Bytes: 5, BytesTotal: 10, Ended: true},
-		{Time: at, Type: Message, Text: "hello"},
-		{Time: at, Type: RunEnd, Total: 3, Done: 2, Outcomes: map[string]int{"submitted": 2, "pending": 1}, Elapsed: time.Minute, Error: "e"},
-		{Time: at, Type: RunEnd},
+		{Time: at, Type: vocab.EventInstanceEnd, Instance: "a", Attempt: 1, Status: "Submitted", Outcome: "submitted"},
+		{Time: at, Type: vocab.EventPull, Image: "image:tag", Bytes: 5, BytesTotal: 10, Ended: true},
+		{Time: at, Type: vocab.EventMessage, Text: "hello"},
+		{Time: at, Type: vocab.EventRunEnd, Total: 3, Done: 2, Outcomes: map[string]int{"submitted": 2, "pending": 1}, Elapsed: time.Minute, Error: "e"},
+		{Time: at, Type: vocab.EventRunEnd},
 	}
 }
 
@@ -72,7 +73,7 @@ func TestJSONWritesOneObjectPerEvent(t *testing.T) {
 	for _, e := range everyType() {
 		j.Event(e)
 	}
-	j.Event(Event{Type: RunEnd, Cost: math.NaN()})
+	j.Event(vocab.Event{Type: vocab.EventRunEnd, Cost: math.NaN()})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,13 +101,13 @@ func TestJSONWritesOneObjectPerEvent(t *testing.T) {
 func TestEventsAreAsTheSchemaSays(t *testing.T) {
 	s, check := checker(t)
 	for _, e := range everyType() {
-		line, err := e.json()
+		line, err := encode(e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		event := check(line)
 		for name := range event { // members that are always present must be required
-			if e.optional(name) {
+			if optional(e, name) {
 				continue
 			}
 			without := map[string]any{}
@@ -125,9 +126,9 @@ func TestEventsAreAsTheSchemaSays(t *testing.T) {
 func TestTheSchemaHasEveryKindOfFault(t *testing.T) {
 	_, check := checker(t)
 	for kind := fault.Unknown; kind <= fault.Expired; kind++ {
-		line, err := Event{
-			Type: InstanceEnd, Instance: "a", Attempt: 1, Status: string(kind.Status()), Outcome: "infrastructure", Blame: kind.String(), Error: "e",
-		}.json()
+		line, err := encode(vocab.Event{
+			Type: vocab.EventInstanceEnd, Instance: "a", Attempt: 1, Status: kind.Status(), Outcome: "infrastructure", Blame: kind.String(), Error: "e",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,8 +137,8 @@ func TestTheSchemaHasEveryKindOfFault(t *testing.T) {
 }
 
 // optional reports whether some events of e's type lack this member.
-func (e Event) optional(name string) bool {
-	for _, m := range e.members() {
+func optional(e vocab.Event, name string) bool {
+	for _, m := range members(e) {
 		if m.name == name {
 			return m.optional
 		}

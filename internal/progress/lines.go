@@ -32,21 +32,21 @@ func NewLines(w io.Writer) *Lines {
 }
 
 // Event writes the line for e, if there is one; see [Display].
-func (l *Lines) Event(e Event) {
+func (l *Lines) Event(e vocab.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
 	l.last = e.Time
-	started := l.state.running[e.name()]
+	started := l.state.running[e.Name()]
 	e = l.state.apply(e)
 	if text := l.describe(e, started); text != "" {
 		l.line(text)
 	}
-	if e.Type == RunStart {
+	if e.Type == vocab.EventRunStart {
 		l.summed = e.Time
-	} else if e.Type != RunEnd && e.Time.Sub(l.summed) >= summaryEvery {
+	} else if e.Type != vocab.EventRunEnd && e.Time.Sub(l.summed) >= summaryEvery {
 		l.line(l.summary())
 		l.summed = e.Time
 	}
@@ -57,30 +57,30 @@ func (l *Lines) line(text string) {
 }
 
 // describe returns the line for e, or "". started is the attempt that e ends.
-func (l *Lines) describe(e Event, started *attempt) string {
+func (l *Lines) describe(e vocab.Event, started *attempt) string {
 	switch e.Type {
-	case RunStart:
+	case vocab.EventRunStart:
 		return opening(e)
-	case InstanceStart:
+	case vocab.EventInstanceStart:
 		if e.Attempt > 1 {
-			return fmt.Sprintf("start %s (attempt %d)", e.name(), e.Attempt)
+			return fmt.Sprintf("start %s (attempt %d)", e.Name(), e.Attempt)
 		}
-		return "start " + e.name()
-	case InstanceEnd:
-		text := fmt.Sprintf("end %s: %s", e.name(), e.label())
+		return "start " + e.Name()
+	case vocab.EventInstanceEnd:
+		text := fmt.Sprintf("end %s: %s", e.Name(), label(e))
 		if !l.state.grading {
 			text += fmt.Sprintf(", %s, %s", printable.Count(e.Step, "step", "steps"), printable.Dollars(e.Cost))
 		}
 		if started != nil {
-			text += ", " + span(max(0, e.Time.Sub(started.start)))
+			text += ", " + span(max(0, e.Time.Sub(started.Started)))
 		}
 		text += fmt.Sprintf(" [%d/%d]", l.state.done(), l.state.total)
 		if e.Error != "" {
 			text += ": " + e.Error
 		}
 		return text
-	case Graded:
-		text := fmt.Sprintf("graded %s: %s", e.name(), vocab.Verdict(e.Verdict))
+	case vocab.EventGraded:
+		text := fmt.Sprintf("graded %s: %s", e.Name(), e.Verdict)
 		if e.Error != "" {
 			text += ": " + e.Error
 		}
@@ -91,7 +91,7 @@ func (l *Lines) describe(e Event, started *attempt) string {
 }
 
 // opening returns the line at the beginning of a run.
-func opening(e Event) string {
+func opening(e vocab.Event) string {
 	if e.Grading {
 		text := fmt.Sprintf("grading %s of %s, %d at once", printable.Count(e.Total-e.Done, "prediction", "predictions"), e.Model, e.Workers)
 		if e.Done > 0 {

@@ -17,23 +17,23 @@ func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		l := NewLines(&b)
-		l.Event(Event{Type: RunStart, Total: 3, Done: 1, Cost: 0.5})
-		l.Event(Event{Type: InstanceStart, Instance: "one", Attempt: 1})
-		l.Event(Event{Type: InstanceStart, Instance: "two\n\x1b[2J", Attempt: 2})
+		l.Event(vocab.Event{Type: vocab.EventRunStart, Total: 3, Done: 1, Cost: 0.5})
+		l.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: "one", Attempt: 1})
+		l.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: "two\n\x1b[2J", Attempt: 2})
 		for step := range 65 {
-			l.Event(Event{Type: InstancePhase, Instance: "one", Phase: "model", Step: step, Cost: 0.01, Spent: 0.51})
+			l.Event(vocab.Event{Type: vocab.EventPhase, Instance: "one", Phase: "model", Step: step, Cost: 0.01, Spent: 0.51})
 			time.Sleep(time.Second)
 		}
-		l.Event(Event{Type: InstanceEnd, Instance: "one", Status: "Submitted", Outcome: "submitted", Step: 65, Cost: 0.02, Spent: 0.52})
-		l.Event(Event{Type: InstanceEnd, Instance: "two\n\x1b[2J", Status: "HostFault", Outcome: "infrastructure", Error: "engine gone:\nEOF"})
-		l.Event(Event{Type: Message, Text: "draining"})
-		l.Event(Event{Type: RunEnd})
+		l.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "one", Status: "Submitted", Outcome: "submitted", Step: 65, Cost: 0.02, Spent: 0.52})
+		l.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "two\n\x1b[2J", Status: "HostFault", Outcome: "infrastructure", Error: "engine gone:\nEOF"})
+		l.Event(vocab.Event{Type: vocab.EventMessage, Text: "draining"})
+		l.Event(vocab.Event{Type: vocab.EventRunEnd})
 		for range 2 {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		l.Event(Event{Type: Message, Text: "too late"})
+		l.Event(vocab.Event{Type: vocab.EventMessage, Text: "too late"})
 		want := `
 00:00:00 running 2 instances; 1 of 3 has a result already
 00:00:00 start one
@@ -54,12 +54,12 @@ func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
 func TestLinesCountWhatNeedsACorrection(t *testing.T) {
 	var b bytes.Buffer
 	l := NewLines(&b)
-	l.Event(Event{Type: RunStart, Total: 3})
+	l.Event(vocab.Event{Type: vocab.EventRunStart, Total: 3})
 	for id, status := range map[string]vocab.Status{"a": vocab.StatusHostFault, "b": vocab.StatusUsageFault, "c": vocab.StatusInstanceFault} {
-		l.Event(Event{Type: InstanceStart, Instance: id})
-		l.Event(Event{Type: InstanceEnd, Instance: id, Status: string(status), Outcome: string(vocab.OutcomeInfrastructure)})
+		l.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: id})
+		l.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: id, Status: status, Outcome: vocab.OutcomeInfrastructure})
 	}
-	l.Event(Event{Type: RunEnd})
+	l.Event(vocab.Event{Type: vocab.EventRunEnd})
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +80,9 @@ func TestLinesNameVerdicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		l := NewLines(&b)
-		l.Event(Event{Type: RunStart, Total: 1, Grading: true, Model: "m", Workers: 1})
-		l.Event(Event{Type: InstanceEnd, Instance: "one", Status: "no_apply", Outcome: "submitted"})
-		l.Event(Event{Type: RunEnd})
+		l.Event(vocab.Event{Type: vocab.EventRunStart, Total: 1, Grading: true, Model: "m", Workers: 1})
+		l.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "one", Status: "no_apply", Outcome: "submitted"})
+		l.Event(vocab.Event{Type: vocab.EventRunEnd})
 		_ = l.Close()
 		want := `
 00:00:00 grading 1 prediction of m, 1 at once
@@ -100,7 +100,7 @@ func TestASlowReaderBlocksNobodyAndLosesNothing(t *testing.T) {
 		s := stuck{make(chan struct{})}
 		j := NewJSON(s)
 		for range 1000 {
-			j.Event(Event{Type: Message, Text: "m"})
+			j.Event(vocab.Event{Type: vocab.EventMessage, Text: "m"})
 		}
 		closed := make(chan error)
 		go func() { closed <- j.Close() }()
@@ -122,7 +122,7 @@ func TestAWriteErrorComesOutOfClose(t *testing.T) {
 		b := &broken{}
 		j := NewJSON(b)
 		for range 10 {
-			j.Event(Event{Type: Message, Text: "m"})
+			j.Event(vocab.Event{Type: vocab.EventMessage, Text: "m"})
 			synctest.Wait()
 		}
 		if err := j.Close(); !errors.Is(err, errGone) || b.writes != 1 {
@@ -136,10 +136,10 @@ func TestTheReasonForWhatWasNotRunIsSaidOnce(t *testing.T) {
 	var b bytes.Buffer
 	l := NewLines(&b)
 	for _, id := range []string{"one", "two"} {
-		l.Event(Event{Type: InstanceStart, Instance: id, Attempt: 1})
+		l.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: id, Attempt: 1})
 	}
 	for _, id := range []string{"one", "two"} {
-		l.Event(Event{Type: InstanceEnd, Instance: id, Status: "not run", Outcome: "pending", Error: "no such key"})
+		l.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: id, Status: "not run", Outcome: "pending", Error: "no such key"})
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/vocab"
 )
 
 var update = flag.Bool("update", false, "write testdata/display.txt")
 
 // recorded returns the events of a real run of the demo, as written by batch run --json, each with the
 // attempts' cost so far.
-func recorded(t *testing.T) (list []Event) {
+func recorded(t *testing.T) (list []vocab.Event) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/demo-events.jsonl")
 	if err != nil {
@@ -27,7 +29,7 @@ func recorded(t *testing.T) (list []Event) {
 	cost := map[string]float64{}
 	for line := range bytes.Lines(b) {
 		var e struct {
-			Event
+			vocab.Event
 			Instances int
 		}
 		if err := json.Unmarshal(line, &e); err != nil {

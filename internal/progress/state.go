@@ -38,11 +38,21 @@ func (e ending) retried() bool { return e.failed() && !vocab.Status(e.status).Ne
 
 // attempt is a running attempt at an instance, or the pull of an image that no instance waits for yet.
 type attempt struct {
-	id            string
-	step, seq     int
-	phase, engine string
-	cost          float64
-	start         time.Time
+	vocab.Worker
+	id  string
+	seq int
+}
+
+// phase names what the attempt does or waits for.
+func (a *attempt) phase() string {
+	switch a.Waiting {
+	case "":
+		return printable.Line(a.Phase)
+	case "retry":
+		return "back-off"
+	default:
+		return a.Waiting
+	}
 }
 
 func newState(total, workers int, now time.Time) *state {
@@ -55,46 +65,39 @@ func newState(total, workers int, now time.Time) *state {
 // apply updates the state with e. It ignores an event about an instance that does not run, because reports
 // may arrive after the instance's end. It returns the new part of e: the reason why the provider refuses all
 // instances is shown only once.
-func (s *state) apply(e Event) Event {
-	s.begun = s.begun || e.Type != Message
+func (s *state) apply(e vocab.Event) vocab.Event {
+	s.begun = s.begun || e.Type != vocab.EventMessage
 	s.spent = max(s.spent, e.Spent) // events of several goroutines may come out of order
 	switch e.Type {
-	case RunStart:
+	case vocab.EventRunStart:
 		s.start, s.kept, s.spent = e.Time, e.Done, e.Cost-e.Held
 		s.grading = e.Grading
 		s.total, s.workers = cmp.Or(e.Total, s.total), cmp.Or(e.Workers, s.workers)
-	case InstanceStart:
+	case vocab.EventInstanceStart:
 		s.seq++
-		delete(s.ended, e.name())
-		s.running[e.name()] = &attempt{
-			id: printable.Line(e.name()), seq: s.seq, phase: printable.Line(e.Phase), start: e.Time,
+		delete(s.ended, e.Name())
+		s.running[e.Name()] = &attempt{vocab.NewWorker(e), printable.Line(e.Name()), s.seq}
+	case vocab.EventPhase, vocab.EventCallRetry, vocab.EventInstanceRetry:
+		if a := s.running[e.Name()]; a != nil {
+			a.Apply(e)
 		}
-	case InstancePhase:
-		if a := s.running[e.name()]; a != nil {
-			a.phase, a.step, a.cost = printable.Line(e.Phase), e.Step, e.Cost
-			a.engine = cmp.Or(printable.Line(e.Engine), a.engine)
-		}
-	case CallRetry, InstanceRetry:
-		if a := s.running[e.name()]; a != nil {
-			a.phase, a.step, a.cost = waiting(e), e.Step, e.Cost
-		}
-	case InstanceEnd:
-		delete(s.running, e.name())
-		s.ended[e.name()] = ending{printable.Line(e.label()), vocab.Outcome(e.Outcome)}
-		if vocab.Status(e.Status) == vocab.StatusNotRun {
+	case vocab.EventInstanceEnd:
+		delete(s.running, e.Name())
+		s.ended[e.Name()] = ending{printable.Line(label(e)), e.Outcome}
+		if e.Status == vocab.StatusNotRun {
 			if e.Error == s.refused {
 				e.Error = ""
 			} else {
 				s.refused = e.Error
 			}
 		}
-	case Graded:
-		if v := vocab.Verdict(e.Verdict); v.Counts() {
-			s.graded[e.name()] = v == vocab.VerdictResolved
+	case vocab.EventGraded:
+		if e.Verdict.Counts() {
+			s.graded[e.Name()] = e.Verdict == vocab.VerdictResolved
 		}
-	case Pull:
+	case vocab.EventPull:
 		s.applyPull(e)
-	case RunEnd:
+	case vocab.EventRunEnd:
 		s.end = e.Time
 		s.total = cmp.Or(e.Total, s.total)
 		clear(s.running)
@@ -104,27 +107,19 @@ func (s *state) apply(e Event) Event {
 	return e
 }
 
-// waiting names the phase of an attempt that waits for its next try.
-func waiting(e Event) string {
-	if e.RateLimited {
-		return "rate limit"
-	}
-	return "back-off"
-}
-
-func (s *state) applyPull(e Event) {
-	a := s.running[e.name()]
+func (s *state) applyPull(e vocab.Event) {
+	a := s.running[e.Name()]
 	if a == nil && e.Instance != "" {
 		return
 	}
 	if a == nil {
 		if a = s.pulls[e.Image]; a == nil {
 			s.seq++
-			a = &attempt{id: printable.Line(e.Image), seq: s.seq, start: e.Time}
+			a = &attempt{vocab.NewWorker(e), printable.Line(e.Image), s.seq}
 			s.pulls[e.Image] = a
 		}
 	}
-	a.phase = "pull"
+	a.Phase, a.Waiting = "pull", ""
 	if e.Ended || e.Error != "" {
 		delete(s.pulls, e.Image)
 	}

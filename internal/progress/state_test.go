@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/vocab"
 )
 
 func TestARetriedInstanceCountsOnce(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := newState(2, 1, now)
 	for range 2 {
-		s.apply(Event{Type: InstanceStart, Instance: "one", Time: now})
+		s.apply(vocab.Event{Type: vocab.EventInstanceStart, Instance: "one", Time: now})
 		if s.done() != 0 {
 			t.Errorf("%d instances are done while one runs again", s.done())
 		}
-		s.apply(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Outcome: "infrastructure", Cost: 2, Spent: 4})
+		s.apply(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "one", Status: "TransientFault", Outcome: "infrastructure", Cost: 2, Spent: 4})
 	}
-	s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 100, Spent: 3}) // arrives late
+	s.apply(vocab.Event{Type: vocab.EventPhase, Instance: "one", Cost: 100, Spent: 3}) // arrives late
 	if s.done() != 0 || s.failed() != 1 || s.spent != 4 || len(s.running) != 0 {
 		t.Errorf("done %d, failed %d, cost %v, running %d; want 0, 1, 4, 0", s.done(), s.failed(), s.spent, len(s.running))
 	}
@@ -27,23 +28,23 @@ func TestARetriedInstanceCountsOnce(t *testing.T) {
 // The cost of a resumed attempt includes its cost before, which the run's beginning counts too.
 func TestWhatAnAttemptCostIsNotAddedToTheRuns(t *testing.T) {
 	s := newState(2, 1, time.Unix(0, 0))
-	s.apply(Event{Type: RunStart, Cost: 5, Lost: 1, Held: 1})
+	s.apply(vocab.Event{Type: vocab.EventRunStart, Cost: 5, Lost: 1, Held: 1})
 	for _, spent := range []float64{4, 5, 6} {
-		s.apply(Event{Type: InstanceStart, Instance: "one", Spent: spent})
-		s.apply(Event{Type: InstancePhase, Instance: "one", Cost: 4, Spent: spent})
+		s.apply(vocab.Event{Type: vocab.EventInstanceStart, Instance: "one", Spent: spent})
+		s.apply(vocab.Event{Type: vocab.EventPhase, Instance: "one", Cost: 4, Spent: spent})
 	}
 	if s.spent != 6 || len(s.running) != 1 {
 		t.Errorf("cost %v, running %d; want 6, 1", s.spent, len(s.running))
 	}
-	s.apply(Event{Type: Pull, Instance: "two", Bytes: 1})
+	s.apply(vocab.Event{Type: vocab.EventPull, Instance: "two", Bytes: 1})
 	if list := s.oldestFirst(); len(list) != 1 {
 		t.Errorf("a pull for an instance that does not run is shown: %v", list[1])
 	}
-	s.apply(Event{Type: RunEnd})
+	s.apply(vocab.Event{Type: vocab.EventRunEnd})
 	if s.spent != 6 || len(s.running) != 0 {
 		t.Errorf("at the end: cost %v, running %d; want 6, 0", s.spent, len(s.running))
 	}
-	s.apply(Event{Type: RunEnd, Cost: 7})
+	s.apply(vocab.Event{Type: vocab.EventRunEnd, Cost: 7})
 	if s.spent != 7 {
 		t.Errorf("cost %v, want the cost in the end of the run", s.spent)
 	}
@@ -54,7 +55,7 @@ func TestARunThatNeverBeginsLeavesNoBar(t *testing.T) {
 		v := newVT(t, 70, 24)
 		d := NewTerminal(v, v.size, 2, 1, nil)
 		time.Sleep(time.Minute)
-		d.Event(Event{Type: Message, Text: "no engine"})
+		d.Event(vocab.Event{Type: vocab.EventMessage, Text: "no engine"})
 		time.Sleep(time.Minute)
 		_ = d.Close()
 		screen(t, v, "no engine\n")
@@ -64,12 +65,12 @@ func TestARunThatNeverBeginsLeavesNoBar(t *testing.T) {
 func TestTimeLeftFollowsThisRunsPace(t *testing.T) {
 	begin := time.Unix(0, 0)
 	s := newState(0, 1, begin)
-	s.apply(Event{Type: RunStart, Time: begin, Total: 100, Done: 90})
+	s.apply(vocab.Event{Type: vocab.EventRunStart, Time: begin, Total: 100, Done: 90})
 	if _, known := s.left(begin.Add(time.Hour)); known {
 		t.Error("a time left is shown before any instance has ended")
 	}
-	s.apply(Event{Type: InstanceEnd, Instance: "a", Outcome: "submitted"})
-	s.apply(Event{Type: InstanceEnd, Instance: "b", Outcome: "infrastructure"})
+	s.apply(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "a", Outcome: "submitted"})
+	s.apply(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "b", Outcome: "infrastructure"})
 	if d, _ := s.left(begin.Add(10 * time.Minute)); d != 40*time.Minute {
 		t.Errorf("left %v, want 40m: two of ten took ten minutes", d)
 	}
@@ -82,9 +83,9 @@ func TestPendingInstancesAreNotDone(t *testing.T) {
 	begin := time.Unix(0, 0)
 	now := begin.Add(10 * time.Minute)
 	s := newState(6, 2, begin)
-	s.apply(Event{Type: RunStart, Time: begin, Total: 6})
+	s.apply(vocab.Event{Type: vocab.EventRunStart, Time: begin, Total: 6})
 	for _, id := range []string{"a", "b"} {
-		s.apply(Event{Type: InstanceEnd, Instance: id, Status: "Interrupted", Outcome: "pending", Cost: 1, Spent: 2})
+		s.apply(vocab.Event{Type: vocab.EventInstanceEnd, Instance: id, Status: "Interrupted", Outcome: "pending", Cost: 1, Spent: 2})
 	}
 	if _, known := s.left(now); known || s.done() != 0 || s.failed() != 0 || s.spent != 2 {
 		t.Errorf("done %d, cost %v, time left known: %v; want 0, 2, false", s.done(), s.spent, known)
@@ -92,7 +93,7 @@ func TestPendingInstancesAreNotDone(t *testing.T) {
 	if c := s.counts(); len(c) != 1 || c[0] != (tally{"Interrupted", 2}) {
 		t.Errorf("counts %v, want both shown as Interrupted", c)
 	}
-	s.apply(Event{Type: InstanceEnd, Instance: "b", Status: "Submitted", Outcome: "submitted"})
+	s.apply(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "b", Status: "Submitted", Outcome: "submitted"})
 	if d, _ := s.left(now); d != 50*time.Minute || s.done() != 1 {
 		t.Errorf("done %d, left %v; want 1 and 50m for the other five", s.done(), d)
 	}
@@ -103,8 +104,8 @@ func TestPullsAheadOfTheWorkersAreShownUntilTheyEnd(t *testing.T) {
 		v := newVT(t, 70, 24)
 		d := NewTerminal(v, v.size, 2, 1, nil)
 		defer d.Close()
-		d.Event(Event{Type: Pull, Image: "registry/image:tag", Bytes: 1.5e9})
-		d.Event(Event{Type: Pull, Image: "other"})
+		d.Event(vocab.Event{Type: vocab.EventPull, Image: "registry/image:tag", Bytes: 1.5e9})
+		d.Event(vocab.Event{Type: vocab.EventPull, Image: "other"})
 		time.Sleep(soon)
 		screen(t, v, `
    0% |                                    | (0/2)  0s  ETA --  $0.00
@@ -112,8 +113,8 @@ running 0 of 1
 registry/image:tag  pull                                      0s
 other               pull                                      0s
 `)
-		d.Event(Event{Type: Pull, Image: "registry/image:tag", Ended: true})
-		d.Event(Event{Type: Pull, Image: "other", Error: "refused"})
+		d.Event(vocab.Event{Type: vocab.EventPull, Image: "registry/image:tag", Ended: true})
+		d.Event(vocab.Event{Type: vocab.EventPull, Image: "other", Error: "refused"})
 		time.Sleep(soon)
 		screen(t, v, `
    0% |                                    | (0/2)  0s  ETA --  $0.00

@@ -29,32 +29,36 @@ func screen(t *testing.T, v *vt, want string) {
 // soon is enough time for a repaint, and never a multiple of the display's own tick.
 const soon = 300 * time.Millisecond
 
-func start(t *Terminal, id string) { t.Event(Event{Type: InstanceStart, Instance: id, Attempt: 1}) }
+func start(t *Terminal, id string) {
+	t.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: id, Attempt: 1})
+}
 
 func phase(t *Terminal, id, phase string, step int, cost float64) {
-	t.Event(Event{Type: InstancePhase, Instance: id, Phase: phase, Step: step, Cost: cost})
+	t.Event(vocab.Event{Type: vocab.EventPhase, Instance: id, Phase: phase, Step: step, Cost: cost})
 }
 
 // spent reports the cost of the run, in an event of an instance that does not run.
-func spent(t *Terminal, dollars float64) { t.Event(Event{Type: InstancePhase, Spent: dollars}) }
+func spent(t *Terminal, dollars float64) {
+	t.Event(vocab.Event{Type: vocab.EventPhase, Spent: dollars})
+}
 
-func say(t *Terminal, text string) { t.Event(Event{Type: Message, Text: text}) }
+func say(t *Terminal, text string) { t.Event(vocab.Event{Type: vocab.EventMessage, Text: text}) }
 
 func end(t *Terminal, id, status string, cost float64) {
-	t.Event(Event{Type: InstanceEnd, Instance: id, Status: status, Outcome: string(vocab.Status(status).Outcome()), Cost: cost})
+	t.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: id, Status: vocab.Status(status), Outcome: vocab.Status(status).Outcome(), Cost: cost})
 }
 
 // tenMinutes plays a part of a run of ten instances that does not end.
 func tenMinutes(d *Terminal) {
-	d.Event(Event{Type: RunStart, Total: 10, Done: 2, Cost: 0.5})
+	d.Event(vocab.Event{Type: vocab.EventRunStart, Total: 10, Done: 2, Cost: 0.5})
 	start(d, "django__django-11099")
 	start(d, "sympy__sympy-20590")
 	phase(d, "django__django-11099", "model", 3, 0.011)
 	time.Sleep(time.Minute)
 	end(d, "django__django-11099", "Submitted", 0.02)
 	start(d, "a-very-long-name-of-an-organization__and-of-its-repository-4711")
-	d.Event(Event{
-		Type: Pull, Instance: "a-very-long-name-of-an-organization__and-of-its-repository-4711",
+	d.Event(vocab.Event{
+		Type: vocab.EventPull, Instance: "a-very-long-name-of-an-organization__and-of-its-repository-4711",
 		Bytes: 34e6, BytesTotal: 120e6,
 	})
 	phase(d, "sympy__sympy-20590", "commands", 12, 1.25)
@@ -79,7 +83,7 @@ sympy__sympy-20590                                     commands    step 12      
 		end(d, "sympy__sympy-20590", "Submitted", 1.5)
 		spent(d, 2.27)
 		end(d, "a-very-long-name-of-an-organization__and-of-its-repository-4711", "Submitted", 0)
-		d.Event(Event{Type: RunEnd})
+		d.Event(vocab.Event{Type: vocab.EventRunEnd})
 		time.Sleep(time.Hour)
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
@@ -89,7 +93,7 @@ sympy__sympy-20590                                     commands    step 12      
 done before 2  Submitted 3  LimitsExceeded 1
 `
 		screen(t, v, want)
-		d.Event(Event{Type: Message, Text: "too late"})
+		d.Event(vocab.Event{Type: vocab.EventMessage, Text: "too late"})
 		screen(t, v, want)
 	})
 }
@@ -184,8 +188,8 @@ func TestLogLinesAppearAboveTheBlock(t *testing.T) {
 			say(d, fmt.Sprintf("line %d", i))
 			time.Sleep(time.Second)
 		}
-		d.Event(Event{Type: Message, Text: "draining"})
-		d.Event(Event{Type: InstanceEnd, Instance: "one", Status: "TransientFault", Outcome: "infrastructure", Error: "pulling image x: refused\nmore"})
+		d.Event(vocab.Event{Type: vocab.EventMessage, Text: "draining"})
+		d.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "one", Status: "TransientFault", Outcome: "infrastructure", Error: "pulling image x: refused\nmore"})
 		say(d, strings.Repeat("long", 20))
 		_ = d.Close()
 		screen(t, v, `
@@ -213,7 +217,7 @@ func TestHostileTextCannotMoveTheCursor(t *testing.T) {
 		start(d, "世界世界世界世界世界世界世界世界世界世界世界世界-the-tail")
 		start(d, "e\u0301\u0301\u0301-👩‍👩‍👧‍👦")
 		say(d, evil)
-		d.Event(Event{Type: InstanceEnd, Instance: "z\x1b[A", Status: "\x1b[1AEvil", Outcome: "submitted", Error: evil})
+		d.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "z\x1b[A", Status: "\x1b[1AEvil", Outcome: "submitted", Error: evil})
 		time.Sleep(soon)
 		_ = d.Close()
 		screen(t, v, `
@@ -327,12 +331,12 @@ func TestManyGoroutinesShareADisplay(t *testing.T) {
 			for i := range 64 {
 				all.Go(func() {
 					id := fmt.Sprintf("instance-%d", i)
-					d.Event(Event{Type: InstanceStart, Instance: id})
+					d.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: id})
 					for step := range 50 {
-						d.Event(Event{Type: InstancePhase, Instance: id, Phase: "model", Step: step})
-						d.Event(Event{Type: Message, Text: fmt.Sprintf("%s at %d", id, step)})
+						d.Event(vocab.Event{Type: vocab.EventPhase, Instance: id, Phase: "model", Step: step})
+						d.Event(vocab.Event{Type: vocab.EventMessage, Text: fmt.Sprintf("%s at %d", id, step)})
 					}
-					d.Event(Event{Type: InstanceEnd, Instance: id, Status: "Submitted", Outcome: "submitted", Cost: 1})
+					d.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: id, Status: "Submitted", Outcome: "submitted", Cost: 1})
 				})
 			}
 			all.Go(func() { v.resize(79, 10) })

@@ -22,6 +22,7 @@ import (
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/swebench"
+	"batch.example/batch/vocab"
 )
 
 // Request says which predictions of a run directory are graded, and how. Output, Instances
@@ -315,7 +316,7 @@ func (d *Directory) Todo() int {
 }
 
 // Work grades the predictions that are left; see [rundir.Job.Work].
-func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
+func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, show func(vocab.Event)) error {
 	if d.Todo() == 0 {
 		return nil
 	}
@@ -359,8 +360,8 @@ func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 			d.sum, err = Run(ctx, d.Config(d.Output, d.log, host, pool), runner.List(jobs))
 			return err
 		},
-		Progress: func() rundir.Progress { return rundir.PatchProgress(len(d.plan)-d.Missing(), len(d.plan)) },
-	}.Work(ctx, drain, v)
+		Progress: func() vocab.Event { return rundir.PatchProgress(len(d.plan)-d.Missing(), len(d.plan)) },
+	}.Work(ctx, drain, rundir.NewView(show))
 }
 
 // Pending returns how many predictions Work left, because it was interrupted.

@@ -182,8 +182,8 @@ func TestAFailureOfTheEngineIsTriedAgainAndNeverCounts(t *testing.T) {
 		d.boxes.fail = func(int) error { return fault.New(fault.Transient, "starting", errors.New("engine")) }
 		d.config.Pool.Retries = runner.Retries{"transient": 1}
 		j := job("a__1", patchText)
-		d.config.Pool.OnEvent = func(e runner.Event) {
-			if e.Type == runner.EventRetry && e.Wait == 0 {
+		d.config.Pool.OnEvent = func(e vocab.Event) {
+			if e.Type == vocab.EventInstanceRetry && e.Wait == 0 {
 				t.Error("tried again without a wait")
 			}
 		}

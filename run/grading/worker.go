@@ -46,7 +46,9 @@ func (w *worker) Do(ctx context.Context, a runner.Attempt[Job]) ([]*execution, e
 
 func (w *worker) newExecution(a runner.Attempt[Job]) *execution {
 	x := &execution{worker: w, job: a.Job}
-	x.report = func(phase string) { a.Report(runner.Progress{Phase: phase, Engine: x.grade.Engine}) }
+	x.report = func(phase string) {
+		a.Report(vocab.Event{Type: vocab.EventPhase, Phase: phase, Engine: x.grade.Engine})
+	}
 	x.grade = newGrade(a.Job, w.Rules)
 	x.grade.Time.Queue = a.Queued.Seconds()
 	if since := time.Since(a.Job.Since); a.Number == 1 && since < a.Queued {
@@ -72,7 +74,7 @@ func (w *worker) Save(_ context.Context, j Job, done []*execution, err error) (r
 		return end, nil
 	}
 	if len(done) == 0 { // it panicked
-		done = []*execution{w.newExecution(runner.Attempt[Job]{Job: j, Number: 1, Report: func(runner.Progress) {}})}
+		done = []*execution{w.newExecution(runner.Attempt[Job]{Job: j, Number: 1, Report: func(vocab.Event) {}})}
 	}
 	last := done[len(done)-1]
 	if err != nil {

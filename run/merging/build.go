@@ -124,7 +124,7 @@ func (b *builder) derive(tmp string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	log, closeLog, err := rundir.OpenLog(tmp, b.Mask, nil)
+	log, closeLog, err := rundir.OpenLog(tmp, b.Mask, rundir.View{})
 	if err != nil {
 		return err
 	}

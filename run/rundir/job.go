@@ -5,11 +5,13 @@ import (
 	"errors"
 	"log/slog"
 
+	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/vocab"
 )
 
 // Open locks a run directory and prepares the job in it. After an error of prepare, it is
@@ -48,8 +50,9 @@ type Job struct {
 
 	// Pool does the work. The Config has the common settings of all jobs.
 	Pool func(context.Context, runner.Config, View) error
-	// Progress is called before the Pool and after it, without Ended.
-	Progress func() Progress
+	// Progress says how far the job is: an event with the totals. It is called before the Pool and
+	// after it, for the EventRunStart and the EventRunEnd.
+	Progress func() vocab.Event
 }
 
 // Engine is a connection to an engine: a [sandbox.Host] or a [sandbox.Shared]. It can be closed
@@ -61,12 +64,9 @@ type Engine interface {
 
 // Work opens the log, connects to the engine, runs the pool, and closes log and engine. It ends
 // when all instances have ended, or when drain is closed and the running ones have ended. Canceling
-// ctx also stops the running ones. A nil View shows nothing.
+// ctx also stops the running ones.
 func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
-	if v == nil {
-		v = Silent{}
-	}
-	log, closeLog, err := OpenLog(j.Dir, j.Mask, v.Log())
+	log, closeLog, err := OpenLog(j.Dir, j.Mask, v)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,10 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	}
 	if j.Connect != nil {
 		boxes := j.Boxes
-		boxes.Lease, boxes.Drain, boxes.Notify, boxes.Pulled, boxes.Log = Lease(j.Dir), drain, v.Say, v.Pulled, log
+		boxes.Lease, boxes.Drain, boxes.Notify, boxes.Log = Lease(j.Dir), drain, v.Say, log
+		boxes.Pulled = func(instance string, p imagecache.Progress) {
+			v.Event(vocab.Event{Type: vocab.EventPull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
+		}
 		connected, err := j.Connect(ctx, boxes)
 		if err != nil {
 			return err
@@ -96,10 +99,15 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 			}
 		}()
 	}
-	v.Progress(j.Progress())
+	j.tell(v, vocab.EventRunStart)
 	err = j.Pool(ctx, pool, v)
-	end := j.Progress()
-	end.Ended = true
-	v.Progress(end)
+	j.tell(v, vocab.EventRunEnd)
 	return err
+}
+
+// tell shows how far the job is.
+func (j Job) tell(v View, typ vocab.EventType) {
+	e := j.Progress()
+	e.Type = typ
+	v.Event(e)
 }

@@ -47,16 +47,16 @@ func identify(dir string) error {
 func Owner() string { return results.DefaultOwner() + "\n" + owner.Self().String() }
 
 // OpenLog opens the directory's log for appending, with the secrets of m hidden. Records
-// also go to view, which may be nil. The caller must call done.
-func OpenLog(dir string, m *mask.Masker, view slog.Handler) (log *slog.Logger, done func(), err error) {
+// are also shown if they are warnings or errors. The caller must call done.
+func OpenLog(dir string, m *mask.Masker, v View) (log *slog.Logger, done func(), err error) {
 	file, err := regular.OpenFile(filepath.Join(dir, "batch.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, nil, fault.New(fault.Host, "opening the run's log", err)
 	}
 	out := m.Writer(printable.NewWriter(file))
 	var handler slog.Handler = slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelInfo})
-	if view != nil {
-		handler = slog.NewMultiHandler(view, handler)
+	if v.show != nil {
+		handler = slog.NewMultiHandler(LogHandler(v.Event), handler)
 	}
 	return slog.New(handler), func() { _ = errors.Join(out.Flush(), file.Close()) }, nil // a log that cannot be completed does not fail the run
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Work decides the instances that are left; see [rundir.Job.Work].
-func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.View) error {
+func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, show func(vocab.Event)) error {
 	todo := s.todo()
 	if len(todo) == 0 {
 		return nil
@@ -32,9 +32,9 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, v rundir.Vi
 			s.sum, err = runner.Run(ctx, pool, runner.List(todo), &worker{s})
 			return err
 		},
-		Progress: func() rundir.Progress { return rundir.PatchProgress(len(s.Selections()), all) },
+		Progress: func() vocab.Event { return rundir.PatchProgress(len(s.Selections()), all) },
 	}
-	return job.Work(ctx, drain, v)
+	return job.Work(ctx, drain, rundir.NewView(show))
 }
 
 // worker implements runner.Worker: it decides one instance.
@@ -54,7 +54,7 @@ func (w *worker) Do(ctx context.Context, a runner.Attempt[*choice]) (*selections
 	case w.Program == nil:
 		record.majority()
 	default:
-		a.Report(runner.Progress{Phase: "program"})
+		a.Report(vocab.Event{Type: vocab.EventPhase, Phase: "program"})
 		number, stderr, err := w.Program.ask(ctx, c.question(groups))
 		if err != nil {
 			return nil, err

@@ -1,5 +1,5 @@
 // Package steering connects running work with the programs that watch and change it: see package
-// control. It keeps the state of each worker from the events that a [rundir.View] gets, and carries out
+// control. It keeps the state of each worker from the events that a [rundir.View] shows, and carries out
 // commands. Each event costs the same, however many workers there are.
 //
 // A pause holds instances that have not begun, and attempts before their next call of the model. A

@@ -141,7 +141,7 @@ func (s *Steering) Begin(v rundir.View, log *slog.Logger, drain, stop func(), dr
 		case <-over:
 		}
 	})
-	return view{v, s, ""}, func() {
+	return s.watch(v), func() {
 		close(over)
 		watching.Wait()
 		if server == nil {

@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
+	"batch.example/batch/vocab"
 )
 
 // steered is the steering of two cells with the instances a and b.
@@ -110,7 +111,7 @@ func TestARequeueOfAQueuedInstanceIsRefused(t *testing.T) {
 func TestARefusedRequeueIsForgotten(t *testing.T) {
 	s, log := steered(t)
 	p := s.Parts[0]
-	view{rundir.Silent{}, s, ""}.Progress(rundir.Progress{Done: 1, Total: 6})
+	s.watch(rundir.View{}).Event(vocab.Event{Type: vocab.EventRunStart, Done: 1, Total: 6})
 	refusal := fault.Newf(fault.Usage, "no instance has begun yet")
 	p.Takes = func() error { return refusal }
 	c := control.Command{Verb: control.Requeue, Instance: "x/b"}
@@ -234,13 +235,13 @@ func TestAMessageThatIsNotReadIsDropped(t *testing.T) {
 		}
 	}
 	shown = nil
-	x := view{rundir.Silent{}, s, ""}.Cell("x")
-	for _, state := range []runner.State{runner.Failed, runner.Final} { // what failed may run again
+	x := s.watch(rundir.View{}).Cell("x")
+	for _, outcome := range []vocab.Outcome{vocab.OutcomeInfrastructure, vocab.OutcomeSubmitted} { // what failed may run again
 		if len(s.Said(s.Parts[0], "a")) != 1 || len(shown) != 0 {
-			t.Fatalf("before %v: said %v, shown %q", state, s.Said(s.Parts[0], "a"), shown)
+			t.Fatalf("before %v: said %v, shown %q", outcome, s.Said(s.Parts[0], "a"), shown)
 		}
-		x.Event(runner.Event{Type: runner.EventStart, Job: "a"})
-		x.Event(runner.Event{Type: runner.EventEnd, Job: "a", Ending: runner.Ending{State: state}})
+		x.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: "a"})
+		x.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "a", Outcome: outcome})
 	}
 	if left := log.InForce().Said; len(left) != 1 || left[0].Instance != "y/a" || len(s.Said(s.Parts[0], "a")) != 0 {
 		t.Errorf("in force: %v; want the message for the other cell", left)
@@ -254,8 +255,8 @@ func TestAMessageThatIsNotReadIsDropped(t *testing.T) {
 func TestAMessageThatComesTooLateIsRefused(t *testing.T) {
 	for name, end := range map[string]func(s *Steering, x rundir.View){
 		"the pool says so": func(_ *Steering, x rundir.View) {
-			x.Event(runner.Event{Type: runner.EventStart, Job: "a"})
-			x.Event(runner.Event{Type: runner.EventEnd, Job: "a", Ending: runner.Ending{State: runner.Final}})
+			x.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: "a"})
+			x.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "a", Outcome: vocab.OutcomeSubmitted})
 		},
 		"the result is there": func(s *Steering, _ rundir.View) { s.Parts[0].Finished = func(string) bool { return true } },
 	} {
@@ -268,7 +269,7 @@ func TestAMessageThatComesTooLateIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		end(s, view{rundir.Silent{}, s, ""}.Cell("x"))
+		end(s, s.watch(rundir.View{}).Cell("x"))
 		if _, err := s.Apply(r); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "ended before the agent read") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -281,17 +282,18 @@ func TestAMessageThatComesTooLateIsRefused(t *testing.T) {
 func TestTheStateOfWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := steered(t)
-		v := view{rundir.Silent{}, s, ""}
-		v.Progress(rundir.Progress{Done: 2, Total: 6})
+		v := s.watch(rundir.View{})
+		v.Event(vocab.Event{Type: vocab.EventRunStart, Done: 2, Total: 6})
 		x := v.Cell("x")
-		event := func(typ runner.EventType, id string, p runner.Progress) {
-			x.Event(runner.Event{Type: typ, Job: id, Attempt: 1, Progress: p})
+		event := func(typ vocab.EventType, id string, e vocab.Event) {
+			e.Type, e.Instance, e.Attempt = typ, id, 1
+			x.Event(e)
 		}
-		event(runner.EventStart, "a", runner.Progress{})
-		event(runner.EventStart, "x", runner.Progress{})
-		event(runner.EventPhase, "a", runner.Progress{Phase: "commands", Step: 3, Doing: "make"})
+		event(vocab.EventInstanceStart, "a", vocab.Event{})
+		event(vocab.EventInstanceStart, "x", vocab.Event{})
+		event(vocab.EventPhase, "a", vocab.Event{Phase: "commands", Step: 3, Doing: "make"})
 		time.Sleep(control.StalledAfter + time.Second)
-		event(runner.EventPhase, "x", runner.Progress{Phase: "model", Step: 1, Retry: &runner.Retry{Wait: time.Minute, RateLimited: true, Reason: "429"}})
+		event(vocab.EventCallRetry, "x", vocab.Event{Step: 1, Wait: time.Minute, RateLimited: true, Error: "429"})
 		st := s.Status(true)
 		if st.Running != 2 || st.Done != 2 || st.Total != 6 || len(st.Workers) != 2 {
 			t.Fatalf("%+v", st)
@@ -308,13 +310,13 @@ func TestTheStateOfWorkers(t *testing.T) {
 				t.Errorf("content was not asked for: %+v", w)
 			}
 		}
-		x.Event(runner.Event{Type: runner.EventEnd, Job: "a", Ending: runner.Ending{State: runner.Final}})
-		x.Event(runner.Event{Type: runner.EventEnd, Job: "x", Ending: runner.Ending{State: runner.Failed}})
-		event(runner.EventPhase, "x", runner.Progress{Phase: "finish"}) // too late
+		x.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "a", Outcome: vocab.OutcomeSubmitted})
+		x.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "x", Outcome: vocab.OutcomeInfrastructure})
+		event(vocab.EventPhase, "x", vocab.Event{Phase: "finish"}) // too late
 		if st = s.Status(false); st.Running != 0 || st.Done != 3 || st.Failed != 1 {
 			t.Errorf("at the end: %+v", st)
 		}
-		event(runner.EventStart, "a", runner.Progress{})
+		event(vocab.EventInstanceStart, "a", vocab.Event{})
 		if st = s.Status(false); st.Done != 2 || st.Running != 1 {
 			t.Errorf("again: %+v", st)
 		}
@@ -327,13 +329,13 @@ func TestNoSecretIsShown(t *testing.T) {
 	s, log := steered(t)
 	s.Mask = mask.New(mask.Secret{Value: secret, Name: "KEY"})
 	s.workers.init(s.Mask)
-	v := view{rundir.Silent{}, s, ""}
-	v.Event(runner.Event{Type: runner.EventStart, Job: "a"})
+	v := s.watch(rundir.View{})
+	v.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: "a"})
 	if _, err := log.Add(control.NewRecord(control.Command{ID: "m", Verb: control.Say, Instance: "a", Text: "use " + secret})); err != nil {
 		t.Fatal(err)
 	}
 	for n := control.MaxDoing - len(secret); n <= control.MaxDoing; n++ {
-		v.Event(runner.Event{Type: runner.EventPhase, Job: "a", Progress: runner.Progress{Doing: strings.Repeat("x", n) + secret + strings.Repeat("é", 99)}})
+		v.Event(vocab.Event{Type: vocab.EventPhase, Instance: "a", Doing: strings.Repeat("x", n) + secret + strings.Repeat("é", 99)})
 		st := s.Status(true)
 		if doing := st.Workers[0].Doing; strings.Contains(doing, "sk") || len(doing) > control.MaxDoing || !utf8.ValidString(doing) {
 			t.Fatalf("after %d bytes: %q", n, doing[n-5:])
@@ -354,7 +356,7 @@ func TestWorkWithoutASocket(t *testing.T) {
 	s, _ := steered(t)
 	s.Dir = t.TempDir() + "/gone"
 	var log strings.Builder
-	_, end := s.Begin(rundir.Silent{}, slog.New(slog.NewTextHandler(&log, nil)), func() {}, func() {}, nil)
+	_, end := s.Begin(rundir.View{}, slog.New(slog.NewTextHandler(&log, nil)), func() {}, func() {}, nil)
 	end()
 	if !strings.Contains(log.String(), "cannot watch or control") {
 		t.Error(log.String())

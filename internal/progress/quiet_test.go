@@ -2,19 +2,19 @@ package progress
 
 import (
 	"bytes"
-	"log/slog"
 	"testing"
+
+	"batch.example/batch/vocab"
 )
 
 func TestQuietShowsOnlyWhatIsUrgent(t *testing.T) {
 	var out bytes.Buffer
 	d := NewQuiet(&out)
-	log := slog.New(LogHandler(d.Event))
 	for _, e := range everyType() {
 		d.Event(e)
 	}
-	log.Warn("a pull waits")
-	log.Error("the patch holds a secret", "instance", "a\x1b", "secrets", []string{"TOKEN"})
+	d.Event(vocab.Event{Type: vocab.EventMessage, Text: "a pull waits"})
+	d.Event(vocab.Event{Type: vocab.EventMessage, Text: "the patch holds a secret (secrets [TOKEN])", Instance: "a\x1b", Urgent: true})
 	for range 2 {
 		if err := d.Close(); err != nil {
 			t.Error(err)

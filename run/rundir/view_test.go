@@ -1,0 +1,29 @@
+package rundir_test
+
+import (
+	"testing"
+
+	"batch.example/batch/run/rundir"
+	"batch.example/batch/vocab"
+)
+
+// A sweep has one beginning and one end, and its instances have their cells.
+func TestTheViewOfACell(t *testing.T) {
+	var shown []vocab.Event
+	v := rundir.NewView(func(e vocab.Event) { shown = append(shown, e) })
+	v.Event(vocab.Event{Type: vocab.EventRunStart})
+	cell := v.Cell("c")
+	cell.Event(vocab.Event{Type: vocab.EventRunStart})
+	cell.Event(vocab.Event{Type: vocab.EventPhase, Instance: "a"})
+	cell.Event(vocab.Event{Type: vocab.EventMessage, Text: "of the log"})
+	cell.Say("words")
+	rundir.NewView(nil).Cell("d").Say("to none")
+	if len(shown) != 4 || shown[1].Name() != "c/a" || shown[2].Cell != "" || shown[3].Text != "c: words" {
+		t.Errorf("shown %+v", shown)
+	}
+	for _, e := range shown {
+		if e.Time.IsZero() {
+			t.Errorf("%s has no time", e.Type)
+		}
+	}
+}
