@@ -7,7 +7,8 @@
 // reply in the wrong form, a command that ran too long, a conversation that the
 // provider refuses, an environment that the agent has made unusable) is an
 // [Interrupt], an error that carries the messages to append. Everything that must
-// survive the run goes to the [Recorder], before it takes effect.
+// survive the run goes to the [Recorder], before it takes effect. Whoever watches a run reads the
+// same [Event] values, as a [Listener].
 //
 // What a [Config] or a [Turn] may allow in addition: a reply without tool calls ends the run
 // (FinishWithoutCalls), the model asks a person and gets the answer as the result of its call

@@ -101,6 +101,19 @@ type Event struct {
 	Cost      float64 // US dollars spent by this run so far
 }
 
+// Phase returns what the run does from e on, in the words of [vocab.Worker]: the model is asked, or
+// commands run. It is empty if that does not change.
+func (e Event) Phase() string {
+	switch e.Type {
+	case EventRequest, EventProbe:
+		return "model"
+	case EventAction:
+		return "commands"
+	default:
+		return ""
+	}
+}
+
 // Said returns what the model says in a reply; empty for other events, and for a probe, whose text
 // is not part of the conversation.
 func (e Event) Said() string {

@@ -80,13 +80,10 @@ func (g *guarded) End(r results.Record) {
 
 // progress reports the agent's progress to the pool.
 func (t *attempt) progress(e agent.Event) {
-	switch e.Type {
-	case agent.EventRequest, agent.EventProbe:
-		t.now(vocab.Event{Phase: "model", Step: e.Step, Cost: e.Cost})
-	case agent.EventAction:
-		t.now(vocab.Event{Phase: "commands", Step: e.Step, Cost: e.Cost, Doing: cmp.Or(e.Command, e.Tool)})
-	case agent.EventRepeat:
-		next := e.Repeat
+	if phase := e.Phase(); phase != "" {
+		t.now(vocab.Event{Phase: phase, Step: e.Step, Cost: e.Cost, Doing: cmp.Or(e.Command, e.Tool)})
+	}
+	if next := e.Repeat; next != nil {
 		t.runner.Report(vocab.Event{
 			Type: vocab.EventCallRetry, Step: e.Step, Cost: e.Cost,
 			Try: next.Try, Tries: next.Tries, Wait: next.Wait, RateLimited: next.RateLimited, Error: next.Reason,

@@ -57,8 +57,11 @@ func (t *attempt) logEvent(e agent.Event) {
 		t.logged.command(e)
 	case agent.EventOutput:
 		t.logged.output(e)
-	case agent.EventInterrupt:
-		t.logged.block(fmt.Sprintf("step %d: %s", e.Step, e.Interrupt), nil)
+	case agent.EventWarning: // the session logs it
+	default:
+		if note := e.Note(); note != "" {
+			t.logged.block(fmt.Sprintf("step %d: %s", e.Step, note), nil)
+		}
 	}
 }
 
