@@ -8,22 +8,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// State says whether a job is finished after an attempt.
-type State int
-
-// A job ends in one of these.
-const (
-	Failed  State = iota // it has no result
-	Final                // it has a result
-	Pending              // it was interrupted, and a later run continues it
-)
-
 // Ending is how an attempt ended. Fields that are not known are empty.
 type Ending struct {
-	State State
-
 	// The keys of [Retries] that apply. Blame is the kind of a fault: the next attempt waits
-	// only after a fault.
+	// only after a fault. The Outcome says whether the job is finished: it is if the outcome is
+	// final, a later run continues it if it is pending, and otherwise it has failed.
 	Status  vocab.Status
 	Blame   string
 	Outcome vocab.Outcome
@@ -34,15 +23,15 @@ type Ending struct {
 }
 
 // EndingOf returns the ending of an attempt that returned err. Nil means that it has a
-// result.
+// result, which is submitted.
 func EndingOf(err error) Ending {
 	switch kind := fault.KindOf(err); {
 	case err == nil:
-		return Ending{State: Final}
+		return Ending{Outcome: vocab.OutcomeSubmitted}
 	case errors.Is(err, ErrBudget):
-		return Ending{State: Pending, Outcome: vocab.OutcomePending, Status: vocab.StatusBudgetExceeded, Error: err.Error()}
+		return Ending{Outcome: vocab.OutcomePending, Status: vocab.StatusBudgetExceeded, Error: err.Error()}
 	case fault.Canceled(err):
-		return Ending{State: Pending, Outcome: vocab.OutcomePending, Status: vocab.StatusInterrupted} // the error would add nothing
+		return Ending{Outcome: vocab.OutcomePending, Status: vocab.StatusInterrupted} // the error would add nothing
 	default:
 		e := Ending{Outcome: vocab.OutcomeInfrastructure, Status: kind.Status(), Blame: kind.String(), Error: err.Error()}
 		if hint := fault.HintOf(err); hint != "" {

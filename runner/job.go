@@ -34,7 +34,7 @@ func (r *run[J, R]) unlessHalted(ctx context.Context) {
 	ctx, end, ok := r.Halts.begin(ctx, r.name)
 	defer end()
 	if !ok {
-		r.count(r.name, Pending)
+		r.count(r.name, vocab.OutcomePending)
 		return
 	}
 	r.attempts(ctx)
@@ -80,7 +80,7 @@ func (r *run[J, R]) attempts(ctx context.Context) {
 			again = r.held(ctx) && r.open() && ctx.Err() == nil
 		}
 		if !again {
-			r.count(r.name, end.State)
+			r.count(r.name, end.Outcome)
 			at.ended(vocab.EventInstanceEnd, end, 0)
 			return
 		}
@@ -139,7 +139,7 @@ func (r *run[J, R]) save(ctx context.Context, result R, err error) (end Ending, 
 	if fault.KindOf(lost) == fault.Unknown {
 		lost = fault.New(fault.Host, "saving the result of "+r.name, lost)
 	}
-	end.State, end.Error = Failed, lost.Error()
+	end.Outcome, end.Error = vocab.OutcomeInfrastructure, lost.Error()
 	if fault.KindOf(lost) != fault.Instance { // an Instance fault does not concern the other jobs
 		r.stop(lost)
 	}

@@ -73,7 +73,7 @@ func Run[J, R any](ctx context.Context, c Config, jobs Source[J], worker Worker[
 			break
 		}
 		if !p.enter() { // admission stopped while Run waited for the source or the gate
-			p.count("", Pending)
+			p.count("", vocab.OutcomePending)
 			break
 		}
 		p.OnEnter()
@@ -103,7 +103,7 @@ type pool struct {
 
 	mu    sync.Mutex
 	sum   Summary
-	ended map[string]State // of the jobs that have ended; nil: a job that ends again is another one
+	ended map[string]vocab.Outcome // of the jobs that have ended; nil: a job that ends again is another one
 }
 
 func newPool(ctx context.Context, c Config) *pool {
@@ -139,7 +139,7 @@ func newPool(ctx context.Context, c Config) *pool {
 	}
 	p := &pool{Config: c, parent: ctx, started: time.Now()}
 	if c.Halts != nil {
-		p.ended = map[string]State{}
+		p.ended = map[string]vocab.Outcome{}
 	}
 	p.admission, p.stopAdmission = context.WithCancel(ctx)
 	p.watcher.Go(func() {
@@ -220,23 +220,23 @@ func (p *pool) sourceEnded(err error) {
 }
 
 // count counts how a job ended. A job that ran again counts as it ended last.
-func (p *pool) count(name string, s State) {
+func (p *pool) count(name string, o vocab.Outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if was, again := p.ended[name]; again && name != "" {
 		*p.counter(was)--
 	}
-	*p.counter(s)++
+	*p.counter(o)++
 	if p.ended != nil {
-		p.ended[name] = s
+		p.ended[name] = o
 	}
 }
 
-func (p *pool) counter(s State) *int {
-	switch s {
-	case Final:
+func (p *pool) counter(o vocab.Outcome) *int {
+	switch {
+	case o.Final():
 		return &p.sum.Final
-	case Pending:
+	case o == vocab.OutcomePending:
 		return &p.sum.Pending
 	default:
 		return &p.sum.Failed

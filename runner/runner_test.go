@@ -72,10 +72,10 @@ func (m *memory) Save(ctx context.Context, job string, r *record, err error) (ru
 }
 
 // last returns the final record of each job.
-func (m *memory) last() map[string]runner.State {
-	last := map[string]runner.State{}
+func (m *memory) last() map[string]vocab.Outcome {
+	last := map[string]vocab.Outcome{}
 	for _, r := range m.records {
-		last[r.Job] = r.State
+		last[r.Job] = r.Outcome
 	}
 	return last
 }
@@ -96,7 +96,7 @@ func instances(n int) []string {
 }
 
 func submitted(id string) *record {
-	return &record{Job: id, Ending: runner.Ending{State: runner.Final, Outcome: "submitted", Status: "Submitted"}}
+	return &record{Job: id, Ending: runner.Ending{Outcome: "submitted", Status: "Submitted"}}
 }
 
 func TestEveryInstanceIsSolvedOnceByAtMostTheAskedWorkers(t *testing.T) {
@@ -258,7 +258,7 @@ func TestCancelStoresRunningInstancesAsPending(t *testing.T) {
 			t.Fatalf("%d records, want the two that ran", len(m.records))
 		}
 		for _, r := range m.records {
-			if r.State != runner.Pending || r.Outcome != "pending" || r.Blame != "" || r.Cost != 0.5 {
+			if r.Outcome != vocab.OutcomePending || r.Blame != "" || r.Cost != 0.5 {
 				t.Errorf("record %+v, want pending with its cost kept", r)
 			}
 		}
@@ -286,7 +286,7 @@ func TestASpentBudgetStopsTheRunWithoutAFault(t *testing.T) {
 		if b.Spent() != 3 {
 			t.Errorf("spent %v, want exactly the limit of 3", b.Spent())
 		}
-		if got := m.last()["repo__2"]; got != runner.Pending {
+		if got := m.last()["repo__2"]; got != vocab.OutcomePending {
 			t.Errorf("the instance that met the limit is %v, want pending", got)
 		}
 	}
@@ -317,7 +317,7 @@ func TestAnInstanceThatCannotBeSavedDoesNotStopOthers(t *testing.T) {
 func TestRetriesAreCountedByHowAnAttemptEnded(t *testing.T) {
 	ending := func(outcome vocab.Outcome, status vocab.Status) func(id string) (*record, error) {
 		return func(id string) (*record, error) {
-			return &record{Job: id, Ending: runner.Ending{State: runner.Final, Outcome: outcome, Status: status}}, nil
+			return &record{Job: id, Ending: runner.Ending{Outcome: outcome, Status: status}}, nil
 		}
 	}
 	faulty := func(kind fault.Kind) func(string) (*record, error) {

@@ -40,11 +40,7 @@ func (s *steered) Do(ctx context.Context, a runner.Attempt[string]) (string, err
 }
 
 func (s *steered) Save(_ context.Context, _, _ string, err error) (runner.Ending, error) {
-	end := runner.EndingOf(err)
-	if err == nil {
-		end.Outcome = vocab.OutcomeSubmitted
-	}
-	return end, nil
+	return runner.EndingOf(err), nil
 }
 
 func TestAPauseHoldsJobsAndCalls(t *testing.T) {

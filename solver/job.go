@@ -33,12 +33,6 @@ func (s *Solver) Save(ctx context.Context, in dataset.Instance, result *results.
 		Status: rec.Status, Blame: rec.Blame, Outcome: rec.Outcome,
 		Error: rec.Error, Steps: rec.Steps, Cost: rec.Cost,
 	}
-	switch {
-	case rec.Outcome.Final():
-		end.State = runner.Final
-	case rec.Outcome == vocab.OutcomePending:
-		end.State = runner.Pending
-	}
 	if s.c.Saved != nil {
 		s.c.Saved(in, made)
 	}

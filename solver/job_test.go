@@ -32,28 +32,27 @@ func TestAFailedAttemptIsSavedWithItsFaultKind(t *testing.T) {
 	for name, tc := range map[string]struct {
 		known           *results.Result
 		err             error
-		state           runner.State
 		status          vocab.Status
 		blame           string
 		outcome         vocab.Outcome
 		text, traceback string
 		cost            float64
 	}{
-		"a result":       {known: submitted(0.5), state: runner.Final, status: "Submitted", outcome: vocab.OutcomeSubmitted, cost: 0.5},
-		"a fault":        {submitted(0.5), broken, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (fix it)", "", 0.5},
-		"nothing known":  {nil, broken, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (fix it)", "", 0},
-		"nothing at all": {nil, nil, runner.Failed, "Bug", "bug", vocab.OutcomeInfrastructure, "solving a: neither result nor error", "", 0},
+		"a result":       {known: submitted(0.5), status: "Submitted", outcome: vocab.OutcomeSubmitted, cost: 0.5},
+		"a fault":        {submitted(0.5), broken, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (fix it)", "", 0.5},
+		"nothing known":  {nil, broken, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (fix it)", "", 0},
+		"nothing at all": {nil, nil, "Bug", "bug", vocab.OutcomeInfrastructure, "solving a: neither result nor error", "", 0},
 		"a panic": {
-			nil, panicked, runner.Failed, "Bug", "bug", vocab.OutcomeInfrastructure,
+			nil, panicked, "Bug", "bug", vocab.OutcomeInfrastructure,
 			"panic while solving a: boom (this is a bug of batch; the stack is in the trajectory)", "main.go:1", 0,
 		},
-		"interrupted": {submitted(0.5), fmt.Errorf("interrupted: %w", context.Canceled), runner.Pending, "Interrupted", "", vocab.OutcomePending, "", "", 0.5},
-		"no money":    {submitted(0.5), runner.ErrBudget, runner.Pending, "BudgetExceeded", "", vocab.OutcomePending, runner.ErrBudget.Error(), "", 0.5},
+		"interrupted": {submitted(0.5), fmt.Errorf("interrupted: %w", context.Canceled), "Interrupted", "", vocab.OutcomePending, "", "", 0.5},
+		"no money":    {submitted(0.5), runner.ErrBudget, "BudgetExceeded", "", vocab.OutcomePending, runner.ErrBudget.Error(), "", 0.5},
 		"refused at first": {
-			nil, &llm.Unpaid{Err: broken}, runner.Pending, vocab.StatusNotRun, "host", vocab.OutcomePending, "trying: broken (fix it)", "", 0,
+			nil, &llm.Unpaid{Err: broken}, vocab.StatusNotRun, "host", vocab.OutcomePending, "trying: broken (fix it)", "", 0,
 		},
 		"refused after steps": {
-			worked, &llm.Unpaid{Err: broken}, runner.Failed, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (fix it)", "", 0.5,
+			worked, &llm.Unpaid{Err: broken}, "HostFault", "host", vocab.OutcomeInfrastructure, "trying: broken (fix it)", "", 0.5,
 		},
 		"it diverged": {
 			known:  &results.Result{Record: results.Record{InstanceID: "a", Status: vocab.StatusReplayDiverged, Outcome: vocab.OutcomeDiverged}},
@@ -65,7 +64,7 @@ func TestAFailedAttemptIsSavedWithItsFaultKind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := runner.Ending{State: tc.state, Status: vocab.Status(tc.status), Blame: tc.blame, Outcome: vocab.Outcome(tc.outcome), Error: tc.text, Cost: tc.cost}
+			want := runner.Ending{Status: vocab.Status(tc.status), Blame: tc.blame, Outcome: vocab.Outcome(tc.outcome), Error: tc.text, Cost: tc.cost}
 			if tc.known != nil {
 				want.Steps = tc.known.Record.Steps
 			}

@@ -70,7 +70,7 @@ func newGrade(j Job, rules logparse.Rules) grades.Grade {
 // interrupted job leaves no grade.
 func (w *worker) Save(_ context.Context, j Job, done []*execution, err error) (runner.Ending, error) {
 	end := runner.EndingOf(err)
-	if end.State == runner.Pending {
+	if end.Outcome == vocab.OutcomePending {
 		return end, nil
 	}
 	if len(done) == 0 { // it panicked
@@ -89,7 +89,7 @@ func (w *worker) Save(_ context.Context, j Job, done []*execution, err error) (r
 	}
 	end = runner.Ending{Status: vocab.Status(g.Verdict), Outcome: vocab.OutcomeInfrastructure, Error: cmp.Or(g.Error, g.Why)}
 	if g.Verdict.Counts() {
-		end.State, end.Outcome = runner.Final, vocab.OutcomeSubmitted
+		end.Outcome = vocab.OutcomeSubmitted
 	}
 	return end, nil
 }

@@ -75,7 +75,6 @@ func (w *worker) Save(_ context.Context, c *choice, record *selections.Selection
 		return runner.EndingOf(err), err
 	}
 	c.decided = record
-	end.Outcome = vocab.OutcomeSubmitted
 	if len(c.patches[record.Attempt].Patch) == 0 {
 		end.Outcome = vocab.OutcomeEmpty
 	}
