@@ -76,7 +76,7 @@ const (
 type Event struct {
 	Type      EventType
 	Time      time.Time
-	Turn      int           // as in [Turn]
+	Turn      int           // the Number of the [Turn]
 	Step      int           // number of model calls so far, the current one included
 	Action    int           // of an action and its output: its number in the reply, from 1
 	Messages  []llm.Message // owned by the run: not to be changed
