@@ -11,10 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
-	"github.com/google/go-cmp/cmp"
 )
 
 func finishing(c *Config) { c.FinishWithoutCalls = true }

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestSubmission(t *testing.T) {

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
-	"github.com/google/go-cmp/cmp"
 )
 
 // noteTool is a tool that does its work outside the environment.

@@ -10,10 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"batch.example/batch/fault"
-	"batch.example/batch/internal/lazy"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 )
 
 // formats are the supported extensions, best first: if a split exists in several formats, only the

@@ -10,9 +10,10 @@ import (
 	"math/big"
 	"time"
 
-	"batch.example/batch/fault"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"batch.example/batch/fault"
 )
 
 const parquetMagic = "PAR1"

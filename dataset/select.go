@@ -12,12 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dlclark/regexp2"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/idlist"
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/python"
-	"github.com/dlclark/regexp2"
 )
 
 // Selection says which instances of a dataset are run. The zero value selects all of them, in the

@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
+	"golang.org/x/sync/errgroup"
+
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/sandbox/engine"
-	"github.com/docker/docker/api/types/container"
-	"golang.org/x/sync/errgroup"
 )
 
 // think is how long a fast model takes for its reply.

@@ -15,13 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/client"
+
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 	conformance "batch.example/batch/sandbox/engine/enginetest"
-	"github.com/docker/docker/client"
 )
 
 // raw is a client of the engine that bypasses this package.

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
+
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
-	"github.com/docker/docker/api/types/container"
 )
 
 // diskEngine returns an engine without disk limits of its own.

@@ -8,11 +8,12 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/docker/docker/api/types/system"
+
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/docker/images"
 	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/sandbox/engine"
-	"github.com/docker/docker/api/types/system"
 )
 
 // Engine is a connection to a Docker engine, with its images and its containers.

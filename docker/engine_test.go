@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/fault"
 	"github.com/docker/docker/api/types/system"
+
+	"batch.example/batch/fault"
 )
 
 func TestTheImageDirectoryOfEachStore(t *testing.T) {

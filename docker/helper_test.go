@@ -12,15 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/client"
+
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/sandbox/engine"
 	conformance "batch.example/batch/sandbox/engine/enginetest"
 	"batch.example/batch/vocab"
-	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/client"
 )
 
 var imageOnce = sync.OnceValues(importImage)

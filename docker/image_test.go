@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/image"
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
@@ -25,8 +28,6 @@ import (
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
-	"github.com/docker/docker/api/types/image"
-	"github.com/google/go-cmp/cmp"
 )
 
 // newStub returns a registry whose image is removed from the engine at the end.

@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/network"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
-	"github.com/docker/docker/api/types/network"
 )
 
 func TestOnlyNamesOfNetworksAreLookedUp(t *testing.T) {

@@ -12,6 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/client"
+
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
 	"batch.example/batch/fault"
@@ -19,10 +24,6 @@ import (
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/events"
-	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/client"
 )
 
 // Process 1 ignores signals and the runtime blocks some while it forks; a command inherits neither.

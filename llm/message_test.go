@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/llm"
 	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/llm"
 )
 
 func TestMessageGolden(t *testing.T) {

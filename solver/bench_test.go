@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/sandbox"
-
 	"batch.example/batch/agent"
 	"batch.example/batch/dataset"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )

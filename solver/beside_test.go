@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"batch.example/batch/sandbox"
-
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
@@ -19,6 +17,7 @@ import (
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )

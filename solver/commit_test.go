@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/sandbox"
-
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/dataset"
@@ -18,6 +16,7 @@ import (
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )

@@ -14,7 +14,6 @@ import (
 	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/sandbox"
-
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )

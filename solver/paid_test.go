@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/sandbox"
-
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/dataset"
@@ -23,6 +21,7 @@ import (
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )

@@ -14,19 +14,18 @@ import (
 	"testing/synctest"
 	"time"
 
-	"batch.example/batch/internal/boxgit"
-	"batch.example/batch/sandbox"
-
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )

@@ -15,8 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"batch.example/batch/sandbox"
-
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/agent"
@@ -30,6 +28,7 @@ import (
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )

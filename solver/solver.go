@@ -8,19 +8,18 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/internal/boxgit"
-	"batch.example/batch/internal/mask"
-	"batch.example/batch/sandbox"
-
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/mcp"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
+	"batch.example/batch/sandbox"
 	"batch.example/batch/session"
 	"batch.example/batch/vocab"
 )

@@ -14,7 +14,6 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
-
 	"batch.example/batch/internal/mask"
 )
 

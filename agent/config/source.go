@@ -14,12 +14,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
+	"go.yaml.in/yaml/v3"
+
 	"batch.example/batch/agent/config/yamlpos"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/abspath"
 	"batch.example/batch/internal/near"
-	"github.com/tidwall/gjson"
-	"go.yaml.in/yaml/v3"
 )
 
 // Options say where configurations are looked for. The zero value knows the

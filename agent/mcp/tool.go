@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"strings"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"batch.example/batch/agent"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (

@@ -11,9 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"batch.example/batch/grade/family"
-
 	"batch.example/batch/fault"
+	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results/grades"

@@ -17,10 +17,11 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/distribution/reference"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/diff"
 	"batch.example/batch/internal/lazy"
-	"github.com/distribution/reference"
 )
 
 // Config says what to write. Only Dir is required.

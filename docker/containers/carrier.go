@@ -11,13 +11,14 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+
 	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/retry"
 	"batch.example/batch/vocab"
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/pkg/stdcopy"
 )
 
 // What the methods of a Container take and return.

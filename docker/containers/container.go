@@ -11,6 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/docker/images"
 	"batch.example/batch/docker/internal/daemon"
@@ -18,9 +22,6 @@ import (
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/sandbox/engine"
-	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/container"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // maxCreates is how often a create is tried if each failure has a reason that the next try

@@ -12,17 +12,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/api/types/volume"
+	"golang.org/x/sync/semaphore"
+
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/docker/images"
 	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/owner"
 	"batch.example/batch/sandbox/engine"
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/mount"
-	"github.com/docker/docker/api/types/versions"
-	"github.com/docker/docker/api/types/volume"
-	"golang.org/x/sync/semaphore"
 )
 
 const defaultCreates = 4 // more are not faster: BenchmarkLivesAtOnce

@@ -12,11 +12,10 @@ import (
 
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/docker/internal/daemon"
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/internal/owner"
 	"batch.example/batch/sandbox/engine"
-
-	"batch.example/batch/fault"
 )
 
 func TestAnInvalidSpecIsAUsageFault(t *testing.T) {

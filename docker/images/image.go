@@ -5,8 +5,6 @@ import (
 	"path"
 	"strings"
 
-	"batch.example/batch/fault"
-	"batch.example/batch/vocab"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/platforms"
 	"github.com/distribution/reference"
@@ -15,6 +13,9 @@ import (
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/vocab"
 )
 
 // Image is an image the engine has.

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/docker/internal/daemon"
-	"batch.example/batch/fault"
 	"github.com/docker/cli/cli/config"
 	"github.com/google/go-cmp/cmp"
+
+	"batch.example/batch/docker/internal/daemon"
+	"batch.example/batch/fault"
 )
 
 func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {

@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/docker/internal/daemon"
-	"batch.example/batch/fault"
 	"github.com/distribution/reference"
 	"github.com/docker/cli/cli/config/configfile"
 	"golang.org/x/sync/semaphore"
+
+	"batch.example/batch/docker/internal/daemon"
+	"batch.example/batch/fault"
 )
 
 const defaultPulls = 4

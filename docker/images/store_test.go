@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/image"
+
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/registrytest"
 	"batch.example/batch/internal/tier"
-	"github.com/docker/docker/api/types/image"
 )
 
 // newStub returns a registry whose image is removed from the engine at the end.

@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/datasettest"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/evalscript"
-	"github.com/google/go-cmp/cmp"
 )
 
 const renamed = `diff --git a/old/test_a.py b/new/test_a.py

@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
-	"github.com/google/go-cmp/cmp"
 )
 
 const sharedLogs = "../../../shared/data/logs"

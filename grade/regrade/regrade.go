@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
@@ -22,7 +24,6 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
-	"golang.org/x/sync/errgroup"
 )
 
 // Judge grades the log of an instance. patch is the tested patch, which shows what is suspicious;

@@ -18,10 +18,11 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/google/renameio/v2"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/regular"
-	"github.com/google/renameio/v2"
 )
 
 const bufferSize = 64 << 10

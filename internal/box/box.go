@@ -16,10 +16,11 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/vocab"
-	"golang.org/x/sync/semaphore"
 )
 
 // Pipe is the stdin and the stdout of the helper, which stay open without a connection. A new Pipe

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/internal/history"
 	"batch.example/batch/llm/stub"
-	"github.com/google/go-cmp/cmp"
 )
 
 // textReply checks the request of a plain question, and the parts of a plain answer.

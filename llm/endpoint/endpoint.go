@@ -20,11 +20,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/internal/history"
-	"github.com/tidwall/gjson"
 )
 
 // Endpoint is the address of a model's server, with the settings of its requests. It is safe for concurrent

@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
-	"go.yaml.in/yaml/v3"
 )
 
 // recorded is the ending of trajectory files' names.

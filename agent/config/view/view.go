@@ -10,9 +10,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"go.yaml.in/yaml/v3"
+
 	"batch.example/batch/agent/config"
 	"batch.example/batch/internal/printable"
-	"go.yaml.in/yaml/v3"
 )
 
 // longest is the number of characters that a value may have in the table.
