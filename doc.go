@@ -1,5 +1,5 @@
 // Package batch is an overview of the packages. It has no code: the program is
-// [batch.example/batch/cmd/batch], and every package below can be used as a library.
+// [batch.example/batch/cmd/batch].
 //
 // A run turns a dataset into predictions. One instance's path through the packages:
 //
@@ -70,6 +70,30 @@
 //
 // cmd/batch is the program: flags, signals, exit codes and output. Only it reads
 // arguments and the environment. Imports point one way; internal/archtest checks this.
+//
+// # Library
+//
+// Other programs may rely on these packages, and on the types that these packages' exported declarations
+// name. A change that such a program would notice is in CHANGELOG.md.
+//
+//	run               a run as a value: its request, its work, how it goes on later
+//	dataset           rows, their selection and their images
+//	results           the run directory
+//	results/manifest  what was asked and what ran
+//	results/grades    the verdicts
+//	results/scores    the results of several runs, for a comparison
+//	report/compare    which of several runs is better, and how certain that is
+//	sandbox/engine    the interface to an engine of containers
+//	solver            what a listener of an attempt gets
+//	agent             the agent's loop and its events
+//	agent/config      the configuration
+//	llm               a model and its messages
+//	vocab             how an instance ends, what a command printed, what a call used
+//	fault             who is to blame for a failure
+//
+// The other packages may change at any time; each says so.
+//
+// # Promises
 //
 // Three promises hold everywhere. Each paid result is on disk before the next call is
 // made. An infrastructure failure is never counted as the model's. Whatever ends a run,

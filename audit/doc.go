@@ -20,4 +20,6 @@
 //
 // The package reads nothing but its arguments. The same arguments have the same findings, in
 // the same order.
+//
+// Its API is not promised to other programs: see package batch.
 package audit

@@ -2,6 +2,8 @@
 // runs. They come with the turn. Through its context they reach the model's client and the turn's
 // tools, and nothing else: no journal, log, trajectory, error or container contains them. A later
 // turn brings its own, so that short-lived tokens can be renewed between turns.
+//
+// Its API is not promised to other programs: see package batch.
 package authority
 
 import (

@@ -24,4 +24,6 @@
 // comes from the container, where the command may still run. If the container is gone, the command
 // is started again in mode yolo, as in a run that is resumed. In the other modes, and for an action
 // that is not a command, the model reads that the result is unknown.
+//
+// Its API is not promised to other programs: see package batch.
 package chat

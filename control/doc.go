@@ -17,4 +17,6 @@
 //
 // A client costs the work nothing: the server limits connections, sizes and times, and no
 // attempt ever waits for a client.
+//
+// Its API is not promised to other programs: see package batch.
 package control

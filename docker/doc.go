@@ -174,4 +174,6 @@
 //   - Images are per user and machine: use --image-prefix with a registry, or podman load.
 //
 // A container is not a sandbox against hostile code: it isolates as well as the engine does.
+//
+// Its API is not promised to other programs: see package batch.
 package docker

@@ -3,6 +3,8 @@
 // or it is the comment of a package, so that there is one text; go generate writes the
 // comments' pages and README.md, the index. The package's test checks that these are
 // current, and internal/readme runs the transcripts of the other pages.
+//
+// Its API is not promised to other programs: see package batch.
 package docs
 
 import "embed"

@@ -1,6 +1,8 @@
 // Package doctor checks whether a machine can run batch, and says how to fix what is missing: the
 // engine, memory, disk, the registry, the models' keys and the dataset hub. Only on request does it
 // start a container or call a model.
+//
+// Its API is not promised to other programs: see package batch.
 package doctor
 
 import (

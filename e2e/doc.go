@@ -10,4 +10,6 @@
 // Many tests use one engine at the same time, and so do other processes. Instances of a test
 // therefore have ids that no other test has ([OwnRows]), and containers of a process that a test
 // has killed are kept from other runs, which would remove them, by [Keep].
+//
+// Its API is not promised to other programs: see package batch.
 package e2e

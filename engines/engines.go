@@ -73,6 +73,8 @@
 // The journal, results.parquet (column engine), batch status, the events of --json and the display on
 // a wide terminal say which engine an attempt ran on, if engines were named; grades.jsonl,
 // results.parquet (column grade_engine) and batch status say where it was graded.
+//
+// Its API is not promised to other programs: see package batch.
 package engines
 
 import (

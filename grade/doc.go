@@ -9,4 +9,6 @@
 //
 // Grading is a pure function of the log and the row. It takes time linear in the log's
 // length, and may be called concurrently.
+//
+// Its API is not promised to other programs: see package batch.
 package grade

@@ -18,4 +18,6 @@
 // [Cache.Note].
 //
 // The package does not know Docker: it uses the small interface [Engine].
+//
+// Its API is not promised to other programs: see package batch.
 package imagecache

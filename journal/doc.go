@@ -168,4 +168,6 @@
 // A submitting output is kept up to 10 MiB; other outputs are cut to 1 MiB, the beginning
 // and the end. When an attempt's outputs reach 64 MiB, each further one is cut to 64 KiB. A
 // trajectory reports a cut as extra.output_bytes.
+//
+// Its API is not promised to other programs: see package batch.
 package journal

@@ -175,4 +175,6 @@
 // No two runners may use a directory at once. ReadWriteOncePod prevents it. With ReadWriteOnce, the
 // directory's lock does. With ReadWriteMany it does if locks hold across nodes, as on NFS 4 and CephFS,
 // and not on NFS with nolock or on object storage. Each Job needs a directory of its own.
+//
+// Its API is not promised to other programs: see package batch.
 package kube

@@ -3,4 +3,6 @@
 //
 // No table counts an infrastructure failure as the agent's: every figure has its coverage beside
 // it, the number of instances with a result.
+//
+// Its API is not promised to other programs: see package batch.
 package report

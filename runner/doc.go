@@ -9,4 +9,6 @@
 // stops admission and lets the running jobs end. No goroutine continues after [Run] has
 // returned. A fault that all jobs share is not retried in the same run. If the budget is
 // spent, a job is pending, not failed.
+//
+// Its API is not promised to other programs: see package batch.
 package runner

@@ -16,6 +16,8 @@
 // absent at the start is added when it answers. When an engine has not answered for
 // [engine.Options].Patience, faults of its sandboxes are Transient, and the next Open uses another
 // engine. They are Host faults only when no engine is left.
+//
+// Its API is not promised to other programs: see package batch.
 package sandbox
 
 import (

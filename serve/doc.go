@@ -36,4 +36,6 @@
 // artifacts, which are the working tree's diff (patch) and the agent's submission (submission).
 // Secrets in texts are hidden; artifacts are exact. One event takes less than 64 KiB as JSON, since
 // the SDK's client reads no longer ones; larger artifacts come in chunks.
+//
+// Its API is not promised to other programs: see package batch.
 package serve

@@ -31,4 +31,6 @@
 //
 // Each event is in the store before the next paid or irreversible act. A [Store] is a
 // journal: the whole session follows from its records.
+//
+// Its API is not promised to other programs: see package batch.
 package session

@@ -8,4 +8,6 @@
 //
 // Predictions are read in every form that tools write, and returned unchanged. A file that cannot
 // be read is refused with a *fault.Error that names the file, and the line, entry or member.
+//
+// Its API is not promised to other programs: see package batch.
 package swebench

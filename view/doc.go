@@ -21,4 +21,6 @@
 //
 // A snapshot of a run is read again only if a file of the run has changed and a page needs it, at most once a
 // second and for at most a tenth of the time. One goroutine reads for all browsers.
+//
+// Its API is not promised to other programs: see package batch.
 package view

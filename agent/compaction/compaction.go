@@ -33,6 +33,8 @@
 //
 // The same conversation and the same estimates give the same rewrite, so that a resumed
 // attempt sends the same.
+//
+// Its API is not promised to other programs: see package batch.
 package compaction
 
 import (

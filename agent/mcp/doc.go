@@ -47,4 +47,6 @@
 // Calls with a result in the journal are not made again; a call that was under way is. In
 // a new container the effects of calls to inside servers are missing, since they cannot be
 // repeated, so the attempt counts as diverged.
+//
+// Its API is not promised to other programs: see package batch.
 package mcp

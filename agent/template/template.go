@@ -25,6 +25,8 @@
 // bits, NaN, members of values other than dicts, and letters that become several letters in the
 // other case. The result of tojson can be changed only by ~, slices and filters. The size of the
 // values that a template builds, and the time of its loops, are bounded.
+//
+// Its API is not promised to other programs: see package batch.
 package template
 
 import (

@@ -1,5 +1,7 @@
 // Package datasettest gives tests the rows of the real datasets. These files are outside the
 // repository, in ../shared/data/datasets.
+//
+// Its API is not promised to other programs: see package batch.
 package datasettest
 
 import (

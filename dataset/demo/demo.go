@@ -20,6 +20,8 @@
 // scripts/demo-images builds the images that task.yaml names; scripts/demo-verify
 // checks each instance in its image. Commits have a fixed author and date and all
 // files mode 0644, so base_commit is the same everywhere.
+//
+// Its API is not promised to other programs: see package batch.
 package demo
 
 import (

@@ -14,6 +14,8 @@
 //	                                  snapshots/<commit>/..  links by file name
 //	                                  blobs/<etag>           content
 //	<cache>/.locks/datasets--<owner>--<name>/<etag>.lock
+//
+// Its API is not promised to other programs: see package batch.
 package hub
 
 import (

@@ -5,6 +5,8 @@
 // the problem_statement, its changes to tests the test_patch and all other changes the gold patch.
 // One image has the repository with all rows' commits; each container begins with a checkout of its
 // row's commit.
+//
+// Its API is not promised to other programs: see package batch.
 package starter
 
 import (

@@ -3,6 +3,8 @@
 // engines run on. It comes from a volume that is filled once per engine, because copying
 // it into each container would take longer than starting one. The name of the volume
 // contains a hash of the program, so every version of batch has its own volume.
+//
+// Its API is not promised to other programs: see package batch.
 package boxinit
 
 import (

@@ -1,6 +1,8 @@
 // Package containers creates the containers of one Docker engine, runs commands in them
 // and removes them, also after a batch process was killed. Package docker documents
 // what a caller may rely on.
+//
+// Its API is not promised to other programs: see package batch.
 package containers
 
 import (

@@ -1,5 +1,7 @@
 // Package images manages the images of one Docker engine. It lists them with their sizes,
 // and pulls a missing image once, however many callers ask for it at the same time.
+//
+// Its API is not promised to other programs: see package batch.
 package images
 
 import (

@@ -1,5 +1,7 @@
 // Package scripttest runs testscript files, with the commands that the project's scripts share.
 // A program "batch" must be on the PATH.
+//
+// Its API is not promised to other programs: see package batch.
 package scripttest
 
 import (

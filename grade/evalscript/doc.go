@@ -21,4 +21,6 @@
 //
 // specs.json is that table, reduced to the parts that matter for grading a prediction, and
 // swegym.json the table of SWE-Gym/SWE-Bench-Fork at commit 242429c.
+//
+// Its API is not promised to other programs: see package batch.
 package evalscript

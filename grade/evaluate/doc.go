@@ -35,4 +35,6 @@
 // of a patch are read from the working tree, before and after: see [Change].
 //
 // Here, a container is only a [Box].
+//
+// Its API is not promised to other programs: see package batch.
 package evaluate

@@ -35,4 +35,6 @@
 // A family's rule is the rule of its own harness, with two exceptions that can only lower a score:
 // a log without any test result resolves nothing, and the markers around the output are required.
 // The source files describe the rules.
+//
+// Its API is not promised to other programs: see package batch.
 package family

@@ -12,6 +12,8 @@
 //     files. It is in neither list.
 //
 // The lists are sorted, and the same logs give the same lists.
+//
+// Its API is not promised to other programs: see package batch.
 package fill
 
 import (

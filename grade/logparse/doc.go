@@ -17,4 +17,6 @@
 //
 // All parsers take time and memory linear in the log's length, whatever its content, and never
 // panic: the input is the output of a model's patch. They may be used concurrently.
+//
+// Its API is not promised to other programs: see package batch.
 package logparse

@@ -1,4 +1,6 @@
 // Package program runs a program of the user, and ends it with all that it started.
+//
+// Its API is not promised to other programs: see package batch.
 package program
 
 import (

@@ -154,7 +154,7 @@ func listed(t *testing.T) []pkg {
 }
 
 var packages = sync.OnceValues(func() (list []pkg, err error) {
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Name,Imports,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

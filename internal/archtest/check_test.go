@@ -11,7 +11,7 @@ import (
 
 // pkg is what the go command reports about a package.
 type pkg struct {
-	ImportPath, Dir                   string
+	ImportPath, Dir, Name             string
 	Imports                           []string
 	GoFiles, CgoFiles, IgnoredGoFiles []string
 }

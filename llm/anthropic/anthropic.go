@@ -16,6 +16,8 @@
 // looks no further back for an earlier breakpoint. Entries live for 5 minutes, unless
 // model_kwargs.cache_control is given ({type: ephemeral, ttl: 1h}), which then marks each breakpoint. Without
 // set_cache_control, that member is sent unchanged, and the API sets one breakpoint itself.
+//
+// Its API is not promised to other programs: see package batch.
 package anthropic
 
 import (

@@ -8,6 +8,8 @@
 // [mask.Masker] hides its secrets in all texts, even if a stream splits them into pieces. A replayed answer
 // equals the received one, byte for byte where nothing was hidden: status, kept headers, body, failures of
 // the connection, and truncated bodies.
+//
+// Its API is not promised to other programs: see package batch.
 package cassette
 
 import (

@@ -4,6 +4,8 @@
 //
 // It promises that a model is refused before any request if its provider or name is unknown, its key is
 // missing, or its settings cannot be honored.
+//
+// Its API is not promised to other programs: see package batch.
 package catalogue
 
 import (

@@ -10,6 +10,8 @@
 //
 // The stub enforces the rules of the real provider: in every part of the suite, a request that breaks one
 // fails the test.
+//
+// Its API is not promised to other programs: see package batch.
 package conformance
 
 import (

@@ -1,6 +1,8 @@
 // Package endpoint is shared by the providers that are called over HTTP. It classifies error answers: the
 // kind of fault, whether the call may have been charged, when to retry, and what the user should check. Its
 // errors contain no secrets.
+//
+// Its API is not promised to other programs: see package batch.
 package endpoint
 
 import (

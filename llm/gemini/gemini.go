@@ -9,6 +9,8 @@
 //
 // Failures are classified faults without the secrets of the configuration. One call is one request:
 // [llm.Calls] adds retries.
+//
+// Its API is not promised to other programs: see package batch.
 package gemini
 
 import (

@@ -28,6 +28,8 @@
 // instances that have not begun would all end in the same way.
 //
 // Several processes may use one key: each treats the others as an unknown limit.
+//
+// Its API is not promised to other programs: see package batch.
 package limit
 
 import (

@@ -3,6 +3,8 @@
 //
 // It promises that a provider's assistant message is sent back unchanged, and that failures are classified
 // faults without the secrets of the configuration. One call is one request: [llm.Calls] adds retries.
+//
+// Its API is not promised to other programs: see package batch.
 package openai
 
 import (

@@ -1,6 +1,8 @@
 // Package price computes the cost of model calls from built-in prices and from a registry in LiteLLM's form,
 // and knows the context lengths of these models. It promises that a model without a known price is treated
 // neither like another model nor as free.
+//
+// Its API is not promised to other programs: see package batch.
 package price
 
 import (

@@ -5,6 +5,8 @@
 // calls, and items of unknown kinds) is sent back exactly as the server wrote it and in the same order, and
 // that failures are classified faults without the secrets of the configuration. One call is one request:
 // [llm.Calls] adds retries.
+//
+// Its API is not promised to other programs: see package batch.
 package responses
 
 import (

@@ -35,6 +35,8 @@
 //	  delay: 250ms
 //
 // A call after the last reply is an error, which ends the instance.
+//
+// Its API is not promised to other programs: see package batch.
 package scripted
 
 import (

@@ -5,6 +5,8 @@
 //
 // [Handler] is the server: `batch stub` runs one that answers from a [Script], and [NewServer] starts one for
 // a test. One [Answer] fits all protocols, and [Request.Turns] reads a request of any of them.
+//
+// Its API is not promised to other programs: see package batch.
 package stub
 
 import (

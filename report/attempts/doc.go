@@ -10,4 +10,6 @@
 // The interval of an estimate is clustered by repository too, by [stats.Bootstrap.Rate]. With fewer
 // than six repositories it describes only the instances of these repositories, and says nothing
 // about other repositories.
+//
+// Its API is not promised to other programs: see package batch.
 package attempts

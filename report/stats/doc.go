@@ -96,4 +96,6 @@
 // and in 65 to 93 % at 30. This prints the tables:
 //
 //	BATCH_SIMULATIONS=all go test -v -run Simulated -timeout 2h ./report/stats
+//
+// Its API is not promised to other programs: see package batch.
 package stats

@@ -87,4 +87,6 @@
 //	input_tokens, cached_tokens, output_tokens, reasoning_tokens
 //	                    input includes cached, output includes reasoning
 //	exit_status, outcome, resolved  of the attempt: see batch help results
+//
+// Its API is not promised to other programs: see package batch.
 package export

@@ -13,4 +13,6 @@
 //
 // A record is durable when the method that adds it returns nil. A crash leaves at most an
 // incomplete last line, which [Open] cuts off.
+//
+// Its API is not promised to other programs: see package batch.
 package selections

@@ -3,6 +3,8 @@
 // attempts over one selection of instances; each cell of the grid is an ordinary run
 // directory in the sweep's folder. Processes that work in different cells of a sweep share
 // its cost limit through a [Share].
+//
+// Its API is not promised to other programs: see package batch.
 package sweeps
 
 import (

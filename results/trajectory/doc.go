@@ -147,4 +147,6 @@
 // To find the messages of a step's request, take the messages before the step's reply one by
 // one, without the role exit. Before the message with index at, apply the edits of that
 // rewrite to the list so far: their indexes refer to this list.
+//
+// Its API is not promised to other programs: see package batch.
 package trajectory

@@ -17,4 +17,6 @@
 // A failure of the engine, the image or the machine is retried as the runner's retries say,
 // then recorded with its blame, and the next pool grades the prediction again. It never
 // counts as the prediction's failure.
+//
+// Its API is not promised to other programs: see package batch.
 package grading

@@ -5,6 +5,8 @@
 // people left in force are joined. Everything else follows from these, and the store derives it again.
 // The directories that are merged are only read, and no run can begin in one meanwhile. The new
 // directory is built beside its place and renamed, so it is there as a whole or not at all.
+//
+// Its API is not promised to other programs: see package batch.
 package merging
 
 import (

@@ -5,6 +5,8 @@
 // of its containers. A [Job] is the work that is left: [Job.Work] opens batch.log, connects to
 // the engine, shows the progress in a [View], and cleans up, however the work ends. A [Limit]
 // limits the cost of its calls.
+//
+// Its API is not promised to other programs: see package batch.
 package rundir
 
 import (

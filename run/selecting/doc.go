@@ -25,4 +25,6 @@
 // A choice is durable before it is used. Repeating the same call continues it, without asking about an
 // instance twice. If candidates or the program have changed since an instance was decided, the call is
 // refused.
+//
+// Its API is not promised to other programs: see package batch.
 package selecting

@@ -6,4 +6,6 @@
 // drain ends a pause, because the running attempts must end. A canceled instance ends as interrupted:
 // its journal and its cost stay. It does not run again, in this process or a later one, until it
 // is requeued.
+//
+// Its API is not promised to other programs: see package batch.
 package steering

@@ -2,6 +2,8 @@
 // A [Grid] comes from flags or from a YAML file ([ReadFile]); its cells get unique names in the
 // folder. A [Setup] is the sweep in a folder, new or continued, with the run of each cell; it
 // checks them before it changes the folder. [run.OpenSweep] does the work.
+//
+// Its API is not promised to other programs: see package batch.
 package sweep
 
 import (

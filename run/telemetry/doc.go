@@ -63,4 +63,6 @@
 // Nothing waits for the collector. Spans wait in a queue of limited length; if it is full,
 // further spans are dropped. A failure to send is one line in the log. [Telemetry.Close] waits
 // for the rest, for three seconds at most.
+//
+// Its API is not promised to other programs: see package batch.
 package telemetry

@@ -7,4 +7,6 @@
 // escapes characters that change the direction of text, and the only markup is that of the charts.
 //
 // [printable.Line]: https://pkg.go.dev/batch.example/batch/internal/printable#Line
+//
+// Its API is not promised to other programs: see package batch.
 package report

@@ -13,4 +13,6 @@
 //   - A hit is text that matches as it was recorded, and that still matches with its secrets
 //     hidden. So a search cannot test whether a secret is in a journal. Excerpts have no secrets.
 //   - Damage does not end a search. It is counted, and the other records are searched.
+//
+// Its API is not promised to other programs: see package batch.
 package search

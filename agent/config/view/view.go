@@ -1,4 +1,6 @@
 // Package view writes a configuration for people and for programs.
+//
+// Its API is not promised to other programs: see package batch.
 package view
 
 import (

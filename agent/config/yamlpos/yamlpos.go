@@ -1,5 +1,7 @@
 // Package yamlpos finds where in a YAML file a part of a scalar's text stands, or a syntax
 // error: the parser says only where the scalar begins, and roughly in which line the error is.
+//
+// Its API is not promised to other programs: see package batch.
 package yamlpos
 
 import (

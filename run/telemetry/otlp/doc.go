@@ -35,4 +35,6 @@
 // again, for a minute at most. The wait is at least what Retry-After asks for; it begins at
 // about 5 s and grows to about 30 s. Spans or data points that the collector rejects are an
 // error. Exemplars of metrics are not sent.
+//
+// Its API is not promised to other programs: see package batch.
 package otlp

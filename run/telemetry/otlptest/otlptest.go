@@ -1,5 +1,7 @@
 // Package otlptest is an OpenTelemetry collector for tests: a server of OTLP over HTTP on
 // loopback that decodes and keeps what it receives.
+//
+// Its API is not promised to other programs: see package batch.
 package otlptest
 
 import (

@@ -1,6 +1,8 @@
 // Package enginetest is the suite that every [engine.Engine] passes: it tests what package
 // sandbox relies on. An engine's own tests call [Run], and test everything that the engine does
 // beyond the interface.
+//
+// Its API is not promised to other programs: see package batch.
 package enginetest
 
 import (

@@ -15,6 +15,8 @@
 // The engine limits no memory, processors, processes or disk. It has no networks, volumes, users
 // and platforms, and adds no capabilities: a [engine.Spec] that asks for one of these is a Usage
 // fault; limits are ignored. It needs Linux and root.
+//
+// Its API is not promised to other programs: see package batch.
 package memory
 
 import (
