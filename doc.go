@@ -3,11 +3,11 @@
 //
 // A run turns a dataset into predictions. One instance's path through the packages:
 //
-//		dataset ──rows──▶ runner ──attempt──▶ solver ──▶ agent ◀──replies── llm
-//		                    ▲                   │  │       │
-//		                  result                │  └──┬────┘
-//		                    │                   ▼     ▼
-//		        report ◀── results ◀── journal     sandbox ──▶ docker, kube, imagecache
+//		dataset ──rows──▶ runner ──job──▶ attempt ──▶ agent ◀──replies── llm
+//		                    ▲               │  │        │
+//		                  result            │  └──┬─────┘
+//		                    │               ▼     ▼
+//		        report ◀── results ◀── journal   sandbox ──▶ docker, kube
 //
 //	  - run does all of this in one call: it takes a configuration, instances and
 //	    a directory and returns a summary. `batch run` is one such call. The run's
@@ -18,20 +18,21 @@
 //	    demo), selects among them and names their images.
 //	  - runner schedules: how many jobs at once, retries by blame, the budget,
 //	    draining. It does not know Docker, models or what a job does.
-//	  - solver makes one attempt at one instance. It connects a row, a sandbox, an
+//	  - attempt makes one attempt at one instance. It connects a row, a sandbox, an
 //	    agent and the journal, and sees the sandbox only as an interface.
+//	    attempt/session is a conversation of several turns, which a person leads in
+//	    attempt/chat, and another program over the A2A protocol in attempt/serve.
 //	  - sandbox opens and closes one instance's environment: its image, a new
 //	    container or the one that a crashed run left, the shell. It removes the leftovers
 //	    of crashed runs.
 //	  - sandbox/engine is the interface to an engine of containers, with a suite that
 //	    each engine passes (enginetest) and an engine of plain processes for tests
-//	    (memory). The table of engines is package engines.
+//	    (memory). The table of engines is run/engines. sandbox/images decides which images
+//	    an engine pulls ahead of the workers, and which it removes to free disk space.
 //	  - docker manages images and containers: it pulls each image once for all jobs that
 //	    need it, creates and starts containers, runs commands, copies files and always
 //	    removes the container. Process 1 of each container is internal/boxinit.
 //	  - kube is another engine: pods of a Kubernetes cluster, with the same process 1.
-//	  - imagecache decides which images docker pulls ahead of the workers, and which it
-//	    removes to free disk space.
 //	  - agent is the loop: ask the model, parse its actions, run them, observe,
 //	    until an interrupt ends it. agent/config reads its settings and prompts.
 //	  - llm is one call to a model, with a folder for each provider and one for
@@ -54,15 +55,15 @@
 //	    grade/logparse reads logs, grade/family knows the particulars of each family of
 //	    datasets, grade/evalscript derives scripts, grade/evaluate runs a script in a
 //	    container that it sees as an interface, grade/regrade grades saved logs.
-//	  - swebench reads and writes the files of the SWE-bench harness: predictions, logs
-//	    and reports.
+//	    internal/swebench reads and writes the files of the SWE-bench harness: predictions,
+//	    logs and reports.
 //	  - run/merging makes one run directory of the shards of a run.
 //	  - run/grading is the pool that grades predictions in sandboxes, and
 //	    results/grades the record of their verdicts.
 //	  - run/selecting chooses one of several attempts at an instance, and results/selections
 //	    is the record. grade/program runs the user's programs that choose or read logs.
-//	  - control is the socket over which other programs watch and change running work.
-//	  - doctor checks whether a machine can run all this.
+//	  - run/control is the socket over which other programs watch and change running work.
+//	  - run/doctor checks whether a machine can run all this.
 //	  - vocab has the types that all packages share: how an instance ends, what a
 //	    command printed, what an image is, what a call used.
 //	  - fault says who is to blame when something fails. Its kinds decide what is
@@ -84,7 +85,7 @@
 //	results/scores    the results of several runs, for a comparison
 //	report/compare    which of several runs is better, and how certain that is
 //	sandbox/engine    the interface to an engine of containers
-//	solver            what a listener of an attempt gets
+//	attempt           one attempt at one instance: its models and its listeners
 //	agent             the agent's loop and its events
 //	agent/config      the configuration
 //	llm               a model and its messages

@@ -7,8 +7,8 @@ import (
 
 	"batch.example/batch/docker/images"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/sandbox/engine"
+	cache "batch.example/batch/sandbox/images"
 )
 
 // Open connects to the engine that c names, as the engine of sandboxes.
@@ -50,54 +50,54 @@ func (e Sandboxes) Tidy(ctx context.Context) (bool, error) {
 }
 
 // ImageEngine implements [engine.Images].
-func (e Sandboxes) ImageEngine() imagecache.Engine { return imageEngine(e) }
+func (e Sandboxes) ImageEngine() cache.Engine { return imageEngine(e) }
 
 // demoImages is the prefix of the image names of the embedded demo. These images are built
 // on this machine, so batch never pulls such a name: a registry could serve another image
 // under it.
 const demoImages = "batch-demo/"
 
-// imageEngine implements imagecache.Engine.
+// imageEngine implements cache.Engine.
 type imageEngine struct{ *Engine }
 
-func cacheImage(img images.Image) imagecache.Image {
-	return imagecache.Image{Image: img.Image, Size: img.Size, Names: len(img.Tags)}
+func cacheImage(img images.Image) cache.Image {
+	return cache.Image{Image: img.Image, Size: img.Size, Names: len(img.Tags)}
 }
 
-// Image implements imagecache.Engine.
-func (e imageEngine) Image(ctx context.Context, ref string) (imagecache.Image, bool, error) {
-	name, platform := imagecache.CutRef(ref)
+// Image implements cache.Engine.
+func (e imageEngine) Image(ctx context.Context, ref string) (cache.Image, bool, error) {
+	name, platform := cache.CutRef(ref)
 	img, here, err := e.Engine.Image(ctx, name, platform)
 	return cacheImage(img), here, err
 }
 
-// Pull implements imagecache.Engine.
-func (e imageEngine) Pull(ctx context.Context, ref string, progress func(imagecache.Progress)) (imagecache.Image, error) {
-	name, platform := imagecache.CutRef(ref)
+// Pull implements cache.Engine.
+func (e imageEngine) Pull(ctx context.Context, ref string, progress func(cache.Progress)) (cache.Image, error) {
+	name, platform := cache.CutRef(ref)
 	if strings.HasPrefix(name, demoImages) {
-		return imagecache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
+		return cache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
 			WithHint("run scripts/demo-images, or make demo")
 	}
 	img, err := e.Ensure(ctx, name, platform, func(p images.PullProgress) {
 		if progress != nil {
-			progress(imagecache.Progress{Current: p.Current, Total: p.Total})
+			progress(cache.Progress{Current: p.Current, Total: p.Total})
 		}
 	})
 	return cacheImage(img), err
 }
 
-// Layers implements imagecache.Engine.
-func (e imageEngine) Layers(ctx context.Context, ref string) ([]imagecache.Layer, error) {
-	name, platform := imagecache.CutRef(ref)
+// Layers implements cache.Engine.
+func (e imageEngine) Layers(ctx context.Context, ref string) ([]cache.Layer, error) {
+	name, platform := cache.CutRef(ref)
 	list, err := e.Engine.Layers(ctx, name, platform)
-	out := make([]imagecache.Layer, len(list))
+	out := make([]cache.Layer, len(list))
 	for i, l := range list {
-		out[i] = imagecache.Layer{ID: l.ID, Size: l.Size}
+		out[i] = cache.Layer{ID: l.ID, Size: l.Size}
 	}
 	return out, err
 }
 
-// IDs implements imagecache.Engine.
+// IDs implements cache.Engine.
 func (e imageEngine) IDs(ctx context.Context) (map[string]bool, error) {
 	list, err := e.Images(ctx)
 	ids := make(map[string]bool, len(list))
@@ -107,11 +107,11 @@ func (e imageEngine) IDs(ctx context.Context) (map[string]bool, error) {
 	return ids, err
 }
 
-// Used implements imagecache.Engine.
+// Used implements cache.Engine.
 func (e imageEngine) Used(ctx context.Context) (map[string]bool, error) { return e.UsedImages(ctx) }
 
-// Remove implements imagecache.Engine.
+// Remove implements cache.Engine.
 func (e imageEngine) Remove(ctx context.Context, ref string) error {
-	name, _ := imagecache.CutRef(ref)
+	name, _ := cache.CutRef(ref)
 	return e.RemoveImage(ctx, name)
 }

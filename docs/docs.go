@@ -59,7 +59,7 @@ var Pages = []Page{
 	{"statistics", "The statistics of reports and comparisons", []string{"report/stats"}},
 	{"secrets", "Which secrets are hidden, and where", []string{"internal/mask"}},
 	{"containers", "How commands run in containers", []string{"docker"}},
-	{"engines", "Engines: addresses, and several in one run", []string{"engines"}},
+	{"engines", "Engines: addresses, and several in one run", []string{"run/engines"}},
 	{"kubernetes", "Pods of a Kubernetes cluster as sandboxes", []string{"kube"}},
 	{"program", "Models, configurations, images, outcomes, grading and signals", []string{"cmd/batch"}},
 }

@@ -9,7 +9,7 @@ import (
 
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 )
 
 // signatures are texts in logs that show a failure outside of the tests; the first match counts.

@@ -9,7 +9,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/vocab"
 )
 

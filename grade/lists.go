@@ -7,7 +7,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 )
 
 // A check says to which of its two lists an expected test belongs, if any.

@@ -9,7 +9,7 @@ import (
 
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/python"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 )
 
 // Texts in the harness's scripts and logs.

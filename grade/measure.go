@@ -8,7 +8,7 @@ import (
 
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/lazy"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/vocab"
 )
 

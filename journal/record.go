@@ -34,7 +34,7 @@ func versionOf(typ string) int {
 	return 2
 }
 
-// Types of journal records. Package results writes and reads the first group, package solver writes
+// Types of journal records. Package results writes and reads the first group, package attempt writes
 // the others, and package session the records of a session. The package comment describes their data,
 // which has Go types such as [ReplyData]. [Writer] reads only costs and the texts of a reply,
 // [ReadHistory] everything. A reader skips types that it does not know.

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/regular"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 )
 
 // loadPredictions reads preds.json, and passes its notes or its error to say. An unreadable

@@ -14,8 +14,8 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/regular"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results/grades"
-	"batch.example/batch/swebench"
 )
 
 // Prediction is one prediction in preds.json.

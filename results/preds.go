@@ -14,9 +14,9 @@ import (
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/regular"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
-	"batch.example/batch/swebench"
 )
 
 // prediction is one entry of preds.json.

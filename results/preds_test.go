@@ -17,8 +17,8 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/sample"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

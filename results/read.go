@@ -15,10 +15,10 @@ import (
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/regular"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

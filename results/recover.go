@@ -10,8 +10,8 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/regular"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/journal"
-	"batch.example/batch/swebench"
 )
 
 // reading has the functions to call with the parts of a run directory.

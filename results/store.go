@@ -16,9 +16,9 @@ import (
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/manifest"
-	"batch.example/batch/swebench"
 )
 
 // Names of the files in a run directory.

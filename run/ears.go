@@ -5,25 +5,25 @@ import (
 	"fmt"
 	"log/slog"
 
-	"batch.example/batch/solver"
+	"batch.example/batch/attempt"
 	"batch.example/batch/vocab"
 )
 
-// ears implements solver.Ears with the commands of other programs.
+// ears implements attempt.Ears with the commands of other programs.
 type ears struct {
 	*Run
 	log *slog.Logger
 }
 
-// Said implements solver.Ears.
-func (e ears) Said(instance string) (list []solver.Said) {
+// Said implements attempt.Ears.
+func (e ears) Said(instance string) (list []attempt.Said) {
 	for _, r := range e.by.Said(e.part, instance) {
-		list = append(list, solver.Said{ID: r.ID, Text: r.Text, By: cmp.Or(r.User, fmt.Sprintf("user %d", r.UID))})
+		list = append(list, attempt.Said{ID: r.ID, Text: r.Text, By: cmp.Or(r.User, fmt.Sprintf("user %d", r.UID))})
 	}
 	return list
 }
 
-// Heard implements solver.Ears. If that cannot be recorded, the journal says it to the next process.
+// Heard implements attempt.Ears. If that cannot be recorded, the journal says it to the next process.
 func (e ears) Heard(instance, id string) {
 	if err := e.by.Heard(e.part, id); err != nil {
 		e.log.Warn("not on record: that an agent has read a message", "instance", instance, "err", err)

@@ -8,18 +8,18 @@ import (
 	"os"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
 	"batch.example/batch/run"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
 // printer is a listener that prints what one instance does.
 type printer struct{ instance string }
 
-// Event implements solver.Listener. It prints the event and does not keep it.
+// Event implements attempt.Listener. It prints the event and does not keep it.
 func (p printer) Event(e agent.Event) {
 	switch e.Type {
 	case agent.EventReply:
@@ -33,7 +33,7 @@ func (p printer) Event(e agent.Event) {
 	}
 }
 
-// End implements solver.Listener.
+// End implements attempt.Listener.
 func (p printer) End(r results.Record) {
 	fmt.Printf("%s: %s, a patch of %d bytes\n", p.instance, r.Outcome, r.PatchBytes)
 }
@@ -43,7 +43,7 @@ func (p printer) End(r results.Record) {
 func Example_listen() {
 	c := run.Config{
 		// The other fields describe the run.
-		Listen: func(in dataset.Instance, _ int) solver.Listener { return printer{in.ID} },
+		Listen: func(in dataset.Instance, _ int) attempt.Listener { return printer{in.ID} },
 	}
 
 	listener := c.Listen(dataset.Instance{ID: "org__repo-1"}, 1)

@@ -11,17 +11,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/solver"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 
@@ -277,8 +277,8 @@ type sandboxes struct {
 	grader *grader // may be nil
 }
 
-// Open implements solver.Sandboxes.
-func (s sandboxes) Open(ctx context.Context, o sandbox.Opening) (solver.Sandbox, error) {
+// Open implements attempt.Sandboxes.
+func (s sandboxes) Open(ctx context.Context, o sandbox.Opening) (attempt.Sandbox, error) {
 	box, err := s.Host.Open(ctx, o)
 	if err != nil {
 		return nil, err

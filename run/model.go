@@ -10,12 +10,12 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
+	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/llm/limit"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
@@ -41,11 +41,11 @@ type Model struct {
 	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
 	// Open is called once. Proven means that the directory has replies of the model to this
 	// configuration.
-	Open func(proven bool) (solver.Models, error)
+	Open func(proven bool) (attempt.Models, error)
 }
 
 // openModel returns the models, with the layers of [llm.Calls] around each call.
-func (r *Run) openModel(log *slog.Logger, proven bool) (solver.Models, error) {
+func (r *Run) openModel(log *slog.Logger, proven bool) (attempt.Models, error) {
 	calls := llm.Calls{Mask: r.Store.Mask, Log: log}
 	if r.Store.Inject != nil {
 		calls.At = r.Store.Inject.At
@@ -55,7 +55,7 @@ func (r *Run) openModel(log *slog.Logger, proven bool) (solver.Models, error) {
 
 // Compose opens the model with the layers of c around each call. It adds the instance's
 // name to the log, and uses the model's gate.
-func (m Model) Compose(c llm.Calls, proven bool) (solver.Models, error) {
+func (m Model) Compose(c llm.Calls, proven bool) (attempt.Models, error) {
 	bare, err := m.Open(proven)
 	return func(in dataset.Instance, heard int) (llm.Model, error) {
 		model, err := bare(in, heard)
@@ -122,7 +122,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 			warnings = append(warnings, warning)
 		}
 	}
-	open := func(proven bool) (solver.Models, error) {
+	open := func(proven bool) (attempt.Models, error) {
 		models, err := m.Open(proven)
 		return func(in dataset.Instance, heard int) (llm.Model, error) {
 			return models(catalogue.Attempt{ID: in.ID, Patch: in.Patch, Heard: heard})

@@ -9,12 +9,12 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
+	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/solver"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -41,7 +41,7 @@ func Prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, erro
 func checkTemplates(cfg *config.Config, loop *agent.Loop, selected []dataset.Instance) error {
 	command := Startup(cfg)
 	turn := func(in dataset.Instance) agent.Turn {
-		t := solver.Task(in)
+		t := attempt.Task(in)
 		t.Env = unopened{image: in.ImageName("")}
 		return t
 	}
@@ -89,9 +89,9 @@ func (u unopened) Vars() map[string]any { return sandbox.Vars(u.image) }
 // byImage orders instances by repository, its version and the image, so that instances that
 // share an image, or probably some of its layers, run near each other.
 func byImage(list []Planned, prefix string) []Planned {
-	return imagecache.Group(list, func(in Planned) []string {
+	return images.Group(list, func(in Planned) []string {
 		image := in.ImageName(prefix)
-		return []string{cmp.Or(in.Repo, imagecache.Repository(image)), in.Version, image}
+		return []string{cmp.Or(in.Repo, images.Repository(image)), in.Version, image}
 	})
 }
 

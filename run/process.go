@@ -16,12 +16,12 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/dataset/hub"
-	"batch.example/batch/engines"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/run/engines"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/images"
 )
 
 // Process describes the process in which requests run. Getenv and Mask are required: [NewProcess]
@@ -215,7 +215,7 @@ func (p Process) Sandboxes(cfg *config.Config, r Request) (sandbox.Config, error
 	c := Environment(cfg, list, p.Getenv)
 	c.Options.Patience, c.Options.Pulls = seconds(r.EngineWait), r.Pulls
 	c.State, c.Prefix = sandbox.StateDir(p.Getenv, p.Home), r.ImagePrefix
-	c.Images = imagecache.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch}
+	c.Images = images.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch}
 	return c, nil
 }
 

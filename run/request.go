@@ -18,12 +18,12 @@ import (
 	"batch.example/batch/internal/abspath"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm/cassette"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
-	"batch.example/batch/swebench"
 )
 
 // Request describes a run as a plain value. [NewSetup] makes a run of it; [ReadRequest] reads

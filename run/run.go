@@ -25,16 +25,16 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
 	"batch.example/batch/agent/mcp"
-	"batch.example/batch/control"
+	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
@@ -73,12 +73,12 @@ type Config struct {
 	Settled bool     // the command takes Output from an earlier command: hints do not suggest another directory
 	Accept  []string // names of accepted differences from the settings of Output's results, see [manifest.Difference.Covers]
 
-	// Listen returns a listener of an attempt's events, or nil: see [solver.Listener]. A nil
+	// Listen returns a listener of an attempt's events, or nil: see [attempt.Listener]. A nil
 	// Listen returns none.
-	Listen solver.Listen
+	Listen attempt.Listen
 
-	// Talk leads the conversation of each attempt, see [solver.Talk]; nil: each has one turn.
-	Talk solver.Talk
+	// Talk leads the conversation of each attempt, see [attempt.Talk]; nil: each has one turn.
+	Talk attempt.Talk
 	// Servers are the MCP servers to which each attempt connects: see package mcp.
 	Servers []mcp.Server
 	// Jobs has the instances to run, and may get more while the run works; nil: the

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"batch.example/batch/dataset/hub"
-	"batch.example/batch/engines"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/run/engines"
 )
 
 // sent lists variables with secrets that batch itself sends to servers, without the

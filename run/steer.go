@@ -5,11 +5,11 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"

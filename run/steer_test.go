@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
+	"batch.example/batch/run/control"
 	"batch.example/batch/runner"
 )
 

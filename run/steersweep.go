@@ -3,7 +3,7 @@ package run
 import (
 	"cmp"
 
-	"batch.example/batch/control"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/run/steering"
 )

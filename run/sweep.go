@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"

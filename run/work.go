@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/results"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
@@ -29,7 +29,7 @@ func (r *Run) work(ctx context.Context, drain <-chan struct{}, v rundir.View, wi
 	if len(r.todo)+len(r.ungraded) == 0 && r.Jobs == nil {
 		return nil
 	}
-	var models solver.Models
+	var models attempt.Models
 	var host *sandbox.Host
 	var steer rundir.Steerer
 	if with == nil {
@@ -68,7 +68,7 @@ func (r *Run) work(ctx context.Context, drain <-chan struct{}, v rundir.View, wi
 }
 
 // begin does the preparations of work that need no engine.
-func (r *Run) begin(log *slog.Logger) (solver.Models, error) {
+func (r *Run) begin(log *slog.Logger) (attempt.Models, error) {
 	r.logAsked(log)
 	r.store.SetLog(log)
 	// Jobs have different authors, so that a refusal may concern only one of them.
@@ -95,7 +95,7 @@ func (r *Run) progress() vocab.Event {
 }
 
 // attempt runs the pool.
-func (r *Run) attempt(ctx context.Context, pool runner.Config, v rundir.View, host *sandbox.Host, models solver.Models, with *shared) (err error) {
+func (r *Run) attempt(ctx context.Context, pool runner.Config, v rundir.View, host *sandbox.Host, models attempt.Models, with *shared) (err error) {
 	jobs, done, err := r.jobs(&pool, with)
 	if err != nil {
 		return err
@@ -210,10 +210,10 @@ func callEstimate(records []results.Record) float64 {
 	return most
 }
 
-func (r *Run) solver(models solver.Models, host *sandbox.Host, g *grader, log *slog.Logger) *solver.Solver {
+func (r *Run) solver(models attempt.Models, host *sandbox.Host, g *grader, log *slog.Logger) *attempt.Solver {
 	env := r.Settings.Environment
-	c := solver.Config{
-		Loop: r.Loop, Models: models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{host, g}, Store: solver.In(r.store),
+	c := attempt.Config{
+		Loop: r.Loop, Models: models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{host, g}, Store: attempt.In(r.store),
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
 		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
@@ -228,5 +228,5 @@ func (r *Run) solver(models solver.Models, host *sandbox.Host, g *grader, log *s
 	if r.Model.Rewrite == nil { // otherwise the limits are not exceeded
 		c.MaxMessages, c.MaxTokens = r.Settings.Agent.ContextMessages, r.Settings.ContextLimit(r.Model.Window)
 	}
-	return solver.New(c)
+	return attempt.New(c)
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/internal/retry"
+	"batch.example/batch/sandbox/images"
 )
 
 // idleWindow is for how long a processor must have been idle before a scrub is begun ahead.
@@ -25,9 +25,9 @@ func (s *site) scrubAhead(ctx context.Context, c Config, idle func(context.Conte
 	if !c.ShareScrubs || !s.about.Local || s.histories.volumes == nil {
 		return
 	}
-	tried := map[imagecache.Need]bool{}
+	tried := map[images.Need]bool{}
 	for {
-		next, ok := s.images.Ready(ctx, func(n imagecache.Need) bool { return tried[n] })
+		next, ok := s.images.Ready(ctx, func(n images.Need) bool { return tried[n] })
 		if !ok {
 			return
 		}
@@ -39,7 +39,7 @@ func (s *site) scrubAhead(ctx context.Context, c Config, idle func(context.Conte
 }
 
 // scrubReady scrubs an image ahead. It is false if no processor is idle.
-func (s *site) scrubReady(next imagecache.Ready, c Config, idle func(context.Context) bool) (tried bool) {
+func (s *site) scrubReady(next images.Ready, c Config, idle func(context.Context) bool) (tried bool) {
 	what := scrubbing{key: c.scrubKey(next.Image, next.Commit)}
 	_, noted := s.images.Note(what.key)
 	// What several instances need, the first of them scrubs for all.

@@ -13,9 +13,9 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/docker/containers"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/owner"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 )
 
 // volumesEngine is an engine that has only volumes of dead processes.
@@ -86,7 +86,7 @@ func TestCleanForgetsScrubs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stock.Close()
-	cache := stock.Cache(imagecache.Options{})
+	cache := stock.Cache(images.Options{})
 	if err := cache.KeepOutcome("key", "bits"); err != nil {
 		t.Fatal(err)
 	}

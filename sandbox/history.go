@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -27,7 +27,7 @@ const slowScrub = 500 * time.Millisecond
 // image's own.
 type histories struct {
 	volumes engine.Volumes // nil: nothing is shared
-	images  *imagecache.Cache
+	images  *images.Cache
 	slow    time.Duration // a scrub that takes this long is shared
 	turns   chan struct{} // limits how many are made at the same time
 	log     *slog.Logger
@@ -50,7 +50,7 @@ type history struct {
 	clean  bool          // there is nothing to scrub, and the volume is empty; guarded by turn
 }
 
-func newHistories(e engine.Engine, images *imagecache.Cache, cpus int, log *slog.Logger) *histories {
+func newHistories(e engine.Engine, images *images.Cache, cpus int, log *slog.Logger) *histories {
 	volumes, _ := e.(engine.Volumes)
 	return &histories{
 		volumes: volumes, images: images, slow: slowScrub, turns: make(chan struct{}, max(1, cpus)), log: log,
@@ -130,13 +130,13 @@ type scrubbing struct {
 }
 
 // scrubKey returns a key of everything that the outcome of a scrub depends on.
-func (c Config) scrubKey(image imagecache.Image, commit string) string {
+func (c Config) scrubKey(image images.Image, commit string) string {
 	return strings.Join([]string{image.ID, boxgit.Version, boxgit.ID(commit), c.Container.WorkDir}, " ")
 }
 
 // scrubbing describes the scrub of the repository in a new container from an image. Its objects
 // are shared if the scrub takes long and other instances of the run need them too.
-func (h *Host) scrubbing(ctx context.Context, at *site, ref string, image imagecache.Image, o Opening) scrubbing {
+func (h *Host) scrubbing(ctx context.Context, at *site, ref string, image images.Image, o Opening) scrubbing {
 	if !h.ShareScrubs || o.Pristine || at.histories.volumes == nil {
 		return scrubbing{}
 	}
@@ -156,7 +156,7 @@ func (h *Host) scrubbing(ctx context.Context, at *site, ref string, image imagec
 // leaveHistory counts the container of a scrub as gone.
 func (h *Host) leaveHistory(ctx context.Context, at *site, ref string, s scrubbing) {
 	if s.history != nil {
-		at.histories.leave(ctx, s.history, at.images.Expected(imagecache.Ref(ref, h.Container.Platform)))
+		at.histories.leave(ctx, s.history, at.images.Expected(images.Ref(ref, h.Container.Platform)))
 	}
 }
 
@@ -215,7 +215,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
-	report, err := s.site.scrubApart(ctx, s.scrub, s.baseCommit, boxgit.Share, s.site.scrubSpec(h.Config, imagecache.Image{Image: s.facts.Image}))
+	report, err := s.site.scrubApart(ctx, s.scrub, s.baseCommit, boxgit.Share, s.site.scrubSpec(h.Config, images.Image{Image: s.facts.Image}))
 	if err == nil {
 		s.site.log.Info("scrubbed a git history for several containers", "image", s.facts.Image.Ref, "verdict", report.Verdict)
 	}
@@ -224,7 +224,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
 
 // scrubSpec describes a container that scrubs apart: it has the limits of the run's containers, and
 // neither their network nor what they get of the user.
-func (s *site) scrubSpec(c Config, image imagecache.Image) engine.Spec {
+func (s *site) scrubSpec(c Config, image images.Image) engine.Spec {
 	spec := c.containerOn(s)
 	spec.Image, spec.ImageID = image.Ref, image.ID
 	spec.Env, spec.Network, spec.ExtraHosts, spec.CapAdd = nil, "", nil, nil
@@ -288,7 +288,7 @@ func (s *Sandbox) Checked(ctx context.Context, ask func() (vocab.Output, error))
 	}
 	out, err := ask()
 	if err == nil && out.ExitCode == 0 && len(out.Bytes) <= maxBase && boxgit.ReadBase(out.Bytes, 0).Head != "" {
-		if err := s.site.images.Remember(key, imagecache.Note{Base: string(out.Bytes)}); err != nil {
+		if err := s.site.images.Remember(key, images.Note{Base: string(out.Bytes)}); err != nil {
 			s.site.log.Info("could not save what commit an image is at", "err", err)
 		}
 	}
@@ -297,7 +297,7 @@ func (s *Sandbox) Checked(ctx context.Context, ask func() (vocab.Output, error))
 
 // remember saves the result of a scrub. If that fails, the next run scrubs again.
 func (s *site) remember(key string, report boxgit.Report, took time.Duration) {
-	err := s.images.Remember(key, imagecache.Note{Clean: report.Verdict == boxgit.Clean, Seconds: took.Seconds()})
+	err := s.images.Remember(key, images.Note{Clean: report.Verdict == boxgit.Clean, Seconds: took.Seconds()})
 	if report.Outcome != "" {
 		err = errors.Join(err, s.images.KeepOutcome(key, report.Outcome))
 	}

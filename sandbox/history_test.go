@@ -18,11 +18,11 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/docker"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -67,7 +67,7 @@ func TestContainersShareAScrub(t *testing.T) {
 	})
 	s.ShareScrubs = true
 	future := futureImage(t, s, name)
-	s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
+	s.sites[0].images.Plan([]images.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
 	var boxes []*Sandbox
 	for _, id := range []string{"a", "b", "c"} {
 		boxes = append(boxes, s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}}))
@@ -138,20 +138,20 @@ func TestAScrubIsSharedOnlyWhereThatPays(t *testing.T) {
 	o := Opening{Instance: dataset.Instance{ID: "a", Image: name}}
 	for _, c := range []struct {
 		sharing int
-		note    imagecache.Note
+		note    images.Note
 		known   bool
 		shared  bool
 	}{
 		{sharing: 1},
 		{sharing: 2, shared: true},
-		{sharing: 1, note: imagecache.Note{Seconds: 60}},
-		{sharing: 2, note: imagecache.Note{Seconds: 60}, shared: true},
-		{sharing: 2, note: imagecache.Note{Seconds: 0.01}},
-		{sharing: 2, note: imagecache.Note{Clean: true, Seconds: 60}, known: true},
+		{sharing: 1, note: images.Note{Seconds: 60}},
+		{sharing: 2, note: images.Note{Seconds: 60}, shared: true},
+		{sharing: 2, note: images.Note{Seconds: 0.01}},
+		{sharing: 2, note: images.Note{Clean: true, Seconds: 60}, known: true},
 	} {
-		var needs []imagecache.Need
+		var needs []images.Need
 		for i := range c.sharing {
-			needs = append(needs, imagecache.Need{ID: strings.Repeat("a", i+1), Ref: name})
+			needs = append(needs, images.Need{ID: strings.Repeat("a", i+1), Ref: name})
 		}
 		s.sites[0].images.Plan(needs)
 		if c.note.Seconds > 0 {
@@ -159,7 +159,7 @@ func TestAScrubIsSharedOnlyWhereThatPays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.sites[0].images.Remember(s.scrubKey(imagecache.Image{Image: image.Image}, o.Instance.BaseCommit), c.note); err != nil {
+			if err := s.sites[0].images.Remember(s.scrubKey(images.Image{Image: image.Image}, o.Instance.BaseCommit), c.note); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -190,7 +190,7 @@ func TestWithoutAnotherContainerTheSandboxScrubsItsOwn(t *testing.T) {
 	})
 	s.ShareScrubs = true
 	future := futureImage(t, s, name)
-	s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+	s.sites[0].images.Plan([]images.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
 	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
 	b := s.open(t, Opening{Instance: dataset.Instance{ID: "b", Image: name}})
 	refuse.Store(true)
@@ -212,7 +212,7 @@ func TestACanceledScrubIsMadeByAnother(t *testing.T) {
 	s := testHost(t, nil)
 	s.ShareScrubs = true
 	future := futureImage(t, s, name)
-	s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
+	s.sites[0].images.Plan([]images.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}})
 	a := s.open(t, Opening{Instance: dataset.Instance{ID: "a", Image: name}})
 	b := s.open(t, Opening{Instance: dataset.Instance{ID: "b", Image: name}})
 	canceled, cancel := context.WithCancel(t.Context())
@@ -232,7 +232,7 @@ func TestTheLastInstanceOfAnImageRemovesItsVolume(t *testing.T) {
 	s := testHost(t, nil)
 	s.ShareScrubs = true
 	futureImage(t, s, name)
-	s.sites[0].images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
+	s.sites[0].images.Plan([]images.Need{{ID: "a", Ref: name}, {ID: "b", Ref: name}, {ID: "c", Ref: name}})
 	open := func(id string) *Sandbox {
 		return s.open(t, Opening{Instance: dataset.Instance{ID: id, Image: name}})
 	}
@@ -309,7 +309,7 @@ func TestAnImageIsScrubbedAheadWhileAProcessorIsIdle(t *testing.T) {
 	future := futureImage(t, s, name)
 	futureImage(t, s, several)
 	at, o := s.sites[0], Opening{Instance: dataset.Instance{ID: "a", Image: name}}
-	at.images.Plan([]imagecache.Need{{ID: "a", Ref: name}, {ID: "b", Ref: several}, {ID: "c", Ref: several}})
+	at.images.Plan([]images.Need{{ID: "a", Ref: name}, {ID: "b", Ref: several}, {ID: "c", Ref: several}})
 	asked := 0
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -380,7 +380,7 @@ func TestAScrubApartHasTheLimitsOfTheRun(t *testing.T) {
 	c.Container.Network = engine.Bridge
 	want := limits
 	want.Image, want.ImageID = "ref", "id"
-	if diff := cmp.Diff(want, (&site{}).scrubSpec(c, imagecache.Image{Image: vocab.Image{Ref: "ref", ID: "id"}})); diff != "" {
+	if diff := cmp.Diff(want, (&site{}).scrubSpec(c, images.Image{Image: vocab.Image{Ref: "ref", ID: "id"}})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -29,19 +29,19 @@ import (
 	"time"
 
 	"batch.example/batch/dataset"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 )
 
 // Config says where sandboxes are opened and what they have in common. Only Engines is required:
 // then containers have neither network nor limits.
 type Config struct {
-	Engines []Engine           // at least one
-	Options engine.Options     // without Log
-	State   string             // directory in which batch records which images it pulled, see [StateDir]; empty: a temporary one
-	Images  imagecache.Options // without Notify and Log
-	Prefix  string             // registry or mirror from which images are pulled
-	Lease   string             // of the containers, see [owner.Lease]; empty: none
+	Engines []Engine       // at least one
+	Options engine.Options // without Log
+	State   string         // directory in which batch records which images it pulled, see [StateDir]; empty: a temporary one
+	Images  images.Options // without Notify and Log
+	Prefix  string         // registry or mirror from which images are pulled
+	Lease   string         // of the containers, see [owner.Lease]; empty: none
 
 	// From is the lease of another directory, which this process also holds; empty: none.
 	// Open can also take over a container that a run there left, if its Opening names it.
@@ -73,7 +73,7 @@ type Config struct {
 	ShareScrubs bool
 
 	Notify func(text string) // called with messages for the user; nil ignores
-	Pulled func(instance string, p imagecache.Progress)
+	Pulled func(instance string, p images.Progress)
 	Log    *slog.Logger // nil discards
 }
 
@@ -123,7 +123,7 @@ func (c Config) withDefaults() Config {
 		c.Notify = func(string) {}
 	}
 	if c.Pulled == nil {
-		c.Pulled = func(string, imagecache.Progress) {}
+		c.Pulled = func(string, images.Progress) {}
 	}
 	c.Options.Log = c.Log
 	c.Images.Notify, c.Images.Log = c.Notify, c.Log

@@ -3,13 +3,13 @@ package sandbox
 import (
 	"context"
 
-	"batch.example/batch/imagecache"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
 // imagesOf returns the images of an engine.
-func imagesOf(e engine.Engine) imagecache.Engine {
+func imagesOf(e engine.Engine) images.Engine {
 	if i, ok := e.(engine.Images); ok {
 		return i.ImageEngine()
 	}
@@ -28,33 +28,33 @@ func present(ctx context.Context, e engine.Engine, refs []string, platform strin
 	return all, nil
 }
 
-// unkept implements imagecache.Engine for an engine that keeps no images: each image is
+// unkept implements images.Engine for an engine that keeps no images: each image is
 // present when a container needs it.
 type unkept struct{}
 
-// Image implements imagecache.Engine: an image's id is its name.
-func (unkept) Image(_ context.Context, ref string) (imagecache.Image, bool, error) {
-	name, _ := imagecache.CutRef(ref)
-	return imagecache.Image{Image: vocab.Image{Ref: ref, ID: name}, Names: 1}, true, nil
+// Image implements images.Engine: an image's id is its name.
+func (unkept) Image(_ context.Context, ref string) (images.Image, bool, error) {
+	name, _ := images.CutRef(ref)
+	return images.Image{Image: vocab.Image{Ref: ref, ID: name}, Names: 1}, true, nil
 }
 
-// Pull implements imagecache.Engine.
-func (u unkept) Pull(ctx context.Context, ref string, _ func(imagecache.Progress)) (imagecache.Image, error) {
+// Pull implements images.Engine.
+func (u unkept) Pull(ctx context.Context, ref string, _ func(images.Progress)) (images.Image, error) {
 	img, _, err := u.Image(ctx, ref)
 	return img, err
 }
 
-// Layers implements imagecache.Engine.
-func (unkept) Layers(context.Context, string) ([]imagecache.Layer, error) { return nil, nil }
+// Layers implements images.Engine.
+func (unkept) Layers(context.Context, string) ([]images.Layer, error) { return nil, nil }
 
-// IDs implements imagecache.Engine.
+// IDs implements images.Engine.
 func (unkept) IDs(context.Context) (map[string]bool, error) { return nil, nil }
 
-// Used implements imagecache.Engine.
+// Used implements images.Engine.
 func (unkept) Used(context.Context) (map[string]bool, error) { return nil, nil }
 
-// Remove implements imagecache.Engine.
+// Remove implements images.Engine.
 func (unkept) Remove(context.Context, string) error { return nil }
 
-// DiskFree implements imagecache.Engine.
+// DiskFree implements images.Engine.
 func (unkept) DiskFree(context.Context) (free int64, known bool, err error) { return 0, false, nil }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -40,8 +40,8 @@ func (e *plain) Remove(_ context.Context, id string) error {
 	e.owned = slices.DeleteFunc(e.owned, func(o engine.Owned) bool { return o.ID == id })
 	return nil
 }
-func (e *plain) Close() error                   { return nil }
-func (e *plain) ImageEngine() imagecache.Engine { return e.images }
+func (e *plain) Close() error               { return nil }
+func (e *plain) ImageEngine() images.Engine { return e.images }
 func (e *plain) Present(_ context.Context, refs []string, _ string) (map[string]bool, error) {
 	here := map[string]bool{}
 	for _, ref := range refs {
@@ -56,11 +56,11 @@ type shelf struct {
 	here map[string]bool
 }
 
-func (s *shelf) Image(_ context.Context, ref string) (imagecache.Image, bool, error) {
-	return imagecache.Image{Image: vocab.Image{Ref: ref, ID: ref}, Size: 10, Names: 1}, s.here[ref], nil
+func (s *shelf) Image(_ context.Context, ref string) (images.Image, bool, error) {
+	return images.Image{Image: vocab.Image{Ref: ref, ID: ref}, Size: 10, Names: 1}, s.here[ref], nil
 }
 
-func (s *shelf) Pull(ctx context.Context, ref string, _ func(imagecache.Progress)) (imagecache.Image, error) {
+func (s *shelf) Pull(ctx context.Context, ref string, _ func(images.Progress)) (images.Image, error) {
 	s.here[ref] = true
 	img, _, err := s.Image(ctx, ref)
 	return img, err
@@ -159,7 +159,7 @@ func TestAnAbsentEngineIsRefused(t *testing.T) {
 // An engine that evicted an image is no longer preferred for it.
 func TestAnEvictedImageDecidesNothing(t *testing.T) {
 	p := newPlacement()
-	c := Config{State: t.TempDir(), Images: imagecache.Options{Budget: 15}}.withDefaults()
+	c := Config{State: t.TempDir(), Images: images.Options{Budget: 15}}.withDefaults()
 	s, err := openSite(t.Context(), c, Engine{Connect: named("3", 0).connect, Workers: 9}, p)
 	if err != nil {
 		t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -50,7 +50,7 @@ func (h *Host) Open(ctx context.Context, o Opening) (*Sandbox, error) {
 			return b, err
 		}
 	}
-	wanted := imagecache.Ref(o.Instance.ImageName(h.Prefix), h.Container.Platform)
+	wanted := images.Ref(o.Instance.ImageName(h.Prefix), h.Container.Platform)
 	failed := map[*site]error{}
 	for {
 		s, leave, err := h.enter(ctx, wanted, o.Pristine, failed)
@@ -105,9 +105,9 @@ func (h *Host) openOn(ctx context.Context, s *site, o Opening, leave func()) (*S
 	ref := o.Instance.ImageName(h.Prefix)
 	start := time.Now()
 	o.Report("pull")
-	wanted, id := imagecache.Ref(ref, h.Container.Platform), needID(h.Name, o.Instance.ID)
+	wanted, id := images.Ref(ref, h.Container.Platform), needID(h.Name, o.Instance.ID)
 	h.skip(id, s)
-	image, release, err := s.images.Acquire(ctx, id, wanted, func(p imagecache.Progress) { h.Pulled(o.Instance.ID, p) })
+	image, release, err := s.images.Acquire(ctx, id, wanted, func(p images.Progress) { h.Pulled(o.Instance.ID, p) })
 	if err != nil {
 		return nil, o.Instance.ExplainImage(err)
 	}
@@ -176,7 +176,7 @@ func (c Config) containerOn(at *site) engine.Spec {
 // Hold keeps the sandbox's image on its engine until release is called, for a sandbox that
 // will be opened later.
 func (s *Sandbox) Hold(ctx context.Context) (release func(), err error) {
-	return s.site.images.Hold(ctx, imagecache.Ref(s.facts.Image.Ref, s.host.Container.Platform))
+	return s.site.images.Hold(ctx, images.Ref(s.facts.Image.Ref, s.host.Container.Platform))
 }
 
 // Image returns an instance's image if an engine has it.
@@ -186,7 +186,7 @@ func (h *Host) Image(ctx context.Context, in dataset.Instance) (img vocab.Image,
 		if h.several && !s.answers() {
 			continue
 		}
-		found, here, err := imagesOf(s.engine).Image(ctx, imagecache.Ref(ref, h.Container.Platform))
+		found, here, err := imagesOf(s.engine).Image(ctx, images.Ref(ref, h.Container.Platform))
 		if err != nil || here {
 			return vocab.Image{Ref: ref, ID: found.ID, Digest: found.Digest}, here, err
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 )
 
 // placement chooses the engine of each sandbox. It is safe for concurrent use.
@@ -167,7 +167,7 @@ func (p *placement) look(ctx context.Context, s *site, refs []string, platform s
 	}
 	for ref, yes := range here {
 		if yes {
-			p.found(s, imagecache.Ref(ref, platform))
+			p.found(s, images.Ref(ref, platform))
 		}
 	}
 }
@@ -195,11 +195,11 @@ func (p *placement) hasImage(sites []*site, but *site, ref string) bool {
 
 // plan divides what several engines will need: an image that some have is needed there, and any
 // other on one engine, so that it is pulled ahead once.
-func (p *placement) plan(sites []*site, needs []imagecache.Need) map[*site][]imagecache.Need {
+func (p *placement) plan(sites []*site, needs []images.Need) map[*site][]images.Need {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own := map[*site]int{} // images for which it is the home
-	planned := map[*site][]imagecache.Need{}
+	planned := map[*site][]images.Need{}
 	for _, need := range needs {
 		var at []*site
 		for _, s := range sites {

@@ -13,11 +13,11 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/sandbox/engine"
 	conformance "batch.example/batch/sandbox/engine/enginetest"
 	"batch.example/batch/sandbox/engine/memory"
+	"batch.example/batch/sandbox/images"
 )
 
 // fits returns an engine on which so many sandboxes fit.
@@ -79,9 +79,9 @@ func TestPlacesOfTestsAreSeparate(t *testing.T) {
 // An image is pulled ahead on the engines that have it already, otherwise on one.
 func TestImagesAreDividedAmongEngines(t *testing.T) {
 	a, b := fits("a", 2, 0, "x"), fits("b", 4, 0, "x", "y")
-	var needs []imagecache.Need
+	var needs []images.Need
 	for i, ref := range strings.Fields("x y p q r s t u p") {
-		needs = append(needs, imagecache.Need{ID: fmt.Sprint(i), Ref: ref})
+		needs = append(needs, images.Need{ID: fmt.Sprint(i), Ref: ref})
 	}
 	p := newPlacement()
 	var got []string

@@ -13,8 +13,8 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/sandbox/images"
 )
 
 // Shared has what several hosts on the same engines share: the connections, the caches of images,
@@ -192,10 +192,10 @@ func (s *common) sayReaped(n int) {
 
 // pullAhead pulls the images of the list until end is called or c.Drain is closed.
 func (s *common) pullAhead(ctx context.Context, c Config, list []HostInstance) (end func()) {
-	needs := make([]imagecache.Need, len(list))
+	needs := make([]images.Need, len(list))
 	for i, t := range list {
-		needs[i] = imagecache.Need{
-			ID: needID(t.Host, t.ID), Ref: imagecache.Ref(t.ImageName(c.Prefix), c.Container.Platform), Commit: boxgit.ID(t.BaseCommit),
+		needs[i] = images.Need{
+			ID: needID(t.Host, t.ID), Ref: images.Ref(t.ImageName(c.Prefix), c.Container.Platform), Commit: boxgit.ID(t.BaseCommit),
 		}
 	}
 	refs := refsOf(list, c.Prefix)
@@ -229,10 +229,10 @@ func (s *common) pullAhead(ctx context.Context, c Config, list []HostInstance) (
 }
 
 // plan says which engine will need which images, after asking the engines what they have.
-func (s *common) plan(ctx context.Context, c Config, refs []string, needs []imagecache.Need) map[*site][]imagecache.Need {
+func (s *common) plan(ctx context.Context, c Config, refs []string, needs []images.Need) map[*site][]images.Need {
 	sites := s.all()
 	if len(sites) == 1 {
-		return map[*site][]imagecache.Need{sites[0]: needs}
+		return map[*site][]images.Need{sites[0]: needs}
 	}
 	_ = s.each(func(at *site) error {
 		s.place.look(ctx, at, refs, c.Container.Platform)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 )
 
 // Engine is an engine on which sandboxes may be opened, and how much of it they may use.
@@ -35,7 +35,7 @@ type site struct {
 	Engine
 	engine    engine.Engine
 	about     engine.About
-	images    *imagecache.Cache
+	images    *images.Cache
 	histories *histories
 	checks    sync.Map      // by key: a channel that the container which asks git has filled, see Checked
 	places    chan struct{} // of closed sandboxes, see leaving
@@ -47,7 +47,7 @@ type site struct {
 
 	// Guarded by placement.mu:
 	open map[bool]int    // sandboxes, by whether they are Pristine
-	has  map[string]bool // images that were found here or used here, by [imagecache.Ref]
+	has  map[string]bool // images that were found here or used here, by [images.Ref]
 }
 
 // connectLimit is the time limit for reaching one of several engines.
@@ -134,7 +134,7 @@ func openSite(ctx context.Context, c Config, e Engine, p *placement) (*site, err
 		open:   map[bool]int{}, has: map[string]bool{},
 	}
 	c.Images.Gone = func(ref string) { p.lost(s, ref) }
-	s.images = imagecache.New(measuredImages{imagesOf(s.engine), &s.short, c.Images.Reserve}, stock.ledger, c.Images)
+	s.images = images.New(measuredImages{imagesOf(s.engine), &s.short, c.Images.Reserve}, stock.ledger, c.Images)
 	s.histories = newHistories(s.engine, s.images, s.about.CPUs, log)
 	s.room, s.limit = e.Workers, e.Workers
 	if s.room == 0 {

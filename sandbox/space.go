@@ -13,9 +13,9 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -116,12 +116,12 @@ func (sh *shortage) lasts() bool {
 // measuredImages are an engine's images, whose free space is also measured in a container while the
 // engine is known to be short: batch may not see the engine's disk.
 type measuredImages struct {
-	imagecache.Engine
+	images.Engine
 	short   *shortage
 	reserve int64
 }
 
-// DiskFree implements [imagecache.Engine].
+// DiskFree implements [images.Engine].
 func (m measuredImages) DiskFree(ctx context.Context) (free int64, known bool, err error) {
 	free, known, err = m.Engine.DiskFree(ctx)
 	if s, short := m.short.look(ctx, max(fullSpace, m.reserve)); short && err == nil {

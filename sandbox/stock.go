@@ -18,9 +18,9 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/regular"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -28,7 +28,7 @@ import (
 type Stock struct {
 	engine engine.Engine
 	about  engine.About
-	ledger *imagecache.Ledger
+	ledger *images.Ledger
 	log    *slog.Logger
 }
 
@@ -63,8 +63,8 @@ func (s *Stock) KeepsImages() bool {
 func (s *Stock) Close() error { return s.engine.Close() }
 
 // Cache returns a new cache over the images.
-func (s *Stock) Cache(o imagecache.Options) *imagecache.Cache {
-	return imagecache.New(imagesOf(s.engine), s.ledger, o)
+func (s *Stock) Cache(o images.Options) *images.Cache {
+	return images.New(imagesOf(s.engine), s.ledger, o)
 }
 
 // StateDir is the directory in the user's home where batch keeps its records about this
@@ -81,11 +81,11 @@ func StateDir(getenv func(string) string, home string) string {
 
 // openLedger opens the ledger of the engine's images: in the directory state, or if that
 // fails in the temporary directory.
-func (s *Stock) openLedger(state string) (*imagecache.Ledger, error) {
+func (s *Stock) openLedger(state string) (*images.Ledger, error) {
 	sum := sha256.Sum256([]byte(s.about.Store))
 	name := fmt.Sprintf("%x", sum[:8])
 	if state != "" {
-		l, err := imagecache.OpenLedger(filepath.Join(state, "images", name))
+		l, err := images.OpenLedger(filepath.Join(state, "images", name))
 		if err == nil {
 			return l, nil
 		}
@@ -95,7 +95,7 @@ func (s *Stock) openLedger(state string) (*imagecache.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return imagecache.OpenLedger(filepath.Join(state, "images", name))
+	return images.OpenLedger(filepath.Join(state, "images", name))
 }
 
 // temporaryState makes a state directory in the folder temp, to which other users may write. What is in
@@ -159,8 +159,8 @@ func (s *Stock) Look(ctx context.Context, list []*Needed, platform string) error
 	return nil
 }
 
-func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []imagecache.Entry) error {
-	image, here, err := imagesOf(s.engine).Image(ctx, imagecache.Ref(n.Ref, platform))
+func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []images.Entry) error {
+	image, here, err := imagesOf(s.engine).Image(ctx, images.Ref(n.Ref, platform))
 	if fault.KindOf(err) == fault.Instance {
 		n.Error = err.Error()
 		return nil
@@ -170,7 +170,7 @@ func (s *Stock) look(ctx context.Context, n *Needed, platform string, entries []
 	}
 	n.Present, n.ID, n.Digest, n.Size = true, image.ID, image.Digest, image.Size
 	for _, e := range entries {
-		if e.Ref == imagecache.Ref(n.Ref, platform) && e.ID == image.ID {
+		if e.Ref == images.Ref(n.Ref, platform) && e.ID == image.ID {
 			n.Pulled, n.Needed = &e.Pulled, &e.Needed
 		}
 	}
@@ -188,8 +188,8 @@ type Fetched struct {
 // Pull pulls the images that the engine does not have, at most parallel at the same time.
 // It calls report for each image of the list, one call at a time. The error concerns all
 // images.
-func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o imagecache.Options, parallel int, report func(Fetched)) error {
-	images := s.Cache(o)
+func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o images.Options, parallel int, report func(Fetched)) error {
+	cache := s.Cache(o)
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
@@ -198,7 +198,7 @@ func (s *Stock) Pull(ctx context.Context, list []*Needed, platform string, o ima
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			img, pulled, err := images.Fetch(ctx, imagecache.Ref(n.Ref, platform))
+			img, pulled, err := cache.Fetch(ctx, images.Ref(n.Ref, platform))
 			if fault.KindOf(err) == fault.Host || fault.Canceled(err) {
 				return err
 			}
@@ -232,7 +232,7 @@ func imageIDs(ctx context.Context, connect engine.Connect, o engine.Options, nee
 	defer e.Close() //nolint:errcheck // nothing was started through it
 	ids := map[string]string{}
 	for _, n := range needs {
-		image, here, err := imagesOf(e).Image(ctx, imagecache.Ref(n.Ref, platform))
+		image, here, err := imagesOf(e).Image(ctx, images.Ref(n.Ref, platform))
 		if err != nil && fault.KindOf(err) != fault.Instance { // otherwise the instance will report it
 			return nil, err
 		}

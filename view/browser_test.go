@@ -9,12 +9,12 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"batch.example/batch/control"
 	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/run/control"
 	"batch.example/batch/view"
 	"batch.example/batch/vocab"
 )

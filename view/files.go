@@ -15,9 +15,9 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/regular"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/trajectory"
-	"batch.example/batch/swebench"
 )
 
 // output answers with the bytes of a command's output, without secrets.

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/results/trajectory"
-	"batch.example/batch/swebench"
 )
 
 // place is a directory that has attempts.

@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
-	"batch.example/batch/swebench"
+	"batch.example/batch/run/control"
 	"batch.example/batch/view"
 	"batch.example/batch/vocab"
 )

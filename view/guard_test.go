@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/run/control"
 	"batch.example/batch/view"
 )
 

@@ -15,11 +15,11 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
+	"batch.example/batch/run/control"
 )
 
 //go:embed pages

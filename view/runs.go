@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/scores"
 	"batch.example/batch/results/trajectory"
-	"batch.example/batch/swebench"
 )
 
 // run is a run directory, with the state when it was last read.

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/trajectory"
+	"batch.example/batch/run/control"
 )
 
 // Config describes a server. Roots, Token, Hosts and Mask are required.

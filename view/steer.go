@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/control"
 )
 
 // formLimit bounds the size of a form, in bytes.

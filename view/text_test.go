@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"batch.example/batch/control"
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
+	"batch.example/batch/run/control"
 )
 
 func TestEscapesOfTerminals(t *testing.T) {

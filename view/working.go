@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"batch.example/batch/control"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/control"
 )
 
 // livePage is the data of the page about work under way.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"batch.example/batch/chat"
+	"batch.example/batch/attempt/chat"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/abspath"
 	"batch.example/batch/internal/near"

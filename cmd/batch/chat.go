@@ -15,15 +15,15 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
-	"batch.example/batch/chat"
+	"batch.example/batch/attempt/chat"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/progress"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/internal/tty"
 	"batch.example/batch/run"
 	"batch.example/batch/runner"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"batch.example/batch/chat"
+	"batch.example/batch/attempt/chat"
 )
 
 // watchTalk returns a context that a SIGTERM or SIGHUP cancels. An interrupt cancels it before

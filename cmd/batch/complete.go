@@ -13,7 +13,6 @@ import (
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
-	"batch.example/batch/engines"
 	"batch.example/batch/internal/paths"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/journal"
@@ -23,6 +22,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/engines"
 	"batch.example/batch/run/selecting"
 	"batch.example/batch/runner"
 	"batch.example/batch/vocab"

@@ -12,11 +12,11 @@ import (
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/agent/config/view"
-	"batch.example/batch/engines"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/progress"
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/run"
+	"batch.example/batch/run/engines"
 )
 
 // addConfig adds the flags that make the configuration: -c, and one for each value that is set

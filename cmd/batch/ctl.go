@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/control"
 )
 
 // ctlFlags are the flags of `batch ctl`.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/control"
 )
 
 // obedient is work that carries out every command.

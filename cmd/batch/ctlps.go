@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/run/control"
 )
 
 // ps prints the state of work.

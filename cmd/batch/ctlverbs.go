@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
+	"batch.example/batch/run/control"
 	"batch.example/batch/vocab"
 )
 

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/retry"
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/control"
 )
 
 // waitPause is the time between two looks at a directory whose process does not listen.

@@ -21,11 +21,11 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/fill"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/run"
 	"batch.example/batch/run/grading"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

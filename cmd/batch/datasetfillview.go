@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 )
 
 // The files that fill writes into its directory.

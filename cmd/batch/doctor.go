@@ -11,12 +11,12 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/hub"
-	"batch.example/batch/doctor"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/run"
+	"batch.example/batch/run/doctor"
 )
 
 func (a *app) doctorCommand() *cobra.Command {

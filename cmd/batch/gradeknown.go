@@ -4,8 +4,8 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/run"
-	"batch.example/batch/swebench"
 )
 
 // check refuses predictions of instances that the dataset does not have.

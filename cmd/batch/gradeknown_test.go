@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 )
 
 func TestPredictionsOfAnotherDatasetAreNamed(t *testing.T) {

@@ -11,11 +11,11 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
-	"batch.example/batch/swebench"
 )
 
 // Words in place of predictions.

@@ -14,20 +14,20 @@ import (
 	"time"
 
 	"batch.example/batch/agent/config"
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

@@ -13,13 +13,13 @@ import (
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
-	"batch.example/batch/engines"
 	"batch.example/batch/fault"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/run"
+	"batch.example/batch/run/engines"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 )
 
 func (a *app) imagesCommand() *cobra.Command {
@@ -243,7 +243,7 @@ func (a *app) pullImages(ctx context.Context, r run.Request, platform string) (e
 	err = a.eachImages(ctx, r.Engines, engine.Options{Pulls: r.Pulls}, func(at stock) error {
 		pulled, before, missing := 0, 0, 0
 		list := sandbox.Needs(selected, r.ImagePrefix)
-		err := at.Pull(ctx, list, platform, imagecache.Options{Reserve: r.DiskReserve, Log: a.warnings()}, r.Pulls, func(f sandbox.Fetched) {
+		err := at.Pull(ctx, list, platform, images.Options{Reserve: r.DiskReserve, Log: a.warnings()}, r.Pulls, func(f sandbox.Fetched) {
 			switch {
 			case f.Err != nil:
 				missing++
@@ -302,7 +302,7 @@ func (a *app) evictImages(ctx context.Context, named []string, keep int64, dry b
 		verb = "would evict"
 	}
 	return a.eachImages(ctx, named, engine.Options{}, func(at stock) error {
-		gone, kept, err := at.Cache(imagecache.Options{}).Evict(ctx, keep, dry)
+		gone, kept, err := at.Cache(images.Options{}).Evict(ctx, keep, dry)
 		var t printable.Table
 		for _, e := range gone {
 			t.Row(at.name(verb), e.Ref, units.HumanSize(float64(e.Size)))

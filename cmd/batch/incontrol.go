@@ -1,9 +1,9 @@
 package main
 
 import (
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/run"
+	"batch.example/batch/run/control"
 )
 
 // underControl gives a request the width and the cost limit that batch ctl set in dir, unless the

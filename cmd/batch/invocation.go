@@ -10,17 +10,17 @@ import (
 	"time"
 
 	"batch.example/batch/agent/template"
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/inject"
 	"batch.example/batch/internal/owner"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/report"
 	"batch.example/batch/run"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/telemetry"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

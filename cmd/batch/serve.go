@@ -17,14 +17,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"batch.example/batch/attempt"
+	"batch.example/batch/attempt/serve"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/run"
 	"batch.example/batch/runner"
-	"batch.example/batch/serve"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
@@ -347,7 +347,7 @@ func (s *invocation) serve(ctx context.Context, f serveFlags, at *net.TCPAddr, r
 	if err != nil {
 		return err
 	}
-	c.Talk = func(ctx context.Context, conv *solver.Conversation) error { return v.server.Talk(ctx, conv) }
+	c.Talk = func(ctx context.Context, conv *attempt.Conversation) error { return v.server.Talk(ctx, conv) }
 	c.Jobs, c.Settled = v.server, true
 	c.Retries = runner.DefaultRetries()
 	delete(c.Retries, "diverged") // a context keeps its conversation

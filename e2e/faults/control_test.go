@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/e2e"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/tier"
+	"batch.example/batch/run/control"
 )
 
 // steering sends commands to a run that is killed again and again.
@@ -31,7 +31,7 @@ type steering struct {
 // TestCommandsSurviveKills kills the runner at random moments while commands arrive. None is lost,
 // and none is carried out twice.
 func TestCommandsSurviveKills(t *testing.T) {
-	tier.Rest(t, "control", "run/steering", "runner")
+	tier.Rest(t, "run/control", "run/steering", "runner")
 	t.Parallel()
 	e2e.NeedDocker(t)
 	seed := uint64(time.Now().UnixNano())

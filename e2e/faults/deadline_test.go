@@ -14,7 +14,7 @@ import (
 )
 
 func TestAnAttemptAtItsTimeLimitIsAResultWithASalvage(t *testing.T) {
-	tier.Rest(t, "solver", "session", "agent/*.go", "runner")
+	tier.Rest(t, "attempt/*.go", "attempt/session", "agent/*.go", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServer(t, stub.Bash("echo a line >> README.md; sleep 1"))
@@ -68,7 +68,7 @@ func TestADeadContainerIsReplacedWithoutPayingTwice(t *testing.T) {
 // A conversation that the provider refuses in the middle, for a reason that is not
 // the model's, is not paid for again from the beginning.
 func TestARefusedAttemptIsResumedWithoutPayingTwice(t *testing.T) {
-	tier.Rest(t, "solver", "session", "agent/*.go", "runner")
+	tier.Rest(t, "attempt/*.go", "attempt/session", "agent/*.go", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var refuse atomic.Bool

@@ -87,7 +87,7 @@ const submitSolution = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; cat /testbed
 // No model reads that the engine's disk is full, and nothing that could not be written is submitted.
 // With space again, the attempts continue, and no reply is paid for twice.
 func TestAnEngineWithoutSpaceIsNoFailureOfTheAgent(t *testing.T) {
-	tier.Rest(t, "sandbox", "docker/containers", "solver")
+	tier.Rest(t, "sandbox", "docker/containers", "attempt/*.go")
 	t.Parallel()
 	for name, seen := range map[string]bool{"its disk is seen": true, "its disk is not seen": false} {
 		for write, command := range map[string]string{
@@ -148,7 +148,7 @@ func TestAnEngineWithoutSpaceIsNoFailureOfTheAgent(t *testing.T) {
 
 // An agent that fills the disk by itself reads so, and is judged by what it submits.
 func TestAnAgentThatFillsTheEnginesDiskReadsSo(t *testing.T) {
-	tier.Rest(t, "sandbox", "docker/containers", "solver")
+	tier.Rest(t, "sandbox", "docker/containers", "attempt/*.go")
 	t.Parallel()
 	for name, seen := range map[string]bool{"its disk is seen": true, "its disk is not seen": false} {
 		t.Run(name, func(t *testing.T) {

@@ -207,7 +207,7 @@ func (s *several) nothingLeft(engines []*enginetest.Daemon) {
 
 // The instances of one run are divided among engines, and the patches are the same as on one.
 func TestOneRunUsesSeveralEngines(t *testing.T) {
-	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
+	tier.Rest(t, "run/engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 3)
 	one, all := severalRun(t, engines[:1], 9, "0.1"), severalRun(t, engines, 9, "0.1")
@@ -240,7 +240,7 @@ func TestOneRunUsesSeveralEngines(t *testing.T) {
 // An engine that is killed in mid-run and does not come back costs no instance its result: after
 // --engine-wait, its instances are replayed on the others.
 func TestARunOutlivesOneOfItsEngines(t *testing.T) {
-	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
+	tier.Rest(t, "run/engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 3)
 	s := severalRun(t, engines, 9, "4")
@@ -271,7 +271,7 @@ func TestARunOutlivesOneOfItsEngines(t *testing.T) {
 
 // A killed runner finds its containers on all engines.
 func TestAResumedRunFindsItsContainersOnAllEngines(t *testing.T) {
-	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
+	tier.Rest(t, "run/engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 2)
 	s := severalRun(t, engines, 4, "3")
@@ -301,7 +301,7 @@ func TestAResumedRunFindsItsContainersOnAllEngines(t *testing.T) {
 
 // A run stops only when no engine is left, and is resumed when they are back.
 func TestARunStopsWhenNoEngineIsLeft(t *testing.T) {
-	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
+	tier.Rest(t, "run/engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 2)
 	s := severalRun(t, engines, 4, "5")
@@ -328,7 +328,7 @@ func TestARunStopsWhenNoEngineIsLeft(t *testing.T) {
 
 // An engine that is absent when the run starts takes part once it answers.
 func TestAnEngineThatIsAbsentAtTheStartIsUsedLater(t *testing.T) {
-	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
+	tier.Rest(t, "run/engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 2)
 	s := severalRun(t, engines, 6, "10")
@@ -359,7 +359,7 @@ func TestAnEngineThatIsAbsentAtTheStartIsUsedLater(t *testing.T) {
 
 // An engine whose disk is full takes no instance from the others.
 func TestARunOutlivesAFullDiskOfOneOfItsEngines(t *testing.T) {
-	tier.Rest(t, "engines", "sandbox/*.go", "docker/*.go", "run/rundir")
+	tier.Rest(t, "run/engines", "sandbox/*.go", "docker/*.go", "run/rundir")
 	t.Parallel()
 	engines := severalEngines(t, 1)
 	disk := filepath.Join(t.TempDir(), "disk")

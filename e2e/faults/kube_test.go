@@ -105,7 +105,7 @@ func (r *crashRun) begin() (ended <-chan struct{}) {
 }
 
 func TestARunOnPodsThatIsKilledLosesNothing(t *testing.T) {
-	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "run/engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestARunOnPodsThatIsKilledLosesNothing(t *testing.T) {
 }
 
 func TestARunOnPodsSurvivesTheirLoss(t *testing.T) {
-	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "run/engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	t.Parallel()
@@ -146,7 +146,7 @@ func TestARunOnPodsWaitsForTheKubelet(t *testing.T) { without(t, "kubelet") }
 
 // without takes one of the cluster's programs away while a run uses it.
 func without(t *testing.T, program string) {
-	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "run/engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	away := 15 * time.Second
@@ -164,7 +164,7 @@ func without(t *testing.T, program string) {
 
 // An upgrade of the API server, or a load balancer with a limit, cuts all streams at once.
 func TestARunOnPodsSurvivesCutStreams(t *testing.T) {
-	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "run/engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	t.Parallel()

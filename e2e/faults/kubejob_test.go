@@ -191,7 +191,7 @@ func (j jobRun) kill(pod string) {
 // The first runner is killed, the second one's pod is deleted, and the third one ends the run. Both successors
 // continue the attempts in their pods.
 func TestARunnerOnPodsOfItsOwnIsReplaced(t *testing.T) {
-	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
+	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "run/engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
 	kubetest.Config(t)
 	e2e.NeedDocker(t)
 	t.Parallel()

@@ -29,7 +29,7 @@ var misbehaviours = []struct {
 const impatient = "model.model_kwargs.timeout=5"
 
 func TestACallIsRepeatedAfterEachServerFault(t *testing.T) {
-	tier.Rest(t, "llm/*.go", "llm/endpoint", "solver", "session")
+	tier.Rest(t, "llm/*.go", "llm/endpoint", "attempt/*.go", "attempt/session")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	want := undisturbed(t)

@@ -64,7 +64,7 @@ func checkCherry(t *testing.T, dir string) {
 }
 
 func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
-	tier.Rest(t, "solver", "session", "agent/*.go", "journal", "results/*.go")
+	tier.Rest(t, "attempt/*.go", "attempt/session", "agent/*.go", "journal", "results/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return cherryPick(r) })
@@ -84,7 +84,7 @@ func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
 }
 
 func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
-	tier.Rest(t, "solver", "session", "agent/*.go", "journal", "results/*.go")
+	tier.Rest(t, "attempt/*.go", "attempt/session", "agent/*.go", "journal", "results/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return cherryPick(r) })

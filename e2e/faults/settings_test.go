@@ -16,7 +16,7 @@ import (
 // environment or row: its result would be recorded for settings that made
 // only a part of it.
 func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
-	tier.Rest(t, "solver", "session", "run/*.go", "results/*.go", "results/manifest", "agent/config")
+	tier.Rest(t, "attempt/*.go", "attempt/session", "run/*.go", "results/*.go", "results/manifest", "agent/config")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return e2e.WorkAndSubmit(r) })
@@ -72,7 +72,7 @@ func TestAnUnfinishedAttemptIsNotResumedUnderOtherSettings(t *testing.T) {
 }
 
 func TestAnUnfinishedAttemptStartsFreshOnRequest(t *testing.T) {
-	tier.Rest(t, "solver", "session", "run/*.go", "results/*.go", "results/manifest", "agent/config")
+	tier.Rest(t, "attempt/*.go", "attempt/session", "run/*.go", "results/*.go", "results/manifest", "agent/config")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return e2e.WorkAndSubmit(r) })

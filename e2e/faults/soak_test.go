@@ -32,7 +32,7 @@ import (
 // must be what the provider charged, and memory, files and containers must not
 // increase. BATCH_SOAK sets the duration, such as 1h, with 64 workers; otherwise the test is short.
 func TestSoak(t *testing.T) {
-	tier.Rest(t, "llm", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go", "sandbox/*.go", "docker/*.go", "docker/containers", "internal/box")
+	tier.Rest(t, "llm", "attempt/session", "attempt/*.go", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go", "sandbox/*.go", "docker/*.go", "docker/containers", "internal/box")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	s := newSoak(t)

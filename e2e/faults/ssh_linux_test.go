@@ -83,7 +83,7 @@ func overSSH(t *testing.T, d *enginetest.Daemon) (address, bin string) {
 
 // A run uses an engine on another machine, over ssh, beside one on this machine.
 func TestOneRunUsesAnEngineOverSSH(t *testing.T) {
-	tier.Rest(t, "engines", "docker/*.go", "docker/internal")
+	tier.Rest(t, "run/engines", "docker/*.go", "docker/internal")
 	t.Parallel()
 	engines := severalEngines(t, 2)
 	address, bin := overSSH(t, engines[1])

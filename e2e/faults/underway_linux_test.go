@@ -177,7 +177,7 @@ func TestACommandThatIsUnderWayAtAKillRunsOnce(t *testing.T) {
 // A run that is interrupted ends its commands. When it is killed before it has removed
 // the container, the model must not see the result of the ended command.
 func TestACommandEndedByAnInterruptIsNotAnObservation(t *testing.T) {
-	tier.Rest(t, "solver", "session", "agent/*.go", "internal/box")
+	tier.Rest(t, "attempt/*.go", "attempt/session", "agent/*.go", "internal/box")
 	t.Parallel()
 	u := newUnderWay(t, e2e.OwnEngine(t))
 	u.start("--inject", "engine.remove:2=kill") // the first removes the container that filled the boxinit volume

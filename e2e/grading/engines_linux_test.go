@@ -65,7 +65,7 @@ func (p placed) run(t *testing.T, args ...string) {
 // Each of two engines has the image of one instance, and batch never pulls such an image: a sweep
 // with --grade, and batch grade, work only if agents and tests run where the image is.
 func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
-	tier.Rest(t, "engines", "sandbox/*.go", "run/rundir", "run/grading")
+	tier.Rest(t, "run/engines", "sandbox/*.go", "run/rundir", "run/grading")
 	p := placeOnEngines(t, 2)
 	for _, args := range [][]string{
 		{"sweep", "--grade", "--subset", "rows.jsonl", "-m", "oracle", "-w", "2", "-o", "swept"},
@@ -98,7 +98,7 @@ func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
 
 // A sweep has the same patches and verdicts on three engines as on one.
 func TestASweepOnThreeEnginesIsAsOnOne(t *testing.T) {
-	tier.Rest(t, "engines", "sandbox/*.go", "run/rundir", "run/grading")
+	tier.Rest(t, "run/engines", "sandbox/*.go", "run/rundir", "run/grading")
 	p := placeOnEngines(t, 3)
 	sweep := []string{
 		"sweep", "--grade", "--subset", "rows.jsonl", "-m", "scripted/demo", "--attempts", "2", "-w", "3",

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/internal/tier"
+	"batch.example/batch/run/control"
 )
 
 // buttons is a browser on `batch view --control`, beside a run that works.
@@ -26,7 +26,7 @@ type buttons struct {
 }
 
 func TestEveryVerbIsAButton(t *testing.T) {
-	tier.Rest(t, "view", "control", "run/steering")
+	tier.Rest(t, "view", "run/control", "run/steering")
 	t.Parallel()
 	e2e.NeedDocker(t)
 	browsertest.Run(t, map[string]func(*testing.T, *browsertest.Tab){"a run at work": everyVerb}, "127.0.0.1")

@@ -9,7 +9,7 @@ import (
 )
 
 func TestDoctorTriesAContainer(t *testing.T) {
-	tier.Rest(t, "doctor", "docker", "sandbox", "cmd/batch/doctor*.go")
+	tier.Rest(t, "run/doctor", "docker", "sandbox", "cmd/batch/doctor*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for _, tt := range []struct {

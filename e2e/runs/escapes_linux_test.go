@@ -144,7 +144,7 @@ func evilRun(t *testing.T, dir string) {
 }
 
 func TestFilesThatAreReadCannotControlTheTerminal(t *testing.T) {
-	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat", "dataset", "docker", "doctor", "run", "results", "agent", "fault")
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "attempt/chat", "dataset", "docker", "run/doctor", "run", "results", "agent", "fault")
 	t.Parallel()
 	dir := t.TempDir()
 	rows := toJSON(t, evilRow("a", "batch-demo/"+evil)) + "\n"
@@ -194,7 +194,7 @@ func TestFilesThatAreReadCannotControlTheTerminal(t *testing.T) {
 }
 
 func TestNamesFromTheHubCannotControlTheTerminal(t *testing.T) {
-	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat", "dataset", "docker", "doctor", "run", "results", "agent", "fault")
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "attempt/chat", "dataset", "docker", "run/doctor", "run", "results", "agent", "fault")
 	row := toJSON(t, evilRow("a", "i"))
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -221,7 +221,7 @@ func TestNamesFromTheHubCannotControlTheTerminal(t *testing.T) {
 
 // Data for programs is exact, byte for byte of each text.
 func TestDataForProgramsStaysExact(t *testing.T) {
-	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat", "dataset", "docker", "doctor", "run", "results", "agent", "fault")
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "attempt/chat", "dataset", "docker", "run/doctor", "run", "results", "agent", "fault")
 	dir := t.TempDir()
 	row := evilRow("a", "i")
 	e2e.WriteFiles(t, dir, map[string]string{"rows.jsonl": toJSON(t, row) + "\n"})
@@ -248,7 +248,7 @@ func TestDataForProgramsStaysExact(t *testing.T) {
 
 // Any run on the machine's engine would remove the container that is found here.
 func TestContainersThatCleanFindsCannotControlTheTerminal(t *testing.T) {
-	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat", "dataset", "docker", "doctor", "run", "results", "agent", "fault")
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "attempt/chat", "dataset", "docker", "run/doctor", "run", "results", "agent", "fault")
 	t.Parallel()
 	d := e2e.OwnEngine(t)
 	if out, err := exec.CommandContext(t.Context(), "docker", "-H", d.Host(), "create", "--network", "none", "--label", containers.LabelOwner+"="+evil,
@@ -264,7 +264,7 @@ func TestContainersThatCleanFindsCannotControlTheTerminal(t *testing.T) {
 // Texts of a model, its provider and an engine must be harmless while they arrive
 // and in the logs.
 func TestTextsOfAModelCannotControlTheTerminal(t *testing.T) {
-	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "chat", "dataset", "docker", "doctor", "run", "results", "agent", "fault")
+	tier.Rest(t, "internal/printable", "internal/progress", "internal/tty", "report", "cmd/batch", "attempt/chat", "dataset", "docker", "run/doctor", "run", "results", "agent", "fault")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {

@@ -40,7 +40,7 @@ func pushedSystems(t *testing.T, r *registrytest.Registry, n int) (refs []string
 // Two runs on one engine evict images to keep within their budgets, each while the other
 // pulls, starts and holds the same images: neither may fail because of that.
 func TestTwoRunsEvictImagesAtTheSameTime(t *testing.T) {
-	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
+	tier.Rest(t, "sandbox/images", "docker/images", "sandbox/*.go")
 	t.Parallel()
 	r := registrytest.Start(t, false)
 	refs, base, own := pushedSystems(t, r, 6)
@@ -83,7 +83,7 @@ func TestTwoRunsEvictImagesAtTheSameTime(t *testing.T) {
 // A sweep pulls an image once, and does not evict it before all of its cells have used it,
 // also if there is room for one image only.
 func TestASweepPullsEachImageOnce(t *testing.T) {
-	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
+	tier.Rest(t, "sandbox/images", "docker/images", "sandbox/*.go")
 	t.Parallel()
 	r := registrytest.Start(t, false)
 	refs, base, own := pushedSystems(t, r, 4)

@@ -20,7 +20,7 @@ import (
 // A provider that at first refuses everything for longer than an attempt may work, and
 // later again, costs no attempt: waiting is not working.
 func TestARunUnderARateLimitLosesNothing(t *testing.T) {
-	tier.Rest(t, "llm", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
+	tier.Rest(t, "llm", "attempt/session", "attempt/*.go", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	const instances, steps, wall = 6, 3, 12 // seconds: far longer than an attempt works on a busy machine

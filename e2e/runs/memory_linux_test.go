@@ -14,7 +14,7 @@ import (
 // TestMemoryDoesNotGrowWithOutputs lets two instances print 60 times 10 MB each,
 // kills the run in the middle, and resumes it.
 func TestMemoryDoesNotGrowWithOutputs(t *testing.T) {
-	tier.Rest(t, "agent/*.go", "session", "solver", "journal", "results/*.go", "llm/*.go")
+	tier.Rest(t, "agent/*.go", "attempt/session", "attempt/*.go", "journal", "results/*.go", "llm/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	outputs := 60

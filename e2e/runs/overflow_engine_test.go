@@ -54,7 +54,7 @@ func (m *cramped) answer(_ int, r *stub.Request) stub.Answer {
 }
 
 func TestAConversationThatIsTooLongInAllProtocols(t *testing.T) {
-	tier.Rest(t, "agent/compaction", "llm", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
+	tier.Rest(t, "agent/compaction", "llm", "attempt/session", "attempt/*.go", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	policy := func(name string, more ...string) []string {

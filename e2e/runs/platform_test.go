@@ -9,28 +9,28 @@ import (
 
 	"batch.example/batch/docker"
 	"batch.example/batch/e2e"
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/registrytest"
 	"batch.example/batch/internal/tier"
+	"batch.example/batch/sandbox/images"
 )
 
 // An engine may have one image per name: when the name is pulled for another platform,
 // the earlier image stays without a name, and batch may still evict it. An engine with
 // containerd's image store has both under one name and id.
 func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
-	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
+	tier.Rest(t, "sandbox/images", "docker/images", "sandbox/*.go")
 	e := e2e.Connect(t)
 	r := registrytest.NewStub(t)
 	r.Offer(t, "amd64", "arm64")
 	t.Cleanup(func() { e2e.RemoveImage(t, r.Ref()) })
-	ledger, err := imagecache.OpenLedger(t.TempDir())
+	ledger, err := images.OpenLedger(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(docker.Sandboxes{Engine: e}.ImageEngine(), ledger, imagecache.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	c := images.New(docker.Sandboxes{Engine: e}.ImageEngine(), ledger, images.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	ids := map[string]bool{}
 	for _, platform := range []string{"linux/arm64", "linux/amd64"} {
-		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
+		img, release, err := c.Acquire(t.Context(), platform, images.Ref(r.Ref(), platform), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,18 +59,18 @@ func TestImagesForTwoPlatformsAreTwoAndBothAreEvicted(t *testing.T) {
 
 // A name that the user gave an image protects it, even when batch's name is removed.
 func TestAnImageThatTheUserNamedIsNotEvicted(t *testing.T) {
-	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
+	tier.Rest(t, "sandbox/images", "docker/images", "sandbox/*.go")
 	e := e2e.Connect(t)
 	r := registrytest.NewStub(t)
 	r.Offer(t, "amd64", "arm64")
 	name := fmt.Sprintf("batch-test/named:%d", os.Getpid())
-	ledger, err := imagecache.OpenLedger(t.TempDir())
+	ledger, err := images.OpenLedger(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := imagecache.New(docker.Sandboxes{Engine: e}.ImageEngine(), ledger, imagecache.Options{})
+	c := images.New(docker.Sandboxes{Engine: e}.ImageEngine(), ledger, images.Options{})
 	pull := func(platform string) string {
-		img, release, err := c.Acquire(t.Context(), platform, imagecache.Ref(r.Ref(), platform), nil)
+		img, release, err := c.Acquire(t.Context(), platform, images.Ref(r.Ref(), platform), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -111,7 +111,7 @@ func thoughtful(_ int, r *stub.Request) stub.Answer {
 // A run that is killed between two calls and resumed sends byte for byte what an undisturbed
 // one sends: the provider gets its own thoughts, signatures and calls back.
 func TestAKilledRunContinuesWithItsReasoningInAllProtocols(t *testing.T) {
-	tier.Rest(t, "llm", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
+	tier.Rest(t, "llm", "attempt/session", "attempt/*.go", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
@@ -195,7 +195,7 @@ func checkWireRecord(t *testing.T, dir string, resumed int) {
 // A key that the provider refuses ends the run at its first call, and nothing is counted
 // against the model: with the right key, the same run completes.
 func TestARefusedKeyStopsTheRunInAllProtocols(t *testing.T) {
-	tier.Rest(t, "llm", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
+	tier.Rest(t, "llm", "attempt/session", "attempt/*.go", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {

@@ -26,7 +26,7 @@ func workThen(last stub.Answer) func(int, *stub.Request) stub.Answer {
 }
 
 func TestAConversationThatTheProviderRefusesIsAResult(t *testing.T) {
-	tier.Rest(t, "llm", "solver", "runner")
+	tier.Rest(t, "llm", "attempt/*.go", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for _, c := range []struct {
@@ -107,7 +107,7 @@ func TestAConversationThatTheProviderRefusesIsAResult(t *testing.T) {
 }
 
 func TestARequestThatFailsForOneInstanceDoesNotStopOthers(t *testing.T) {
-	tier.Rest(t, "llm", "solver", "runner")
+	tier.Rest(t, "llm", "attempt/*.go", "runner")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var bad atomic.Value // the task of the refused instance

@@ -43,7 +43,7 @@ func here(t *testing.T, e *docker.Engine, refs []string) []string {
 }
 
 func TestARunKeepsToItsDiskBudget(t *testing.T) {
-	tier.Rest(t, "imagecache", "docker/images", "sandbox/*.go")
+	tier.Rest(t, "sandbox/images", "docker/images", "sandbox/*.go")
 	e := e2e.Connect(t)
 	refs, base, own := pushedSystems(t, registrytest.Start(t, false), 5)
 	if _, err := e.Ensure(t.Context(), refs[0], "", nil); err != nil { // pulled by the user

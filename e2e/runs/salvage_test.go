@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"batch.example/batch/agent/config"
+	"batch.example/batch/attempt"
 	"batch.example/batch/docker"
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/bash"
@@ -15,7 +16,6 @@ import (
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
@@ -105,7 +105,7 @@ git config extensions.partialClone far; git config remote.far.promisor true; git
 
 // inFolder runs batch's scripts in another folder than the sandbox's own.
 type inFolder struct {
-	solver.Sandbox
+	attempt.Sandbox
 	dir string
 }
 
@@ -126,7 +126,7 @@ compare() {
 }`
 
 func TestASalvageRestoresTheWorkingTree(t *testing.T) {
-	tier.Rest(t, "solver", "sandbox/*.go", "internal/boxgit")
+	tier.Rest(t, "attempt/*.go", "sandbox/*.go", "internal/boxgit")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	box := demoSandbox(t)
@@ -167,7 +167,7 @@ func TestASalvageRestoresTheWorkingTree(t *testing.T) {
 }
 
 // demoSandbox is a container of one of the demo's images.
-func demoSandbox(t *testing.T) solver.Sandbox {
+func demoSandbox(t *testing.T) attempt.Sandbox {
 	t.Helper()
 	cfg, err := config.Load(nil, config.Options{})
 	if err != nil {

@@ -205,7 +205,7 @@ func TestTheSearchForSecretsFindsThem(t *testing.T) {
 }
 
 func TestAPatchWithASecretIsKeptAndReported(t *testing.T) {
-	tier.Rest(t, "internal/mask", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
+	tier.Rest(t, "internal/mask", "attempt/session", "attempt/*.go", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	// Killed, and resumed when its output or its submission was just recorded.

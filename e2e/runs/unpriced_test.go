@@ -12,7 +12,7 @@ import (
 // A reply without a known price is not free: bills are lower bounds, and limits end what could
 // pass them.
 func TestAReplyOfUnknownCostIsNotFree(t *testing.T) {
-	tier.Rest(t, "llm/price", "llm/*.go", "session", "solver", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
+	tier.Rest(t, "llm/price", "llm/*.go", "attempt/session", "attempt/*.go", "journal", "results/*.go", "runner", "agent/*.go", "run/*.go")
 	t.Parallel()
 	odd := func(n int64, r *stub.Request) stub.Answer {
 		a := e2e.WorkAndSubmit(r)

@@ -22,13 +22,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/e2e"
 	"batch.example/batch/results"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/sandbox/engine"
-	"batch.example/batch/solver"
 )
 
 const (
@@ -64,7 +64,7 @@ type counter struct {
 	steps, begun, ended atomic.Int64
 }
 
-// Event implements [solver.Listener].
+// Event implements [attempt.Listener].
 func (c *counter) Event(e agent.Event) {
 	if e.Type == agent.EventOutput {
 		c.steps.Add(1)
@@ -74,7 +74,7 @@ func (c *counter) Event(e agent.Event) {
 	}
 }
 
-// End implements [solver.Listener].
+// End implements [attempt.Listener].
 func (c *counter) End(results.Record) { c.ended.Add(1) }
 
 func (c *counter) moment(since time.Time) moment {
@@ -121,7 +121,7 @@ func runScaled(rows, dir, width, socket string) error {
 		return err
 	}
 	count := &counter{}
-	c.Listen = func(dataset.Instance, int) solver.Listener { return count }
+	c.Listen = func(dataset.Instance, int) attempt.Listener { return count }
 	c.Sandboxes.Engines = sandbox.One(func(context.Context, engine.Options) (engine.Engine, error) { return &simulation{socket: socket}, nil })
 	opened, err := run.Open(context.Background(), c)
 	if err != nil {

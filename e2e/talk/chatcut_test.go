@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/chat"
+	"batch.example/batch/attempt/chat"
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/tier"
 )
@@ -23,7 +23,7 @@ const slow = "echo started >> starts; until test -e /tmp/go; do sleep 0.1; done;
 // starts it again: it has the result from the container or, if that is gone, says that nothing is
 // known. Only in mode yolo, the command runs again then.
 func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
-	tier.Rest(t, "chat", "session", "solver", "agent/*.go", "journal", "cmd/batch/chat*.go")
+	tier.Rest(t, "attempt/chat", "attempt/session", "attempt/*.go", "agent/*.go", "journal", "cmd/batch/chat*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	script := fmt.Sprintf("\"*\":\n  - bash: %q\n  - \"Seen.\"\n", slow)
@@ -91,7 +91,7 @@ func TestACommandThatAKillCutOffIsNotOfferedAgain(t *testing.T) {
 // A command of the agent that the person has interrupted is not offered to them either, in any
 // mode: the agent reads what it printed until then.
 func TestAnInterruptedCommandOfTheAgentIsNotOfferedAgain(t *testing.T) {
-	tier.Rest(t, "chat", "session", "solver", "agent/*.go", "journal", "cmd/batch/chat*.go")
+	tier.Rest(t, "attempt/chat", "attempt/session", "attempt/*.go", "agent/*.go", "journal", "cmd/batch/chat*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for _, comment := range []string{`{"say":""}`, `{"mode":"human"}`} {

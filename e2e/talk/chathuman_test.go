@@ -15,7 +15,7 @@ import (
 // A command of the person's own that they have interrupted is not offered to them again: they
 // are asked for the next one.
 func TestAnInterruptedOwnCommandIsNotOfferedAgain(t *testing.T) {
-	tier.Rest(t, "chat", "session", "solver", "agent/*.go", "journal", "cmd/batch/chat*.go")
+	tier.Rest(t, "attempt/chat", "attempt/session", "attempt/*.go", "agent/*.go", "journal", "cmd/batch/chat*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	for _, comment := range []string{"", "try less"} {

@@ -20,7 +20,7 @@ import (
 // A conversation that is killed at a record of its journal, and continued by the same
 // command, is the one that an undisturbed person would have had.
 func TestAKilledChatContinues(t *testing.T) {
-	tier.Rest(t, "chat", "session", "solver", "agent/*.go", "journal", "cmd/batch/chat*.go")
+	tier.Rest(t, "attempt/chat", "attempt/session", "attempt/*.go", "agent/*.go", "journal", "cmd/batch/chat*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	want := killedChat(t, 0)

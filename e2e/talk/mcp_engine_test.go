@@ -77,7 +77,7 @@ func webServer(t *testing.T, key string, refused *atomic.Int64) string {
 }
 
 func TestAnAgentUsesMCPServers(t *testing.T) {
-	tier.Rest(t, "agent", "internal/box", "session", "solver")
+	tier.Rest(t, "agent", "internal/box", "attempt/session", "attempt/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	const codeKey, notesKey, webKey = "open-sesame-code", "open-sesame-notes", "open-sesame-web"

@@ -260,7 +260,7 @@ func TestAServedContextSurvivesAKill(t *testing.T) {
 }
 
 func TestAPausedContextIsReplayed(t *testing.T) {
-	tier.Rest(t, "serve", "session", "solver", "authority")
+	tier.Rest(t, "attempt/serve", "attempt/session", "attempt/*.go", "llm/authority")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	model := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
@@ -305,7 +305,7 @@ func TestAPausedContextIsReplayed(t *testing.T) {
 }
 
 func TestARefusedCallerDoesNotStopOthers(t *testing.T) {
-	tier.Rest(t, "serve", "session", "solver", "authority")
+	tier.Rest(t, "attempt/serve", "attempt/session", "attempt/*.go", "llm/authority")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	var key atomic.Value

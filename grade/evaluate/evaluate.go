@@ -15,7 +15,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/vocab"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/vocab"
 )
 

@@ -21,8 +21,8 @@ import (
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

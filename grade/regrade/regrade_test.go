@@ -19,7 +19,7 @@ import (
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/grade/regrade"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/vocab"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"batch.example/batch/internal/printable"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/vocab"
 )
 

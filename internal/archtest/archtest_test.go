@@ -19,42 +19,36 @@ import (
 const module = "batch.example/batch"
 
 // mayImport says for each room which other rooms it may know. A room is a
-// first-level folder with all below it; below internal, each folder is one.
+// first-level folder with all below it; below internal, each folder is one, and so are the leaves.
 // A room that is not here may not exist. Every room may know those in forAll.
 var mayImport = map[string][]string{
-	"":           {}, // doc.go
-	"vocab":      {},
-	"fault":      {},
-	"dataset":    {"fault", "internal/abspath", "internal/diff", "internal/idlist", "internal/near", "internal/python"},
-	"docker":     {leaf, "imagecache", "fault", "internal/box", "internal/boxinit", "internal/owner"},
-	"kube":       {leaf, "fault", "internal/box", "internal/boxinit", "internal/owner"},
-	"engines":    {leaf, "docker", "kube", "fault"},
-	leaf:         {"imagecache", "fault", "internal/box", "internal/boxinit", "internal/enginetest", "internal/meminfo", "internal/owner"},
-	"imagecache": {"fault", "internal/atomicfile"},
-	"llm":        {"authority", "fault", "internal/abspath", "internal/bash", "internal/mask", "internal/near"},
-	"agent":      {"llm", "fault", "internal/abspath", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable", "internal/removed"},
-	"audit":      {"dataset", "results", "internal/diff", "internal/mask", "internal/printable"},
-	"authority":  {"fault"},
-	"docs":       {},
-	"session":    {"agent", "authority", "llm", "journal", "fault"},
-	"chat":       {"solver", "session", "agent", "llm", "journal", "runner", "fault", "internal/printable"},
-	"journal":    {"fault", "internal/python", "internal/atomicfile", "internal/inject", "internal/mask"},
-	"control":    {"journal", "fault", "internal/near"},
-	"results":    {"journal", "swebench", "fault", "internal/python", "internal/atomicfile", "internal/idlist", "internal/inject", "internal/mask", "internal/printable"},
-	"swebench":   {"fault", "internal/atomicfile", "internal/printable", "internal/python"},
-	"report":     {"results", "internal/printable"},
-	"view":       {"audit", "control", "dataset", "report", "results", "swebench", "journal", "fault", "internal/atomicfile", "internal/diff", "internal/mask", "internal/printable"},
-	"runner":     {"fault", "internal/near"},
-	"grade":      {"dataset", "results", "swebench", "fault", "internal/atomicfile", "internal/bash", "internal/diff", "internal/mask", "internal/near", "internal/printable", "internal/python"},
-	"sandbox":    {leaf, "dataset", "imagecache", "fault", "internal/bash", "internal/box", "internal/boxgit", "internal/meminfo", "internal/owner"},
-	"run":        {"control", "dataset", "grade", "agent", "llm", "journal", "results", "runner", "sandbox", leaf, "engines", "solver", "swebench", "imagecache", "fault", "internal/abspath", "internal/atomicfile", "internal/boxgit", "internal/mask", "internal/near", "internal/owner", "internal/printable"},
-	"doctor":     {leaf, "dataset", "llm", "fault"},
-	"solver":     {"session", "sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/bash", "internal/boxgit", "internal/mask"},
-	"serve":      {"session", "solver", "agent", "authority", "dataset", "journal", "runner", "fault", "internal/atomicfile"},
-	"internal":   {"fault", "vocab", "internal/bash", "internal/boxinit", "internal/diff", "internal/gitpack", "internal/inject", "internal/printable"},
-	"cmd":        {"*"},
-	"scripts":    {"*"},
-	"e2e":        {"*"}, // tests of the whole program
+	"":               {}, // doc.go
+	"vocab":          {},
+	"fault":          {},
+	"dataset":        {"fault", "internal/abspath", "internal/diff", "internal/idlist", "internal/near", "internal/python"},
+	"docker":         {"sandbox/engine", "sandbox/images", "fault", "internal/box", "internal/boxinit", "internal/owner"},
+	"kube":           {"sandbox/engine", "fault", "internal/box", "internal/boxinit", "internal/owner"},
+	"run/engines":    {"sandbox/engine", "docker", "kube", "fault"},
+	"sandbox/engine": {"sandbox/images", "fault", "internal/box", "internal/boxinit", "internal/enginetest", "internal/meminfo", "internal/owner"},
+	"sandbox/images": {"fault", "internal/atomicfile"},
+	"llm":            {"fault", "internal/abspath", "internal/bash", "internal/mask", "internal/near"},
+	"agent":          {"llm", "fault", "internal/abspath", "internal/python", "internal/bash", "internal/near", "internal/mask", "internal/printable", "internal/removed"},
+	"audit":          {"dataset", "results", "internal/diff", "internal/mask", "internal/printable"},
+	"docs":           {},
+	"journal":        {"fault", "internal/python", "internal/atomicfile", "internal/inject", "internal/mask"},
+	"run/control":    {"journal", "fault", "internal/near"},
+	"results":        {"journal", "internal/swebench", "fault", "internal/python", "internal/atomicfile", "internal/idlist", "internal/inject", "internal/mask", "internal/printable"},
+	"report":         {"results", "internal/printable"},
+	"view":           {"audit", "run/control", "dataset", "report", "results", "internal/swebench", "journal", "fault", "internal/atomicfile", "internal/diff", "internal/mask", "internal/printable"},
+	"runner":         {"fault", "internal/near"},
+	"grade":          {"dataset", "results", "internal/swebench", "fault", "internal/atomicfile", "internal/bash", "internal/diff", "internal/mask", "internal/near", "internal/printable", "internal/python"},
+	"sandbox":        {"sandbox/engine", "sandbox/images", "dataset", "fault", "internal/bash", "internal/box", "internal/boxgit", "internal/meminfo", "internal/owner"},
+	"run":            {"run/control", "dataset", "grade", "agent", "llm", "journal", "results", "runner", "sandbox", "sandbox/engine", "sandbox/images", "run/engines", "attempt", "internal/swebench", "fault", "internal/abspath", "internal/atomicfile", "internal/boxgit", "internal/mask", "internal/near", "internal/owner", "internal/printable"},
+	"attempt":        {"sandbox", "dataset", "agent", "llm", "journal", "results", "runner", "fault", "internal/atomicfile", "internal/bash", "internal/boxgit", "internal/mask", "internal/printable"},
+	"internal":       {"fault", "vocab", "internal/atomicfile", "internal/bash", "internal/boxinit", "internal/diff", "internal/gitpack", "internal/inject", "internal/printable", "internal/python"},
+	"cmd":            {"*"},
+	"scripts":        {"*"},
+	"e2e":            {"*"}, // tests of the whole program
 }
 
 // forAll are the words that all rooms share, what they postpone, and how they open files and try again.
@@ -69,7 +63,7 @@ var onlyIn = map[string]string{
 	"k8s.io":                   "kube",
 
 	"github.com/modelcontextprotocol/go-sdk": "agent",
-	"github.com/a2aproject/a2a-go":           "serve",
+	"github.com/a2aproject/a2a-go":           "attempt",
 }
 
 // atTheDoor are the names by which a program accesses its process. "*" is the

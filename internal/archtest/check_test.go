@@ -61,14 +61,16 @@ func forbidden(from string, allowed []string, path string) string {
 	return fmt.Sprintf("%q may import only %q", from, allowed)
 }
 
-// leaf is a room within another one, which others may know without the rest of it.
-const leaf = "sandbox/engine"
+// leaves are rooms within another one, which others may know without the rest of it.
+var leaves = []string{"run/control", "run/engines", "sandbox/engine", "sandbox/images"}
 
 // roomOf is the room that the package with an import path of this module belongs to.
 func roomOf(path string) string {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
-	if within(path, leaf) {
-		return leaf
+	for _, leaf := range leaves {
+		if within(path, leaf) {
+			return leaf
+		}
 	}
 	first, rest, _ := strings.Cut(path, "/")
 	if first != "internal" {

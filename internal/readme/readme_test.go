@@ -64,8 +64,8 @@ func TestTheTranscriptsAreTrue(t *testing.T) {
 		for _, b := range p.blocks {
 			t.Run(fmt.Sprintf("%s:%d", p.name, b.line), func(t *testing.T) {
 				if p.name != "README.md" {
-					tier.Rest(t, "docs", "cmd/batch", "report", "run", "grade", "results", "view", "serve", "chat", "audit", "doctor",
-						"llm/catalogue", "llm/price", "dataset", "agent/config", "imagecache", "sandbox")
+					tier.Rest(t, "docs", "cmd/batch", "report", "run", "grade", "results", "view", "attempt/serve", "attempt/chat", "audit", "run/doctor",
+						"llm/catalogue", "llm/price", "dataset", "agent/config", "sandbox/images", "sandbox")
 				}
 				b.run(t, p.name, dir, env)
 				leaveDemoRun(t, dir)

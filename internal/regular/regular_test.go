@@ -51,10 +51,10 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 // These rooms read directories of somebody else.
 func TestRoomsThatReadRunDirectoriesOpenFilesHere(t *testing.T) {
 	own := []string{
-		"swebench/predictions.go", // a person may name a pipe
-		"results/export/atif.go",  // writes a new file
+		"internal/swebench/predictions.go", // a person may name a pipe
+		"results/export/atif.go",           // writes a new file
 	}
-	for _, room := range []string{"audit", "imagecache", "journal", "llm/cassette", "results", "swebench", "view", "run/merging", "run/rundir", "run/selecting"} {
+	for _, room := range []string{"audit", "internal/swebench", "journal", "llm/cassette", "results", "sandbox/images", "view", "run/merging", "run/rundir", "run/selecting"} {
 		err := fs.WalkDir(os.DirFS("../.."), room, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || slices.Contains(own, path) {
 				return err

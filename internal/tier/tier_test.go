@@ -94,7 +94,7 @@ var first = map[string]string{
 	"the total budget with calls under way": `e2e/runs.TestCallsUnderWayAtACrashAreInEveryBill e2e/runs.TestTriesOfACallDoNotPassTheLimit
 		e2e/runs.TestTwoKillsWithCallsUnderWayDoNotPassTheLimit e2e/runs.TestCellsResumedSideBySideShareTheLimit e2e/runs.TestTheTotalCostLimitHoldsOverInterrupts`,
 	"torn writes and full disks": `results.TestATornTailIsCutAtEveryLength results.TestAFailureAtEveryPointIsTheHostsFaultAndLosesNothing e2e/faults.TestAFullDiskStopsTheRunAndNothingIsLost`,
-	"the bytes of a patch": `e2e/runs.TestTheOraclePredictsTheGoldPatches solver.TestTheOracleSubmitsTheExactGoldPatch
+	"the bytes of a patch": `e2e/runs.TestTheOraclePredictsTheGoldPatches attempt.TestTheOracleSubmitsTheExactGoldPatch
 		e2e/runs.TestMaskedTextIsExecutedSentAndSubmittedExactly results.TestPredictionsHaveTheFormOfPythonsJSON`,
 	"secrets in no file and on no page": `e2e/runs.TestARunWritesNoPlantedSecret e2e/runs.TestScripts/secrets view.TestSecretsAreHidden`,
 	"the hostile container":             `docker.TestConformance docker.TestALargeForkBombEndsAtItsTimeLimit e2e/faults.TestAnAgentThatDamagesItsContainerGetsAResult e2e/runs.TestTheHistoryIsScrubbedInAContainer e2e/runs.TestScripts/isolation`,

@@ -16,9 +16,9 @@ import (
 	"syscall"
 	"testing"
 
-	"batch.example/batch/authority"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm/authority"
 	"batch.example/batch/llm/cassette"
 )
 

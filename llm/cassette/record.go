@@ -16,9 +16,9 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/authority"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/regular"
+	"batch.example/batch/llm/authority"
 	"batch.example/batch/llm/internal/history"
 )
 

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"batch.example/batch/authority"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/authority"
 	"batch.example/batch/llm/stub"
 )
 

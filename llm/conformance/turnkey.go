@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"batch.example/batch/authority"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/authority"
 	"batch.example/batch/llm/stub"
 )
 

@@ -12,10 +12,10 @@ import (
 	"regexp"
 	"strings"
 
-	"batch.example/batch/authority"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/authority"
 )
 
 // turnKey returns the key of a call's turn; "" for the configured one.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"batch.example/batch/authority"
+	"batch.example/batch/llm/authority"
 	"batch.example/batch/llm/endpoint"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

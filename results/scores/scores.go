@@ -13,10 +13,10 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/regular"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

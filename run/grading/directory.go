@@ -9,19 +9,19 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

@@ -13,7 +13,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/regular"
-	"batch.example/batch/swebench"
+	"batch.example/batch/internal/swebench"
 )
 
 // writeFiles writes the files of the execution that counts into the instance's folder of the

@@ -12,10 +12,10 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
-	"batch.example/batch/swebench"
 	"batch.example/batch/vocab"
 )
 

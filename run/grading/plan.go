@@ -10,11 +10,11 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/logparse"
-	"batch.example/batch/imagecache"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/sandbox"
-	"batch.example/batch/swebench"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -69,18 +69,18 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 			plan = append(plan, Planned{Job: p.Job(in, prediction)})
 		}
 	}
-	images, basis := p.images(ctx, plan, latest), p.basisOf(p.Sandboxes)
+	ids, basis := p.images(ctx, plan, latest), p.basisOf(p.Sandboxes)
 	for i := range plan {
 		j := &plan[i]
 		var stale bool
-		if j.Keep, j.Why, stale = p.decide(j.Job, latest[KeyOf(j.Prediction)], images[j.Instance.ImageName(p.Sandboxes.Prefix)], basis); stale {
+		if j.Keep, j.Why, stale = p.decide(j.Job, latest[KeyOf(j.Prediction)], ids[j.Instance.ImageName(p.Sandboxes.Prefix)], basis); stale {
 			j.Stale = j.Why
 		}
 	}
 	if p.ByImage {
-		plan = imagecache.Group(plan, func(j Planned) []string {
+		plan = images.Group(plan, func(j Planned) []string {
 			image := j.Instance.ImageName(p.Sandboxes.Prefix)
-			return []string{cmp.Or(j.Instance.Repo, imagecache.Repository(image)), j.Instance.Version, image}
+			return []string{cmp.Or(j.Instance.Repo, images.Repository(image)), j.Instance.Version, image}
 		})
 	}
 	return plan, nil

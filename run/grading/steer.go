@@ -1,7 +1,7 @@
 package grading
 
 import (
-	"batch.example/batch/control"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"

@@ -11,12 +11,12 @@ import (
 
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/internal/atomicfile"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/run/rundir"
-	"batch.example/batch/swebench"
 )
 
 // builder builds the new directory.

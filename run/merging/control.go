@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"slices"
 
-	"batch.example/batch/control"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
+	"batch.example/batch/run/control"
 )
 
 // readControl returns what commands to a run directory left in force. For a cell of a sweep that is also

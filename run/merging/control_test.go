@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"batch.example/batch/control"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/merging"
 )
 

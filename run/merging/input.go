@@ -11,18 +11,18 @@ import (
 	"path/filepath"
 	"slices"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/regular"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
-	"batch.example/batch/swebench"
+	"batch.example/batch/run/control"
 	"batch.example/batch/vocab"
 )
 

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
@@ -19,6 +18,7 @@ import (
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
+	"batch.example/batch/run/control"
 )
 
 // Sweep describes a new folder of a sweep.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"log/slog"
 
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -85,7 +85,7 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	if j.Connect != nil {
 		boxes := j.Boxes
 		boxes.Lease, boxes.Drain, boxes.Notify, boxes.Log = Lease(j.Dir), drain, v.Say, log
-		boxes.Pulled = func(instance string, p imagecache.Progress) {
+		boxes.Pulled = func(instance string, p images.Progress) {
 			v.Event(vocab.Event{Type: vocab.EventPull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
 		}
 		connected, err := j.Connect(ctx, boxes)

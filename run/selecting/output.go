@@ -15,10 +15,10 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/atomicfile"
 	"batch.example/batch/internal/regular"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/selections"
-	"batch.example/batch/swebench"
 )
 
 // Write writes the selected predictions into the directory, with the trajectories and

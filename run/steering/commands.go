@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/run/control"
 	"batch.example/batch/runner"
 )
 

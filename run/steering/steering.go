@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"batch.example/batch/control"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 )

@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"batch.example/batch/control"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/vocab"

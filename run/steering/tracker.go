@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"batch.example/batch/control"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/run/control"
 	"batch.example/batch/vocab"
 )
 

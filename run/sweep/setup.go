@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"batch.example/batch/agent/config"
-	"batch.example/batch/control"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm/limit"
@@ -21,6 +20,7 @@ import (
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
+	"batch.example/batch/run/control"
 	"batch.example/batch/runner"
 )
 

@@ -11,11 +11,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"batch.example/batch/agent"
+	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
@@ -44,12 +44,12 @@ const (
 // maxError is how many bytes of an error are sent.
 const maxError = 300
 
-// Listen is a [solver.Listen]. A nil Telemetry returns nil.
-func (t *Telemetry) Listen(in dataset.Instance, number int) solver.Listener {
+// Listen is a [attempt.Listen]. A nil Telemetry returns nil.
+func (t *Telemetry) Listen(in dataset.Instance, number int) attempt.Listener {
 	if t == nil {
 		return nil
 	}
-	a := &attempt{Telemetry: t}
+	a := &traced{Telemetry: t}
 	a.ctx, a.span = t.tracer.Start(t.parent, "invoke_agent "+service, trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(t.common...),
 		trace.WithAttributes(
 			semconv.GenAIOperationNameInvokeAgent, semconv.GenAIAgentName(service), semconv.GenAIAgentVersion(t.about.Version),
@@ -58,8 +58,8 @@ func (t *Telemetry) Listen(in dataset.Instance, number int) solver.Listener {
 	return a
 }
 
-// attempt is the listener of one attempt.
-type attempt struct {
+// traced is the listener of one attempt.
+type traced struct {
 	*Telemetry
 	ctx  context.Context // of span
 	span trace.Span
@@ -70,8 +70,8 @@ type attempt struct {
 	added        []contentMessage // since the last call, if content is sent
 }
 
-// Event implements solver.Listener.
-func (a *attempt) Event(e agent.Event) {
+// Event implements attempt.Listener.
+func (a *traced) Event(e agent.Event) {
 	switch e.Type {
 	case agent.EventMessages:
 		a.keep(e.Messages)
@@ -104,8 +104,8 @@ func (a *attempt) Event(e agent.Event) {
 	}
 }
 
-// End implements solver.Listener.
-func (a *attempt) End(r results.Record) {
+// End implements attempt.Listener.
+func (a *traced) End(r results.Record) {
 	a.cut(time.Now(), cmp.Or(r.Blame, fault.Unknown.String()), a.errorText(r.Error)) // after a panic
 	a.span.SetAttributes(a.usage(r.Usage)...)
 	a.span.SetAttributes(
@@ -122,7 +122,7 @@ func (a *attempt) End(r results.Record) {
 	a.metrics.ended(r)
 }
 
-func (a *attempt) request(e agent.Event) {
+func (a *traced) request(e agent.Event) {
 	a.began, a.retries = e.Time, 0
 	_, a.call = a.tracer.Start(a.ctx, "chat "+a.about.Model, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(e.Time),
 		trace.WithAttributes(a.common...), trace.WithAttributes(semconv.GenAIOperationNameChat, stepKey.Int(e.Step)))
@@ -132,7 +132,7 @@ func (a *attempt) request(e agent.Event) {
 	a.added = nil
 }
 
-func (a *attempt) repeat(e agent.Event) {
+func (a *traced) repeat(e agent.Event) {
 	if a.call == nil {
 		return
 	}
@@ -144,7 +144,7 @@ func (a *attempt) repeat(e agent.Event) {
 	))
 }
 
-func (a *attempt) reply(e agent.Event) {
+func (a *traced) reply(e agent.Event) {
 	if a.call == nil {
 		return
 	}
@@ -173,7 +173,7 @@ func (a *attempt) reply(e agent.Event) {
 	a.endCall(e.Time)
 }
 
-func (a *attempt) endCall(at time.Time) {
+func (a *traced) endCall(at time.Time) {
 	if a.retries > 0 {
 		a.call.SetAttributes(retriesKey.Int(a.retries))
 	}
@@ -182,7 +182,7 @@ func (a *attempt) endCall(at time.Time) {
 }
 
 // rewrite notes that a part of the conversation was replaced.
-func (a *attempt) rewrite(e agent.Event) {
+func (a *traced) rewrite(e agent.Event) {
 	w := e.Rewritten
 	a.span.AddEvent("batch.rewrite", trace.WithTimestamp(e.Time), trace.WithAttributes(
 		attribute.String("batch.rewrite.policy", w.Policy), stepKey.Int(e.Step),
@@ -194,7 +194,7 @@ func (a *attempt) rewrite(e agent.Event) {
 	}
 }
 
-func (a *attempt) start(e agent.Event) {
+func (a *traced) start(e agent.Event) {
 	_, a.action = a.tracer.Start(a.ctx, "execute_tool "+e.Tool, trace.WithSpanKind(trace.SpanKindInternal), trace.WithTimestamp(e.Time),
 		trace.WithAttributes(semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(e.Tool), semconv.GenAIToolType("function"),
 			stepKey.Int(e.Step), actionKey.Int(e.Action)))
@@ -206,7 +206,7 @@ func (a *attempt) start(e agent.Event) {
 	}
 }
 
-func (a *attempt) output(e agent.Event) {
+func (a *traced) output(e agent.Event) {
 	if a.action == nil {
 		return
 	}
@@ -226,7 +226,7 @@ func (a *attempt) output(e agent.Event) {
 }
 
 // cut ends a call or an action that was interrupted.
-func (a *attempt) cut(at time.Time, kind, text string) {
+func (a *traced) cut(at time.Time, kind, text string) {
 	if a.call != nil {
 		a.metrics.call(at.Sub(a.began), 0, nil, append([]attribute.KeyValue{semconv.GenAIOperationNameChat, semconv.ErrorTypeKey.String(kind)}, a.common...))
 		fail(a.call, kind, text)
@@ -240,7 +240,7 @@ func (a *attempt) cut(at time.Time, kind, text string) {
 }
 
 // usage returns the attributes of tokens. It leaves out zeros that most providers report.
-func (a *attempt) usage(u vocab.Usage) []attribute.KeyValue {
+func (a *traced) usage(u vocab.Usage) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{semconv.GenAIUsageInputTokens(int(u.Input)), semconv.GenAIUsageOutputTokens(int(u.Output))}
 	if u.Cached > 0 {
 		attrs = append(attrs, semconv.GenAIUsageCacheReadInputTokens(int(u.Cached)))

@@ -28,7 +28,7 @@ type contentPart struct {
 }
 
 // keep keeps a copy of messages for the next call. A reply is known from its own call.
-func (a *attempt) keep(messages []llm.Message) {
+func (a *traced) keep(messages []llm.Message) {
 	if !a.content {
 		return
 	}

@@ -15,8 +15,8 @@ import (
 	"log/slog"
 	"time"
 
-	"batch.example/batch/imagecache"
 	"batch.example/batch/internal/box"
+	"batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -163,7 +163,7 @@ type Sized interface {
 // Images is an engine that keeps images, which are pulled and removed. Without it, images are
 // present when a container needs them, and take no space.
 type Images interface {
-	ImageEngine() imagecache.Engine
+	ImageEngine() images.Engine
 	// Present reports by name which of many images the engine has.
 	Present(ctx context.Context, refs []string, platform string) (map[string]bool, error)
 }

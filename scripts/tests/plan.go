@@ -21,13 +21,13 @@ const module = "batch.example/batch"
 // apart has the packages whose tests `make test` leaves out whole, until they are woken: they do not
 // even have to be built. The paths wake them too, besides the package and what it imports.
 var apart = map[string][]string{
-	"e2e/scale":         {"runner", "run/*.go", "run/rundir", "solver", "session", "sandbox/*.go", "journal", "internal/box", "docker/*.go"},
+	"e2e/scale":         {"runner", "run/*.go", "run/rundir", "attempt/*.go", "attempt/session", "sandbox/*.go", "journal", "internal/box", "docker/*.go"},
 	"internal/kubetest": {"scripts/kube", "scripts/kubernetes"},
 	"kube":              {"scripts/kube", "scripts/kubernetes"},
 }
 
 // raced has the packages that run with the race detector in `make test` too.
-var raced = []string{"control", "internal/box", "journal", "llm/limit", "results", "runner", "session", "solver"}
+var raced = []string{"attempt", "attempt/session", "internal/box", "journal", "llm/limit", "results", "run/control", "runner"}
 
 // longest has the packages that take most time, which begin first.
 var longest = []string{"internal/readme", "e2e/faults", "e2e/runs", "docker", "e2e/grading"}
@@ -200,7 +200,7 @@ func makePlan(changed since, list []pkg) plan {
 
 // onPods is what the tests of e2e that need a cluster are about: see their calls of tier.Rest.
 var onPods = []string{
-	"kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit",
+	"kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "run/engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit",
 }
 
 func rank(first []string, name string) int {

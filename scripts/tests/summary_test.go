@@ -22,11 +22,11 @@ not an event
 {"Action":"build-fail","ImportPath":"batch.example/batch/vocab"}
 {"Action":"build-output","ImportPath":"batch.example/batch/grade [batch.example/batch/grade.test]","Output":"grade_test.go:3: undefined: y\n"}
 {"Action":"build-fail","ImportPath":"batch.example/batch/grade [batch.example/batch/grade.test]"}
-{"Action":"run","Package":"batch.example/batch/chat","Test":"TestHangs"}
-{"Action":"run","Package":"batch.example/batch/chat","Test":"TestHangs/here"}
-{"Action":"output","Package":"batch.example/batch/chat","Test":"TestHangs/here","Output":"panic: test timed out after 40m0s\n"}
-{"Action":"pass","Package":"batch.example/batch/chat","Test":"TestEnds"}
-{"Action":"fail","Package":"batch.example/batch/chat","Elapsed":2400}
+{"Action":"run","Package":"batch.example/batch/attempt/chat","Test":"TestHangs"}
+{"Action":"run","Package":"batch.example/batch/attempt/chat","Test":"TestHangs/here"}
+{"Action":"output","Package":"batch.example/batch/attempt/chat","Test":"TestHangs/here","Output":"panic: test timed out after 40m0s\n"}
+{"Action":"pass","Package":"batch.example/batch/attempt/chat","Test":"TestEnds"}
+{"Action":"fail","Package":"batch.example/batch/attempt/chat","Elapsed":2400}
 {"Action":"fail","Package":"batch.example/batch/internal/readme","Test":"TestIt/line_7","Elapsed":2}
 {"Action":"fail","Package":"batch.example/batch/internal/readme","Elapsed":2}
 {"Action":"pass","Package":"batch.example/batch/fault","Test":"TestKinds"}
@@ -71,9 +71,9 @@ DONE 9 tests, 1 skipped, 4 failures
 -- ./agent TestMemory (3.0 s)
    alone: scripts/test ./agent -short -run '^TestMemory$'
 
--- ./chat TestHangs/here (did not end)
+-- ./attempt/chat TestHangs/here (did not end)
    panic: test timed out after 40m0s
-   alone: scripts/test ./chat -race -short -run '^TestHangs$/^here$'
+   alone: scripts/test ./attempt/chat -race -short -run '^TestHangs$/^here$'
 
 -- ./grade (0.0 s)
    grade_test.go:3: undefined: y

@@ -6,7 +6,7 @@
 // models, paths) is text and cannot be anything else: the template escapes it, [printable.Line]
 // escapes characters that change the direction of text, and the only markup is that of the charts.
 //
-// [printable.Line]: https://pkg.go.dev/batch.example/batch/internal/printable#Line
-//
 // Its API is not promised to other programs: see package batch.
+//
+// [printable.Line]: https://pkg.go.dev/batch.example/batch/internal/printable#Line
 package report

@@ -10,6 +10,7 @@ import (
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
+	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
@@ -20,7 +21,6 @@ import (
 	"batch.example/batch/results/scores"
 	"batch.example/batch/run"
 	"batch.example/batch/sandbox/engine"
-	"batch.example/batch/solver"
 	"batch.example/batch/vocab"
 )
 
@@ -81,10 +81,10 @@ func Work(ctx context.Context) error {
 			return shared{own, func() bool { return false }}, err
 		}
 	}
-	c.Model = run.Model{Name: "mine", Open: func(bool) (solver.Models, error) {
+	c.Model = run.Model{Name: "mine", Open: func(bool) (attempt.Models, error) {
 		return func(dataset.Instance, int) (llm.Model, error) { return model{}, nil }, nil
 	}}
-	c.Listen = func(in dataset.Instance, _ int) solver.Listener { return printer{in.ID} }
+	c.Listen = func(in dataset.Instance, _ int) attempt.Listener { return printer{in.ID} }
 	r, err := run.Open(ctx, c)
 	if err != nil {
 		return err
