@@ -10,7 +10,7 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/results/grades"
-	"batch.example/batch/run/control"
+	"batch.example/batch/vocab"
 )
 
 func TestEscapesOfTerminals(t *testing.T) {
@@ -168,7 +168,7 @@ func FuzzSideBySide(f *testing.F) {
 func TestWhatAWorkerDoes(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	soon := now.Add(45 * time.Second)
-	for want, w := range map[string]control.Worker{
+	for want, w := range map[string]vocab.Worker{
 		"commands 0:41":                    {Phase: "commands", Since: now.Add(-41 * time.Second)},
 		"model 1:00:05":                    {Phase: "model", Since: now.Add(-time.Hour - 5*time.Second)},
 		"waits for the rate limit 0:12":    {Waiting: "rate limit", Since: now.Add(-12 * time.Second)},

@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/control"
+	"batch.example/batch/vocab"
 )
 
 // livePage is the data of the page about work under way.
@@ -37,7 +38,7 @@ type work struct {
 
 // workerRow is a running attempt in words.
 type workerRow struct {
-	control.Worker
+	vocab.Worker
 	Does string // "commands 0:41", "waits for the rate limit 0:12", "tries again in 0:45"
 	Link string // empty: no page about it
 }
@@ -199,7 +200,7 @@ func rowsOf(r *run, dir string, status *control.Status) []workerRow {
 }
 
 // doing says what a worker does, and for how long.
-func doing(w control.Worker, now time.Time) string {
+func doing(w vocab.Worker, now time.Time) string {
 	since := clock(now.Sub(w.Since))
 	switch {
 	case w.Waiting != "" && w.Until != nil && w.Until.After(now):

@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/run/control"
+	"batch.example/batch/vocab"
 )
 
 // ps prints the state of work.
@@ -49,7 +50,7 @@ func writeStatus(out io.Writer, s control.Status) error {
 	return t.Write(out)
 }
 
-func nameOf(w control.Worker) string {
+func nameOf(w vocab.Worker) string {
 	if w.Cell == "" {
 		return w.Instance
 	}
@@ -57,7 +58,7 @@ func nameOf(w control.Worker) string {
 }
 
 // now says what a worker does.
-func now(w control.Worker) string {
+func now(w vocab.Worker) string {
 	switch w.Waiting {
 	case "":
 		return w.Phase
@@ -70,14 +71,14 @@ func now(w control.Worker) string {
 }
 
 // since says how long a worker has done so, or when it tries again.
-func since(w control.Worker, now time.Time) string {
+func since(w vocab.Worker, now time.Time) string {
 	if w.Until != nil && w.Until.After(now) {
 		return "in " + clock(w.Until.Sub(now))
 	}
 	return clock(now.Sub(w.Since))
 }
 
-func remark(w control.Worker) string {
+func remark(w vocab.Worker) string {
 	text := ""
 	if w.Stalled {
 		text = "stalled "

@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/internal/chromium/browsertest"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/run/control"
+	"batch.example/batch/vocab"
 )
 
 // buttons is a browser on `batch view --control`, beside a run that works.
@@ -80,7 +81,7 @@ func everyVerb(t *testing.T, tab *browsertest.Tab) {
 
 	attempt := func(id string) string { // has no page before its first step
 		b.await("a step of "+id, func(s control.Status) bool {
-			return slices.ContainsFunc(s.Workers, func(w control.Worker) bool { return w.Instance == id && w.Step > 0 })
+			return slices.ContainsFunc(s.Workers, func(w vocab.Worker) bool { return w.Instance == id && w.Step > 0 })
 		})
 		return "/run/out/" + id + "?step=last"
 	}

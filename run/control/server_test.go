@@ -20,6 +20,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/run/control"
+	"batch.example/batch/vocab"
 )
 
 // work notes the commands that it carries out.
@@ -31,7 +32,7 @@ type work struct {
 }
 
 func (w *work) Status(content bool) control.Status {
-	s := control.Status{Kind: control.KindRun, State: control.Running, Workers: []control.Worker{{Instance: "a"}}}
+	s := control.Status{Kind: control.KindRun, State: control.Running, Workers: []vocab.Worker{{Instance: "a"}}}
 	if content {
 		s.Workers[0].Doing = "make test"
 	}

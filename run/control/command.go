@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"batch.example/batch/fault"
@@ -11,8 +12,66 @@ import (
 	"batch.example/batch/vocab"
 )
 
+// Verb says which change a [Command] asks for.
+type Verb string
+
+// The verbs. Which fields of a Command each needs is beside it.
+const (
+	SetWidth  Verb = "width"   // Width
+	Pause     Verb = "pause"   // no instance begins, and attempts wait before their next paid call
+	Resume    Verb = "resume"  // ends Pause
+	Drain     Verb = "drain"   // no instance begins any more in this process
+	Stop      Verb = "stop"    // ends the work: attempts are saved, and continue later
+	Cancel    Verb = "cancel"  // Instance: its attempt ends now, and it does not run again until Requeue
+	Requeue   Verb = "requeue" // Instance: it runs again
+	SetBudget Verb = "budget"  // Budget, Add
+	SetLimit  Verb = "limit"   // Limit, and Instance or all: limits of attempts
+	Say       Verb = "say"     // Instance, Text: a person's message before the next call
+)
+
 // Verbs are all verbs of commands.
 var Verbs = []Verb{SetWidth, Pause, Resume, Drain, Stop, Cancel, Requeue, SetBudget, SetLimit, Say}
+
+// Command is a request to change work.
+type Command struct {
+	ID       string  `json:"id"`                 // names the command; [NewID] makes one. The same id again is the same command
+	Verb     Verb    `json:"verb"`               //
+	Instance string  `json:"instance,omitempty"` // ID, or CELL/ID in a sweep
+	Width    int     `json:"width,omitempty"`    // at least 1
+	Budget   float64 `json:"budget,omitempty"`   // US dollars; without Add, 0 is no limit
+	Add      bool    `json:"add,omitempty"`      // Budget is added to the limit
+	Limit    Limit   `json:"limit,omitempty"`    //
+	Text     string  `json:"text,omitempty"`     // at most [MaxText] bytes of UTF-8
+	Program  string  `json:"program,omitempty"`  // that sends it, such as "batch ctl"
+}
+
+// MaxText is the length of the longest Text of a [Command], in bytes.
+const MaxText = 64 << 10
+
+// Limit has limits of attempts by the names of [vocab.LimitKinds]: steps, cost and seconds. A limit that is
+// not in it stays as it is, and 0 is no limit.
+type Limit map[string]float64
+
+// Reply is the answer to a [Command] that was carried out.
+type Reply struct {
+	Record
+
+	// Repeated says that the command had been carried out before.
+	Repeated bool `json:"repeated,omitempty"`
+
+	// Effect says in a sentence what the command does. It has fixed words, ids and numbers.
+	Effect string `json:"effect"`
+}
+
+// Record is a [Command] in control.jsonl, with who gave it and when.
+type Record struct {
+	Command
+	Seq  int64     `json:"seq"` // in control.jsonl, from 1
+	Time time.Time `json:"time"`
+	UID  int       `json:"uid"`
+	User string    `json:"user,omitempty"` // the name of UID, if it is known
+	PID  int       `json:"sender_pid"`     // of the program that sent it; 0: not known
+}
 
 // Limits of a [Command].
 const (
