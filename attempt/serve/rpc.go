@@ -68,8 +68,9 @@ func (h handler) wait(ctx context.Context, under *stream) error {
 // see returns a task's current state.
 func (h handler) see(t *task, n *int) (*a2a.Task, error) {
 	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	seen, err := t.snapshot(n)
+	seen, made := t.now(n)
+	t.c.mu.Unlock()
+	_, err := t.read(seen, made)
 	return seen, h.internal(err)
 }
 
@@ -143,12 +144,13 @@ func (h handler) listen(find func() (*task, error)) (events []a2a.Event, more *s
 		return nil, nil, 0, err
 	}
 	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	if t.stream != nil {
-		from = t.stream.len()
+	if more = t.stream; more != nil {
+		from = more.len()
 	}
-	events, err = t.first()
-	return events, t.stream, from, h.internal(err)
+	seen, made := t.now(nil)
+	t.c.mu.Unlock()
+	events, err = t.first(seen, made)
+	return events, more, from, h.internal(err)
 }
 
 // OnGetTask implements [a2asrv.RequestHandler].

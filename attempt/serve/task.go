@@ -106,21 +106,26 @@ func shortened(status a2a.TaskStatus) a2a.TaskStatus {
 	return status
 }
 
-// snapshot returns the task with its last n messages, or with all if n is nil. The caller holds
-// c.mu.
-func (t *task) snapshot(n *int) (*a2a.Task, error) {
-	seen := &a2a.Task{ID: t.id, ContextID: t.c.id, Status: t.status, History: slices.Clone(t.history)}
+// now returns the task with its last n messages, or with all if n is nil, and the artifacts that it
+// lacks. The caller holds c.mu, for which the agent waits, so that artifacts are read later.
+func (t *task) now(n *int) (seen *a2a.Task, made []artifact) {
+	seen = &a2a.Task{ID: t.id, ContextID: t.c.id, Status: t.status, History: slices.Clone(t.history)}
 	if n != nil {
 		seen.History = seen.History[len(seen.History)-max(0, min(*n, len(seen.History))):]
 	}
-	for _, a := range t.artifacts {
+	return seen, slices.Clone(t.artifacts)
+}
+
+// read reads artifacts into the task, and returns them.
+func (t *task) read(seen *a2a.Task, made []artifact) (list []*product, err error) {
+	for _, a := range made {
 		p, err := t.c.log.artifact(a.place)
 		if err != nil {
 			return nil, err
 		}
-		seen.Artifacts = append(seen.Artifacts, p.artifact(p.Data))
+		seen.Artifacts, list = append(seen.Artifacts, p.artifact(p.Data)), append(list, p)
 	}
-	return seen, nil
+	return list, nil
 }
 
 // maxEvent limits the JSON of a stream's first event, in bytes: the SDK's client reads lines of at
@@ -128,9 +133,9 @@ func (t *task) snapshot(n *int) (*a2a.Task, error) {
 const maxEvent = 48 << 10
 
 // first returns the first events for a listener: the task, without parts that do not fit into one
-// event, and then its artifacts. The caller holds c.mu.
-func (t *task) first() ([]a2a.Event, error) {
-	seen, err := t.snapshot(nil)
+// event, and then its artifacts.
+func (t *task) first(seen *a2a.Task, made []artifact) ([]a2a.Event, error) {
+	list, err := t.read(seen, made)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +144,7 @@ func (t *task) first() ([]a2a.Event, error) {
 	if fits(seen) {
 		return events, nil
 	}
-	for _, a := range t.artifacts {
-		p, err := t.c.log.artifact(a.place)
-		if err != nil {
-			return nil, err
-		}
+	for _, p := range list {
 		events = append(events, p.events(t)...)
 	}
 	seen.Artifacts = nil

@@ -49,12 +49,19 @@ type recorder struct {
 	likely  expectation // of what a call may cost
 	kept    int64       // bytes of the outputs in the journal
 	action  string      // id of the action that was recorded last
+	over    error       // why neither a call nor an action may follow
 }
 
 // Record implements [agent.Recorder]. A request is durable before it is sent and an
 // action before it runs, each with every earlier event. Replies and outputs survive
 // the end of this process at once; they become durable with the next request or action.
 func (r *recorder) Record(_ context.Context, e agent.Event) error {
+	switch e.Type {
+	case agent.EventRequest, agent.EventProbe, agent.EventTry, agent.EventAction:
+		if r.over != nil {
+			return r.over
+		}
+	}
 	switch e.Type {
 	case agent.EventMessages:
 		defer r.saving()()
@@ -155,7 +162,8 @@ func (r *recorder) answered(e agent.Event, typ string, data any) error {
 		return err
 	}
 	why, hint := Unpriced(r.model, res)
-	return fault.Newf(fault.Host, "%s: the total cost limit cannot be enforced", why).WithHint("%sleave out --cost-limit-total", hint)
+	r.over = fault.Newf(fault.Host, "%s: the total cost limit cannot be enforced", why).WithHint("%sleave out --cost-limit-total", hint)
+	return nil // the reply is on record, so listeners hear it
 }
 
 // Unpriced says why the cost of a model's reply is unknown. The hint is the beginning of

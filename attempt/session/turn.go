@@ -337,7 +337,7 @@ func (t *Turn) warn(e agent.Event) {
 		c.Log.Warn("the conversation is long", "context", c.ContextID, "messages", t.messages, "tokens", e.Tokens)
 		long := fmt.Sprintf("the conversation is long: %d messages, about %d tokens; it can be compacted or cleared", t.messages, e.Tokens)
 		for _, listen := range t.in.Listen {
-			listen(agent.Event{Type: agent.EventWarning, Time: e.Time, Turn: e.Turn, Step: e.Step, Warning: long})
+			listen(agent.Event{Type: agent.EventWarning, Time: e.Time, Turn: e.Turn, Step: e.Step, Cost: e.Cost, Window: e.Window, Warning: long})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -51,6 +52,25 @@ const MaxText = 64 << 10
 // Limit has limits of attempts by the names of [vocab.LimitKinds]: steps, cost and seconds. A limit that is
 // not in it stays as it is, and 0 is no limit.
 type Limit map[string]float64
+
+// UnmarshalJSON leaves out limits that are null: they stay as they are.
+func (l *Limit) UnmarshalJSON(text []byte) error {
+	var given map[string]*float64
+	if err := json.Unmarshal(text, &given); err != nil {
+		return err
+	}
+	*l = nil
+	for name, v := range given {
+		if v == nil {
+			continue
+		}
+		if *l == nil {
+			*l = Limit{}
+		}
+		(*l)[name] = *v
+	}
+	return nil
+}
 
 // Reply is the answer to a [Command] that was carried out.
 type Reply struct {
@@ -141,6 +161,8 @@ func (c Command) checkLimit() error {
 			return fault.Newf(fault.Usage, "limit: unknown limit %.40q", name)
 		case !(v >= 0): // nor is it NaN
 			return fault.Newf(fault.Usage, "limit: expected numbers that are not negative; 0 is no limit")
+		case vocab.LimitKinds[i].Whole && v != math.Trunc(v):
+			return fault.Newf(fault.Usage, "limit: expected a whole number of %s; 0 is no limit", vocab.LimitKinds[i].Unit)
 		case v > vocab.LimitKinds[i].Most:
 			return fault.Newf(fault.Usage, "limit: at most %.0f %s; 0 is no limit", vocab.LimitKinds[i].Most, vocab.LimitKinds[i].Unit)
 		}

@@ -3,6 +3,7 @@ package control_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -190,6 +192,19 @@ func TestACommandOfAnEarlierProcessIsKnown(t *testing.T) {
 	}
 }
 
+// A client may write what it leaves out as null, or as an empty object.
+func TestALimitThatIsNullStaysAsItIs(t *testing.T) {
+	for text, want := range map[string]control.Limit{
+		`{"limit":{"steps":null,"cost":2}}`: {"cost": 2}, `{"limit":{"steps":null}}`: nil, `{"limit":{}}`: nil, `{"limit":null}`: nil, `{}`: nil,
+		`{"limit":{"steps":0}}`: {"steps": 0},
+	} {
+		var c control.Command
+		if err := json.Unmarshal([]byte(text), &c); err != nil || !reflect.DeepEqual(c.Limit, want) {
+			t.Errorf("%s: %v, %v; want %v", text, c.Limit, err, want)
+		}
+	}
+}
+
 func TestCommandsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	w, _ := served(t, dir)
@@ -203,6 +218,8 @@ func TestCommandsAreRefused(t *testing.T) {
 		"huge":          {Verb: control.Say, Instance: "a", Text: strings.Repeat("\x01", 1<<20)},
 		"no limit":      {Verb: control.SetLimit},
 		"bad limit":     {Verb: control.SetLimit, Limit: control.Limit{"steps": -1}},
+		"half a step":   {Verb: control.SetLimit, Limit: control.Limit{"steps": 0.5}},
+		"other limit":   {Verb: control.SetLimit, Limit: control.Limit{"step": 1}},
 		"long time":     {Verb: control.SetLimit, Limit: control.Limit{"seconds": 1e10}},
 		"bad budget":    {Verb: control.SetBudget, Budget: -2},
 		"bad id":        {ID: "a b", Verb: control.Pause},
