@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -8,6 +10,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
+	"batch.example/batch/run/sweep"
 )
 
 // continued returns the last `batch run` into dir. The flags that were given replace its values;
@@ -171,4 +174,30 @@ func someArgs(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		return namedArgs(names...)(c, args[:min(len(args), len(names))])
 	}
+}
+
+// continueSweep continues all cells of a sweep. With pick, only cells with instances of pick
+// continue, and these instances run again. Flags that were given replace the cells' values; own
+// has their values.
+func (a *app) continueSweep(ctx context.Context, dir string, pick *run.Choice, own runFlags, flags *pflag.FlagSet) error {
+	if err := own.check(); err != nil {
+		return err
+	}
+	s, err := sweep.Read(dir, a.process())
+	if err != nil {
+		return err
+	}
+	for i := range s.Cells {
+		s.Cells[i].Run = over(s.Cells[i].Run, own.Request, flags)
+	}
+	if flags.Changed("cost-limit-total") {
+		s.LimitCost(own.CostLimit)
+	}
+	own.given, own.settled = flags.Changed, true
+	if pick != nil {
+		if err := s.Retry(*pick); err != nil {
+			return err
+		}
+	}
+	return a.runSweep(ctx, s, own)
 }

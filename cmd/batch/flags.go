@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
+	"batch.example/batch/llm/cassette"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
 )
@@ -129,3 +130,12 @@ func (w *width) String() string {
 
 // Type implements pflag.Value.
 func (w *width) Type() string { return "N|auto" }
+
+// addRecord adds the flags that say whether the exchanges with a model's provider are recorded, or
+// come from a recording.
+func addRecord(flags *pflag.FlagSet, r *run.Request) {
+	flags.BoolVar(&r.Record, "record", false, "record what is sent to the model's provider and what it answers, without keys, in\n<output>/<id>/"+cassette.FileName)
+	flags.StringVar(&r.Replay, "replay", "", "answer the model calls from the recording in the run directory `DIR`, without a network or a key")
+	flags.BoolVar(&r.ReplayChanged, "replay-changed", false, "with --replay: give the recorded answers in order although a request differs from the recorded\none, as with commands that print times")
+	inSection(flags, "Model and configuration")
+}
