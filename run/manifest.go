@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -178,4 +179,28 @@ func completeManifest(store *results.Store, m *manifest.Manifest) error {
 	}
 	slices.Sort(m.ModelIDs)
 	return store.WriteManifest(m)
+}
+
+// Version returns the module's version, or the commit that it was built from.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+dirty"
+		}
+	}
+	if info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	if len(revision) >= 12 {
+		return "devel-" + revision[:12] + dirty
+	}
+	return "devel"
 }
