@@ -3,12 +3,14 @@ package serve
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,3 +128,135 @@ func (t *timed) Flush() { _ = t.control.Flush() }
 
 // Unwrap lets [http.ResponseController] reach the underlying writer.
 func (t *timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// request is the envelope of a JSON-RPC request.
+type request struct {
+	JSONRPC string          `json:"jsonrpc"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	ID      json.RawMessage `json:"id"`
+}
+
+// id returns the id for the answer; null if it is unknown.
+func (r request) id() json.RawMessage {
+	if len(r.ID) > 0 && (r.ID[0] == '"' || r.ID[0] == '-' || '0' <= r.ID[0] && r.ID[0] <= '9') {
+		return r.ID
+	}
+	return json.RawMessage("null")
+}
+
+// params creates the parameters of each method.
+var params = map[string]func() any{
+	"message/send":      func() any { return new(a2a.MessageSendParams) },
+	"message/stream":    func() any { return new(a2a.MessageSendParams) },
+	"tasks/get":         func() any { return new(a2a.TaskQueryParams) },
+	"tasks/cancel":      func() any { return new(a2a.TaskIDParams) },
+	"tasks/resubscribe": func() any { return new(a2a.TaskIDParams) },
+}
+
+// problem is an error of the protocol and its reason.
+type problem struct {
+	kind error
+	why  string
+}
+
+// Error implements error.
+func (p problem) Error() string { return p.why }
+
+// Unwrap returns the protocol's error.
+func (p problem) Unwrap() error { return p.kind }
+
+// codes are the JSON-RPC codes of [parse]'s errors.
+var codes = map[error]int{
+	a2a.ErrParseError: -32700, a2a.ErrInvalidRequest: -32600, a2a.ErrInvalidParams: -32602,
+	a2a.ErrPushNotificationNotSupported: -32003,
+}
+
+// parse checks the form of a request more strictly than the SDK, which has only one error for all
+// mistakes.
+func parse(body []byte) (req request, err error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	var any json.RawMessage
+	if err := d.Decode(&any); err != nil {
+		return req, problem{a2a.ErrParseError, "it is not JSON"}
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return req, problem{a2a.ErrParseError, "there is more behind the request"}
+	}
+	if err := json.Unmarshal(any, &req); err != nil || any[0] != '{' {
+		return req, problem{a2a.ErrInvalidRequest, "it is not a request of JSON-RPC 2.0"}
+	}
+	switch {
+	case req.JSONRPC != "2.0" || req.Method == "":
+		return req, problem{a2a.ErrInvalidRequest, "expected jsonrpc 2.0 and a method"}
+	case len(req.ID) > 0 && string(req.ID) != "null" && string(req.id()) == "null":
+		return req, problem{a2a.ErrInvalidRequest, "the id is neither a string nor a number"}
+	case strings.HasPrefix(req.Method, "tasks/pushNotificationConfig/"): // whatever its params are
+		return req, problem{a2a.ErrPushNotificationNotSupported, "callers follow a task by tasks/resubscribe"}
+	}
+	make, ok := params[req.Method]
+	if !ok {
+		return req, nil // the SDK answers unknown methods
+	}
+	if len(req.Params) == 0 || req.Params[0] != '{' {
+		return req, problem{a2a.ErrInvalidParams, "params: expected an object"}
+	}
+	if err := json.Unmarshal(req.Params, make()); err != nil {
+		return req, problem{a2a.ErrInvalidParams, "params: " + err.Error()}
+	}
+	return req, nil
+}
+
+// refuse answers a request with an error from [parse].
+func refuse(w http.ResponseWriter, r request, err error) {
+	p, _ := err.(problem)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{ // a caller that is gone reads no error
+		"jsonrpc": "2.0", "id": r.id(),
+		"error": map[string]any{"code": codes[p.kind], "message": p.kind.Error(), "data": map[string]any{"error": p.why}},
+	})
+}
+
+// Card configures the agent card.
+type Card struct {
+	Name        string // empty: batch
+	Description string
+	Version     string
+	URL         string // the server's address for callers
+}
+
+// protocolVersion is the version of the protocol that the SDK implements.
+const protocolVersion = "0.3.0"
+
+// outputModes are the media types of a task's messages and artifacts.
+var outputModes = []string{"text/plain", "text/x-diff"}
+
+// offered reports whether mode, a media type that a caller accepts, matches an output mode.
+func offered(mode string) bool {
+	return slices.Contains(outputModes, mode) || mode == "text/*" || mode == "*/*" || mode == "text"
+}
+
+// card returns the agent card.
+func (s *Server) card() *a2a.AgentCard {
+	c := s.c.Card
+	card := &a2a.AgentCard{
+		Name: c.Name, Description: c.Description, Version: c.Version, URL: c.URL,
+		ProtocolVersion: protocolVersion, PreferredTransport: a2a.TransportProtocolJSONRPC,
+		Capabilities:      a2a.AgentCapabilities{Streaming: true},
+		DefaultInputModes: []string{"text/plain"}, DefaultOutputModes: outputModes,
+		Skills: []a2a.AgentSkill{{
+			ID: "code", Name: "Work on code", Tags: []string{"code", "shell", "git"},
+			Description: "Works on a repository in a container of its own, with a shell. Each message is a turn; " +
+				"the changes come as the artifact patch.",
+			Examples: []string{"Fix the failing test in tests/test_io.py."},
+		}},
+	}
+	if card.Name == "" {
+		card.Name = "batch"
+	}
+	if s.c.Tokens != nil {
+		card.SecuritySchemes = a2a.NamedSecuritySchemes{"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"}}
+		card.Security = []a2a.SecurityRequirements{{"bearer": a2a.SecuritySchemeScopes{}}}
+	}
+	return card
+}
