@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/docker/go-units"
+	"golang.org/x/sys/unix"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
@@ -146,3 +148,21 @@ func (s *Sandbox) Facts() Facts { return s.facts }
 
 // Vars returns what the function [Vars] returns for the image of the sandbox.
 func (s *Sandbox) Vars() map[string]any { return Vars(s.facts.Image.Ref) }
+
+// Vars returns the template variables for a sandbox of an image: its name, and the members
+// of Python's platform.uname() on this machine, which mini-swe-agent's templates use.
+func Vars(image string) map[string]any {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		host, _ := os.Hostname()
+		return map[string]any{"image": image, "system": "", "node": host, "release": "", "version": "", "machine": ""}
+	}
+	return map[string]any{
+		"image":   image,
+		"system":  unix.ByteSliceToString(u.Sysname[:]),
+		"node":    unix.ByteSliceToString(u.Nodename[:]),
+		"release": unix.ByteSliceToString(u.Release[:]),
+		"version": unix.ByteSliceToString(u.Version[:]),
+		"machine": unix.ByteSliceToString(u.Machine[:]),
+	}
+}
