@@ -3,10 +3,12 @@ package search
 import (
 	"bytes"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/journal"
 )
 
@@ -186,4 +188,52 @@ func editsOfTests(text []byte) []int {
 		return at[2:4]
 	}
 	return nil
+}
+
+// testName matches the name of a file that looks like a test, in the languages of the datasets.
+const testName = `(?:[\w.@+-]+/)*(?:` +
+	`(?:tests?|testing|__tests__|spec|specs)/[\w.@+/-]*[\w@+-]+\.\w+|` +
+	`(?:test_[\w.-]+|[\w.-]+_tests?)\.\w+|` +
+	`conftest\.py|` +
+	`[\w-]+\.(?:test|spec)\.\w+|` +
+	`[A-Z]\w*Tests?\.(?:java|kt|scala|cs|php|groovy)|` +
+	`[\w-]+_spec\.rb)`
+
+var (
+	testFile    = lazy.Regexp(`(?:^|[\s"'=:>(/])(` + testName + `)(?:$|[^\w./-])`)
+	testInPatch = lazy.Regexp(`(?m)^(?:\+\+\+ b/|--- a/|rename to )(` + testName + `)\s*$`)
+)
+
+// requiredIn returns a text that every match of an expression contains: the longest one that is easy to find.
+// Looking for it first is many times as fast as the expression, and most texts do not contain it.
+func requiredIn(expr string) []byte {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	return []byte(required(re))
+}
+
+func required(re *syntax.Regexp) string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return string(re.Rune)
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return required(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		longest := ""
+		for _, sub := range re.Sub {
+			if text := required(sub); len(text) > len(longest) {
+				longest = text
+			}
+		}
+		return longest
+	}
+	return ""
 }
