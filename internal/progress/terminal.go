@@ -3,11 +3,16 @@ package progress
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/docker/go-units"
+	"golang.org/x/term"
+
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/vocab"
 )
 
@@ -172,4 +177,91 @@ func picture(up int, logs, lines []string) string {
 	}
 	b.WriteString("\x1b[?7h\x1b[J")
 	return b.String()
+}
+
+// TerminalOf returns the terminal that w finally writes to, if there is one.
+func TerminalOf(w io.Writer) (*os.File, bool) {
+	for {
+		outer, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			break
+		}
+		w = outer.Unwrap()
+	}
+	f, ok := w.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+const eraseLine = "\r\x1b[K"
+
+// Download returns a function that shows a download on w's terminal, or nil if w is not a terminal.
+func Download(w io.Writer) func(file string, done, total int64) {
+	f, ok := TerminalOf(w)
+	if !ok {
+		return nil
+	}
+	var mu sync.Mutex
+	var last time.Time
+	return func(file string, done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done < total && time.Since(last) < 100*time.Millisecond {
+			return
+		}
+		last = time.Now()
+		end := ""
+		if done >= total {
+			end = "\n"
+		}
+		_, _ = f.WriteString(eraseLine + "downloading " + printable.Line(file) + " " + units.HumanSize(float64(done)) + " of " + units.HumanSize(float64(total)) + end)
+	}
+}
+
+// OnNewLine returns a writer to w. On a terminal, it first clears a line with the progress of a download.
+func OnNewLine(w io.Writer) io.Writer {
+	if f, ok := TerminalOf(w); ok {
+		return onNewLine{w, f}
+	}
+	return w
+}
+
+type onNewLine struct {
+	io.Writer
+	terminal *os.File
+}
+
+// Write implements io.Writer.
+func (w onNewLine) Write(p []byte) (int, error) {
+	_, _ = w.terminal.WriteString(eraseLine)
+	return w.Writer.Write(p)
+}
+
+const maxPending = 1 << 20 // bytes of lines waiting for a slow terminal
+
+// logBuffer holds lines until they are painted above the block. If the terminal falls far behind, lines are
+// dropped and counted.
+type logBuffer struct {
+	lines   []string
+	size    int
+	dropped int
+}
+
+func (b *logBuffer) add(line string) {
+	if b.size > maxPending {
+		b.dropped++
+		return
+	}
+	line = strings.TrimRight(printable.Line(line), " ")
+	b.lines = append(b.lines, line)
+	b.size += len(line)
+}
+
+// take returns the lines and empties the buffer.
+func (b *logBuffer) take() []string {
+	lines := b.lines
+	if b.dropped > 0 {
+		lines = append(lines, fmt.Sprintf("(%s not shown)", printable.Count(b.dropped, "line", "lines")))
+	}
+	b.lines, b.size, b.dropped = nil, 0, 0
+	return lines
 }

@@ -6,6 +6,17 @@ import (
 	"strings"
 )
 
+// Count is a number with its noun: "1 instance", "2 instances".
+func Count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// Percent shows a share: "12.5 %".
+func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
 // Dollars shows a sum of US dollars: cents, and of a sum under a dollar the first two digits that
 // count, so that $0.024 is not read as $0.02; six decimals at most.
 func Dollars(v float64) string {
