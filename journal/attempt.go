@@ -347,13 +347,6 @@ func (a *Attempt) Walk(from, to int, fn func(*Record, Place) error) error {
 	}
 	defer f.Close()
 	begin, end := a.bounds(from, to)
-	if end == a.size { // a crash may have torn the last lines
-		tail, err := TailAt(f, end)
-		if err != nil {
-			return err
-		}
-		end = max(begin, tail.End)
-	}
 	return Walk(f, begin, end, fn)
 }
 

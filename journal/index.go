@@ -32,6 +32,7 @@ type Index struct {
 	mu   sync.RWMutex
 	file fs.FileInfo // the file that was read
 	state
+	torn []Problem // whole lines after the last record
 }
 
 // state has what the index has read.
@@ -39,6 +40,7 @@ type state struct {
 	at       int64  // end of the last whole line
 	before   []byte // the bytes before at
 	last     int64  // seq of the last record
+	lastAt   int64  // offset of its line
 	lost     int64  // offset of a line that was damaged since, plus 1; 0: none
 	attempts []*Attempt
 	problems []Problem
@@ -71,10 +73,27 @@ func (x *Index) Update() (changed bool, err error) {
 	if x.file != nil && !x.state.continues(f, x.file, info) {
 		x.state, changed = state{}, true
 	}
+	tail, err := TailAt(f, info.Size()) // a crash may have torn lines after it
+	if err != nil {
+		return changed, err
+	}
 	from := x.at
-	x.file = info
-	err = x.read(f, info.Size())
+	x.file, x.torn = info, nil
+	if err = x.read(f, tail.End); err != nil {
+		return changed, err
+	}
+	x.torn, err = tornLine(f, tail)
 	return changed || x.at > from, err
+}
+
+// tornLine returns a Problem if a line after the end of a journal has its newline.
+func tornLine(f io.ReaderAt, tail Tail) ([]Problem, error) {
+	back := backward{from: f}
+	newline, err := back.newline(tail.End + tail.Torn)
+	if err != nil || newline < tail.End {
+		return nil, err
+	}
+	return []Problem{{tail.End, "a record is damaged"}}, nil
 }
 
 // continues reports whether a file begins with what was read.
@@ -100,7 +119,7 @@ func (s *state) read(f io.ReaderAt, size int64) error {
 		if n == 0 {
 			break // it was cut meanwhile: the next Update notices
 		}
-		head = s.lines(buf[:n], at, head)
+		head = s.lines(f, buf[:n], at, head)
 		at += int64(n)
 	}
 	return s.remember(f)
@@ -108,7 +127,7 @@ func (s *state) read(f io.ReaderAt, size int64) error {
 
 // lines reads the lines in a block at an offset. It returns the beginning of the last one,
 // if that does not end there.
-func (s *state) lines(text []byte, at int64, head []byte) []byte {
+func (s *state) lines(f io.ReaderAt, text []byte, at int64, head []byte) []byte {
 	for len(text) > 0 {
 		n := bytes.IndexByte(text, '\n')
 		line := text
@@ -125,7 +144,7 @@ func (s *state) lines(text []byte, at int64, head []byte) []byte {
 		if len(head) > 0 {
 			line = head
 		}
-		s.line(line[:min(len(line), headMost)], s.at)
+		s.line(f, line[:min(len(line), headMost)], s.at, end-1)
 		s.at, head = end, head[:0]
 		at, text = end, text[n+1:]
 	}
@@ -143,8 +162,12 @@ func (s *state) remember(f io.ReaderAt) error {
 }
 
 // line reads the beginning of the line at an offset.
-func (s *state) line(head []byte, at int64) {
+func (s *state) line(f io.ReaderAt, head []byte, at, to int64) {
 	r, ok := Head(head)
+	if n := len(s.attempts); ok && (n == 0 || s.attempts[n-1].Number != r.Attempt) { // a damaged number must not divide an attempt
+		whole, err := intactAt(f, at, to)
+		ok = err == nil && whole
+	}
 	switch {
 	case !ok:
 		if s.lost == 0 {
@@ -155,10 +178,13 @@ func (s *state) line(head []byte, at int64) {
 		s.problems = append(s.problems, Problem{at, "a record is missing before it"})
 	}
 	from := at
-	if s.lost > 0 {
+	switch {
+	case s.lost > 0:
 		from = s.lost - 1
+	case r.Type != TypeAttempt:
+		from = s.lastAt
 	}
-	s.last, s.lost = r.Seq, 0
+	s.last, s.lost, s.lastAt = r.Seq, 0, at
 	n := len(s.attempts)
 	if n == 0 || s.attempts[n-1].Number != r.Attempt {
 		if n > 0 {
@@ -207,7 +233,7 @@ func (x *Index) States() (list []AttemptState) {
 func (x *Index) Problems() []Problem {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return slices.Clone(x.problems)
+	return slices.Concat(x.problems, x.torn)
 }
 
 // seconds returns the seconds between two times; 0 if one is unknown.

@@ -17,9 +17,10 @@ const DefaultClip = 16 << 10
 type pageReader struct {
 	mask  *mask.Masker
 	clip  int
-	full  bool // for Sent: the messages of rewrites
-	whole bool // for a View: the settings too
-	first int  // index of the first step that is wanted
+	full  bool  // for Sent: the messages of rewrites
+	whole bool  // for a View: the settings too
+	seq   int64 // of the last record
+	first int   // index of the first step that is wanted
 	steps []*part
 
 	at       int               // index of the step of the last reply; -1 before the first one
@@ -74,6 +75,10 @@ func readSteps(a *journal.Attempt, from, to int, o Options, m *mask.Masker) (*pa
 func (r *pageReader) record(rec *journal.Record, at journal.Place) error {
 	var err error
 	if rec != nil {
+		if r.whole && r.seq > 0 && rec.Seq != r.seq+1 {
+			r.problems = append(r.problems, journal.Problem{Offset: int64(at), Text: "a record is missing before it"})
+		}
+		r.seq = rec.Seq
 		err = r.read(rec)
 	}
 	if rec != nil && err == nil {

@@ -75,3 +75,53 @@ func TestTheFileServesWhereTheJournalIsDamaged(t *testing.T) {
 		t.Errorf("Patch without the file: got %q, %v; want the patch: its own record is whole", got, err)
 	}
 }
+
+// Wherever a record is damaged or missing, the whole attempt comes from the file, and without one there
+// is an error.
+func TestDamageAnywhereInAJournalIsSeen(t *testing.T) {
+	whole := recorded(t, "toolcall")
+	dir, path := directory(t, whole)
+	source := trajectory.Source{Dir: dir, Instance: demo, Attempt: -1}
+	want, err := source.Read(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := results.WriteTrajectory(&file, dir, demo, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	for i, line := range lines[:len(lines)-2] { // what follows the last whole record is torn
+		for what, changed := range map[string][]byte{
+			"gone": nil, "of another attempt": bytes.Replace(line, []byte(`"attempt":1`), []byte(`"attempt":7`), 1),
+			"damaged": flipped(line), "zeros": append(make([]byte, len(line)-1), '\n'),
+		} {
+			damaged := bytes.Join([][]byte{bytes.Join(lines[:i], nil), changed, bytes.Join(lines[i+1:], nil)}, nil)
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 && what == "gone" { // the numbers of the records begin later
+				continue
+			}
+			if v, err := source.Read(nil); err == nil {
+				t.Fatalf("record %d %s: %d steps and no error", i+1, what, len(v.Steps))
+			}
+			if err := os.WriteFile(results.TrajectoryPath(dir, demo), file.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if v, err := source.Read(nil); err != nil || len(v.Steps) != len(want.Steps) {
+				t.Errorf("record %d %s: %v, want the %d steps of the file", i+1, what, err, len(want.Steps))
+			}
+			if err := os.Remove(results.TrajectoryPath(dir, demo)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// flipped returns a line with another byte in its middle.
+func flipped(line []byte) []byte {
+	line = bytes.Clone(line)
+	line[len(line)/2] ^= 1
+	return line
+}
