@@ -3,6 +3,7 @@ package view_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html"
 	"io/fs"
 	"net/http"
@@ -55,6 +56,22 @@ func TestEveryPageAndItsTwin(t *testing.T) {
 				t.Errorf("%s: %d\n%.500s", one, code, body)
 			}
 		}
+	}
+}
+
+func TestAPageComparesSomeRunsOnly(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 17 {
+		must(t, writeRun(t, filepath.Join(dir, fmt.Sprint(i)), instances[:1], 1, usual).Close())
+	}
+	s := serve(t, dir, usual, nil)
+	_, _, all := s.get(t, "/report")
+	if !strings.Contains(all, "17 runs are too many to compare here: choose 16 at most") {
+		t.Errorf("17 runs:\n%.2000s", all)
+	}
+	_, _, two := s.get(t, "/report?run="+url.QueryEscape(filepath.Join(dir, "1"))+"&run="+url.QueryEscape(filepath.Join(dir, "2")))
+	if strings.Contains(two, "too many") || strings.Contains(two, "No runs") {
+		t.Errorf("two of them:\n%.2000s", two)
 	}
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -76,6 +77,9 @@ func (p reportPage) MarshalJSON() ([]byte, error) {
 	return text, err
 }
 
+// mostEntries is how many entries a page compares: each is compared with each other one.
+const mostEntries = 16
+
 // report answers with the comparison of the chosen runs. The cells of a sweep with the same model and
 // configuration are the attempts of one entry.
 func (s *Server) report(w http.ResponseWriter, r *http.Request) {
@@ -113,6 +117,25 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 		}
 		return text
 	}
-	page := report.New(d)
+	var many []string
+	if n := len(d.Entries); n > mostEntries {
+		d.Entries = nil
+		many = []string{fmt.Sprintf("%d runs are too many to compare here: choose %d at most in the list of runs, or use batch report", n, mostEntries)}
+	}
+	page, err := s.compared(r.Context(), d)
+	if err != nil {
+		return // the reader has left
+	}
+	page.Warnings = append(page.Warnings, many...)
 	s.show(w, r, "report", page.Title, reportPage{page, masks})
+}
+
+// compared makes the page, unless ctx ends before the pages of earlier requests are made.
+func (s *Server) compared(ctx context.Context, d report.Data) (report.Page, error) {
+	s.comparing.Lock()
+	defer s.comparing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return report.Page{}, err
+	}
+	return report.New(d), nil
 }

@@ -44,6 +44,8 @@ type Server struct {
 	runs  *runs
 	cache *trajectory.Cache
 	now   working
+
+	comparing sync.Mutex // held while a report is made: it takes both the time and the memory
 }
 
 // mostAttempts is the maximum number of journals with an index in memory.

@@ -259,6 +259,9 @@ func (f *showFlags) noPatch(snap *results.Snapshot) error {
 	if v, err := f.source().Read(nil); err == nil {
 		v.Place(snap)
 		name = cmp.Or(f.instance, v.Instance, f.file)
+		if v.Record != nil {
+			status = cmp.Or(string(v.Record.Status), status)
+		}
 		status = cmp.Or(string(v.Info.ExitStatus), status)
 		if v.Running {
 			status, shows = "running", "its steps so far"

@@ -175,7 +175,8 @@ func (c *Client) retry(ctx context.Context, tries int, do func() error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if _, ok := errors.AsType[progressed](err); ok {
+		_, moved := errors.AsType[progressed](err)
+		if moved {
 			t.Restart()
 		}
 		var asked time.Duration
@@ -183,6 +184,9 @@ func (c *Client) retry(ctx context.Context, tries int, do func() error) error {
 			asked = s.retryAfter
 		}
 		wait, again := t.Next(asked)
+		if moved { // it is no failure in a row
+			t.Failed, again = 0, true
+		}
 		if err == nil || permanent(err) || !again {
 			return err
 		}

@@ -5,6 +5,8 @@ package retry
 import (
 	"cmp"
 	"context"
+	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -47,7 +49,7 @@ func (t *Tries) Restart() { *t = *t.policy.Start() }
 // asked, and whether the policy permits one. The asked wait counts as part of Total.
 func (t *Tries) Next(asked time.Duration) (wait time.Duration, again bool) {
 	t.Failed++
-	late := t.policy.Total > 0 && time.Since(t.began)+asked > t.policy.Total
+	late := t.policy.Total > 0 && asked > t.policy.Total-time.Since(t.began)
 	return max(asked, t.waits.NextBackOff()), t.Failed != t.policy.Tries && !late
 }
 
@@ -61,8 +63,8 @@ func (t *Tries) Wait(ctx context.Context) bool {
 // After returns the wait that a server asks for in the header Retry-After; 0 if it does not.
 func After(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
-	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(n) * time.Second
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(n, math.MaxInt32)) * time.Second
 	}
 	if date, err := http.ParseTime(text); err == nil {
 		return max(0, time.Until(date))

@@ -67,7 +67,7 @@ func (a *attempt) line() line {
 	l := line{Messages: []message{}, LossMask: []int{}, Tools: a.tools, Metadata: a.about}
 	names := map[string]string{} // tool by call
 	end := 0
-	for _, list := range a.chats {
+	for _, list := range a.chats[a.view.Begin:] {
 		for _, c := range list {
 			if c.Role == "exit" {
 				continue

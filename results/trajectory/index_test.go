@@ -301,8 +301,14 @@ func TestTurnsOfAConversation(t *testing.T) {
 	w.messages(message("user", "more"))
 	w.full("two", "ls", "1\n")
 	w.add(journal.TypeClear, nil)
+	w.messages(message("user", "anew"))
 	a := w.attempt(-1, nil)
 	o := overview(t, a)
+	v, err := trajectory.Source{Dir: w.dir, Instance: demo, Attempt: -1}.Read(nil)
+	w.ok(err)
+	if left := v.Messages[v.Begin:]; len(left) != 1 || !strings.Contains(string(left[0]), "anew") {
+		t.Errorf("after the clear: %s", left)
+	}
 	if len(o.Turns) != 2 || o.Turns[0].End != "finished" || o.Turns[1].Step != 2 || o.Marks[1].Turn != 2 || !o.Marks[0].Flags.Has(journal.FlagWords) || !o.Marks[1].Flags.Has(journal.FlagCleared) {
 		t.Errorf("%+v, %+v", o.Turns, o.Marks)
 	}

@@ -15,13 +15,14 @@ const DefaultClip = 16 << 10
 
 // pageReader reads some steps of an attempt from its journal.
 type pageReader struct {
-	mask  *mask.Masker
-	clip  int
-	full  bool  // for Sent: the messages of rewrites
-	whole bool  // for a View: the settings too
-	seq   int64 // of the last record
-	first int   // index of the first step that is wanted
-	steps []*part
+	mask    *mask.Masker
+	clip    int
+	full    bool  // for Sent: the messages of rewrites
+	whole   bool  // for a View: the settings too
+	seq     int64 // of the last record
+	cleared *talk // the messages in which the conversation was forgotten last; nil
+	first   int   // index of the first step that is wanted
+	steps   []*part
 
 	at       int               // index of the step of the last reply; -1 before the first one
 	last     *part             // that step, if it is wanted; nil

@@ -26,6 +26,7 @@ type call struct {
 type talk struct {
 	messages []json.RawMessage
 	sure     int // how many a request followed
+	cleared  int // how many there were when a person had the conversation forgotten
 }
 
 func (t *talk) again() { t.messages = t.messages[:t.sure] }
@@ -43,6 +44,10 @@ func (r *pageReader) read(rec *journal.Record) error {
 		r.settings(rec)
 		r.conversation().again()
 		r.next.rewrites = r.next.rewrites[:r.next.sent]
+	case journal.TypeClear:
+		t := r.conversation()
+		t.cleared = len(t.messages)
+		r.cleared = t
 	case journal.TypeTurnEnd:
 		end, err := journal.Decode[journal.TurnEndData](*rec)
 		if end.Closes() {

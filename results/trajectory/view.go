@@ -26,6 +26,7 @@ type View struct {
 	Unmasked bool // a part of it was never searched for secrets: see [journal.Shown]
 
 	Messages []json.RawMessage // the trajectory's; Step.Reply and Action.Answer are indexes
+	Begin    int               // index of the first message that was not forgotten
 
 	Prompts []Message // before the first step
 	Steps   []Step
@@ -45,10 +46,16 @@ func viewIn(a *journal.Attempt, id string, m *mask.Masker) (*View, error) {
 		Instance: id, Form: "batch", Attempt: a.Number, Attempts: a.Number, Unmasked: a.Unmasked, Asked: a.Asked(),
 		Prompts: p.Prompts, Messages: r.prompts.messages,
 	}
+	if r.cleared == &r.prompts.talk {
+		v.Begin = min(r.cleared.cleared, len(r.cleared.messages))
+	}
 	if p.End != nil {
 		v.Exit = &Exit{p.End.Status, p.End.Reason, p.End.Hint}
 	}
 	for i, s := range p.Steps {
+		if of := &r.steps[i].talk; r.cleared == of {
+			v.Begin = len(v.Messages) + min(of.cleared, len(of.messages))
+		}
 		v.add(s, r.steps[i].messages)
 	}
 	v.Info.BatchVersion, v.Info.Config = results.ConfigOf(r.opened, "")

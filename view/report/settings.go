@@ -61,6 +61,7 @@ func (s study) setting(value string) cell {
 	if json.Unmarshal([]byte(value), &one) == nil {
 		text = one
 	}
+	text = s.hide(text) // a secret may have several lines
 	switch {
 	case value == "":
 		return cell{Text: "not set"}
