@@ -36,12 +36,13 @@
 //	  - agent is the loop: ask the model, parse its actions, run them, observe,
 //	    until an interrupt ends it. agent/config reads its settings and prompts.
 //	  - llm is one call to a model, with a folder for each provider and one for
-//	    scripted models. llm/catalogue is the table of providers.
+//	    scripted models. llm/catalogue is the table of providers, llm/limit keeps calls
+//	    within a key's rate, and internal/retry draws the waits before further tries.
 //	  - journal records what happened to an instance, in order. It is the only
 //	    source of truth and survives every kind of crash.
 //	  - results is the run directory: what is derived from journals (trajectories,
-//	    predictions that are valid at every instant) and the lock. Its doc comment
-//	    specifies the format.
+//	    predictions that are valid at every instant, results.parquet) and the lock. Its
+//	    doc comment specifies the format.
 //	  - results/export writes attempts as training data and as a table of steps.
 //	  - report turns results into tables. report/compare says which of several runs is
 //	    better and how certain that is, and report/attempts evaluates several attempts.
@@ -62,10 +63,12 @@
 //	    results/grades the record of their verdicts.
 //	  - run/selecting chooses one of several attempts at an instance, and results/selections
 //	    is the record. grade/program runs the user's programs that choose or read logs.
-//	  - run/control is the socket over which other programs watch and change running work.
+//	  - run/control is the socket over which other programs watch and change running work,
+//	    by commands that run/steering carries out.
 //	  - run/doctor checks whether a machine can run all this.
 //	  - vocab has the types that all packages share: how an instance ends, what a
-//	    command printed, what an image is, what a call used.
+//	    command printed, what an image is, what a call used, the limits of an attempt, and
+//	    the events of a run's work.
 //	  - fault says who is to blame when something fails. Its kinds decide what is
 //	    retried, resumed, counted and reported.
 //
