@@ -87,8 +87,8 @@ func toolCallsOf(m gjson.Result) (calls []ToolCall) {
 	return calls
 }
 
-// EditedBy returns the messages of an edit as texts. Secrets are hidden in them.
-func EditedBy(e journal.Edit, m *mask.Masker) Edited {
+// editedBy returns the messages of an edit as texts. Secrets are hidden in them.
+func editedBy(e journal.Edit, m *mask.Masker) Edited {
 	to := Edited{From: e.From, To: e.To}
 	for _, message := range e.Messages {
 		for _, c := range ReadChat(m.JSON(message)) {
@@ -98,10 +98,10 @@ func EditedBy(e journal.Edit, m *mask.Masker) Edited {
 	return to
 }
 
-// WithTexts returns w with the texts of its edits.
-func (w Rewrite) WithTexts(m *mask.Masker) Rewrite {
+// withTexts returns w with the texts of its edits.
+func (w Rewrite) withTexts(m *mask.Masker) Rewrite {
 	for _, e := range w.edits {
-		w.Edits = append(w.Edits, EditedBy(e, m))
+		w.Edits = append(w.Edits, editedBy(e, m))
 	}
 	return w
 }

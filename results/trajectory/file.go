@@ -163,7 +163,7 @@ func (f *file) sent(step int) (*Sent, error) {
 	s := f.step(step-1, -1)
 	s.Rewrites = slices.Clone(s.Rewrites)
 	for i, w := range s.Rewrites {
-		s.Rewrites[i] = w.WithTexts(f.mask)
+		s.Rewrites[i] = w.withTexts(f.mask)
 	}
 	return sentOf(&s, f.view.Messages), nil
 }

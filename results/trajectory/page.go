@@ -135,12 +135,12 @@ func clip(b []byte, most int) clipped {
 		tail++
 	}
 	c.left = int64(tail - head)
-	c.text = toText(string(b[:head])+Gap(c.left)+string(b[tail:]), c.binary)
+	c.text = toText(string(b[:head])+gap(c.left)+string(b[tail:]), c.binary)
 	return c
 }
 
-// Gap is the line that stands for bytes that were left out of a clipped text.
-func Gap(bytes int64) string {
+// gap is the line that stands for bytes that were left out of a clipped text.
+func gap(bytes int64) string {
 	return "\n[... " + strconv.FormatInt(bytes, 10) + " bytes are not shown ...]\n"
 }
 

@@ -76,10 +76,10 @@ func viewOf(t *results.Trajectory) *View {
 	return v
 }
 
-// ReadPart reads some messages of a conversation in a row: a View with only Messages, Prompts,
+// readPart reads some messages of a conversation in a row: a View with only Messages, Prompts,
 // Steps and Exit. Where raw_output refers to a record of a journal, the action's Output is
 // the message's text.
-func ReadPart(messages []json.RawMessage) *View {
+func readPart(messages []json.RawMessage) *View {
 	v := &View{Messages: messages}
 	v.split()
 	return v

@@ -207,7 +207,7 @@ func (p *part) rewritesOf(r *pageReader) (list []Rewrite) {
 		for _, e := range w.Edits {
 			to.Messages += e.To - e.From
 			if r.full {
-				to.Edits = append(to.Edits, EditedBy(e, r.mask))
+				to.Edits = append(to.Edits, editedBy(e, r.mask))
 			}
 		}
 		for _, s := range p.summary {

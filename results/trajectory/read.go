@@ -232,9 +232,9 @@ func Instances(dir string) []string {
 	return slices.Compact(ids)
 }
 
-// Unfinished returns a step with a reply that is not in the conversation yet. Secrets are
+// unfinished returns a step with a reply that is not in the conversation yet. Secrets are
 // hidden in it.
-func Unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
+func unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
 	reply := gjson.ParseBytes(m.JSON(r.Message))
 	text := textOf(reply)
 	s := Step{Mark: journal.Mark{Number: number}, Reply: -1, Thought: text, Reasoning: reasoningOf(reply), Actions: actionsOf(reply, gjson.Result{}, text)}
@@ -244,9 +244,9 @@ func Unfinished(number int, r *journal.ReplyData, m *mask.Masker) Step {
 	return s
 }
 
-// Complete adds the data of the journal about the step that a trajectory lacks: the usage
+// complete adds the data of the journal about the step that a trajectory lacks: the usage
 // and the duration of its call, and the durations of its commands. was must have a reply.
-func (s *Step) Complete(was journal.Step, m *mask.Masker) {
+func (s *Step) complete(was journal.Step, m *mask.Masker) {
 	r := was.Reply
 	s.Cost, s.Priced, s.Asked, s.Seconds, s.Waited, s.Limited = r.Cost, r.Priced || r.Cost > 0, was.Asked, r.Seconds, r.Waited, r.RateLimited()
 	s.used(&r.Usage)

@@ -16,9 +16,9 @@ func (p *part) step(r *pageReader) (Step, *End) {
 	if p.reply == nil { // its record is damaged
 		return Step{Mark: p.Mark, Problems: p.problems, Rewrites: p.rewritesOf(r)}, nil
 	}
-	v := ReadPart(p.messages)
+	v := readPart(p.messages)
 	if p.view = v; len(v.Steps) == 0 {
-		v.Steps = append(v.Steps, Unfinished(p.Number, p.reply, r.mask))
+		v.Steps = append(v.Steps, unfinished(p.Number, p.reply, r.mask))
 		v.Steps[0].Notes = v.Prompts
 	}
 	s := v.Steps[0]
@@ -26,7 +26,7 @@ func (p *part) step(r *pageReader) (Step, *End) {
 	for _, more := range v.Steps[1:] {
 		s.Notes = append(s.Notes, more.Notes...)
 	}
-	s.Complete(p.was, r.mask)
+	s.complete(p.was, r.mask)
 	for i := range s.Actions {
 		p.action(&s.Actions[i], i, v.Messages)
 	}
@@ -64,7 +64,7 @@ func endOf(e *Exit) *End {
 // promptsOf returns the messages before the first step, and how the attempt ended without
 // one.
 func (r *pageReader) promptsOf() (list []Message, end *End) {
-	v := ReadPart(r.prompts.messages)
+	v := readPart(r.prompts.messages)
 	return v.Prompts, endOf(v.Exit)
 }
 
