@@ -70,19 +70,24 @@ func (x *Index) Update() (changed bool, err error) {
 	if err != nil {
 		return false, atomicfile.Fault("reading a journal", err)
 	}
-	if x.file != nil && !x.state.continues(f, x.file, info) {
+	switch was := x.file; {
+	case was == nil:
+	case !x.state.continues(f, was, info):
 		x.state, changed = state{}, true
+	case info.Size() == was.Size() && info.ModTime().Equal(was.ModTime()):
+		return false, nil // the last record need not be verified again
 	}
 	tail, err := TailAt(f, info.Size()) // a crash may have torn lines after it
 	if err != nil {
 		return changed, err
 	}
 	from := x.at
-	x.file, x.torn = info, nil
-	if err = x.read(f, tail.End); err != nil {
-		return changed, err
+	if err = x.read(f, tail.End); err == nil {
+		x.torn, err = tornLine(f, tail)
 	}
-	x.torn, err = tornLine(f, tail)
+	if err == nil { // otherwise the next Update tries again
+		x.file = info
+	}
 	return changed || x.at > from, err
 }
 
