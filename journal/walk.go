@@ -71,14 +71,6 @@ var walkers = sync.Pool{New: func() any { return &reader{in: bufio.NewReaderSize
 
 const longKept = 4 << 20
 
-// Bounds returns where the lines of an attempt begin and end in the first size bytes of a
-// journal; number 0 is the last attempt. Without such an attempt the error wraps
-// fs.ErrNotExist.
-func Bounds(journal io.ReaderAt, size int64, number int) (from, to int64, err error) {
-	t, err := attemptTail(journal, size, number)
-	return t.Last.Start, t.End, err
-}
-
 // attemptTail returns the last record of an attempt.
 func attemptTail(journal io.ReaderAt, size int64, number int) (Tail, error) {
 	tail, err := TailAt(journal, size)

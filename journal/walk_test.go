@@ -42,14 +42,21 @@ func written(t testing.TB) []byte {
 
 func TestWalkReadsEachRecordOfAnAttempt(t *testing.T) {
 	text := written(t)
-	in := bytes.NewReader(text)
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x, err := journal.NewIndex(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for number, want := range map[int]int{0: 2, 1: 1, 2: 2} {
-		from, to, err := journal.Bounds(in, int64(len(text)), number)
+		a, err := x.Attempt(number)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var types []string
-		err = journal.Walk(in, from, to, func(r *journal.Record, at journal.Place) error {
+		err = a.Walk(1, len(a.Steps), func(r *journal.Record, at journal.Place) error {
 			line := text[at:]
 			line = line[:bytes.IndexByte(line, '\n')]
 			head, ok := journal.Head(line)
@@ -66,7 +73,7 @@ func TestWalkReadsEachRecordOfAnAttempt(t *testing.T) {
 			t.Errorf("attempt %d: %s, %v", number, got, err)
 		}
 	}
-	if _, _, err := journal.Bounds(in, int64(len(text)), 3); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := x.Attempt(3); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("attempt 3: %v", err)
 	}
 }

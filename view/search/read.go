@@ -70,11 +70,15 @@ func (r *reader) look(where Place, step, action int, text []byte) error {
 
 // journal searches an attempt's records.
 func (r *reader) journal(path string, number int) error {
-	f, err := journal.OpenShown(path)
+	x, err := journal.NewIndex(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	a, err := x.Attempt(number)
+	if err != nil {
+		return err
+	}
+	r.hit.Attempt, r.found.unmasked = a.Number, a.Unmasked
 	buffer := buffers.Get().(*[]byte)
 	r.output = *buffer
 	defer func() {
@@ -82,15 +86,7 @@ func (r *reader) journal(path string, number int) error {
 			buffers.Put(buffer)
 		}
 	}()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	from, to, err := journal.Bounds(f, info.Size(), number)
-	if err != nil {
-		return err
-	}
-	err = journal.Walk(f, from, to, func(rec *journal.Record, _ journal.Place) error {
+	err = a.Walk(1, len(a.Steps), func(rec *journal.Record, _ journal.Place) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
@@ -98,8 +94,6 @@ func (r *reader) journal(path string, number int) error {
 			r.found.damaged++
 			return nil
 		}
-		r.found.unmasked = r.found.unmasked || rec.Masked == 0
-		r.hit.Attempt = rec.Attempt
 		return r.record(rec)
 	})
 	if err == nil {
