@@ -120,8 +120,8 @@ func findBy(rules ...rule) finder {
 	}
 }
 
-// byRules makes a parser of lines of rules. A record is [results.set], or a method with
-// another idea of what replaces what.
+// byRules makes a parser of lines of rules. record is [results.set], or a method with a
+// different precedence of statuses.
 func byRules(record func(out *results, name, status string), rules ...rule) func(line string, out *results) {
 	find := findBy(rules...)
 	return func(line string, out *results) {

@@ -19,7 +19,7 @@ const (
 // entry is one object's entry in a pack.
 type entry struct {
 	kind byte
-	size uint64 // of what the data inflates to
+	size uint64 // bytes of the inflated data
 	back int64  // kindOffset: how far before this entry its base begins
 	base []byte // kindID: the base's id
 	data []byte // deflated

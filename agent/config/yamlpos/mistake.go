@@ -46,7 +46,7 @@ type search struct {
 	left         int // of the effort
 }
 
-// back goes back from end, step by step, while the parser says the same of what is before.
+// back goes back from end, step by step, while the parser reports the same error for the shorter text.
 // It returns the last step.
 func (s *search) back(end int, step func(end int) int) (from, to int, found bool) {
 	for {
