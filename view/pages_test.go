@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +20,8 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
+	"batch.example/batch/run/control"
+	"batch.example/batch/view"
 )
 
 // pagesOf returns the addresses of all kinds of pages about a run.
@@ -215,4 +219,48 @@ func TestAnAttemptWithoutMaskedCopiesSaysSo(t *testing.T) {
 		t.Errorf("a refused export has written something: %v", err)
 	}
 	must(t, s.Export(t.Context(), out, true, nil))
+}
+
+// Every verb has a form, on the page about work under way or on that of an attempt, which leads back to its page.
+func TestEveryVerbHasAForm(t *testing.T) {
+	dir := t.TempDir()
+	run := filepath.Join(dir, "a")
+	writeRun(t, run, instances, 6, usual) // its process runs until the end of the test
+	steered(t, run, usual)
+	var read []string
+	s := serve(t, dir, usual, func(c *view.Config) {
+		c.Control = func(verb control.Verb, args []string) ([]control.Command, error) {
+			read = append(read, fmt.Sprintf("%s %q", verb, args))
+			return []control.Command{{Verb: control.Pause}}, nil
+		}
+	})
+	forms := regexp.MustCompile(`(?s)<form method="post" action="/control".*?</form>`)
+	fields := regexp.MustCompile(`<(?:input|textarea)[^>]* name="([^"]*)"(?: value="([^"]*)")?`)
+	buttons := regexp.MustCompile(`<button name="verb" value="([^"]*)"`)
+	filled := map[string]string{"value": "7", "text": "some words", "instance": "one"}
+	id := instances[0]
+	attempt := "/run/" + url.PathEscape(run) + "/" + id + "?step=last"
+	for page, want := range map[string][]string{
+		"/live": {`pause []`, `resume []`, `drain []`, `stop []`, `width ["7"]`, `budget ["7"]`, `limit ["7"]`, `requeue ["one"]`, `cancel ["one"]`},
+		attempt: {`say ["` + id + `" "some words"]`, `limit ["` + id + `" "7"]`, `cancel ["` + id + `"]`, `requeue ["` + id + `"]`},
+	} {
+		read = nil
+		_, _, body := s.get(t, page)
+		for _, form := range forms.FindAllString(body, -1) {
+			values := url.Values{}
+			for _, f := range fields.FindAllStringSubmatch(form, -1) {
+				values.Set(f[1], cmp.Or(html.UnescapeString(f[2]), filled[f[1]]))
+			}
+			for _, b := range buttons.FindAllStringSubmatch(form, -1) {
+				values.Set("verb", b[1])
+				got := s.request(t, "POST", "/control", values.Encode(), "Origin", "http://"+s.config.Hosts[0])
+				if to := got.Header().Get("Location"); got.Code != http.StatusSeeOther || to != page {
+					t.Errorf("%s: %d, to %q, want %q\n%.300s", b[1], got.Code, to, page, got.Body)
+				}
+			}
+		}
+		if !slices.Equal(read, want) {
+			t.Errorf("%s has the forms\n%q, want\n%q", page, read, want)
+		}
+	}
 }
