@@ -326,37 +326,6 @@ func TestARunStopsWhenNoEngineIsLeft(t *testing.T) {
 	s.nothingLeft(engines)
 }
 
-// An engine that is absent when the run starts takes part once it answers.
-func TestAnEngineThatIsAbsentAtTheStartIsUsedLater(t *testing.T) {
-	tier.Rest(t, "run/engines", "sandbox/*.go", "docker/*.go", "run/rundir")
-	t.Parallel()
-	engines := severalEngines(t, 2)
-	s := severalRun(t, engines, 6, "10")
-	late := filepath.Join(s.dir, "late")
-	s.addresses[1] = "unix://" + late
-	s.run(2, "--json")
-	s.awaitStep(2)
-	if err := os.Symlink(strings.TrimPrefix(engines[1].Host(), "unix://"), late); err != nil {
-		t.Fatal(err)
-	}
-	s.wait()
-	if p, count := e2e.Predictions(t, filepath.Join(s.dir, "out")), s.byEngine(); len(p) != 6 || count[s.addresses[1]] == 0 || count[s.addresses[0]] < 2 {
-		t.Errorf("predictions %q, by engine %v; want 6, and the last ones on the late engine\n%s", p, count, s.said.String())
-	}
-	said := s.said.String()
-	for _, text := range []string{"is not used until it answers", "answers, and is used from now on"} {
-		if n := strings.Count(said, text); n != 1 {
-			t.Errorf("the run says %d times that the engine %s:\n%s", n, text, said)
-		}
-	}
-	for _, text := range []string{"an engine cannot be reached, and is not used until it answers", "an engine that was absent answers and is used"} {
-		if n := strings.Count(s.log(), text); n != 1 {
-			t.Errorf("batch.log has %d times %q:\n%s", n, text, s.log())
-		}
-	}
-	s.nothingLeft(engines)
-}
-
 // An engine whose disk is full takes no instance from the others.
 func TestARunOutlivesAFullDiskOfOneOfItsEngines(t *testing.T) {
 	tier.Rest(t, "run/engines", "sandbox/*.go", "docker/*.go", "run/rundir")

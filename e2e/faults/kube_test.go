@@ -1,17 +1,9 @@
 package faults
 
 import (
-	"bytes"
 	"context"
-	"io"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,7 +132,8 @@ func TestARunOnPodsSurvivesTheirLoss(t *testing.T) {
 	}
 }
 
-// They are not parallel: a part of the cluster is away for all tests.
+// They are not parallel: a part of the cluster is away for all tests. Without the API server, all streams are cut at
+// once.
 func TestARunOnPodsWaitsForTheAPI(t *testing.T)     { without(t, "kube-apiserver") }
 func TestARunOnPodsWaitsForTheKubelet(t *testing.T) { without(t, "kubelet") }
 
@@ -160,108 +153,4 @@ func without(t *testing.T, program string) {
 	kubetest.Start(t, program)
 	<-ended
 	r.finish(want)
-}
-
-// An upgrade of the API server, or a load balancer with a limit, cuts all streams at once.
-func TestARunOnPodsSurvivesCutStreams(t *testing.T) {
-	tier.Rest(t, "kube", "scripts/kube", "scripts/kubernetes", "internal/kubetest", "run/engines", "sandbox/*.go", "sandbox/engine", "internal/box", "internal/boxinit")
-	kubetest.Config(t)
-	e2e.NeedDocker(t)
-	t.Parallel()
-	want := undisturbed(t)
-	r := newCrashRun(t, 3)
-	r.onKube()
-	p := cutting(t, 3*time.Second)
-	r.env = append(r.env, "KUBECONFIG="+p.config) // the later one wins
-	r.live()
-	r.finish(want)
-	if n := p.cut.Load(); n == 0 {
-		t.Error("no connection was cut")
-	} else {
-		t.Logf("%d connections were cut", n)
-	}
-}
-
-// cutter is a proxy in front of the API server that cuts all connections again and again.
-type cutter struct {
-	config string // a kubeconfig that leads to it
-	cut    atomic.Int64
-}
-
-func cutting(t *testing.T, every time.Duration) *cutter {
-	t.Helper()
-	text, err := os.ReadFile(kubetest.Config(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`server: "?https://([^"\s]+)"?`).FindSubmatch(text)
-	if found == nil {
-		t.Fatalf("no server in %s", text)
-	}
-	to := string(found[1])
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, _, _ := net.SplitHostPort(to)
-	p := &cutter{config: filepath.Join(t.TempDir(), "kubeconfig")}
-	text = bytes.Replace(text, found[0], []byte("server: https://"+l.Addr().String()+"\n    tls-server-name: "+host), 1)
-	if err := os.WriteFile(p.config, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	t.Cleanup(func() {
-		stop()
-		_ = l.Close()
-		all.Wait()
-	})
-	tick := make(chan struct{})
-	var mu sync.Mutex
-	next := func() chan struct{} { mu.Lock(); defer mu.Unlock(); return tick }
-	all.Go(func() {
-		for ctx.Err() == nil {
-			select {
-			case <-time.After(every):
-			case <-ctx.Done():
-			}
-			mu.Lock()
-			close(tick)
-			tick = make(chan struct{})
-			mu.Unlock()
-		}
-	})
-	all.Go(func() {
-		for {
-			from, err := l.Accept()
-			if err != nil {
-				return
-			}
-			end := next()
-			all.Go(func() { p.carry(from, to, end) })
-		}
-	})
-	return p
-}
-
-// carry connects from with the API server until end is closed.
-func (p *cutter) carry(from net.Conn, to string, end <-chan struct{}) {
-	defer from.Close()
-	up, err := net.Dial("tcp", to)
-	if err != nil {
-		return
-	}
-	defer up.Close()
-	done := make(chan struct{}, 2)
-	for _, c := range [][2]net.Conn{{from, up}, {up, from}} {
-		go func() {
-			_, _ = io.Copy(c[0], c[1])
-			done <- struct{}{}
-		}()
-	}
-	select {
-	case <-end:
-		p.cut.Add(1)
-	case <-done:
-	}
 }

@@ -41,55 +41,16 @@ func cherryRun(t *testing.T) (dir string, args []string) {
 	return dir, []string{"--subset", "rows.jsonl", "--slice", ":1", "-w", "1", "-c", "model.model_kwargs.num_retries=0"}
 }
 
-// killWithContainer kills a run and its container before the second call.
-func killWithContainer(t *testing.T, dir string, server *stub.Server, args []string) {
-	t.Helper()
-	if out, code := e2e.RunOpenAI(t, dir, server.URL, append(slices.Clone(args), "--inject", "model.call:2=kill")...); code != -1 {
-		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
-	}
-	e2e.RemoveContainers(t, dir)
-}
-
-func checkCherry(t *testing.T, dir string) {
-	t.Helper()
-	patches := e2e.Predictions(t, filepath.Join(dir, "out"))
-	if len(patches) != 1 {
-		t.Errorf("got %d predictions, want 1 patch", len(patches))
-	}
-	for _, patch := range patches {
-		if !strings.Contains(patch, "\n+a line\n") {
-			t.Errorf("the patch is %q, want %q in the patch", patch, "\n+a line\n")
-		}
-	}
-}
-
-func TestAnAttemptWhoseReplayDiffersStartsAgain(t *testing.T) {
-	tier.Rest(t, "attempt/*.go", "attempt/session", "agent/*.go", "journal", "results/*.go")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return cherryPick(r) })
-	dir, args := cherryRun(t)
-	killWithContainer(t, dir, server, args)
-	out, code := e2e.RunOpenAI(t, dir, server.URL, args...)
-	if code != e2e.ExitOK {
-		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
-	}
-	checkCherry(t, dir)
-	if r := e2e.Record(t, dir); r.Attempt != 2 || r.Resumed != 0 {
-		t.Errorf("got %+v, want attempt 2, resumed 0", r)
-	}
-	if n := len(server.Requests()); n != 1+3 {
-		t.Errorf("%d requests, want one before the kill and three of the second attempt", n)
-	}
-}
-
 func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
 	tier.Rest(t, "attempt/*.go", "attempt/session", "agent/*.go", "journal", "results/*.go")
 	e2e.NeedDocker(t)
 	t.Parallel()
 	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer { return cherryPick(r) })
 	dir, args := cherryRun(t)
-	killWithContainer(t, dir, server, args)
+	if out, code := e2e.RunOpenAI(t, dir, server.URL, append(slices.Clone(args), "--inject", "model.call:2=kill")...); code != -1 {
+		t.Fatalf("the run was not killed: exit code %d\n%s", code, out)
+	}
+	e2e.RemoveContainers(t, dir)
 	out, code := e2e.RunOpenAI(t, dir, server.URL, append(args, "--retry", "diverged=0")...)
 	if code != e2e.ExitIncomplete || !strings.Contains(out, string(vocab.StatusReplayDiverged)) {
 		t.Errorf("exit code %d, want %v, %q in the output\n%s", code, e2e.ExitIncomplete, string(vocab.StatusReplayDiverged), out)
@@ -104,5 +65,19 @@ func TestAnAttemptWhoseReplayDiffersIsKeptApartOnRequest(t *testing.T) {
 	if out, code := e2e.RunOpenAI(t, dir, server.URL, args...); code != e2e.ExitOK {
 		t.Errorf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
 	}
-	checkCherry(t, dir)
+	patches := e2e.Predictions(t, filepath.Join(dir, "out"))
+	if len(patches) != 1 {
+		t.Errorf("got %d predictions, want 1 patch", len(patches))
+	}
+	for _, patch := range patches {
+		if !strings.Contains(patch, "\n+a line\n") {
+			t.Errorf("the patch is %q, want %q in the patch", patch, "\n+a line\n")
+		}
+	}
+	if r := e2e.Record(t, dir); r.Attempt != 2 || r.Resumed != 0 {
+		t.Errorf("got %+v, want attempt 2, resumed 0", r)
+	}
+	if n := len(server.Requests()); n != 1+2+3 {
+		t.Errorf("%d requests, want one before the kill, two of the attempt that is kept apart, and three of the second one", n)
+	}
 }
