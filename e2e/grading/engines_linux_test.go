@@ -1,16 +1,12 @@
 package grading
 
 import (
-	"bytes"
 	"encoding/json"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/enginetest"
@@ -92,47 +88,6 @@ func TestAgentsAndTestsRunWhereTheImageIs(t *testing.T) {
 		said, err := e2e.Batch(t, p.dir, "status", out).CombinedOutput()
 		if err != nil || !strings.Contains(string(said), "graded on: ") {
 			t.Errorf("batch status %s does not say where it was graded: %v\n%s", out, err, said)
-		}
-	}
-}
-
-// A sweep has the same patches and verdicts on three engines as on one.
-func TestASweepOnThreeEnginesIsAsOnOne(t *testing.T) {
-	tier.Rest(t, "run/engines", "sandbox/*.go", "run/rundir", "run/grading")
-	p := placeOnEngines(t, 3)
-	sweep := []string{
-		"sweep", "--grade", "--subset", "rows.jsonl", "-m", "scripted/demo", "--attempts", "2", "-w", "3",
-		"--set", "agent.step_limit=12", "--set", "environment.timeout=15", "-o",
-	}
-	p.run(t, append(sweep, "one")...)
-	if err := os.RemoveAll(filepath.Join(p.dir, "state")); err != nil { // it has the logs of these tests
-		t.Fatal(err)
-	}
-	p.run(t, append(append(sweep, "three"), p.named...)...)
-	for _, cell := range []string{"demo@1", "demo@2"} {
-		one, three := filepath.Join(p.dir, "one", cell), filepath.Join(p.dir, "three", cell)
-		if diff := cmp.Diff(e2e.Predictions(t, one), e2e.Predictions(t, three)); diff != "" {
-			t.Errorf("%s: predictions (-one +three):\n%s", cell, diff)
-		}
-		if verdicts := e2e.Verdicts(t, three); !maps.Equal(verdicts, e2e.Verdicts(t, one)) || len(verdicts) != 3 {
-			t.Errorf("%s: verdicts %v, on one engine %v", cell, verdicts, e2e.Verdicts(t, one))
-		}
-		snap, err := results.Read(three)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for id, r := range results.Latest(snap.Records) {
-			if r.Engine != p.at[id] {
-				t.Errorf("%s: %s ran on %q, want %q", cell, id, r.Engine, p.at[id])
-			}
-			if g := r.Grade; g == nil || g.Image != "" && !g.Cached && g.Engine != p.at[id] {
-				t.Errorf("%s: %s has the grade %+v, want one on %q", cell, id, g, p.at[id])
-			}
-			want, wantErr := os.ReadFile(filepath.Join(one, id, id+".patch"))
-			got, gotErr := os.ReadFile(filepath.Join(three, id, id+".patch"))
-			if !bytes.Equal(want, got) || (wantErr == nil) != (gotErr == nil) {
-				t.Errorf("%s: %s has the patch %q (%v), on one engine %q (%v)", cell, id, got, gotErr, want, wantErr)
-			}
 		}
 	}
 }

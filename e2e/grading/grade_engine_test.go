@@ -6,19 +6,15 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
-	"batch.example/batch/sandbox/engine"
 )
 
 // That gold resolves the whole demo and no patch does not, README's `batch grade --check` shows.
@@ -62,7 +58,7 @@ func copies(t *testing.T, dir string, n int) (count int) {
 			if strings.ContainsRune(strings.ToValidUTF8(in.Patch, "\uFFFD"), '\uFFFD') {
 				continue // JSON cannot hold it
 			}
-			row["instance_id"] = fmt.Sprintf("%s-copy%d", in.ID, i)
+			row["instance_id"] = fmt.Sprintf("copied-%d-%s", i, in.ID)
 			line, err := json.Marshal(row)
 			if err != nil {
 				t.Fatal(err)
@@ -77,7 +73,8 @@ func copies(t *testing.T, dir string, n int) (count int) {
 	return count
 }
 
-// A grading that is killed over and over grades each prediction once.
+// A grading that is killed over and over grades each prediction once, and the next one removes the containers in
+// which tests run.
 func TestGradingKilledInTheMiddleGradesEachOnce(t *testing.T) {
 	e2e.NeedDocker(t)
 	t.Parallel()
@@ -103,6 +100,9 @@ func TestGradingKilledInTheMiddleGradesEachOnce(t *testing.T) {
 	e2e.GradedOnce(t, filepath.Join(dir, "out"), n)
 	if code, out := e2e.ExitCode(t, e2e.Batch(t, dir, args...)); code != 0 || !strings.Contains(out, "nothing to do") {
 		t.Errorf("the same command again: exit code %d\n%s", code, out)
+	}
+	if n := e2e.ContainersOf(t, "copied-"); n > 0 {
+		t.Errorf("%d containers are left", n)
 	}
 }
 
@@ -261,22 +261,6 @@ func TestACheckNamesTheInstancesThatAreBroken(t *testing.T) {
 	}
 }
 
-func TestADirectoryIsGradedByOneAtATime(t *testing.T) {
-	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	dir := t.TempDir()
-	store, err := results.Open(filepath.Join(dir, "out"), results.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, "grade", "gold", "--subset", "demo", "-o", "out"))
-	if code != e2e.ExitLocked {
-		t.Errorf("exit code %d, want %d\n%s", code, e2e.ExitLocked, out)
-	}
-}
-
 // After the first interrupt the running ones are graded, and the command says how to continue.
 func TestAnInterruptedGradingContinues(t *testing.T) {
 	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
@@ -314,56 +298,4 @@ func TestAnInterruptedGradingContinues(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	e2e.GradedOnce(t, filepath.Join(dir, "out"), 6)
-}
-
-// The tests of a killed grading do not run on beside the next grading's.
-func TestTheNextGradingRemovesTheContainersOfAKilledOne(t *testing.T) {
-	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	dir := t.TempDir()
-	script := ": '>>>>> Start Test Output'\nsleep 60\n: '>>>>> End Test Output'\n"
-	if err := os.WriteFile(filepath.Join(dir, "eval.sh"), []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	open := func() []string { // ids of the containers in which tests run
-		out, err := exec.CommandContext(t.Context(), "docker", "ps", "-q", "--filter", "label="+engine.LabelLease+"="+results.LockPath(filepath.Join(dir, "out"))).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Fields(string(out))
-	}
-	start := func(width string) (cmd *exec.Cmd, stderr *strings.Builder) {
-		cmd = e2e.Batch(t, dir, "grade", "gold", "--subset", "demo", "-o", "out", "-w", width, "-q", "--no-cache", "--eval-script", "eval.sh")
-		stderr = &strings.Builder{}
-		cmd.Stderr = stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return cmd, stderr
-	}
-	until := func(what string, done func() bool) {
-		for end := time.Now().Add(e2e.Patience); !done(); time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("not within %v: %s", e2e.Patience, what)
-			}
-		}
-	}
-	killed, _ := start("2")
-	until("two containers", func() bool { return len(open()) == 2 })
-	_ = killed.Process.Kill()
-	_ = killed.Wait()
-	old := open()
-	next, said := start("1")
-	until("a container of the next grading alone", func() bool {
-		now := open()
-		return len(now) == 1 && !slices.Contains(old, now[0])
-	})
-	_ = next.Process.Signal(os.Interrupt)
-	time.Sleep(100 * time.Millisecond)
-	_ = next.Process.Signal(os.Interrupt)
-	_ = next.Wait()
-	if next.ProcessState.ExitCode() != e2e.ExitInterrupted || len(open()) > 0 {
-		t.Errorf("exit code %d, %d containers left\n%s", next.ProcessState.ExitCode(), len(open()), said)
-	}
 }
