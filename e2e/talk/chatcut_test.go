@@ -113,6 +113,34 @@ func TestAnInterruptedCommandOfTheAgentIsNotOfferedAgain(t *testing.T) {
 	}
 }
 
+// A command of the person's own that they have interrupted is not offered to them again: they are asked for the
+// next one.
+func TestAnInterruptedOwnCommandIsNotOfferedAgain(t *testing.T) {
+	tier.Rest(t, "attempt/chat", "attempt/session", "attempt/*.go", "agent/*.go", "journal", "cmd/batch/chat*.go")
+	e2e.NeedDocker(t)
+	t.Parallel()
+	for comment, shown := range map[string]string{"": "The user interrupted", "try less": "try less"} {
+		dir := t.TempDir()
+		prefix := e2e.OwnRows(t, dir)
+		k := startTalk(t, dir, "--subset", "rows.jsonl", prefix+"0", "-o", "talk", "-m", "noop", "--mode", "human")
+		k.until("tool_call", map[string]string{"command": `{"command":"echo started > starts; sleep 300"}`})
+		k.awaitStart()
+		fmt.Fprintf(k.in, "{\"interrupt\":%q}\n", comment)
+		k.until("", map[string]string{"comment": `{"say":""}`, "command": `{"command":"ls starts"}`, "approve": `{"end":true}`})
+		all := strings.Join(k.said, "\n")
+		if strings.Contains(all, `"asked":"approve"`) || !strings.Contains(all, `"output":"starts\n"`) {
+			t.Errorf("after %q: the command that was stopped is offered again, or the next one is not run:\n%s", comment, all)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "talk", prefix+"0", prefix+"0.traj.json"))
+		if err != nil || !strings.Contains(string(text), shown) {
+			t.Errorf("the trajectory lacks %q (%v)", shown, err)
+		}
+		if code := k.cmd.ProcessState.ExitCode(); code != e2e.ExitOK {
+			t.Errorf("after %q: exit code %d, want %d", comment, code, e2e.ExitOK)
+		}
+	}
+}
+
 // talker is a program that has a conversation.
 type talker struct {
 	t         *testing.T
