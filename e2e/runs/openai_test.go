@@ -13,51 +13,7 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm/stub"
-	"batch.example/batch/results"
 )
-
-func TestARunOverAProviderThatMisbehaves(t *testing.T) {
-	tier.Rest(t, "llm", "agent")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	var calls atomic.Int64
-	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
-		a := e2e.WorkAndSubmit(r)
-		cost := 0.5
-		a.Cost = &cost
-		switch calls.Add(1) {
-		case 1:
-			a = stub.Refusal(429, "rate_limit_exceeded", "slow down, "+e2e.PlantedKey)
-			a.Header = map[string]string{"Retry-After": "0"}
-		case 2:
-			a = stub.Refusal(500, "", "oops")
-		case 3:
-			a.Fault = stub.Half
-		case 4:
-			a.Fault = stub.Garbage
-		}
-		return a
-	})
-	dir := t.TempDir()
-	out, code := e2e.RunOpenAI(t, dir, server.URL, "--slice", ":2", "-w", "1",
-		"-c", `model.model_kwargs={"extra_headers":{"X-Secret":"`+e2e.PlantedKey+`"}}`)
-	if code != e2e.ExitOK {
-		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
-	}
-	preds := e2e.Predictions(t, filepath.Join(dir, "out"))
-	if len(preds) != 2 {
-		t.Errorf("got %d predictions, want 2\n%s", len(preds), out)
-	}
-	for id, patch := range preds {
-		if !strings.Contains(patch, "+hello\n") {
-			t.Errorf("%s: patch %q, want %q in the patch", id, patch, "+hello\n")
-		}
-	}
-	if !strings.Contains(out, "2.00") {
-		t.Errorf("the output lacks the cost of four calls of 0.50 USD, 2.00:\n%s", out)
-	}
-	noKey(t, filepath.Join(dir, "out"), out)
-}
 
 // noKey fails when the planted key is in any file of dir or in out.
 func noKey(t *testing.T, dir, out string) {
@@ -140,36 +96,4 @@ func TestWhatNoCallOfTheRunCanPassIsSaidOnce(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAConfigOfTextActionsAsksWithoutTools(t *testing.T) {
-	tier.Rest(t, "llm", "agent")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	server := stub.NewServerFunc(t, func(_ int, r *stub.Request) stub.Answer {
-		if len(r.Tools) != 0 {
-			t.Error("tools are offered to a text agent")
-		}
-		return stub.Text("done\n\n```mswea_bash_command\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```")
-	})
-	dir := t.TempDir()
-	out, code := e2e.RunOpenAI(t, dir, server.URL, "--slice", ":1", "-c", "model.model_class=litellm_textbased")
-	if code != e2e.ExitOK {
-		t.Fatalf("exit code %d, want %v\n%s", code, e2e.ExitOK, out)
-	}
-	traj := readTrajectory(t, filepath.Join(dir, "out"))
-	if traj.Info.ExitStatus != "Submitted" || traj.Info.ModelStats.Calls != 1 {
-		t.Errorf("got %+v, want exit status %q, calls 1", traj.Info, "Submitted")
-	}
-}
-
-func readTrajectory(t *testing.T, dir string) results.Trajectory {
-	t.Helper()
-	paths, _ := filepath.Glob(filepath.Join(dir, "*", "*.traj.json"))
-	if len(paths) != 1 {
-		t.Fatalf("got %d trajectories, want 1 path", len(paths))
-	}
-	var traj results.Trajectory
-	e2e.ReadJSON(t, paths[0], &traj)
-	return traj
 }

@@ -3,11 +3,9 @@ package runs
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"batch.example/batch/docker"
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/registrytest"
 	"batch.example/batch/internal/tier"
@@ -26,53 +24,6 @@ func pushed(t *testing.T, r *registrytest.Registry, base registrytest.Layer, n, 
 		t.Cleanup(func() { e2e.RemoveImage(t, refs[i]) })
 	}
 	return refs
-}
-
-// here returns the refs that the engine has.
-func here(t *testing.T, e *docker.Engine, refs []string) []string {
-	t.Helper()
-	var out []string
-	for _, ref := range refs {
-		if _, ok, err := e.Image(t.Context(), ref, ""); err != nil {
-			t.Fatal(err)
-		} else if ok {
-			out = append(out, ref)
-		}
-	}
-	return out
-}
-
-func TestARunKeepsToItsDiskBudget(t *testing.T) {
-	tier.Rest(t, "sandbox/images", "docker/images", "sandbox/*.go")
-	e := e2e.Connect(t)
-	refs, base, own := pushedSystems(t, registrytest.Start(t, false), 5)
-	if _, err := e.Ensure(t.Context(), refs[0], "", nil); err != nil { // pulled by the user
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	writeRows(t, dir, "rows.jsonl", refs[1:]...)
-	budget := base + 5*own/2 // room for two images
-	out, err := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "-m", "noop", "-o", "out", "-w", "2",
-		"--prefetch", "1", "--disk-reserve", "1MB", "--disk-budget", fmt.Sprint(budget)).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	left := here(t, e, refs)
-	if len(left) > 3 || len(left) == 0 || left[0] != refs[0] {
-		t.Errorf("left %v of %v; want rest at most 3, some rest, rest 0 %v\n%s", left, refs, refs[0], out)
-	}
-	var manifest struct {
-		Images map[string]struct{ Digest string }
-	}
-	e2e.ReadJSON(t, filepath.Join(dir, "out", "manifest.json"), &manifest)
-	for id, image := range manifest.Images {
-		if !strings.HasPrefix(image.Digest, "sha256:") {
-			t.Errorf("%s: digest %q, want digest beginning with %q", id, image.Digest, "sha256:")
-		}
-	}
-	if len(manifest.Images) != 4 {
-		t.Errorf("%d images in the manifest, want all", len(manifest.Images))
-	}
 }
 
 func TestImagesPullWaitsForARateLimit(t *testing.T) {

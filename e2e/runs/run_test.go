@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bufio"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/tier"
+	"batch.example/batch/results/manifest"
+	"batch.example/batch/vocab"
 )
 
 func TestTheOraclePredictsTheGoldPatches(t *testing.T) {
@@ -55,6 +56,21 @@ func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 	if n := e2e.ContainersOf(t, prefix); n != 2 {
 		t.Errorf("%d containers while two instances run, want 2", n)
 	}
+	s := e2e.Status(t, dir)
+	if !strings.Contains(s.Owner, "pid") || s.Asked != 4 || s.Results != 0 {
+		t.Errorf("got in use by %q, %d of %d with a result; want the run's owner and no results", s.Owner, s.Results, s.Asked)
+	}
+	if got := e2e.Statuses(s); got[vocab.StatusRunning] != 2 || got["not run"] != 2 {
+		t.Errorf("statuses %v, want two that run and two that wait", got)
+	}
+	for _, in := range s.Instances {
+		if out, err := e2e.Batch(t, dir, "show", "out", in.InstanceID, "--diff").CombinedOutput(); in.Status == vocab.StatusRunning && (err == nil || !strings.Contains(string(out), " has no patch (running)\n")) {
+			t.Errorf("the patch of an attempt that runs: %v\n%s", err, out)
+		}
+	}
+	if out, err := e2e.Batch(t, dir, "retry", "out", "--outcome", "pending").CombinedOutput(); err == nil || !strings.Contains(string(out), "in use") {
+		t.Errorf("retry in a directory in use: %v\n%s", err, out)
+	}
 	start := time.Now()
 	// A process and its group often both get the signal; the second must change nothing.
 	for range 2 {
@@ -81,42 +97,12 @@ func TestSIGTERMSavesAndRemovesContainers(t *testing.T) {
 	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 0 {
 		t.Errorf("interrupted instances have predictions: %v, want none", p)
 	}
-}
-
-func TestTheFirstInterruptDrains(t *testing.T) {
-	e2e.NeedDocker(t)
-	t.Parallel()
-	dir := t.TempDir()
-	prefix := e2e.OwnRows(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte(e2e.SlowScript), 0o600); err != nil {
-		t.Fatal(err)
+	s = e2e.Status(t, dir)
+	if got := e2e.Statuses(s); s.Owner != "" || got["Interrupted"] != 2 || got["not run"] != 2 {
+		t.Errorf("in use by %q, statuses %v, want two that were interrupted", s.Owner, got)
 	}
-	cmd := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "-w", "1", "-m", "scripted/slow.yaml", "-o", "out", "-c", "environment.timeout=600", "--json")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	sent := false
-	for lines := bufio.NewScanner(stdout); lines.Scan(); {
-		switch {
-		case !sent && strings.Contains(lines.Text(), `"phase":"commands"`):
-			sent = true
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-		case strings.Contains(lines.Text(), "running instances finish"):
-			e2e.MakeInContainers(t, prefix, "/tmp/go")
-		}
-	}
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != e2e.ExitInterrupted {
-		t.Errorf("exit code %d, want %d", code, e2e.ExitInterrupted)
-	}
-	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 1 {
-		t.Errorf("%d predictions, want one: one instance was running", len(p))
+	if m, err := manifest.Read(filepath.Join(dir, "out")); err != nil || len(m.Runs) != 1 || m.Runs[0].Ended == nil {
+		t.Errorf("manifest %+v, %v; want 1 run, an end, no error", m, err)
 	}
 }
 

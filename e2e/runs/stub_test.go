@@ -16,10 +16,7 @@ import (
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/catalogue"
-	"batch.example/batch/llm/endpoint"
-	"batch.example/batch/llm/openai"
 )
 
 // stubProcess is a running `batch stub`.
@@ -73,71 +70,24 @@ func (s *stubProcess) stop(t *testing.T) string {
 	return string(rest)
 }
 
-func TestTheStubAnswersByScriptInSeveralProtocols(t *testing.T) {
+// Each protocol gets the replies of its instance in order, and a reply that the agent cannot use is not in
+// the conversation that it sends next.
+func TestTheStubAnswersByScriptInAllProtocols(t *testing.T) {
 	tier.Rest(t, "llm/stub", "llm/scripted", "cmd/batch/stub*.go")
 	t.Parallel()
 	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("rows.jsonl", `{"instance_id": "a__1", "problem_statement": "the first problem"}
+	e2e.WriteFiles(t, dir, map[string]string{
+		"rows.jsonl": `{"instance_id": "a__1", "problem_statement": "the first problem"}
 {"instance_id": "a__2", "problem_statement": "the second problem"}
-`)
-	write("replies.yaml", "a__1: [one of a1, two of a1]\na__2: [one of a2]\n")
+`,
+		"replies.yaml": `a__1: [{content: one, bash: ls}, "Is that right?", {content: two, bash: pwd}]
+a__2: [one of a2]
+`,
+	})
 	s := startStub(t, dir, "--subset", "rows.jsonl", "--script", "replies.yaml", "--latency", "0s..1ms", "--shuffle", "--seed", "7")
 	if want := "batch run --subset rows.jsonl --shuffle --seed 7 -m openai/stub -c model.cost_tracking=ignore_errors -o runs/stub"; s.run != want {
 		t.Errorf("printed %q, want %q", s.run, want)
 	}
-	asked := map[string]func() (llm.Model, error){
-		"openai": func() (llm.Model, error) {
-			return openai.New(endpoint.Config{Model: "stub", BaseURL: s.exports["OPENAI_BASE_URL"], APIKey: s.exports["OPENAI_API_KEY"]})
-		},
-		"anthropic": func() (llm.Model, error) {
-			return anthropic.New(endpoint.Config{Model: "claude-stub", BaseURL: s.exports["ANTHROPIC_BASE_URL"], APIKey: s.exports["ANTHROPIC_API_KEY"]})
-		},
-	}
-	for name, open := range asked {
-		m, err := open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		req := &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("Please solve:\n\nthe first problem\n")}}}
-		for _, want := range []string{"one of a1", "two of a1"} {
-			resp, err := m.Generate(t.Context(), req)
-			if err != nil || resp.Message.Text() != want {
-				t.Fatalf("%s: answered %+v, %v; want %q", name, resp, err, want)
-			}
-			req.Messages = append(req.Messages, resp.Message, llm.Message{Role: llm.RoleUser, Parts: llm.Say("Next.")})
-		}
-		if _, err := m.Generate(t.Context(), req); err == nil || !strings.Contains(err.Error(), "no reply left for a__1 after 2") {
-			t.Errorf("%s: a third call ended with %v, want that no reply is left", name, err)
-		}
-	}
-	resp, err := http.Post(s.exports["OPENAI_BASE_URL"]+"/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if got := s.stop(t); !strings.Contains(got, "6 requests answered, 0 refused by --rpm, --tpm and --outage, 1 against") {
-		t.Errorf("printed %q, want 6 requests answered, 1 against the rules", got)
-	}
-	if !strings.Contains(s.stderr.String(), "refused: messages: expected at least one") {
-		t.Errorf("standard error %q, want the rule that was broken", s.stderr)
-	}
-}
-
-// A reply that the agent cannot use is not in the conversation that it sends next.
-func TestTheStubDoesNotRepeatAReplyWithoutACommand(t *testing.T) {
-	tier.Rest(t, "llm/stub", "llm/scripted", "cmd/batch/stub*.go")
-	t.Parallel()
-	dir := t.TempDir()
-	replies := `"*": [{content: one, bash: ls}, "Is that right?", {content: two, bash: pwd}]`
-	if err := os.WriteFile(dir+"/replies.yaml", []byte(replies), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := startStub(t, dir, "--script", "replies.yaml")
 	for _, name := range []string{"openai/stub", "openai/responses/stub", "anthropic/claude-stub", "gemini/gemini-stub"} {
 		found, err := catalogue.Find(catalogue.Config{Model: name, Getenv: func(name string) string { return s.exports[name] }})
 		if err != nil {
@@ -156,7 +106,7 @@ func TestTheStubDoesNotRepeatAReplyWithoutACommand(t *testing.T) {
 				return resp.Message
 			}
 			user := func(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Parts: llm.Say(text)} }
-			req := &llm.Request{Tools: tools, Messages: []llm.Message{user("the task")}}
+			req := &llm.Request{Tools: tools, Messages: []llm.Message{user("Please solve:\n\nthe first problem\n")}}
 			first := ask(req, "one")
 			req.Messages = append(req.Messages, user("That was spoiled on its way."))
 			ask(req, "one")
@@ -167,10 +117,27 @@ func TestTheStubDoesNotRepeatAReplyWithoutACommand(t *testing.T) {
 			req.Messages = append(req.Messages, first, output)
 			ask(req, "Is that right?")
 			req.Messages = append(req.Messages, user("There was no command."))
-			ask(req, "two")
+			last := ask(req, "two")
+			if calls := last.ToolCalls(); len(calls) > 0 {
+				output = llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{CallID: calls[0].ID, Parts: llm.Say("a folder")}}}
+			}
+			req.Messages = append(req.Messages, last, output)
+			if _, err := models[0].Generate(t.Context(), req); err == nil || !strings.Contains(err.Error(), "no reply left for a__1 after 3") {
+				t.Errorf("%s, tools %v: one more call ended with %v, want that no reply is left", name, tools, err)
+			}
 		}
 	}
-	s.stop(t)
+	resp, err := http.Post(s.exports["OPENAI_BASE_URL"]+"/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got := s.stop(t); !strings.Contains(got, "40 requests answered, 0 refused by --rpm, --tpm and --outage, 1 against") {
+		t.Errorf("printed %q, want 40 requests answered, 1 against the rules", got)
+	}
+	if !strings.Contains(s.stderr.String(), "refused: messages: expected at least one") {
+		t.Errorf("standard error %q, want the rule that was broken", s.stderr)
+	}
 }
 
 // The command that the stub prints is run as it stands, with the variables that it prints.
