@@ -40,11 +40,9 @@ package compaction
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/near"
 )
 
 // Names of policies.
@@ -59,10 +57,10 @@ var Names = []string{Shorten, Drop}
 // DefaultKeep is the number of messages at the end that are kept as they are: about four steps.
 const DefaultKeep = 8
 
-// Config is a policy. Policy is required.
+// Config is a policy.
 type Config struct {
-	Policy string
-	Limit  int64 // estimated tokens over which the policy acts; 0: only if the provider refuses
+	Policy string // one of Names
+	Limit  int64  // estimated tokens over which the policy acts; 0: only if the provider refuses
 
 	// Messages is the number of messages that the conversation may have, for Drop. It must be
 	// at least twice the kept number and room for the beginning. 0: any number.
@@ -79,21 +77,19 @@ type Policy struct {
 	keep  int
 }
 
-// New returns the policy. Errors are Usage faults.
+// New returns the policy. A number of messages that does not go with the rest is a Usage fault.
 func New(c Config) (*Policy, error) {
 	p := &Policy{name: c.Policy, limit: c.Limit, most: c.Messages, keep: c.Keep}
-	if !slices.Contains(Names, c.Policy) {
-		hint := near.Hint(near.Name(c.Policy, Names), "")
-		return nil, fault.Newf(fault.Usage, "context policy %q is not one of %v", c.Policy, Names).WithHint("%s", hint)
-	}
-	if c.Limit < 0 {
-		return nil, fault.Newf(fault.Usage, "the context limit is %d tokens, expected 0 or more", c.Limit)
-	}
 	if p.keep == 0 {
 		p.keep = DefaultKeep
 	}
-	if err := p.checkMessages(); err != nil {
-		return nil, err
+	switch least := 2*max(1, p.keep) + beginning; {
+	case p.most > 0 && p.name == Shorten:
+		return nil, fault.Newf(fault.Usage, "the context policy %s cannot limit the number of messages", Shorten).
+			WithHint("choose %s", Drop)
+	case p.most > 0 && p.most < least:
+		return nil, fault.Newf(fault.Usage, "the context may have %d messages: too few, when the last %d are kept", p.most, max(1, p.keep)).
+			WithHint("allow %d, or keep fewer", least)
 	}
 	return p, nil
 }
@@ -116,20 +112,6 @@ func (p *Policy) Now(_ context.Context, c agent.Conversation) (*agent.Rewriting,
 // tokens instead.
 func (p *Policy) many(c agent.Conversation) bool {
 	return !c.Refused && p.most > 0 && len(c.Messages) > p.most
-}
-
-func (p *Policy) checkMessages() error {
-	switch {
-	case p.most < 0:
-		return fault.Newf(fault.Usage, "the context may have %d messages, expected 0 or more", p.most)
-	case p.most > 0 && p.name == Shorten:
-		return fault.Newf(fault.Usage, "the context policy %s cannot limit the number of messages", Shorten).
-			WithHint("choose %s", Drop)
-	case p.most > 0 && p.most < 2*max(1, p.keep)+beginning:
-		return fault.Newf(fault.Usage, "the context may have %d messages: too few, when the last %d are kept", p.most, max(1, p.keep)).
-			WithHint("allow %d, or keep fewer", 2*max(1, p.keep)+beginning)
-	}
-	return nil
 }
 
 // beginning is the number of messages at the beginning: the system message, the task, and

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/agent"
-	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 )
 
@@ -206,19 +205,6 @@ func TestACutKeepsBothEndsAndCountsCodePoints(t *testing.T) {
 	}
 	if got := cutTo(result("1", llm.Text{Text: "x"}, image()), 500).Text(); got != "x\n[1 images were left out to shorten the conversation.]" {
 		t.Errorf("with an image: %q", got)
-	}
-}
-
-func TestAPolicyIsCheckedBeforeItIsUsed(t *testing.T) {
-	for want, c := range map[string]Config{
-		`"shortn" is not one of`: {Policy: "shortn"},
-		`"" is not one of`:       {},
-		`limit is -1`:            {Policy: Drop, Limit: -1},
-	} {
-		_, err := New(c)
-		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: got %v, want a Usage fault with %q", c, err, want)
-		}
 	}
 }
 

@@ -17,7 +17,6 @@ func TestALimitOfMessagesIsChecked(t *testing.T) {
 		config Config
 		err    string
 	}{
-		"negative":       {Config{Policy: Drop, Messages: -1}, "expected 0 or more"},
 		"shorten":        {Config{Policy: Shorten, Messages: 100}, "shorten cannot limit the number of messages"},
 		"too few":        {Config{Policy: Drop, Messages: 19}, "too few, when the last 8 are kept"},
 		"enough":         {Config{Policy: Drop, Messages: 20}, ""},

@@ -197,7 +197,6 @@ func TestConnectingFailsWithBlame(t *testing.T) {
 		"an endless list":     {program(t, "endless"), fault.Usage, "more than 5000"},
 		"no tools":            {program(t, "no tools"), fault.Usage, "no such tool"},
 		"a tool is missing":   {with(program(t, "sdk"), func(s *mcp.Server) { s.Tools = []string{"echo", "sing"} }), fault.Usage, `"sing"`},
-		"bad settings":        {with(program(t, "sdk"), func(s *mcp.Server) { s.URL = "http://x" }), fault.Usage, "agent.mcp_servers.test.url cannot be set together with command"},
 		"nothing listens":     {mcp.Server{Name: "test", URL: "http://127.0.0.1:1/mcp", Tools: []string{"*"}}, fault.Transient, "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -61,10 +60,6 @@ func Connect(ctx context.Context, c Config) (*Set, error) {
 	s := &Set{}
 	var g errgroup.Group
 	for _, server := range c.Servers {
-		if problems := server.Check(); len(problems) > 0 {
-			p := problems[0]
-			return nil, fault.Newf(fault.Usage, "%s %s", strings.TrimSuffix("agent.mcp_servers."+server.Name+"."+p.Key, "."), p.Text)
-		}
 		s.clients = append(s.clients, newClient(server, c))
 	}
 	for _, one := range s.clients {
