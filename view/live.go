@@ -63,19 +63,18 @@ func (s *Server) grows(w http.ResponseWriter, r *http.Request) {
 		last = 0
 	}
 	out := newStream(w)
-	for tick := time.NewTicker(followEvery); ; {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
 		if last, err = s.sendSteps(out, o, last); err != nil {
-			tick.Stop()
 			return
 		}
 		if o.view.Ended {
-			tick.Stop()
 			_ = out.send("end", 0, "") // the reader has left
 			return
 		}
 		select {
 		case <-r.Context().Done():
-			tick.Stop()
 			return
 		case <-tick.C:
 		}
@@ -83,7 +82,6 @@ func (s *Server) grows(w http.ResponseWriter, r *http.Request) {
 			o.view, err = o.attempt.Overview()
 		}
 		if err != nil {
-			tick.Stop()
 			return
 		}
 	}
