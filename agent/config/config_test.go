@@ -237,7 +237,7 @@ func TestAnEmptySectionChangesNothing(t *testing.T) {
 	plain := load("run: {}\n")
 	for _, text := range []string{
 		"agent:\n", "environment:\n  env:\n  # A: b\n", "environment:\n  forward_env:\n  # - A\n", "model:\n", "model:\n  model_kwargs:\n", "run:\n",
-		"agent:\n  system_template:\n", "environment:\n  interpreter:\n",
+		"agent:\n  system_template:\n", "environment:\n  interpreter:\n", "environment: {image: }\n",
 	} {
 		c := load(text)
 		if diff := cmp.Diff(values(plain), values(c)); diff != "" {
@@ -327,6 +327,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"a merge of a list with no mapping", "agent:\n  <<: [{step_limit: 1}, x]\n", "f.yaml:2: << needs a mapping or a list of them"},
 		{"a circle of aliases", "agent: &a\n  env: *a\n", "f.yaml"},
 		{"aliases that multiply", laughs(), "too large"},
+		{"one image for all instances", "environment:\n  image: python:3.12\n", `f.yaml:2: environment.image is "python:3.12", but every instance runs in its own image`},
 		{"a path that is not absolute", "environment: {cwd: testbed}\n", "expected an absolute path"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -399,22 +400,6 @@ func TestFindingFiles(t *testing.T) {
 		if _, err := Load([]string{spec}, opts); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %s", spec, err, want)
 		}
-	}
-}
-
-func TestAFileWithABuiltInNameIsReported(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "default.yaml")
-	if err := os.WriteFile(file, []byte("agent: {step_limit: 9}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	opts := Options{Dirs: []string{dir}}
-	c, err := Load([]string{"default"}, opts)
-	if err != nil || c.Agent.StepLimit != 250 || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "not the file "+file) {
-		t.Errorf("got %v, %+v; want step limit 250, 1 warning, %q in the first warning, no error", err, c, "not the file "+file)
-	}
-	if c, err = Load([]string{"default.yaml"}, opts); err != nil || c.Agent.StepLimit != 9 || len(c.Warnings) > 0 {
-		t.Errorf("got %v, %+v; want step limit 9, no warnings, no error", err, c)
 	}
 }
 

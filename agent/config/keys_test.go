@@ -55,18 +55,6 @@ func TestNearestKey(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	for spec, want := range map[string]string{
-		"step_limit=5":       "-c step_limit=5: step_limit is not a known key; did you mean agent.step_limit?",
-		"agnet.step_limit=5": "agnet.step_limit is not a known key; did you mean agent.step_limit?",
-		"agent.step_limt=5":  "agent.step_limt is not a known key; did you mean agent.step_limit?",
-	} {
-		_, err := Load([]string{spec}, Options{})
-		wantError(t, err, want)
-	}
-	file := write(t, "f.yaml", "model:\n  step_limit: 5\nagent:\n  cost_limt: 5\n")
-	_, err := Load([]string{file}, Options{})
-	wantError(t, err, "2 values are wrong:\n"+file+":2: model.step_limit is not a known key; did you mean agent.step_limit?\n"+
-		file+":4: agent.cost_limt is not a known key; did you mean agent.cost_limit?")
 }
 
 func TestSourcesOfValues(t *testing.T) {

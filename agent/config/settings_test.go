@@ -109,42 +109,13 @@ func TestProblemsAreReportedInOrder(t *testing.T) {
 func TestAKeyWithoutEffectIsReported(t *testing.T) {
 	c, err := Load([]string{"model.multimodal_regex=x"}, Options{})
 	if err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "multimodal_regex has no effect") {
-		t.Errorf("got %v, %q; want 1 warning, %q in the first warning, no error", err, c.Warnings, "multimodal_regex has no effect")
+		t.Errorf("got %v, %q; want one warning that multimodal_regex has no effect", err, c.Warnings)
 	}
-}
-
-func TestOneImageForAllInstancesIsRefused(t *testing.T) {
-	_, err := Load([]string{write(t, "f.yaml", "environment:\n  image: python:3.12\n")}, Options{})
-	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), `f.yaml:2: environment.image is "python:3.12", but every instance runs in its own image`) {
-		t.Errorf("got %v, want a Usage fault with %q",
-			err, `f.yaml:2: environment.image is "python:3.12", but every instance runs in its own image`)
-	}
-	if _, err := Load([]string{write(t, "f.yaml", "environment: {image: }\n")}, Options{}); err != nil {
-		t.Errorf("an empty image: got error %v", err)
-	}
-}
-
-func TestAModelClassWithoutEffectIsReported(t *testing.T) {
 	for class, told := range map[string]bool{"litellm": false, "litellm_textbased": false, "openrouter_textbased": false, "openrouter": true, "portkey": true} {
 		c, err := Load([]string{"model.model_class=" + class}, Options{})
 		if err != nil || len(c.Warnings) == 1 != told || told && !strings.Contains(c.Warnings[0], "model_class has no effect") {
 			t.Errorf("%s: got %v, %q; want a warning: %v, with %q in it, no error",
 				class, err, c.Warnings, told, "model_class has no effect")
-		}
-	}
-}
-
-func TestAMissingConfigurationOfMiniSWEAgentGetsAHint(t *testing.T) {
-	for spec, want := range map[string]string{
-		"swebench.yaml":     "src/minisweagent/config/benchmarks/swebench.yaml\n",
-		"swebench_xml.yaml": "src/minisweagent/config/benchmarks/swebench_xml.yaml\n",
-		"mini":              "src/minisweagent/config/mini.yaml\n",
-		"text.yaml":         "leave out the ending: `-c text`",
-		"missing.yaml":      "give a file, KEY=VALUE",
-	} {
-		_, err := Load([]string{spec}, Options{Dirs: []string{t.TempDir()}})
-		if all := fmt.Sprint(err) + fault.HintOf(err) + "\n"; fault.KindOf(err) != fault.Usage || !strings.Contains(all, want) {
-			t.Errorf("%s: got %s, want a Usage fault, %q", spec, all, want)
 		}
 	}
 }
