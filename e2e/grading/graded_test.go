@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"batch.example/batch/e2e"
-	"batch.example/batch/internal/tier"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
@@ -76,34 +75,5 @@ func TestAStaleVerdictDoesNotCount(t *testing.T) {
 	if text, err := os.ReadFile(finals[0]); err != nil || !strings.Contains(string(text), `"error_ids": [
         "a__b-1"`) {
 		t.Errorf("%v, %s", err, text)
-	}
-}
-
-func TestGradesOfPredictionsWithoutTrajectories(t *testing.T) {
-	tier.Rest(t, "report", "results/*.go", "results/trajectory", "cmd/batch/show*.go")
-	dir := gradedFolder(t)
-	for args, want := range map[string][]string{
-		"status": {"resolved 0 of 1 graded (0.0%), 1 of 1 prediction graded", "1 quarantined instance, in no rate: a__b-2"},
-		"show a__b-1": {
-			"verdict   unresolved: 1 of 2 FAIL_TO_PASS tests fails", "FAIL_TO_PASS: 1 of 2 failed: two",
-			"test log  " + dir + "/logs/run_evaluation/r/m/a__b-1",
-		},
-		"show a__b-2":       {"verdict   resolved, quarantined"},
-		"status --json":     {`"graded": 1`, `"quarantined": [`, `"why": "1 of 2 FAIL_TO_PASS tests fails"`},
-		"status --attempts": {"a__b-2          0  Unknown      resolved, quarantined"},
-	} {
-		words := strings.Fields(args)
-		out, err := e2e.Batch(t, dir, append([]string{words[0], dir}, words[1:]...)...).CombinedOutput()
-		if err != nil {
-			t.Errorf("%s: %v\n%s", args, err, out)
-		}
-		for _, text := range want {
-			if !strings.Contains(string(out), text) {
-				t.Errorf("%s: want %q in\n%s", args, text, out)
-			}
-		}
-	}
-	if out, err := e2e.Batch(t, dir, "show", dir, "a__b-1", "--attempt", "3").CombinedOutput(); err == nil {
-		t.Errorf("an attempt that does not exist is shown:\n%s", out)
 	}
 }
