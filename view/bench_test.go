@@ -3,16 +3,13 @@ package view_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"batch.example/batch/internal/mask"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
-	"batch.example/batch/view"
 	"batch.example/batch/vocab"
 )
 
@@ -27,46 +24,32 @@ func BenchmarkOverview(b *testing.B) {
 		}
 		all.Wait()
 		b.Run(fmt.Sprintf("warm/%dx8", instances), func(b *testing.B) {
-			h := server(b, dir)
-			fetched(b, h, "/")
+			s := serve(b, dir, usual, nil)
+			fetched(b, s, "/")
 			for b.Loop() {
-				fetched(b, h, "/")
+				fetched(b, s, "/")
 			}
 		})
 		b.Run(fmt.Sprintf("by repository/%dx8", instances), func(b *testing.B) {
-			h := server(b, dir)
-			fetched(b, h, "/")
+			s := serve(b, dir, usual, nil)
+			fetched(b, s, "/")
 			for b.Loop() {
-				fetched(b, h, "/?group=repo&sort=cost")
+				fetched(b, s, "/?group=repo&sort=cost")
 			}
 		})
 		b.Run(fmt.Sprintf("cold/%dx8", instances), func(b *testing.B) {
 			for b.Loop() {
-				fetched(b, server(b, dir), "/")
+				fetched(b, serve(b, dir, usual, nil), "/")
 			}
 		})
 	}
 }
 
-func server(t testing.TB, roots ...string) http.Handler {
-	t.Helper()
-	s, err := view.New(view.Config{Roots: roots, Token: token, Hosts: []string{"example.com"}, Mask: mask.New()})
-	if err != nil {
-		t.Fatal(err)
+func fetched(b *testing.B, s *site, address string) {
+	b.Helper()
+	if code, _, body := s.get(b, address); code != http.StatusOK {
+		b.Fatalf("%s: %d %s", address, code, body)
 	}
-	return s.Handler()
-}
-
-func fetched(t testing.TB, h http.Handler, address string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, address, http.NoBody)
-	r.Header.Set("Authorization", "Bearer "+token)
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	if w.Code != http.StatusOK {
-		t.Fatalf("%s: %d %s", address, w.Code, w.Body)
-	}
-	return w
 }
 
 // graded makes a run directory with a verdict on each instance.
