@@ -17,37 +17,6 @@ import (
 	"batch.example/batch/results/grades"
 )
 
-// That gold resolves the whole demo and no patch does not, README's `batch grade --check` shows.
-func TestTheTestsOfTheSamePatchesDoNotRunAgain(t *testing.T) {
-	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	dir := t.TempDir()
-	grade := func(what, out string) (code int, said string, list []grades.Grade) {
-		code, said = e2e.ExitCode(t, e2e.Batch(t, dir, "grade", what, "--subset", "demo", "--slice", ":3", "-o", out, "-w", "3", "-q"))
-		list, err := grades.Read(filepath.Join(dir, out))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return code, said, list
-	}
-	code, said, list := grade("gold", "gold")
-	if code != 0 || len(list) != 3 || !strings.Contains(said, "resolved 3 of 3 graded") {
-		t.Errorf("exit code %d, %d grades\n%s", code, len(list), said)
-	}
-	code, said, list = grade("gold/preds.json", "again")
-	cached := 0
-	for _, g := range list {
-		if g.Cached {
-			cached++
-		}
-	}
-	// One gold patch is not UTF-8, so that its text in preds.json is another patch.
-	if code != 0 || cached != 2 || !strings.Contains(said, "2 were judged from the cached log") {
-		t.Errorf("exit code %d, %d of %d from the cache\n%s", code, cached, len(list), said)
-	}
-}
-
 // copies writes a dataset of n copies of each demo row with other ids.
 func copies(t *testing.T, dir string, n int) (count int) {
 	t.Helper()
@@ -177,28 +146,6 @@ func TestARunThatIsKilledWhileItGradesGradesEachOnce(t *testing.T) {
 		if r.Outcome.Final() && last[r.InstanceID].Attempt != r.Attempt {
 			t.Errorf("%s has a result of attempt %d, and attempt %d was made", r.InstanceID, r.Attempt, last[r.InstanceID].Attempt)
 		}
-	}
-}
-
-// Agents cost money: they stop when what they submit cannot be graded.
-func TestARunStopsWhenItsGradingFails(t *testing.T) {
-	tier.Rest(t, "run/grading", "grade/evaluate", "results/grades", "cmd/batch/grade*.go")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "out"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "out", "logs"), nil, 0o600); err != nil { // where a folder should be
-		t.Fatal(err)
-	}
-	args := []string{"run", "--subset", "demo", "-m", "oracle", "-o", "out", "-w", "1", "--grade"}
-	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, args...))
-	if code != e2e.ExitFailed || !strings.Contains(out, "grading stopped, so no further instance starts: ") {
-		t.Errorf("exit code %d, want %d\n%s", code, e2e.ExitFailed, out)
-	}
-	if n := len(e2e.Predictions(t, filepath.Join(dir, "out"))); n == 0 || n == 10 {
-		t.Errorf("%d of 10 instances have a result, want only the ones that ran when grading failed", n)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -162,61 +161,5 @@ func TestAClosedOutputPipeDoesNotStopTheRun(t *testing.T) {
 	}
 	if n := e2e.ContainersOf(t, prefix); n != 0 {
 		t.Errorf("%d containers left behind", n)
-	}
-}
-
-func TestRedoKeepsResultsUntilTheyAreReplaced(t *testing.T) {
-	tier.Rest(t, "run/*.go", "results/*.go", "sandbox/*.go")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	dir := t.TempDir()
-	e2e.OwnRows(t, dir)
-	args := []string{"run", "--subset", "rows.jsonl", "-m", "noop", "-o", "out", "-q"}
-	if out, err := e2e.Batch(t, dir, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	// An unreachable engine must not lose existing predictions.
-	gone := e2e.Batch(t, dir, append(slices.Clone(args), "--redo-existing")...)
-	gone.Env = append(gone.Env, "DOCKER_HOST=unix:///nonexistent/docker.sock")
-	if out, _ := gone.CombinedOutput(); gone.ProcessState.ExitCode() != e2e.ExitFailed {
-		t.Errorf("exit code %d, want %v\n%s", gone.ProcessState.ExitCode(), e2e.ExitFailed, out)
-	}
-	if p := e2e.Predictions(t, filepath.Join(dir, "out")); len(p) != 4 {
-		t.Errorf("%d predictions after a redo that could not start, want 4", len(p))
-	}
-	// Running part of the directory with another model would mix two models.
-	mixed := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "--slice", ":1", "-m", "scripted/demo", "-o", "out", "--redo-existing")
-	if out, _ := mixed.CombinedOutput(); mixed.ProcessState.ExitCode() != e2e.ExitUsage {
-		t.Errorf("exit code %d, want %v\n%s", mixed.ProcessState.ExitCode(), e2e.ExitUsage, out)
-	}
-	if out, err := e2e.Batch(t, dir, append(slices.Clone(args), "--redo-existing")...).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	journals, _ := filepath.Glob(filepath.Join(dir, "out", "*", "journal.jsonl"))
-	for _, path := range journals {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(string(data), `"type":"end"`); n != 2 {
-			t.Errorf("%s: %d attempts, want two", path, n)
-		}
-	}
-}
-
-func TestAFailedRemovalIsRetried(t *testing.T) {
-	tier.Rest(t, "run/*.go", "results/*.go", "sandbox/*.go")
-	e2e.NeedDocker(t)
-	t.Parallel()
-	dir := t.TempDir()
-	prefix := e2e.OwnRows(t, dir)
-	for _, spec := range []string{"engine.remove:1=500", "engine.remove:1=503,engine.remove:2=ECONNRESET"} {
-		cmd := e2e.Batch(t, dir, "run", "--subset", "rows.jsonl", "--slice", ":2", "-m", "noop", "-o", "out", "-q", "--redo-existing", "--inject", spec)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", spec, err, out)
-		}
-		if n := e2e.ContainersOf(t, prefix); n != 0 {
-			t.Errorf("%s: %d containers are left", spec, n)
-		}
 	}
 }
