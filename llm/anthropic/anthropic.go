@@ -25,7 +25,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -40,28 +39,20 @@ const provider = "anthropic"
 // Protocol says how the Messages API is called.
 var Protocol = endpoint.Protocol{
 	Provider: "Anthropic", Prefix: "anthropic/", DefaultBase: "https://api.anthropic.com",
-	KeyVariable: "ANTHROPIC_API_KEY", AddressVariable: "ANTHROPIC_BASE_URL", Streaming: endpoint.StreamsByDefault,
-	KeyHeader: "X-Api-Key",
+	KeyVariable: "ANTHROPIC_API_KEY", AddressVariable: "ANTHROPIC_BASE_URL", KeyHeader: "X-Api-Key",
+	Streams: true, Usual: "is an endpoint of Anthropic's Messages API", Translate: translate,
 }
 
-// Model implements [llm.Model]. It is safe for concurrent use.
+// Model is an [endpoint.Client] whose calls may take several requests.
 type Model struct {
-	at       *endpoint.Endpoint
-	call     endpoint.Exchange
+	endpoint.Client
 	settings settings
 }
 
 // New checks the config and returns the model; nothing is sent. See [endpoint.Open] for
 // its errors.
 func New(cfg endpoint.Config) (*Model, error) {
-	cfg.Model = strings.TrimPrefix(cfg.Model, Protocol.Prefix)
-	base, _, err := cfg.Target(Protocol)
-	if err != nil {
-		return nil, err
-	}
-	p := Protocol
-	p.Translate = keywords(cfg.Model, isAnthropic(base)).Translate
-	at, err := endpoint.Open(cfg, p)
+	at, err := endpoint.Open(cfg, Protocol)
 	if err != nil {
 		return nil, err
 	}
@@ -69,56 +60,23 @@ func New(cfg endpoint.Config) (*Model, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading model_kwargs.cache_control", err)
 	}
-	m := &Model{at: at, settings: s}
-	m.call = endpoint.Exchange{Streams: endpoint.HasEvents, Streamed: m.readStream, Whole: m.response}
-	return m, m.connect()
+	u := *at.Base
+	u.Path, u.RawPath, u.RawQuery = root(u.Path)+"/", root(u.RawPath)+"/", ""
+	m := &Model{settings: s, Client: at.Client(u.JoinPath("v1/messages"), http.Header{
+		"Anthropic-Version": {apiVersion}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"batch"},
+	})}
+	m.Encode, m.Streams, m.Streamed, m.Whole = m.request, endpoint.HasEvents, m.readStream, m.response
+	return m, nil
 }
 
 // apiVersion is the version of the Messages API.
 const apiVersion = "2023-06-01"
 
-// connect makes the model send its requests to the endpoint.
-func (m *Model) connect() error {
-	u, err := url.Parse(root(m.at.Address))
-	if err != nil {
-		return err
-	}
-	u.RawQuery = ""
-	blank, err := http.NewRequest(http.MethodPost, u.JoinPath("v1/messages").String(), nil)
-	if err != nil {
-		return err
-	}
-	blank.Header.Set("Anthropic-Version", apiVersion)
-	blank.Header.Set("Content-Type", "application/json")
-	blank.Header.Set("Accept", "application/json")
-	blank.Header.Set("User-Agent", "batch")
-	if m.at.APIKey != "" {
-		blank.Header.Set("X-Api-Key", m.at.APIKey)
-	}
-	for name, value := range m.at.Headers {
-		blank.Header.Set(name, value)
-	}
-	m.call.Send = m.at.Sender(blank)
-	return nil
+// root returns a path without the API's own, which people write or leave out.
+func root(path string) string {
+	path = strings.TrimRight(path, "/")
+	return strings.TrimSuffix(strings.TrimSuffix(path, "/messages"), "/v1")
 }
-
-// root returns the address without the API's path, which people write or leave out.
-func root(address string) string {
-	address = strings.TrimRight(address, "/")
-	return strings.TrimSuffix(strings.TrimSuffix(address, "/messages"), "/v1")
-}
-
-// isAnthropic reports whether a base URL is Anthropic's own server.
-func isAnthropic(base string) bool {
-	u, err := url.Parse(base)
-	return err == nil && u.Hostname() == "api.anthropic.com"
-}
-
-// RetryPolicy returns the retry policy set by the config and its Kwargs, for [llm.Calls].
-func (m *Model) RetryPolicy() llm.RetryPolicy { return m.at.RetryPolicy() }
-
-// Dropped returns the model_kwargs that are left out because the provider does not take them.
-func (m *Model) Dropped() []string { return m.at.Dropped }
 
 // maxPauses bounds how often a turn is continued.
 const maxPauses = 16
@@ -130,12 +88,12 @@ const maxPauses = 16
 // FinishReason is the API's stop_reason: max_tokens and model_context_window_exceeded mark truncated answers.
 // The text of a refused answer becomes reasoning, because the API wants it to be discarded.
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	resp, err := m.ask(ctx, req)
+	resp, err := m.Client.Generate(ctx, req)
 	for n := 0; err == nil && resp.FinishReason == "pause_turn" && n < maxPauses; n++ {
 		paused := *req
 		paused.Messages = append(slices.Clone(req.Messages), resp.Message)
 		var next *llm.Response
-		if next, err = m.ask(ctx, &paused); err == nil {
+		if next, err = m.Client.Generate(ctx, &paused); err == nil {
 			resp = join(resp, next)
 		} else if free, ok := errors.AsType[*llm.Unpaid](err); ok {
 			err = free.Err // the requests before were charged
@@ -167,12 +125,4 @@ func content(raw json.RawMessage) (list [][]byte) {
 		list = append(list, b)
 	}
 	return list
-}
-
-func (m *Model) ask(ctx context.Context, req *llm.Request) (*llm.Response, error) {
-	ask, err := m.request(req)
-	if err != nil {
-		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, m.at.Op(), err)}
-	}
-	return m.call.Make(ctx, m.at, req, ask)
 }

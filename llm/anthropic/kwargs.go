@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -19,9 +20,9 @@ var same = []string{
 	"max_tokens", "mcp_servers", "metadata", "output_config", "output_format", "speed",
 }
 
-// keywords says how a model takes model_kwargs. Anthropic's servers and the clouds (strict) refuse unknown
-// members; other servers receive them.
-func keywords(model string, strict bool) endpoint.Keywords {
+// translate says how a model takes model_kwargs. Anthropic's servers refuse unknown members; other servers
+// receive them.
+func translate(members map[string]any, model, base string) (refused []string, err error) {
 	f := familyOf(model)
 	rows := []endpoint.Keyword{
 		{Names: "max_completion_tokens", Take: endpoint.As("max_tokens")},
@@ -41,7 +42,13 @@ func keywords(model string, strict bool) endpoint.Keywords {
 		{Names: "audio frequency_penalty function_call logit_bias logprobs modalities prediction presence_penalty prompt_cache_key " +
 			"prompt_cache_retention safety_identifier seed store top_logprobs verbosity web_search_options", Take: endpoint.Refuse},
 	}
-	return endpoint.Keywords{Rows: rows, Same: same, Open: !strict}
+	return endpoint.Keywords{Rows: rows, Same: same, Open: !isAnthropic(base)}.Translate(members)
+}
+
+// isAnthropic reports whether a base URL is Anthropic's own server.
+func isAnthropic(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && u.Hostname() == "api.anthropic.com"
 }
 
 // sampling returns the Take of a member that newer models refuse.

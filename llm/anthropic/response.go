@@ -27,30 +27,25 @@ func (m *Model) response(raw []byte, header http.Header) (*llm.Response, error) 
 	raw = endpoint.Text(raw)
 	var answer message
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return nil, m.garbled("the answer is not a message", err)
+		return nil, m.At.Garbled("the answer is not a message", err)
 	}
 	if endpoint.IsError(answer.Error) {
-		return nil, m.at.RefusedInside(header, raw)
+		return nil, m.At.RefusedInside(header, raw)
 	}
 	stopped := endpoint.Word(answer.StopReason)
 	var list []json.RawMessage
 	if json.Unmarshal(answer.Content, &list) != nil && readUsage(answer.Usage) == (vocab.Usage{}) {
-		return nil, m.garbled("the answer has no content", nil)
+		return nil, m.At.Garbled("the answer has no content", nil)
 	}
 	resp := &llm.Response{
 		Message:      llm.Message{Role: llm.RoleAssistant, Parts: parts(endpoint.List(answer.Content), stopped)},
 		FinishReason: stopped,
 		Service:      m.service(answer.Usage),
-		Model:        cmp.Or(endpoint.Word(answer.Model), m.at.Model),
+		Model:        cmp.Or(endpoint.Word(answer.Model), m.At.Model),
 		Raw:          raw,
 	}
 	m.bill(resp, answer.Usage)
 	return resp, nil
-}
-
-// garbled returns the fault of an answer that does not follow the API.
-func (m *Model) garbled(what string, err error) error {
-	return m.at.NoReply(what, err, "is an endpoint of Anthropic's Messages API")
 }
 
 // parts returns the parts of an answer.
@@ -183,7 +178,7 @@ func readUsage(raw json.RawMessage) vocab.Usage {
 // own.
 func (m *Model) bill(resp *llm.Response, usage json.RawMessage) {
 	resp.Usage = readUsage(usage)
-	m.at.Price(resp, nil)
+	m.At.Price(resp, nil)
 	var iterations []json.RawMessage
 	_ = json.Unmarshal(endpoint.Members(usage)["iterations"], &iterations) // mostly there are none
 	for _, i := range iterations {
@@ -191,7 +186,7 @@ func (m *Model) bill(resp *llm.Response, usage json.RawMessage) {
 			continue
 		}
 		summary := &llm.Response{Usage: readUsage(i), Service: resp.Service, Model: resp.Model}
-		m.at.Price(summary, nil)
+		m.At.Price(summary, nil)
 		resp.Usage = resp.Usage.Add(summary.Usage)
 		resp.Cost, resp.Priced = resp.Cost+summary.Cost, resp.Priced && summary.Priced
 	}
@@ -203,7 +198,7 @@ func (m *Model) bill(resp *llm.Response, usage json.RawMessage) {
 func (m *Model) service(raw json.RawMessage) string {
 	usage := endpoint.Members(raw)
 	speed, said := word(usage["speed"])
-	if asked, _ := m.at.Body["speed"].(string); speed == "fast" || !said && asked == "fast" {
+	if asked, _ := m.At.Body["speed"].(string); speed == "fast" || !said && asked == "fast" {
 		return "fast"
 	}
 	tier, _ := word(usage["service_tier"])
@@ -216,7 +211,7 @@ const inPlace = 1.1
 
 // surcharge returns the price factor of a call's region. For older models it is 1.
 func (m *Model) surcharge(usage json.RawMessage) float64 {
-	f := familyOf(m.at.Model)
+	f := familyOf(m.At.Model)
 	where, _ := word(endpoint.Members(usage)["inference_geo"])
 	if where == "us" && f.version >= 406 {
 		return inPlace

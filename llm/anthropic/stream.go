@@ -41,38 +41,36 @@ type event struct {
 func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
 	events := sse.NewReader(answer.Body)
 	var s stream
-	for {
-		next, err := events.Next()
-		switch {
-		case err == io.EOF && s.message == nil:
-			return nil, m.garbled("the stream has no message", nil)
-		case err == io.EOF:
-			return nil, fault.New(fault.Transient, m.at.Op(), fmt.Errorf("the stream ended before the answer did: %w", io.ErrUnexpectedEOF))
-		case err != nil:
-			return nil, err
-		}
+	for next := range events.All() {
 		data := next.Data
 		var e event
 		if err := json.Unmarshal(data, &e); err != nil {
-			return nil, m.garbled("an event of the stream is not JSON", err)
+			return nil, m.At.Garbled("an event of the stream is not JSON", err)
 		}
 		failed := e.Type == eventError || endpoint.IsSet(e.Error) // a proxy's own errors have no type
 		switch {
 		case failed && s.message == nil:
-			return nil, m.at.RefusedInside(answer.Header, data)
+			return nil, m.At.RefusedInside(answer.Header, data)
 		case failed:
-			return nil, m.at.Broke(answer.Header, data)
+			return nil, m.At.Broke(answer.Header, data)
 		}
 		if err := s.add(e, data); err != nil {
-			return nil, m.garbled("the stream is not one of the API", err)
+			return nil, m.At.Garbled("the stream is not one of the API", err)
 		}
 		switch {
 		case s.stopped && !endpoint.IsSet(s.message["stop_reason"]): // a gateway ends a stream so if its server fails
-			return nil, fault.Newf(fault.Transient, "%s: the stream ended without a stop_reason", m.at.Op())
+			return nil, fault.Newf(fault.Transient, "%s: the stream ended without a stop_reason", m.At.Op())
 		case s.stopped:
 			return m.response(s.whole(), answer.Header)
 		}
 	}
+	switch {
+	case events.Err() != nil:
+		return nil, events.Err()
+	case s.message == nil:
+		return nil, m.At.Garbled("the stream has no message", nil)
+	}
+	return nil, fault.New(fault.Transient, m.At.Op(), fmt.Errorf("the stream ended before the answer did: %w", io.ErrUnexpectedEOF))
 }
 
 // stream collects the events of an answer, unknown members included. Its time is linear in their length.

@@ -111,7 +111,7 @@ func compatible(name string, p endpoint.Protocol) Provider {
 // further returns the row of a provider other than OpenAI; its variables begin with prefix.
 func further(name, title, prefix, base string) Provider {
 	p := endpoint.Protocol{
-		Provider: title, Prefix: name + "/", DefaultBase: base, Streaming: endpoint.StreamsOnRequest,
+		Provider: title, Prefix: name + "/", DefaultBase: base,
 		KeyVariable: prefix + "_API_KEY", AddressVariable: prefix + "_API_BASE",
 	}
 	if title == openaiapi.Azure {
@@ -134,7 +134,7 @@ func own(name, title, prefix, base string) Provider {
 func ollama(name string) Provider {
 	const title, prefix = "Ollama", "OLLAMA"
 	row := compatible(name, endpoint.Protocol{
-		Provider: title, Prefix: name + "/", DefaultBase: "http://localhost:11434/v1", Streaming: endpoint.StreamsOnRequest,
+		Provider: title, Prefix: name + "/", DefaultBase: "http://localhost:11434/v1",
 		KeyVariable: prefix + "_API_KEY", AddressVariable: prefix + "_API_BASE",
 		Adapt: func(base string) string {
 			u, err := url.Parse(base)

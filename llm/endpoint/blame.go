@@ -103,7 +103,7 @@ func (e *Endpoint) verdict(status int, s errorBody, waits bool) (fault.Kind, str
 	case status == http.StatusNotFound && ofItem().MatchString(s.text):
 		return fault.Instance, ""
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		return fault.Host, "check the model name " + e.Model + " and " + e.AddressVariable + ", now " + e.Address
+		return fault.Host, "check the model name " + e.Model + " and " + e.protocol.AddressVariable + ", now " + e.Address
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
 		status == http.StatusTooManyRequests, status >= 500, status < 400:
 		return fault.Transient, ""
@@ -134,7 +134,7 @@ func (e *Endpoint) unreached(err error) error {
 	absent := e.noServer(err)
 	if absent != "" {
 		f = fault.New(fault.Transient, e.Op(), e.wrongAddress(absent+" ("+e.cause(err)+")",
-			fmt.Sprintf("check %s, now %s, and that a server runs there", e.AddressVariable, e.address())))
+			fmt.Sprintf("check %s, now %s, and that a server runs there", e.protocol.AddressVariable, e.address())))
 	}
 	if untrusted(err) {
 		f.Kind = fault.Host
@@ -163,12 +163,21 @@ func (e *Endpoint) wrongAddress(text, hint string) error {
 	return &llm.Lasting{Err: errors.New(text), Hint: hint}
 }
 
-// NoReply returns the fault of an answer that does not follow the protocol; should describes a usual address.
-func (e *Endpoint) NoReply(what string, err error, should string) error {
+// Garbled returns the fault of an answer that does not follow the protocol.
+func (e *Endpoint) Garbled(what string, err error) error {
 	if err != nil {
 		what += ": " + e.Mask.Text(err.Error())
 	}
-	return fault.New(fault.Transient, e.Op(), e.wrongAddress(what, fmt.Sprintf("check that %s, now %s, %s", e.AddressVariable, e.address(), should)))
+	return fault.New(fault.Transient, e.Op(), e.wrongAddress(what,
+		fmt.Sprintf("check that %s, now %s, %s", e.protocol.AddressVariable, e.address(), e.protocol.Usual)))
+}
+
+// Soiled returns the fault of an event of a stream that is not an object; some says that others came before it.
+func (e *Endpoint) Soiled(some bool, what string, err error) error {
+	if !some {
+		return e.Garbled(what, err)
+	}
+	return fault.Newf(fault.Transient, "%s: %s: %s", e.Op(), what, e.Mask.Text(err.Error()))
 }
 
 // noServer describes in plain words why no server is at the address; "" if err has another cause.
@@ -225,7 +234,7 @@ func (e *Endpoint) redirected(answer *http.Response, err error) error {
 		kind = fault.Transient
 	}
 	return &llm.Unpaid{Err: fault.Newf(kind, "%s: %s", e.Op(), what).
-		WithHint("set %s, now %s, to the redirect's target", e.AddressVariable, e.address())}
+		WithHint("set %s, now %s, to the redirect's target", e.protocol.AddressVariable, e.address())}
 }
 
 // answerLimits are the members of a request that reserve room for the answer.

@@ -41,7 +41,7 @@ func TestARefusalOfOneConversationDoesNotStopTheRun(t *testing.T) {
 }
 
 func TestTheHintOfAFirstRefusalNamesMembersAsTheUserWroteThem(t *testing.T) {
-	translate := func(members map[string]any) ([]string, error) {
+	translate := func(members map[string]any, _, _ string) ([]string, error) {
 		clear(members)
 		members["generationConfig"] = map[string]any{"topP": 0.5, "seed": 1}
 		return []string{"n"}, nil

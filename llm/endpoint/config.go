@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"batch.example/batch/fault"
@@ -58,24 +59,15 @@ type Config struct {
 	Proven bool
 }
 
-// Streaming says whether a protocol's answers can be streamed.
-type Streaming int
-
-// A client streams never, only if model_kwargs.stream is true, or unless it is false.
-const (
-	NeverStreams Streaming = iota
-	StreamsOnRequest
-	StreamsByDefault
-)
-
 // Protocol holds the differences between providers in making a request.
 type Protocol struct {
 	Provider        string // for a person: "OpenAI"
 	Prefix          string // prefix of its models' names, for a person: "openai/"
 	DefaultBase     string // the provider's own base URL
 	KeyVariable     string // the environment variable of the key, for a person to check
-	AddressVariable string
-	Streaming       Streaming
+	AddressVariable string // the environment variable of the address, for a person to check
+	Usual           string // what a usual address is or has, for a person: "is an OpenAI-compatible endpoint"
+	Streams         bool   // answers are streamed unless model_kwargs.stream is false; otherwise only if it is true
 
 	// KeyHeader is the header of the key; "" is Authorization, with "Bearer" before the key.
 	KeyHeader string
@@ -83,10 +75,19 @@ type Protocol struct {
 	// Adapt returns the base URL of requests from a user's base URL. Nil keeps it unchanged.
 	Adapt func(base string) string
 
-	// Translate turns LiteLLM's keywords into members of the protocol's request, in place, mostly by
-	// [Keywords]. It returns the names that the provider does not take. Its errors must not contain a value.
-	// Nil takes all members unchanged.
-	Translate func(members map[string]any) (refused []string, err error)
+	// Translate turns LiteLLM's keywords into members of the protocol's request to a model at a base URL, in
+	// place, mostly by [Keywords]. It returns the names that the provider does not take. Its errors must not
+	// contain a value. Nil takes all members unchanged.
+	Translate func(members map[string]any, model, base string) (refused []string, err error)
+}
+
+// setKey writes a key into the header of a request.
+func (p Protocol) setKey(h http.Header, key string) {
+	if p.KeyHeader == "" {
+		h.Set("Authorization", "Bearer "+key)
+		return
+	}
+	h.Set(p.KeyHeader, key)
 }
 
 // Target returns the base URL and the key of requests: from Kwargs, otherwise BaseURL and
@@ -118,18 +119,19 @@ func Open(cfg Config, p Protocol) (*Endpoint, error) {
 		return nil, err
 	}
 	kw.overrule(&cfg)
+	cfg.Model = strings.TrimPrefix(cfg.Model, p.Prefix)
+	cfg.BaseURL = p.base(cfg.BaseURL)
 	named := kw.names()
-	dropped, err := kw.translate(p)
+	dropped, err := kw.translate(p, cfg.Model, cfg.BaseURL)
 	if err != nil {
 		return nil, err
 	}
-	cfg.BaseURL = p.base(cfg.BaseURL)
 	base, err := cfg.check(p)
 	if err != nil {
 		return nil, err
 	}
 	e := &Endpoint{
-		Config: cfg, Address: cfg.BaseURL, AddressVariable: p.AddressVariable,
+		Config: cfg, Address: cfg.BaseURL, Base: base, protocol: p,
 		Body: kw.body, Headers: kw.headers, Stream: kw.stream, Dropped: dropped,
 		Mask: newMasker(cfg, base, kw.headers), named: slices.DeleteFunc(named, func(name string) bool { return slices.Contains(dropped, name) }),
 	}
@@ -139,7 +141,7 @@ func Open(cfg Config, p Protocol) (*Endpoint, error) {
 		e.RequestTimeout = cmp.Or(cfg.RequestTimeout, DefaultStreamTimeout)
 	}
 	e.HTTP = newClient(cfg.HTTP, e.Stream, cmp.Or(cfg.IdleTimeout, DefaultIdleTimeout))
-	e.HTTP.Transport = &turnKeys{next: e.HTTP.Transport, header: p.KeyHeader}
+	e.HTTP.Transport = &turnKeys{next: e.HTTP.Transport, protocol: p}
 	return e, nil
 }
 
@@ -162,6 +164,7 @@ func (cfg Config) check(p Protocol) (*url.URL, error) {
 		return nil, fault.Newf(fault.Usage, "configuring the model: %s", wrong).
 			WithHint("%s or api_base should look like %s", p.AddressVariable, cmp.Or(p.DefaultBase, "https://HOST"))
 	}
+	base.Path = cmp.Or(base.Path, "/")
 	if own, err := url.Parse(p.DefaultBase); cfg.APIKey == "" && !cfg.KeyFromTurn && err == nil && base.Host == own.Host {
 		return nil, fault.Newf(fault.Host, "configuring the model: %s needs an API key, and none is set", p.Provider).
 			WithHint("set %s, or %s for another endpoint", cmp.Or(cfg.KeyVariable, p.KeyVariable), p.AddressVariable)

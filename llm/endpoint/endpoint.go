@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,7 +26,6 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/internal/history"
 )
 
 // Endpoint is the address of a model's server, with the settings of its requests. It is safe for concurrent
@@ -35,6 +33,7 @@ import (
 type Endpoint struct {
 	Config                    // with the overrides of the kwargs
 	Address string            // the base URL
+	Base    *url.URL          // the same, parsed
 	Body    map[string]any    // members of each request, without the protocol's own
 	Headers map[string]string // headers of each request
 	Stream  bool              // whether answers are to be streamed
@@ -42,14 +41,10 @@ type Endpoint struct {
 	HTTP    *http.Client      // cuts stalled streams
 	Mask    *mask.Masker      // hides the secrets of the config
 
-	AddressVariable string // the environment variable of the address, for a person to check
-
+	protocol Protocol
 	named    []string // members of the request as the user wrote them in model_kwargs
 	answered atomic.Bool
 }
-
-// RetryPolicy returns the retry policy set by the config and its Kwargs, for [llm.Calls].
-func (e *Endpoint) RetryPolicy() llm.RetryPolicy { return e.Retry }
 
 // Op names the operation in the faults of a call.
 func (e *Endpoint) Op() string { return "asking model " + e.Model }
@@ -192,56 +187,6 @@ func (e *Endpoint) Send(r *http.Request) (*http.Response, error) {
 	said, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
 	answer.Body = io.NopCloser(bytes.NewReader(said))
 	return answer, cmp.Or(err, errRefused)
-}
-
-// Sender returns a function that sends bodies in copies of blank, a request without a body.
-func (e *Endpoint) Sender(blank *http.Request) func(ctx context.Context, body history.Body) (*http.Response, error) {
-	return func(ctx context.Context, body history.Body) (*http.Response, error) {
-		r := blank.WithContext(ctx) // all requests share the header, which transports do not change
-		body.Attach(r)
-		return e.Send(r)
-	}
-}
-
-// Exchange makes calls: Send sends a body, see [Endpoint.Send], and the other functions read the answer.
-type Exchange struct {
-	Send     func(ctx context.Context, body history.Body) (*http.Response, error)
-	Streams  func(answer *http.Response) bool // reports whether the answer is a stream of events
-	Streamed func(answer *http.Response) (*llm.Response, error)
-	Whole    func(body []byte, header http.Header) (*llm.Response, error)
-}
-
-// Make makes the one request of a call, see [Endpoint.Ask]. A reply that did not end normally is a fault.
-func (x Exchange) Make(ctx context.Context, e *Endpoint, req *llm.Request, body history.Body) (*llm.Response, error) {
-	return e.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		answer, err := x.Send(try, body)
-		if err != nil {
-			return answer, nil, err
-		}
-		defer answer.Body.Close()
-		resp, err := x.read(answer)
-		if err == nil {
-			resp, err = e.ended(resp)
-		}
-		return answer, resp, err
-	})
-}
-
-func (x Exchange) read(answer *http.Response) (*llm.Response, error) {
-	if x.Streams(answer) {
-		return x.Streamed(answer)
-	}
-	whole, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, err
-	}
-	return x.Whole(whole, answer.Header)
-}
-
-// HasEvents reports whether an answer says that it is a stream of events.
-func HasEvents(answer *http.Response) bool {
-	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	return kind == "text/event-stream"
 }
 
 // ended returns a reply that ended normally; any other end is a fault, because the agent must not act on a

@@ -30,7 +30,7 @@ type kwargs struct {
 
 // readKwargs sorts raw without changing it. Its errors never contain a value, which may be a secret.
 func readKwargs(raw map[string]any, p Protocol) (kwargs, error) {
-	kw := kwargs{body: map[string]any{}, headers: map[string]string{}, stream: p.Streaming == StreamsByDefault}
+	kw := kwargs{body: map[string]any{}, headers: map[string]string{}, stream: p.Streams}
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
 		if err := kw.set(key, raw[key], p); err != nil {
 			return kwargs{}, fault.New(fault.Usage, "reading model_kwargs."+key, err)
@@ -56,9 +56,7 @@ func (kw *kwargs) set(key string, value any, p Protocol) (err error) {
 	case "drop_params":
 		kw.drop, err = truth(value)
 	case "stream":
-		if kw.stream, err = truth(value); kw.stream && p.Streaming == NeverStreams {
-			return fmt.Errorf("streaming is not supported; remove it")
-		}
+		kw.stream, err = truth(value)
 	case "api_base", "base_url":
 		return text(value, &kw.baseURL)
 	case "api_key":
@@ -153,11 +151,11 @@ func (kw *kwargs) names() []string {
 	return names
 }
 
-// translate converts body to p's request. It returns the names of dropped keywords.
-func (kw *kwargs) translate(p Protocol) (dropped []string, err error) {
+// translate converts body to p's request to a model at a base URL. It returns the names of dropped keywords.
+func (kw *kwargs) translate(p Protocol, model, base string) (dropped []string, err error) {
 	if p.Translate != nil {
 		given := maps.Clone(kw.body)
-		refused, err := p.Translate(kw.body)
+		refused, err := p.Translate(kw.body, model, base)
 		if err != nil {
 			return nil, fault.New(fault.Usage, "reading model_kwargs", err)
 		}

@@ -30,7 +30,7 @@ func TestAnAnswerWithoutEndIsCut(t *testing.T) {
 		return &http.Response{StatusCode: 200, Body: body}, nil
 	})}
 	for _, stream := range []bool{false, true} {
-		e, err := Open(Config{Model: "m", BaseURL: "http://h", HTTP: client, Kwargs: map[string]any{"stream": stream}}, Protocol{Streaming: StreamsOnRequest})
+		e, err := Open(Config{Model: "m", BaseURL: "http://h", HTTP: client, Kwargs: map[string]any{"stream": stream}}, Protocol{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestAStreamBeginsWithinItsTimeout(t *testing.T) {
 		for timeout, want := range map[int]string{1: "stalled", 1800: ""} {
 			e, err := Open(Config{
 				Model: "m", BaseURL: "http://h", HTTP: client, Kwargs: map[string]any{"stream": true, "stream_timeout": timeout},
-			}, Protocol{Streaming: StreamsOnRequest})
+			}, Protocol{})
 			if err != nil {
 				t.Fatal(err)
 			}

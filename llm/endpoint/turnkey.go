@@ -59,8 +59,8 @@ var keyHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-K
 // turnKeys is a transport that sends a turn's key in place of all configured ones, and hides it in the
 // answer. Other requests pass unchanged.
 type turnKeys struct {
-	next   http.RoundTripper
-	header string // see Protocol.KeyHeader
+	next     http.RoundTripper
+	protocol Protocol
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -73,11 +73,7 @@ func (t *turnKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 	for _, name := range keyHeaders {
 		sent.Header.Del(name)
 	}
-	if t.header == "" {
-		sent.Header.Set("Authorization", "Bearer "+key)
-	} else {
-		sent.Header.Set(t.header, key)
-	}
+	t.protocol.setKey(sent.Header, key)
 	hide := mask.New(mask.Secret{Name: "ModelKey", Value: key})
 	if len(key) >= mask.MinLength { // a pattern is searched in all JSON strings, in any spelling
 		hide.AddPatterns(regexp.MustCompile(regexp.QuoteMeta(key)))

@@ -95,12 +95,12 @@ func TestRequestsGoWhereTheConfigurationSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.ask.URL.String(); got != tt.want || m.ask.Header.Get("X-Goog-Api-Key") != "k" || m.ask.Header.Get("X-Of-Mine") != "1" {
-			t.Errorf("%s, %s: got %s, %v; want %s and the key k", tt.base, tt.model, got, m.ask.Header, tt.want)
+		if got := m.URL.String(); got != tt.want || m.Header.Get("X-Goog-Api-Key") != "k" || m.Header.Get("X-Of-Mine") != "1" {
+			t.Errorf("%s, %s: got %s, %v; want %s and the key k", tt.base, tt.model, got, m.Header, tt.want)
 		}
 	}
 	m, err := New(endpoint.Config{Model: "m", BaseURL: "http://h"})
-	if err != nil || m.ask.Header.Get("X-Goog-Api-Key") != "" {
+	if err != nil || m.Header.Get("X-Goog-Api-Key") != "" {
 		t.Errorf("got %v, %v; want no key, no error", m, err)
 	}
 }

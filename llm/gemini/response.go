@@ -42,10 +42,10 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	body = endpoint.Text(body)
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil {
-		return nil, m.garbled("the answer is not of the Gemini API", err)
+		return nil, m.At.Garbled("the answer is not of the Gemini API", err)
 	}
 	if endpoint.IsError(a.Error) {
-		return nil, m.at.RefusedInside(header, body)
+		return nil, m.At.RefusedInside(header, body)
 	}
 	var reply candidate
 	candidates := endpoint.List(a.Candidates)
@@ -71,10 +71,10 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 		FinishReason: endpoint.Word(reply.FinishReason),
 		Usage:        usage(a.Usage),
 		Service:      service(a.Usage, header),
-		Model:        cmp.Or(endpoint.Word(a.Model), m.at.Model),
+		Model:        cmp.Or(endpoint.Word(a.Model), m.At.Model),
 		Raw:          body,
 	}
-	m.at.Price(resp, nil)
+	m.At.Price(resp, nil)
 	return resp, nil
 }
 
@@ -91,18 +91,13 @@ func (c candidate) malformed() bool {
 func (m *Model) withoutReply(a answer) error {
 	feedback := endpoint.Members(a.Feedback)
 	if reason := endpoint.Word(feedback["blockReason"]); reason != "" {
-		said := strings.TrimSuffix(m.at.Mask.Text(reason+": "+endpoint.Word(feedback["blockReasonMessage"])), ": ")
-		return fault.New(fault.Instance, m.at.Op(), fmt.Errorf("%w: the prompt was blocked: %s", llm.ErrContentPolicy, said))
+		said := strings.TrimSuffix(m.At.Mask.Text(reason+": "+endpoint.Word(feedback["blockReasonMessage"])), ": ")
+		return fault.New(fault.Instance, m.At.Op(), fmt.Errorf("%w: the prompt was blocked: %s", llm.ErrContentPolicy, said))
 	}
 	if endpoint.IsSet(a.Model) || endpoint.IsSet(a.Usage) {
-		return fault.Newf(fault.Transient, "%s: the answer has no candidate", m.at.Op())
+		return fault.Newf(fault.Transient, "%s: the answer has no candidate", m.At.Op())
 	}
-	return m.garbled("the answer has no candidate", nil)
-}
-
-// garbled returns the fault of an answer that does not follow the Gemini API.
-func (m *Model) garbled(what string, err error) error {
-	return m.at.NoReply(what, err, "is an endpoint of the Gemini API, such as "+Protocol.DefaultBase)
+	return m.At.Garbled("the answer has no candidate", nil)
 }
 
 // readPart returns a part of a reply, nil if it is empty. Its JSON is kept if it has more than text: a

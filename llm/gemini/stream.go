@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -19,21 +18,17 @@ import (
 func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
 	var all collected
 	events := sse.NewReader(answer.Body)
-	for {
-		event, err := events.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	for event := range events.All() {
 		if err := m.take(&all, event.Data, answer.Header); err != nil {
 			return nil, err
 		}
 	}
+	if err := events.Err(); err != nil {
+		return nil, err
+	}
 	body, err := all.whole()
 	if err != nil {
-		return nil, fault.New(fault.Transient, m.at.Op(), err)
+		return nil, fault.New(fault.Transient, m.At.Op(), err)
 	}
 	return m.response(body, answer.Header)
 }
@@ -42,14 +37,14 @@ func (m *Model) readStream(answer *http.Response) (*llm.Response, error) {
 func (m *Model) take(all *collected, data []byte, header http.Header) error {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(data, &members); err != nil {
-		return m.garbled("an event of the answer is not of the Gemini API", err)
+		return m.At.Garbled("an event of the answer is not of the Gemini API", err)
 	}
 	switch {
 	case !endpoint.IsSet(members["error"]):
 	case all.members == nil:
-		return m.at.RefusedInside(header, data)
+		return m.At.RefusedInside(header, data)
 	default:
-		return m.at.Broke(header, data)
+		return m.At.Broke(header, data)
 	}
 	all.add(members)
 	return nil

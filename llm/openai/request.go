@@ -21,7 +21,7 @@ var ephemeral = map[string]string{"type": "ephemeral"}
 func (m *Model) request(req *llm.Request) (history.Body, error) {
 	messages := req.Messages
 	last := len(messages) - 1
-	mark := m.at.CacheControl == endpoint.CacheControlEnd && last >= 0
+	mark := m.At.CacheControl == endpoint.CacheControlEnd && last >= 0
 	if mark {
 		messages = messages[:last]
 	}
@@ -54,9 +54,9 @@ var toolsOnly = []string{"parallel_tool_calls", "tool_choice"}
 
 // head writes a request up to its messages.
 func (m *Model) head(tools []llm.Tool) ([]byte, error) {
-	members := maps.Clone(m.at.Body)
-	members["model"] = m.at.Model
-	if m.at.Stream {
+	members := maps.Clone(m.At.Body)
+	members["model"] = m.At.Model
+	if m.At.Stream {
 		members["stream"], members["stream_options"] = true, map[string]any{"include_usage": true}
 	}
 	if len(tools) == 0 {
@@ -179,14 +179,17 @@ var taken = []string{
 // translate adapts members to a model of OpenAI. OpenAI's servers refuse unknown members; other servers
 // receive all. A model that reasons has another member for the length of its answer, and does not take some
 // members (according to LiteLLM).
-func translate(members map[string]any, model string, openAI bool) (refused []string, err error) {
+func translate(members map[string]any, model, base string) (refused []string, err error) {
+	if _, set := members["usage"]; !set && openaiapi.IsOpenRouter(base) {
+		members["usage"] = map[string]any{"include": true} // with the call's cost
+	}
 	if value, ok := members["max_tokens"]; ok && openaiapi.Reasons(model) {
 		delete(members, "max_tokens")
 		if _, set := members["max_completion_tokens"]; !set {
 			members["max_completion_tokens"] = value
 		}
 	}
-	if !openAI {
+	if !openaiapi.IsOpenAI(base) {
 		return nil, nil
 	}
 	effort, err := openaiapi.Effort(members["reasoning_effort"])

@@ -21,18 +21,18 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	c := endpoint.Members(body) // the SDK's own type is stricter than the servers that claim to be compatible
 	if c == nil {
 		if err := json.Unmarshal(body, &c); err != nil {
-			return nil, m.garbled("the answer is not a chat completion", err)
+			return nil, m.At.Garbled("the answer is not a chat completion", err)
 		}
 	}
 	if failed := endpoint.Failure(c); failed != nil {
-		return nil, m.at.RefusedInside(header, wrap(failed))
+		return nil, m.At.RefusedInside(header, wrap(failed))
 	}
 	var choice map[string]json.RawMessage
 	if choices := endpoint.List(c["choices"]); len(choices) > 0 {
 		choice = endpoint.Members(choices[0])
 	}
 	if endpoint.IsError(choice["error"]) {
-		return nil, m.at.Broke(header, wrap(choice["error"]))
+		return nil, m.At.Broke(header, wrap(choice["error"]))
 	}
 	used := c["usage"]
 	if !endpoint.IsSet(used) {
@@ -45,9 +45,9 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 	switch {
 	case paid:
 	case choice == nil:
-		return nil, m.garbled("the answer has no choices", nil)
+		return nil, m.At.Garbled("the answer has no choices", nil)
 	case endpoint.Members(choice["message"]) == nil:
-		return nil, fault.Newf(fault.Transient, "%s: the answer has no message", m.at.Op())
+		return nil, fault.Newf(fault.Transient, "%s: the answer has no message", m.At.Op())
 	}
 	msg, err := readMessage(choice["message"])
 	if err != nil { // the answer is paid for
@@ -57,11 +57,11 @@ func (m *Model) response(body []byte, header http.Header) (*llm.Response, error)
 		Message:      msg,
 		FinishReason: finish,
 		Usage:        usage,
-		Model:        cmp.Or(endpoint.Word(c["model"]), m.at.Model),
+		Model:        cmp.Or(endpoint.Word(c["model"]), m.At.Model),
 		Service:      openaiapi.Service(c["service_tier"]),
 		Raw:          body,
 	}
-	m.at.Price(resp, cost)
+	m.At.Price(resp, cost)
 	return resp, nil
 }
 
@@ -156,11 +156,6 @@ func toolCall(members map[string]json.RawMessage) map[string]any {
 	}
 	call["function"] = function
 	return call
-}
-
-// garbled returns the fault of an answer that does not come from a chat endpoint.
-func (m *Model) garbled(what string, err error) error {
-	return m.at.NoReply(what, err, "is an OpenAI-compatible endpoint; it usually ends in /v1")
 }
 
 // readUsage reads the known members of an answer's usage and ignores the rest: the answer is paid for, and

@@ -10,23 +10,26 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/history"
-	"batch.example/batch/llm/internal/openaiapi"
+	"batch.example/batch/llm/internal/sse"
 )
 
 // stream reads an answer piece by piece, and then like one without streaming.
 func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
-	events, all := openaiapi.Events(answer.Body), &assembly{}
-	some := false
+	events, all := sse.NewReader(answer.Body), &assembly{}
+	some, marked := false, false
 	for e := range events.All() {
+		if marked = e.IsEnd(); marked {
+			break
+		}
 		var c chunk
 		if err := json.Unmarshal(e.Data, &c.members); err != nil {
-			return nil, m.soiled(some, err)
+			return nil, m.At.Soiled(some, "a piece of the answer is not an object", err)
 		}
 		if c.read(); endpoint.IsError(c.err) {
 			if !some {
-				return nil, m.at.RefusedInside(answer.Header, wrap(c.err))
+				return nil, m.At.RefusedInside(answer.Header, wrap(c.err))
 			}
-			return nil, m.at.Broke(answer.Header, wrap(c.err))
+			return nil, m.At.Broke(answer.Header, wrap(c.err))
 		}
 		some = true
 		all.add(&c)
@@ -35,24 +38,15 @@ func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
 	case events.Err() != nil:
 		return nil, events.Err()
 	case !some:
-		return nil, m.garbled("the answer is not a stream of chat completions", nil)
-	case !all.ended(events.Done()):
-		return nil, fault.Newf(fault.Transient, "%s: the stream ended before the answer was complete", m.at.Op())
+		return nil, m.At.Garbled("the answer is not a stream of chat completions", nil)
+	case !all.ended(marked):
+		return nil, fault.Newf(fault.Transient, "%s: the stream ended before the answer was complete", m.At.Op())
 	}
 	whole, err := all.completion()
 	if err != nil {
-		return nil, m.garbled("the answer cannot be put together", err)
+		return nil, m.At.Garbled("the answer cannot be put together", err)
 	}
 	return m.response(whole, answer.Header)
-}
-
-// soiled returns the fault of a piece that is not an object; some says that others came before it.
-func (m *Model) soiled(some bool, err error) error {
-	const what = "a piece of the answer is not an object"
-	if !some {
-		return m.garbled(what, err)
-	}
-	return fault.Newf(fault.Transient, "%s: %s: %s", m.at.Op(), what, m.at.Mask.Text(err.Error()))
 }
 
 func wrap(err json.RawMessage) []byte { return []byte(`{"error":` + string(err) + `}`) }

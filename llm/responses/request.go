@@ -23,17 +23,22 @@ const encrypted = "reasoning.encrypted_content"
 // toolsOnly lists members that are not allowed in a request without tools.
 var toolsOnly = []string{"parallel_tool_calls", "tool_choice", "max_tool_calls"}
 
+func (m *Model) request(req *llm.Request) (history.Body, error) {
+	body, err := m.form.Text(req, req.Messages)
+	return append(body, []byte("]}")), err
+}
+
 // head writes a request up to its items.
 func (m *Model) head(tools []llm.Tool) ([]byte, error) {
-	members := maps.Clone(m.at.Body)
-	members["model"] = m.at.Model
+	members := maps.Clone(m.At.Body)
+	members["model"] = m.At.Model
 	if _, set := members["store"]; !set {
 		members["store"] = false
 	}
 	if include := m.include(); include != nil {
 		members["include"] = include
 	}
-	if m.at.Stream {
+	if m.At.Stream {
 		members["stream"] = true
 	}
 	if len(tools) == 0 {
@@ -58,9 +63,9 @@ func (m *Model) head(tools []llm.Tool) ([]byte, error) {
 // leaves out the latter if the configured list is empty, the server keeps answers, or the model does not
 // reason.
 func (m *Model) include() any {
-	given, set := m.at.Body["include"]
+	given, set := m.At.Body["include"]
 	list, ok := given.([]any)
-	if set && (!ok || len(list) == 0) || m.stored || openaiapi.Answers(m.at.Model) || slices.Contains(list, any(encrypted)) {
+	if set && (!ok || len(list) == 0) || m.stored || openaiapi.Answers(m.At.Model) || slices.Contains(list, any(encrypted)) {
 		return given
 	}
 	return append(slices.Clone(list), any(encrypted))
@@ -265,7 +270,8 @@ var rows = []endpoint.Keyword{
 
 // translate turns keywords of chat completions and LiteLLM into members of the Responses API. OpenAI's
 // servers refuse any others; other servers receive all members.
-func translate(members map[string]any, model string, openAI bool) (refused []string, err error) {
+func translate(members map[string]any, model, base string) (refused []string, err error) {
+	openAI := openaiapi.IsOpenAI(base)
 	refused, err = endpoint.Keywords{Rows: rows, Same: same, Open: !openAI}.Translate(members)
 	if err != nil || !openAI {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/history"
 	"batch.example/batch/llm/internal/openaiapi"
+	"batch.example/batch/llm/internal/sse"
 	"batch.example/batch/vocab"
 )
 
@@ -37,7 +38,7 @@ func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response
 	body = endpoint.Text(body)
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil {
-		return nil, m.garbled("the answer is not a response", err)
+		return nil, m.At.Garbled("the answer is not a response", err)
 	}
 	output, status := endpoint.List(a.Output), endpoint.Word(a.Status)
 	paid := charged(a.Usage, header)
@@ -45,7 +46,7 @@ func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response
 	case endpoint.IsError(a.Error):
 		return nil, m.failed(header, a.Error, began || len(output) > 0 || paid)
 	case status == "" && !paid && !slices.ContainsFunc(output, isObject):
-		return nil, m.garbled("the answer has no output", nil)
+		return nil, m.At.Garbled("the answer has no output", nil)
 	}
 	msg := llm.Message{Role: llm.RoleAssistant}
 	for _, raw := range output {
@@ -55,10 +56,10 @@ func (m *Model) read(body []byte, header http.Header, began bool) (*llm.Response
 	}
 	usage, cost := readUsage(a.Usage, header)
 	resp := &llm.Response{
-		Message: msg, FinishReason: a.finish(msg), Usage: usage, Model: cmp.Or(endpoint.Word(a.Model), m.at.Model), Raw: body,
+		Message: msg, FinishReason: a.finish(msg), Usage: usage, Model: cmp.Or(endpoint.Word(a.Model), m.At.Model), Raw: body,
 		Service: openaiapi.Service(a.Service),
 	}
-	m.at.Price(resp, cost)
+	m.At.Price(resp, cost)
 	return resp, nil
 }
 
@@ -187,12 +188,15 @@ type event struct {
 
 // stream reads an answer event by event. The last event has the whole answer.
 func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
-	events, items := openaiapi.Events(answer.Body), map[int]json.RawMessage{}
+	events, items := sse.NewReader(answer.Body), map[int]json.RawMessage{}
 	some, began := false, false // began: the model has written something, which is paid for
 	for e := range events.All() {
+		if e.IsEnd() {
+			break
+		}
 		var ev event
 		if err := json.Unmarshal(e.Data, &ev); err != nil {
-			return nil, m.soiled(some, err)
+			return nil, m.At.Soiled(some, "an event of the answer is not an object", err)
 		}
 		some = true
 		if ev.Type == "" {
@@ -218,18 +222,9 @@ func (m *Model) stream(answer *http.Response) (*llm.Response, error) {
 	case events.Err() != nil:
 		return nil, events.Err()
 	case !some:
-		return nil, m.garbled("the answer is not a stream of events", nil)
+		return nil, m.At.Garbled("the answer is not a stream of events", nil)
 	}
-	return nil, fault.Newf(fault.Transient, "%s: the stream ended before the answer was complete", m.at.Op())
-}
-
-// soiled returns the fault of an event that is not an object; some says that others came before it.
-func (m *Model) soiled(some bool, err error) error {
-	const what = "an event of the answer is not an object"
-	if !some {
-		return m.garbled(what, err)
-	}
-	return fault.Newf(fault.Transient, "%s: %s: %s", m.at.Op(), what, m.at.Mask.Text(err.Error()))
+	return nil, fault.Newf(fault.Transient, "%s: the stream ended before the answer was complete", m.At.Op())
 }
 
 // complete returns the response of the last event. If a server leaves out its output, the items of the

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"iter"
 )
 
 // Event is an event of a stream.
@@ -28,9 +29,31 @@ func NewReader(r io.Reader) *Reader { return &Reader{lines: bufio.NewReaderSize(
 // done is the end mark of some protocols, the only event that is not JSON.
 var done = []byte("[DONE]")
 
-// Next returns the next event with data, which the caller may keep and change. At the end of the stream its
-// error is [io.EOF]; an event that the end truncates is left out.
-func (r *Reader) Next() (Event, error) {
+// IsEnd reports whether an event is the end mark.
+func (e Event) IsEnd() bool { return bytes.HasPrefix(bytes.TrimSpace(e.Data), done) }
+
+// All returns the events with data, which the caller may keep and change. An event that the end of the stream
+// truncates is left out.
+func (r *Reader) All() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for {
+			event, err := r.next()
+			if err != nil || !yield(event) {
+				return
+			}
+		}
+	}
+}
+
+// Err returns the error that ended the stream early, or nil.
+func (r *Reader) Err() error {
+	if r.end == io.EOF {
+		return nil
+	}
+	return r.end
+}
+
+func (r *Reader) next() (Event, error) {
 	var e Event
 	for r.end == nil {
 		line, err := r.lines.ReadBytes('\n')

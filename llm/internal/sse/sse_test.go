@@ -14,13 +14,10 @@ import (
 
 func all(r io.Reader) (list []string, err error) {
 	events := sse.NewReader(r)
-	for {
-		e, err := events.Next()
-		if err != nil {
-			return list, err
-		}
+	for e := range events.All() {
 		list = append(list, e.Type+"|"+string(e.Data))
 	}
+	return list, events.Err()
 }
 
 func TestEventsAreRead(t *testing.T) {
@@ -46,7 +43,7 @@ func TestEventsAreRead(t *testing.T) {
 	} {
 		for _, r := range []io.Reader{strings.NewReader(tt.text), iotest.OneByteReader(strings.NewReader(tt.text)), iotest.DataErrReader(strings.NewReader(tt.text))} {
 			got, err := all(r)
-			if diff := cmp.Diff(tt.want, got); diff != "" || err != io.EOF {
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%s: %v\n%s", name, err, diff)
 			}
 		}
@@ -67,7 +64,7 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		want, err := all(strings.NewReader(text))
 		got, err2 := all(iotest.OneByteReader(strings.NewReader(text)))
-		if diff := cmp.Diff(want, got); diff != "" || err != io.EOF || err2 != io.EOF {
+		if diff := cmp.Diff(want, got); diff != "" || err != nil || err2 != nil {
 			t.Errorf("%v, %v: %s", err, err2, diff)
 		}
 	})

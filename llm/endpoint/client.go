@@ -1,0 +1,88 @@
+package endpoint
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/internal/history"
+)
+
+// Client is an [llm.Model] of one protocol. It is safe for concurrent use; its fields must not be changed.
+type Client struct {
+	At     *Endpoint
+	URL    *url.URL
+	Header http.Header
+
+	Encode   func(*llm.Request) (history.Body, error) // writes a request
+	Streams  func(answer *http.Response) bool         // reports whether the answer is a stream of events
+	Streamed func(answer *http.Response) (*llm.Response, error)
+	Whole    func(body []byte, header http.Header) (*llm.Response, error)
+}
+
+// Client returns a client whose requests go to u. Header has the protocol's own headers; the key's and those
+// of the config are added. The caller sets the functions.
+func (e *Endpoint) Client(u *url.URL, header http.Header) Client {
+	if e.APIKey != "" {
+		e.protocol.setKey(header, e.APIKey)
+	}
+	for name, value := range e.Headers {
+		header.Set(name, value)
+	}
+	return Client{At: e, URL: u, Header: header}
+}
+
+// RetryPolicy returns the retry policy set by the config and its Kwargs, for [llm.Calls].
+func (c *Client) RetryPolicy() llm.RetryPolicy { return c.At.Retry }
+
+// Dropped returns the model_kwargs that are left out because the provider does not take them.
+func (c *Client) Dropped() []string { return c.At.Dropped }
+
+// Generate implements [llm.Model] with one request, see [Endpoint.Ask]. A reply that did not end normally is a
+// fault.
+func (c *Client) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	body, err := c.Encode(req)
+	if err != nil {
+		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, c.At.Op(), err)}
+	}
+	return c.At.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
+		answer, err := c.At.Send(c.post(try, body))
+		if err != nil {
+			return answer, nil, err
+		}
+		defer answer.Body.Close()
+		resp, err := c.read(answer)
+		if err == nil {
+			resp, err = c.At.ended(resp)
+		}
+		return answer, resp, err
+	})
+}
+
+// post returns the request of one try. All requests share the header, which transports do not change.
+func (c *Client) post(ctx context.Context, body history.Body) *http.Request {
+	r := (&http.Request{Method: http.MethodPost, URL: c.URL, Host: c.URL.Host, Header: c.Header}).WithContext(ctx)
+	body.Attach(r)
+	return r
+}
+
+func (c *Client) read(answer *http.Response) (*llm.Response, error) {
+	if c.Streams(answer) {
+		return c.Streamed(answer)
+	}
+	whole, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	return c.Whole(whole, answer.Header)
+}
+
+// HasEvents reports whether an answer says that it is a stream of events.
+func HasEvents(answer *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	return kind == "text/event-stream"
+}
