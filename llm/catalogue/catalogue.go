@@ -42,8 +42,8 @@ type Provider struct {
 	prices   func() price.Table
 	tells    func(base string) bool    // the server reports the cost of each call
 	caching  func(model string) string // the default of set_cache_control
-	connect  func(endpoint.Config) (llm.Model, error)
-	answers  func(endpoint.Config) (llm.Model, error) // connects to the Responses API; nil without one
+	connect  func(endpoint.Config) (remote, error)
+	answers  func(endpoint.Config) (remote, error) // connects to the Responses API; nil without one
 
 	// For a provider that batch plays itself.
 	play func(s Config, name string) (func(Attempt) *scripted.Model, error)

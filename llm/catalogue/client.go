@@ -22,10 +22,16 @@ type client struct {
 
 // keyed is a provider's model with one key.
 type keyed struct {
+	remote
+	gate  llm.Gate                  // nil: none
+	gates func(key string) llm.Gate // the gates of keys that come with calls
+}
+
+// remote is a model behind a network, such as an [endpoint.Client].
+type remote interface {
 	llm.Model
-	policy llm.RetryPolicy
-	gate   llm.Gate                  // nil: none
-	gates  func(key string) llm.Gate // the gates of keys that come with calls
+	RetryPolicy() llm.RetryPolicy
+	Dropped() []string
 }
 
 // Generate implements [llm.Model].
@@ -33,11 +39,8 @@ func (c *client) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 	if c.within != nil {
 		ctx = c.within(ctx, c.attempt)
 	}
-	return c.Model.Generate(ctx, req)
+	return c.remote.Generate(ctx, req)
 }
-
-// RetryPolicy returns the retry policy of the settings, for [llm.Calls].
-func (c *client) RetryPolicy() llm.RetryPolicy { return c.policy }
 
 // Gate returns the key's gate, for [llm.Calls]; nil if there is none.
 func (c *client) Gate() llm.Gate {
@@ -107,10 +110,7 @@ func (p Provider) open(s Config, configs []endpoint.Config, proven bool) (client
 		if err != nil {
 			return nil, err
 		}
-		list[i] = keyed{Model: m}
-		if patient, ok := m.(interface{ RetryPolicy() llm.RetryPolicy }); ok {
-			list[i].policy = patient.RetryPolicy()
-		}
+		list[i] = keyed{remote: m}
 		if s.Gate != nil {
 			base, _, _ := cfg.Target(p.protocol) // valid: it was read before
 			list[i].gate = s.Gate(p.Name, base, cfg.APIKey)
@@ -129,19 +129,17 @@ func (c clients) of(instance string, within func(context.Context, string) contex
 
 func (c clients) each() (models []llm.Model) {
 	for _, k := range c {
-		models = append(models, k.Model)
+		models = append(models, k.remote)
 	}
 	return models
 }
 
 // dropped returns the model_kwargs that the provider does not take.
 func (c clients) dropped() []string {
-	if len(c) > 0 {
-		if picky, ok := c[0].Model.(interface{ Dropped() []string }); ok {
-			return picky.Dropped()
-		}
+	if len(c) == 0 {
+		return nil
 	}
-	return nil
+	return c[0].Dropped()
 }
 
 // turnGate is the gate of an attempt's calls. A call with its own key passes the gate of that key, so that

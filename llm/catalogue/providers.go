@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"batch.example/batch/llm"
 	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/gemini"
@@ -22,8 +21,8 @@ import (
 // providers is the table. Its first row also serves providers without a row of their own.
 var providers = []Provider{
 	compatible("openai", openai.Protocol),
-	served("anthropic", anthropic.Protocol, func(c endpoint.Config) (llm.Model, error) { return anthropic.New(c) }),
-	served("gemini", gemini.Protocol, func(c endpoint.Config) (llm.Model, error) { return gemini.New(c) }),
+	served("anthropic", anthropic.Protocol, func(c endpoint.Config) (remote, error) { return anthropic.New(c) }),
+	served("gemini", gemini.Protocol, func(c endpoint.Config) (remote, error) { return gemini.New(c) }),
 	{Name: "oracle", Models: []string{"oracle"}, Gold: true, play: playOracle},
 	{Name: "noop", Models: []string{"noop"}, play: playNoop},
 	{Name: "scripted", Models: []string{"scripted/" + demoScript, "scripted/" + hastyScript, "scripted/PATH"}, play: playScript},
@@ -50,7 +49,7 @@ var providers = []Provider{
 }
 
 // served returns the row of a provider behind a network.
-func served(name string, p endpoint.Protocol, connect func(endpoint.Config) (llm.Model, error)) Provider {
+func served(name string, p endpoint.Protocol, connect func(endpoint.Config) (remote, error)) Provider {
 	own, err := url.Parse(p.DefaultBase)
 	if err != nil {
 		panic(err) // a constant is invalid
@@ -103,8 +102,8 @@ func playScript(s Config, path string) (func(Attempt) *scripted.Model, error) {
 
 // compatible returns the row of a provider with OpenAI's protocols.
 func compatible(name string, p endpoint.Protocol) Provider {
-	row := served(name, p, func(c endpoint.Config) (llm.Model, error) { return openai.Open(c, p) })
-	row.answers = func(c endpoint.Config) (llm.Model, error) { return responses.Open(c, p) }
+	row := served(name, p, func(c endpoint.Config) (remote, error) { return openai.Open(c, p) })
+	row.answers = func(c endpoint.Config) (remote, error) { return responses.Open(c, p) }
 	return row
 }
 
@@ -159,11 +158,11 @@ func azure() Provider {
 	row := further("azure", openaiapi.Azure, "AZURE", "")
 	row.Models, row.Version, row.Host = []string{"azure/DEPLOYMENT"}, "AZURE_API_VERSION", "the address in AZURE_API_BASE"
 	chat, responses := row.connect, row.answers
-	row.connect = func(c endpoint.Config) (llm.Model, error) {
+	row.connect = func(c endpoint.Config) (remote, error) {
 		c.APIVersion = cmp.Or(c.APIVersion, azureVersion)
 		return chat(c)
 	}
-	row.answers = func(c endpoint.Config) (llm.Model, error) {
+	row.answers = func(c endpoint.Config) (remote, error) {
 		c.APIVersion = cmp.Or(c.APIVersion, azureResponses)
 		return responses(c)
 	}
