@@ -15,8 +15,8 @@ import (
 )
 
 var suite = conformance.Client{
-	Protocol: stub.Anthropic, Streams: []bool{true, false},
-	Open: func(cfg endpoint.Config) (llm.Model, error) { return anthropic.New(cfg) },
+	Protocol: stub.Anthropic,
+	Open:     func(cfg endpoint.Config) (llm.Model, error) { return anthropic.New(cfg) },
 }
 
 func TestConformance(t *testing.T) { conformance.Run(t, suite) }

@@ -3,7 +3,7 @@
 //
 //	func TestConformance(t *testing.T) {
 //		conformance.Run(t, conformance.Client{
-//			Protocol: stub.Anthropic, Streams: []bool{true, false},
+//			Protocol: stub.Anthropic,
 //			Open: func(cfg endpoint.Config) (llm.Model, error) { return anthropic.New(cfg) },
 //		})
 //	}
@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -35,10 +34,6 @@ type Client struct {
 
 	// Open opens a model. Each of its calls must be one request.
 	Open func(endpoint.Config) (llm.Model, error)
-
-	// Streams are the values of model_kwargs.stream for which the suite is run; nil runs it once, without
-	// that key.
-	Streams []bool
 
 	// Lacks maps names of parts of the suite ("rate-limit headers") that do not apply to the reason.
 	Lacks map[string]string
@@ -79,14 +74,10 @@ var parts = []struct {
 	{"cancel", (*suite).cancel},
 }
 
-// Run runs the suite as subtests of t.
+// Run runs the suite as subtests of t, for whole answers and for streamed ones.
 func Run(t *testing.T, c Client) {
-	if c.Streams == nil {
-		runAll(t, suite{Client: c})
-		return
-	}
-	for _, stream := range c.Streams {
-		with := suite{Client: c, stream: stream, kwargs: map[string]any{"stream": stream}}
+	for _, stream := range []bool{false, true} {
+		with := suite{Client: c, stream: stream}
 		t.Run(fmt.Sprintf("stream %v", stream), func(t *testing.T) { runAll(t, with) })
 	}
 }
@@ -110,7 +101,6 @@ type suite struct {
 	Client
 	model  string
 	stream bool
-	kwargs map[string]any // members of all configurations
 }
 
 // Key is the API key of all requests. No error may contain it.
@@ -119,7 +109,8 @@ const Key = "sk-planted-0123456789abcdef"
 // config returns the usual configuration for a server.
 func (s *suite) config(at *stub.Server) endpoint.Config {
 	return endpoint.Config{
-		Model: s.model, BaseURL: at.Base(s.Protocol), APIKey: Key, Kwargs: maps.Clone(s.kwargs), IgnoreCost: true,
+		Model: s.model, BaseURL: at.Base(s.Protocol), APIKey: Key, IgnoreCost: true,
+		Kwargs: map[string]any{"stream": s.stream},
 	}
 }
 

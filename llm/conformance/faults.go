@@ -216,9 +216,6 @@ func (s *suite) secrets() {
 		cfg := s.config(at)
 		cfg.BaseURL = strings.Replace(cfg.BaseURL, "://", "://"+user+":"+password+"@", 1)
 		cfg.Retry = llm.RetryPolicy{Tries: 2, Base: time.Millisecond, Max: time.Millisecond}
-		if cfg.Kwargs == nil {
-			cfg.Kwargs = map[string]any{}
-		}
 		cfg.Kwargs["extra_headers"] = map[string]any{"X-Secret": header}
 		var log strings.Builder
 		logged := llm.Calls{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}

@@ -11,8 +11,8 @@ import (
 )
 
 var suite = conformance.Client{
-	Protocol: stub.Chat, Streams: []bool{false, true},
-	Open: func(cfg endpoint.Config) (llm.Model, error) { return openai.New(cfg) },
+	Protocol: stub.Chat,
+	Open:     func(cfg endpoint.Config) (llm.Model, error) { return openai.New(cfg) },
 }
 
 func TestConformance(t *testing.T) { conformance.Run(t, suite) }

@@ -12,8 +12,8 @@ import (
 )
 
 var suite = conformance.Client{
-	Protocol: stub.Responses, Streams: []bool{false, true},
-	Open: func(cfg endpoint.Config) (llm.Model, error) { return responses.New(cfg) },
+	Protocol: stub.Responses,
+	Open:     func(cfg endpoint.Config) (llm.Model, error) { return responses.New(cfg) },
 }
 
 func TestConformance(t *testing.T) { conformance.Run(t, suite) }
