@@ -283,15 +283,6 @@ func TestRefusalsOfTheAccountAreHostFaults(t *testing.T) {
 	}
 }
 
-// Gemini's OpenAI-compatible API leaves out the message if it could not parse the model's call.
-func TestAMalformedCallIsPassedOnInTheEnd(t *testing.T) {
-	s := stub.NewServer(t, stub.Answer{Body: []byte(`{"choices":[{"index":0,"finish_reason":"function_call_filter: MALFORMED_FUNCTION_CALL"}]}`)})
-	resp, err := llm.Calls{}.Compose(newModel(t, s, nil)).Generate(t.Context(), ask())
-	if err != nil || resp.End() != llm.EndMalformed || len(s.Requests()) != 3 {
-		t.Errorf("got %+v, %v after %d requests; want the reply after 3", resp, err, len(s.Requests()))
-	}
-}
-
 func TestAFilteredAnswerIsReturnedAsAnAnswer(t *testing.T) {
 	for _, body := range []string{
 		`{"choices":[{"index":0,"finish_reason":"content_filter: PROHIBITED_CONTENT"}],"usage":{"prompt_tokens":10,"cost":0.5}}`,

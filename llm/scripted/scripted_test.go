@@ -290,20 +290,6 @@ func TestAThousandPlayersShareAScript(t *testing.T) {
 	wg.Wait()
 }
 
-func BenchmarkGenerate(b *testing.B) {
-	replies := make([]scripted.Reply, 1)
-	replies[0] = scripted.Reply{Content: "THOUGHT", Bash: "ls -l"}
-	s := scripted.Script{"a": replies}
-	b.ReportAllocs()
-	m := s.Model("a", scripted.Config{})
-	for b.Loop() {
-		if _, err := m.Generate(b.Context(), withTools); err != nil {
-			b.Fatal(err)
-		}
-		m.Skip(-1)
-	}
-}
-
 func FuzzLoad(f *testing.F) {
 	f.Add(yamlScript, false)
 	f.Add(trajectory, true)
