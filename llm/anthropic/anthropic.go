@@ -31,6 +31,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
 )
 
 // provider names this package's part of an [llm.Opaque].
@@ -46,6 +47,7 @@ var Protocol = endpoint.Protocol{
 // Model is an [endpoint.Client] whose calls may take several requests.
 type Model struct {
 	endpoint.Client
+	form     history.Form
 	settings settings
 }
 
@@ -65,6 +67,7 @@ func New(cfg endpoint.Config) (*Model, error) {
 	m := &Model{settings: s, Client: at.Client(u.JoinPath("v1/messages"), http.Header{
 		"Anthropic-Version": {apiVersion}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"batch"},
 	})}
+	m.form = history.Form{Leads: true, Head: m.head, Turn: turn, Continues: continues}
 	m.Encode, m.Streams, m.Streamed, m.Whole = m.request, endpoint.HasEvents, m.readStream, m.response
 	return m, nil
 }

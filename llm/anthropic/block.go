@@ -28,39 +28,48 @@ type block struct {
 	marks  bool   // may be marked as a cache breakpoint
 }
 
-// blocks encodes the parts of a message. It leaves out data sealed by another provider and texts of only
-// white space, which the API refuses.
-func blocks(msg llm.Message) (role string, list []block, err error) {
-	switch msg.Role {
-	case llm.RoleSystem, llm.RoleUser, llm.RoleTool: // a system prompt behind others has no role of its own
-		role = llm.RoleUser
+// side returns the role of a message in the API; "" if there is none. A system prompt behind others is the user's.
+func side(role string) string {
+	switch role {
+	case llm.RoleSystem, llm.RoleUser, llm.RoleTool:
+		return llm.RoleUser
 	case llm.RoleAssistant:
-		role = llm.RoleAssistant
-	default:
-		return "", nil, fmt.Errorf("role %q cannot be sent", msg.Role)
+		return llm.RoleAssistant
 	}
-	for _, p := range msg.Parts {
-		if b := encodePart(p); b.text != nil {
-			list = append(list, b)
-		}
-	}
-	return role, list, nil
+	return ""
 }
 
-// encodePart encodes a part; the result has no text if the part is not sent.
+// blocks encodes the parts that are sent.
+func blocks(parts []llm.Part) (list []block) {
+	for _, p := range parts {
+		if sends(p) {
+			list = append(list, encodePart(p))
+		}
+	}
+	return list
+}
+
+// sends reports whether a part is sent: not if another provider sealed its data, or if it is a text of only
+// white space, which the API refuses.
+func sends(p llm.Part) bool {
+	switch p := p.(type) {
+	case llm.Text:
+		_, ok := sealed(p.Opaque)
+		return ok || strings.TrimSpace(p.Text) != ""
+	case llm.Reasoning:
+		_, ok := sealed(p.Opaque)
+		return ok
+	}
+	return true
+}
+
 func encodePart(p llm.Part) block {
 	switch p := p.(type) {
 	case llm.Text:
-		own, ok := sealed(p.Opaque)
-		if !ok && strings.TrimSpace(p.Text) == "" {
-			return block{}
-		}
+		own, _ := sealed(p.Opaque)
 		return block{text: own.with("type", quote(kindText)).with("text", quote(p.Text)).end(), marks: true}
 	case llm.Reasoning:
-		own, ok := sealed(p.Opaque)
-		if !ok {
-			return block{}
-		}
+		own, _ := sealed(p.Opaque)
 		if own.kind() == kindThinking {
 			own = own.with("thinking", quote(p.Text))
 		}
@@ -87,10 +96,8 @@ func encodePart(p llm.Part) block {
 // resultContent encodes a result's parts as a text, a list of blocks, or nothing.
 func resultContent(parts []llm.Part) []byte {
 	var list [][]byte
-	for _, p := range parts {
-		if b := encodePart(p); b.text != nil {
-			list = append(list, b.text)
-		}
+	for _, b := range blocks(parts) {
+		list = append(list, b.text)
 	}
 	switch {
 	case list == nil:

@@ -13,27 +13,10 @@ import (
 	"batch.example/batch/llm/internal/history"
 )
 
-// request writes req as JSON. Everything before the closing brackets is kept for the conversation's next
-// request, so that only new messages are encoded.
+// request writes req as JSON, with the marks of cache breakpoints.
 func (m *Model) request(req *llm.Request) (history.Body, error) {
-	messages := trimmed(req.Messages)
-	d, err := m.draft(req, messages)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.hold(messages); err != nil {
-		if req.Memo != nil {
-			req.Memo.Kept = nil
-		}
-		return nil, err
-	}
-	var b history.Body
-	at := 0
-	for _, mark := range d.marks() {
-		b = append(b, d.text[at:mark], m.settings.mark)
-		at = mark
-	}
-	return append(b, d.text[at:], []byte("]}")), nil
+	body, err := m.form.Marked(req, trimmed(req.Messages), m.settings.mark, m.marked)
+	return append(body, []byte("]}")), err
 }
 
 // trimmed returns messages without trailing white space in a last assistant's message, which the API refuses.
@@ -53,58 +36,12 @@ func trimmed(messages []llm.Message) []llm.Message {
 	return messages
 }
 
-// draft is a request up to the end of its messages. Earlier requests made from it may still be read, so bytes
-// in text never change.
-type draft struct {
-	model    *Model
-	tools    []llm.Tool
-	messages []llm.Message
-	lead     int // number of system messages, which are in the head
-	groups   []group
-	text     []byte
-}
-
-// group is a message of the API: consecutive messages of one side.
-type group struct {
-	role  string
-	first int // number of its first message
-	start int // its position in text
-	mark  int // position in text of the mark on its last block; 0 without a mark
-}
-
-// draft returns the kept draft of req's conversation if it matches, otherwise a new one.
-func (m *Model) draft(req *llm.Request, messages []llm.Message) (*draft, error) {
-	lead := 0
-	for lead < len(messages) && messages[lead].Role == llm.RoleSystem {
-		lead++
-	}
-	if req.Memo != nil {
-		d, ok := req.Memo.Kept.(*draft)
-		if ok && d.model == m && history.Same(d.tools, req.Tools) && d.lead == lead && slices.EqualFunc(d.messages[:lead], messages[:lead], history.Unchanged) {
-			return d, nil
-		}
-	}
-	head, err := m.head(req.Tools, messages[:lead])
-	if err != nil {
-		return nil, err
-	}
-	d := &draft{model: m, tools: req.Tools, messages: slices.Clone(messages[:lead]), lead: lead, text: head}
-	if req.Memo != nil {
-		req.Memo.Kept = d
-	}
-	return d, nil
-}
-
 // head writes a request up to its messages.
 func (m *Model) head(tools []llm.Tool, system []llm.Message) ([]byte, error) {
 	members := maps.Clone(m.settings.body)
 	var prompt, offered [][]byte
 	for _, msg := range system {
-		_, list, err := blocks(msg)
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range list {
+		for _, b := range blocks(msg.Parts) {
 			prompt = append(prompt, b.text)
 		}
 	}
@@ -156,72 +93,45 @@ type wireTool struct {
 	Schema      json.RawMessage `json:"input_schema"`
 }
 
-// hold updates the draft to messages.
-func (d *draft) hold(messages []llm.Message) error {
-	known := history.Shared(d.messages, messages) // the lead at least, see Model.draft
-	for len(d.messages) > known {
-		d.pop()
-	}
-	var now run
-	for i := len(d.messages); i < len(messages); i++ {
-		role, list, err := blocks(messages[i])
-		if err != nil {
-			return fmt.Errorf("message %d: %w", i, err)
+// turn writes consecutive messages of one side as one message of the API. A message without content parts
+// nothing, and results come first.
+func turn(messages []llm.Message, i int) (t history.Turn, err error) {
+	var list []block
+	for _, msg := range messages[i:] {
+		role, own := side(msg.Role), slices.ContainsFunc(msg.Parts, sends)
+		if t.Messages > 0 && (role == "" || own && t.Role != "" && role != t.Role) {
+			break
 		}
-		if last := len(d.groups) - 1; len(list) > 0 && now.list == nil && last >= 0 && d.groups[last].role == role {
-			i = d.pop() - 1 // the last group continues, and its results must come first
-			continue
+		if role == "" {
+			return t, fmt.Errorf("role %q cannot be sent", msg.Role)
 		}
-		if len(list) > 0 && role != now.role {
-			d.write(now)
-			now = run{role: role, first: i}
+		if own {
+			t.Role = role
+			list = append(list, blocks(msg.Parts)...)
 		}
-		now.list = append(now.list, list...)
-		d.messages = append(d.messages, messages[i])
+		t.Messages++
 	}
-	d.write(now)
-	return nil
-}
-
-// run is a group that is not written yet.
-type run struct {
-	role  string
-	first int
-	list  []block
-}
-
-// pop removes the last group, and returns the number of its first message.
-func (d *draft) pop() int {
-	g := group{first: d.lead, start: len(d.text)} // the group of messages without a block
-	if last := len(d.groups) - 1; last >= 0 {
-		g, d.groups = d.groups[last], d.groups[:last]
+	if list == nil {
+		return t, nil
 	}
-	d.messages, d.text = d.messages[:g.first], slices.Clone(d.text[:g.start])
-	return g.first
-}
-
-// write appends a group to the draft.
-func (d *draft) write(r run) {
-	if r.list == nil {
-		return
-	}
-	g := group{role: r.role, first: r.first, start: len(d.text)}
-	if len(d.groups) > 0 {
-		d.text = append(d.text, ',')
-	}
-	d.text = append(append(append(d.text, `{"role":"`...), r.role...), `","content":[`...)
-	slices.SortStableFunc(r.list, func(a, b block) int { return cmp.Compare(order(a), order(b)) })
-	for i, b := range r.list {
+	slices.SortStableFunc(list, func(a, b block) int { return cmp.Compare(order(a), order(b)) })
+	text := append(append([]byte(`{"role":"`), t.Role...), `","content":[`...)
+	mark := 0
+	for i, b := range list {
 		if i > 0 {
-			d.text = append(d.text, ',')
+			text = append(text, ',')
 		}
-		d.text = append(d.text, b.text...)
+		text = append(text, b.text...)
 		if b.marks {
-			g.mark = len(d.text) - len("}")
+			mark = len(text) - len("}")
 		}
 	}
-	d.text = append(d.text, "]}"...)
-	d.groups = append(d.groups, g)
+	text = append(text, "]}"...)
+	t.Items = []json.RawMessage{text}
+	if mark > 0 {
+		t.Mark = len(text) - mark
+	}
+	return t, nil
 }
 
 func order(b block) int {
@@ -231,24 +141,32 @@ func order(b block) int {
 	return 1
 }
 
-// marks returns the places of breakpoints in text: the end of the conversation, and the place before the last
+// continues reports whether the next message is of the same side as any of a turn, or has no content.
+func continues(turn []llm.Message, next llm.Message) bool {
+	return !slices.ContainsFunc(next.Parts, sends) ||
+		slices.ContainsFunc(turn, func(msg llm.Message) bool { return side(msg.Role) == side(next.Role) })
+}
+
+// marked returns the turns that end in breakpoints: the end of the conversation, and the place before the last
 // answer, where the previous request ended.
-func (d *draft) marks() (at []int) {
-	last := len(d.groups) - 1
-	if d.model.settings.mark == nil || last < 0 {
+func (m *Model) marked(turns []history.Turn) (list []int) {
+	if m.settings.mark == nil {
 		return nil
 	}
-	before := last - 1
-	for before >= 0 && d.groups[before].role != llm.RoleAssistant {
-		before--
-	}
-	if d.groups[last].role == llm.RoleAssistant {
-		before = last
-	}
-	for _, i := range []int{before - 1, last} {
-		if i >= 0 && d.groups[i].mark > 0 {
-			at = append(at, d.groups[i].mark)
+	var sent []int
+	for i, t := range turns {
+		if t.Items != nil {
+			sent = append(sent, i)
 		}
 	}
-	return at
+	answer := len(sent) - 1
+	for answer >= 0 && turns[sent[answer]].Role != llm.RoleAssistant {
+		answer--
+	}
+	for _, n := range []int{answer - 1, len(sent) - 1} {
+		if n >= 0 && turns[sent[n]].Mark > 0 {
+			list = append(list, sent[n])
+		}
+	}
+	return list
 }

@@ -201,15 +201,15 @@ func TestAMemoDoesNotChangeRequests(t *testing.T) {
 	long := []llm.Message{say(llm.RoleSystem, text("s")), user, answer, result("1", text("r")), user, empty, user, answer, result("1", text("q"))}
 	other := []llm.Message{say(llm.RoleSystem, text("z")), user}
 	var steps []conformance.Step
-	for _, messages := range [][]llm.Message{
-		long[:1], long[:2], long[:3], long[:4], long[:5], long[:6], long[:7], long[:8], long, long[:4], long[:6],
-		append(long[:4:4], answer), append(long[:4:4], user, user), other, long,
-		{user},
-		nil, long[:2],
-		{long[0], empty, empty},
-		long,
-	} {
-		for _, tools := range [][]llm.Tool{nil, {bash}} {
+	for _, tools := range [][]llm.Tool{nil, {bash}} {
+		for _, messages := range [][]llm.Message{
+			long[:1], long[:2], long[:3], long[:4], long[:5], long[:6], long[:7], long[:8], long, long[:4], long[:6],
+			append(long[:4:4], answer), append(long[:4:4], user, user), other, long,
+			{user},
+			nil, long[:2],
+			{long[0], empty, empty},
+			long,
+		} {
 			steps = append(steps, conformance.Step{Encode: m.request, Request: llm.Request{Messages: messages, Tools: tools}})
 		}
 	}

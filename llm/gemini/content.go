@@ -51,9 +51,10 @@ type functionResponse struct {
 	Parts    []json.RawMessage `json:"parts,omitempty"`
 }
 
-// appendTurn appends the contents of messages[i:end]: one message, or all the results of a turn. It omits a
-// message without content, because the server refuses a content without parts.
-func (m *Model) appendTurn(text []byte, messages []llm.Message, i, end int) ([]byte, error) {
+// turn writes the i-th message, or all the results of a turn. It omits a content without parts, which the
+// server refuses.
+func (m *Model) turn(messages []llm.Message, i int) (history.Turn, error) {
+	t := history.Turn{Messages: 1}
 	var contents []content
 	switch role := messages[i].Role; role {
 	case llm.RoleSystem, llm.RoleUser:
@@ -61,32 +62,27 @@ func (m *Model) appendTurn(text []byte, messages []llm.Message, i, end int) ([]b
 	case llm.RoleAssistant:
 		parts, err := m.modelParts(messages[i].Parts)
 		if err != nil {
-			return nil, err
+			return t, err
 		}
 		contents = []content{{roleModel, parts}}
 	case llm.RoleTool:
+		for i+t.Messages < len(messages) && messages[i+t.Messages].Role == llm.RoleTool {
+			t.Messages++
+		}
 		var calls []llm.ToolCall
 		if i > 0 {
 			calls = messages[i-1].ToolCalls()
 		}
-		contents = m.results(calls, messages[i:end])
+		contents = m.results(calls, messages[i:i+t.Messages])
 	default:
-		return nil, fmt.Errorf("role %q cannot be sent", role)
+		return t, fmt.Errorf("role %q cannot be sent", role)
 	}
 	for _, c := range contents {
-		if len(c.Parts) == 0 {
-			continue
+		if len(c.Parts) > 0 {
+			t.Items = append(t.Items, history.MustEncode(c))
 		}
-		encoded, err := history.Encode(c)
-		if err != nil {
-			return nil, err
-		}
-		if text[len(text)-1] != '[' {
-			text = append(text, ',')
-		}
-		text = append(text, encoded...)
 	}
-	return text, nil
+	return t, nil
 }
 
 // userParts returns texts and images in the protocol's form, without empty texts, which are refused.

@@ -22,6 +22,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/history"
 )
 
 // Protocol says how the Gemini API is called.
@@ -41,6 +42,7 @@ const provider = "gemini"
 // Model is an [endpoint.Client].
 type Model struct {
 	endpoint.Client
+	form    history.Form
 	members map[string]any
 	levels  bool // Gemini 3 and later: thinking has levels, and calls need signatures
 }
@@ -58,6 +60,7 @@ func New(cfg endpoint.Config) (*Model, error) {
 	}
 	m.Client = at.Client(address(at), http.Header{"Content-Type": {"application/json"}})
 	m.Encode, m.Streamed, m.Whole = m.request, m.readStream, m.response
+	m.form = history.Form{Leads: true, Head: m.head, Turn: m.turn, Continues: continues}
 	m.Streams = func(answer *http.Response) bool { return at.Stream && endpoint.HasEvents(answer) }
 	return m, nil
 }

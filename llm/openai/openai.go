@@ -42,6 +42,6 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	}
 	m := &Model{Client: openaiapi.NewClient(at, p, "chat/completions")}
 	m.Encode, m.Streamed, m.Whole = m.request, m.stream, m.response
-	m.form = history.Form{Head: m.head, Items: items}
+	m.form = history.Form{Head: m.head, Turn: turn}
 	return m, nil
 }

@@ -43,17 +43,17 @@ func (m *Model) request(req *llm.Request) (history.Body, error) {
 	return append(kept, append(rest, "]}"...)), nil
 }
 
-// items returns a message as an element of the list.
-func items(msg llm.Message) ([]json.RawMessage, error) {
-	text, err := message(msg, false)
-	return []json.RawMessage{text}, err
+// turn writes one message.
+func turn(messages []llm.Message, i int) (history.Turn, error) {
+	text, err := message(messages[i], false)
+	return history.Turn{Messages: 1, Items: []json.RawMessage{text}}, err
 }
 
 // toolsOnly are members that providers refuse in a request without tools.
 var toolsOnly = []string{"parallel_tool_calls", "tool_choice"}
 
 // head writes a request up to its messages.
-func (m *Model) head(tools []llm.Tool) ([]byte, error) {
+func (m *Model) head(tools []llm.Tool, _ []llm.Message) ([]byte, error) {
 	members := maps.Clone(m.At.Body)
 	members["model"] = m.At.Model
 	if m.At.Stream {

@@ -29,7 +29,7 @@ func (m *Model) request(req *llm.Request) (history.Body, error) {
 }
 
 // head writes a request up to its items.
-func (m *Model) head(tools []llm.Tool) ([]byte, error) {
+func (m *Model) head(tools []llm.Tool, _ []llm.Message) ([]byte, error) {
 	members := maps.Clone(m.At.Body)
 	members["model"] = m.At.Model
 	if _, set := members["store"]; !set {
@@ -96,6 +96,12 @@ type content struct {
 	Text     *string `json:"text,omitempty"`
 	ImageURL string  `json:"image_url,omitempty"`
 	Detail   string  `json:"detail,omitempty"`
+}
+
+// turn writes one message.
+func (m *Model) turn(messages []llm.Message, i int) (history.Turn, error) {
+	items, err := m.items(messages[i])
+	return history.Turn{Messages: 1, Items: items}, err
 }
 
 // items returns a message as input items.

@@ -44,7 +44,7 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	}
 	m := &Model{Client: openaiapi.NewClient(at, p, "responses"), stored: at.Body["store"] == true}
 	m.Encode, m.Streamed, m.Whole = m.request, m.stream, m.response
-	m.form = history.Form{Head: m.head, Items: m.items}
+	m.form = history.Form{Head: m.head, Turn: m.turn}
 	return m, nil
 }
 

@@ -18,58 +18,80 @@ import (
 // Form says how a model writes a request, whose last member is the list of messages. It is safe for
 // concurrent use; its fields must not be changed.
 type Form struct {
-	// Head returns a request up to and including the bracket that opens the list.
-	Head func(tools []llm.Tool) ([]byte, error)
+	// Leads says that the system messages at the start of a conversation are in the head, not in the list.
+	Leads bool
 
-	// Items returns a message as elements of the list. They must depend only on the message, because they are
-	// kept.
-	Items func(msg llm.Message) ([]json.RawMessage, error)
+	// Head returns a request up to and including the bracket that opens the list.
+	Head func(tools []llm.Tool, lead []llm.Message) ([]byte, error)
+
+	// Turn writes the turn that begins with the i-th message. It must depend only on the messages of the turn
+	// and the one before it, because it is kept.
+	Turn func(messages []llm.Message, i int) (Turn, error)
+
+	// Continues reports whether a message may belong to the turn before it. Nil: each message is a turn.
+	Continues func(turn []llm.Message, next llm.Message) bool
+}
+
+// Turn is one or more consecutive messages as they are sent.
+type Turn struct {
+	Messages int               // their number
+	Items    []json.RawMessage // elements of the list
+	Role     string            // for the caller of [Form.Marked]
+	Mark     int               // bytes at the end of Items behind the place for a mark; 0 if there is none
 }
 
 // Text returns a request up to the end of messages, which are the first messages of req. The caller must not
 // change its pieces, but may append others.
 func (f *Form) Text(req *llm.Request, messages []llm.Message) (Body, error) {
-	d, err := f.draft(req)
+	d, err := f.draft(req, messages)
 	if err != nil {
-		return nil, err
-	}
-	if err := d.hold(messages); err != nil {
 		return nil, err
 	}
 	return slices.Clone(d.text), nil
 }
 
-// Append adds the i-th message to the list at the end of text or of the piece before it.
-func (f *Form) Append(text []byte, i int, msg llm.Message) ([]byte, error) {
-	items, err := f.Items(msg)
+// Marked is Text with a mark in each of the turns that choose returns the indexes of, in order.
+func (f *Form) Marked(req *llm.Request, messages []llm.Message, mark []byte, choose func([]Turn) []int) (Body, error) {
+	d, err := f.draft(req, messages)
 	if err != nil {
-		return nil, fmt.Errorf("message %d: %w", i, err)
+		return nil, err
 	}
-	for _, item := range items {
-		if len(text) == 0 || text[len(text)-1] != '[' {
-			text = append(text, ',')
-		}
-		text = append(text, item...)
+	text := slices.Clone(d.text)
+	for _, i := range slices.Backward(choose(d.turns)) {
+		end := d.ends[i+1]
+		piece, at := text[end.piece], end.at-d.turns[i].Mark
+		text = slices.Replace(text, end.piece, end.piece+1, piece[:at], mark, piece[at:])
 	}
 	return text, nil
 }
 
-// draft returns the kept draft of req's conversation if it matches, otherwise a new one.
-func (f *Form) draft(req *llm.Request) (*draft, error) {
-	if req.Memo != nil {
-		if d, ok := req.Memo.Kept.(*draft); ok && d.form == f && Same(d.tools, req.Tools) {
-			return d, nil
+// draft returns a draft of messages: the kept one of req's conversation if it matches, otherwise a new one.
+func (f *Form) draft(req *llm.Request, messages []llm.Message) (*draft, error) {
+	var lead []llm.Message
+	for f.Leads && len(lead) < len(messages) && messages[len(lead)].Role == llm.RoleSystem {
+		lead = messages[:len(lead)+1]
+	}
+	d := kept(req)
+	if d == nil || d.form != f || !Same(d.tools, req.Tools) || !slices.EqualFunc(d.lead, lead, unchanged) {
+		head, err := f.Head(req.Tools, lead)
+		if err != nil {
+			return nil, err
 		}
+		d = &draft{form: f, tools: req.Tools, lead: slices.Clone(lead), text: Body{head}, ends: []place{{0, len(head)}}}
 	}
-	head, err := f.Head(req.Tools)
-	if err != nil {
-		return nil, err
-	}
-	d := &draft{form: f, tools: req.Tools, text: Body{head}}
 	if req.Memo != nil {
 		req.Memo.Kept = d
 	}
-	return d, nil
+	return d, d.hold(messages[len(lead):])
+}
+
+// kept returns the draft of req's conversation; nil if there is none.
+func kept(req *llm.Request) *draft {
+	if req.Memo == nil {
+		return nil
+	}
+	d, _ := req.Memo.Kept.(*draft)
+	return d
 }
 
 // pieceSize is the size at which a piece of a draft is complete, in bytes. A piece is copied and has spare
@@ -81,8 +103,10 @@ const pieceSize = 16 << 10
 type draft struct {
 	form     *Form
 	tools    []llm.Tool
-	messages []llm.Message
-	starts   []place // place of each message in text
+	lead     []llm.Message // in the head
+	messages []llm.Message // after them
+	turns    []Turn
+	ends     []place // end of the head and of each turn in text
 	text     Body    // messages are appended to the last piece
 }
 
@@ -91,22 +115,44 @@ type place struct{ piece, at int }
 
 // hold updates the draft to messages.
 func (d *draft) hold(messages []llm.Message) error {
-	known := Shared(d.messages, messages)
-	if known < len(d.messages) {
-		end := d.starts[known]
-		d.text = append(slices.Clone(d.text[:end.piece]), slices.Clone(d.text[end.piece][:end.at]))
-		d.messages, d.starts = d.messages[:known], d.starts[:known]
-	}
-	for i, msg := range messages[known:] {
-		last := d.last()
-		start := place{last, len(d.text[last])}
-		text, err := d.form.Append(d.text[last], known+i, msg)
+	d.keep(messages)
+	for i := len(d.messages); i < len(messages); i = len(d.messages) {
+		turn, err := d.form.Turn(messages, i)
 		if err != nil {
-			return err
+			return fmt.Errorf("message %d: %w", len(d.lead)+i, err)
 		}
-		d.messages, d.starts, d.text[last] = append(d.messages, msg), append(d.starts, start), text
+		last := d.last()
+		text := d.text[last]
+		for _, item := range turn.Items {
+			if len(text) == 0 || text[len(text)-1] != '[' {
+				text = append(text, ',')
+			}
+			text = append(text, item...)
+		}
+		d.text[last], d.messages = text, append(d.messages, messages[i:i+turn.Messages]...)
+		d.turns, d.ends = append(d.turns, turn), append(d.ends, place{last, len(text)})
 	}
 	return nil
+}
+
+// keep removes all turns but those at the beginning of messages that are complete.
+func (d *draft) keep(messages []llm.Message) {
+	same, at, n := shared(d.messages, messages), 0, 0
+	for n < len(d.turns) && at+d.turns[n].Messages <= same {
+		at += d.turns[n].Messages
+		n++
+	}
+	if d.form.Continues != nil && n > 0 && at < len(messages) {
+		if last := at - d.turns[n-1].Messages; d.form.Continues(messages[last:at], messages[at]) {
+			n, at = n-1, last
+		}
+	}
+	if n == len(d.turns) {
+		return
+	}
+	end := d.ends[n]
+	d.text = append(slices.Clone(d.text[:end.piece]), slices.Clone(d.text[end.piece][:end.at]))
+	d.messages, d.turns, d.ends = d.messages[:at], d.turns[:n], d.ends[:n+1]
 }
 
 // last returns the number of the piece for the next message. A piece that is long enough gives up its spare
@@ -121,19 +167,18 @@ func (d *draft) last() int {
 	return last
 }
 
-// Shared returns the number of messages at the beginning of before and now that are the same, see
-// [Unchanged].
-func Shared(before, now []llm.Message) int {
+// shared returns the number of messages at the beginning of before and now that are the same.
+func shared(before, now []llm.Message) int {
 	n := 0
-	for n < min(len(before), len(now)) && Unchanged(before[n], now[n]) {
+	for n < min(len(before), len(now)) && unchanged(before[n], now[n]) {
 		n++
 	}
 	return n
 }
 
-// Unchanged reports whether a and b are the same message: it compares the addresses of their parts, which
+// unchanged reports whether a and b are the same message: it compares the addresses of their parts, which
 // never change.
-func Unchanged(a, b llm.Message) bool {
+func unchanged(a, b llm.Message) bool {
 	return a.Role == b.Role && Same(a.Parts, b.Parts) && Same(a.Chat, b.Chat)
 }
 

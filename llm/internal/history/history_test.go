@@ -17,17 +17,18 @@ import (
 // form writes each message as its text, with one item per part, after the model's name.
 func form(model string) *history.Form {
 	return &history.Form{
-		Head: func(tools []llm.Tool) ([]byte, error) {
+		Head: func(tools []llm.Tool, _ []llm.Message) ([]byte, error) {
 			return fmt.Appendf(nil, `{"model":"%s","tools":%d,"head":"%s","list":[`, model, len(tools), strings.Repeat("h", 20<<10)), nil
 		},
-		Items: func(msg llm.Message) (list []json.RawMessage, err error) {
-			if msg.Role == llm.RoleExit {
-				return nil, errors.New("a role of our own")
+		Turn: func(messages []llm.Message, i int) (history.Turn, error) {
+			t := history.Turn{Messages: 1}
+			if messages[i].Role == llm.RoleExit {
+				return t, errors.New("a role of our own")
 			}
-			for _, p := range msg.Parts {
-				list = append(list, history.MustEncode(p.(llm.Text).Text))
+			for _, p := range messages[i].Parts {
+				t.Items = append(t.Items, history.MustEncode(p.(llm.Text).Text))
 			}
-			return list, nil
+			return t, nil
 		},
 	}
 }
