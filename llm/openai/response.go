@@ -82,23 +82,17 @@ func readMessage(raw json.RawMessage) (llm.Message, error) {
 }
 
 // repaired returns a message with members of the protocol's types, without empty and unreadable ones.
-func repaired(raw json.RawMessage) map[string]any {
-	members := endpoint.Members(raw)
-	message := map[string]any{}
-	for name, value := range members {
-		message[name] = value
+func repaired(raw json.RawMessage) map[string]json.RawMessage {
+	message := endpoint.Members(raw)
+	if message == nil {
+		return map[string]json.RawMessage{"role": history.MustEncode(llm.RoleAssistant), "content": history.MustEncode(endpoint.Word(raw))}
 	}
-	message["role"] = llm.RoleAssistant
-	if members == nil {
-		message["content"] = endpoint.Word(raw)
-		return message
-	}
-	message["content"] = said(members["content"])
+	var calls []json.RawMessage
+	_ = json.Unmarshal(message["tool_calls"], &calls)
+	message["role"], message["content"] = history.MustEncode(llm.RoleAssistant), said(message["content"])
 	delete(message, "extra") // it would be read as batch's own
 	delete(message, "tool_call_id")
 	delete(message, "tool_calls")
-	var calls []json.RawMessage
-	_ = json.Unmarshal(members["tool_calls"], &calls)
 	var list []any
 	for _, call := range calls {
 		if c := endpoint.Members(call); c != nil {
@@ -106,18 +100,18 @@ func repaired(raw json.RawMessage) map[string]any {
 		}
 	}
 	if list != nil {
-		message["tool_calls"] = list
+		message["tool_calls"] = history.MustEncode(list)
 	}
 	return message
 }
 
 // said returns content as a text, or as a list of parts.
-func said(raw json.RawMessage) any {
+func said(raw json.RawMessage) json.RawMessage {
 	if !endpoint.IsSet(raw) {
-		return nil
+		return json.RawMessage("null")
 	}
 	if raw[0] != '[' && raw[0] != '{' {
-		return endpoint.Word(raw)
+		return history.MustEncode(endpoint.Word(raw))
 	}
 	list := []any{}
 	for _, part := range endpoint.List(raw) {
@@ -125,36 +119,27 @@ func said(raw json.RawMessage) any {
 		if members == nil {
 			members = map[string]json.RawMessage{"type": json.RawMessage(`"text"`), "text": part}
 		}
-		whole := map[string]any{}
-		for name, value := range members {
-			whole[name] = value
+		if text, ok := members["text"]; ok {
+			members["text"] = history.MustEncode(endpoint.Word(text))
 		}
-		if _, ok := members["text"]; ok {
-			whole["text"] = endpoint.Word(members["text"])
-		}
-		list = append(list, whole)
+		list = append(list, members)
 	}
-	return list
+	return history.MustEncode(list)
 }
 
 // toolCall returns a call whose id and name are texts.
-func toolCall(members map[string]json.RawMessage) map[string]any {
-	call := map[string]any{"type": "function"}
-	for name, value := range members {
-		call[name] = value
+func toolCall(call map[string]json.RawMessage) map[string]json.RawMessage {
+	function := endpoint.Members(call["function"])
+	if function == nil {
+		function = map[string]json.RawMessage{}
 	}
-	call["id"], call["type"] = endpoint.Word(members["id"]), cmp.Or(endpoint.Word(members["type"]), "function")
-	function := map[string]any{"name": "", "arguments": ""}
-	for name, value := range endpoint.Members(members["function"]) {
-		function[name] = value
-		if name == "name" {
-			function[name] = endpoint.Word(value)
-		}
-		if name == "arguments" && !endpoint.IsSet(value) {
-			function[name] = ""
-		}
+	function["name"] = history.MustEncode(endpoint.Word(function["name"]))
+	if !endpoint.IsSet(function["arguments"]) {
+		function["arguments"] = json.RawMessage(`""`)
 	}
-	call["function"] = function
+	call["id"] = history.MustEncode(endpoint.Word(call["id"]))
+	call["type"] = history.MustEncode(cmp.Or(endpoint.Word(call["type"]), "function"))
+	call["function"] = history.MustEncode(function)
 	return call
 }
 

@@ -2,6 +2,7 @@ package stub
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 
 	"batch.example/batch/llm"
@@ -76,9 +77,7 @@ func (a Answer) message() object {
 	if text, details := reasoningDetails(a.parts()); details != nil {
 		msg["reasoning"], msg["reasoning_details"] = text, details
 	}
-	for name, value := range a.Message {
-		msg[name] = value
-	}
+	maps.Copy(msg, a.Message)
 	return msg
 }
 

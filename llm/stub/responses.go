@@ -2,6 +2,7 @@ package stub
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -178,21 +179,14 @@ func (responses) stream(part llm.Part, item object, at int, add func(string, obj
 	inPieces := func(kind, text, done string, place object) {
 		for _, piece := range pieces(text) {
 			o := object{"item_id": id, "output_index": at, "delta": piece}
-			for k, v := range place {
-				o[k] = v
-			}
+			maps.Copy(o, place)
 			add(kind+".delta", o)
 		}
 		o := object{"item_id": id, "output_index": at, done: text}
-		for k, v := range place {
-			o[k] = v
-		}
+		maps.Copy(o, place)
 		add(kind+".done", o)
 	}
-	begun := object{}
-	for k, v := range item {
-		begun[k] = v
-	}
+	begun := maps.Clone(item)
 	delete(begun, "encrypted_content")
 	begun["status"] = "in_progress"
 	switch part := part.(type) {
