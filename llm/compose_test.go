@@ -22,7 +22,7 @@ func (p patient) RetryPolicy() llm.RetryPolicy { return p.policy }
 func TestComposeOrder(t *testing.T) {
 	silent := fault.Newf(fault.Transient, "no answer")
 	quick := llm.RetryPolicy{Tries: 3, Base: time.Microsecond}
-	failures := func() *failing { return &failing{[]error{silent, silent}} }
+	failures := func() *answers { return &answers{errs: []error{silent, silent}} }
 	for name, c := range map[string]struct {
 		model llm.Model
 		at    string // point of the injected failure
@@ -53,23 +53,14 @@ func TestComposeOrder(t *testing.T) {
 		if lost != c.lost || (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind {
 			t.Errorf("%s: %v, %d lost, want %v and %d", name, err, lost, c.kind, c.lost)
 		}
-		inner, ok := c.model.(*failing)
+		inner, ok := c.model.(*answers)
 		if !ok {
-			inner = c.model.(patient).Model.(*failing)
+			inner = c.model.(patient).Model.(*answers)
 		}
-		if len(inner.failures) != c.calls {
-			t.Errorf("%s: %d failures were not used, want %d", name, len(inner.failures), c.calls)
+		if n := max(0, len(inner.errs)-len(inner.calls)); n != c.calls {
+			t.Errorf("%s: %d failures were not used, want %d", name, n, c.calls)
 		}
 	}
-}
-
-// script is a model. Its calls end with the given errors, in order.
-type script []error
-
-func (s *script) Generate(context.Context, *llm.Request) (*llm.Response, error) {
-	err := (*s)[0]
-	*s = (*s)[1:]
-	return &llm.Response{}, err
 }
 
 func TestThreeWrongAddressesInARowAreAHostFault(t *testing.T) {
@@ -77,37 +68,27 @@ func TestThreeWrongAddressesInARowAreAHostFault(t *testing.T) {
 	busy := fault.Newf(fault.Transient, "busy")
 	for name, c := range map[string]struct {
 		tries int
-		errs  script
+		errs  []error
 		left  int
 		kind  fault.Kind
 	}{
-		"three in a row":         {6, script{wrong, wrong, wrong, nil}, 1, fault.Host},
-		"two, then an answer":    {6, script{wrong, wrong, nil}, 0, -1},
-		"not in a row":           {6, script{wrong, wrong, busy, wrong, wrong, nil}, 0, -1},
-		"two, and no more tries": {2, script{wrong, wrong, nil}, 1, fault.Host},
-		"one, and no more tries": {1, script{wrong, nil}, 1, fault.Host},
+		"three in a row":         {6, []error{wrong, wrong, wrong, nil}, 1, fault.Host},
+		"two, then an answer":    {6, []error{wrong, wrong, nil}, 0, -1},
+		"not in a row":           {6, []error{wrong, wrong, busy, wrong, wrong, nil}, 0, -1},
+		"two, and no more tries": {2, []error{wrong, wrong, nil}, 1, fault.Host},
+		"one, and no more tries": {1, []error{wrong, nil}, 1, fault.Host},
 	} {
-		_, err := llm.Calls{}.Compose(patient{&c.errs, llm.RetryPolicy{Tries: c.tries, Base: time.Microsecond}}).Generate(t.Context(), &llm.Request{})
-		if (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind || len(c.errs) != c.left {
+		m := &answers{errs: c.errs}
+		_, err := llm.Calls{}.Compose(patient{m, llm.RetryPolicy{Tries: c.tries, Base: time.Microsecond}}).Generate(t.Context(), &llm.Request{})
+		left := len(c.errs) - len(m.calls)
+		if (err == nil) != (c.kind < 0) || err != nil && fault.KindOf(err) != c.kind || left != c.left {
 			t.Errorf("%s: got %v (%v) with %d answers left; want no error: %v, otherwise kind %v, and %d left",
-				name, err, fault.KindOf(err), len(c.errs), c.kind < 0, c.kind, c.left)
+				name, err, fault.KindOf(err), left, c.kind < 0, c.kind, c.left)
 		}
 		if err != nil && (fault.HintOf(err) != "is it 100% right?" || !errors.Is(err, io.EOF) || llm.Lost(err) != 0) {
 			t.Errorf("%s: hint %q of %v, %d calls lost; want the hint and cause of a wrong address, none lost", name, fault.HintOf(err), err, llm.Lost(err))
 		}
 	}
-}
-
-// failing fails as given, then answers.
-type failing struct{ failures []error }
-
-func (f *failing) Generate(context.Context, *llm.Request) (*llm.Response, error) {
-	if len(f.failures) == 0 {
-		return &llm.Response{}, nil
-	}
-	err := f.failures[0]
-	f.failures = f.failures[1:]
-	return nil, err
 }
 
 func TestCallsThatMayHaveBeenChargedAreCounted(t *testing.T) {
@@ -130,7 +111,7 @@ func TestCallsThatMayHaveBeenChargedAreCounted(t *testing.T) {
 		"stopped while it was under way": {[]error{context.Canceled}, 1},
 		"stopped after a refused one":    {[]error{refused, context.Canceled}, 1},
 	} {
-		resp, err := llm.Calls{}.Compose(patient{&failing{tt.failures}, policy}).Generate(t.Context(), &llm.Request{})
+		resp, err := llm.Calls{}.Compose(patient{&answers{errs: tt.failures}, policy}).Generate(t.Context(), &llm.Request{})
 		got := llm.Lost(err)
 		if err == nil {
 			got = resp.Lost
@@ -142,7 +123,7 @@ func TestCallsThatMayHaveBeenChargedAreCounted(t *testing.T) {
 	// When the call is stopped during a wait, no request is under way.
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := &llm.Request{Repeating: func(llm.Repeat) { cancel() }}
-	_, err := llm.Calls{}.Compose(patient{&failing{[]error{silent, refused, refused}}, llm.RetryPolicy{Base: time.Hour}}).Generate(ctx, waits)
+	_, err := llm.Calls{}.Compose(patient{&answers{errs: []error{silent, refused, refused}}, llm.RetryPolicy{Base: time.Hour}}).Generate(ctx, waits)
 	if n := llm.Lost(err); n != 1 || !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped while waiting: %d calls lost, want 1, the call without an answer (%v)", n, err)
 	}

@@ -29,7 +29,7 @@ func (a *answers) Generate(ctx context.Context, _ *llm.Request) (*llm.Response, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if n := len(a.calls); n <= len(a.errs) {
+	if n := len(a.calls); n <= len(a.errs) && a.errs[n-1] != nil {
 		return nil, a.errs[n-1]
 	}
 	return &llm.Response{Model: "m"}, nil

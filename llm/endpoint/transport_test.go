@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -34,19 +35,7 @@ func TestAnAnswerWithoutEndIsCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = e.Ask(t.Context(), &llm.Request{}, func(try context.Context) (*http.Response, *llm.Response, error) {
-			r, err := http.NewRequestWithContext(try, http.MethodPost, "http://h", strings.NewReader("{}"))
-			if err != nil {
-				return nil, nil, err
-			}
-			answer, err := e.HTTP.Do(r)
-			if err != nil {
-				return answer, nil, err
-			}
-			defer func() { _ = answer.Body.Close() }()
-			_, err = io.Copy(io.Discard, answer.Body)
-			return answer, nil, err
-		})
+		err = post(t, e)
 		if err == nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "longer than 64 MiB") || llm.Lost(err) != 1 || !body.closed {
 			t.Errorf("streamed %v: got %v (%v), body closed %v; want a transient fault of a call that was paid", stream, err, fault.KindOf(err), body.closed)
 		}
@@ -65,7 +54,8 @@ func post(t *testing.T, e *Endpoint) error {
 		if err != nil {
 			return answer, nil, err
 		}
-		return answer, &llm.Response{}, answer.Body.Close()
+		_, err = io.Copy(io.Discard, answer.Body)
+		return answer, &llm.Response{}, errors.Join(err, answer.Body.Close())
 	})
 	return err
 }
