@@ -66,13 +66,10 @@ func (p Provider) Keys(getenv func(string) string) (keys []string, variable stri
 	return nil, p.Key
 }
 
-// configs returns one configuration for each key. A key in the kwargs replaces all others.
-func (p Provider) configs(s Config, cfg endpoint.Config) ([]endpoint.Config, error) {
+// configs returns one configuration for each key of requests to base. A key that the kwargs name replaces all
+// others.
+func (p Provider) configs(s Config, cfg endpoint.Config, base, named string) ([]endpoint.Config, error) {
 	keys, variable := p.Keys(s.Getenv)
-	base, named, err := cfg.Target(p.protocol)
-	if err != nil {
-		return nil, err
-	}
 	switch {
 	case named != "":
 		keys, variable = []string{named}, "model_kwargs.api_key"
@@ -101,8 +98,8 @@ func (p Provider) configs(s Config, cfg endpoint.Config) ([]endpoint.Config, err
 // clients holds one client for each of a provider's keys.
 type clients []keyed
 
-// open returns the clients of all keys.
-func (p Provider) open(s Config, configs []endpoint.Config, proven bool) (clients, error) {
+// open returns the clients of all keys of requests to base.
+func (p Provider) open(s Config, configs []endpoint.Config, base string, proven bool) (clients, error) {
 	list := make(clients, len(configs))
 	for i, cfg := range configs {
 		cfg.Proven = proven
@@ -112,7 +109,6 @@ func (p Provider) open(s Config, configs []endpoint.Config, proven bool) (client
 		}
 		list[i] = keyed{remote: m}
 		if s.Gate != nil {
-			base, _, _ := cfg.Target(p.protocol) // valid: it was read before
 			list[i].gate = s.Gate(p.Name, base, cfg.APIKey)
 			list[i].gates = func(key string) llm.Gate { return s.Gate(p.Name, base, key) }
 		}

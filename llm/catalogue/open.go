@@ -35,27 +35,27 @@ func (p Provider) served(s Config, name string) (Model, error) {
 	} else {
 		cfg.CacheControl = p.caching(name)
 	}
-	configs, err := p.configs(s, cfg)
+	base, named, err := cfg.Target(p.protocol)
+	if err != nil {
+		return Model{}, err
+	}
+	configs, err := p.configs(s, cfg, base, named)
 	if err != nil {
 		return Model{}, err
 	}
 	m := Model{
 		Provider: p.Name, Name: name,
 		Open: func(proven bool) (Models, error) {
-			clients, err := p.open(s, configs, proven)
+			clients, err := p.open(s, configs, base, proven)
 			return func(a Attempt) (llm.Model, error) { return clients.of(a.ID, s.Within), nil }, err
 		},
 		Each: func() ([]llm.Model, error) {
-			clients, err := p.open(s, configs, false)
+			clients, err := p.open(s, configs, base, false)
 			return clients.each(), err
 		},
 	}
-	base, _, err := cfg.Target(p.protocol)
-	if err != nil {
-		return Model{}, err
-	}
 	m.StrictRoles = p.Keyless || isLoopback(base) || strict().MatchString(p.Name+"/"+name)
-	clients, err := p.open(s, configs, false) // checks the rest
+	clients, err := p.open(s, configs, base, false) // checks the rest
 	m.Dropped = clients.dropped()
 	m.Window, _ = prices.Window(p.Name+"/"+name, name)
 	price, known := prices.Lookup(p.Name + "/" + name)

@@ -103,7 +103,7 @@ func (e *Endpoint) verdict(status int, s errorBody, waits bool) (fault.Kind, str
 	case status == http.StatusNotFound && ofItem().MatchString(s.text):
 		return fault.Instance, ""
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		return fault.Host, "check the model name " + e.Model + " and " + e.protocol.AddressVariable + ", now " + e.Address
+		return fault.Host, "check the model name " + e.Model + " and " + e.protocol.AddressVariable + ", now " + e.BaseURL
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
 		status == http.StatusTooManyRequests, status >= 500, status < 400:
 		return fault.Transient, ""
@@ -112,7 +112,7 @@ func (e *Endpoint) verdict(status int, s errorBody, waits bool) (fault.Kind, str
 }
 
 func (e *Endpoint) checkTheKey() string {
-	return "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.Address
+	return "check " + e.KeyVariable + ", and that it may use model " + e.Model + " at " + e.BaseURL
 }
 
 // ofKey reports whether a refusal that stops a run is about the key or its account. A missing model counts

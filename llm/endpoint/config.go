@@ -131,7 +131,7 @@ func Open(cfg Config, p Protocol) (*Endpoint, error) {
 		return nil, err
 	}
 	e := &Endpoint{
-		Config: cfg, Address: cfg.BaseURL, Base: base, protocol: p,
+		Config: cfg, Base: base, protocol: p,
 		Body: kw.body, Headers: kw.headers, Stream: kw.stream, Dropped: dropped,
 		Mask: newMasker(cfg, base, kw.headers), named: slices.DeleteFunc(named, func(name string) bool { return slices.Contains(dropped, name) }),
 	}

@@ -32,8 +32,7 @@ import (
 // use; its fields must not be changed.
 type Endpoint struct {
 	Config                    // with the overrides of the kwargs
-	Address string            // the base URL
-	Base    *url.URL          // the same, parsed
+	Base    *url.URL          // BaseURL, parsed
 	Body    map[string]any    // members of each request, without the protocol's own
 	Headers map[string]string // headers of each request
 	Stream  bool              // whether answers are to be streamed
@@ -50,7 +49,7 @@ type Endpoint struct {
 func (e *Endpoint) Op() string { return "asking model " + e.Model }
 
 // address returns the base URL without secrets.
-func (e *Endpoint) address() string { return e.Mask.Text(e.Address) }
+func (e *Endpoint) address() string { return e.Mask.Text(e.BaseURL) }
 
 // proven reports whether such a request has been answered before: by the endpoint, or earlier in the same
 // conversation.

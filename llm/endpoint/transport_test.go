@@ -46,7 +46,7 @@ func TestAnAnswerWithoutEndIsCut(t *testing.T) {
 func post(t *testing.T, e *Endpoint) error {
 	t.Helper()
 	_, err := e.Ask(t.Context(), &llm.Request{}, func(try context.Context) (*http.Response, *llm.Response, error) {
-		r, err := http.NewRequestWithContext(try, http.MethodPost, e.Address+"?key=planted-0123456789", strings.NewReader("{}"))
+		r, err := http.NewRequestWithContext(try, http.MethodPost, e.BaseURL+"?key=planted-0123456789", strings.NewReader("{}"))
 		if err != nil {
 			return nil, nil, err
 		}
