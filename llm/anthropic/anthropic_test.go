@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/anthropic"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/stub"
@@ -42,28 +43,15 @@ func compose(t testing.TB, cfg endpoint.Config) llm.Model {
 	return llm.Calls{}.Compose(m)
 }
 
-// transport answers requests without a network.
-type transport func(*http.Request) *http.Response
-
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r), nil }
-
-func client(t transport) *http.Client { return &http.Client{Transport: t} }
-
 // events answers with a stream of the given data, named by their types.
-func events(data ...string) *http.Response {
+func events(data ...string) conformance.Canned {
 	var b strings.Builder
 	for _, d := range data {
 		var e struct{ Type string }
 		_ = json.Unmarshal([]byte(d), &e)
 		b.WriteString("event: " + e.Type + "\ndata: " + d + "\n\n")
 	}
-	return stream(b.String())
-}
-
-func stream(text string) *http.Response { return body("text/event-stream; charset=utf-8", text) }
-
-func body(kind, text string) *http.Response {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(text))}
+	return conformance.Canned{Kind: "text/event-stream; charset=utf-8", Body: b.String()}
 }
 
 func ask(messages ...llm.Message) *llm.Request {
@@ -148,7 +136,7 @@ func TestAStreamIsReadAsTheMessageThatItTells(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := slices.Concat([]string{start, `{"type":"ping"}`}, tc.blocks, []string{`{"type":"new_event","x":[]}`, ended(tc.reason), stop})
-			m := compose(t, endpoint.Config{BaseURL: "http://model.test", HTTP: client(func(*http.Request) *http.Response { return events(list...) })})
+			m := compose(t, endpoint.Config{BaseURL: "http://model.test", HTTP: events(list...).Client()})
 			resp, err := m.Generate(t.Context(), ask())
 			if err != nil {
 				t.Fatal(err)
@@ -204,9 +192,8 @@ func TestCostsFollowWhatTheUsageSays(t *testing.T) {
 		if strings.HasPrefix(name, "fast, ") {
 			kwargs["speed"] = "fast"
 		}
-		m := compose(t, endpoint.Config{Model: tc.model, BaseURL: "http://model.test", Prices: rates, Kwargs: kwargs, HTTP: client(func(*http.Request) *http.Response {
-			return events(slices.Concat([]string{first}, block("0", `{"type":"text","text":"a"}`), []string{last, stop})...)
-		})})
+		answer := events(slices.Concat([]string{first}, block("0", `{"type":"text","text":"a"}`), []string{last, stop})...)
+		m := compose(t, endpoint.Config{Model: tc.model, BaseURL: "http://model.test", Prices: rates, Kwargs: kwargs, HTTP: answer.Client()})
 		resp, err := m.Generate(t.Context(), ask())
 		if err != nil || !resp.Priced || math.Abs(resp.Cost-tc.want) > 1e-9 {
 			t.Errorf("%s: %+v, %v; want a cost of %v", name, resp, err, tc.want)
@@ -217,21 +204,14 @@ func TestCostsFollowWhatTheUsageSays(t *testing.T) {
 // What each status means is in the conformance suite. Three wrong addresses in a row are a
 // Host fault.
 func TestFailuresAreBlamed(t *testing.T) {
-	refuse := func(status int, kind, message string) func() *http.Response {
-		return func() *http.Response {
-			a := body("application/json", `{"type":"error","error":{"type":"`+kind+`","message":"`+message+`"},"request_id":"req_1"}`)
-			a.StatusCode = status
-			return a
-		}
-	}
-	streamed := func(list ...string) func() *http.Response {
-		return func() *http.Response { return events(list...) }
+	refuse := func(status int, kind, message string) conformance.Canned {
+		return conformance.Canned{Status: status, Body: `{"type":"error","error":{"type":"` + kind + `","message":"` + message + `"},"request_id":"req_1"}`}
 	}
 	// LiteLLM's proxy names neither the event nor its type.
 	proxied := `{"error":{"message":"litellm.RateLimitError: no deployment available","type":"None","param":"None","code":"429"}}`
 	overloaded := `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
 	for name, tc := range map[string]struct {
-		answer func() *http.Response
+		answer conformance.Canned
 		kind   fault.Kind
 		lost   int // of 3 tries
 		want   string
@@ -241,29 +221,35 @@ func TestFailuresAreBlamed(t *testing.T) {
 		"no credit":             {refuse(400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."), fault.Host, 0, "billing"},
 		"no credit by its code": {refuse(402, "billing_error", "pay"), fault.Host, 0, "billing"},
 		"overloaded in a 200":   {refuse(200, "overloaded_error", "Overloaded"), fault.Transient, 0, "Overloaded"},
-		"overloaded at once":    {streamed(overloaded), fault.Transient, 0, "Overloaded"},
-		"overloaded later":      {streamed(start, overloaded), fault.Transient, 3, "Overloaded"},
-		"a proxy's at once":     {streamed(proxied), fault.Transient, 0, "429"},
-		"a proxy's later":       {streamed(start, proxied), fault.Transient, 3, "no deployment"},
-		"a stream without end":  {streamed(start, `{"type":"ping"}`, ended("end_turn")), fault.Transient, 3, "ended before"},
-		"an end without reason": {streamed(start, stop), fault.Transient, 3, "without a stop_reason"},
-		"a stream of nothing":   {streamed(), fault.Host, 3, "no message"},
-		"events that are text":  {streamed(start, "{"), fault.Host, 3, "not JSON"},
-		"a lost start":          {streamed(start, block("1", `{}`)[0]), fault.Host, 3, "not one of the API"},
-		"no content":            {func() *http.Response { return body("application/json", `{}`) }, fault.Host, 3, "no content"},
+		"overloaded at once":    {events(overloaded), fault.Transient, 0, "Overloaded"},
+		"overloaded later":      {events(start, overloaded), fault.Transient, 3, "Overloaded"},
+		"a proxy's at once":     {events(proxied), fault.Transient, 0, "429"},
+		"a proxy's later":       {events(start, proxied), fault.Transient, 3, "no deployment"},
+		"a stream without end":  {events(start, `{"type":"ping"}`, ended("end_turn")), fault.Transient, 3, "ended before"},
+		"an end without reason": {events(start, stop), fault.Transient, 3, "without a stop_reason"},
+		"a stream of nothing":   {events(), fault.Host, 3, "no message"},
+		"events that are text":  {events(start, "{"), fault.Host, 3, "not JSON"},
+		"a lost start":          {events(start, block("1", `{}`)[0]), fault.Host, 3, "not one of the API"},
+		"no content":            {conformance.Canned{Body: `{}`}, fault.Host, 3, "no content"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := compose(t, endpoint.Config{BaseURL: "http://model.test", Retry: fast, Proven: true, HTTP: client(func(r *http.Request) *http.Response {
-				a := tc.answer()
-				a.Request = r
-				return a
-			})})
+			m := compose(t, endpoint.Config{BaseURL: "http://model.test", Retry: fast, Proven: true, HTTP: tc.answer.Client()})
 			_, err := m.Generate(t.Context(), ask())
 			if fault.KindOf(err) != tc.kind || llm.Lost(err) != tc.lost || !strings.Contains(err.Error()+fault.HintOf(err), tc.want) {
 				t.Errorf("%v (%v), %d lost, hint %q; want %v, %d, %q", err, fault.KindOf(err), llm.Lost(err), fault.HintOf(err), tc.kind, tc.lost, tc.want)
 			}
 		})
 	}
+}
+
+// piped is a transport whose answer is a stream from a pipe.
+type piped struct{ from *io.PipeReader }
+
+func (p piped) RoundTrip(r *http.Request) (*http.Response, error) {
+	a, err := events().RoundTrip(r)
+	a.Body = p.from
+	context.AfterFunc(r.Context(), func() { _ = p.from.CloseWithError(context.Cause(r.Context())) })
+	return a, err
 }
 
 // Some proxies keep the connection open after the last event.
@@ -292,12 +278,7 @@ func TestPingsKeepAStreamAliveAndSilenceEndsIt(t *testing.T) {
 			}()
 			m := compose(t, endpoint.Config{
 				BaseURL: "http://model.test", IdleTimeout: time.Minute, Retry: llm.RetryPolicy{Tries: 1},
-				HTTP: client(func(r *http.Request) *http.Response {
-					a := stream("")
-					a.Body = read
-					context.AfterFunc(r.Context(), func() { _ = read.CloseWithError(context.Cause(r.Context())) })
-					return a
-				}),
+				HTTP: &http.Client{Transport: piped{read}},
 			})
 			began := time.Now()
 			_, err := m.Generate(t.Context(), ask())

@@ -1,7 +1,6 @@
 package anthropic_test
 
 import (
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,8 +26,7 @@ func FuzzAnswer(f *testing.F) {
 		slices.Concat([]string{start}, block("0", `{"type":"tool_use","id":1,"input":null}`, `{"type":"input_json_delta","partial_json":"["}`, `{"type":"citations_delta","citation":1}`), []string{ended("pause_turn"), stop}),
 		{start, start},
 	} {
-		text, _ := io.ReadAll(events(list...).Body)
-		f.Add(uint16(200), true, string(text))
+		f.Add(uint16(200), true, events(list...).Body)
 	}
 	f.Add(uint16(200), false, `{"content":[{"type":"text","text":"x"},{"type":"tool_use"},{},null,1],"usage":{"input_tokens":-1},"stop_reason":"refusal"}`)
 	f.Add(uint16(200), false, "{\"content\":[{\"\":\"\x85\"}]}")
@@ -47,8 +45,8 @@ func BenchmarkGenerate(b *testing.B) {
 		llm.ToolCall{ID: "toolu_1", Name: "bash", Arguments: `{"command":"ls"}`},
 	}}
 	for name, client := range map[string]*http.Client{
-		"at once":  conformance.Canned("application/json", whole),
-		"streamed": conformance.Canned("text/event-stream", "data: "+strings.Join(answer, "\n\ndata: ")+"\n\n"),
+		"at once":  conformance.Canned{Body: whole}.Client(),
+		"streamed": conformance.Canned{Kind: "text/event-stream", Body: "data: " + strings.Join(answer, "\n\ndata: ") + "\n\n"}.Client(),
 	} {
 		b.Run(name, func(b *testing.B) {
 			m := compose(b, endpoint.Config{BaseURL: "http://model.test", CacheControl: endpoint.CacheControlEnd, HTTP: client})

@@ -1,7 +1,10 @@
 package conformance
 
 import (
+	"cmp"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,7 +16,7 @@ import (
 const shortest, longest = 150, 250
 
 // Benchmark measures the calls of that conversation, which starts again after the longest one. Reply is a
-// reply of m with one tool call. To leave out network and server, m sends its requests to [Canned].
+// reply of m with one tool call. To leave out network and server, m sends its requests to a [Canned].
 func Benchmark(b *testing.B, m llm.Model, reply llm.Message) {
 	all := []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say("s")}, {Role: llm.RoleUser, Parts: llm.Say("task")}}
 	for len(all) < longest {
@@ -40,25 +43,35 @@ func Benchmark(b *testing.B, m llm.Model, reply llm.Message) {
 	}
 }
 
-// Canned returns a client that reads each request and answers with text, of the media type kind, without a
-// network.
-func Canned(kind, text string) *http.Client {
-	return &http.Client{Transport: canned{http.StatusOK, kind, text, io.Discard}}
+// Canned is a transport that gives every request the same answer, without a network.
+type Canned struct {
+	Status int    // 0 is 200
+	Kind   string // media type; "" is JSON
+	Body   string
+	Header http.Header       // further headers
+	Sent   func(body string) // receives the requests; nil discards them
 }
 
-type canned struct {
-	status     int
-	kind, text string
-	to         io.Writer // receives the requests
-}
+// Client returns a client that sends its requests to c.
+func (c Canned) Client() *http.Client { return &http.Client{Transport: c} }
 
 // RoundTrip implements [http.RoundTripper].
-func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, err := io.Copy(c.to, r.Body); err != nil {
-		return nil, err
+func (c Canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	defer r.Body.Close()
+	if c.Sent == nil {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return nil, err
+		}
+	} else {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || int64(len(body)) != r.ContentLength {
+			return nil, fmt.Errorf("a request has %d bytes (%v), want %d", len(body), err, r.ContentLength)
+		}
+		c.Sent(string(body))
 	}
+	header := http.Header{"Content-Type": {cmp.Or(c.Kind, "application/json")}}
+	maps.Copy(header, c.Header)
 	return &http.Response{
-		StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}},
-		Body: io.NopCloser(strings.NewReader(c.text)), Request: r,
-	}, r.Body.Close()
+		StatusCode: cmp.Or(c.Status, http.StatusOK), Header: header, Request: r, Body: io.NopCloser(strings.NewReader(c.Body)),
+	}, nil
 }

@@ -3,7 +3,6 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -26,9 +25,10 @@ func FuzzAnswer(f *testing.F, c Client) {
 			kind = "text/event-stream"
 		}
 		var sent bytes.Buffer
+		keep := func(body string) { sent.WriteString(body) }
 		m, err := c.Open(endpoint.Config{
 			Model: models[c.Protocol], BaseURL: "http://model.test/v1", APIKey: Key,
-			HTTP: &http.Client{Transport: canned{int(status), kind, body, &sent}}, Kwargs: map[string]any{"stream": streamed},
+			HTTP: Canned{Status: int(status), Kind: kind, Body: body, Sent: keep}.Client(), Kwargs: map[string]any{"stream": streamed},
 		})
 		if err != nil {
 			t.Fatal(err)

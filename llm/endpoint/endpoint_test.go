@@ -14,6 +14,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/history"
 	"batch.example/batch/llm/openai"
@@ -50,7 +51,7 @@ func TestOnlyAReplyThatEndedItselfIsAnAnswer(t *testing.T) {
 		p, c := protocols[protocol], calls[protocol]
 		member, _, _ := strings.Cut(c.end, ":")
 		for end, want := range ends {
-			server := &always{body: strings.Replace(strings.Replace(p.answer, "REPLY", c.call, 1), c.end, member+":"+end, 1)}
+			server := conformance.Canned{Body: strings.Replace(strings.Replace(p.answer, "REPLY", c.call, 1), c.end, member+":"+end, 1)}
 			resp, err := p.model(t, server).Generate(t.Context(), &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("u")}}})
 			got := ""
 			odd, lasting := errors.AsType[*llm.Lasting](err)

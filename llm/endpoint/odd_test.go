@@ -3,8 +3,6 @@ package endpoint_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,6 +10,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/anthropic"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/gemini"
 	"batch.example/batch/llm/openai"
@@ -19,15 +18,6 @@ import (
 	"batch.example/batch/llm/responses"
 	"batch.example/batch/vocab"
 )
-
-// always answers every request with one body, and keeps the last request.
-type always struct{ body, sent string }
-
-func (a *always) RoundTrip(r *http.Request) (*http.Response, error) {
-	sent, err := io.ReadAll(r.Body)
-	a.sent = string(sent)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(a.body))}, err
-}
 
 // protocol is a way to ask, and an answer with a usage of 1,000 input and 10 output tokens.
 type protocol struct {
@@ -46,10 +36,10 @@ var protocols = map[string]protocol{
 	"gemini":    {opened(gemini.New), `{"modelVersion":"m","candidates":[{"finishReason":"STOP","content":REPLY}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":10}}`},
 }
 
-func (p protocol) model(t testing.TB, server *always) llm.Model {
+func (p protocol) model(t testing.TB, server conformance.Canned) llm.Model {
 	t.Helper()
 	m, err := p.open(endpoint.Config{
-		Model: "m", APIKey: "k", BaseURL: "http://model.test/v1", HTTP: &http.Client{Transport: server},
+		Model: "m", APIKey: "k", BaseURL: "http://model.test/v1", HTTP: server.Client(),
 		Prices: price.Table{"m": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1e-5, CachedInput: 1e-5, Output: 1e-5}}}},
 	})
 	if err != nil {
@@ -61,7 +51,7 @@ func (p protocol) model(t testing.TB, server *always) llm.Model {
 // heard asks once, and returns a summary of the reply: its text, and its calls as "id name arguments".
 func (p protocol) heard(t testing.TB, body string) (string, *llm.Response, error) {
 	t.Helper()
-	m := p.model(t, &always{body: body})
+	m := p.model(t, conformance.Canned{Body: body})
 	resp, err := m.Generate(t.Context(), &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("hi")}}})
 	if err != nil {
 		return "", nil, err
@@ -165,7 +155,8 @@ func TestWhatIsKeptOfAnAnswerIsText(t *testing.T) {
 		"gemini":    "{\"parts\":[{\"x\":\"\x85\"}]}",
 	} {
 		p := protocols[name]
-		server := &always{body: strings.Replace(p.answer, "REPLY", reply, 1)}
+		sent := ""
+		server := conformance.Canned{Body: strings.Replace(p.answer, "REPLY", reply, 1), Sent: func(body string) { sent = body }}
 		m, req := p.model(t, server), &llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("u")}}}
 		resp, err := m.Generate(t.Context(), req)
 		if err != nil {
@@ -175,8 +166,8 @@ func TestWhatIsKeptOfAnAnswerIsText(t *testing.T) {
 		if _, err := m.Generate(t.Context(), req); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !utf8.Valid(resp.Raw) || !utf8.ValidString(server.sent) || !strings.Contains(server.sent, "\uFFFD") {
-			t.Errorf("%s: kept %q and sent %q, want both with U+FFFD", name, resp.Raw, server.sent)
+		if !utf8.Valid(resp.Raw) || !utf8.ValidString(sent) || !strings.Contains(sent, "\uFFFD") {
+			t.Errorf("%s: kept %q and sent %q, want both with U+FFFD", name, resp.Raw, sent)
 		}
 	}
 }

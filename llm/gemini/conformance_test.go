@@ -25,7 +25,7 @@ func FuzzAnswer(f *testing.F) {
 }
 
 func BenchmarkGenerate(b *testing.B) {
-	m, err := New(endpoint.Config{Model: "gemini-3-pro", BaseURL: "http://model.test", HTTP: conformance.Canned("application/json", reply(thought+","+callA, "STOP"))})
+	m, err := New(endpoint.Config{Model: "gemini-3-pro", BaseURL: "http://model.test", HTTP: conformance.Canned{Body: reply(thought+","+callA, "STOP")}.Client()})
 	if err != nil {
 		b.Fatal(err)
 	}

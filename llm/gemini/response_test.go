@@ -2,9 +2,7 @@ package gemini
 
 import (
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -12,6 +10,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/vocab"
 )
@@ -19,19 +18,14 @@ import (
 // asked returns the answer to one call of a server that sends body.
 func asked(t *testing.T, kwargs map[string]any, status int, body string) (*llm.Response, error) {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			t.Error(err)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Query().Get("alt") == "sse" {
-			w.Header().Set("Content-Type", "text/event-stream")
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}))
-	defer s.Close()
-	m, err := New(endpoint.Config{Model: "gemini-3-pro", BaseURL: s.URL, APIKey: "AIzaSecretSecretSecret", Kwargs: kwargs})
+	kind := ""
+	if kwargs["stream"] == true {
+		kind = "text/event-stream"
+	}
+	m, err := New(endpoint.Config{
+		Model: "gemini-3-pro", BaseURL: "http://model.test", APIKey: "AIzaSecretSecretSecret", Kwargs: kwargs,
+		HTTP: conformance.Canned{Status: status, Kind: kind, Body: body}.Client(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

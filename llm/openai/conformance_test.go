@@ -38,7 +38,7 @@ func FuzzAnswer(f *testing.F) {
 func BenchmarkGenerate(b *testing.B) {
 	const raw = `{"role":"assistant","content":"I look.","tool_calls":[{"id":"c","type":"function","function":{"name":"bash","arguments":"{\"command\":\"ls\"}"}}]}`
 	const answer = `{"id":"1","model":"m","choices":[{"index":0,"message":` + raw + `,"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`
-	m := compose(b, endpoint.Config{Model: "m", BaseURL: "http://model.test", HTTP: conformance.Canned("application/json", answer)})
+	m := compose(b, endpoint.Config{Model: "m", BaseURL: "http://model.test", HTTP: conformance.Canned{Body: answer}.Client()})
 	conformance.Benchmark(b, m, llm.Message{
 		Role: llm.RoleAssistant, Chat: []byte(raw),
 		Parts: llm.Say("I look.", llm.ToolCall{ID: "c", Name: "bash", Arguments: `{"command":"ls"}`}),

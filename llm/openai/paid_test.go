@@ -4,29 +4,16 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/vocab"
 )
 
-// transport answers requests without a network.
-type transport func(*http.Request) *http.Response
-
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r), nil }
-
-func answer(body string, header http.Header) *http.Response {
-	h := http.Header{"Content-Type": {"application/json"}}
-	for name, values := range header {
-		h[name] = values
-	}
-	return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(body))}
-}
-
-func paid(t *testing.T, rt transport) llm.Model {
+func paid(t *testing.T, rt http.RoundTripper) llm.Model {
 	t.Helper()
 	m := compose(t, endpoint.Config{
 		Model: "m", BaseURL: "http://model.test/v1", Retry: fast, HTTP: &http.Client{Transport: rt},
@@ -37,15 +24,25 @@ func paid(t *testing.T, rt transport) llm.Model {
 
 func TestAPaidAnswerIsKeptWhenTheCallerCancels(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	m := paid(t, func(*http.Request) *http.Response {
-		a := answer(`{"choices":[{"message":{"role":"assistant","content":"paid for"}}]}`, nil)
-		a.Body = &stopping{a.Body, cancel}
-		return a
-	})
+	m := paid(t, canceling{conformance.Canned{Body: `{"choices":[{"message":{"role":"assistant","content":"paid for"}}]}`}, cancel})
 	resp, err := m.Generate(ctx, ask())
 	if err != nil || resp.Message.Text() != "paid for" {
 		t.Errorf("response %+v, error %v; want text %q, no error", resp, err, "paid for")
 	}
+}
+
+// canceling is a transport whose caller cancels while it reads an answer.
+type canceling struct {
+	conformance.Canned
+	stop func()
+}
+
+func (c canceling) RoundTrip(r *http.Request) (*http.Response, error) {
+	a, err := c.Canned.RoundTrip(r)
+	if err == nil {
+		a.Body = &stopping{a.Body, c.stop}
+	}
+	return a, err
 }
 
 // stopping is a body during which the caller cancels.
@@ -79,10 +76,9 @@ func TestACallCostsWhatItsAnswerSays(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			calls := 0
-			m := paid(t, func(*http.Request) *http.Response {
-				calls++
-				return answer(`{"choices":[{"message":{"content":"x"}}],"usage":`+c.usage+`}`,
-					http.Header{"X-Litellm-Response-Cost": {c.header}})
+			m := paid(t, conformance.Canned{
+				Body:   `{"choices":[{"message":{"content":"x"}}],"usage":` + c.usage + `}`,
+				Header: http.Header{"X-Litellm-Response-Cost": {c.header}}, Sent: func(string) { calls++ },
 			})
 			resp, err := m.Generate(t.Context(), ask())
 			if err != nil || calls != 1 {
@@ -118,9 +114,7 @@ func TestUsageOfOtherProviders(t *testing.T) {
 			vocab.Usage{Input: 100, Cached: 80, Output: 5},
 		},
 	} {
-		m := paid(t, func(*http.Request) *http.Response {
-			return answer(`{"choices":[{"message":{"content":"x"}}],"usage":`+c.usage+`}`, nil)
-		})
+		m := paid(t, conformance.Canned{Body: `{"choices":[{"message":{"content":"x"}}],"usage":` + c.usage + `}`})
 		resp, err := m.Generate(t.Context(), ask())
 		if err != nil || resp.Usage != c.want {
 			t.Errorf("%s: got %+v, %v; want %+v", name, resp, err, c.want)

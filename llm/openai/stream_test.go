@@ -10,17 +10,14 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/vocab"
 )
 
 // streamed answers with a stream of pieces and, unless cut, the mark of its end.
 func streamed(cut bool, pieces ...string) *http.Client {
-	return &http.Client{Transport: transport(func(r *http.Request) *http.Response {
-		a := answer(events(cut, pieces...), http.Header{"Content-Type": {"text/event-stream"}})
-		a.Request = r
-		return a
-	})}
+	return conformance.Canned{Kind: "text/event-stream", Body: events(cut, pieces...)}.Client()
 }
 
 func events(cut bool, pieces ...string) (body string) {

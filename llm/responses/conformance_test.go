@@ -20,8 +20,8 @@ func TestConformance(t *testing.T) { conformance.Run(t, suite) }
 
 func FuzzAnswer(f *testing.F) {
 	f.Add(uint16(200), false, whole(items...))
-	f.Add(uint16(200), true, events(`{"type":"response.output_item.done","output_index":-1,"item":null}`, `{"type":"response.completed","response":`+whole()+`}`).body)
-	f.Add(uint16(200), true, events(`{"type":"error","error":{"code":400,"type":3,"message":"`+conformance.Key+`"}}`).body)
+	f.Add(uint16(200), true, events(`{"type":"response.output_item.done","output_index":-1,"item":null}`, `{"type":"response.completed","response":`+whole()+`}`).Body)
+	f.Add(uint16(200), true, events(`{"type":"error","error":{"code":400,"type":3,"message":"`+conformance.Key+`"}}`).Body)
 	f.Add(uint16(200), false, `{"output":[null,{"type":"function_call","arguments":{}},{"type":"reasoning","id":3}],"usage":[],"error":{}}`)
 	f.Add(uint16(200), false, "{\"output\":[{\"type\":\"message\",\"x\":\"\x85\"}]}")
 	conformance.FuzzAnswer(f, suite)
@@ -30,7 +30,7 @@ func FuzzAnswer(f *testing.F) {
 func BenchmarkGenerate(b *testing.B) {
 	thought := `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"` + strings.Repeat("Zm9v", 200) + `"}`
 	const call = `{"type":"function_call","id":"fc_1","call_id":"c","name":"bash","arguments":"{\"command\":\"ls\"}","status":"completed"}`
-	m, err := responses.New(endpoint.Config{Model: "gpt-5", BaseURL: "http://model.test", HTTP: conformance.Canned("application/json", whole(thought, call))})
+	m, err := responses.New(endpoint.Config{Model: "gpt-5", BaseURL: "http://model.test", HTTP: conformance.Canned{Body: whole(thought, call)}.Client()})
 	if err != nil {
 		b.Fatal(err)
 	}

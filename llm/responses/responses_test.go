@@ -3,9 +3,6 @@ package responses_test
 import (
 	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -13,6 +10,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/conformance"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/responses"
@@ -21,47 +19,23 @@ import (
 
 const planted = "sk-planted-0123456789/abc+def"
 
-// server sends the answers in order, repeats the last one, and keeps the requests.
+// server keeps the requests that its answer was given to.
 type server struct {
-	url    string
+	conformance.Canned
 	bodies []string
-	header http.Header
-	path   string
 }
 
-type reply struct {
-	status int
-	typ    string // of the content; JSON if empty
-	body   string
-}
+type reply = conformance.Canned
 
-func serve(t testing.TB, replies ...reply) *server {
-	t.Helper()
-	s := &server{}
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || int64(len(body)) != r.ContentLength {
-			t.Errorf("the request has %d bytes (%v), want %d", len(body), err, r.ContentLength)
-		}
-		s.bodies, s.header, s.path = append(s.bodies, string(body)), r.Header, r.URL.Path
-		a := replies[min(len(s.bodies), len(replies))-1]
-		if a.typ == "" {
-			a.typ = "application/json"
-		}
-		w.Header().Set("Content-Type", a.typ)
-		if a.status != 0 {
-			w.WriteHeader(a.status)
-		}
-		_, _ = io.WriteString(w, a.body)
-	}))
-	t.Cleanup(h.Close)
-	s.url = h.URL + "/v1"
+func serve(r reply) *server {
+	s := &server{Canned: r}
+	s.Sent = func(body string) { s.bodies = append(s.bodies, body) }
 	return s
 }
 
 func newModel(t testing.TB, s *server, kwargs map[string]any) *responses.Model {
 	t.Helper()
-	m, err := responses.New(endpoint.Config{Model: "gpt-5", BaseURL: s.url, APIKey: planted, Kwargs: kwargs})
+	m, err := responses.New(endpoint.Config{Model: "gpt-5", BaseURL: "http://model.test/v1", HTTP: s.Client(), APIKey: planted, Kwargs: kwargs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,9 +77,9 @@ func results(ids ...string) (list []llm.Message) {
 }
 
 func TestAnAnswerIsRead(t *testing.T) {
-	s := serve(t, reply{body: whole(items...)})
+	s := serve(reply{Body: whole(items...)})
 	m, err := responses.New(endpoint.Config{
-		Model: "gpt-5", BaseURL: s.url, APIKey: planted,
+		Model: "gpt-5", BaseURL: "http://model.test/v1", HTTP: s.Client(), APIKey: planted,
 		Prices: price.Table{"gpt-5": {Price: &vocab.Price{Rates: vocab.Rates{Input: 1, CachedInput: 0.5, Output: 2}}}},
 	})
 	if err != nil {
@@ -131,9 +105,6 @@ func TestAnAnswerIsRead(t *testing.T) {
 	if diff := cmp.Diff(want, resp); diff != "" {
 		t.Errorf("response (-want +got):\n%s", diff)
 	}
-	if s.path != "/v1/responses" || s.header.Get("Authorization") != "Bearer "+planted {
-		t.Errorf("asked %s with %q", s.path, s.header.Get("Authorization"))
-	}
 }
 
 // reread returns a message after it was written to and read from a journal, as a resumed run reads it.
@@ -150,7 +121,7 @@ func reread(t *testing.T, m llm.Message) (read llm.Message) {
 }
 
 func TestItemsGoBackVerbatim(t *testing.T) {
-	s := serve(t, reply{body: whole(items...)})
+	s := serve(reply{Body: whole(items...)})
 	m := newModel(t, s, map[string]any{"parallel_tool_calls": true})
 	req := ask()
 	req.Tools = []llm.Tool{bashTool()}
@@ -179,7 +150,7 @@ func TestItemsGoBackVerbatim(t *testing.T) {
 }
 
 func TestACallWithAnotherIDIsSentWithIt(t *testing.T) {
-	s := serve(t, reply{body: whole(items[3])})
+	s := serve(reply{Body: whole(items[3])})
 	m := newModel(t, s, nil)
 	resp, err := m.Generate(t.Context(), ask())
 	if err != nil {
@@ -211,7 +182,7 @@ func TestReasoningThatAServerWouldRefuseIsLeftOut(t *testing.T) {
 		"that leads to nothing":      {nil, []string{items[0], text, items[4]}, items[0] + "," + text},
 		"alone":                      {nil, []string{items[0]}, ""},
 	} {
-		s := serve(t, reply{body: whole(tc.items...)})
+		s := serve(reply{Body: whole(tc.items...)})
 		m := newModel(t, s, tc.kwargs)
 		resp, err := m.Generate(t.Context(), ask())
 		if err != nil {
@@ -228,7 +199,7 @@ func TestReasoningThatAServerWouldRefuseIsLeftOut(t *testing.T) {
 }
 
 func TestPartsOfOtherOriginAreSent(t *testing.T) {
-	s := serve(t, reply{body: whole()})
+	s := serve(reply{Body: whole()})
 	m := newModel(t, s, nil)
 	image := llm.Image{MediaType: "image/png", Data: []byte("png")}
 	other := llm.Opaque{Provider: "anthropic", Data: "{}"}
@@ -275,7 +246,7 @@ func TestKwargsAreThoseOfLiteLLM(t *testing.T) {
 		},
 		"nothing included": {`{"include":[]}`, `{"include":[],"model":"gpt-5","store":false,`},
 	} {
-		s := serve(t, reply{body: whole()})
+		s := serve(reply{Body: whole()})
 		var kwargs map[string]any
 		if err := json.Unmarshal([]byte(tc.kwargs), &kwargs); err != nil {
 			t.Fatal(err)
@@ -334,7 +305,7 @@ func TestWhyAnAnswerEnded(t *testing.T) {
 		"filtered":         {`{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`, "content_filter", "", true},
 		"without a status": {`{"output":[` + text + `]}`, "stop", "I will not.", false},
 	} {
-		resp, err := newModel(t, serve(t, reply{body: tc.body}), nil).Generate(t.Context(), ask())
+		resp, err := newModel(t, serve(reply{Body: tc.body}), nil).Generate(t.Context(), ask())
 		if odd, ok := errors.AsType[*llm.Lasting](err); ok && odd.Reply != nil { // it is passed on in the end
 			resp, err = odd.Reply, nil
 		}
@@ -355,7 +326,7 @@ func TestReasoningIsOutput(t *testing.T) {
 		`{"input_tokens":21,"output_tokens":90,"total_tokens":111,"output_tokens_details":{"reasoning_tokens":60}}`: {Input: 21, Output: 90, Reasoning: 60},
 		`{"input_tokens":21,"output_tokens":0,"total_tokens":81,"output_tokens_details":{"reasoning_tokens":60}}`:   {Input: 21, Output: 60, Reasoning: 60},
 	} {
-		m := newModel(t, serve(t, reply{body: `{"status":"completed","output":[],"usage":` + usage + `}`}), nil)
+		m := newModel(t, serve(reply{Body: `{"status":"completed","output":[],"usage":` + usage + `}`}), nil)
 		if resp, err := m.Generate(t.Context(), ask()); err != nil || resp.Usage != want {
 			t.Errorf("%s: got %+v, %v; want %+v", usage, resp, err, want)
 		}
@@ -384,12 +355,12 @@ func TestFailuresInsideAnAnswer(t *testing.T) {
 		"an unknown error": {`{"message":"hm"}`, fault.Transient, nil, 1, false},
 	} {
 		for form, r := range map[string]reply{
-			"answer":  {body: `{"status":"failed","output":[],"error":` + tc.err + `}`},
-			"stream":  {typ: "text/event-stream", body: "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":" + tc.err + "}}\n\n"},
-			"event":   {typ: "text/event-stream", body: "event: error\ndata: {\"type\":\"error\",\"error\":" + tc.err + "}\n\n"},
-			"no type": {typ: "text/event-stream", body: "data: {\"error\":" + tc.err + "}\n\n"},
+			"answer":  {Body: `{"status":"failed","output":[],"error":` + tc.err + `}`},
+			"stream":  {Kind: "text/event-stream", Body: "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":" + tc.err + "}}\n\n"},
+			"event":   {Kind: "text/event-stream", Body: "event: error\ndata: {\"type\":\"error\",\"error\":" + tc.err + "}\n\n"},
+			"no type": {Kind: "text/event-stream", Body: "data: {\"error\":" + tc.err + "}\n\n"},
 		} {
-			m := newModel(t, serve(t, r), map[string]any{"stream": form != "answer"})
+			m := newModel(t, serve(r), map[string]any{"stream": form != "answer"})
 			req := ask(llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("before")})
 			_, err := m.Generate(t.Context(), req)
 			_, limited := errors.AsType[*llm.RateLimited](err)
@@ -403,7 +374,7 @@ func TestFailuresInsideAnAnswer(t *testing.T) {
 		}
 	}
 	const flat = "data: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow down\",\"param\":null,\"sequence_number\":3}\n\n"
-	m := newModel(t, serve(t, reply{typ: "text/event-stream", body: flat}), map[string]any{"stream": true})
+	m := newModel(t, serve(reply{Kind: "text/event-stream", Body: flat}), map[string]any{"stream": true})
 	if _, err := m.Generate(t.Context(), ask()); llm.Lost(err) != 0 || !strings.Contains(err.Error(), "slow down") {
 		t.Errorf("got %v, want the event's message, unpaid", err)
 	}
@@ -416,10 +387,10 @@ func TestAFailureAfterAPartOfTheAnswerMayBeCharged(t *testing.T) {
 	for name, r := range map[string]reply{
 		"an event":             events(begun, `{"type":"error","error":`+limit+`}`),
 		"the end":              events(begun, `{"type":"response.failed","response":{"status":"failed","error":`+limit+`}}`),
-		"an answer with usage": {body: `{"status":"failed","output":[],"usage":{"input_tokens":9,"output_tokens":3},"error":` + limit + `}`},
-		"an answer with items": {body: `{"status":"failed","output":[{"type":"message"}],"error":` + limit + `}`},
+		"an answer with usage": {Body: `{"status":"failed","output":[],"usage":{"input_tokens":9,"output_tokens":3},"error":` + limit + `}`},
+		"an answer with items": {Body: `{"status":"failed","output":[{"type":"message"}],"error":` + limit + `}`},
 	} {
-		m := newModel(t, serve(t, r), map[string]any{"stream": r.typ != ""})
+		m := newModel(t, serve(r), map[string]any{"stream": r.Kind != ""})
 		_, err := m.Generate(t.Context(), ask())
 		if _, limited := errors.AsType[*llm.RateLimited](err); !limited || llm.Lost(err) != 1 {
 			t.Errorf("%s: %v, %d lost; want a rate limit after which a call is lost", name, err, llm.Lost(err))
@@ -428,9 +399,9 @@ func TestAFailureAfterAPartOfTheAnswerMayBeCharged(t *testing.T) {
 }
 
 func events(list ...string) reply {
-	r := reply{typ: "text/event-stream; charset=utf-8"}
+	r := reply{Kind: "text/event-stream; charset=utf-8"}
 	for _, e := range list {
-		r.body += "data: " + e + "\n\n"
+		r.Body += "data: " + e + "\n\n"
 	}
 	return r
 }
@@ -444,7 +415,7 @@ func TestAStreamedAnswerIsAsTheWholeOne(t *testing.T) {
 	delta := `{"type":"response.output_text.delta","delta":"x"}`
 	last := `{"type":"response.completed","response":` + whole(items...) + `}`
 	bare := `{"type":"response.completed","response":` + whole() + `}`
-	want, err := newModel(t, serve(t, reply{body: whole(items...)}), nil).Generate(t.Context(), ask())
+	want, err := newModel(t, serve(reply{Body: whole(items...)}), nil).Generate(t.Context(), ask())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,10 +423,10 @@ func TestAStreamedAnswerIsAsTheWholeOne(t *testing.T) {
 		"with all in the last event":  events(`{"type":"response.created","response":{}}`, delta, done[0], last),
 		"with nothing in it":          events(append(append([]string{delta}, done...), bare)...),
 		"with a mark of the end":      events(last, "[DONE]"),
-		"with the type on its line":   {typ: "text/event-stream", body: "event: response.completed\ndata: {\"response\":" + whole(items...) + "}\n\n"},
-		"that is not a stream at all": {body: whole(items...)},
+		"with the type on its line":   {Kind: "text/event-stream", Body: "event: response.completed\ndata: {\"response\":" + whole(items...) + "}\n\n"},
+		"that is not a stream at all": {Body: whole(items...)},
 	} {
-		s := serve(t, r)
+		s := serve(r)
 		got, err := newModel(t, s, map[string]any{"stream": true}).Generate(t.Context(), ask())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
