@@ -19,7 +19,6 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/openaiapi"
-	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/vocab"
 )
@@ -39,9 +38,6 @@ type Provider struct {
 
 	// For a provider behind a network.
 	protocol endpoint.Protocol
-	prices   func() price.Table
-	tells    func(base string) bool    // the server reports the cost of each call
-	caching  func(model string) string // the default of set_cache_control
 	connect  func(endpoint.Config) (remote, error)
 	answers  func(endpoint.Config) (remote, error) // connects to the Responses API; nil without one
 

@@ -40,7 +40,7 @@ func TestEveryProviderIsComplete(t *testing.T) {
 				t.Errorf("%s: the name %s of a model, want the prefix %v", p.Name, m, p.Name)
 			}
 		}
-		asked := p.Key != "" && p.Base != "" && p.Host != "" && p.prices != nil && p.tells != nil && p.caching != nil && p.connect != nil
+		asked := p.Key != "" && p.Base != "" && p.Host != "" && p.connect != nil
 		if p.Paid != asked || p.Paid == (p.play != nil) {
 			t.Errorf("%s: the provider must either be called or be scripted", p.Name)
 		}

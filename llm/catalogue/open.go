@@ -15,6 +15,7 @@ import (
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
+	"batch.example/batch/llm/internal/openaiapi"
 	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/vocab"
@@ -22,7 +23,7 @@ import (
 
 // served returns a model that is reached over the network.
 func (p Provider) served(s Config, name string) (Model, error) {
-	prices, err := s.prices(p.prices())
+	prices, err := s.Prices()
 	if err != nil {
 		return Model{}, err
 	}
@@ -33,7 +34,7 @@ func (p Provider) served(s Config, name string) (Model, error) {
 	if s.CacheControl != nil {
 		cfg.CacheControl = *s.CacheControl
 	} else {
-		cfg.CacheControl = p.caching(name)
+		cfg.CacheControl = cachesWhereTold(name)
 	}
 	base, named, err := cfg.Target(p.protocol)
 	if err != nil {
@@ -65,7 +66,7 @@ func (p Provider) served(s Config, name string) (Model, error) {
 		m.Price = &price
 		_, known = price.Cost(vocab.Usage{}, s.service(m.Dropped))
 	}
-	if !known && !p.tells(base) {
+	if !known && !openaiapi.IsOpenRouter(base) {
 		m.Cost = Unknown
 		if isLoopback(base) || p.Keyless || s.IgnoreCost {
 			m.Cost = Uncounted
@@ -117,9 +118,6 @@ func (s Config) script() scripted.Config {
 	return scripted.Config{Fence: func(command string) string { return before + command + after }}
 }
 
-// Prices returns the known prices of models, overridden by the user's own registry.
-func (s Config) Prices() (price.Table, error) { return s.prices(price.Known()) }
-
 // path returns the path of a file that the settings name.
 func (s Config) path(name string) string {
 	if s.Dir == "" {
@@ -128,8 +126,9 @@ func (s Config) path(name string) string {
 	return abspath.Join(s.Dir, name)
 }
 
-// prices returns the known prices, overridden by the user's own.
-func (s Config) prices(known price.Table) (price.Table, error) {
+// Prices returns the known prices of models, overridden by the user's own registry.
+func (s Config) Prices() (price.Table, error) {
+	known := price.Known()
 	if s.Registry == "" {
 		return known, nil
 	}

@@ -13,7 +13,6 @@ import (
 	"batch.example/batch/llm/gemini"
 	"batch.example/batch/llm/internal/openaiapi"
 	"batch.example/batch/llm/openai"
-	"batch.example/batch/llm/price"
 	"batch.example/batch/llm/responses"
 	"batch.example/batch/llm/scripted"
 )
@@ -56,7 +55,7 @@ func served(name string, p endpoint.Protocol, connect func(endpoint.Config) (rem
 	}
 	return Provider{
 		Name: name, Models: []string{name + "/NAME"}, Key: p.KeyVariable, Base: p.AddressVariable, Host: own.Host, Paid: true,
-		protocol: p, prices: price.Known, tells: openaiapi.IsOpenRouter, caching: cachesWhereTold, connect: connect,
+		protocol: p, connect: connect,
 	}
 }
 

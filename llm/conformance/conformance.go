@@ -34,9 +34,6 @@ type Client struct {
 
 	// Open opens a model. Each of its calls must be one request.
 	Open func(endpoint.Config) (llm.Model, error)
-
-	// Lacks maps names of parts of the suite ("rate-limit headers") that do not apply to the reason.
-	Lacks map[string]string
 }
 
 // models are the names that the stub accepts.
@@ -85,9 +82,6 @@ func Run(t *testing.T, c Client) {
 func runAll(t *testing.T, s suite) {
 	for _, part := range parts {
 		t.Run(part.name, func(t *testing.T) {
-			if why := s.Lacks[part.name]; why != "" {
-				t.Skip(why)
-			}
 			one := s
 			one.T, one.model = t, models[s.Protocol]
 			part.run(&one)
