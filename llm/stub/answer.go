@@ -11,12 +11,11 @@ import (
 
 // Finish reasons of an [Answer] that are sent in each protocol's own words. Any other text is sent unchanged.
 const (
-	FinishStop     = "stop"
-	FinishTools    = "tool_calls"
-	FinishLength   = "length"
-	FinishRefused  = "content_filter" // Anthropic's refusal, Gemini's SAFETY
-	FinishPaused   = "pause_turn"     // only Anthropic knows it
-	finishContinue = ""               // FinishTools if there are calls, otherwise FinishStop
+	FinishStop    = "stop"
+	FinishTools   = "tool_calls"
+	FinishLength  = "length"
+	FinishRefused = "content_filter" // Anthropic's refusal, Gemini's SAFETY
+	FinishPaused  = "pause_turn"     // only Anthropic knows it
 )
 
 // Answer describes the server's answer to one request, in the request's protocol. The zero value is
@@ -107,7 +106,7 @@ func (a Answer) parts() []llm.Part {
 
 // finish returns the finish reason, or the usual one if it is empty.
 func (a Answer) finish() string {
-	if a.FinishReason != finishContinue {
+	if a.FinishReason != "" {
 		return a.FinishReason
 	}
 	if len(llm.Message{Parts: a.parts()}.ToolCalls()) > 0 {
