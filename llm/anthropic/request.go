@@ -155,7 +155,7 @@ func (m *Model) marked(turns []history.Turn) (list []int) {
 	}
 	var sent []int
 	for i, t := range turns {
-		if t.Items != nil {
+		if t.Role != "" {
 			sent = append(sent, i)
 		}
 	}

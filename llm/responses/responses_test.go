@@ -19,7 +19,7 @@ import (
 
 const planted = "sk-planted-0123456789/abc+def"
 
-// server keeps the requests that its answer was given to.
+// server gives every request the same answer, and keeps the requests.
 type server struct {
 	conformance.Canned
 	bodies []string

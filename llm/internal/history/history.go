@@ -35,7 +35,7 @@ type Form struct {
 // Turn is one or more consecutive messages as they are sent.
 type Turn struct {
 	Messages int               // their number
-	Items    []json.RawMessage // elements of the list
+	Items    []json.RawMessage // elements of the list; nil in the turns of [Form.Marked]
 	Role     string            // for the caller of [Form.Marked]
 	Mark     int               // bytes at the end of Items behind the place for a mark; 0 if there is none
 }
@@ -129,6 +129,7 @@ func (d *draft) hold(messages []llm.Message) error {
 			}
 			text = append(text, item...)
 		}
+		turn.Items = nil // they are in the text
 		d.text[last], d.messages = text, append(d.messages, messages[i:i+turn.Messages]...)
 		d.turns, d.ends = append(d.turns, turn), append(d.ends, place{last, len(text)})
 	}
