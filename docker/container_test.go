@@ -133,29 +133,6 @@ func TestFilesAreCopiedOutByteForByte(t *testing.T) {
 	}
 }
 
-func TestAWorkDirMustBeInTheImage(t *testing.T) {
-	tier.Rest(t)
-	t.Parallel()
-	e := connect(t)
-	c, err := e.Create(t.Context(), engine.Spec{Image: testImage(t), WorkDir: "/no such/dir", Unattended: time.Minute})
-	if err == nil {
-		_ = c.Remove(context.Background())
-	}
-	if fault.KindOf(err) != fault.Instance || !strings.Contains(err.Error(), "/no such/dir") ||
-		!strings.Contains(err.Error(), testImage(t)) || !strings.Contains(fault.HintOf(err), "environment.cwd") {
-		t.Errorf("got a fault of kind %v: %v; hint %q; want an Instance fault with %q, with %q, %q",
-			fault.KindOf(err), err, fault.HintOf(err), "/no such/dir", testImage(t), "environment.cwd")
-	}
-	c = start(t, e, engine.Spec{WorkDir: "/testbed"})
-	same, err := e.Attach(t.Context(), c.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := run(t, same, "pwd"); string(r.Bytes) != "/testbed\n" {
-		t.Errorf("the working directory of an attached container is %q", r.Bytes)
-	}
-}
-
 func TestCreateReportsInvalidSettings(t *testing.T) {
 	tier.Rest(t)
 	t.Parallel()
@@ -171,6 +148,7 @@ func TestCreateReportsInvalidSettings(t *testing.T) {
 		{"too many CPUs", engine.Spec{CPUs: 100_000}, fault.Usage, "--cpus"},
 		{"a capability that is none", engine.Spec{CapAdd: []string{"NOPE"}}, fault.Usage, "capabilit"},
 		{"a network that is not there", engine.Spec{Network: "nosuch"}, fault.Usage, "docker network ls"},
+		{"a directory that the image lacks", engine.Spec{WorkDir: "/no such/dir"}, fault.Instance, "environment.cwd"},
 		{"a platform that is none", engine.Spec{Platform: "x"}, fault.Usage, ""},
 		{"too little memory", engine.Spec{Memory: 1}, fault.Usage, ""},
 	} {

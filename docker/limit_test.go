@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -143,60 +142,6 @@ func TestAnAnswerHasALimit(t *testing.T) {
 	}
 }
 
-func TestOneCallDetectsAHangingEngineAndOthersWait(t *testing.T) {
-	tier.Rest(t)
-	s := newEngineStub(t)
-	e := s.connect(t, 100*time.Millisecond)
-	s.say("GET /images/*/json", s.hang)
-	s.say("HEAD /_ping", s.hang)
-	if _, _, err := e.Image(soon(t), stubImage, ""); fault.KindOf(err) != fault.Transient {
-		t.Fatalf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
-	}
-	var others sync.WaitGroup
-	for range 20 {
-		others.Go(func() {
-			if _, here, err := e.Image(soon(t), stubImage, ""); err != nil || !here {
-				t.Errorf("got %v, %v; want the image, no error", here, err)
-			}
-		})
-	}
-	for s.count("HEAD /_ping") < 4 && t.Context().Err() == nil { // two are from connecting
-		time.Sleep(time.Millisecond)
-	}
-	if n := s.count("GET /images/*/json"); n != 1 {
-		t.Errorf("%d calls detected that the engine hangs, want 1", n)
-	}
-	s.resume()
-	others.Wait()
-}
-
-// A create without an answer may still make its container, which is looked for
-// until it exists. After a refused create the container is looked for once.
-func TestAContainerCreatedAfterTheTimeLimitIsRemoved(t *testing.T) {
-	tier.Rest(t)
-	for call, looks := range map[string]int{"POST /containers/create": 4, "POST /containers/*/start": 1} {
-		t.Run(call, func(t *testing.T) {
-			s := newEngineStub(t)
-			s.own["DELETE /containers/*"] = func(w http.ResponseWriter, r *http.Request) { // without a time limit here
-				if s.count("DELETE /containers/*") < 4 {
-					answer(http.StatusNotFound, map[string]string{"message": "No such container"})(w, r)
-					return
-				}
-				w.WriteHeader(http.StatusNoContent)
-			}
-			e := s.connect(t, 100*time.Millisecond)
-			s.say(call, s.hang)
-			_, err := e.Create(soon(t), engine.Spec{Image: stubImage})
-			if fault.KindOf(err) != fault.Transient {
-				t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
-			}
-			if n := s.count("DELETE /containers/*"); n != looks {
-				t.Errorf("it is looked for %d times, want %d", n, looks)
-			}
-		})
-	}
-}
-
 // A call that waited in the queue does not reach an engine that is known by then
 // to hang.
 func TestAQueuedCreateEndsAfterTheEngineWait(t *testing.T) {
@@ -262,59 +207,10 @@ type engineAnswer int
 func (s engineAnswer) Error() string   { return fmt.Sprintf("made to fail by %d", int(s)) }
 func (s engineAnswer) StatusCode() int { return int(s) }
 
-// asked is an engine whose calls are recorded, and fail where fail returns an error.
-type asked struct {
-	mu    sync.Mutex
-	calls []string
-	fail  map[string]error
-}
+// failing has the calls that fail, and how.
+type failing map[string]error
 
-func (a *asked) before(call string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.calls = append(a.calls, call)
-	return a.fail[call]
-}
-
-func (a *asked) noted() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.calls)
-}
-
-func (a *asked) connect(t *testing.T) (*docker.Engine, error) {
-	t.Helper()
-	connect(t).Close() //nolint:errcheck // only to skip without an engine
-	c := docker.FromEnv(os.Getenv, t.TempDir())
-	c.Before = a.before
-	e, err := docker.Connect(t.Context(), c)
-	if err == nil {
-		t.Cleanup(func() { _ = e.Close() })
-	}
-	return e, err
-}
-
-func TestBeforeIsCalledForEveryCall(t *testing.T) {
-	tier.Rest(t)
-	t.Parallel()
-	a := &asked{}
-	e, err := a.connect(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := start(t, e, engine.Spec{})
-	if _, err := c.Run(t.Context(), containers.Command{Args: []string{"bash", "-c"}, Script: "true", Timeout: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Remove(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for _, call := range []string{"ping", "create", "start", "inspect", "attach", "remove"} {
-		if calls := a.noted(); !slices.Contains(calls, call) {
-			t.Errorf("got no %s among the calls %q", call, calls)
-		}
-	}
-}
+func (f failing) before(call string) error { return f[call] }
 
 func TestAnInjectedFailureHasTheKindOfARealOne(t *testing.T) {
 	t.Parallel()
@@ -329,20 +225,25 @@ func TestAnInjectedFailureHasTheKindOfARealOne(t *testing.T) {
 		{"create", syscall.ECONNRESET, fault.Transient},
 		{"start", engineAnswer(500), fault.Transient},
 		{"start", syscall.ECONNRESET, fault.Transient},
+		{"attach", syscall.ECONNRESET, fault.Transient},
+		{"inspect", engineAnswer(500), fault.Transient},
 	} {
 		t.Run(fmt.Sprint(c.call, " ", c.err), func(t *testing.T) {
+			sound, image := connect(t), testImage(t)
 			run := fmt.Sprintf("before-%d", time.Now().UnixNano())
-			a := &asked{fail: map[string]error{c.call: c.err}}
-			e, err := a.connect(t)
+			config := docker.FromEnv(os.Getenv, t.TempDir())
+			config.Before = failing{c.call: c.err}.before
+			e, err := docker.Connect(t.Context(), config)
 			if err == nil {
+				defer e.Close()
 				_, err = e.Create(t.Context(), engine.Spec{
-					Image: testImage(t), Unattended: 5 * time.Minute, Labels: map[string]string{engine.LabelRun: run},
+					Image: image, Unattended: 5 * time.Minute, Labels: map[string]string{engine.LabelRun: run},
 				})
 			}
 			if fault.KindOf(err) != c.want {
 				t.Errorf("%v (%v), want %v", err, fault.KindOf(err), c.want)
 			}
-			owned, err := connect(t).Owned(t.Context())
+			owned, err := sound.Owned(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"batch.example/batch/docker"
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox/engine"
 )
@@ -46,35 +47,41 @@ func TestARemovalWaitsForARemovalUnderWay(t *testing.T) {
 	}
 }
 
-// A refused create left nothing; whether one without an answer did is
-// unknown, so a container with its name is removed.
-func TestOnlyACreateWithoutAnAnswerIsUndone(t *testing.T) {
+// A refused create left nothing. A create without an answer may still make its container, which is
+// looked for until it exists; after a start, it exists.
+func TestAFailedCreateIsUndone(t *testing.T) {
+	tier.Rest(t)
 	for name, c := range map[string]struct {
-		limit  time.Duration
-		create func(*stub) http.HandlerFunc
-		want   int // number of removals
+		call   string
+		answer http.HandlerFunc // nil: none
+		looks  int
 	}{
-		"refused": {time.Hour, func(*stub) http.HandlerFunc {
-			return answer(http.StatusBadRequest, map[string]string{"message": "no such option"})
-		}, 0},
-		"a fault of the engine": {time.Hour, func(*stub) http.HandlerFunc {
-			return answer(http.StatusInternalServerError, map[string]string{"message": "it broke"})
-		}, 0},
-		"silence": {100 * time.Millisecond, func(s *stub) http.HandlerFunc {
-			return func(w http.ResponseWriter, r *http.Request) {
-				s.hang(w, r)
-			}
-		}, 1},
+		"refused":               {"POST /containers/create", answer(http.StatusBadRequest, map[string]string{"message": "no such option"}), 0},
+		"a fault of the engine": {"POST /containers/create", answer(http.StatusInternalServerError, map[string]string{"message": "it broke"}), 0},
+		"an unanswered create":  {"POST /containers/create", nil, 4},
+		"an unanswered start":   {"POST /containers/*/start", nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEngineStub(t)
-			e := s.connect(t, c.limit)
-			s.say("POST /containers/create", c.create(s))
-			if made, err := e.Create(t.Context(), engine.Spec{Image: stubImage, Name: "mine"}); err == nil {
-				t.Errorf("made %s, want an error", made.ID())
+			s.own["DELETE /containers/*"] = func(w http.ResponseWriter, r *http.Request) { // without a time limit here
+				if s.count("DELETE /containers/*") < 4 {
+					answer(http.StatusNotFound, map[string]string{"message": "No such container"})(w, r)
+					return
+				}
+				w.WriteHeader(http.StatusNoContent)
 			}
-			if n := s.count("DELETE /containers/*"); n != c.want {
-				t.Errorf("%d removals, want %d", n, c.want)
+			limit := time.Hour
+			if c.answer == nil {
+				c.answer, limit = s.hang, 100*time.Millisecond
+			}
+			e := s.connect(t, limit)
+			s.say(c.call, c.answer)
+			_, err := e.Create(soon(t), engine.Spec{Image: stubImage, Name: "mine"})
+			if err == nil || limit < time.Hour && fault.KindOf(err) != fault.Transient {
+				t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
+			}
+			if n := s.count("DELETE /containers/*"); n != c.looks {
+				t.Errorf("it is looked for %d times, want %d", n, c.looks)
 			}
 		})
 	}

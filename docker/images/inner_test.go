@@ -20,24 +20,38 @@ import (
 
 func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
 	const ref = "docker.io/team/no-such-host-timeout:1"
-	for text, want := range map[string]fault.Kind{
-		"manifest for team/no-such-host-timeout:1 not found: manifest unknown":                   fault.Instance,
-		"pull access denied for team/no-such-host-timeout, repository does not exist":            fault.Instance,
-		"toomanyrequests: You have reached your unauthenticated pull rate limit":                 fault.Transient,
-		"write /var/lib/docker/tmp/x: no space left on device":                                   fault.Host,
-		"received unexpected HTTP status: 502 Bad Gateway":                                       fault.Transient,
-		"no matching manifest for linux/amd64 in the manifest list entries":                      fault.Instance,
-		"Get \"https://registry-1.docker.io/v2/\": dial tcp: lookup registry-1: no such host":    fault.Transient,
-		"error from registry: denied\ndenied":                                                    fault.Instance,
-		"docker.io/library/x:1: no match for platform in manifest: not found":                    fault.Instance,
-		"something that was never seen before":                                                   fault.Transient,
-		"Head \"https://r/v2/x/manifests/1\": unauthorized: incorrect username or password":      fault.Instance,
-		"net/http: request canceled while waiting for connection (Client.Timeout exceeded)":      fault.Transient,
-		"image with reference x was found but does not match the specified platform: wanted arm": fault.Instance,
+	for text, want := range map[string]struct {
+		kind fault.Kind
+		why  pullFailure
+	}{
+		"manifest for team/no-such-host-timeout:1 not found: manifest unknown":                   {fault.Instance, pullRefused},
+		"pull access denied for team/no-such-host-timeout, repository does not exist":            {fault.Instance, pullRefused},
+		"toomanyrequests: You have reached your unauthenticated pull rate limit":                 {fault.Transient, pullLimited},
+		"unexpected status from HEAD request to https://r/v2/x: 429 Too Many Requests":           {fault.Transient, pullLimited},
+		"write /var/lib/docker/tmp/x: no space left on device":                                   {fault.Host, pullRefused},
+		"received unexpected HTTP status: 502 Bad Gateway":                                       {fault.Transient, pullBroken},
+		"no matching manifest for linux/amd64 in the manifest list entries":                      {fault.Instance, pullRefused},
+		"Get \"https://registry-1.docker.io/v2/\": dial tcp: lookup registry-1: no such host":    {fault.Transient, pullBroken},
+		"error from registry: denied\ndenied":                                                    {fault.Instance, pullRefused},
+		"docker.io/library/x:1: no match for platform in manifest: not found":                    {fault.Instance, pullRefused},
+		"something that was never seen before":                                                   {fault.Transient, pullRefused},
+		"Head \"https://r/v2/x/manifests/1\": unauthorized: incorrect username or password":      {fault.Instance, pullRefused},
+		"net/http: request canceled while waiting for connection (Client.Timeout exceeded)":      {fault.Transient, pullBroken},
+		"image with reference x was found but does not match the specified platform: wanted arm": {fault.Instance, pullRefused},
+		"Head \"https://r/v2/x/manifests/1\": EOF":                                               {fault.Transient, pullBroken},
+		"dial tcp 192.0.2.1:443: connect: connection timed out":                                  {fault.Transient, pullBroken},
+		"dial tcp 192.0.2.1:443: connect: no route to host":                                      {fault.Transient, pullBroken},
+		"dial tcp: lookup r: Temporary failure in name resolution":                               {fault.Transient, pullBroken},
+		"failed commit on ref \"layer-sha256:1\": unexpected commit digest sha256:2, expected":   {fault.Transient, pullBroken},
+		"failed commit on ref \"x\": \"x\" failed size validation: 10 != 20":                     {fault.Transient, pullBroken},
+		"http2: server sent GOAWAY and closed the connection":                                    {fault.Transient, pullBroken},
 	} {
 		t.Run(text, func(t *testing.T) {
-			if got := fault.KindOf(blamePull(errors.New(text), ref)); got != want {
-				t.Errorf("kind %v, want %v", got, want)
+			if got := fault.KindOf(blamePull(errors.New(text), ref)); got != want.kind {
+				t.Errorf("kind %v, want %v", got, want.kind)
+			}
+			if got := pullFailureOf(errors.New(text), ref); got != want.why {
+				t.Errorf("failure %v, want %v", got, want.why)
 			}
 		})
 	}
@@ -73,24 +87,6 @@ func TestBlamePullReadsTheTextOfUnknownErrors(t *testing.T) {
 		if got := blamePull(err, "docker.io/team/thing:1"); fault.KindOf(got) != want || !errors.Is(got, err) && want != fault.Unknown {
 			t.Errorf("%v is %v: %v; want fault kind %v, and the cause kept unless it is %v",
 				err, fault.KindOf(got), got, want, fault.Unknown)
-		}
-	}
-}
-
-func TestAPullIsRetriedAfterNetworkAndRegistryErrors(t *testing.T) {
-	for text, want := range map[string]pullFailure{
-		"Head \"https://r/v2/x/manifests/1\": EOF":                                             pullBroken,
-		"dial tcp 192.0.2.1:443: connect: connection timed out":                                pullBroken,
-		"dial tcp 192.0.2.1:443: connect: no route to host":                                    pullBroken,
-		"dial tcp: lookup r: Temporary failure in name resolution":                             pullBroken,
-		"failed commit on ref \"layer-sha256:1\": unexpected commit digest sha256:2, expected": pullBroken,
-		"failed commit on ref \"x\": \"x\" failed size validation: 10 != 20":                   pullBroken,
-		"http2: server sent GOAWAY and closed the connection":                                  pullBroken,
-		"unexpected status from HEAD request to https://r/v2/x: 429 Too Many Requests":         pullLimited,
-		"error from registry: denied":                                                          pullRefused,
-	} {
-		if got := pullFailureOf(errors.New(text), "docker.io/team/thing:1"); got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
 }

@@ -32,35 +32,6 @@ func pushed(t *testing.T, login bool) (*registrytest.Registry, *registrytest.Ima
 	return r, img, ref
 }
 
-func TestAPullFromARegistry(t *testing.T) {
-	tier.Rest(t)
-	e := connect(t)
-	_, want, ref := pushed(t, false)
-	img, err := e.Ensure(t.Context(), ref, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if img.Digest != registrytest.Digest(want.Manifest) || !isOf(img, want) || img.Size < 220<<10 {
-		t.Errorf("image %+v", img)
-	}
-	layers, err := e.Layers(t.Context(), ref, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(layers) != 2 || layers[0].ID != want.Layers[0].DiffID || layers[0].Size < 20<<10 || layers[1].Size < 200<<10 ||
-		layers[0].Size+layers[1].Size != img.Size { // also when the compressed layers are on disk
-		t.Errorf("layers %+v of image %+v", layers, img)
-	}
-	for range 2 { // removing a missing image is not an error
-		if err := e.RemoveImage(t.Context(), ref); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, here, err := e.Image(t.Context(), ref, ""); here || err != nil {
-		t.Errorf("still here: %v, %v; want no image, no error", here, err)
-	}
-}
-
 // isOf reports whether img is want, which an engine identifies by its configuration or,
 // in containerd's image store, by its manifest.
 func isOf(img images.Image, want *registrytest.Image) bool {

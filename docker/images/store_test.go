@@ -34,7 +34,7 @@ func removeLater(t testing.TB, ref string) {
 	})
 }
 
-func TestEnsurePullsWithProgressAndOnlyOnce(t *testing.T) {
+func TestAnImageIsPulledOnceWithProgressAndRemoved(t *testing.T) {
 	e := connect(t)
 	r := newStub(t)
 	var seen []images.PullProgress
@@ -54,6 +54,18 @@ func TestEnsurePullsWithProgressAndOnlyOnce(t *testing.T) {
 	before := r.ManifestGets.Load()
 	if _, err := e.Ensure(t.Context(), r.Ref(), "", nil); err != nil || r.ManifestGets.Load() != before {
 		t.Errorf("an image on the engine: %d requests to the registry, error %v; want none", r.ManifestGets.Load()-before, err)
+	}
+	layers, err := e.Layers(t.Context(), r.Ref(), "")
+	if err != nil || len(layers) != 1 || layers[0].ID != r.Image.Layers[0].DiffID || layers[0].Size != img.Size { // also when the compressed layer is on disk
+		t.Errorf("layers %+v of image %+v, %v", layers, img, err)
+	}
+	for range 2 { // removing a missing image is not an error
+		if err := e.RemoveImage(t.Context(), r.Ref()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, here, err := e.Image(t.Context(), r.Ref(), ""); here || err != nil {
+		t.Errorf("still here: %v, %v; want no image, no error", here, err)
 	}
 }
 
@@ -171,11 +183,6 @@ func TestAFailedPullSaysWhoIsToBlame(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a name that is none", func(t *testing.T) {
-		if _, err := e.Ensure(t.Context(), "Not A Name", "", nil); fault.KindOf(err) != fault.Instance {
-			t.Errorf("got a fault of kind %v: %v, want an Instance fault", fault.KindOf(err), err)
-		}
-	})
 }
 
 func refuse(status int, code, text string) func(*registrytest.Stub) registrytest.Fault {

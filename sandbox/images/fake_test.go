@@ -24,13 +24,12 @@ type engine struct {
 	disk   int64           // 0: unknown
 	pulls  []string
 	gone   []string
-	gate   map[string]chan struct{} // the pull of a ref waits until it is closed
 }
 
 func newEngine(size int64) *engine {
 	return &engine{
 		size: size, layers: map[string][]images.Layer{}, here: map[string]bool{}, used: map[string]bool{},
-		stuck: map[string]bool{}, gate: map[string]chan struct{}{},
+		stuck: map[string]bool{},
 	}
 }
 
@@ -83,17 +82,7 @@ func (e *engine) Image(_ context.Context, ref string) (images.Image, bool, error
 	return e.image(ref), e.here[ref], nil
 }
 
-func (e *engine) Pull(ctx context.Context, ref string, _ func(images.Progress)) (images.Image, error) {
-	e.mu.Lock()
-	gate := e.gate[ref]
-	e.mu.Unlock()
-	if gate != nil {
-		select {
-		case <-gate:
-		case <-ctx.Done():
-			return images.Image{}, ctx.Err()
-		}
-	}
+func (e *engine) Pull(_ context.Context, ref string, _ func(images.Progress)) (images.Image, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.here[ref] {

@@ -53,7 +53,7 @@ func beKilled(t *testing.T, o Options) {
 
 func (d doomed) create(t *testing.T, e engine.Engine) string {
 	labels := map[string]string{engine.LabelLease: d.Lease, engine.LabelInstance: "i", engine.LabelAttempt: "2"}
-	c, err := e.Create(t.Context(), fill(engine.Spec{Labels: labels}, d.Image, d.Run))
+	c, err := e.Create(t.Context(), fill(engine.Spec{Labels: labels, WorkDir: "/testbed"}, d.Image, d.Run))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,8 +172,8 @@ func (e *suite) containersOfAKilledProcessAreInherited(t *testing.T) {
 			t.Errorf("%d: got %+v, %q", n, r, r.Bytes)
 		}
 		if n == 2 {
-			if r := run(t, c, "cat /tmp/count"); string(r.Bytes) != "ran\n" {
-				t.Errorf("it ran %q", r.Bytes)
+			if r := run(t, c, "pwd; cat /tmp/count"); string(r.Bytes) != "/testbed\nran\n" {
+				t.Errorf("it ran %q, want once, and the container's directory", r.Bytes)
 			}
 		}
 		c.Close()

@@ -10,45 +10,6 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// A command that is under way when its runner dies continues, and is not run twice.
-func (e *suite) aCommandContinuesAfterItsRunnerIsKilled(t *testing.T) {
-	t.Parallel()
-	c := e.start(t, engine.Spec{})
-	ran := make(chan error, 1)
-	cmd := box.Command{ID: "s1.1", Script: "echo ran >>/tmp/count; until [ -e /tmp/go ]; do sleep 0.01; done; echo done; exit 3", Timeout: enough}
-	go func() {
-		_, err := c.Run(t.Context(), cmd)
-		ran <- err
-	}()
-	awaitFile(t, c, "/tmp/count")
-	c.Close() // like the end of its process
-	if err := <-ran; fault.KindOf(err) != fault.Transient {
-		t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
-	}
-	for n := range 3 {
-		next, err := e.engine.Attach(t.Context(), c.ID())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := next.CopyIn(t.Context(), "/tmp/go", 0o644, nil); err != nil {
-			t.Fatal(err)
-		}
-		r := runCommand(t, next, cmd)
-		if string(r.Bytes) != "done\n" || r.ExitCode != 3 || r.TimedOut {
-			t.Errorf("%d: got %+v, %q; want output %q, exit code 3, timed out false", n, r, r.Bytes, "done\n")
-		}
-		next.Close()
-	}
-	next, err := e.engine.Attach(t.Context(), c.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer next.Close()
-	if r := run(t, next, "cat /tmp/count"); string(r.Bytes) != "ran\n" {
-		t.Errorf("it ran %q, want output %q", r.Bytes, "ran\n")
-	}
-}
-
 // The question which part of a long output to keep is asked again of the next runner.
 func (e *suite) aLongOutputIsKeptUntilARunnerReadsIt(t *testing.T) {
 	t.Parallel()
@@ -86,7 +47,16 @@ func (e *suite) anUnattendedContainerEndsAfterItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{Unattended: 10 * time.Second})
 	run(t, c, "sleep 15") // the container is in use
-	c.Close()
+	ran := make(chan error, 1)
+	go func() {
+		_, err := c.Run(t.Context(), box.Command{Script: "echo >/tmp/began; sleep 600"})
+		ran <- err
+	}()
+	awaitFile(t, c, "/tmp/began")
+	c.Close() // like the end of its process
+	if err := <-ran; fault.KindOf(err) != fault.Transient {
+		t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
+	}
 	for end := time.Now().Add(enough); e.find(t, c.ID()).State == engine.StateRunning; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the unattended container did not end")
@@ -94,15 +64,6 @@ func (e *suite) anUnattendedContainerEndsAfterItsTimeLimit(t *testing.T) {
 	}
 	if _, err := e.engine.Attach(t.Context(), c.ID()); fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "did not contact it") {
 		t.Errorf("got a fault of kind %v: %v, want a Transient fault with %q", fault.KindOf(err), err, "did not contact it")
-	}
-}
-
-func (e *suite) anAgentCannotStopItsContainerWithSIGTERM(t *testing.T) {
-	t.Parallel()
-	c := e.start(t, engine.Spec{})
-	run(t, c, `for d in /proc/[0-9]*; do kill -TERM ${d#/proc/}; kill -HUP ${d#/proc/}; done 2>/dev/null`)
-	if r := run(t, c, "echo alive"); string(r.Bytes) != "alive\n" {
-		t.Errorf("output %q, want output %q", r.Bytes, "alive\n")
 	}
 }
 

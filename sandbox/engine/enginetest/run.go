@@ -164,18 +164,6 @@ func (e *suite) runKillsTheWholeTreeAtTheTimeout(t *testing.T) {
 	}
 }
 
-func (e *suite) runEndsEndlessOutputAtTheTimeout(t *testing.T) {
-	t.Parallel()
-	c := e.start(t, engine.Spec{})
-	r := runCommand(t, c, box.Command{Script: "yes", Timeout: 5 * time.Second, Limit: 4096})
-	if !r.TimedOut || r.Restarted || len(r.Bytes) != 4096 || r.Total < 1<<20 {
-		t.Errorf("timed out %v, restarted %v, kept %d of %d", r.TimedOut, r.Restarted, len(r.Bytes), r.Total)
-	}
-	if left := Processes(t, c); len(left) > 0 {
-		t.Errorf("still running: %q, want no process", left)
-	}
-}
-
 func (e *suite) runDoesNotWaitForABackgroundProcess(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{})
@@ -230,20 +218,6 @@ func (e *suite) runEndsWhenCancelled(t *testing.T) {
 	}
 	if _, err := c.Run(ctx, box.Command{Script: "true"}); !fault.Canceled(err) {
 		t.Errorf("with a canceled context: %v, want a cancellation", err)
-	}
-}
-
-func (e *suite) runSurvivesAForkBomb(t *testing.T) {
-	t.Parallel()
-	e.needLimits(t)
-	c := e.start(t, engine.Spec{PidsLimit: 60})
-	run(t, c, "echo kept >/tmp/file")
-	r := runCommand(t, c, box.Command{Script: "f() { f | f & }; f; while :; do :; done", Timeout: time.Second})
-	if !r.TimedOut {
-		t.Errorf("code %d, output %.200q; want timed out true", r.ExitCode, r.Bytes)
-	}
-	if r := run(t, c, "cat /tmp/file"); string(r.Bytes) != "kept\n" {
-		t.Errorf("afterwards: code %d, output %q; want output %q", r.ExitCode, r.Bytes, "kept\n")
 	}
 }
 
