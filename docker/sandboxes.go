@@ -78,23 +78,14 @@ func (e imageEngine) Pull(ctx context.Context, ref string, progress func(cache.P
 		return cache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
 			WithHint("run scripts/demo-images, or make demo")
 	}
-	img, err := e.Ensure(ctx, name, platform, func(p images.PullProgress) {
-		if progress != nil {
-			progress(cache.Progress{Current: p.Current, Total: p.Total})
-		}
-	})
+	img, err := e.Ensure(ctx, name, platform, progress)
 	return cacheImage(img), err
 }
 
 // Layers implements cache.Engine.
 func (e imageEngine) Layers(ctx context.Context, ref string) ([]cache.Layer, error) {
 	name, platform := cache.CutRef(ref)
-	list, err := e.Engine.Layers(ctx, name, platform)
-	out := make([]cache.Layer, len(list))
-	for i, l := range list {
-		out[i] = cache.Layer{ID: l.ID, Size: l.Size}
-	}
-	return out, err
+	return e.Engine.Layers(ctx, name, platform)
 }
 
 // IDs implements cache.Engine.

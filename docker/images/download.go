@@ -12,6 +12,7 @@ import (
 	"github.com/docker/docker/api/types/registry"
 
 	"batch.example/batch/fault"
+	cache "batch.example/batch/sandbox/images"
 )
 
 // progressEvery is the shortest time between two progress reports: the engine sends
@@ -20,7 +21,7 @@ const progressEvery = 100 * time.Millisecond
 
 // download lets the engine pull name and reads its messages until the end. The error is
 // the engine's, without blame, unless the download took too long.
-func (s *Store) download(ctx context.Context, name wanted, report func(PullProgress)) error {
+func (s *Store) download(ctx context.Context, name wanted, report func(cache.Progress)) error {
 	start := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -39,7 +40,7 @@ func (s *Store) download(ctx context.Context, name wanted, report func(PullProgr
 	body, err := s.engine.API.ImagePull(ctx, name.String(), image.PullOptions{RegistryAuth: s.credentials(name.Named), Platform: name.platform})
 	if err == nil {
 		defer body.Close()
-		err = follow(body, PullProgress{Ref: name.String()}, report, func() { stalled.Reset(s.pace.stall) })
+		err = follow(body, report, func() { stalled.Reset(s.pace.stall) })
 	}
 	s.engine.NoteError(err)
 	switch {
@@ -58,24 +59,18 @@ type message struct {
 	Error      *struct{ Message string }       `json:"errorDetail"`
 }
 
-// layer is the progress of one layer's download.
-type layer struct {
-	current, total int64
-	done           bool
-}
-
 // follow reads the engine's stream of messages. It calls news for each message that differs
 // from the previous one about the same layer: some engines repeat a message while nothing
 // arrives. An error in the stream is the result of the pull, since the HTTP status was sent
 // long before.
-func follow(r io.Reader, p PullProgress, report func(PullProgress), news func()) error {
-	layers, states := map[string]*layer{}, map[string]layerState{}
+func follow(r io.Reader, report func(cache.Progress), news func()) error {
+	layers, states := map[string]*cache.Progress{}, map[string]layerState{}
 	dec := json.NewDecoder(r)
 	var last time.Time
 	for {
 		var m message
 		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
-			report(sum(p, layers))
+			report(sum(layers))
 			return nil
 		} else if err != nil {
 			return err
@@ -90,7 +85,7 @@ func follow(r io.Reader, p PullProgress, report func(PullProgress), news func())
 		note(layers, m)
 		if time.Since(last) >= progressEvery {
 			last = time.Now()
-			report(sum(p, layers))
+			report(sum(layers))
 		}
 	}
 }
@@ -111,47 +106,41 @@ func stateOf(m message) layerState {
 
 // note records what one message says about its layer. Messages without an id
 // and the one that names the tag are not about a layer.
-func note(layers map[string]*layer, m message) {
+func note(layers map[string]*cache.Progress, m message) {
 	if m.Status == "" || m.ID == "" {
 		return
 	}
 	l := layers[m.ID]
 	switch m.Status {
-	case "Pulling fs layer", "Waiting", "Already exists":
+	case "Pulling fs layer", "Waiting":
 		if l == nil {
-			l = &layer{}
-			layers[m.ID] = l
+			layers[m.ID] = &cache.Progress{}
 		}
-		l.done = m.Status == "Already exists"
 	case "Downloading":
 		if l != nil && m.Progress != nil {
-			l.current, l.total = m.Progress.Current, max(m.Progress.Total, m.Progress.Current)
+			l.Current, l.Total = m.Progress.Current, max(m.Progress.Total, m.Progress.Current)
 		}
 	case "Download complete", "Extracting":
 		if l == nil {
 			return
 		}
-		if m.Progress != nil && l.total == 0 {
-			l.total = m.Progress.Total // a layer too small for progress reports
+		if m.Progress != nil && l.Total == 0 {
+			l.Total = m.Progress.Total // a layer too small for progress reports
 		}
-		l.current = l.total
+		l.Current = l.Total
 	case "Pull complete":
 		if l != nil {
-			l.current, l.done = l.total, true
+			l.Current = l.Total
 		}
 	}
 }
 
-func sum(p PullProgress, layers map[string]*layer) PullProgress {
-	p.Layers = len(layers)
+func sum(layers map[string]*cache.Progress) (all cache.Progress) {
 	for _, l := range layers {
-		p.Current += l.current
-		p.Total += l.total
-		if l.done {
-			p.Done++
-		}
+		all.Current += l.Current
+		all.Total += l.Total
 	}
-	return p
+	return all
 }
 
 // credentials returns the user's login for the registry of name in the form that

@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
+	cache "batch.example/batch/sandbox/images"
 )
 
 func TestBlamePullReadsTheMessageAndNotTheName(t *testing.T) {
@@ -109,7 +110,7 @@ func TestProgressIsReportedOnlyWhenItChanges(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			news := 0
-			err := follow(strings.NewReader(tt.stream), PullProgress{}, func(PullProgress) {}, func() { news++ })
+			err := follow(strings.NewReader(tt.stream), func(cache.Progress) {}, func() { news++ })
 			if err != nil || news != tt.want {
 				t.Errorf("%d times news, want %d; %v", news, tt.want, err)
 			}
@@ -126,18 +127,18 @@ func TestFollowAddsUpLayers(t *testing.T) {
 {"status":"Downloading","id":"c","progressDetail":{"current":7,"total":30}}
 {"status":"Pull complete","id":"b"}
 {"status":"Digest: sha256:0"}`
-	var last PullProgress
-	if err := follow(strings.NewReader(stream), PullProgress{Ref: "r"}, func(p PullProgress) { last = p }, nothing); err != nil {
+	var last cache.Progress
+	if err := follow(strings.NewReader(stream), func(p cache.Progress) { last = p }, nothing); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(PullProgress{Ref: "r", Current: 17, Total: 40, Layers: 3, Done: 2}, last); diff != "" {
+	if diff := cmp.Diff(cache.Progress{Current: 17, Total: 40}, last); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
-	err := follow(strings.NewReader(stream+`{"errorDetail":{"message":"boom"},"error":"boom"}`), PullProgress{}, func(PullProgress) {}, nothing)
+	err := follow(strings.NewReader(stream+`{"errorDetail":{"message":"boom"},"error":"boom"}`), func(cache.Progress) {}, nothing)
 	if err == nil || err.Error() != "boom" {
 		t.Errorf("error %v, want an error, error %q", err, "boom")
 	}
-	if err := follow(strings.NewReader(stream[:40]), PullProgress{}, func(PullProgress) {}, nothing); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := follow(strings.NewReader(stream[:40]), func(cache.Progress) {}, nothing); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("an interrupted stream: got error %v", err)
 	}
 }

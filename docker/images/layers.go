@@ -11,21 +11,15 @@ import (
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/fault"
+	cache "batch.example/batch/sandbox/images"
 )
-
-// Layer is one layer of an image. Images that have a layer with the same ID
-// share its disk.
-type Layer struct {
-	ID   string // of the layer and all below it; empty when only the image's whole size is known
-	Size int64  // bytes on disk, with a share of what the image uses in addition to its layers' files
-}
 
 // Layers returns the layers of the image with that id or name for the platform, lowest
 // first. The platform is os/arch, or empty for the engine's own. The sizes add up to the
 // image's size: an engine with containerd's image store also keeps the compressed layers.
-// If the history of an image does not show which step made which layer, Layers returns a
-// single layer without ID.
-func (s *Store) Layers(ctx context.Context, id, platform string) ([]Layer, error) {
+// A layer's ID also stands for all layers below it. If the history of an image does not show which
+// step made which layer, Layers returns a single layer without ID.
+func (s *Store) Layers(ctx context.Context, id, platform string) ([]cache.Layer, error) {
 	op := "reading the layers of image " + id
 	want, err := ParsePlatform(platform)
 	if err != nil {
@@ -48,17 +42,17 @@ func (s *Store) Layers(ctx context.Context, id, platform string) ([]Layer, error
 	}
 	sizes, known := layerSizes(history, len(in.RootFS.Layers))
 	if !known {
-		return []Layer{{Size: in.Size}}, nil
+		return []cache.Layer{{Size: in.Size}}, nil
 	}
 	addExtra(sizes, in.Size)
-	layers, chain := make([]Layer, len(sizes)), ""
+	layers, chain := make([]cache.Layer, len(sizes)), ""
 	for i, size := range sizes {
 		if layer := in.RootFS.Layers[i]; i == 0 {
 			chain = layer
 		} else { // the ChainID of OCI's image specification
 			chain = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(chain+" "+layer)))
 		}
-		layers[i] = Layer{ID: chain, Size: size}
+		layers[i] = cache.Layer{ID: chain, Size: size}
 	}
 	return layers, nil
 }

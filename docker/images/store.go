@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
+	cache "batch.example/batch/sandbox/images"
 )
 
 const defaultPulls = 4
@@ -58,16 +59,6 @@ func (s *Store) Close() {
 	s.pullers.Wait()
 }
 
-// PullProgress is the progress of a pull.
-type PullProgress struct {
-	Ref     string
-	Waiting bool  // for one of the parallel pulls to end, or for the registry to allow it
-	Current int64 // bytes downloaded
-	Total   int64 // bytes to download, of the layers whose size is known so far
-	Layers  int   // known so far
-	Done    int   // of Layers: unpacked, or already on the engine
-}
-
 // Ensure makes sure that the engine has the image ref for the platform, and returns it.
 // The platform is os/arch; if it is empty, the engine chooses. Callers that ask for the
 // same image at the same time share one pull, which ends early only if all of them give
@@ -82,7 +73,7 @@ type PullProgress struct {
 // A temporary failure is retried first: a failing registry or network for some seconds, a
 // registry that limits pulls for some minutes. During that time no other pull from
 // that registry begins. The registry's answer may say how long to wait.
-func (s *Store) Ensure(ctx context.Context, ref, platform string, progress func(PullProgress)) (Image, error) {
+func (s *Store) Ensure(ctx context.Context, ref, platform string, progress func(cache.Progress)) (Image, error) {
 	img, ok, err := s.Image(ctx, ref, platform)
 	if ok || err != nil {
 		return img, err
@@ -92,7 +83,7 @@ func (s *Store) Ensure(ctx context.Context, ref, platform string, progress func(
 		return Image{}, err
 	}
 	if progress == nil {
-		progress = func(PullProgress) {}
+		progress = func(cache.Progress) {}
 	}
 	img, err = s.await(ctx, wanted{name, platform}, progress)
 	if err != nil {
@@ -153,20 +144,20 @@ type pull struct {
 	err     error
 
 	mu      sync.Mutex
-	last    PullProgress
-	changed chan struct{} // closed and replaced when last changes
+	last    *cache.Progress // nil: it has reported nothing yet
+	changed chan struct{}   // closed and replaced when last changes
 }
 
 // await joins the pull of name, starting it when there is none.
-func (s *Store) await(ctx context.Context, name wanted, progress func(PullProgress)) (Image, error) {
+func (s *Store) await(ctx context.Context, name wanted, progress func(cache.Progress)) (Image, error) {
 	p := s.join(ctx, name)
 	defer s.leave(name, p)
 	for {
 		p.mu.Lock()
 		last, changed := p.last, p.changed
 		p.mu.Unlock()
-		if last.Ref != "" { // the pull has reported something
-			progress(last)
+		if last != nil {
+			progress(*last)
 		}
 		select {
 		case <-p.done:
@@ -215,7 +206,7 @@ func (s *Store) forget(name wanted, p *pull) {
 // run does the pull and is its only goroutine.
 func (s *Store) run(ctx context.Context, name wanted, p *pull) {
 	defer p.cancel()
-	p.report(PullProgress{Ref: name.String(), Waiting: true})
+	p.report(cache.Progress{})
 	p.image, p.err = s.fetch(ctx, name, p.report)
 	s.mu.Lock()
 	s.forget(name, p)
@@ -225,7 +216,7 @@ func (s *Store) run(ctx context.Context, name wanted, p *pull) {
 
 // fetch downloads name and looks up the new image. It pulls a name for one platform at
 // a time: an engine may have only one image of a name.
-func (s *Store) fetch(ctx context.Context, name wanted, report func(PullProgress)) (Image, error) {
+func (s *Store) fetch(ctx context.Context, name wanted, report func(cache.Progress)) (Image, error) {
 	turn := s.turn(name.String())
 	if err := turn.Acquire(ctx, 1); err != nil {
 		return Image{}, err
@@ -259,10 +250,10 @@ func (s *Store) turn(name string) *semaphore.Weighted {
 	return s.turns[name]
 }
 
-func (p *pull) report(now PullProgress) {
+func (p *pull) report(now cache.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = now
+	p.last = &now
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
