@@ -220,8 +220,8 @@ func isLost(err error) bool {
 	return true
 }
 
-// ready waits until the API answers again, if it was lost.
-func (c *cluster) ready(ctx context.Context) error {
+// Ready implements [engine.Engine]: it waits until the API answers again, if it was lost.
+func (c *cluster) Ready(ctx context.Context) error {
 	if !c.away.Load() {
 		return nil
 	}

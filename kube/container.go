@@ -47,16 +47,6 @@ func (c *container) Remove(ctx context.Context) error {
 	return err
 }
 
-// checkDir checks that commands can start in the pod's directory.
-func (c *container) checkDir(ctx context.Context, op string) error {
-	err := c.Enter(ctx, c.dir)
-	if _, refused := errors.AsType[*box.Error](err); refused {
-		return fault.Newf(fault.Instance, "%s: %s is not a directory that the pod's user can enter: %w", op, c.dir, err).
-			WithHint("use another image, or set `environment.cwd` to a directory that the image has")
-	}
-	return err
-}
-
 const (
 	aloneLimit = 20 * time.Second // for a NetworkPolicy to begin
 	probeLimit = time.Minute

@@ -207,7 +207,7 @@ func (f *fleet) start(ctx context.Context, p plan, pod *corev1.Pod, op string, w
 	}
 	if err == nil {
 		c.pull = f.watcher.pulls.of(c.uid)
-		err = c.checkDir(ctx, op)
+		err = c.Enter(ctx, op, "pod")
 	}
 	return c, err
 }
@@ -342,9 +342,6 @@ func (f *fleet) CheckNetwork(_ context.Context, network string) error {
 	}
 	return fault.Newf(fault.Usage, "network %q: a pod has the cluster's network or none", network).WithHint("give --network bridge or --network none")
 }
-
-// Ready implements [engine.Engine].
-func (f *fleet) Ready(ctx context.Context) error { return f.ready(ctx) }
 
 // assumedCPUs is the number of processors where this user may not list nodes: -w N says better how
 // many pods there is room for.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,13 +55,10 @@ const (
 // check refuses a Spec with something that pods do not have.
 func check(s engine.Spec) error {
 	const op = "creating a pod"
+	if err := s.Check(op); err != nil {
+		return err
+	}
 	switch {
-	case s.Image == "":
-		return fault.New(fault.Usage, op+": no image given", nil)
-	case s.WorkDir != "" && !path.IsAbs(s.WorkDir):
-		return fault.Newf(fault.Usage, "%s: working directory %q: expected an absolute path", op, s.WorkDir)
-	case s.Memory < 0 || s.CPUs < 0 || s.Unattended < 0 || s.ShmSize < 0 || s.Disk < 0:
-		return fault.New(fault.Usage, op+": memory, cpus, shm size, disk and unattended time must not be negative", nil)
 	case len(s.SecurityOpt) > 0:
 		return fault.Newf(fault.Usage, "%s: environment.run_args: --security-opt is not possible on Kubernetes", op)
 	case len(s.Volumes) > 0:

@@ -27,9 +27,8 @@ const slowScrub = 500 * time.Millisecond
 // image's own.
 type histories struct {
 	volumes engine.Volumes // nil: nothing is shared
-	images  *images.Cache
-	slow    time.Duration // a scrub that takes this long is shared
-	turns   chan struct{} // limits how many are made at the same time
+	slow    time.Duration  // a scrub that takes this long is shared
+	turns   chan struct{}  // limits how many are made at the same time
 	log     *slog.Logger
 
 	// mu is also held while get asks the engine: two containers must not create a volume
@@ -50,10 +49,10 @@ type history struct {
 	clean  bool          // there is nothing to scrub, and the volume is empty; guarded by turn
 }
 
-func newHistories(e engine.Engine, images *images.Cache, cpus int, log *slog.Logger) *histories {
+func newHistories(e engine.Engine, cpus int, log *slog.Logger) *histories {
 	volumes, _ := e.(engine.Volumes)
 	return &histories{
-		volumes: volumes, images: images, slow: slowScrub, turns: make(chan struct{}, max(1, cpus)), log: log,
+		volumes: volumes, slow: slowScrub, turns: make(chan struct{}, max(1, cpus)), log: log,
 		byKey: map[string]*history{},
 	}
 }

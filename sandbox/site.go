@@ -136,7 +136,7 @@ func openSite(ctx context.Context, c Config, e Engine, p *placement) (*site, err
 	}
 	c.Images.Gone = func(ref string) { p.lost(s, ref) }
 	s.images = images.New(measuredImages{imagesOf(s.engine), &s.short, c.Images.Reserve}, stock.ledger, c.Images)
-	s.histories = newHistories(s.engine, s.images, s.about.CPUs, log)
+	s.histories = newHistories(s.engine, s.about.CPUs, log)
 	s.room, s.limit = e.Workers, e.Workers
 	if s.room == 0 {
 		s.room = max(1, e.Within(machineOf(s.about)).Room(c.Container.Memory))

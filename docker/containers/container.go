@@ -89,7 +89,7 @@ func (f *Fleet) create(ctx context.Context, s spec) (*Container, error) {
 	c.Box = box.New(carrier{c}, key, s.Unattended)
 	err = c.make(ctx, s, key, platform, op)
 	if err == nil {
-		err = c.checkDir(ctx, op)
+		err = c.Enter(ctx, op, "container")
 	}
 	if err == nil && c.unplugged {
 		err = c.alone(ctx)
@@ -201,16 +201,6 @@ func (c *Container) start(ctx context.Context, s box.State) (again bool, err err
 	}
 	err = c.greet(ctx, p, s)
 	return errors.Is(err, box.ErrEnded), err
-}
-
-// checkDir checks that commands can start in the container's directory.
-func (c *Container) checkDir(ctx context.Context, op string) error {
-	err := c.Enter(ctx, c.workDir)
-	if _, refused := errors.AsType[*box.Error](err); refused {
-		return fault.Newf(fault.Instance, "%s: %s is not a directory that the container's user can enter: %w", op, c.workDir, err).
-			WithHint("use another image, or set `environment.cwd` to a directory that the image has")
-	}
-	return err
 }
 
 func workDirOf(in container.InspectResponse) string {

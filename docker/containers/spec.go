@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,15 +51,12 @@ const defaultPids = 4096
 type spec struct{ engine.Spec }
 
 func (s spec) check() error {
-	switch {
-	case s.Image == "":
-		return fault.New(fault.Usage, "creating a container: no image given", nil)
-	case s.WorkDir != "" && !path.IsAbs(s.WorkDir):
-		return fault.Newf(fault.Usage, "creating a container: working directory %q: expected an absolute path", s.WorkDir)
-	case s.Memory < 0 || s.CPUs < 0 || s.Unattended < 0 || s.ShmSize < 0 || s.Disk < 0:
-		return fault.New(fault.Usage, "creating a container: memory, cpus, shm size, disk and unattended time must not be negative", nil)
-	case s.Memory > 0 && s.Memory < 6<<20:
-		return fault.Newf(fault.Usage, "creating a container: %d bytes of memory are less than the 6 MiB docker needs", s.Memory)
+	const op = "creating a container"
+	if err := s.Check(op); err != nil {
+		return err
+	}
+	if s.Memory > 0 && s.Memory < 6<<20 {
+		return fault.Newf(fault.Usage, "%s: %d bytes of memory are less than the 6 MiB docker needs", op, s.Memory)
 	}
 	return nil
 }

@@ -117,9 +117,15 @@ func (b *Box) Connect(ctx context.Context) (again bool, err error) {
 	return err == nil && (l.again || b.restarts.Load() > 0), err
 }
 
-// Enter returns an [Error] if commands cannot start in the directory.
-func (b *Box) Enter(ctx context.Context, dir string) error {
+// Enter checks that commands can start in the directory of the container, which the engine calls a kind
+// such as "pod". If they cannot, the error is an Instance fault that begins with op.
+func (b *Box) Enter(ctx context.Context, op, kind string) error {
+	dir := b.carrier.Dir()
 	_, err := b.do(ctx, wire.Frame{Kind: wire.KindReady, Data: wire.Encode(wire.Run{Args: []string{"-"}, Dir: dir})})
+	if _, refused := errors.AsType[*Error](err); refused {
+		return fault.Newf(fault.Instance, "%s: %s is not a directory that the %s's user can enter: %w", op, dir, kind, err).
+			WithHint("use another image, or set `environment.cwd` to a directory that the image has")
+	}
 	return err
 }
 

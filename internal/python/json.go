@@ -12,10 +12,12 @@ import (
 // Indent formats JSON text byte for byte as json.dumps(v, indent=2) does for the same
 // members: two spaces per level, DEL and every character beyond ASCII as \uXXXX, no
 // final newline. Lines after the first begin with prefix.
-func Indent(text []byte, prefix string) ([]byte, error) {
+func Indent(text []byte, prefix string) ([]byte, error) { return indented(text, prefix, 2) }
+
+func indented(text []byte, prefix string, indent int) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(text) + len(text)/8)
-	if err := json.Indent(&b, text, prefix, "  "); err != nil {
+	if err := json.Indent(&b, text, prefix, strings.Repeat(" ", indent)); err != nil {
 		return nil, err
 	}
 	return escapeNonASCII(b.Bytes()), nil
@@ -87,10 +89,5 @@ func Dumps(v any, indent int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	b.Grow(len(text) + len(text)/4)
-	if err := json.Indent(&b, text, "", strings.Repeat(" ", indent)); err != nil {
-		return nil, err
-	}
-	return escapeNonASCII(b.Bytes()), nil
+	return indented(text, "", indent)
 }

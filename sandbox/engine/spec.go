@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"batch.example/batch/fault"
 )
 
 // The labels that say what a container is for. Its creator sets them in [Spec.Labels]; engines add
@@ -57,6 +60,19 @@ type Spec struct {
 	// Unattended is how long the container lives without a connection to a process of
 	// batch. Then it ends by itself. 0: forever.
 	Unattended time.Duration
+}
+
+// Check returns a Usage fault if s describes no container on any engine. Op begins it.
+func (s Spec) Check(op string) error {
+	switch {
+	case s.Image == "":
+		return fault.New(fault.Usage, op+": no image given", nil)
+	case s.WorkDir != "" && !path.IsAbs(s.WorkDir):
+		return fault.Newf(fault.Usage, "%s: working directory %q: expected an absolute path", op, s.WorkDir)
+	case s.Memory < 0 || s.CPUs < 0 || s.Unattended < 0 || s.ShmSize < 0 || s.Disk < 0:
+		return fault.New(fault.Usage, op+": memory, cpus, shm size, disk and unattended time must not be negative", nil)
+	}
+	return nil
 }
 
 // Volume is a volume of [Volumes] in a container.

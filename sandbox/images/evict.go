@@ -44,19 +44,9 @@ func (c *Cache) Evict(ctx context.Context, keep int64, dry bool) (gone []Entry, 
 			continue
 		}
 		gone = append(gone, e)
-		left = without(left, e.Ref)
+		left = slices.DeleteFunc(left, func(x Entry) bool { return x.Ref == e.Ref })
 	}
 	return gone, kept, nil
-}
-
-func without(entries []Entry, ref string) []Entry {
-	var out []Entry
-	for _, e := range entries {
-		if e.Ref != ref {
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 // evictOne removes one image, the first of the victims that can be removed. Blocked means

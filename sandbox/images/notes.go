@@ -41,22 +41,18 @@ func (l *Ledger) notePath(key string) string { return filepath.Join(l.notes(), k
 
 // Note returns the note that was saved under key. The key contains everything that the
 // result depends on.
-func (c *Cache) Note(key string) (Note, bool) { return c.ledger.note(key) }
-
-// Remember saves n under key, for every run on the engine.
-func (c *Cache) Remember(key string, n Note) error { return c.ledger.remember(key, n) }
-
-func (l *Ledger) note(key string) (Note, bool) {
+func (c *Cache) Note(key string) (Note, bool) {
 	var n Note
-	if readJSON(l.notePath(key), &n) != nil || n.Made.IsZero() {
+	if readJSON(c.ledger.notePath(key), &n) != nil || n.Made.IsZero() {
 		return Note{}, false
 	}
 	return n, true
 }
 
-func (l *Ledger) remember(key string, n Note) error {
+// Remember saves n under key, for every run on the engine.
+func (c *Cache) Remember(key string, n Note) error {
 	n.Made = time.Now()
-	return writeJSON(l.notePath(key), n)
+	return writeJSON(c.ledger.notePath(key), n)
 }
 
 func readJSON(path string, v any) error {

@@ -16,7 +16,7 @@ const parallel = 2
 func (c *Cache) Plan(needs []Need) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan = newPlan(needs)
+	c.plan = plan{needs: needs, begun: map[string]bool{}, seen: map[string]bool{}}
 	c.shared = map[Need]int{}
 	for _, n := range needs {
 		c.shared[Need{Ref: n.Ref, Commit: n.Commit}]++
@@ -257,10 +257,6 @@ type plan struct {
 	needs []Need
 	begun map[string]bool // ids
 	seen  map[string]bool // refs that were pulled ahead, or failed to be
-}
-
-func newPlan(needs []Need) plan {
-	return plan{needs: needs, begun: map[string]bool{}, seen: map[string]bool{}}
 }
 
 // begin records that the instance id has begun: the plan no longer contains its need.

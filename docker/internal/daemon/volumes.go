@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/containerd/errdefs"
@@ -13,33 +12,22 @@ import (
 	"batch.example/batch/fault"
 )
 
-// Volumes returns the volumes whose names begin with prefix and that match more filters.
-func (e *Conn) Volumes(ctx context.Context, prefix string, more ...filters.KeyValuePair) ([]*volume.Volume, error) {
-	if err := e.Ready(ctx); err != nil {
-		return nil, err
-	}
-	// Podman does not filter by labels that the engine creates a volume with.
-	args := filters.NewArgs(append(more, filters.Arg("name", prefix))...)
-	list, err := e.API.VolumeList(ctx, volume.ListOptions{Filters: args})
-	if err != nil {
-		return nil, e.Blame(err, fault.Transient, "listing volumes")
-	}
-	// The filter also matches inside a name.
-	return slices.DeleteFunc(list.Volumes, func(v *volume.Volume) bool { return v == nil || !strings.HasPrefix(v.Name, prefix) }), nil
-}
-
 // RemoveVolumes removes the volumes whose names begin with prefix and for which gone returns
 // true. Volumes that a container uses stay. It reports whether it removed one, and joins the
 // errors.
 func (e *Conn) RemoveVolumes(ctx context.Context, prefix string, gone func(*volume.Volume) bool) (bool, error) {
-	list, err := e.Volumes(ctx, prefix)
-	if err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return false, err
+	}
+	// Podman does not filter by labels that the engine creates a volume with.
+	list, err := e.API.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", prefix))})
+	if err != nil {
+		return false, e.Blame(err, fault.Transient, "listing volumes")
 	}
 	removed := false
 	var errs []error
-	for _, v := range list {
-		if !gone(v) {
+	for _, v := range list.Volumes {
+		if v == nil || !strings.HasPrefix(v.Name, prefix) || !gone(v) { // the filter also matches inside a name
 			continue
 		}
 		one, err := e.RemoveVolume(ctx, v.Name)

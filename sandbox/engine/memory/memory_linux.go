@@ -110,7 +110,7 @@ func (f *fleet) Create(ctx context.Context, s engine.Spec) (engine.Container, er
 		err = fault.New(fault.Transient, op, err)
 	}
 	if err == nil {
-		err = c.checkDir(ctx, op)
+		err = c.Enter(ctx, op, "container")
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Remove(ctx))
@@ -120,14 +120,8 @@ func (f *fleet) Create(ctx context.Context, s engine.Spec) (engine.Container, er
 
 // check refuses a Spec with something that this engine does not have.
 func check(op string, s engine.Spec) error {
-	if s.Image == "" {
-		return fault.New(fault.Usage, "creating a container: no image given", nil)
-	}
-	if s.WorkDir != "" && !path.IsAbs(s.WorkDir) {
-		return fault.Newf(fault.Usage, "%s: working directory %q: expected an absolute path", op, s.WorkDir)
-	}
-	if s.Memory < 0 || s.CPUs < 0 || s.Unattended < 0 || s.ShmSize < 0 || s.Disk < 0 {
-		return fault.New(fault.Usage, op+": a limit is negative", nil)
+	if err := s.Check(op); err != nil {
+		return err
 	}
 	if s.User != "" || s.Platform != "" || len(s.CapAdd) > 0 || len(s.Volumes) > 0 || s.Network != "" && s.Network != noNetwork {
 		return fault.New(fault.Usage, op+": the engine for tests has no users, platforms, capabilities, volumes or networks to choose", nil)
@@ -137,15 +131,6 @@ func check(op string, s engine.Spec) error {
 		return fault.Newf(fault.Instance, "%s: it is not a directory", op)
 	}
 	return nil
-}
-
-// checkDir checks that commands can start in the container's directory.
-func (c *container) checkDir(ctx context.Context, op string) error {
-	err := c.Enter(ctx, c.WorkDir)
-	if _, refused := errors.AsType[*box.Error](err); refused {
-		return fault.Newf(fault.Instance, "%s: %s is not a directory that the container's user can enter: %w", op, c.WorkDir, err)
-	}
-	return err
 }
 
 // Attach implements [engine.Engine].
