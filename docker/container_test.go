@@ -197,17 +197,6 @@ func TestAnImageWhoseBashWarnsAtStartIsUsable(t *testing.T) {
 	}
 }
 
-// stream starts a program that is ended with the test.
-func stream(t testing.TB, c *containers.Container, p containers.Program) *containers.Stream {
-	t.Helper()
-	s, err := c.Stream(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() }) // the test looks at the error
-	return s
-}
-
 // Above its disk limit, a container loses its programs as it does its commands.
 func TestClearingAContainerEndsItsPrograms(t *testing.T) {
 	tier.Rest(t)

@@ -21,13 +21,6 @@ import (
 	"batch.example/batch/sandbox/engine"
 )
 
-// soon cancels after a while, so that a hanging call fails the test.
-func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), enough)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func TestEveryEngineCallHasATimeLimit(t *testing.T) {
 	tier.Rest(t)
 	t.Parallel()

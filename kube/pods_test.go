@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -27,25 +26,10 @@ func start(t testing.TB, f *fleet, s engine.Spec) engine.Container {
 		s.Unattended = 5 * time.Minute
 	}
 	s.Env = append(s.Env, "PATH=/usr/bin:/bin")
-	c, err := f.Create(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Remove(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
+	return conformance.Create(t, f, s)
 }
 
-func says(t testing.TB, c engine.Container, script, want string) {
-	t.Helper()
-	r, err := c.Run(t.Context(), box.Command{Script: script, Timeout: time.Minute})
-	if err != nil || string(r.Bytes) != want {
-		t.Errorf("%s: got %q, exit code %d, %v; want %q", script, r.Bytes, r.ExitCode, err, want)
-	}
-}
+var says = conformance.Says
 
 func TestAPodWithoutANetworkReachesNothing(t *testing.T) {
 	kubetest.Config(t)
@@ -95,20 +79,6 @@ func TestAPodAboveItsDiskLimitIsTheAttemptsEnd(t *testing.T) {
 		t.Errorf("got %v, want that its files exceeded their limit, in the node's words", err)
 	}
 	t.Log(err)
-}
-
-func TestAPodThatIsDeletedEndsItsCommandAtOnce(t *testing.T) {
-	kubetest.Config(t)
-	t.Parallel()
-	f := open(t, "default")
-	c := start(t, f, engine.Spec{})
-	time.AfterFunc(time.Second, func() { _ = f.remove(context.Background(), f.pods(), c.ID()) })
-	began := time.Now()
-	_, err := c.Run(t.Context(), box.Command{Script: "sleep 600"})
-	if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), errRemoved.Error()) {
-		t.Errorf("got %v, want a Transient fault that says %q", err, errRemoved)
-	}
-	t.Logf("after %v", time.Since(began))
 }
 
 func TestRefusalsHaveTheClustersWords(t *testing.T) {

@@ -105,7 +105,13 @@ func (e *suite) tests() map[string]func(*testing.T) {
 // start makes a container that is removed at the end of the test.
 func (e *suite) start(t testing.TB, s engine.Spec) engine.Container {
 	t.Helper()
-	c, err := e.engine.Create(t.Context(), e.spec(s))
+	return Create(t, e.engine, e.spec(s))
+}
+
+// Create makes a container that is removed at the end of the test.
+func Create(t testing.TB, e engine.Engine, s engine.Spec) engine.Container {
+	t.Helper()
+	c, err := e.Create(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,23 +170,24 @@ func (e *suite) needLimits(t testing.TB) {
 	}
 }
 
-// enough is a time limit for commands that end by themselves, for a machine of any load.
-const enough = 2 * time.Minute
+// Enough is a time limit for commands that end by themselves, for a machine of any load.
+const Enough = 2 * time.Minute
 
-// soon cancels after a while, so that a hanging call fails the test.
-func soon(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), enough)
+// Soon cancels after a while, so that a hanging call fails the test.
+func Soon(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), Enough)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// run runs script and fails the test on a fault.
-func run(t testing.TB, c engine.Container, script string) vocab.Output {
+// Script runs a script and fails the test on a fault.
+func Script(t testing.TB, c engine.Container, script string) vocab.Output {
 	t.Helper()
-	return runCommand(t, c, box.Command{Script: script, Timeout: enough})
+	return Command(t, c, box.Command{Script: script, Timeout: Enough})
 }
 
-func runCommand(t testing.TB, c engine.Container, cmd box.Command) vocab.Output {
+// Command runs a command and fails the test on a fault.
+func Command(t testing.TB, c engine.Container, cmd box.Command) vocab.Output {
 	t.Helper()
 	r, err := c.Run(t.Context(), cmd)
 	if err != nil {
@@ -189,15 +196,23 @@ func runCommand(t testing.TB, c engine.Container, cmd box.Command) vocab.Output 
 	return r
 }
 
-// awaitFile waits until a command has made a file, up to a limit.
-func awaitFile(t testing.TB, c engine.Container, name string) {
-	for end := time.Now().Add(enough); t.Context().Err() == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if r, err := c.Run(t.Context(), box.Command{Script: "[ -e " + name + " ]", Timeout: enough}); err == nil && r.ExitCode == 0 {
+// Says checks the output of a script.
+func Says(t testing.TB, c engine.Container, script, want string) {
+	t.Helper()
+	if r := Script(t, c, script); string(r.Bytes) != want {
+		t.Errorf("%s: got %q, exit code %d; want %q", script, r.Bytes, r.ExitCode, want)
+	}
+}
+
+// AwaitFile waits until a command has made a file, up to a limit.
+func AwaitFile(t testing.TB, c engine.Container, name string) {
+	for end := time.Now().Add(Enough); t.Context().Err() == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if r, err := c.Run(t.Context(), box.Command{Script: "[ -e " + name + " ]", Timeout: Enough}); err == nil && r.ExitCode == 0 {
 			return
 		}
 	}
 	if t.Context().Err() == nil {
-		t.Errorf("no %s after %v", name, enough)
+		t.Errorf("no %s after %v", name, Enough)
 	}
 }
 
@@ -205,7 +220,7 @@ func awaitFile(t testing.TB, c engine.Container, name string) {
 // and itself.
 func Processes(t testing.TB, c engine.Container) []string {
 	t.Helper()
-	r := run(t, c, `for d in /proc/[0-9]*; do
+	r := Script(t, c, `for d in /proc/[0-9]*; do
 	p=${d#/proc/}; ((p == $$ || p == PPID)) && continue
 	IFS= read -r s <$d/stat || continue
 	[[ ${s##*) } == Z* ]] && continue

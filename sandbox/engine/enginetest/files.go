@@ -16,8 +16,8 @@ import (
 func (e *suite) containersDoNotSeeEachOther(t *testing.T) {
 	t.Parallel()
 	one, other := e.start(t, engine.Spec{}), e.start(t, engine.Spec{})
-	run(t, one, "for d in / /tmp /testbed /dev/shm /usr/bin; do echo mine >$d/mine; done; rm /usr/bin/wc; sleep 600 & :")
-	r := run(t, other, "for d in / /tmp /testbed /dev/shm /usr/bin; do ls $d/mine; done 2>/dev/null; ls /usr/bin/wc")
+	Script(t, one, "for d in / /tmp /testbed /dev/shm /usr/bin; do echo mine >$d/mine; done; rm /usr/bin/wc; sleep 600 & :")
+	r := Script(t, other, "for d in / /tmp /testbed /dev/shm /usr/bin; do ls $d/mine; done 2>/dev/null; ls /usr/bin/wc")
 	if string(r.Bytes) != "/usr/bin/wc\n" {
 		t.Errorf("one container sees the other's files: %s", r.Bytes)
 	}
@@ -36,10 +36,10 @@ func (e *suite) filesAreCopiedInByteForByte(t *testing.T) {
 		if err := c.CopyIn(t.Context(), name, 0o640, data); err != nil {
 			t.Fatal(err)
 		}
-		if r := run(t, c, "cat "+name); !bytes.Equal(r.Bytes, data) {
+		if r := Script(t, c, "cat "+name); !bytes.Equal(r.Bytes, data) {
 			t.Errorf("%d other bytes came back, exit code %d", len(r.Bytes), r.ExitCode)
 		}
-		if r := run(t, c, "ls -l "+name); !strings.HasPrefix(string(r.Bytes), "-rw-r-----") {
+		if r := Script(t, c, "ls -l "+name); !strings.HasPrefix(string(r.Bytes), "-rw-r-----") {
 			t.Errorf("got %s", r.Bytes)
 		}
 		data = data[:1<<20]
@@ -53,12 +53,12 @@ func (e *suite) filesAreCopiedInByteForByte(t *testing.T) {
 		"relative": {fault.Usage, nil},
 		"/":        {fault.Usage, nil},
 	} {
-		run(t, c, "rm -rf /etc/x; echo >/etc/x")
+		Script(t, c, "rm -rf /etc/x; echo >/etc/x")
 		if err := c.CopyIn(t.Context(), name, 0o644, tt.data); fault.KindOf(err) != tt.kind {
 			t.Errorf("%s: got %v, want a fault of kind %v", name, err, tt.kind)
 		}
 	}
-	if r := run(t, c, "echo /new/dir/* /la*"); string(r.Bytes) != name+" /la*\n" {
+	if r := Script(t, c, "echo /new/dir/* /la*"); string(r.Bytes) != name+" /la*\n" {
 		t.Errorf("partial files are left: %s", r.Bytes)
 	}
 }
@@ -67,7 +67,7 @@ func (e *suite) aStreamCarriesAnyBytes(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{})
 	var stderr bytes.Buffer
-	p := stream(t, c, box.Program{Name: "copy", Args: []string{"bash", "-c", "cat; echo end >&2; exit 7"}, Stderr: &stderr})
+	p := Stream(t, c, box.Program{Name: "copy", Args: []string{"bash", "-c", "cat; echo end >&2; exit 7"}, Stderr: &stderr})
 	sent := make([]byte, 3<<20)
 	_, _ = rand.Read(sent)
 	var writing sync.WaitGroup

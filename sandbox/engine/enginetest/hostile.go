@@ -135,15 +135,15 @@ func (e *suite) hostileCommandsDoNotBreakTheContainer(t *testing.T) {
 // run runs the command in c, and then others.
 func (h hostile) run(t *testing.T, c engine.Container) {
 	t.Helper()
-	run(t, c, "rm -f /tmp/count") // so that the shell is not new
+	Script(t, c, "rm -f /tmp/count") // so that the shell is not new
 	limit := h.timeout
 	if limit == 0 {
-		limit = enough
+		limit = Enough
 	}
-	r := runCommand(t, c, box.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
+	r := Command(t, c, box.Command{Script: "echo x >>/tmp/count; " + h.script, Timeout: limit})
 	h.check(t, r)
 	if h.later != "" {
-		awaitFile(t, c, h.later)
+		AwaitFile(t, c, h.later)
 	}
 	if h.ruins {
 		if _, err := c.Run(t.Context(), box.Command{Script: "echo next"}); !errors.Is(err, vocab.ErrDestroyed) {
@@ -152,11 +152,11 @@ func (h hostile) run(t *testing.T, c engine.Container) {
 		return
 	}
 	for range 2 { // with an empty stdin, whatever /dev/null is
-		if r := run(t, c, "cat; echo next"); string(r.Bytes) != "next\n" || r.ExitCode != 0 || r.TimedOut {
+		if r := Script(t, c, "cat; echo next"); string(r.Bytes) != "next\n" || r.ExitCode != 0 || r.TimedOut {
 			t.Errorf("the next command has output %q, code %d, timed out %v", r.Bytes, r.ExitCode, r.TimedOut)
 		}
 	}
-	r = run(t, c, "mapfile -t n </tmp/count; echo ${#n[@]}")
+	r = Script(t, c, "mapfile -t n </tmp/count; echo ${#n[@]}")
 	if string(r.Bytes) != "1\n" {
 		t.Errorf("it ran %q times, want output %q", r.Bytes, "1\n")
 	}
@@ -189,9 +189,9 @@ func (e *suite) stopAllFromNowOn(t *testing.T) {
 	t.Parallel()
 	e.needLimits(t)
 	c := e.start(t, engine.Spec{CPUs: 0.25}) // for all: it needs a processor's whole time otherwise
-	run(t, c, "(while kill -0 $$; do sleep 0.01; done; echo >/tmp/begins; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
+	Script(t, c, "(while kill -0 $$; do sleep 0.01; done; echo >/tmp/begins; while :; do kill -STOP -1; done) >/dev/null 2>&1 & exit 0")
 	// It has begun when its file is there, or when it stops the command that looks for the file.
-	ctx := soon(t)
+	ctx := Soon(t)
 	for begun := false; !begun; time.Sleep(20 * time.Millisecond) {
 		r, err := c.Run(ctx, box.Command{Script: "[ -e /tmp/begins ]", Timeout: 5 * time.Second})
 		if err != nil {
@@ -200,7 +200,7 @@ func (e *suite) stopAllFromNowOn(t *testing.T) {
 		begun = r.ExitCode == 0 || r.TimedOut
 	}
 	for range 4 {
-		r, err := c.Run(soon(t), box.Command{Script: "echo next", Timeout: 5 * time.Second})
+		r, err := c.Run(Soon(t), box.Command{Script: "echo next", Timeout: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ import (
 
 // underWay is a command that still runs in the container of a killed process.
 var underWay = box.Command{
-	ID: "s1.1", Timeout: enough,
+	ID: "s1.1", Timeout: Enough,
 	Script: "echo ran >>/tmp/count; until [ -e /tmp/go ]; do sleep 0.01; done; echo done; exit 3",
 }
 
@@ -48,7 +48,7 @@ func beKilled(t *testing.T, o Options) {
 	if err := errors.Join(os.WriteFile(d.Says+".new", []byte(id), 0o600), os.Rename(d.Says+".new", d.Says)); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(enough)
+	time.Sleep(Enough)
 }
 
 func (d doomed) create(t *testing.T, e engine.Engine) string {
@@ -58,7 +58,7 @@ func (d doomed) create(t *testing.T, e engine.Engine) string {
 		t.Fatal(err)
 	}
 	go func() { _, _ = c.Run(t.Context(), underWay) }()
-	awaitFile(t, c, "/tmp/count")
+	AwaitFile(t, c, "/tmp/count")
 	return c.ID()
 }
 
@@ -70,7 +70,7 @@ func (d doomed) attach(t *testing.T, e engine.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := stream(t, c, box.Program{Name: "server", Args: []string{"bash", "-c", "trap '' PIPE HUP TERM; echo up; setsid sleep " + mark + " & sleep " + mark}})
+	p := Stream(t, c, box.Program{Name: "server", Args: []string{"bash", "-c", "trap '' PIPE HUP TERM; echo up; setsid sleep " + mark + " & sleep " + mark}})
 	if line, err := bufio.NewReader(p).ReadString('\n'); line != "up\n" {
 		t.Fatalf("got %q, %v", line, err)
 	}
@@ -85,7 +85,7 @@ func (e *suite) doom(t *testing.T, d doomed) (id string, kill func()) {
 		t.Fatal(err)
 	}
 	kill = again.Again(t, e.name, string(value))
-	for end := time.Now().Add(enough); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(Enough); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if id, err := os.ReadFile(d.Says); err == nil {
 			return string(id), kill
 		}
@@ -117,7 +117,7 @@ func (e *suite) theProgramsOfAKilledProcessOfBatchEnd(t *testing.T) {
 	_, kill := e.doom(t, doomed{Attach: c.ID()})
 	kill()
 	got := left(t, c, mark)
-	for end := time.Now().Add(enough); got != "" && time.Now().Before(end); got = left(t, c, mark) {
+	for end := time.Now().Add(Enough); got != "" && time.Now().Before(end); got = left(t, c, mark) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if got != "" {
@@ -168,11 +168,11 @@ func (e *suite) containersOfAKilledProcessAreInherited(t *testing.T) {
 		if err := c.CopyIn(t.Context(), "/tmp/go", 0o644, nil); err != nil {
 			t.Fatal(err)
 		}
-		if r := runCommand(t, c, underWay); string(r.Bytes) != "done\n" || r.ExitCode != 3 {
+		if r := Command(t, c, underWay); string(r.Bytes) != "done\n" || r.ExitCode != 3 {
 			t.Errorf("%d: got %+v, %q", n, r, r.Bytes)
 		}
 		if n == 2 {
-			if r := run(t, c, "pwd; cat /tmp/count"); string(r.Bytes) != "/testbed\nran\n" {
+			if r := Script(t, c, "pwd; cat /tmp/count"); string(r.Bytes) != "/testbed\nran\n" {
 				t.Errorf("it ran %q, want once, and the container's directory", r.Bytes)
 			}
 		}
@@ -303,10 +303,10 @@ func (e *suite) aRemovedContainerIsAFaultNotAnObservation(t *testing.T) {
 	c := e.start(t, engine.Spec{})
 	ended := make(chan error, 1)
 	go func() {
-		awaitFile(t, c, "/tmp/began")
+		AwaitFile(t, c, "/tmp/began")
 		ended <- e.engine.Remove(context.Background(), c.ID())
 	}()
-	r, err := c.Run(soon(t), box.Command{Script: "echo part; echo >/tmp/began; sleep 600"})
+	r, err := c.Run(Soon(t), box.Command{Script: "echo part; echo >/tmp/began; sleep 600"})
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}

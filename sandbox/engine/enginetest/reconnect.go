@@ -29,7 +29,7 @@ func (e *suite) aLongOutputIsKeptUntilARunnerReadsIt(t *testing.T) {
 	}
 	defer next.Close()
 	cmd.Longer = func(begin []byte) bool { return len(begin) == 1000 && strings.HasPrefix(string(begin), "keep y\n") }
-	if r := runCommand(t, next, cmd); r.Total != 100_005 || len(r.Bytes) != 100_005 {
+	if r := Command(t, next, cmd); r.Total != 100_005 || len(r.Bytes) != 100_005 {
 		t.Errorf("kept %d of %d; want total 100_005, 100_005 bytes", len(r.Bytes), r.Total)
 	}
 }
@@ -37,7 +37,7 @@ func (e *suite) aLongOutputIsKeptUntilARunnerReadsIt(t *testing.T) {
 func (e *suite) processesCannotReadBoxinit(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{})
-	r := run(t, c, "for f in fd/0 fd/1 environ mem maps cwd/x; do cat /proc/1/$f /proc/$PPID/$f && echo open; done; ls /proc/1/fd /proc/$PPID/fd; echo x >/proc/1/fd/1")
+	r := Script(t, c, "for f in fd/0 fd/1 environ mem maps cwd/x; do cat /proc/1/$f /proc/$PPID/$f && echo open; done; ls /proc/1/fd /proc/$PPID/fd; echo x >/proc/1/fd/1")
 	if out := string(r.Bytes); strings.Contains(out, "open") || strings.Count(out, "Permission denied") < 9 {
 		t.Errorf("a process in the container could open files of boxinit:\n%s", out)
 	}
@@ -46,18 +46,18 @@ func (e *suite) processesCannotReadBoxinit(t *testing.T) {
 func (e *suite) anUnattendedContainerEndsAfterItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{Unattended: 10 * time.Second})
-	run(t, c, "sleep 15") // the container is in use
+	Script(t, c, "sleep 15") // the container is in use
 	ran := make(chan error, 1)
 	go func() {
 		_, err := c.Run(t.Context(), box.Command{Script: "echo >/tmp/began; sleep 600"})
 		ran <- err
 	}()
-	awaitFile(t, c, "/tmp/began")
+	AwaitFile(t, c, "/tmp/began")
 	c.Close() // like the end of its process
 	if err := <-ran; fault.KindOf(err) != fault.Transient {
 		t.Errorf("got a fault of kind %v: %v, want a Transient fault", fault.KindOf(err), err)
 	}
-	for end := time.Now().Add(enough); e.find(t, c.ID()).State == engine.StateRunning; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(Enough); e.find(t, c.ID()).State == engine.StateRunning; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the unattended container did not end")
 		}
@@ -71,7 +71,7 @@ func (e *suite) anUnattendedContainerEndsAfterItsTimeLimit(t *testing.T) {
 func (e *suite) aBackgroundProcessSurvivesTheKilledShell(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{})
-	r := run(t, c, "sleep 7002 & (setsid nohup sleep 7004 &); kill -9 $$; sleep 7005")
+	r := Script(t, c, "sleep 7002 & (setsid nohup sleep 7004 &); kill -9 $$; sleep 7005")
 	if r.ExitCode != 137 || r.TimedOut {
 		t.Fatalf("got %+v, want exit code 137, timed out false", r)
 	}

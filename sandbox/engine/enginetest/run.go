@@ -83,8 +83,8 @@ func (e *suite) runReturnsOutputAndExitCode(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			tt.cmd.Timeout = enough
-			r := runCommand(t, c, tt.cmd)
+			tt.cmd.Timeout = Enough
+			r := Command(t, c, tt.cmd)
 			if r.Total != int64(len(r.Bytes)) {
 				t.Errorf("total %d of %d bytes; want total %v", r.Total, len(r.Bytes), int64(len(r.Bytes)))
 			}
@@ -107,14 +107,14 @@ func (e *suite) runTakesScriptsOfAnySize(t *testing.T) {
 	for _, size := range []int{99 << 10, 101 << 10, 128 << 10, 1 << 20, 3 << 20} {
 		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
 			data := strings.Repeat("0123456789abcde\n", size/16)
-			r := run(t, c, "cat <<'EOF' | wc -c\n"+data+"EOF\ncat; exit 7")
+			r := Script(t, c, "cat <<'EOF' | wc -c\n"+data+"EOF\ncat; exit 7")
 			if got, want := string(r.Bytes), fmt.Sprintln(len(data)); got != want || r.ExitCode != 7 {
 				t.Errorf("output %.80q, code %d; want %q and 7", got, r.ExitCode, want)
 			}
 		})
 	}
 	t.Run("through a login shell", func(t *testing.T) {
-		r := runCommand(t, c, box.Command{Args: []string{"bash", "-lc"}, Script: "echo ok #" + strings.Repeat("x", 200<<10)})
+		r := Command(t, c, box.Command{Args: []string{"bash", "-lc"}, Script: "echo ok #" + strings.Repeat("x", 200<<10)})
 		if string(r.Bytes) != "ok\n" {
 			t.Errorf("output %.80q, code %d; want output %q", r.Bytes, r.ExitCode, "ok\n")
 		}
@@ -124,8 +124,8 @@ func (e *suite) runTakesScriptsOfAnySize(t *testing.T) {
 func (e *suite) runKeepsHeadAndTailOfALongOutput(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{})
-	r := runCommand(t, c, box.Command{
-		Script: "echo begin; yes | head -c 50000000; echo end", Timeout: enough, Limit: 1000,
+	r := Command(t, c, box.Command{
+		Script: "echo begin; yes | head -c 50000000; echo end", Timeout: Enough, Limit: 1000,
 	})
 	if len(r.Bytes) != 1000 || r.Total != 50000010 || r.ExitCode != 0 {
 		t.Fatalf("kept %d of %d, code %d; want 1000 bytes, total 50000010, exit code 0", len(r.Bytes), r.Total, r.ExitCode)
@@ -168,7 +168,7 @@ func (e *suite) runDoesNotWaitForABackgroundProcess(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{})
 	// A run that waited would wait until its time limit.
-	r := run(t, c, "sleep 600 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")
+	r := Script(t, c, "sleep 600 & while :; do echo noise; sleep 0.01; done & echo started; exit 4")
 	if !strings.Contains(string(r.Bytes), "started\n") || r.ExitCode != 4 || r.TimedOut {
 		t.Errorf("output %q, exit code %d, timed out %v", r.Bytes, r.ExitCode, r.TimedOut)
 	}
@@ -189,7 +189,7 @@ func (e *suite) runReturnsWhatIsWrittenAMomentAfterTheShellsEnd(t *testing.T) {
 		"for i in {1..20000}; do echo $i; done > >(tail -n 1)": "20000\n",
 	} {
 		for _, fresh := range []bool{false, true} {
-			r := runCommand(t, c, box.Command{Script: script, Timeout: enough, Ahead: true, Fresh: fresh})
+			r := Command(t, c, box.Command{Script: script, Timeout: Enough, Ahead: true, Fresh: fresh})
 			if string(r.Bytes) != want || r.ExitCode != 0 {
 				t.Errorf("%s: got %+v, want output %q, exit code 0", script, r, want)
 			}
@@ -203,7 +203,7 @@ func (e *suite) runEndsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		awaitFile(t, c, "/tmp/began")
+		AwaitFile(t, c, "/tmp/began")
 		cancel()
 	}()
 	r, err := c.Run(ctx, box.Command{Script: "echo part; echo >/tmp/began; setsid sleep 600 & sleep 600"})
@@ -266,7 +266,7 @@ func (e *suite) runDoesWhatBashDoes(t *testing.T) {
 			if !fresh && slices.Contains(unreadable, script) {
 				continue
 			}
-			r := runCommand(t, c, box.Command{Script: script, Timeout: enough, Ahead: true, Fresh: fresh})
+			r := Command(t, c, box.Command{Script: script, Timeout: Enough, Ahead: true, Fresh: fresh})
 			if string(r.Bytes) != string(want) || r.ExitCode != code {
 				t.Errorf("%q, fresh %v: got %q, exit code %d; bash -c gives %q, %d", script, fresh, r.Bytes, r.ExitCode, want, code)
 			}

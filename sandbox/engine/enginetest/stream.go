@@ -18,7 +18,7 @@ func (e *suite) streamTalksToAProgramInTheContainer(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{WorkDir: "/testbed", Env: []string{"IMAGE=yes"}})
 	var stderr bytes.Buffer
-	s := stream(t, c, box.Program{
+	s := Stream(t, c, box.Program{
 		Name: "echo", Env: []string{"MINE=a b"}, Stderr: &stderr,
 		Args: []string{"bash", "-c", `echo "$PWD $IMAGE $MINE"; echo grumble >&2; while read -r line; do echo "got $line"; done; echo last; exit 7`},
 	})
@@ -56,7 +56,7 @@ func (e *suite) streamTalksToAProgramInTheContainer(t *testing.T) {
 func (e *suite) aStreamEndsWithItsContainer(t *testing.T) {
 	t.Parallel()
 	c := e.start(t, engine.Spec{})
-	s := stream(t, c, box.Program{Name: "long", Args: []string{"sleep", "654321"}})
+	s := Stream(t, c, box.Program{Name: "long", Args: []string{"sleep", "654321"}})
 	if err := c.Remove(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func (e *suite) aStreamNeedsAProgramAndAName(t *testing.T) {
 	}
 }
 
-// stream starts a program that is ended with the test.
-func stream(t testing.TB, c engine.Container, p box.Program) *box.Stream {
+// Stream starts a program that is ended with the test.
+func Stream(t testing.TB, c engine.Container, p box.Program) *box.Stream {
 	t.Helper()
 	s, err := c.Stream(t.Context(), p)
 	if err != nil {
@@ -100,7 +100,7 @@ func stream(t testing.TB, c engine.Container, p box.Program) *box.Stream {
 // left lists the processes in the container with the word in their arguments.
 func left(t testing.TB, c engine.Container, word string) string {
 	t.Helper()
-	out := run(t, c, `for p in /proc/[0-9]*; do
+	out := Script(t, c, `for p in /proc/[0-9]*; do
   [ "$p" = "/proc/$$" ] && continue
   { read -r -d '' -a a; } <"$p/cmdline"
   args=$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null || while IFS= read -r -d '' w; do printf '%s ' "$w"; done <"$p/cmdline")

@@ -1,7 +1,6 @@
 package memory_test
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/box"
 	"batch.example/batch/internal/enginetest"
 	"batch.example/batch/sandbox/engine"
 	conformance "batch.example/batch/sandbox/engine/enginetest"
@@ -50,25 +48,10 @@ func TestConformance(t *testing.T) {
 func create(t *testing.T, e engine.Engine, s engine.Spec) engine.Container {
 	t.Helper()
 	s.Image, s.Unattended = "/", time.Minute
-	c, err := e.Create(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Remove(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
+	return conformance.Create(t, e, s)
 }
 
-func says(t *testing.T, c engine.Container, script, want string) {
-	t.Helper()
-	r, err := c.Run(t.Context(), box.Command{Script: script, Timeout: time.Minute})
-	if err != nil || string(r.Bytes) != want {
-		t.Errorf("%s: got %q, exit code %d, %v; want %q", script, r.Bytes, r.ExitCode, err, want)
-	}
-}
+var says = conformance.Says
 
 func TestTheMachineItselfIsAnImage(t *testing.T) {
 	t.Parallel()
