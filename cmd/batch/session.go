@@ -177,7 +177,7 @@ func (a *app) progress(run vocab.Event, json, quiet bool) progress.Display {
 		cols, rows, _ := term.GetSize(int(f.Fd()))
 		return cols, rows
 	}
-	return progress.NewTerminal(f, size, run.Total, run.Workers, time.Now)
+	return progress.NewTerminal(f, size, run.Total, run.Workers)
 }
 
 // totals adds what is known of the whole job to its beginning or end.

@@ -52,7 +52,7 @@ func TestPictureOfTheDemo(t *testing.T) {
 	const file = "testdata/display.txt"
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 80, 24)
-		d := NewTerminal(v, v.size, 0, 0, nil)
+		d := NewTerminal(v, v.size, 0, 0)
 		events := recorded(t)
 		begin, now := events[0].Time, time.Now()
 		for _, e := range events {

@@ -53,7 +53,7 @@ func TestWhatAnAttemptCostIsNotAddedToTheRuns(t *testing.T) {
 func TestARunThatNeverBeginsLeavesNoBar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 70, 24)
-		d := NewTerminal(v, v.size, 2, 1, nil)
+		d := NewTerminal(v, v.size, 2, 1)
 		time.Sleep(time.Minute)
 		d.Event(vocab.Event{Type: vocab.EventMessage, Text: "no engine"})
 		time.Sleep(time.Minute)
@@ -102,7 +102,7 @@ func TestPendingInstancesAreNotDone(t *testing.T) {
 func TestPullsAheadOfTheWorkersAreShownUntilTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 70, 24)
-		d := NewTerminal(v, v.size, 2, 1, nil)
+		d := NewTerminal(v, v.size, 2, 1)
 		defer d.Close()
 		d.Event(vocab.Event{Type: vocab.EventPull, Image: "registry/image:tag", Bytes: 1.5e9})
 		d.Event(vocab.Event{Type: vocab.EventPull, Image: "other"})

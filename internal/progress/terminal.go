@@ -29,7 +29,6 @@ const (
 type Terminal struct {
 	w    io.Writer
 	size func() (cols, rows int)
-	now  func() time.Time
 	wake chan struct{}
 	stop chan struct{}
 	done chan struct{} // closed when the painter has ended
@@ -46,19 +45,15 @@ type Terminal struct {
 }
 
 // NewTerminal starts painting a run of total instances, workers of them at once, to w. The size of the screen
-// is read before each painting; the default is 80 by 24, if size is nil or returns nothing positive. A nil
-// clock means time.Now.
-func NewTerminal(w io.Writer, size func() (cols, rows int), total, workers int, clock func() time.Time) *Terminal {
-	if clock == nil {
-		clock = time.Now
-	}
+// is read before each painting; the default is 80 by 24, if size is nil or returns nothing positive.
+func NewTerminal(w io.Writer, size func() (cols, rows int), total, workers int) *Terminal {
 	if size == nil {
 		size = func() (int, int) { return 0, 0 }
 	}
 	t := &Terminal{
-		w: w, size: size, now: clock,
+		w: w, size: size,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		state: newState(total, workers, clock()),
+		state: newState(total, workers, time.Now()),
 	}
 	go t.paintUntilClosed()
 	return t
@@ -72,7 +67,7 @@ func (t *Terminal) Event(e vocab.Event) {
 		return
 	}
 	if e.Time.IsZero() {
-		e.Time = t.now()
+		e.Time = time.Now()
 	}
 	e = t.state.apply(e)
 	if line := Notice(e); line != "" {
@@ -130,7 +125,7 @@ func (t *Terminal) paint() {
 	t.mu.Lock()
 	logs := t.log.take()
 	// The cursor is on the line below the block, which needs a row too.
-	lines := frame(t.state, t.now(), cols, rows-1)
+	lines := frame(t.state, time.Now(), cols, rows-1)
 	t.mu.Unlock()
 	same := slices.Equal(lines, t.painted) && (cols == t.cols || len(lines) == 0)
 	if t.err != nil || same && len(logs) == 0 {

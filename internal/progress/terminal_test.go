@@ -72,7 +72,7 @@ func tenMinutes(d *Terminal) {
 func TestTerminalShowsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 100, 24)
-		d := NewTerminal(v, v.size, 0, 4, nil)
+		d := NewTerminal(v, v.size, 0, 4)
 		tenMinutes(d)
 		screen(t, v, `
   40% |████████████████                        | (4/10)  10m00s  ETA 30m00s  $2.02
@@ -101,7 +101,7 @@ done before 2  Submitted 3  LimitsExceeded 1
 func TestTerminalFitsTheScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 60, 7)
-		d := NewTerminal(v, v.size, 0, 4, nil)
+		d := NewTerminal(v, v.size, 0, 4)
 		defer d.Close()
 		tenMinutes(d)
 		for i := range 5 {
@@ -138,7 +138,7 @@ go__go-4                         2s
 func TestABlockAsHighAsTheScreenLeavesNoCopiesBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 40, 4)
-		d := NewTerminal(v, v.size, 2, 1, nil)
+		d := NewTerminal(v, v.size, 2, 1)
 		defer d.Close()
 		start(d, "one")
 		for i := range 5 {
@@ -157,7 +157,7 @@ func TestABlockAsHighAsTheScreenLeavesNoCopiesBehind(t *testing.T) {
 func TestTerminalKeepsToATinyScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 60, 20)
-		d := NewTerminal(v, v.size, 0, 4, nil)
+		d := NewTerminal(v, v.size, 0, 4)
 		defer d.Close()
 		tenMinutes(d)
 		for _, size := range []struct {
@@ -182,7 +182,7 @@ func TestTerminalKeepsToATinyScreen(t *testing.T) {
 func TestLogLinesAppearAboveTheBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 72, 5)
-		d := NewTerminal(v, v.size, 3, 1, nil)
+		d := NewTerminal(v, v.size, 3, 1)
 		start(d, "one")
 		for i := range 4 {
 			say(d, fmt.Sprintf("line %d", i))
@@ -210,7 +210,7 @@ running 0 of 1  failed 1 (will be retried)  TransientFault 1
 func TestHostileTextCannotMoveTheCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 80, 24)
-		d := NewTerminal(v, v.size, 3, 1, nil)
+		d := NewTerminal(v, v.size, 3, 1)
 		evil := "a\x1b[2J\x1b[1;1Hb\rc\x1b]0;title\x07d\x9b2Je\u202ef\u0085g\x7fh\x00\b\vi\u2028j\x1bPq\x1b\\k\x1b"
 		start(d, evil)
 		phase(d, evil, "x\x1b[9A", 1, 0)
@@ -237,7 +237,7 @@ running 3 of 1  \u001b[1AEvil 1
 func TestRepaintsAreFewAndKeepUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVT(t, 80, 24)
-		d := NewTerminal(v, v.size, 3, 1, nil)
+		d := NewTerminal(v, v.size, 3, 1)
 		start(d, "one")
 		begin := v.paintings()
 		for i := range 1000 {
@@ -272,7 +272,7 @@ func (s stuck) Write(p []byte) (int, error) {
 func TestAStuckTerminalBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stuck{make(chan struct{})}
-		d := NewTerminal(s, nil, 3, 1, nil)
+		d := NewTerminal(s, nil, 3, 1)
 		line := strings.Repeat("x", 1000)
 		start(d, "one")
 		time.Sleep(soon) // the painter is blocked now, and reads no more lines
@@ -305,7 +305,7 @@ func (b *broken) Write([]byte) (int, error) { b.writes++; return 0, errGone }
 func TestABrokenTerminalIsNotWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &broken{}
-		d := NewTerminal(b, nil, 3, 1, nil)
+		d := NewTerminal(b, nil, 3, 1)
 		start(d, "one")
 		time.Sleep(time.Minute)
 		for range 2 {
@@ -322,7 +322,7 @@ func TestABrokenTerminalIsNotWrittenAgain(t *testing.T) {
 func TestManyGoroutinesShareADisplay(t *testing.T) {
 	v := newVT(t, 80, 24)
 	displays := map[string]Display{
-		"terminal": NewTerminal(v, v.size, 64, 8, nil), "lines": NewLines(newVT(t, 999, 24)),
+		"terminal": NewTerminal(v, v.size, 64, 8), "lines": NewLines(newVT(t, 999, 24)),
 		"json": NewJSON(newVT(t, 999, 24)), "quiet": NewQuiet(newVT(t, 999, 24)),
 	}
 	for name, d := range displays {
