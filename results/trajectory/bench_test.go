@@ -15,7 +15,7 @@ func BenchmarkOpen150MB(b *testing.B) {
 			b.ResetTimer()
 			b.ReportAllocs()
 			for b.Loop() {
-				a, err := trajectory.Open(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: -1}, nil)
+				a, err := trajectory.NewCache(1).Attempt(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: -1}, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

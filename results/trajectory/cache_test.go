@@ -31,7 +31,7 @@ func swe(t testing.TB) string {
 }
 
 func TestAFinishedFileIsReadInPages(t *testing.T) {
-	a, err := trajectory.Open(trajectory.Source{File: swe(t)}, nil)
+	a, err := trajectory.NewCache(1).Attempt(trajectory.Source{File: swe(t)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

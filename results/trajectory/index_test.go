@@ -31,7 +31,7 @@ func stepsIn(x *journal.Index) int {
 func (w *writer) attempt(number int, m *mask.Masker) *trajectory.Attempt {
 	w.t.Helper()
 	w.flush()
-	a, err := trajectory.Open(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: number}, m)
+	a, err := trajectory.NewCache(1).Attempt(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: number}, m)
 	w.ok(err)
 	return a
 }
@@ -208,7 +208,7 @@ func TestADamagedRecordIsReportedAndTheOthersAreRead(t *testing.T) {
 			at := len(bytes.Join(lines[:i], nil))
 			damage(damaged[at : at+len(lines[i])])
 			dir, _ := directory(t, damaged)
-			a, err := trajectory.Open(trajectory.Source{Dir: dir, Instance: demo, Attempt: -1}, nil)
+			a, err := trajectory.NewCache(1).Attempt(trajectory.Source{Dir: dir, Instance: demo, Attempt: -1}, nil)
 			if err != nil {
 				t.Fatalf("line %d, %s: %v", i+1, name, err)
 			}
@@ -249,19 +249,15 @@ func TestEachAttemptOfAJournalIsReadByItsNumber(t *testing.T) {
 	if p := page(t, a, 1, 9); p.End == nil || p.End.Status != vocab.StatusLimitsExceeded || p.End.Record == nil {
 		t.Errorf("end: %+v", p.End)
 	}
-	if _, err := trajectory.Open(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: 3}, nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := trajectory.NewCache(1).Attempt(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: 3}, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("attempt 3: %v", err)
 	}
 	// An attempt that is only in a file is read from it.
 	file := results.EarlierTrajectory(w.dir, demo, 3)
 	w.ok(os.MkdirAll(filepath.Dir(file), 0o700))
 	w.ok(os.WriteFile(file, []byte(`{"info":{"batch":{"attempt":3}},"messages":[{"role":"assistant","content":"four"}]}`), 0o600))
-	for _, open := range []func(trajectory.Source, *mask.Masker) (*trajectory.Attempt, error){trajectory.Open, trajectory.NewCache(9).Attempt} {
-		a, err := open(trajectory.Source{Dir: w.dir, Instance: demo, Attempt: 3}, nil)
-		w.ok(err)
-		if o := overview(t, a); o.Form != "batch" || len(o.Marks) != 1 {
-			t.Errorf("%+v", o)
-		}
+	if o := overview(t, w.attempt(3, nil)); o.Form != "batch" || len(o.Marks) != 1 {
+		t.Errorf("%+v", o)
 	}
 }
 

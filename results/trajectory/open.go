@@ -1,7 +1,6 @@
 package trajectory
 
 import (
-	"errors"
 	"io/fs"
 	"time"
 
@@ -37,22 +36,6 @@ type Attempt struct {
 	index  *journal.Index // nil: of a file
 	file   *file
 	mask   *mask.Masker
-}
-
-// Open finds the attempt. An attempt with a journal is read from it, also if it has a file.
-// Without the attempt the error wraps fs.ErrNotExist. m hides secrets.
-func Open(s Source, m *mask.Masker) (*Attempt, error) {
-	if s.File == "" && s.Attempt != 0 {
-		x, err := journal.NewIndex(results.JournalPath(s.Dir, s.Instance))
-		var a *Attempt
-		if err == nil {
-			a, err = of(x, s, m)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return a, err
-		}
-	}
-	return openFile(s, m)
 }
 
 // openFile opens an attempt without a journal.
