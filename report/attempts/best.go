@@ -45,7 +45,7 @@ type Choice struct {
 
 // NewBest compares a selection with its entry. chosen has the scores of the chosen patches.
 func NewBest(e scores.Side, by string, list []selections.Selection, chosen scores.Run) Best {
-	all, _ := tallies(e.Runs)
+	all := e.Instances()
 	b := Best{
 		Entry: e.Name, By: by, Attempts: len(e.Runs), Instances: len(all), Selected: len(list),
 		Unselected: []string{}, Decided: map[string]int{},
@@ -58,21 +58,21 @@ func NewBest(e scores.Side, by string, list []selections.Selection, chosen score
 	var one, best, bound, oneCost, allCost []float64
 	var repositories []string
 	for _, in := range all {
-		s, ok := selected[in.id]
+		s, ok := selected[in.ID]
 		if !ok {
-			b.Unselected = append(b.Unselected, in.id)
+			b.Unselected = append(b.Unselected, in.ID)
 			continue
 		}
-		score := chosen.At(in.id)
-		if score.Resolved == nil || in.n == 0 {
+		score := chosen.At(in.ID)
+		if score.Resolved == nil || in.Scored == 0 {
 			b.Ungraded++
 			continue
 		}
 		b.Graded++
-		repositories = append(repositories, in.repo)
-		one = append(one, float64(in.c)/float64(in.n))
+		repositories = append(repositories, in.Repo)
+		one = append(one, in.Rate())
 		best = append(best, truth(*score.Resolved))
-		bound = append(bound, truth(in.c > 0))
+		bound = append(bound, truth(in.Resolved > 0))
 		if s.AttemptsCost != nil {
 			oneCost = append(oneCost, *s.AttemptsCost/float64(max(1, made(s))))
 			allCost = append(allCost, *s.AttemptsCost)

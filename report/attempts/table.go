@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"batch.example/batch/internal/printable"
@@ -55,52 +53,11 @@ type Flaky struct {
 	Attempts int    `json:"attempts"` // that count
 }
 
-// tally counts the attempts at one instance.
-type tally struct {
-	id, repo string
-	n, c     int       // attempts that count, and resolved attempts
-	costs    []float64 // of all attempts with a known cost
-}
-
-// tallies returns the instances for which any attempt was requested, sorted, and counts the
-// attempts that do not count.
-func tallies(list []scores.Run) ([]tally, map[scores.Reason]int) {
-	ids, left := map[string]bool{}, map[scores.Reason]int{}
-	for _, a := range list {
-		for id := range a.Scores {
-			ids[id] = true
-		}
-	}
-	var all []tally
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		t := tally{id: id}
-		for _, a := range list {
-			s := a.At(id)
-			if t.repo == "" {
-				t.repo = s.Repo
-			}
-			if s.Cost != nil {
-				t.costs = append(t.costs, *s.Cost)
-			}
-			switch {
-			case s.Resolved == nil:
-				left[s.Left]++
-			case *s.Resolved:
-				t.n, t.c = t.n+1, t.c+1
-			default:
-				t.n++
-			}
-		}
-		all = append(all, t)
-	}
-	return all, left
-}
-
 // New returns the table of an entry.
 func New(e scores.Side) Table {
-	all, left := tallies(e.Runs)
+	all := e.Instances()
 	t := Table{
-		Entry: e.Name, Model: e.Model, Attempts: len(e.Runs), Instances: len(all), LeftOut: left,
+		Entry: e.Name, Model: e.Model, Attempts: len(e.Runs), Instances: len(all), LeftOut: map[scores.Reason]int{},
 		Paths: []string{}, Rows: []Row{}, Flaky: []Flaky{},
 	}
 	for _, a := range e.Runs {
@@ -110,11 +67,16 @@ func New(e scores.Side) Table {
 		}
 	}
 	for _, in := range all {
-		if in.n > 0 {
+		if in.Scored > 0 {
 			t.Counted++
 		}
-		if in.c > 0 && in.c < in.n {
-			t.Flaky = append(t.Flaky, Flaky{in.id, in.c, in.n})
+		if in.Flaky() {
+			t.Flaky = append(t.Flaky, Flaky{in.ID, in.Resolved, in.Scored})
+		}
+		for _, s := range in.Scores {
+			if s.Resolved == nil {
+				t.LeftOut[s.Left]++
+			}
 		}
 	}
 	for k := 1; k <= len(e.Runs); k++ {
@@ -126,17 +88,23 @@ func New(e scores.Side) Table {
 	return t
 }
 
-func newRow(all []tally, k, counted int) Row {
+func newRow(all []scores.Instance, k, counted int) Row {
 	var some, every, costs []float64
 	var repositories []string
 	for _, in := range all {
-		if in.n < k {
+		if in.Scored < k {
 			continue
 		}
-		some = append(some, stats.PassAtK(in.n, in.c, k))
-		every = append(every, stats.PassHatK(in.n, in.c, k))
-		repositories = append(repositories, in.repo)
-		if one := stats.Mean(in.costs); one != nil {
+		some = append(some, stats.PassAtK(in.Scored, in.Resolved, k))
+		every = append(every, stats.PassHatK(in.Scored, in.Resolved, k))
+		repositories = append(repositories, in.Repo)
+		var known []float64 // also of attempts that do not count
+		for _, s := range in.Scores {
+			if s.Cost != nil {
+				known = append(known, *s.Cost)
+			}
+		}
+		if one := stats.Mean(known); one != nil {
 			costs = append(costs, *one*float64(k))
 		}
 	}

@@ -115,7 +115,7 @@ func reposOf(sides []side) map[string]string {
 	repos := map[string]string{}
 	for _, s := range sides {
 		for id, r := range s.results {
-			repos[id] = cmp.Or(repos[id], r.repo)
+			repos[id] = cmp.Or(repos[id], r.Repo)
 		}
 	}
 	return repos
@@ -286,5 +286,3 @@ func (c Comparison) ranked() []Side {
 	slices.SortStableFunc(list, func(a, b Side) int { return cmp.Compare(b.Rate, a.Rate) })
 	return list
 }
-
-func contains(list []string, name string) bool { return slices.Contains(list, name) }

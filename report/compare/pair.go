@@ -1,9 +1,9 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"batch.example/batch/report/stats"
 	"batch.example/batch/results/scores"
@@ -25,7 +25,7 @@ func newPair(a, b side, boot stats.Bootstrap) Pair {
 		p.LeftOut.Attempts += ra.without + rb.without
 		p.add(ra, rb)
 		p.ids = append(p.ids, id)
-		pairs = append(pairs, stats.Pair{Cluster: cluster(ra, rb), A: ra.rate(), B: rb.rate()})
+		pairs = append(pairs, stats.Pair{Cluster: repo(ra, rb), A: ra.Rate(), B: rb.Rate()})
 	}
 	p.N = len(pairs)
 	if p.N > 0 {
@@ -55,7 +55,7 @@ func rateIntervals(pairs []stats.Pair, boot stats.Bootstrap) (a, b stats.Interva
 // add counts an instance. With several attempts, the instance is divided among the four counts:
 // each gets the probability that one random attempt of each side has that outcome.
 func (p *Pair) add(a, b result) {
-	x, y := a.rate(), b.rate()
+	x, y := a.Rate(), b.Rate()
 	p.Both += x * y
 	p.OnlyA += x * (1 - y)
 	p.OnlyB += (1 - x) * y
@@ -68,7 +68,7 @@ func (p *Pair) add(a, b result) {
 	default:
 		p.HigherB++
 	}
-	p.Discordant = append(p.Discordant, Discordant{ID: a.id, Repo: repo(a, b), A: x, B: y, OfA: a.effort(), OfB: b.effort()})
+	p.Discordant = append(p.Discordant, Discordant{ID: a.ID, Repo: repo(a, b), A: x, B: y, OfA: a.effort(), OfB: b.effort()})
 }
 
 // add counts an instance without a score on at least one side.
@@ -82,18 +82,9 @@ func (l *LeftOut) add(a, b result) {
 	}
 }
 
-// cluster returns the repository of an instance. It is empty if unknown; then the instance is its
-// own cluster.
-func cluster(a, b result) string { return repo(a, b) }
-
-func repo(a, b result) string {
-	if a.repo != "" {
-		return a.repo
-	}
-	return b.repo
-}
-
-func compareIDs(a, b string) int { return strings.Compare(a, b) }
+// repo returns the repository of an instance. It is empty if unknown; then the instance is its own
+// cluster.
+func repo(a, b result) string { return cmp.Or(a.Repo, b.Repo) }
 
 // newMeasure compares a value that may be unknown for some instances. It returns nil if no instance
 // has it on both sides, or if sums overflow.
@@ -107,7 +98,7 @@ func newMeasure(a, b side, boot stats.Bootstrap, of func(result) *float64) *Meas
 		if !ra.scored() || !rb.scored() || x == nil || y == nil {
 			continue
 		}
-		pairs = append(pairs, stats.Pair{Cluster: cluster(ra, rb), A: *x, B: *y})
+		pairs = append(pairs, stats.Pair{Cluster: repo(ra, rb), A: *x, B: *y})
 		differences = append(differences, *y-*x)
 		sumA, sumB = sumA+*x, sumB+*y
 	}

@@ -18,28 +18,21 @@ type side struct {
 
 // result is the mean of an entry's attempts at an instance.
 type result struct {
-	id, repo             string
-	attempts, resolved   int // with a score
-	without              int // attempts without one
+	scores.Instance
+	without              int // attempts without a score
 	left                 scores.Reason
 	cost, steps, seconds *float64
 	patches              []string // digests of the predictions with a score, each once
 }
 
-func (r result) scored() bool { return r.attempts > 0 }
-
-func (r result) rate() float64 { return float64(r.resolved) / float64(r.attempts) }
+func (r result) scored() bool { return r.Scored > 0 }
 
 func (r result) effort() Effort { return Effort{r.steps, r.cost, append([]string{}, r.patches...)} }
 
 func newSide(e scores.Side) side {
 	s := side{scores: e, results: map[string]result{}}
-	for _, a := range e.Runs {
-		for id := range a.Scores {
-			if _, done := s.results[id]; !done {
-				s.results[id] = newResult(e, id)
-			}
-		}
+	for _, in := range e.Instances() {
+		s.results[in.ID] = newResult(in)
 	}
 	return s
 }
@@ -49,27 +42,19 @@ func (s side) at(id string) result {
 	if r, ok := s.results[id]; ok {
 		return r
 	}
-	return result{id: id, left: scores.Missing}
+	return result{Instance: scores.Instance{ID: id}, left: scores.Missing}
 }
 
 // newResult averages the attempts that have a score. An instance that is quarantined in any attempt
 // has no score.
-func newResult(e scores.Side, id string) result {
-	r := result{id: id}
+func newResult(in scores.Instance) result {
+	r := result{Instance: in}
 	var cost, steps, seconds []float64
 	var reasons []scores.Reason
-	for _, a := range e.Runs {
-		s := a.At(id)
-		if r.repo == "" {
-			r.repo = s.Repo
-		}
+	for _, s := range in.Scores {
 		if s.Resolved == nil {
 			reasons = append(reasons, s.Left)
 			continue
-		}
-		r.attempts++
-		if *s.Resolved {
-			r.resolved++
 		}
 		if s.Steps != nil {
 			steps = append(steps, float64(*s.Steps))
@@ -81,9 +66,9 @@ func newResult(e scores.Side, id string) result {
 	}
 	r.without = len(reasons)
 	if slices.Contains(reasons, scores.Quarantined) {
-		return result{id: id, repo: r.repo, left: scores.Quarantined}
+		return result{Instance: scores.Instance{ID: in.ID, Repo: in.Repo}, left: scores.Quarantined}
 	}
-	if r.attempts == 0 {
+	if !r.scored() {
 		r.left = first(reasons)
 		return r
 	}
@@ -123,16 +108,16 @@ func (s side) entry(common []string, repoOf map[string]string, boot stats.Bootst
 		if r.scored() {
 			e.Scored++
 		}
-		if 0 < r.resolved && r.resolved < r.attempts {
-			e.Flaky = append(e.Flaky, Flaky{r.id, r.resolved, r.attempts})
+		if r.Flaky() {
+			e.Flaky = append(e.Flaky, Flaky{r.ID, r.Resolved, r.Scored})
 		}
 	}
-	slices.SortFunc(e.Flaky, func(a, b Flaky) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(e.Flaky, func(a, b Flaky) int { return cmp.Compare(a.ID, b.ID) })
 	var rates, cost, steps, seconds []float64
 	var repositories []string
 	for _, id := range common {
 		r := s.at(id)
-		rates, repositories = append(rates, r.rate()), append(repositories, repoOf[id])
+		rates, repositories = append(rates, r.Rate()), append(repositories, repoOf[id])
 		cost, steps, seconds = appended(cost, r.cost), appended(steps, r.steps), appended(seconds, r.seconds)
 	}
 	if rate := stats.Mean(rates); rate != nil {

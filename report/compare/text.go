@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
+	"batch.example/batch/report/stats"
 	"batch.example/batch/results/scores"
 )
 
@@ -128,25 +130,18 @@ func (p Pair) rows() [][]string {
 // rows returns the cells of the mean and of the median.
 func (m Measure) rows(show func(float64) string) (mean, median []string) {
 	change := func(v float64) string { return signed(v, show) }
-	span := func(known bool, low, high float64) string {
-		if !known {
+	span := func(i *stats.Interval) string {
+		if i == nil {
 			return "-"
 		}
-		return change(low) + " to " + change(high)
+		return change(i.Low) + " to " + change(i.High)
 	}
 	difference := change(m.Difference)
 	if m.Relative != nil {
 		difference += " (" + Percent(*m.Relative) + ")"
 	}
-	mean = []string{show(m.MeanA), show(m.MeanB), difference, "-"}
-	median = []string{"", "", change(m.Median), "-"}
-	if i := m.Interval; i != nil {
-		mean[3] = span(true, i.Low, i.High)
-	}
-	if i := m.MedianInterval; i != nil {
-		median[3] = span(true, i.Low, i.High)
-	}
-	return mean, median
+	mean = []string{show(m.MeanA), show(m.MeanB), difference, span(m.Interval)}
+	return mean, []string{"", "", change(m.Median), span(m.MedianInterval)}
 }
 
 // signed formats a change with its sign.
@@ -271,7 +266,7 @@ func (c Comparison) standing(e Side) string {
 	switch {
 	case e.Name == c.Best:
 		return "best"
-	case contains(c.TiedSet, e.Name):
+	case slices.Contains(c.TiedSet, e.Name):
 		return "tied"
 	default:
 		return ""

@@ -6,9 +6,12 @@
 package scores
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"batch.example/batch/fault"
@@ -34,6 +37,47 @@ type Run struct {
 	Scores   map[string]Score  // by instance id, of all instances asked for
 	Snapshot *results.Snapshot // nil: Path is not a run directory
 	Notes    []string          // descriptions of damaged and missing data
+}
+
+// Instance has the scores of a side's runs at one instance.
+type Instance struct {
+	ID       string
+	Repo     string  // owner/name; empty if unknown
+	Scored   int     // runs with a score
+	Resolved int     // of Scored
+	Scores   []Score // of each run, in order
+}
+
+// Rate returns the mean of the runs with a score, of which there must be one.
+func (in Instance) Rate() float64 { return float64(in.Resolved) / float64(in.Scored) }
+
+// Flaky reports whether some runs resolved the instance and others did not.
+func (in Instance) Flaky() bool { return 0 < in.Resolved && in.Resolved < in.Scored }
+
+// Instances returns the instances for which any run was asked, sorted by id.
+func (e Side) Instances() []Instance {
+	ids := map[string]bool{}
+	for _, r := range e.Runs {
+		for id := range r.Scores {
+			ids[id] = true
+		}
+	}
+	var list []Instance
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		in := Instance{ID: id}
+		for _, r := range e.Runs {
+			s := r.At(id)
+			in.Repo, in.Scores = cmp.Or(in.Repo, s.Repo), append(in.Scores, s)
+			if s.Resolved != nil {
+				in.Scored++
+				if *s.Resolved {
+					in.Resolved++
+				}
+			}
+		}
+		list = append(list, in)
+	}
+	return list
 }
 
 // Score is the result of one attempt at one instance. Unknown values are nil.
