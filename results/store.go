@@ -27,7 +27,6 @@ const (
 	statusesFile = "exit_statuses.yaml"
 	parquetFile  = "results.parquet"
 	manifestFile = manifest.File
-	batchLogFile = "batch.log"
 	journalFile  = "journal.jsonl"
 	agentLogFile = "agent.log"
 )

@@ -135,16 +135,6 @@ func (s *Selecting) Selections() (list []selections.Selection) {
 	return list
 }
 
-// Undecided returns the ids of the instances that have no selection.
-func (s *Selecting) Undecided() (ids []string) {
-	for _, c := range s.all {
-		if c.decided == nil {
-			ids = append(ids, c.id)
-		}
-	}
-	return ids
-}
-
 // Pending returns how many instances Work left, because it was interrupted.
 func (s *Selecting) Pending() int { return s.sum.Pending }
 

@@ -147,8 +147,8 @@ func TestTheMajorityMakesARunDirectory(t *testing.T) {
 	if err := errors.Join(s.Work(t.Context(), nil, nil), s.Write()); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Undecided(); len(got) != 1 || got[0] != "a__3" || s.Missing() != 1 {
-		t.Errorf("without a selection are %q, want a__3", got)
+	if got := s.Missing(); got != 1 {
+		t.Errorf("%d without a selection, want 1", got)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
