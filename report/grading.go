@@ -176,11 +176,11 @@ func (g *Grading) write(b *bufio.Writer) {
 	writeFirst(b, printable.Count(len(lines), "unstable verdict", "unstable verdicts"), lines)
 	lines = nil
 	for _, n := range g.Notes {
-		lines = append(lines, fmt.Sprintf("%s (%d): %s", n.Text, len(n.IDs), firstOf(n.IDs)))
+		lines = append(lines, fmt.Sprintf("%s (%d): %s", n.Text, len(n.IDs), printable.Some(n.IDs, mostNames)))
 	}
 	writeFirst(b, printable.Count(len(lines), "note on grading", "notes on grading"), lines)
 	if n := len(g.Quarantined); n > 0 {
-		writeWords(b, OneLine(g.quarantine()+": "+firstOf(g.Quarantined), 0), "  ")
+		writeWords(b, OneLine(g.quarantine()+": "+printable.Some(g.Quarantined, mostNames), 0), "  ")
 	}
 }
 
@@ -190,15 +190,6 @@ func (g *Grading) quarantine() string {
 }
 
 const mostNames = 5 // in a list
-
-// firstOf returns "a, b and 3 more".
-func firstOf(names []string) string {
-	text := strings.Join(names[:min(mostNames, len(names))], ", ")
-	if rest := len(names) - mostNames; rest > 0 {
-		text += fmt.Sprintf(" and %d more", rest)
-	}
-	return text
-}
 
 func joinVerdicts(list []vocab.Verdict) string {
 	words := make([]string, len(list))

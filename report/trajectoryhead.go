@@ -211,5 +211,5 @@ func failing(list string, t grades.Tests) string {
 	for i := range names[:min(n, mostNames)] {
 		names[i] = OneLine(names[i], 120)
 	}
-	return fmt.Sprintf("%s: %d of %d failed: %s", list, n, n+len(t.Passed), firstOf(names))
+	return fmt.Sprintf("%s: %d of %d failed: %s", list, n, n+len(t.Passed), printable.Some(names, mostNames))
 }

@@ -131,7 +131,7 @@ func (r *Run) checkUnfinished(todo []Planned) error {
 	if len(refused) > 0 {
 		var lines []string
 		for _, difference := range slices.Sorted(maps.Keys(refused)) {
-			lines = append(lines, fmt.Sprintf("%s (%s)", difference, firstOf(refused[difference])))
+			lines = append(lines, fmt.Sprintf("%s (%s)", difference, printable.Some(refused[difference], 1)))
 		}
 		return fault.Newf(fault.Usage, "%s has unfinished attempts that were made with different settings:\n  %s",
 			r.Output, strings.Join(lines, "\n  ")).
@@ -141,14 +141,6 @@ func (r *Run) checkUnfinished(todo []Planned) error {
 		r.Tell(fmt.Sprintf("settings changed: %s from the beginning", printable.Count(restarted, "unfinished instance starts", "unfinished instances start")))
 	}
 	return nil
-}
-
-// firstOf names the first of several instances, and says how many more there are.
-func firstOf(ids []string) string {
-	if len(ids) == 1 {
-		return ids[0]
-	}
-	return fmt.Sprintf("%s and %d more", ids[0], len(ids)-1)
 }
 
 // replacesAll reports whether this run replaces every result in the directory.

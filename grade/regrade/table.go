@@ -3,7 +3,6 @@ package regrade
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/swebench"
@@ -106,11 +105,7 @@ func names(w io.Writer, label string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	shown, more := ids, ""
-	if len(ids) > namesShown {
-		shown, more = ids[:namesShown], fmt.Sprintf(" and %d more", len(ids)-namesShown)
-	}
-	words(w, label+": "+strings.Join(shown, ", ")+more)
+	words(w, label+": "+printable.Some(ids, namesShown))
 }
 
 // words prints a paragraph.

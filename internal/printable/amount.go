@@ -14,6 +14,15 @@ func Count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
+// Some lists at most so many names, and the number of the others: "a, b and 3 more".
+func Some(names []string, most int) string {
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if rest := len(names) - most; rest > 0 {
+		text += fmt.Sprintf(" and %d more", rest)
+	}
+	return text
+}
+
 // Percent shows a share: "12.5 %".
 func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 

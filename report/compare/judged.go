@@ -205,12 +205,8 @@ func settingNotes(p Pair) []string {
 		list = append(list, fmt.Sprintf("%s and %s ran different datasets, or versions of one; --json has both", p.A, p.B))
 	}
 	if n := len(names); n > 0 {
-		text := strings.Join(names[:min(n, mostSettings)], ", ")
-		if n > mostSettings {
-			text += fmt.Sprintf(" and %d more", n-mostSettings)
-		}
 		list = append(list, fmt.Sprintf("%s and %s also differ in %s: %s; --json has the values", p.A, p.B,
-			printable.Count(n, "setting that affects results", "settings that affect results"), text))
+			printable.Count(n, "setting that affects results", "settings that affect results"), printable.Some(names, mostSettings)))
 	}
 	return list
 }

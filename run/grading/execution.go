@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/family"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
 )
@@ -249,7 +250,7 @@ func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate
 	g.Applied, g.ExitCode = e.How, e.Log.ExitCode
 	g.Verdict, g.Why, g.Suspicious = j.Verdict, j.Why, step.Suspicious
 	if len(e.Lost) > 0 {
-		g.Notes = append(g.Notes, "git apply could not apply the patch at once, so the official steps reset what the image itself had changed: "+some(e.Lost))
+		g.Notes = append(g.Notes, "git apply could not apply the patch at once, so the official steps reset what the image itself had changed: "+printable.Some(e.Lost, 3))
 	}
 	g.Doubt = j.Doubt
 	if all := len(x.task.Tests.FailToPass) + len(x.task.Tests.PassToPass); g.Doubt == "" && j.Lost > 0 && j.Verdict == vocab.VerdictUnresolved {
@@ -287,16 +288,6 @@ func (x *execution) decide(ctx context.Context, j grade.Judgement, step evaluate
 // failedInstall is the note of a verdict if an install failed in its log.
 const failedInstall = "an install of the eval script failed: what the patch changes in compiled code or in dependencies was not built. " +
 	"The verdict may be another one where a package index can be reached"
-
-// some names the first of several files.
-func some(files []string) string {
-	const most = 3
-	text := strings.Join(files[:min(most, len(files))], ", ")
-	if more := len(files) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
 
 // limit is the time limit of the tests.
 func (x *execution) limit() time.Duration { return limitOf(x.Timeout, x.task) }
