@@ -122,14 +122,18 @@ func (s *Status) add(in InstanceStatus) {
 		i = len(s.Outcomes)
 		s.Outcomes = append(s.Outcomes, group)
 	}
-	o := &s.Outcomes[i]
+	s.Outcomes[i].add(in.Record)
+	s.Outcomes[i].Attempts += in.Attempts
+}
+
+// add counts an instance by the record of its attempt that counts.
+func (o *OutcomeStatus) add(r results.Record) {
 	o.Instances++
-	o.Attempts += in.Attempts
-	o.Steps += in.Steps
-	o.Cost += in.Cost
-	if in.PatchBytes > 0 && in.Outcome.Final() {
+	o.Steps += r.Steps
+	o.Cost += r.Cost
+	if r.PatchBytes > 0 && r.Outcome.Final() {
 		o.Patches++
-		if in.Salvaged {
+		if r.Salvaged {
 			o.Salvaged++
 		}
 	}

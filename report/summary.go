@@ -58,47 +58,30 @@ func askedFor(asked []string, last map[string]results.Record) []string {
 	return slices.Compact(slices.Sorted(slices.Values(asked)))
 }
 
-// group has the instances with one exit status.
-type group struct {
-	status                string
-	count, steps, patches int
-	cost                  float64
-	outcome               vocab.Outcome
-}
-
-func (g *group) add(r results.Record) {
-	g.count++
-	g.steps += r.Steps
-	g.cost += r.Cost
-	if r.PatchBytes > 0 && r.Outcome.Final() {
-		g.patches++
-	}
-}
-
 // statusTable lists results first, then unfinished instances; in both, the most frequent exit
 // status comes first.
 func statusTable(records []results.Record) *printable.Table {
-	groups := map[string]*group{}
-	total := group{status: "total"}
+	groups := map[string]*OutcomeStatus{}
+	total := &OutcomeStatus{Status: "total"}
 	for _, r := range records {
 		status := displayStatus(r)
 		if groups[status] == nil {
-			groups[status] = &group{status: status, outcome: r.Outcome}
+			groups[status] = &OutcomeStatus{Status: status, Outcome: r.Outcome}
 		}
 		groups[status].add(r)
 		total.add(r)
 	}
-	order := slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
-		return cmp.Or(finalFirst(a.outcome, b.outcome), b.count-a.count, cmp.Compare(a.status, b.status))
+	order := slices.SortedFunc(maps.Values(groups), func(a, b *OutcomeStatus) int {
+		return cmp.Or(finalFirst(a.Outcome, b.Outcome), b.Instances-a.Instances, cmp.Compare(a.Status, b.Status))
 	})
 	t := printable.Numbers()
 	t.Add("exit status", "instances", "patches", "steps", "cost")
-	row := func(g *group) { t.Row(OneLine(g.status, 40), g.count, g.patches, g.steps, Dollars(g.cost)) }
-	for _, g := range order {
-		row(g)
+	row := func(o *OutcomeStatus) { t.Row(OneLine(o.Status, 40), o.Instances, o.Patches, o.Steps, Dollars(o.Cost)) }
+	for _, o := range order {
+		row(o)
 	}
 	t.Rule()
-	row(&total)
+	row(total)
 	return t
 }
 
