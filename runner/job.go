@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (r *run[J, R]) attempts(ctx context.Context) {
 			used[kind]++
 			wait, _ = waits.Next(0)
 		}
-		r.Log.Info("attempt ended", "job", r.name, "attempt", n, "status", end.Status, "outcome", end.Outcome,
+		r.Log.Info("attempt ended", "job", r.name, "attempt", n, "status", cmp.Or(end.Result, string(end.Status)), "outcome", end.Outcome,
 			"steps", end.Steps, "cost", end.Cost, "again", again, "err", end.Error)
 		if again {
 			if end.Blame == "" { // there is nothing to wait for

@@ -28,7 +28,7 @@ func (r *reporter) report(e vocab.Event) {
 func (r *reporter) ended(typ vocab.EventType, end Ending, wait time.Duration) {
 	r.report(vocab.Event{
 		Type: typ, Step: end.Steps, Cost: end.Cost, Wait: wait,
-		Status: end.Status, Outcome: end.Outcome, Blame: end.Blame, Error: end.Error,
+		Status: end.Status, Result: end.Result, Outcome: end.Outcome, Blame: end.Blame, Error: end.Error,
 	})
 }
 

@@ -87,9 +87,10 @@ type Ending struct {
 	Blame   string
 	Outcome vocab.Outcome
 
-	Error string
-	Steps int     // model calls
-	Cost  float64 // US dollars
+	Result string // of other work than an attempt: a verdict, how a choice was made
+	Error  string
+	Steps  int     // model calls
+	Cost   float64 // US dollars
 }
 
 // EndingOf returns the ending of an attempt that returned err. Nil means that it has a

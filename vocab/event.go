@@ -37,12 +37,13 @@ type Event struct {
 	Cost     float64 // US dollars: of the attempt so far; of EventRunStart and EventRunEnd, of all runs into the directory
 	Spent    float64 // US dollars of all answered calls into the directory so far; 0: unknown
 	Status   Status
+	Result   string // of other work than an attempt, in place of Status: a verdict, how a choice was made
 	Outcome  Outcome
 	Blame    string  // kind of the fault that ended the attempt
 	Error    string  // why it ended, why a call failed, or why the run could not continue
 	Text     string  // text of a message
 	Urgent   bool    // the message is shown even without progress
-	Verdict  Verdict // of EventGraded; with Grading, Status has it
+	Verdict  Verdict // of EventGraded
 
 	// For EventCallRetry and EventInstanceRetry.
 	Try, Tries  int // number of the next try, and the maximum; 0: not known

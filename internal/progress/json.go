@@ -2,6 +2,7 @@ package progress
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // the schema
 	"encoding/json"
 	"fmt"
@@ -70,7 +71,7 @@ func encode(e vocab.Event) ([]byte, error) {
 func members(e vocab.Event) []member {
 	who := []member{{"instance", e.Instance, false}, {"attempt", e.Attempt, false}}
 	work := append(who, member{"step", e.Step, false}, member{"cost", e.Cost, false})
-	ending := append(work, member{"status", e.Status, false}, member{"outcome", e.Outcome, false},
+	ending := append(work, member{"status", cmp.Or(e.Result, string(e.Status)), false}, member{"outcome", e.Outcome, false},
 		member{"blame", e.Blame, true}, member{"error", e.Error, true})
 	totals := []member{{"instances", e.Total, false}, {"done", e.Done, false}, {"cost", e.Cost, false}}
 	if e.Lost > 0 {

@@ -81,7 +81,7 @@ func TestLinesNameVerdicts(t *testing.T) {
 		var b bytes.Buffer
 		l := NewLines(&b)
 		l.Event(vocab.Event{Type: vocab.EventRunStart, Total: 1, Grading: true, Model: "m", Workers: 1})
-		l.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "one", Status: "no_apply", Outcome: "submitted"})
+		l.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "one", Result: "no_apply", Outcome: "submitted"})
 		l.Event(vocab.Event{Type: vocab.EventRunEnd})
 		_ = l.Close()
 		want := `

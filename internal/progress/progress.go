@@ -18,9 +18,12 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// label names the result in e: an exit status, or a verdict if predictions are graded.
+// label names the result in e: an exit status, or what other work than an attempt came to.
 func label(e vocab.Event) string {
-	return vocab.Verdict(e.Status.Label(e.Outcome)).String()
+	if e.Result != "" {
+		return vocab.Verdict(e.Result).String()
+	}
+	return e.Status.Label(e.Outcome)
 }
 
 // Display shows the events of one run.

@@ -151,7 +151,7 @@ func (w *worker) Save(_ context.Context, j Job, done []*execution, err error) (r
 	if err != nil {
 		return end, nil
 	}
-	end = runner.Ending{Status: vocab.Status(g.Verdict), Outcome: vocab.OutcomeInfrastructure, Error: cmp.Or(g.Error, g.Why)}
+	end = runner.Ending{Result: string(g.Verdict), Outcome: vocab.OutcomeInfrastructure, Error: cmp.Or(g.Error, g.Why)}
 	if g.Verdict.Counts() {
 		end.Outcome = vocab.OutcomeSubmitted
 	}

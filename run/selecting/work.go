@@ -78,7 +78,7 @@ func (w *worker) Save(_ context.Context, c *choice, record *selections.Selection
 	if len(c.patches[record.Attempt].Patch) == 0 {
 		end.Outcome = vocab.OutcomeEmpty
 	}
-	end.Status = vocab.Status(record.Decided)
+	end.Result = record.Decided
 	return end, nil
 }
 
