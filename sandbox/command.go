@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"time"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
@@ -14,19 +13,11 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Command is a script for [Sandbox.Run].
-type Command struct {
-	Script  string
-	Dir     string        // empty: the containers' directory
-	Timeout time.Duration // 0: none
-	Limit   int64         // bytes of output to keep; 0: [box.MaxOutput]
-}
-
 // Run runs a script in a new bash that has the container's environment, without the agent's
 // interpreter, variables and limits. The output is kept in the container's memory until the
 // script has ended, so with a memory limit at most a sixteenth of the limit or
 // [box.MaxOutput] is kept, whichever is more.
-func (s *Sandbox) Run(ctx context.Context, c Command) (vocab.Output, error) {
+func (s *Sandbox) Run(ctx context.Context, c vocab.Command) (vocab.Output, error) {
 	cmd := box.Command{Script: c.Script, Dir: c.Dir, Timeout: c.Timeout, Limit: c.Limit, Fresh: true}
 	if cmd.Dir == "" {
 		cmd.Dir = s.host.Container.WorkDir
@@ -64,7 +55,7 @@ func (s *Sandbox) Write(ctx context.Context, name string, mode fs.FileMode, data
 // join appends a part to a file.
 func (s *Sandbox) join(ctx context.Context, part, name string) error {
 	part = bash.Quote(part)
-	out, err := s.Run(ctx, Command{Script: "cat " + part + " >> " + bash.Quote(name) + " && rm " + part, Dir: "/"})
+	out, err := s.Run(ctx, vocab.Command{Script: "cat " + part + " >> " + bash.Quote(name) + " && rm " + part, Dir: "/"})
 	if err == nil && (out.ExitCode != 0 || out.OOM || out.Disk != nil) {
 		err = fault.Newf(fault.Instance, "writing %s: %.300s", name, bytes.TrimSpace(out.Bytes)).WithHint("raise the container's limits")
 	}

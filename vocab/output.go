@@ -8,6 +8,14 @@ import (
 	"time"
 )
 
+// Command is a script that batch itself runs in a container, in bash.
+type Command struct {
+	Script  string
+	Dir     string        // empty: the container's directory
+	Timeout time.Duration // kills all processes of the script; 0: none
+	Limit   int64         // bytes of output to keep; 0: the container's own limit
+}
+
 // Output is the result of a command. Its JSON form leaves out the bytes and the
 // times, which each file format stores in its own way.
 type Output struct {

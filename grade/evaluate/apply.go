@@ -85,7 +85,7 @@ func (r *runner) apply(ctx context.Context, file string) error {
 				return err
 			}
 		}
-		out, err := r.box.Run(ctx, Command{Script: harden(command, r.job.Patch) + " " + file, Dir: r.job.Workdir, Timeout: setupLimit, Limit: setupOutput})
+		out, err := r.box.Run(ctx, vocab.Command{Script: harden(command, r.job.Patch) + " " + file, Dir: r.job.Workdir, Timeout: setupLimit, Limit: setupOutput})
 		if err == nil && (out.OOM || out.Disk != nil) { // a small patch can order to write without end
 			r.refuse("applying it takes more memory or disk space than the container may have")
 			return nil
@@ -220,7 +220,7 @@ func (r *runner) setup(ctx context.Context, script string) (vocab.Output, error)
 
 // setupWith is setup with another limit for the output.
 func (r *runner) setupWith(ctx context.Context, script string, limit int64) (vocab.Output, error) {
-	out, err := r.box.Run(ctx, Command{Script: script, Dir: r.job.Workdir, Timeout: setupLimit, Limit: limit})
+	out, err := r.box.Run(ctx, vocab.Command{Script: script, Dir: r.job.Workdir, Timeout: setupLimit, Limit: limit})
 	return out, r.prepared(script, out, err)
 }
 

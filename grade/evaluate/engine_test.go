@@ -19,7 +19,6 @@ import (
 	"batch.example/batch/sandbox"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/sandbox/engine/memory"
-	"batch.example/batch/vocab"
 )
 
 // enough is a time limit for what ends by itself, however busy the machine is.
@@ -27,10 +26,6 @@ const enough = 3 * time.Minute
 
 // box is a sandbox as an evaluation sees it.
 type box struct{ *sandbox.Sandbox }
-
-func (b box) Run(ctx context.Context, c evaluate.Command) (vocab.Output, error) {
-	return b.Sandbox.Run(ctx, sandbox.Command(c))
-}
 
 // bench is a host with the demo's rows.
 type bench struct {

@@ -153,7 +153,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	r.log.info("Eval script for %s written to %s", r.job.InstanceID, file)
 	r.e.Apply = time.Since(began)
-	out, err := r.box.Run(ctx, Command{Script: evalCommand(file, r.job.Offline), Dir: r.job.Workdir, Timeout: r.job.Timeout, Limit: outputLimit})
+	out, err := r.box.Run(ctx, vocab.Command{Script: evalCommand(file, r.job.Offline), Dir: r.job.Workdir, Timeout: r.job.Timeout, Limit: outputLimit})
 	if err != nil {
 		return err
 	}
@@ -236,15 +236,7 @@ type Box interface {
 	// Run runs a script in bash, with an empty stdin and with stdout and stderr in one pipe. The
 	// output says whether the script failed, timed out, or was killed by the kernel. An error means
 	// that the container, the engine or ctx prevented an output.
-	Run(ctx context.Context, c Command) (vocab.Output, error)
-}
-
-// Command is a command of a [Box].
-type Command struct {
-	Script  string
-	Dir     string        // absolute; empty: the image's directory
-	Timeout time.Duration // kills all processes of the script; 0: none
-	Limit   int64         // bytes of output to keep; 0: the box's own limit
+	Run(ctx context.Context, c vocab.Command) (vocab.Output, error)
 }
 
 // runLog writes run_instance.log with the harness's form and lines, since other tools search for

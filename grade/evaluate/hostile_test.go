@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/vocab"
 )
 
 // victim is the row for the hostile patches: its tests are Python functions.
@@ -293,7 +294,7 @@ func TestATimeoutKillsAndKeepsTheOutput(t *testing.T) {
 		!strings.HasSuffix(text, fmt.Sprintf("\n\nTimeout error: %.0f seconds exceeded.", j.Timeout.Seconds())) {
 		t.Errorf("the log is %q", text)
 	}
-	out, err := box.Run(t.Context(), evaluate.Command{Script: "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"})
+	out, err := box.Run(t.Context(), vocab.Command{Script: "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"})
 	if err != nil || strings.Contains(string(out.Bytes), "run.py") {
 		t.Errorf("left behind: %q, %v", out.Bytes, err)
 	}
@@ -344,7 +345,7 @@ const endless = "import time\nopen('/tmp/began', 'w').close()\ntime.sleep(600)\n
 // awaitTests waits until the tests have begun.
 func (b box) awaitTests(t *testing.T) {
 	for t.Context().Err() == nil {
-		out, err := b.Run(t.Context(), evaluate.Command{Script: "[ -e /tmp/began ]"})
+		out, err := b.Run(t.Context(), vocab.Command{Script: "[ -e /tmp/began ]"})
 		if err != nil || out.ExitCode == 0 {
 			return
 		}

@@ -32,7 +32,7 @@ func (b *localBox) Write(_ context.Context, name string, mode fs.FileMode, data 
 	return os.WriteFile(name, data, mode)
 }
 
-func (b *localBox) Run(ctx context.Context, c Command) (vocab.Output, error) {
+func (b *localBox) Run(ctx context.Context, c vocab.Command) (vocab.Output, error) {
 	b.ran = append(b.ran, c.Script)
 	if b.fail != nil {
 		return vocab.Output{}, b.fail
@@ -318,7 +318,7 @@ type fullBox struct {
 	full vocab.Output
 }
 
-func (b fullBox) Run(ctx context.Context, c Command) (vocab.Output, error) {
+func (b fullBox) Run(ctx context.Context, c vocab.Command) (vocab.Output, error) {
 	if strings.Contains(c.Script, "apply --verbose") {
 		return b.full, nil
 	}

@@ -55,8 +55,3 @@ type box struct {
 func (b box) Reaches(ctx context.Context, workdir, script string) (bool, error) {
 	return b.reach.any(ctx, b, workdir, script)
 }
-
-// Run implements evaluate.Box.
-func (b box) Run(ctx context.Context, c evaluate.Command) (vocab.Output, error) {
-	return b.Sandbox.Run(ctx, sandbox.Command(c))
-}

@@ -52,7 +52,7 @@ func (r *runs) Write(_ context.Context, name string, _ fs.FileMode, data []byte)
 
 var markers = regexp.MustCompile(`>>>>> (?:Start|End) Test Output [^ ']+`)
 
-func (r *runs) Run(_ context.Context, c evaluate.Command) (vocab.Output, error) {
+func (r *runs) Run(_ context.Context, c vocab.Command) (vocab.Output, error) {
 	switch {
 	case strings.Contains(c.Script, "-printf"): // the list of the working tree
 		var tree vocab.Output

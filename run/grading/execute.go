@@ -87,7 +87,7 @@ func (x *execution) setUp(ctx context.Context, box Box) (isOffline bool, err err
 		return isOffline, err
 	}
 	if t.Setup != "" {
-		out, err := box.Run(ctx, evaluate.Command{Script: t.Setup, Dir: t.Workdir, Timeout: setupLimit})
+		out, err := box.Run(ctx, vocab.Command{Script: t.Setup, Dir: t.Workdir, Timeout: setupLimit})
 		if err == nil && (out.ExitCode != 0 || out.TimedOut) {
 			err = fault.Newf(fault.Instance, "preparing the repository in %s: exit code %d: %.500s", t.Workdir, out.ExitCode, out.Bytes)
 		}
@@ -175,7 +175,7 @@ func atCommit(ctx context.Context, box Box, t *family.Task) error {
 	if !t.AtBase || boxgit.ID(t.BaseCommit) == "" {
 		return nil
 	}
-	out, err := box.Run(ctx, evaluate.Command{Script: boxgit.Command(t.BaseCommit, boxgit.Keep), Dir: t.Workdir, Timeout: setupLimit})
+	out, err := box.Run(ctx, vocab.Command{Script: boxgit.Command(t.BaseCommit, boxgit.Keep), Dir: t.Workdir, Timeout: setupLimit})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/vocab"
 )
 
 // networkOf returns the network in which a task's tests run: the network that was asked for; or
@@ -66,7 +67,7 @@ const (
 // from a box. Only the first box waits for the answer; while the answer is no, one box a
 // minute asks again.
 func (r *reach) any(ctx context.Context, box evaluate.Box, workdir, script string) (bool, error) {
-	settings, err := box.Run(ctx, evaluate.Command{Script: evaluate.Settings, Dir: workdir, Timeout: probeLimit})
+	settings, err := box.Run(ctx, vocab.Command{Script: evaluate.Settings, Dir: workdir, Timeout: probeLimit})
 	if err != nil {
 		return false, err
 	}
@@ -77,7 +78,7 @@ func (r *reach) any(ctx context.Context, box evaluate.Box, workdir, script strin
 	if len(ask) == 0 || r.found(list) {
 		return r.found(list), nil
 	}
-	out, err := box.Run(ctx, evaluate.Command{Script: evaluate.Connects(ask), Timeout: probeLimit})
+	out, err := box.Run(ctx, vocab.Command{Script: evaluate.Connects(ask), Timeout: probeLimit})
 	if err != nil {
 		return false, err
 	}

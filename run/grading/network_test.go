@@ -35,7 +35,7 @@ type listener struct {
 
 func (l *listener) Write(context.Context, string, fs.FileMode, []byte) error { return nil }
 
-func (l *listener) Run(_ context.Context, c evaluate.Command) (out vocab.Output, err error) {
+func (l *listener) Run(_ context.Context, c vocab.Command) (out vocab.Output, err error) {
 	if c.Script == evaluate.Settings {
 		return vocab.Output{Bytes: []byte(l.settings)}, nil
 	}

@@ -15,7 +15,6 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -92,7 +91,7 @@ func (b *boxes) between(text string) vocab.Output {
 	return vocab.Output{Bytes: []byte(before + text + after)}
 }
 
-func (f *fakeBox) Run(_ context.Context, c evaluate.Command) (vocab.Output, error) {
+func (f *fakeBox) Run(_ context.Context, c vocab.Command) (vocab.Output, error) {
 	switch {
 	case strings.Contains(c.Script, "-printf"): // the list of the working tree
 		return vocab.Output{}, nil
