@@ -23,7 +23,7 @@ func newGrader(t *testing.T) (*grader, grading.Config) {
 	}
 	t.Cleanup(func() { _ = log.Close() })
 	g := &grader{queue: runner.NewQueue[grading.Job](), log: slog.New(slog.DiscardHandler), done: make(chan struct{})}
-	return g, grading.Config{Dir: dir, RunID: "run", Grades: log}
+	return g, grading.Config{Settings: grading.Settings{RunID: "run"}, Dir: dir, Grades: log}
 }
 
 // emptyPatch is a job that needs no container for its verdict.

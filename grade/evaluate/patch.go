@@ -114,28 +114,6 @@ func IsTest(name string) bool {
 	return inTests().MatchString(name) && !shipped().MatchString(name) && !strings.Contains(name, "src/main/")
 }
 
-// TestPart divides a patch. tests has the parts, byte for byte, that add or change tests, but not
-// the parts that delete or rename them or make symbolic links. paths are all paths of tests that
-// the patch names; if it names none, it changes only code.
-func TestPart(patch []byte) (tests []byte, paths []string) {
-	for _, p := range split(patch) {
-		if !slices.ContainsFunc(p.paths(), IsTest) {
-			continue
-		}
-		for _, name := range p.paths() {
-			if !slices.Contains(paths, name) {
-				paths = append(paths, name)
-			}
-		}
-		renamed := p.from != "" && p.to != "" && p.from != p.to
-		changed := p.Binary || len(p.Hunks) > 0
-		if p.Git && p.to != "" && changed && !p.Deleted && !p.Symlink && !renamed && !slices.ContainsFunc(p.paths(), func(name string) bool { return forbidden(name) != "" }) {
-			tests = append(tests, p.raw...)
-		}
-	}
-	return tests, paths
-}
-
 // forbidden says why a patch or a row must not name a path; it is empty if the path is allowed.
 func forbidden(name string) string {
 	for folder := range strings.SplitSeq(name, "/") {

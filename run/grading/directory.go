@@ -56,10 +56,10 @@ type Settings struct {
 	Rules    logparse.Rules
 	Timeout  time.Duration // of the tests of an instance; 0: the family's, or evaluate.DefaultTimeout
 	Assets   string        // folder with ID/test_assets/PATH; empty: assets are downloaded as rows declare
-	Repeat   int
-	RunEmpty bool
-	RunID    string // empty: the directory's name
-	Network  string // of the tests; empty: the shared bridge if the script installs something, otherwise none
+	Repeat   int           // executions of each prediction; fewer than 2 is one
+	RunEmpty bool          // run the tests of empty patches too
+	RunID    string        // names the log tree, logs/run_evaluation/RunID; empty: the directory's name
+	Network  string        // of the tests; empty: the shared bridge if the script installs something, otherwise none
 
 	// Startup returns the command that prepares a container for an instance, as for the
 	// agent. An empty command or a nil Startup means none.
@@ -67,7 +67,7 @@ type Settings struct {
 
 	AllowCommitMismatch bool // test in images that are not at their row's base_commit
 
-	Cache *Cache
+	Cache *Cache // nil: none
 }
 
 // RunIDOf returns the run id of a directory's log tree.
@@ -84,35 +84,13 @@ func (s Settings) RunIDOf(dir string) string {
 
 // Config returns the configuration of a pool that works in a directory, on a host of boxes.
 func (s Settings) Config(dir string, log *grades.Log, host *sandbox.Host, pool runner.Config) Config {
-	return Config{
-		Pool: pool,
-		Dir:  dir, RunID: s.RunIDOf(dir), Grades: log, Boxes: On(host), Cache: s.Cache, Network: s.Network,
-		Container: s.container(host.Config), Basis: s.basisOf(host.Config),
-		Rules: s.Rules, Timeout: s.Timeout, Assets: s.Assets, Repeat: s.Repeat, RunEmpty: s.RunEmpty,
-	}
+	return Config{Settings: s, Pool: pool, Dir: dir, Grades: log, Boxes: On(host), Container: s.container(host.Config), Basis: s.basisOf(host.Config)}
 }
 
 // find returns the task of an instance. The start-up command runs before the task's own
 // preparation.
 func (s Settings) find(in dataset.Instance) (*family.Task, error) {
 	t, err := family.Find(in, s.Options)
-	return s.prepared(in, t, err)
-}
-
-// Check returns why an instance with this row can never be graded; nil: it can be.
-func (s Settings) Check(in dataset.Instance) error {
-	_, err := s.find(in)
-	return err
-}
-
-// WithTests returns the task of an instance with another test patch in place of the row's: see
-// [family.WithTests]. The start-up command runs before the task's own preparation.
-func (s Settings) WithTests(in dataset.Instance, testPatch string) (*family.Task, error) {
-	t, err := family.WithTests(in, testPatch, s.Options)
-	return s.prepared(in, t, err)
-}
-
-func (s Settings) prepared(in dataset.Instance, t *family.Task, err error) (*family.Task, error) {
 	if err != nil {
 		return t, err
 	}
@@ -130,6 +108,12 @@ func (s Settings) prepared(in dataset.Instance, t *family.Task, err error) (*fam
 		prepared.Setup = both(command, t.Setup)
 	}
 	return &prepared, nil
+}
+
+// Check returns why an instance with this row can never be graded; nil: it can be.
+func (s Settings) Check(in dataset.Instance) error {
+	_, err := s.find(in)
+	return err
 }
 
 // both returns a script that runs two scripts, the second one if the first exits with 0.

@@ -58,7 +58,7 @@ func (x *execution) keepRepeat(done []*execution) error {
 
 // folder returns the folder of an instance, after removing files of other patches.
 func (w *worker) folder(j Job) (string, error) {
-	dir, err := swebench.LogDir(w.Dir, w.RunID, j.Prediction.Model, j.Instance.ID)
+	dir, err := swebench.LogDir(w.Dir, w.RunIDOf(w.Dir), j.Prediction.Model, j.Instance.ID)
 	if err != nil {
 		return "", fault.New(fault.Instance, "", err)
 	}

@@ -16,23 +16,16 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// Config says how predictions are graded. Dir, RunID, Grades and Boxes are required.
+// Config says how predictions are graded. Dir, Grades and Boxes are required.
 type Config struct {
+	Settings
 	Dir    string      // the run directory, which the caller owns
-	RunID  string      // names the log tree: Dir/logs/run_evaluation/RunID
 	Grades *grades.Log // of Dir
 
 	Boxes     Boxes
-	Network   string // of the tests; see Settings
-	Container string // all other settings of the containers that a log may depend on, for the cache
-	Cache     *Cache // nil: none
+	Container string // all settings of the containers that a log may depend on except their network, for the cache
 
-	Basis    func(dataset.Instance, *family.Task) grades.Basis // basis of a verdict, for its record; nil: it is not recorded
-	Rules    logparse.Rules
-	Assets   string        // folder with ID/test_assets/PATH; empty: assets are downloaded as rows declare
-	Timeout  time.Duration // of the tests of an instance; 0: the family's, or evaluate.DefaultTimeout
-	Repeat   int           // executions of each prediction; fewer than 2 is one
-	RunEmpty bool          // run the tests of empty patches too
+	Basis func(dataset.Instance, *family.Task) grades.Basis // basis of a verdict, for its record; nil: it is not recorded
 
 	Pool runner.Config // of the predictions, which cost nothing
 

@@ -131,7 +131,7 @@ func newDesk(t *testing.T) *desk {
 	}
 	t.Cleanup(func() { _ = d.log.Close() })
 	d.config = grading.Config{
-		Dir: d.dir, RunID: "run", Grades: d.log, Boxes: d.boxes,
+		Settings: grading.Settings{RunID: "run"}, Dir: d.dir, Grades: d.log, Boxes: d.boxes,
 		Pool: runner.Config{Width: runner.NewWidth(2), Retries: runner.Retries{"transient": 1}},
 	}
 	return d
