@@ -84,7 +84,6 @@ journal is never paid for again.
   batch resume runs/gpt-5 -w 16 --cost-limit-total 50
 
 ` + "`batch run`" + ` with the arguments of the last one runs what that one selected.`,
-		Args: namedArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if sweeps.Is(args[0]) {
 				return a.continueSweep(c.Context(), args[0], nil, own, c.Flags())
@@ -124,7 +123,6 @@ Several conditions together must all hold. Outcomes are submitted, empty, limit,
 format, failed, infrastructure, pending and diverged. exit_statuses.yaml lists
 the statuses. Grading's verdicts are resolved, unresolved, no_apply,
 empty_patch, timed_out, infrastructure and ungradeable.`,
-		Args: someArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			pick.IDs = args[1:]
 			whole := sweeps.Is(args[0])
@@ -167,13 +165,6 @@ empty_patch, timed_out, infrastructure and ungradeable.`,
 	own.addTrust(c)
 	own.addOutput(fs)
 	return c
-}
-
-// someArgs wants at least these positional arguments.
-func someArgs(names ...string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		return namedArgs(names...)(c, args[:min(len(args), len(names))])
-	}
 }
 
 // continueSweep continues all cells of a sweep. With pick, only cells with instances of pick

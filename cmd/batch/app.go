@@ -42,11 +42,15 @@ const (
 	exitInterrupted = 130
 )
 
-// Endings of a command that have been reported when it returns.
+// exited is the error of a command that has said how it ended, and only has to exit with its code.
+type exited struct{ code int }
+
+func (e exited) Error() string { return fmt.Sprintf("ended with the exit code %d", e.code) }
+
 var (
-	errIncomplete  = errors.New("some instances have no result")
-	errInterrupted = errors.New("interrupted")
-	errGate        = errors.New("a gate failed")
+	errIncomplete  error = exited{exitIncomplete}
+	errInterrupted error = exited{exitInterrupted}
+	errGate        error = exited{exitGate}
 )
 
 func (a *app) root() *cobra.Command {
@@ -63,16 +67,30 @@ func (a *app) root() *cobra.Command {
 	root.Version = version()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.runCommand(), a.sweepCommand(), a.chatCommand(), a.attachCommand(), a.serveCommand(), a.resumeCommand(), a.retryCommand(), a.mergeCommand())
-	root.AddCommand(a.ctlCommand(), a.viewCommand(), a.statusCommand(), a.showCommand(), a.gradeCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.reportCommand(), a.auditCommand(), a.exportCommand())
-	root.AddCommand(a.datasetCommand(), a.imagesCommand(), a.modelsCommand(), a.cleanCommand(), a.doctorCommand(), a.stubCommand(), a.versionCommand())
-	root.AddCommand(a.configCommand())
+	a.addCommands(root)
 	root.AddCommand(topics()...)
-	group(root)
 	root.SetUsageFunc(usage)
 	a.checkNames(root)
 	a.complete(root)
 	return root
+}
+
+// addCommands adds the commands under the headings of `batch help`.
+func (a *app) addCommands(root *cobra.Command) {
+	add := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+		for _, c := range commands {
+			c.GroupID = title
+		}
+		root.AddCommand(commands...)
+	}
+	add("Run:", a.runCommand(), a.sweepCommand(), a.ctlCommand(), a.resumeCommand(), a.retryCommand(), a.mergeCommand(), a.chatCommand(), a.attachCommand(), a.serveCommand())
+	add("Look at results:", a.gradeCommand(), a.statusCommand(), a.showCommand(), a.viewCommand(), a.compareCommand(), a.attemptsCommand(), a.selectCommand(), a.reportCommand(), a.auditCommand(), a.exportCommand())
+	add("Data, configuration and images:", a.datasetCommand(), a.configCommand(), a.modelsCommand(), a.imagesCommand())
+	const machine = "This machine:"
+	add(machine, a.doctorCommand(), a.stubCommand(), a.cleanCommand(), a.versionCommand())
+	root.SetHelpCommandGroupID(machine)
+	root.SetCompletionCommandGroupID(machine)
 }
 
 const rootHelp = `Run an LLM coding agent over SWE-bench-style datasets: one Docker container per
@@ -91,15 +109,10 @@ func (a *app) exit(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	code := exitCode(err)
-	if _, reported := errors.AsType[exited](err); reported {
-		return code
+	if _, said := errors.AsType[exited](err); !said {
+		a.complain(err)
 	}
-	if errors.Is(err, errIncomplete) || errors.Is(err, errInterrupted) || errors.Is(err, errGate) {
-		return code
-	}
-	a.complain(err)
-	return code
+	return exitCode(err)
 }
 
 // complain prints err and what to do about it. Only its first line begins at the left,
@@ -114,18 +127,14 @@ func (a *app) complain(err error) {
 
 func exitCode(err error) int {
 	_, locked := errors.AsType[*results.LockedError](err)
-	other, ended := errors.AsType[exited](err)
+	own, ended := errors.AsType[exited](err)
 	switch {
 	case ended:
-		return other.code
+		return own.code
 	case locked:
 		return exitLocked
-	case errors.Is(err, errInterrupted), fault.Canceled(err):
+	case fault.Canceled(err):
 		return exitInterrupted
-	case errors.Is(err, errIncomplete):
-		return exitIncomplete
-	case errors.Is(err, errGate):
-		return exitGate
 	case fault.KindOf(err) == fault.Usage:
 		return exitUsage
 	default:
@@ -149,13 +158,29 @@ func knownCommand(c *cobra.Command, args []string) error {
 	return err
 }
 
-// noArgs refuses positional arguments as a usage error.
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fault.Newf(fault.Usage, "unexpected argument %q", args[0]).
-			WithHint("`%s` takes flags only; see `%s --help`", c.CommandPath(), c.CommandPath())
+// takes wants the arguments that a usage names: DIR is required, [FILE] is optional, and the last
+// place may be taken several times if its name has three dots.
+func takes(places ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		refused := func(format, arg string) error {
+			return fault.Newf(fault.Usage, format, arg).WithHint("see `%s --help`", c.CommandPath())
+		}
+		for i, place := range places {
+			if i >= len(args) && !strings.HasPrefix(place, "[") {
+				return refused("%s is missing", strings.TrimSuffix(place, "..."))
+			}
+		}
+		switch {
+		case len(args) <= len(places):
+			return nil
+		case len(places) == 0:
+			return fault.Newf(fault.Usage, "unexpected argument %q", args[0]).
+				WithHint("`%s` takes flags only; see `%s --help`", c.CommandPath(), c.CommandPath())
+		case strings.Contains(places[len(places)-1], "..."):
+			return nil
+		}
+		return refused("unexpected argument %q", args[len(places)])
 	}
-	return nil
 }
 
 // flagError refuses flags, and names the nearest one that the command has.
@@ -234,7 +259,6 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(a.stdout, version())
 			return err

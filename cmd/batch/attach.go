@@ -43,7 +43,6 @@ The same command continues it. Model and configuration are taken from DIR,
 unless they are given.
 
 ` + chatHelp,
-		Args: namedArgs("DIR", "INSTANCE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.attach(c.Context(), args[0], args[1], own, talk, c.Flags())
 		},

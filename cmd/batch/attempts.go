@@ -36,7 +36,6 @@ such attempts are left out of k, and counted. ` + "`batch select`" + ` chooses o
 at each instance.
 
 Exit codes: 0 the tables are printed, 2 usage.`,
-		Args: someArgs("DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			list, err := entriesOf(args, entry)
 			if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,9 +55,9 @@ that they checked nothing. What is read and found: batch help auditing
 Exit codes: 0 with and without findings, 2 usage.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if f.list {
-				return noArgs(c, args)
+				return takes()(c, args)
 			}
-			return someArgs("DIR")(c, args)
+			return takes("DIR", "[INSTANCE...]")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.check(c); err != nil {
@@ -132,8 +131,7 @@ func (a *app) audit(ctx context.Context, f auditFlags) error {
 			return err
 		}
 	}
-	s := auditSheet{flags: f, several: len(places) > 1, json: json.NewEncoder(a.stdout)}
-	s.json.SetEscapeHTML(false)
+	s := auditSheet{flags: f, several: len(places) > 1, json: a.jsonLines()}
 	said := map[string]int{}
 	for _, p := range places {
 		notes, err := by.place(ctx, p, keep, s.add)

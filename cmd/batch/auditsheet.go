@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 
 	"batch.example/batch/audit"
-	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 )
 
@@ -16,7 +14,7 @@ import (
 type auditSheet struct {
 	flags    auditFlags
 	several  bool // places
-	json     *json.Encoder
+	json     func(v any) error
 	attempts int
 	list     []placedFinding
 	not      []placedNot
@@ -65,8 +63,8 @@ func (s *auditSheet) take(f placedFinding, n placedNot) {
 }
 
 func (s *auditSheet) encode(v any) {
-	if err := s.json.Encode(v); err != nil && s.failed == nil {
-		s.failed = fault.New(fault.Host, "writing JSON", err)
+	if err := s.json(v); err != nil && s.failed == nil {
+		s.failed = err
 	}
 }
 
@@ -196,12 +194,11 @@ func (s *auditSheet) reasons(detector string) (list []reason) {
 
 // listDetectors prints what the detectors look for.
 func (a *app) listDetectors(asJSON bool) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
+	each := a.jsonLines()
 	for _, d := range audit.Detectors() {
 		if asJSON {
-			if err := enc.Encode(d); err != nil {
-				return fault.New(fault.Host, "writing JSON", err)
+			if err := each(d); err != nil {
+				return err
 			}
 			continue
 		}

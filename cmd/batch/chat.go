@@ -89,6 +89,7 @@ in a fence. If no -c names a file, -c chat has the prompts. Commands start in
 environment.cwd, which the image must have.
 
 ` + chatHelp,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.chat(c.Context(), f, talk, image, args)
 		},

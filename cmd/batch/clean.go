@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -112,7 +111,7 @@ func (a *app) clean(ctx context.Context, named, leases []string, dryRun, asJSON 
 }
 
 func (a *app) cleanJSON(strays []engine.Owned, address string, removed bool) error {
-	out := json.NewEncoder(a.stdout)
+	each := a.jsonLines()
 	for _, s := range strays {
 		row := cleaned{
 			Container: s.ID, Name: s.Name, Image: s.Image, Run: s.Run, Instance: s.Instance, Attempt: s.Attempt,
@@ -121,7 +120,7 @@ func (a *app) cleanJSON(strays []engine.Owned, address string, removed bool) err
 		if !s.Expires.IsZero() {
 			row.Expires = &s.Expires
 		}
-		if err := out.Encode(row); err != nil {
+		if err := each(row); err != nil {
 			return err
 		}
 	}

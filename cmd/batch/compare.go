@@ -67,7 +67,6 @@ harness's own figure: it does not say whether the patch or the machine failed.
 A note counts them.
 
 Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
-		Args: someArgs("A"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
 	}
 	fs := c.Flags()

@@ -32,13 +32,17 @@ import (
 // value after a tab. A value that ends with / or = is not finished.
 type completer func(c *cobra.Command, args []string, prefix string) []string
 
-// complete gives root and all commands below it completion for their arguments, which
-// their usage names (DIR, INSTANCE), and for the values of their flags. Nothing here
-// uses the network or an engine.
+// complete gives root and all commands below it a check and a completion of their arguments,
+// which their usage names (DIR, INSTANCE), and a completion of the values of their flags. It
+// uses neither the network nor an engine.
 func (a *app) complete(root *cobra.Command) { a.completeWith(a.flagValues(), root) }
 
 func (a *app) completeWith(flags map[string]completer, root *cobra.Command) {
-	if places := strings.Fields(root.Use)[1:]; root.Runnable() && root.ValidArgsFunction == nil {
+	places := strings.Fields(root.Use)[1:]
+	if root.Runnable() && root.Args == nil {
+		root.Args = takes(places...)
+	}
+	if root.Runnable() && root.ValidArgsFunction == nil {
 		root.ValidArgsFunction = shell(a.arguments(places))
 	}
 	root.Flags().VisitAll(func(f *pflag.Flag) {

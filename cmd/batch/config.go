@@ -129,7 +129,6 @@ variable. It takes the flags of batch run that set configuration values.
 
 --as yaml and --as json write a file that sets the same values with -c. Secrets
 are hidden; give them to the run again, with -c KEY=VALUE or in a file.`,
-		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := a.process().LoadConfig(r)
 			if err != nil {
@@ -179,7 +178,6 @@ func (a *app) configKeysCommand() *cobra.Command {
 		Short: "List the keys of a configuration, with types and defaults",
 		Long: `List the keys of a configuration: type or allowed values, default, and what the
 key does. Set one in a YAML file, or with -c KEY=VALUE.`,
-		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				return a.printJSON(config.Keys())
@@ -200,7 +198,6 @@ func (a *app) configBuiltinCommand() *cobra.Command {
 serve use where no -c names a file).
 
   batch config builtin default > mine.yaml`,
-		Args: namedArgs("NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := config.Builtin(args[0])
 			if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -83,7 +82,7 @@ in DIR. Of wait: the exit code of the work.`,
 
 // ctlArgs wants a directory and a known verb.
 func ctlArgs(c *cobra.Command, args []string) error {
-	if err := someArgs("DIR", "VERB")(c, args); err != nil {
+	if err := takes("DIR", "VERB", "[ARGUMENT...]")(c, args); err != nil {
 		return err
 	}
 	names := []string{verbPs, verbWait}
@@ -147,7 +146,7 @@ func (a *app) send(ctx context.Context, client *control.Client, cmd control.Comm
 		return notRunning(client.Dir(), err)
 	}
 	if asJSON {
-		return a.writeJSON(reply)
+		return a.printJSON(reply)
 	}
 	text := string(cmd.Verb)
 	if cmd.Instance != "" {
@@ -155,13 +154,6 @@ func (a *app) send(ctx context.Context, client *control.Client, cmd control.Comm
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s: %s\n", printable.Line(text), printable.Line(reply.Effect))
 	return err
-}
-
-func (a *app) writeJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }
 
 // inCell names the instance of a command that is given to dir, if that is a cell and the client is

@@ -23,7 +23,7 @@ func (a *app) ps(ctx context.Context, client *control.Client, f ctlFlags) error 
 		return notRunning(client.Dir(), err)
 	}
 	if f.json {
-		return a.writeJSON(s)
+		return a.printJSON(s)
 	}
 	return writeStatus(a.stdout, s)
 }
@@ -103,11 +103,6 @@ func clock(d time.Duration) string {
 // waitPause is the time between two looks at a directory whose process does not listen.
 const waitPause = 200 * time.Millisecond
 
-// exited is the error of wait: the work has ended with an exit code.
-type exited struct{ code int }
-
-func (e exited) Error() string { return fmt.Sprintf("the work ended with the exit code %d", e.code) }
-
 // wait returns when the work in dir has ended. Its error has the exit code of the work.
 func (a *app) wait(ctx context.Context, dir string, asJSON bool) error {
 	at, err := untilEnded(ctx, dir)
@@ -127,7 +122,7 @@ func (a *app) wait(ctx context.Context, dir string, asJSON bool) error {
 			WithHint("`batch resume %s` continues it", word)
 	}
 	if asJSON {
-		if err := a.writeJSON(h.Ended); err != nil {
+		if err := a.printJSON(h.Ended); err != nil {
 			return err
 		}
 	}

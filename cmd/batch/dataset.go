@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,7 +56,13 @@ How to write a row of your own: batch help row`,
 			}
 			switch {
 			case asJSON:
-				return a.printRows(selected)
+				each := jsonTo(a.rows, "")
+				for _, in := range selected {
+					if err := each(in.Row()); err != nil {
+						return err
+					}
+				}
+				return nil
 			case len(ids) > 0:
 				return a.showInstances(selected, r.ImagePrefix)
 			default:
@@ -107,12 +112,6 @@ is built by you.
 
   batch dataset init my-dataset --repo ~/src/shop --base node:22
   cd my-dataset && cat README.md`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("`batch dataset init` takes one directory")
-			}
-			return nil
-		},
 		RunE: func(c *cobra.Command, args []string) error {
 			f.Dir = "my-dataset"
 			if len(args) > 0 {
@@ -211,17 +210,6 @@ func derived(in dataset.Instance) string {
 		return " (derived from the instance_id: the row has no image_name)"
 	}
 	return ""
-}
-
-func (a *app) printRows(selected []dataset.Instance) error {
-	enc := json.NewEncoder(a.rows)
-	enc.SetEscapeHTML(false)
-	for _, in := range selected {
-		if err := enc.Encode(in.Row()); err != nil {
-			return fault.New(fault.Host, "writing rows", err)
-		}
-	}
-	return nil
 }
 
 // addSource adds the flags that say which instances; run, dataset and images share them.

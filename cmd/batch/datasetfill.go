@@ -59,12 +59,6 @@ again.
 
 Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 3 some rows were not, 4 the directory is in use, 130 interrupted.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fault.Newf(fault.Usage, "which rows?").WithHint("name their file: `batch dataset fill rows.jsonl`")
-			}
-			return nil
-		},
 		RunE: func(c *cobra.Command, args []string) error {
 			f.own, f.Subset, f.named = c.Flags(), args[0], args[1:]
 			if err := f.check(); err != nil {

@@ -38,7 +38,6 @@ the container is removed; on Kubernetes, a pod, whose network is probed.
   batch doctor -m openai/gpt-5 -c swebench.yaml
 
 Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
-		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.doctor(c.Context(), run.Configuration{Model: model, Configs: configs, Engines: named}, prefix, try)
 		},

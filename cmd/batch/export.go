@@ -54,7 +54,6 @@ Format, version 1.7, as Harbor does. It also has the replies that were refused.
 its columns.
 
 Exit codes: 0 written, 1 it could not be written, 2 usage.`,
-		Args: namedArgs("DIR..."),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.usage(); err != nil {
 				return err

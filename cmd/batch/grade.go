@@ -88,6 +88,7 @@ logs/run_evaluation/<run>/<model>/<id>/report.json.
 Exit codes: 0 every prediction has a verdict (--check: and no instance is
 broken), 1 it could not continue, 2 usage, 3 some have none (or are broken),
 4 the directory is in use, 130 interrupted.`,
+		Args: cobra.ArbitraryArgs, // they depend on flags
 		RunE: func(c *cobra.Command, args []string) error {
 			f.own = c.Flags()
 			if err := f.takeArguments(args); err != nil {

@@ -15,34 +15,6 @@ import (
 	"batch.example/batch/internal/progress"
 )
 
-// groups are the headings under which `batch help` lists the commands.
-var groups = []struct {
-	title    string
-	commands []string
-}{
-	{"Run:", []string{"run", "sweep", "ctl", "resume", "retry", "merge", "chat", "attach", "serve"}},
-	{"Look at results:", []string{"grade", "status", "show", "view", "compare", "attempts", "select", "report", "audit", "export"}},
-	{"Data, configuration and images:", []string{"dataset", "config", "models", "images"}},
-	{"This machine:", []string{"doctor", "stub", "clean", "completion", "version", "help"}},
-}
-
-// group sorts the commands of root into groups.
-func group(root *cobra.Command) {
-	for _, g := range groups {
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
-		for _, name := range g.commands {
-			for _, c := range root.Commands() {
-				if c.Name() == name {
-					c.GroupID = g.title
-				}
-			}
-		}
-	}
-	machine := groups[len(groups)-1].title
-	root.SetHelpCommandGroupID(machine)
-	root.SetCompletionCommandGroupID(machine)
-}
-
 const sectionAnnotation = "batch_section"
 
 // inSection puts the flags of fs that are not in a section yet into the section title. A

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -53,7 +52,6 @@ engine, and how large it is there. With --json, one object per line, with each
 image's id and digest, and whether batch pulled it.
 
   batch images list --subset verified --slice :20 --json`,
-		Args: noArgs,
 		RunE: list,
 	}
 	addList(l, &r, &platform, &asJSON)
@@ -96,9 +94,9 @@ func (a *app) listImages(ctx context.Context, r run.Request, platform string, as
 }
 
 func (a *app) imagesJSON(list []*sandbox.Needed, address string) error {
-	enc := json.NewEncoder(a.stdout)
+	each := a.jsonLines()
 	for _, l := range list {
-		err := enc.Encode(struct {
+		err := each(struct {
 			*sandbox.Needed
 			Engine string `json:"engine,omitempty"`
 		}{l, address})
@@ -216,7 +214,6 @@ when the disk runs low, and evicts nothing itself.
 
 Exit codes: 0 all are here, 1 it could not continue, 2 usage, 3 some could not
 be pulled, 130 interrupted.`,
-		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := errors.Join(sizes.read(&r), engines.CheckPlatform(platform)); err != nil {
 				return err
@@ -281,7 +278,6 @@ pulled again yourself, that a container has, or that a run needs at this moment.
   batch images evict --disk-budget 50GB
 
 Exit codes: 0 done, 1 it could not continue, 2 usage.`,
-		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			keep, err := parseSize("disk-budget", budget)
 			if err != nil {

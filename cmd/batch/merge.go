@@ -45,7 +45,6 @@ them in OUT, the run of all shards, with the whole --cost-limit-total.
 
 Exit codes: 0 merged, 1 it could not be written, 2 usage, different settings or
 the same instance twice, 4 a directory is in use.`,
-		Args: someArgs("DIR"),
 		RunE: func(_ *cobra.Command, dirs []string) error {
 			if output == "" {
 				return fault.Newf(fault.Usage, "where to?").WithHint("name the new run directory with -o")

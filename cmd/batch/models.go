@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -44,12 +43,6 @@ it wants one; - is a provider that batch does not ask, or a model without a
 named provider.
 
 Exit codes: 0; 2 usage.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return fault.Newf(fault.Usage, "unexpected argument %q", args[1]).WithHint("`batch models` takes one pattern")
-			}
-			return nil
-		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				f.pattern = args[0]
@@ -114,7 +107,13 @@ func (a *app) models(f modelsFlags) error {
 		list = append(list, l)
 	}
 	if f.asJSON {
-		return a.printModels(list)
+		each := a.jsonLines()
+		for _, l := range list {
+			if err := each(l); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	return a.listModels(list, f.pattern != "")
 }
@@ -180,17 +179,6 @@ func (a *app) readyProviders() map[string]bool {
 		}
 	}
 	return ready
-}
-
-func (a *app) printModels(list []listedModel) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	for _, l := range list {
-		if err := enc.Encode(l); err != nil {
-			return fault.New(fault.Host, "writing models", err)
-		}
-	}
-	return nil
 }
 
 func (a *app) listModels(list []listedModel, details bool) error {

@@ -42,7 +42,6 @@ DIR is as for batch compare. The file is replaced as a whole. A file that
 is not a report of batch is never replaced.
 
 Exit codes: 0 written, 1 it could not be written, 2 usage.`,
-		Args: someArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error { return a.report(c.Context(), args, output, !noAudit) },
 	}
 	c.Flags().StringVarP(&output, "output", "o", "report.html", "write the page to `FILE`")

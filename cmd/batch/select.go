@@ -66,7 +66,6 @@ attempts. The same command again continues an interrupted one.
 
 Exit codes: 0 every instance has a selection, 1 it could not continue, 2 usage,
 3 some have none, 4 a directory is in use, 130 interrupted.`,
-		Args: someArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.own, f.paths = c.Flags(), args
 			if err := f.check(); err != nil {

@@ -76,7 +76,6 @@ names a file, -c chat has the prompts.
 
 Exit codes: 0 it was interrupted, 1 it could not continue, 2 usage, 4 the
 directory is in use.`,
-		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s.rows = c.Flags().Changed("subset")
 			return a.serve(c.Context(), f, s)

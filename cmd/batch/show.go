@@ -50,12 +50,7 @@ place of DIR INSTANCE: .traj.json, SWE-agent's .traj, or ATIF.
 
 On a terminal the text is colored (unless NO_COLOR is set), wrapped, and shown
 by BATCH_PAGER or PAGER, or by less if it is installed.`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 2 {
-				return namedArgs("DIR", "INSTANCE")(c, args)
-			}
-			return someArgs("DIR")(c, args)
-		},
+		Args: takes("DIR", "[INSTANCE]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("attempt") && f.attempt < 0 {
 				return fault.Newf(fault.Usage, "--attempt %d: attempts are numbered from 1", f.attempt)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,7 +36,6 @@ shows a line for each cell.
   batch status runs/gpt-5 --ids unresolved,no_apply
   batch status runs/gpt-5 --json | jq '.instances[] | select(.outcome == "limit")'
   batch status runs/gpt-5 --json | jq -r '.instances[] | [.instance_id, .grade.verdict] | @tsv'`,
-		Args: namedArgs("DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			postponeCollection()
 			if ids != nil && (attempts || asJSON) {
@@ -138,26 +138,19 @@ func readSweep(dir string) (report.Sweep, error) {
 	return report.NewSweep(dir, cells), nil
 }
 
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return fault.New(fault.Host, "writing JSON", err)
-	}
-	return nil
-}
+// printJSON prints a value on several lines.
+func (a *app) printJSON(v any) error { return jsonTo(a.stdout, "  ")(v) }
 
-// namedArgs wants exactly these positional arguments. The last one may be given several times
-// if its name ends in three dots.
-func namedArgs(names ...string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) < len(names) {
-			name := strings.TrimSuffix(names[len(args)], "...")
-			return fault.Newf(fault.Usage, "%s is missing", name).WithHint("see `%s --help`", c.CommandPath())
-		}
-		if len(args) > len(names) && !strings.HasSuffix(names[len(names)-1], "...") {
-			return fault.Newf(fault.Usage, "unexpected argument %q", args[len(names)]).WithHint("see `%s --help`", c.CommandPath())
+// jsonLines returns a function that prints a value on one line.
+func (a *app) jsonLines() func(v any) error { return jsonTo(a.stdout, "") }
+
+func jsonTo(w io.Writer, indent string) func(v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	return func(v any) error {
+		if err := enc.Encode(v); err != nil {
+			return fault.New(fault.Host, "writing JSON", err)
 		}
 		return nil
 	}

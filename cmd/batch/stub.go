@@ -80,7 +80,6 @@ byte), empty, tool (an unknown one), arguments (malformed), ids (the same
 twice), usage (none).
 
 Exit codes: 0 it was interrupted, 1 it cannot serve, 2 usage.`,
-		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err

@@ -69,7 +69,6 @@ Flags on the command line replace the file's values. ` + "`batch status`, `compa
 Exit codes: 0 every instance of every cell has a result, 1 some cells could not
 continue, 2 usage, 3 some instances have no result, or with --grade no verdict,
 4 the folder is in use, 130 interrupted.`,
-		Args: atMostOne("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.run.given = c.Flags().Changed
 			if len(args) == 1 {
@@ -198,13 +197,6 @@ func (f *sweepFlags) eachArgs() (args []string) {
 		}
 	})
 	return args
-}
-
-// atMostOne wants at most one positional argument.
-func atMostOne(name string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		return namedArgs([]string{name}[:min(len(args), 1)]...)(c, args)
-	}
 }
 
 // sweep runs the cells of a grid, in the folder of the sweep.
