@@ -123,6 +123,17 @@ func (p Process) Hide(cfg *config.Config, patterns []string) error {
 	return p.HideMatches(append(slices.Clone(cfg.Run.MaskPatterns), patterns...))
 }
 
+// HideAndWarn is Hide, and then tells the warnings about the configuration.
+func (p Process) HideAndWarn(cfg *config.Config, patterns []string) error {
+	if err := p.Hide(cfg, patterns); err != nil {
+		return err
+	}
+	for _, w := range cfg.Warnings {
+		p.tell(w)
+	}
+	return nil
+}
+
 // HideMatches makes the mask hide all matches of patterns. An invalid regular expression is a
 // Usage fault.
 func (p Process) HideMatches(patterns []string) error {

@@ -67,11 +67,7 @@ type Config struct {
 	Grading   *Grading       // nil: predictions are not graded
 	Salvage   bool           // a missing submission is predicted from the working tree
 
-	Redo    bool     // also run the instances that have a result
-	Again   bool     // first remove the results of Instances; About's Dataset is the earlier run's
-	Fresh   bool     // with Again: unfinished attempts start from the beginning too
-	Settled bool     // the command takes Output from an earlier command: hints do not suggest another directory
-	Accept  []string // names of accepted differences from the settings of Output's results, see [manifest.Difference.Covers]
+	Continuing
 
 	// Listen returns a listener of an attempt's events, or nil: see [attempt.Listener]. A nil
 	// Listen returns none.

@@ -21,6 +21,7 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
@@ -43,12 +44,24 @@ type Setup struct {
 	Argv    []string
 	Command string // of batch; NewSetup sets "run"
 
+	Continuing
+	Control *control.Begin // as in [Config]
+
 	Limits      *limit.Pool          // of the keys; runs that share one share the limits
 	KeyFromTurn bool                 // turns bring keys of their own
 	Git         func() *manifest.Git // nil: not known
 	WidthWhy    string               // how Workers was chosen, if the engine chose it
 
 	loop *agent.Loop
+}
+
+// Continuing says what a run does with what its directory has from earlier commands.
+type Continuing struct {
+	Redo    bool     // also run the instances that have a result
+	Again   bool     // first remove the results of the selected instances; the manifest keeps the earlier run's dataset
+	Fresh   bool     // with Again: unfinished attempts start from the beginning too
+	Settled bool     // an earlier command made the directory: hints do not suggest another one
+	Accept  []string // names of accepted differences from the settings of the directory's results, see [manifest.Difference.Covers]
 }
 
 // NewSetup reads the configuration of a request, makes the request's paths absolute, and makes
@@ -66,11 +79,8 @@ func NewSetup(r Request, p Process) (*Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Hide(cfg, r.MaskPatterns); err != nil {
+	if err := p.HideAndWarn(cfg, r.MaskPatterns); err != nil {
 		return nil, err
-	}
-	for _, w := range cfg.Warnings {
-		p.tell(w)
 	}
 	if r.Output == "" {
 		r.Output = DefaultOutput(given, cfg.Model.ModelName)
@@ -110,12 +120,11 @@ func Continue(ctx context.Context, dir string, p Process, change func(*Request))
 	if err != nil {
 		return nil, err
 	}
-	s.Asked, s.Argv = asked, m.Argv
+	s.Asked, s.Argv, s.Settled = asked, m.Argv, true
 	c, err := s.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.Settled = true
 	git := ProbeGit(ctx, r.Dir)
 	c.Git = git.Known
 	run, err := Open(ctx, c)
@@ -209,7 +218,7 @@ func (s *Setup) Config() (c Config, err error) {
 		About: s.about(), Git: s.Git, Argv: s.Process.Argv, MaskPatterns: s.MaskPatterns,
 		Width: runner.NewWidth(s.Workers), WidthWhy: s.WidthWhy, ByImage: s.Order != manifest.OrderGiven,
 		Retries: retries, CostLimit: s.CostLimit, Shards: shard.N, Sweep: sweep, Beside: beside, Salvage: s.Salvage,
-		Grading: s.Grading(), Servers: servers, Tell: s.Process.tell,
+		Grading: s.Grading(), Servers: servers, Tell: s.Process.tell, Continuing: s.Continuing, Control: s.Control,
 	}, nil
 }
 

@@ -14,49 +14,51 @@ import (
 )
 
 // continued returns the last `batch run` into dir. The flags that were given replace its values;
-// own has their values.
+// own has those of the command alone.
 func (a *app) continued(dir string, own runFlags, flags *pflag.FlagSet) (runFlags, error) {
-	if err := own.check(); err != nil {
-		return own, err
-	}
 	r, m, err := run.ReadRequest(dir, a.process())
 	if err != nil {
 		return own, err
 	}
 	f := own
-	f.Request = over(r, own.Request, flags)
-	f.settled, f.asked, f.argv, f.given = true, &r, m.Argv, flags.Changed
+	f.Request = over(r, flags)
+	f.Settled, f.asked, f.argv, f.given = true, &r, m.Argv, flags.Changed
 	return f, nil
 }
 
-// over returns r with the values of own for the flags that were given. It leaves the
-// configurations to the command, which replaces them or adds to them.
-func over(r, own run.Request, flags *pflag.FlagSet) run.Request {
-	for name, take := range map[string]func(){
-		"workers":               func() { r.Workers = own.Workers },
-		"grade-workers":         func() { r.GradeWorkers = own.GradeWorkers },
-		"cost-limit-total":      func() { r.CostLimit = own.CostLimit },
-		"retry":                 func() { r.Retry = own.Retry },
-		"engine-wait":           func() { r.EngineWait = own.EngineWait },
-		"durability":            func() { r.Durability = own.Durability },
-		"mask":                  func() { r.MaskPatterns = own.MaskPatterns },
-		"model":                 func() { r.Model = own.Model },
-		"model-class":           func() { r.ModelClass = own.ModelClass },
-		"environment-class":     func() { r.EnvironmentClass = own.EnvironmentClass },
-		"engine":                func() { r.Engines = own.Engines },
-		"network":               func() { r.Network = own.Network },
-		"memory":                func() { r.Memory = own.Memory },
-		"disk":                  func() { r.Disk = own.Disk },
-		"cpus":                  func() { r.CPUs = own.CPUs },
-		"keep-git-history":      func() { r.KeepGitHistory = own.KeepGitHistory },
-		"allow-commit-mismatch": func() { r.AllowCommitMismatch = own.AllowCommitMismatch },
-		"image-prefix":          func() { r.ImagePrefix = own.ImagePrefix },
-	} {
-		if flags.Changed(name) {
-			take()
+// over returns r with the values of the flags that were given. It leaves the configurations to the
+// command, which replaces them or adds to them.
+func over(r run.Request, given *pflag.FlagSet) run.Request {
+	var f runFlags
+	to := pflag.NewFlagSet("", pflag.ContinueOnError)
+	addConfig(to, &f.Request)
+	addPrefix(to, &f.Request)
+	f.addPace(to)
+	f.addMask(to)
+	f.Request = r // adding the flags has set their defaults
+	given.Visit(func(flag *pflag.Flag) {
+		if own := to.Lookup(flag.Name); own != nil && flag.Name != "config" {
+			set(own.Value, valuesOf(flag))
 		}
+	})
+	return f.Request
+}
+
+// valuesOf returns the values of a flag, of which only lists have several.
+func valuesOf(flag *pflag.Flag) []string {
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
 	}
-	return r
+	return []string{flag.Value.String()}
+}
+
+// set sets the values of another flag of the same kind.
+func set(to pflag.Value, values []string) {
+	if list, ok := to.(pflag.SliceValue); ok {
+		_ = list.Replace(values) // the other flag has them
+		return
+	}
+	_ = to.Set(values[0])
 }
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -149,7 +151,7 @@ empty_patch, timed_out, infrastructure and ungradeable.`,
 			if err != nil {
 				return err
 			}
-			f.retrying, f.Only, f.Also, f.Named = true, chosen, nil, nil
+			f.Again, f.Only, f.Also, f.Named = true, chosen, nil, nil
 			return a.run(c.Context(), f)
 		},
 	}
@@ -157,7 +159,7 @@ empty_patch, timed_out, infrastructure and ungradeable.`,
 	fs.StringSliceVar(&pick.Statuses, "status", nil, "instances with this exit status; separate several with commas")
 	fs.StringSliceVar(&pick.Outcomes, "outcome", nil, "instances with this outcome; separate several with commas")
 	fs.StringSliceVar(&pick.Verdicts, "verdict", nil, "instances with this verdict of grading; separate several with commas")
-	fs.BoolVar(&own.fresh, "fresh", false, "start unfinished instances from the beginning instead of resuming them")
+	fs.BoolVar(&own.Fresh, "fresh", false, "start unfinished instances from the beginning instead of resuming them")
 	inSection(fs, "Instances")
 	own.addDryRun(fs)
 	addEngine(fs, &own.Engines)
@@ -169,22 +171,19 @@ empty_patch, timed_out, infrastructure and ungradeable.`,
 
 // continueSweep continues all cells of a sweep. With pick, only cells with instances of pick
 // continue, and these instances run again. Flags that were given replace the cells' values; own
-// has their values.
+// has those of the command alone.
 func (a *app) continueSweep(ctx context.Context, dir string, pick *run.Choice, own runFlags, flags *pflag.FlagSet) error {
-	if err := own.check(); err != nil {
-		return err
-	}
 	s, err := sweep.Read(dir, a.process())
 	if err != nil {
 		return err
 	}
 	for i := range s.Cells {
-		s.Cells[i].Run = over(s.Cells[i].Run, own.Request, flags)
+		s.Cells[i].Run = over(s.Cells[i].Run, flags)
 	}
 	if flags.Changed("cost-limit-total") {
 		s.LimitCost(own.CostLimit)
 	}
-	own.given, own.settled = flags.Changed, true
+	own.given, own.Settled = flags.Changed, true
 	if pick != nil {
 		if err := s.Retry(*pick); err != nil {
 			return err

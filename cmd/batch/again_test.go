@@ -22,7 +22,7 @@ import (
 func requested(t *testing.T, dir string, args ...string) *run.Request {
 	t.Helper()
 	c, f := &cobra.Command{}, newRunFlags()
-	f.add(c)
+	f.add(c.Flags())
 	if err := c.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestARunIsRepeatedFromItsManifest(t *testing.T) {
 	if f.Subset != filepath.Join(elsewhere, "rows.jsonl") || f.CostLimit != 3 || !f.Salvage || !slices.Equal(f.Configs, []string{"a=1,2", filepath.Join(elsewhere, "b.yaml")}) {
 		t.Errorf("flags of the run are not kept: %+v", f)
 	}
-	if f.redo || len(f.accept) > 0 || f.quiet {
+	if f.Redo || len(f.Accept) > 0 || f.quiet {
 		t.Errorf("flags that are only for one command are kept: %+v", f)
 	}
 	if f.Output != out || !slices.Equal(f.argv, argv) || !slices.Equal(f.Only, []string{"a", "b"}) || !slices.Equal(f.Named, []string{"b"}) {

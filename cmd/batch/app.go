@@ -244,6 +244,8 @@ func valueError(err *pflag.InvalidValueError) error {
 			return fmt.Errorf("--%s %s: %s of what? write %sm", flag.Name, value, value, value)
 		}
 		expected = "a time such as 30s or 5m"
+	case "string": // a number with a unit
+		return fmt.Errorf("--%s %s: %w", flag.Name, value, err.Unwrap())
 	default:
 		return fmt.Errorf("--%s %q: %w", flag.Name, value, err.Unwrap())
 	}

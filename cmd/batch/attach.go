@@ -48,8 +48,8 @@ unless they are given.
 		},
 	}
 	fs := c.Flags()
-	talk.add(c)
-	addConfig(c, &own.Request)
+	talk.add(fs)
+	addConfig(fs, &own.Request)
 	fs.StringVarP(&own.Output, "output", "o", "", "run directory of the conversation (default: DIR-talk-INSTANCE)")
 	own.addCost(fs)
 	own.addInject(fs)
@@ -104,7 +104,7 @@ func (a *app) attached(dir string, own runFlags, flags *pflag.FlagSet) (runFlags
 		return own, err
 	}
 	f := own
-	f.Request = over(r, own.Request, flags)
+	f.Request = over(r, flags)
 	f.Configs = append(f.Configs, mine...)
 	f.Output, f.CostLimit = own.Output, own.CostLimit
 	f.Workers, f.Durability = own.Workers, own.Durability

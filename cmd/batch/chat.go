@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"batch.example/batch/agent"
@@ -36,8 +35,7 @@ type chatFlags struct {
 	noTTY     bool
 }
 
-func (f *chatFlags) add(c *cobra.Command) {
-	fs := c.Flags()
+func (f *chatFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.mode, "mode", string(chat.Confirm), "who decides about actions: confirm (you are asked), yolo (nothing is asked) or human (you write them)")
 	fs.StringArrayVar(&f.whitelist, "whitelist", nil, "run commands that match this `REGEX` at their beginning without asking; may be repeated")
 	fs.BoolVar(&f.noTTY, "no-tty", false, "read JSON lines from standard input and write JSON lines to standard output")
@@ -97,22 +95,21 @@ environment.cwd, which the image must have.
 	fs := c.Flags()
 	fs.StringVar(&image, "image", "", "talk in a container of this image, instead of a row's")
 	inSection(fs, "Conversation")
-	talk.add(c)
-	f.addTalk(c)
+	talk.add(fs)
+	f.addTalk(fs)
 	return c
 }
 
 // addTalk adds the flags that a run and a conversation have in common.
-func (f *runFlags) addTalk(c *cobra.Command) {
-	addSource(c, &f.Request)
-	addConfig(c, &f.Request)
-	fs := c.Flags()
+func (f *runFlags) addTalk(fs *pflag.FlagSet) {
+	addSource(fs, &f.Request)
+	addConfig(fs, &f.Request)
 	fs.StringVarP(&f.Output, "output", "o", "", "run directory (default: runs/chat-IMAGE-MODEL, or INSTANCE for IMAGE)")
 	f.addCost(fs)
 	f.addInject(fs)
 	inSection(fs, "Run")
 	addPrefix(fs, &f.Request)
-	f.images.addPull(c, &f.Request)
+	addPull(fs, &f.Request)
 	f.addMask(fs)
 	inSection(fs, "Output")
 }
@@ -175,9 +172,6 @@ func fileName(name string) string {
 // checkTalk refuses flags and terminals that allow no conversation.
 func (a *app) checkTalk(f *runFlags, talk chatFlags) error {
 	f.Workers = 1
-	if err := f.check(); err != nil {
-		return err
-	}
 	if _, err := chat.ParseMode(talk.mode); err != nil {
 		return fault.New(fault.Usage, "--mode", err)
 	}
@@ -317,31 +311,21 @@ func (s *invocation) talkView(face chat.Face, lines bool) func(vocab.Event) {
 // must be called; it waits for the watching goroutine.
 func (s *invocation) watchTalk(ctx context.Context, person *chat.Chat) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	signal.Ignore(syscall.SIGPIPE) // a reader that goes away must not kill paid work
-	ch := make(chan os.Signal, 4)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		outside := 0
-		for sig := range ch {
-			if sig == os.Interrupt && ctx.Err() == nil && person.Interrupt() {
-				continue
-			}
-			cancel()
-			if sig != os.Interrupt {
-				continue
-			}
-			if outside++; outside > 2 {
-				os.Exit(exitInterrupted)
-			}
+	outside := 0
+	ignore := onSignals(func(sig os.Signal) {
+		if sig == os.Interrupt && ctx.Err() == nil && person.Interrupt() {
+			return
 		}
-	}()
+		cancel()
+		if sig != os.Interrupt {
+			return
+		}
+		if outside++; outside > 2 {
+			os.Exit(exitInterrupted)
+		}
+	})
 	return ctx, func() {
-		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
-		signal.Stop(ch)
-		close(ch)
-		<-done
+		ignore()
 		cancel()
 	}
 }

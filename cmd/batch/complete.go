@@ -48,7 +48,11 @@ func (a *app) completeWith(flags map[string]completer, root *cobra.Command) {
 	root.Flags().VisitAll(func(f *pflag.Flag) {
 		_, directory := f.Annotations[cobra.BashCompSubdirsInDir]
 		if f.NoOptDefVal == "" && !directory { // a switch has no value
-			_ = root.RegisterFlagCompletionFunc(f.Name, shell(flags[f.Name]))
+			offer := flags[f.Name]
+			if offer == nil && strings.Contains(f.Usage, "`FILE`") {
+				offer = a.files()
+			}
+			_ = root.RegisterFlagCompletionFunc(f.Name, shell(offer))
 		}
 	})
 	for _, sub := range root.Commands() {
@@ -108,7 +112,7 @@ func (a *app) arguments(places []string) completer {
 	}
 }
 
-// flagValues are the completers by flag. Other flags offer nothing.
+// flagValues are the completers by flag. Of the others, a flag with a FILE offers files.
 func (a *app) flagValues() map[string]completer {
 	return map[string]completer{
 		"output": func(c *cobra.Command, _ []string, prefix string) []string {
@@ -120,21 +124,14 @@ func (a *app) flagValues() map[string]completer {
 		"by": func(_ *cobra.Command, _ []string, prefix string) []string {
 			return append([]string{selecting.ByMajority}, paths.Files(a.home, prefix)...)
 		},
-		"entry":    listedEntries,
-		"detector": fixed(detectorNames()...),
-		"chat": func(_ *cobra.Command, _ []string, prefix string) []string {
-			return paths.Files(a.home, prefix, ".jsonl")
-		},
-		"steps": func(_ *cobra.Command, _ []string, prefix string) []string {
-			return paths.Files(a.home, prefix, ".parquet")
-		},
+		"entry":             listedEntries,
+		"detector":          fixed(detectorNames()...),
+		"chat":              a.files(".jsonl"),
+		"steps":             a.files(".parquet"),
 		"subset":            a.datasets,
 		"split":             fixed("test", "dev", "train"),
 		"rules":             fixed("v5", "v4"),
-		"parser":            func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
-		"eval-script":       func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
-		"quarantine":        func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
-		"instances":         func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
+		"parser":            a.files(),
 		"config":            a.configs,
 		"model":             a.modelNames,
 		"model-class":       fixed("toolcall", "textbased"),
@@ -151,9 +148,6 @@ func (a *app) flagValues() map[string]completer {
 			}
 			return []string{"127.0.0.1:4100\tthis machine only", "0.0.0.0:4100\tall networks"}
 		},
-		"token-file":    func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
-		"tls-cert":      func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
-		"tls-key":       func(_ *cobra.Command, _ []string, prefix string) []string { return paths.Files(a.home, prefix) },
 		"network":       fixed("none\tno network", "bridge\tone network for all containers"),
 		"grade-workers": fixed("auto\tone for each CPU core of the engine"),
 		"workers":       fixed("auto\tas many as there is room for"),
@@ -163,26 +157,27 @@ func (a *app) flagValues() map[string]completer {
 		"status":        listed(statusesOf),
 		"verdict":       listed(func([]string) []string { return words(vocab.Verdicts()) }),
 		"ids":           listed(func([]string) []string { return knownEndings() }),
-		"retry": func(*cobra.Command, []string, string) []string {
-			list := runner.Endings()
-			for i := range list {
-				list[i] += "="
-			}
-			return list
-		},
-		"script": func(_ *cobra.Command, _ []string, prefix string) []string {
-			return paths.Files(a.home, prefix, ".yaml", ".yml", ".json")
-		},
-		"fault": func(*cobra.Command, []string, string) []string {
-			list := append([]string{"429", "500", "529"}, stub.Troubles()...)
-			for i := range list {
-				list[i] += ":"
-			}
-			return list
-		},
-		"as":       fixed("text", "yaml", "json"),
-		"provider": func(*cobra.Command, []string, string) []string { return pricedProviders() },
+		"retry":         begun("=", runner.Endings()),
+		"script":        a.files(".yaml", ".yml", ".json"),
+		"fault":         begun(":", append([]string{"429", "500", "529"}, stub.Troubles()...)),
+		"as":            fixed("text", "yaml", "json"),
+		"provider":      func(*cobra.Command, []string, string) []string { return pricedProviders() },
 	}
+}
+
+// files offers the files with one of the endings; without endings, all files.
+func (a *app) files(endings ...string) completer {
+	return func(_ *cobra.Command, _ []string, prefix string) []string {
+		return paths.Files(a.home, prefix, endings...)
+	}
+}
+
+// begun offers the beginnings of pairs, such as KIND= of KIND=N.
+func begun(separator string, keys []string) completer {
+	for i := range keys {
+		keys[i] += separator
+	}
+	return fixed(keys...)
 }
 
 func fixed(values ...string) completer {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -21,8 +20,7 @@ import (
 
 // addConfig adds the flags that make the configuration: -c, and one for each value that is set
 // often.
-func addConfig(c *cobra.Command, r *run.Request) {
-	fs := c.Flags()
+func addConfig(fs *pflag.FlagSet, r *run.Request) {
 	fs.StringVarP(&r.Model, "model", "m", "", "model: "+strings.Join(catalogue.Names(), ", "))
 	fs.StringArrayVarP(&r.Configs, "config", "c", nil, "YAML `FILE`, key=value, or batch's own default, text, tools or chat; merged left to right\nover the default; may be repeated")
 	fs.StringVar(&r.ModelClass, "model-class", "", "sets model.model_class")
@@ -37,9 +35,9 @@ func addConfig(c *cobra.Command, r *run.Request) {
 // addContainers adds the flags about what containers may use.
 func addContainers(fs *pflag.FlagSet, r *run.Request) {
 	addEngine(fs, &r.Engines)
-	fs.StringVar(&r.Memory, "memory", "", "memory limit of a container, such as 8g (the default); 0: none")
+	fs.Var(limit{&r.Memory, "g"}, "memory", "memory limit of a container, such as 8g (the default); 0: none")
 	fs.StringVar(&r.CPUs, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
-	fs.StringVar(&r.Disk, "disk", "", "limit on a container's own files, such as 20GiB (default: no limit): a quota if the engine's\nstorage driver has one, otherwise a watch that kills the container's processes")
+	fs.Var(limit{&r.Disk, "GB"}, "disk", "limit on a container's own files, such as 20GiB (default: no limit): a quota if the engine's\nstorage driver has one, otherwise a watch that kills the container's processes")
 	fs.StringVar(&r.Network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
 	inSection(fs, "Containers")
 }
@@ -51,11 +49,6 @@ func addEngine(fs *pflag.FlagSet, to *[]string) {
 
 // testNetwork is the usage of --network in commands that run tests and no agents.
 const testNetwork = "network of the tests: none, bridge, or an existing one's name (default: bridge if the row's\nscript installs something, otherwise none)"
-
-// checkUnits refuses limits of containers without a unit.
-func checkUnits(r *run.Request) error {
-	return cmp.Or(checkUnit("memory", r.Memory, "g"), checkUnit("disk", r.Disk, "GB"))
-}
 
 // absolute returns a path that does not depend on the working directory.
 func absolute(path string) (string, error) {
@@ -72,18 +65,6 @@ func (a *app) process() run.Process {
 		Argv: config.MaskSpecs(a.args), Getenv: a.getenv, Home: a.home, Stdin: a.stdin, Mask: a.mask, Tell: a.tell,
 		Download: progress.Download(a.stderr), Log: a.warnings(),
 	}
-}
-
-// hideAndWarn hides a configuration's secrets and the matches of patterns, and then prints its
-// warnings.
-func (a *app) hideAndWarn(cfg *config.Config, patterns []string) error {
-	if err := a.process().Hide(cfg, patterns); err != nil {
-		return err
-	}
-	for _, w := range cfg.Warnings {
-		fmt.Fprintln(a.stderr, "batch: "+w)
-	}
-	return nil
 }
 
 func (a *app) configCommand() *cobra.Command {
@@ -142,14 +123,14 @@ are hidden; give them to the run again, with -c KEY=VALUE or in a file.`,
 			return a.showConfig(cfg, as)
 		},
 	}
-	addConfig(c, &r)
+	addConfig(c.Flags(), &r)
 	c.Flags().StringVar(&as, "as", "text", "form: text, yaml or json")
 	inSection(c.Flags(), "Output")
 	return c
 }
 
 func (a *app) showConfig(cfg *config.Config, as string) error {
-	if err := a.hideAndWarn(cfg, nil); err != nil {
+	if err := a.process().HideAndWarn(cfg, nil); err != nil {
 		return err
 	}
 	values := cfg.Values()

@@ -70,7 +70,7 @@ How to write a row of your own: batch help row`,
 			}
 		},
 	}
-	addSource(c, &r)
+	addSource(c.Flags(), &r)
 	addPrefix(c.Flags(), &r)
 	c.Flags().BoolVar(&asJSON, "json", false, "print whole rows, one JSON object per line;\na text that is not UTF-8 is {\"$bytes\": BASE64}")
 	inSection(c.Flags(), "Output")
@@ -213,15 +213,14 @@ func derived(in dataset.Instance) string {
 }
 
 // addSource adds the flags that say which instances; run, dataset and images share them.
-func addSource(c *cobra.Command, r *run.Request) {
-	c.Flags().StringVar(&r.Subset, "subset", r.Subset, "dataset: full, verified, lite, multimodal, multilingual, smith, rebench, demo,\na Hugging Face id (OWNER/NAME, OWNER/NAME/CONFIGURATION), a file, a folder or a\nglob (parquet, jsonl, json; .gz, .zst)")
-	addSelection(c.Flags(), r)
+func addSource(fs *pflag.FlagSet, r *run.Request) {
+	fs.StringVar(&r.Subset, "subset", r.Subset, "dataset: full, verified, lite, multimodal, multilingual, smith, rebench, demo,\na Hugging Face id (OWNER/NAME, OWNER/NAME/CONFIGURATION), a file, a folder or a\nglob (parquet, jsonl, json; .gz, .zst)")
+	addSelection(fs, r)
 }
 
 // addSelection adds the flags that choose rows, without the dataset's name.
 func addSelection(fs *pflag.FlagSet, r *run.Request) {
-	fs.StringVar(&r.Split, "split", "", "split of the dataset (default: the only one; of several, test)")
-	fs.StringVar(&r.Revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
+	addVersion(fs, r)
 	fs.StringVar(&r.Filter, "filter", "", "keep instances if this regular expression matches their ids from the start")
 	fs.StringVar(&r.Slice, "slice", "", "then keep this Python slice, such as 0:50, -10: or ::2")
 	fs.StringVar(&r.InstancesFile, "instances", "", "keep the ids listed in this `FILE` (one per line or a JSON list; - is stdin)")
@@ -229,6 +228,12 @@ func addSelection(fs *pflag.FlagSet, r *run.Request) {
 	fs.BoolVar(&r.Shuffle, "shuffle", false, "shuffle first, as mini-swe-agent does")
 	fs.Int64Var(&r.Seed, "seed", r.Seed, "seed of the shuffle")
 	inSection(fs, "Dataset")
+}
+
+// addVersion adds the flags that say which version of a dataset is meant.
+func addVersion(fs *pflag.FlagSet, r *run.Request) {
+	fs.StringVar(&r.Split, "split", "", "split of the dataset (default: the only one; of several, test)")
+	fs.StringVar(&r.Revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
 }
 
 func addPrefix(fs *pflag.FlagSet, r *run.Request) {

@@ -31,7 +31,7 @@ import (
 
 func (a *app) datasetFillCommand() *cobra.Command {
 	f := newGradeFlags()
-	f.fill = true
+	f.tests.Options.Unfilled = true
 	c := &cobra.Command{
 		Use:   "fill ROWS [INSTANCE...]",
 		Short: "Find the tests that decide, by running them",
@@ -60,7 +60,7 @@ again.
 Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 3 some rows were not, 4 the directory is in use, 130 interrupted.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.own, f.Subset, f.named = c.Flags(), args[0], args[1:]
+			f.own, f.Subset, f.Named = c.Flags(), args[0], args[1:]
 			if err := f.check(); err != nil {
 				return err
 			}
@@ -69,14 +69,14 @@ Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 	}
 	fs := c.Flags()
 	fs.StringVarP(&f.Output, "output", "o", "", "directory for the filled rows and the test logs (default: runs/fill-ROWS)")
-	fs.IntVar(&f.repeat, "repeat", 3, "how often the tests run before, and after")
-	fs.BoolVar(&f.redo, "redo", false, "also test what was tested")
+	fs.IntVar(&f.tests.Repeat, "repeat", 3, "how often the tests run before, and after")
+	fs.BoolVar(&f.tests.Redo, "redo", false, "also test what was tested")
 	f.addTesting(fs)
 	inSection(fs, "Testing")
 	addSelection(fs, &f.Request)
-	f.addTests(c)
+	f.addTests(fs)
 	addPrefix(fs, &f.Request)
-	f.images.add(c, &f.Request)
+	addImages(fs, &f.Request)
 	f.addOutput(fs)
 	return c
 }
@@ -188,7 +188,7 @@ func (s *gradeSession) fillable() ([]*filling, error) {
 	var rows []*filling
 	can := 0
 	for _, in := range s.selected {
-		task, err := family.Unlisted(in, s.options())
+		task, err := family.Unlisted(in, s.flags.tests.Options)
 		if err == nil {
 			can++
 		}
@@ -246,7 +246,7 @@ func (s *gradeSession) testSide(ctx context.Context, rows []*filling, at side) e
 			if todo[row.in.ID] { // an earlier run may count in place of one that failed now
 				set = slices.DeleteFunc(set, func(g grades.Grade) bool { return g.Started.Before(began) })
 			}
-			row.err = row.take(at, dir, set, s.flags.repeat)
+			row.err = row.take(at, dir, set, s.flags.tests.Repeat)
 		}
 	}
 	return nil
@@ -304,7 +304,7 @@ func (s *gradeSession) find(ctx context.Context, rows []*filling) error {
 			}
 			logs[l.side] = append(logs[l.side], grade.LogOf(files))
 		}
-		row.lists, row.err = fill.Find(ctx, row.task, s.flags.parsed, logs[before], logs[after])
+		row.lists, row.err = fill.Find(ctx, row.task, s.flags.tests.Rules, logs[before], logs[after])
 		if fault.Canceled(row.err) {
 			return errInterrupted
 		}

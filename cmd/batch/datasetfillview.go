@@ -108,10 +108,7 @@ func writeLeft(w io.Writer, row *filling) {
 
 // showFilled prints the results, and chooses how the command ends.
 func (s *gradeSession) showFilled(rows []*filling) error {
-	var out io.Writer = s.stdout
-	if s.flags.json {
-		out = s.stderr
-	}
+	out := s.resultOut(s.flags.json)
 	err := writeFilling(out, rows)
 	filled := 0
 	for _, row := range rows {

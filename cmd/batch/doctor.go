@@ -59,7 +59,7 @@ func (a *app) doctor(ctx context.Context, asked run.Configuration, prefix, try s
 	if err != nil {
 		return err
 	}
-	if err := a.hideAndWarn(cfg, nil); err != nil {
+	if err := a.process().HideAndWarn(cfg, nil); err != nil {
 		return err
 	}
 	sandboxes, err := a.process().Sandboxes(cfg, request)

@@ -2,10 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/docker/go-units"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"batch.example/batch/agent/config"
@@ -16,38 +17,22 @@ import (
 	"batch.example/batch/run"
 )
 
-// imageFlags are flags about images with values that have to be parsed.
-type imageFlags struct {
-	diskBudget, diskReserve string
-}
-
-func (f *imageFlags) add(c *cobra.Command, r *run.Request) {
-	fs := c.Flags()
-	fs.StringVar(&f.diskBudget, "disk-budget", "", "disk space for the images that batch pulled, such as 100GB; beyond it, the images needed\nleast are removed (default: no limit, unless the disk runs low)")
-	fs.IntVar(&r.Prefetch, "prefetch", r.Prefetch, "number of images to pull before the instances that need them start")
-	fs.StringVar(&r.Order, "order", r.Order, "order of the instances: grouped (instances with shared images run near each other) or given")
-	f.addPull(c, r)
-}
-
 // imageSection is the section of flags that several commands add.
 const imageSection = "Images and disk"
 
-// addPull adds the flags of every command that pulls images.
-func (f *imageFlags) addPull(c *cobra.Command, r *run.Request) {
-	c.Flags().IntVar(&r.Pulls, "pulls", r.Pulls, "number of images to pull at the same time")
-	c.Flags().StringVar(&f.diskReserve, "disk-reserve", "1GB", "disk space to leave free where the engine keeps its data")
-	inSection(c.Flags(), imageSection)
+// addImages adds the flags of a command that manages the images of its instances.
+func addImages(fs *pflag.FlagSet, r *run.Request) {
+	sizeVar(fs, &r.DiskBudget, "disk-budget", "disk space for the images that batch pulled, such as 100GB; beyond it, the images needed\nleast are removed (default: no limit, unless the disk runs low)")
+	fs.IntVar(&r.Prefetch, "prefetch", r.Prefetch, "number of images to pull before the instances that need them start")
+	fs.StringVar(&r.Order, "order", r.Order, "order of the instances: grouped (instances with shared images run near each other) or given")
+	addPull(fs, r)
 }
 
-// read puts the sizes into r.
-func (f *imageFlags) read(r *run.Request) (err error) {
-	if r.DiskBudget, err = parseSize("disk-budget", f.diskBudget); err != nil {
-		return err
-	}
-	if r.DiskReserve, err = parseSize("disk-reserve", f.diskReserve); err != nil {
-		return err
-	}
-	return run.CheckImages(*r)
+// addPull adds the flags of every command that pulls images.
+func addPull(fs *pflag.FlagSet, r *run.Request) {
+	fs.IntVar(&r.Pulls, "pulls", r.Pulls, "number of images to pull at the same time")
+	sizeVar(fs, &r.DiskReserve, "disk-reserve", "disk space to leave free where the engine keeps its data")
+	inSection(fs, imageSection)
 }
 
 // checkAccept refuses names that no difference between manifests can have.
@@ -72,29 +57,85 @@ func checkAccept(accepted []string) error {
 	return nil
 }
 
-// parseSize reads a number of bytes as people write it: 50GB, 500m; 0 or
-// nothing is none.
-func parseSize(flag, text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	n, err := units.FromHumanSize(text)
-	if err != nil || n < 0 {
-		return 0, fault.Newf(fault.Usage, "--%s %s: expected a size such as 50GB", flag, text)
-	}
-	if err := checkUnit(flag, text, "GB"); err != nil {
-		return 0, err
-	}
-	return n, nil
+// size is a number of bytes as a flag, as people write it: 50GB, 500m; 0 or nothing is none.
+type size struct {
+	to   *int64
+	text string
 }
 
+// sizeVar adds a flag for a number of bytes, whose default is the present one.
+func sizeVar(fs *pflag.FlagSet, to *int64, name, usage string) {
+	s := size{to: to}
+	if *to > 0 {
+		s.text = units.HumanSize(float64(*to))
+	}
+	fs.Var(&s, name, usage)
+}
+
+// Set implements pflag.Value.
+func (s *size) Set(text string) (err error) {
+	*s.to, s.text = 0, text
+	if text == "" {
+		return nil
+	}
+	if *s.to, err = units.FromHumanSize(text); err != nil || *s.to < 0 {
+		return errors.New("expected a size such as 50GB")
+	}
+	return checkUnit(text, "GB")
+}
+
+// String implements pflag.Value.
+func (s *size) String() string { return s.text }
+
+// Type implements pflag.Value.
+func (*size) Type() string { return "string" }
+
+// limit is a limit of a container as a flag: a text, whose number needs a unit.
+type limit struct {
+	to   *string
+	unit string // that most people mean
+}
+
+// Set implements pflag.Value.
+func (l limit) Set(text string) error {
+	*l.to = text
+	return checkUnit(text, l.unit)
+}
+
+// String implements pflag.Value.
+func (l limit) String() string {
+	if l.to == nil {
+		return ""
+	}
+	return *l.to
+}
+
+// Type implements pflag.Value.
+func (limit) Type() string { return "string" }
+
 // checkUnit refuses a small number without a unit: so few bytes must be a mistake.
-func checkUnit(flag, text, unit string) error {
+func checkUnit(text, unit string) error {
 	if n, err := strconv.ParseFloat(text, 64); err != nil || n <= 0 || n >= 1<<20 {
 		return nil
 	}
-	return fault.Newf(fault.Usage, "--%s %s: %s of what? write %s%s", flag, text, text, text, unit)
+	return fmt.Errorf("%s of what? write %s%s", text, text, unit)
 }
+
+// seconds is a time as a flag: 30s, 5m.
+type seconds float64
+
+// Set implements pflag.Value.
+func (s *seconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	*s = seconds(d.Seconds())
+	return err
+}
+
+// String implements pflag.Value.
+func (s *seconds) String() string { return time.Duration(float64(*s) * float64(time.Second)).String() }
+
+// Type implements pflag.Value.
+func (*seconds) Type() string { return "duration" }
 
 // width is the value of --workers as a flag: a number, or auto, which is 0.
 type width int
@@ -130,6 +171,14 @@ func (w *width) String() string {
 
 // Type implements pflag.Value.
 func (w *width) Type() string { return "N|auto" }
+
+// outputFlags say how a command shows its work.
+type outputFlags struct{ quiet, json bool }
+
+func (f *outputFlags) add(fs *pflag.FlagSet) {
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
+	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
+}
 
 // addRecord adds the flags that say whether the exchanges with a model's provider are recorded, or
 // come from a recording.

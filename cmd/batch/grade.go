@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,36 +10,29 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/run"
+	"batch.example/batch/run/grading"
 	"batch.example/batch/runner"
 )
 
-// gradeFlags are the flags of `batch grade`.
+// gradeFlags are the flags of `batch grade`: the request of the run that made the predictions, as
+// far as tests need it, how they are graded, and flags of this command alone.
 type gradeFlags struct {
-	run.Request // of the run that made the predictions, as far as tests need it
-	images      imageFlags
+	run.Request
+	outputFlags
+	tests grading.Request
 
-	fromLogs, runID, quarantine string
-	rules                       string
-	parsed                      logparse.Rules // rules, read by check
-
-	goldCheck, redo, noCache, dryRun bool
-	apart                            detaching
-	fill                             bool // it is `batch dataset fill`
-	timeout                          time.Duration
-	repeat                           int
-	parser, evalScript, runScripts   string
-	assets                           string
-	engineWait                       time.Duration
-	quiet, json                      bool
+	fromLogs, quarantine       string
+	rules                      string
+	goldCheck, noCache, dryRun bool
+	apart                      detaching
 
 	what   string         // the first argument
-	named  []string       // ids of instances, which narrow the selection
 	own    *pflag.FlagSet // as they were given
 	digest string         // that the dataset must have; empty: any
 }
 
 func newGradeFlags() gradeFlags {
-	f := gradeFlags{Request: run.NewRequest(), engineWait: 5 * time.Minute}
+	f := gradeFlags{Request: run.NewRequest()}
 	f.Workers = 0
 	return f
 }
@@ -103,49 +94,48 @@ broken), 1 it could not continue, 2 usage, 3 some have none (or are broken),
 			return a.gradeContainers(c.Context(), f)
 		},
 	}
-	f.addGrading(c)
-	addSource(c, &f.Request)
-	f.addTests(c)
-	addPrefix(c.Flags(), &f.Request)
-	f.images.add(c, &f.Request)
-	f.addOutput(c.Flags())
+	fs := c.Flags()
+	f.addGrading(fs)
+	addSource(fs, &f.Request)
+	f.addTests(fs)
+	addPrefix(fs, &f.Request)
+	addImages(fs, &f.Request)
+	f.addOutput(fs)
 	return c
 }
 
-func (f *gradeFlags) addGrading(c *cobra.Command) {
-	fs := c.Flags()
+func (f *gradeFlags) addGrading(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Output, "output", "o", "", "run directory for the grades (default: runs/grade-PREDS); of --from-logs, folder for the reports")
 	fs.BoolVar(&f.goldCheck, "check", false, "find the instances that are broken on this machine")
 	fs.StringVar(&f.fromLogs, "from-logs", "", "grade the logs in this folder")
-	fs.IntVar(&f.repeat, "repeat", 1, "how often each prediction is tested; it is resolved only if it is each time")
+	fs.IntVar(&f.tests.Repeat, "repeat", 1, "how often each prediction is tested; it is resolved only if it is each time")
 	fs.StringVar(&f.quarantine, "quarantine", "", "leave the ids listed in this `FILE` out of all rates")
-	fs.StringVar(&f.runID, "run-id", "", "run id of the reports (default: the directory's name; of --from-logs the tree's)")
-	fs.BoolVar(&f.redo, "redo", false, "also grade what has a verdict")
+	fs.StringVar(&f.tests.RunID, "run-id", "", "run id of the reports (default: the directory's name; of --from-logs the tree's)")
+	fs.BoolVar(&f.tests.Redo, "redo", false, "also grade what has a verdict")
 	fs.BoolVar(&f.noCache, "no-cache", false, "run the tests also if the log of the same test run is known on this machine")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "show what would be graded, without grading it")
 	f.addTesting(fs)
-	_ = c.MarkFlagDirname("from-logs")
+	_ = cobra.MarkFlagDirname(fs, "from-logs")
 	inSection(fs, "Grading")
 }
 
 // addTesting adds the flags about how tests run and are read, whatever they run for.
 func (f *gradeFlags) addTesting(fs *pflag.FlagSet) {
 	fs.StringVar(&f.rules, "rules", "v5", "generation of the official rules: v5, or v4: the rules until 17 August 2026")
-	fs.DurationVar(&f.timeout, "timeout", 0, "limit on the time of an instance's tests (default: the dataset\nfamily's limit, or 30m)")
+	fs.DurationVar(&f.tests.Timeout, "timeout", 0, "limit on the time of an instance's tests (default: the dataset\nfamily's limit, or 30m)")
 	fs.StringSliceVar(&f.Retry, "retry", nil, "test again up to N times what fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
 	widthVar(fs, &f.Workers, "workers", "w", "instances to test at once; auto: one for each of the engine's CPU cores")
-	fs.DurationVar(&f.engineWait, "engine-wait", f.engineWait, "how long to wait for a Docker engine that stops answering")
+	fs.Var((*seconds)(&f.EngineWait), "engine-wait", "how long to wait for a Docker engine that stops answering")
 }
 
 // addTests adds the flags about what tests are and where they run.
-func (f *gradeFlags) addTests(c *cobra.Command) {
-	fs := c.Flags()
-	fs.StringVar(&f.parser, "parser", "", "`EXECUTABLE` that reads a log and prints the tests' statuses as JSON")
-	fs.StringVar(&f.evalScript, "eval-script", "", "bash script that runs the tests, in place of the rows': a `FILE`, or a folder with\nINSTANCE/eval.sh")
-	fs.StringVar(&f.runScripts, "run-scripts", "", "folder run_scripts of SWE-bench Pro's repository")
-	fs.StringVar(&f.assets, "assets", "", "folder tasks of a task repository: its ID/test_assets have the files that tests\nneed beside their patch (default: rows say where to download them)")
-	_ = c.MarkFlagDirname("run-scripts")
-	_ = c.MarkFlagDirname("assets")
+func (f *gradeFlags) addTests(fs *pflag.FlagSet) {
+	fs.StringVar(&f.tests.Options.Parser, "parser", "", "`EXECUTABLE` that reads a log and prints the tests' statuses as JSON")
+	fs.StringVar(&f.tests.Options.EvalScript, "eval-script", "", "bash script that runs the tests, in place of the rows': a `FILE`, or a folder with\nINSTANCE/eval.sh")
+	fs.StringVar(&f.tests.Options.RunScripts, "run-scripts", "", "folder run_scripts of SWE-bench Pro's repository")
+	fs.StringVar(&f.tests.Assets, "assets", "", "folder tasks of a task repository: its ID/test_assets have the files that tests\nneed beside their patch (default: rows say where to download them)")
+	_ = cobra.MarkFlagDirname(fs, "run-scripts")
+	_ = cobra.MarkFlagDirname(fs, "assets")
 	inSection(fs, "Tests")
 	fs.StringArrayVarP(&f.Configs, "config", "c", nil, "YAML `FILE` or key=value for environment.*; may be repeated (default: the run in\nDIR has them)")
 	addContainers(fs, &f.Request)
@@ -154,8 +144,7 @@ func (f *gradeFlags) addTests(c *cobra.Command) {
 
 func (f *gradeFlags) addOutput(fs *pflag.FlagSet) {
 	f.apart.add(fs)
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
-	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
+	f.outputFlags.add(fs)
 	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches and logs; may be repeated\n(adds to run.mask_patterns)")
 	inSection(fs, "Output")
 }
@@ -184,37 +173,35 @@ func (f *gradeFlags) takeArguments(args []string) error {
 			return fault.Newf(fault.Usage, "--check grades gold and empty by itself: %s is too much", args[0]).
 				WithHint("its arguments are instances")
 		}
-		f.named = args
+		f.Named = args
 		return nil
 	}
 	if len(args) == 0 {
 		return fault.Newf(fault.Usage, "what is to be graded?").
 			WithHint("name a run directory, a file of predictions, or gold or empty; see `batch grade --help`")
 	}
-	f.what, f.named = args[0], args[1:]
+	f.what, f.Named = args[0], args[1:]
 	return nil
 }
 
 // check refuses flags with values that nothing can be graded with.
 func (f *gradeFlags) check() (err error) {
-	if f.parsed, err = logparse.ParseRules(f.rules); err != nil {
+	t := &f.tests
+	if t.Rules, err = logparse.ParseRules(f.rules); err != nil {
 		return fault.New(fault.Usage, "--rules", err)
 	}
 	switch {
-	case f.timeout < 0 || f.timeout == 0 && f.given("timeout"):
-		return fault.Newf(fault.Usage, "--timeout %v: expected a time above 0, such as 30m", f.timeout)
-	case f.repeat < 1:
-		return fault.Newf(fault.Usage, "--repeat %d: expected at least 1", f.repeat)
-	case f.engineWait <= 0:
-		return fault.Newf(fault.Usage, "--engine-wait %v: expected a time above 0, such as 5m", f.engineWait)
-	case strings.ContainsAny(f.runID, "/\\\x00") || f.runID == "." || f.runID == "..":
-		return fault.Newf(fault.Usage, "--run-id %q: expected a name that a folder can have", f.runID)
+	case t.Timeout < 0 || t.Timeout == 0 && f.given("timeout"):
+		return fault.Newf(fault.Usage, "--timeout %v: expected a time above 0, such as 30m", t.Timeout)
+	case t.Repeat < 1:
+		return fault.Newf(fault.Usage, "--repeat %d: expected at least 1", t.Repeat)
+	case strings.ContainsAny(t.RunID, "/\\\x00") || t.RunID == "." || t.RunID == "..":
+		return fault.Newf(fault.Usage, "--run-id %q: expected a name that a folder can have", t.RunID)
 	}
-	for flag, path := range map[string]string{"parser": f.parser, "eval-script": f.evalScript, "run-scripts": f.runScripts, "assets": f.assets} {
+	for flag, path := range map[string]string{"parser": t.Options.Parser, "eval-script": t.Options.EvalScript, "run-scripts": t.Options.RunScripts, "assets": t.Assets} {
 		if _, err := os.Stat(path); path != "" && err != nil {
 			return fault.New(fault.Usage, "--"+flag, err)
 		}
 	}
-	f.EngineWait = f.engineWait.Seconds()
-	return cmp.Or(checkUnits(&f.Request), f.images.read(&f.Request))
+	return run.CheckRequest(f.Request)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,7 +89,7 @@ func (s *gradeSession) checkMachine(ctx context.Context) error {
 func (s *gradeSession) unfilled() int {
 	n := 0
 	for _, in := range s.selected {
-		if _, err := family.Find(in, s.options()); errors.Is(err, family.ErrNoTests) && in.Patch != "" {
+		if _, err := family.Find(in, s.flags.tests.Options); errors.Is(err, family.ErrNoTests) && in.Patch != "" {
 			n++
 		}
 	}
@@ -113,14 +112,11 @@ func (s *gradeSession) again(command string) string {
 		if slices.Contains(oneCommand, f.Name) || f.Name == "instances" && strings.Contains(command, " --instances ") {
 			return
 		}
-		name, values := "--"+f.Name, []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
+		name := "--" + f.Name
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand
 		}
-		for _, v := range values {
+		for _, v := range valuesOf(f) {
 			command += " " + name
 			if f.NoOptDefVal == "" {
 				command += " " + printable.ShellWord(v)
@@ -169,10 +165,7 @@ func (s *gradeSession) writeBroken(found map[string][]string, all int) error {
 	if err != nil {
 		return atomicfile.Fault("writing "+grades.QuarantineFile, err)
 	}
-	var out io.Writer = s.stdout
-	if s.flags.json {
-		out = s.stderr
-	}
+	out := s.resultOut(s.flags.json)
 	if len(ids) == 0 {
 		_, err = fmt.Fprintf(out, "\nno instance is broken on this machine, of %d\n", all)
 		return writing(err)

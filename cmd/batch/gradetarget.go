@@ -10,7 +10,6 @@ import (
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
-	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -33,7 +32,7 @@ type gradeTarget struct {
 
 // target finds out what the argument names, and where the grades go.
 func (f *gradeFlags) target() (t gradeTarget, err error) {
-	if f.fill {
+	if f.tests.Options.Unfilled {
 		if f.Output == "" {
 			f.Output = filepath.Join("runs", "fill-"+baseName(f.Subset))
 		}
@@ -80,7 +79,7 @@ func baseName(path string) string {
 
 // absolute makes the paths of the flags independent of the working directory.
 func (f *gradeFlags) absolute() error {
-	for _, path := range []*string{&f.Output, &f.quarantine, &f.parser, &f.evalScript, &f.runScripts, &f.assets} {
+	for _, path := range []*string{&f.Output, &f.quarantine, &f.tests.Options.Parser, &f.tests.Options.EvalScript, &f.tests.Options.RunScripts, &f.tests.Assets} {
 		if *path == "" {
 			continue
 		}
@@ -91,11 +90,6 @@ func (f *gradeFlags) absolute() error {
 		*path = abs
 	}
 	return nil
-}
-
-// options are the flags that complete the rows.
-func (f *gradeFlags) options() family.Options {
-	return family.Options{Parser: f.parser, EvalScript: f.evalScript, RunScripts: f.runScripts, Unfilled: f.fill}
 }
 
 // selectionFlags are the flags that choose instances of a dataset.
@@ -129,7 +123,7 @@ func (f *gradeFlags) fromManifest(dir string, p run.Process) error {
 		return err
 	}
 	f.Subset, f.Split, f.Revision, f.digest = run.DatasetOf(m), m.Dataset.Split, m.Dataset.Revision, m.Dataset.Digest
-	if len(f.named) == 0 && !f.given(selectionFlags...) {
+	if len(f.Named) == 0 && !f.given(selectionFlags...) {
 		f.Only = m.Dataset.Instances
 	}
 	return nil
@@ -150,7 +144,7 @@ func (f *gradeFlags) takeRun(dir string, m *manifest.Manifest, p run.Process) er
 		return err
 	}
 	r.MaskPatterns = append(r.MaskPatterns, f.MaskPatterns...)
-	given := over(r, f.Request, f.own)
+	given := over(r, f.own)
 	f.Dir, f.Configuration, f.MaskPatterns, f.ImagePrefix = r.Dir, given.Configuration, r.MaskPatterns, given.ImagePrefix
 	return nil
 }
@@ -160,24 +154,21 @@ func (f *gradeFlags) given(names ...string) bool {
 	return f.own != nil && slices.ContainsFunc(names, f.own.Changed)
 }
 
-// readQuarantine returns the text of --quarantine. Its ids must be in the dataset.
-func (s *gradeSession) readQuarantine() ([]byte, error) {
-	text, err := os.ReadFile(s.flags.quarantine)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "reading --quarantine", err)
+// quarantined returns the text of the file of --quarantine, nil without the flag, and its ids: one
+// per line; # begins a comment. All must be of ds.
+func (f *gradeFlags) quarantined(ds *dataset.Dataset) (text []byte, ids []string, err error) {
+	if f.quarantine == "" {
+		return nil, nil, nil
 	}
-	_, err = quarantined(s.flags.quarantine, text, s.ds)
-	return text, err
-}
-
-// quarantined returns the ids in the text of a file: one per line; # begins a comment.
-func quarantined(path string, text []byte, ds *dataset.Dataset) ([]string, error) {
-	ids, err := grades.ParseQuarantine(path, string(text))
+	text, err = os.ReadFile(f.quarantine)
+	if err == nil {
+		ids, err = grades.ParseQuarantine(f.quarantine, string(text))
+	}
 	if err == nil && len(ids) > 0 {
 		_, err = (dataset.Selection{IDs: ids}).Apply(ds.Instances)
 	}
 	if err != nil {
-		return nil, fault.New(fault.Usage, "reading --quarantine", err)
+		return nil, nil, fault.New(fault.Usage, "reading --quarantine", err)
 	}
-	return ids, nil
+	return text, ids, nil
 }

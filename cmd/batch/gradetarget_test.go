@@ -29,7 +29,7 @@ func TestGradingTakesTheSettingsOfItsRun(t *testing.T) {
 	take := func(m *manifest.Manifest, given ...string) (gradeFlags, error) {
 		t.Helper()
 		f, c := newGradeFlags(), &cobra.Command{}
-		f.addTests(c)
+		f.addTests(c.Flags())
 		if err := c.ParseFlags(given); err != nil {
 			t.Fatal(err)
 		}

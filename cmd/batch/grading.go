@@ -92,7 +92,7 @@ func (s *gradeSession) open(ctx context.Context) (err error) {
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	if s.selected, err = run.Narrow(s.ds, s.flagged, s.flags.named); err != nil {
+	if s.selected, err = run.Narrow(s.ds, s.flagged, s.flags.Named); err != nil {
 		return err
 	}
 	if s.flags.Workers == 0 {
@@ -125,12 +125,15 @@ func (s *gradeSession) configure(dir string) (err error) {
 	if s.cfg, err = load(s.flags.Request); err != nil {
 		return err
 	}
-	return s.hideAndWarn(s.cfg, s.flags.MaskPatterns)
+	s.flags.tests.Options.Workdir = s.cfg.Environment.Cwd
+	return s.process().HideAndWarn(s.cfg, s.flags.MaskPatterns)
 }
 
 // read reads the dataset.
 func (s *gradeSession) read(ctx context.Context) (err error) {
-	if s.ds, s.flagged, err = s.load(ctx, s.flags.Request); err != nil {
+	r := s.flags.Request
+	r.Named = nil
+	if s.ds, s.flagged, err = s.load(ctx, r); err != nil {
 		return err
 	}
 	if s.flags.digest != "" && s.ds.Digest != s.flags.digest {
@@ -198,7 +201,7 @@ func (s *gradeSession) made(word string) []results.Prediction {
 		p := results.Prediction{InstanceID: in.ID, Model: word}
 		if word == wordGold {
 			p.Patch = []byte(in.Patch)
-			if t, err := family.Find(in, s.options()); err == nil && t.Gold != nil {
+			if t, err := family.Find(in, s.flags.tests.Options); err == nil && t.Gold != nil {
 				p.Patch = t.Gold
 			}
 		}
@@ -231,10 +234,18 @@ func (s *gradeSession) request(output string, list []results.Prediction) (r grad
 	if err != nil {
 		return r, err
 	}
-	r = grading.Request{
-		Output: output, Instances: s.selected, Import: list, Settings: s.settings(), Redo: f.redo, ByImage: f.Order != manifest.OrderGiven,
-		Sandboxes: sandboxes, Store: results.Options{Mask: s.mask},
-		Width: runner.NewWidth(f.Workers), Retries: retries, Tell: s.tell, Control: &control.Begin{},
+	r = f.tests
+	r.Output, r.Instances, r.Import, r.ByImage = output, s.selected, list, f.Order != manifest.OrderGiven
+	r.Sandboxes, r.Store = sandboxes, results.Options{Mask: s.mask}
+	r.Width, r.Retries, r.Tell, r.Control = runner.NewWidth(f.Workers), retries, s.tell, &control.Begin{}
+	r.RunEmpty, r.Startup = f.goldCheck || s.what.word == wordEmpty, run.Startup(s.cfg)
+	r.AllowCommitMismatch = s.cfg.Environment.AllowCommitMismatch
+	network := s.cfg.Environment.Flags().Network
+	if asked := s.cfg.Given("environment.network") || network != "none"; f.given("network") || s.what.dir == "" && asked { // the run's own is the agents'
+		r.Network = network
+	}
+	if !f.noCache && !f.goldCheck && !r.Options.Unfilled { // a check is of the machine as it is now
+		r.Cache = s.process().GradeCache()
 	}
 	for _, in := range s.flagged {
 		r.Selected = append(r.Selected, in.ID)
@@ -242,36 +253,8 @@ func (s *gradeSession) request(output string, list []results.Prediction) (r grad
 	if list != nil {
 		r.About = s.about()
 	}
-	if f.quarantine != "" {
-		if r.Quarantine, err = s.readQuarantine(); err != nil {
-			return r, err
-		}
-	}
-	return r, nil
-}
-
-// options returns what rows lack; the configuration names the repository's folder.
-func (s *gradeSession) options() family.Options {
-	o := s.flags.options()
-	o.Workdir = s.cfg.Environment.Cwd
-	return o
-}
-
-func (s *gradeSession) settings() grading.Settings {
-	f := &s.flags
-	c := grading.Settings{
-		Options: s.options(), Rules: f.parsed, Timeout: f.timeout, Assets: f.assets, Repeat: f.repeat, RunID: f.runID,
-		RunEmpty: f.goldCheck || s.what.word == wordEmpty, Startup: run.Startup(s.cfg),
-		AllowCommitMismatch: s.cfg.Environment.AllowCommitMismatch,
-	}
-	network := s.cfg.Environment.Flags().Network
-	if asked := s.cfg.Given("environment.network") || network != "none"; f.given("network") || s.what.dir == "" && asked { // the run's own is the agents'
-		c.Network = network
-	}
-	if !f.noCache && !f.goldCheck && !f.fill { // a check is of the machine as it is now
-		c.Cache = s.process().GradeCache()
-	}
-	return c
+	r.Quarantine, _, err = f.quarantined(s.ds)
+	return r, err
 }
 
 // about is the manifest of a directory that grading makes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
@@ -43,7 +44,7 @@ engine, and how large it is there; the same as batch images list.
 		Args: knownCommand,
 		RunE: list,
 	}
-	addList(c, &r, &platform, &asJSON)
+	addList(c.Flags(), &r, &platform, &asJSON)
 	l := &cobra.Command{
 		Use:   "list",
 		Short: "Show which images a selection needs, and which are here",
@@ -54,23 +55,23 @@ image's id and digest, and whether batch pulled it.
   batch images list --subset verified --slice :20 --json`,
 		RunE: list,
 	}
-	addList(l, &r, &platform, &asJSON)
+	addList(l.Flags(), &r, &platform, &asJSON)
 	c.AddCommand(l, a.imagesPullCommand(), a.imagesEvictCommand())
 	return c
 }
 
-func addList(c *cobra.Command, r *run.Request, platform *string, asJSON *bool) {
-	addSource(c, r)
-	addPrefix(c.Flags(), r)
-	addEngine(c.Flags(), &r.Engines)
-	addPlatform(c, platform)
-	c.Flags().BoolVar(asJSON, "json", false, "print one JSON object per line")
-	inSection(c.Flags(), "Output")
+func addList(fs *pflag.FlagSet, r *run.Request, platform *string, asJSON *bool) {
+	addSource(fs, r)
+	addPrefix(fs, r)
+	addEngine(fs, &r.Engines)
+	addPlatform(fs, platform)
+	fs.BoolVar(asJSON, "json", false, "print one JSON object per line")
+	inSection(fs, "Output")
 }
 
-func addPlatform(c *cobra.Command, platform *string) {
-	c.Flags().StringVar(platform, "platform", "", "os/arch that the images are for, as with --platform in environment.run_args\n(default: the engine's choice)")
-	inSection(c.Flags(), imageSection)
+func addPlatform(fs *pflag.FlagSet, platform *string) {
+	fs.StringVar(platform, "platform", "", "os/arch that the images are for, as with --platform in environment.run_args\n(default: the engine's choice)")
+	inSection(fs, imageSection)
 }
 
 func (a *app) listImages(ctx context.Context, r run.Request, platform string, asJSON bool) error {
@@ -201,7 +202,6 @@ func (a *app) printImages(list []*sandbox.Needed) error {
 
 func (a *app) imagesPullCommand() *cobra.Command {
 	r := run.NewRequest()
-	var sizes imageFlags
 	var platform string
 	c := &cobra.Command{
 		Use:   "pull",
@@ -215,17 +215,18 @@ when the disk runs low, and evicts nothing itself.
 Exit codes: 0 all are here, 1 it could not continue, 2 usage, 3 some could not
 be pulled, 130 interrupted.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := errors.Join(sizes.read(&r), engines.CheckPlatform(platform)); err != nil {
+			if err := errors.Join(run.CheckImages(r), engines.CheckPlatform(platform)); err != nil {
 				return err
 			}
 			return a.pullImages(c.Context(), r, platform)
 		},
 	}
-	addSource(c, &r)
-	addPrefix(c.Flags(), &r)
-	sizes.addPull(c, &r)
-	addEngine(c.Flags(), &r.Engines)
-	addPlatform(c, &platform)
+	fs := c.Flags()
+	addSource(fs, &r)
+	addPrefix(fs, &r)
+	addPull(fs, &r)
+	addEngine(fs, &r.Engines)
+	addPlatform(fs, &platform)
 	return c
 }
 
@@ -263,7 +264,7 @@ func (a *app) pullImages(ctx context.Context, r run.Request, platform string) (e
 }
 
 func (a *app) imagesEvictCommand() *cobra.Command {
-	var budget string
+	var keep int64
 	var named []string
 	var dryRun bool
 	c := &cobra.Command{
@@ -279,14 +280,10 @@ pulled again yourself, that a container has, or that a run needs at this moment.
 
 Exit codes: 0 done, 1 it could not continue, 2 usage.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			keep, err := parseSize("disk-budget", budget)
-			if err != nil {
-				return err
-			}
 			return a.evictImages(c.Context(), named, keep, dryRun)
 		},
 	}
-	c.Flags().StringVar(&budget, "disk-budget", "0", "disk that the images may take, such as 50GB; 0 removes all")
+	sizeVar(c.Flags(), &keep, "disk-budget", "disk that the images may take, such as 50GB; 0, the default, removes all")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be removed, and stop")
 	addEngine(c.Flags(), &named)
 	return c

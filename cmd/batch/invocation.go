@@ -18,7 +18,6 @@ import (
 	"batch.example/batch/internal/swebench"
 	"batch.example/batch/report"
 	"batch.example/batch/run"
-	"batch.example/batch/run/control"
 	"batch.example/batch/run/telemetry"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/vocab"
@@ -32,8 +31,7 @@ type invocation struct {
 	inject    *inject.Plan
 	telemetry *telemetry.Config // nil: none is sent
 	started   time.Time
-	given     *control.Begin // nil: other programs cannot control the run
-	leaves    bool           // when Kubernetes evicts this process, the next pod of its Job continues the attempts
+	leaves    bool // when Kubernetes evicts this process, the next pod of its Job continues the attempts
 }
 
 // run works through the selected instances and prints how they ended.
@@ -142,14 +140,13 @@ func (s *invocation) config() (c run.Config, err error) {
 	if c, err = s.Setup.Config(); err != nil {
 		return c, err
 	}
-	c.Again, c.Settled, c.Accept, c.Control = s.flags.retrying, s.flags.settled, s.flags.accept, s.given
 	return c, s.complete(&c)
 }
 
 // complete adds what belongs to the process and to this command alone.
 func (s *invocation) complete(c *run.Config) (err error) {
 	collectOften(c.Width.N())
-	c.Store.Inject, c.Redo, c.Fresh = s.inject, s.flags.redo, s.flags.fresh
+	c.Store.Inject = s.inject
 	s.telemetry, err = telemetry.FromEnv(s.getenv)
 	return err
 }

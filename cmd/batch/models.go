@@ -82,7 +82,7 @@ func (a *app) models(f modelsFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.hideAndWarn(cfg, nil); err != nil {
+	if err := a.process().HideAndWarn(cfg, nil); err != nil {
 		return err
 	}
 	table, err := run.ModelSettings(cfg, a.getenv).Prices()

@@ -27,15 +27,15 @@ func (a *app) regrade(ctx context.Context, f gradeFlags) error {
 	if err != nil {
 		return err
 	}
-	options := f.options()
+	options := f.tests.Options
 	options.LogsOnly = true
-	quarantined, err := f.quarantined(ds)
+	_, quarantined, err := f.quarantined(ds)
 	if err != nil {
 		return err
 	}
 	reports, unknown, err := regrade.Run(ctx, regrade.Config{
 		Tree: f.fromLogs, Out: f.Output, Dataset: ds.Instances, Selected: selected,
-		RunID: f.runID, Rules: f.parsed, Judge: judge(options, f.parsed), Quarantined: quarantined,
+		RunID: f.tests.RunID, Rules: f.tests.Rules, Judge: judge(options, f.tests.Rules), Quarantined: quarantined,
 	})
 	if fault.Canceled(err) {
 		return errInterrupted
@@ -85,16 +85,4 @@ func judge(o family.Options, r logparse.Rules) regrade.Judge {
 		j.Suspicious = append(j.Suspicious, evaluate.Doubts(patch, task.Gold, task.Script, l, j, task.Parse(ctx, r))...)
 		return j, nil
 	}
-}
-
-// quarantined reads the ids in a file, one per line; # begins a comment. All must be of ds.
-func (f *gradeFlags) quarantined(ds *dataset.Dataset) ([]string, error) {
-	if f.quarantine == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(f.quarantine)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "reading --quarantine", err)
-	}
-	return quarantined(f.quarantine, text, ds)
 }

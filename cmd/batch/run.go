@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -20,28 +19,22 @@ import (
 // and flags of one command alone.
 type runFlags struct {
 	run.Request
-	images     imageFlags
-	engineWait time.Duration
+	run.Continuing
+	outputFlags
 
-	redo        bool
-	dryRun      bool
-	quiet, json bool
-	accept      []string // names of differences from the manifest, or "all"
-	inject      string
+	dryRun bool
+	inject string
 
 	// Of a command that continues a directory that an earlier one made:
-	settled  bool         // the directory was named
-	trust    bool         // with what it names
-	retrying bool         // run the selected instances again, of the directory's own selection
-	fresh    bool         // and the unfinished ones from the beginning
-	asked    *run.Request // of the last `batch run`; nil: this one
-	argv     []string     // its command line
+	trust bool         // with what it names
+	asked *run.Request // of the last `batch run`; nil: this one
+	argv  []string     // its command line
 
 	apart detaching
 	given func(flag string) bool // on the command line; nil: none is
 }
 
-func newRunFlags() runFlags { return runFlags{Request: run.NewRequest(), engineWait: 5 * time.Minute} }
+func newRunFlags() runFlags { return runFlags{Request: run.NewRequest()} }
 
 // addPace adds the flags that change how a run works but not its results: they may differ each
 // time that the run is continued.
@@ -50,9 +43,9 @@ func (f *runFlags) addPace(fs *pflag.FlagSet) {
 	widthVar(fs, &f.GradeWorkers, "grade-workers", "", "predictions to grade at once, beside the agents; auto: one for each of the engine's CPU cores")
 	f.addCost(fs)
 	fs.StringSliceVar(&f.Retry, "retry", nil, "retry an instance up to N times if it ends with KIND (`KIND=N`): a kind of fault\n(transient, instance, unknown, bug, expired), an outcome (empty, limit, format, failed, diverged) or an exit status;\nmay be repeated (default "+runner.DefaultRetries().String()+")")
-	fs.StringSliceVar(&f.accept, "accept-changes", nil, "continue although these settings (`NAMES`, separated by commas; without them all) differ from the\ndirectory's manifest")
+	fs.StringSliceVar(&f.Accept, "accept-changes", nil, "continue although these settings (`NAMES`, separated by commas; without them all) differ from the\ndirectory's manifest")
 	fs.Lookup("accept-changes").NoOptDefVal = "all"
-	fs.DurationVar(&f.engineWait, "engine-wait", f.engineWait, "how long to wait for a Docker engine that stops answering during the run")
+	fs.Var((*seconds)(&f.EngineWait), "engine-wait", "how long to wait for a Docker engine that stops answering during the run")
 	fs.StringVar(&f.Durability, "durability", f.Durability, "what the journal survives: power (a power failure; one fsync before each model call and\ncommand) or process (a crash of the program only)")
 	f.addInject(fs)
 	inSection(fs, "Run")
@@ -72,8 +65,7 @@ func (f *runFlags) addMask(fs *pflag.FlagSet) {
 }
 
 func (f *runFlags) addOutput(fs *pflag.FlagSet) {
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
-	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
+	f.outputFlags.add(fs)
 	f.addMask(fs)
 	inSection(fs, "Output")
 }
@@ -110,29 +102,25 @@ Exit codes: 0 every instance has a result, 1 the run could not continue,
 directory is in use, 130 interrupted.`,
 		RunE: func(c *cobra.Command, ids []string) error {
 			f.Named, f.given = ids, c.Flags().Changed
-			if err := f.check(); err != nil {
-				return err
-			}
 			return a.run(c.Context(), f)
 		},
 	}
-	f.add(c)
+	f.add(c.Flags())
 	return c
 }
 
-func (f *runFlags) add(c *cobra.Command) {
-	addSource(c, &f.Request)
-	addConfig(c, &f.Request)
-	fs := c.Flags()
+func (f *runFlags) add(fs *pflag.FlagSet) {
+	addSource(fs, &f.Request)
+	addConfig(fs, &f.Request)
 	fs.StringVarP(&f.Output, "output", "o", "", "run directory (default: runs/SUBSET-MODEL)")
 	f.addDryRun(fs)
-	fs.BoolVar(&f.redo, "redo-existing", false, "also run instances that have a result")
+	fs.BoolVar(&f.Redo, "redo-existing", false, "also run instances that have a result")
 	fs.BoolVar(&f.Salvage, "salvage", false, "if an agent ends without a submission, use its working-tree diff as the prediction")
 	fs.BoolVar(&f.Grade, "grade", false, "grade each prediction as soon as it is submitted, as batch grade does")
 	f.addPace(fs)
 	addRecord(fs, &f.Request)
 	addPrefix(fs, &f.Request)
-	f.images.add(c, &f.Request)
+	addImages(fs, &f.Request)
 	f.addOutput(fs)
 }
 
@@ -141,25 +129,11 @@ func (f *runFlags) addDryRun(fs *pflag.FlagSet) {
 	f.apart.add(fs)
 }
 
-// check refuses flags with values that no run can have.
-func (f *runFlags) check() error {
-	if err := f.read(); err != nil {
-		return err
-	}
-	return run.CheckRequest(f.Request)
-}
-
-// read puts the values of flags that are not the request's own into the request.
-func (f *runFlags) read() error {
-	f.EngineWait = f.engineWait.Seconds()
-	if err := f.images.read(&f.Request); err != nil {
-		return err
-	}
-	return cmp.Or(checkUnits(&f.Request), checkAccept(f.accept))
-}
-
 // run checks what `batch run` was asked for, and runs it.
 func (a *app) run(ctx context.Context, f runFlags) error {
+	if err := checkAccept(f.Accept); err != nil {
+		return err
+	}
 	if apart, err := a.detached(f.apart, f.dryRun, f.InstancesFile); apart || err != nil {
 		return err
 	}
@@ -203,7 +177,7 @@ func (s *invocation) load(ctx context.Context) error {
 // acceptedName explains an instance that does not exist, if it is the name of a difference:
 // `--accept-changes NAME` without an = takes no name.
 func (f *runFlags) acceptedName(ds *dataset.Dataset, err error) error {
-	if ds == nil || len(f.Named) == 0 || !slices.Equal(f.accept, []string{"all"}) || checkAccept(f.Named[:1]) != nil {
+	if ds == nil || len(f.Named) == 0 || !slices.Equal(f.Accept, []string{"all"}) || checkAccept(f.Named[:1]) != nil {
 		return err
 	}
 	if _, unknown := (dataset.Selection{IDs: f.Named[:1]}).Apply(ds.Instances); unknown == nil {
@@ -223,13 +197,12 @@ func (a *app) configured(f runFlags, git *run.GitProbe) (*invocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := f.underControl(setup.Output, &setup.Request)
-	if err != nil {
+	if setup.Control, err = f.underControl(setup.Output, &setup.Request); err != nil {
 		return nil, err
 	}
-	setup.Git = git.Known
+	setup.Git, setup.Continuing = git.Known, f.Continuing
 	if f.asked != nil {
 		setup.Asked, setup.Argv = *f.asked, f.argv
 	}
-	return &invocation{app: a, Setup: setup, flags: f, inject: plan, started: time.Now(), given: given}, nil
+	return &invocation{app: a, Setup: setup, flags: f, inject: plan, started: time.Now()}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
@@ -74,12 +75,11 @@ Exit codes: 0 every instance has a selection, 1 it could not continue, 2 usage,
 			return a.selectAttempts(c.Context(), f)
 		},
 	}
-	f.add(c)
+	f.add(c.Flags())
 	return c
 }
 
-func (f *selectFlags) add(c *cobra.Command) {
-	fs := c.Flags()
+func (f *selectFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.by, "by", "", "how to choose: majority, or a `PROGRAM`")
 	fs.StringVarP(&f.Output, "output", "o", "", "run directory for what is chosen")
 	fs.StringVar(&f.entry, "entry", "", "`NAME` of the entry in the sweep's folder")
@@ -88,11 +88,10 @@ func (f *selectFlags) add(c *cobra.Command) {
 	fs.IntVarP(&f.Workers, "workers", "w", f.Workers, "instances to decide at once")
 	inSection(fs, "Selecting")
 	fs.StringVar(&f.Subset, "subset", "", "dataset of the attempts, for a program (default: the one that their manifest names)")
-	fs.StringVar(&f.Split, "split", "", "split of the dataset (default: the only one; of several, test)")
-	fs.StringVar(&f.Revision, "revision", "", "branch, tag or commit of a Hugging Face dataset")
+	addVersion(fs, &f.Request)
 	inSection(fs, "Dataset")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
-	fs.BoolVar(&f.json, "json", false, "print the result as one JSON object, and no progress")
+	f.outputFlags.add(fs)
+	fs.Lookup("json").Usage = "print the result as one JSON object, and no progress"
 	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches; may be repeated\n(adds to run.mask_patterns)")
 	inSection(fs, "Output")
 }
@@ -112,8 +111,7 @@ func (f *selectFlags) check() error {
 	case f.Workers < 1:
 		return fault.Newf(fault.Usage, "--workers %d: expected at least 1", f.Workers)
 	}
-	f.rules, f.repeat = "v5", 1
-	return f.gradeFlags.check()
+	return run.CheckRequest(f.Request)
 }
 
 // selectSession is one `batch select` after its flags are read.

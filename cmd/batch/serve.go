@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,14 +29,13 @@ import (
 
 // serveFlags are the flags that `batch serve` does not share with `batch run`.
 type serveFlags struct {
-	image  string
-	rows   bool // --subset was given
-	listen string
-	url    string
-	proxy  bool
+	listenFlags
+	image string
+	rows  bool // --subset was given
+	url   string
+	proxy bool
 
 	tokenFile, tokenEnv string
-	cert, key           string
 	modelKey            string
 
 	limits serve.Limits
@@ -83,12 +81,11 @@ directory is in use.`,
 	}
 	f.Workers = 16
 	fs := c.Flags()
-	fs.StringVar(&s.listen, "listen", "127.0.0.1:4100", "`ADDRESS` to listen at; port 0 is any free one")
+	s.add(fs, "127.0.0.1:4100")
 	fs.StringVar(&s.url, "url", "", "`URL` at which callers reach the server, for the agent card (default: by --listen)")
 	fs.StringVar(&s.tokenFile, "token-file", "", "`FILE` with the callers' bearer tokens: lines NAME: TOKEN")
 	fs.StringVar(&s.tokenEnv, "token-env", "", "environment variable `NAME` that holds such lines")
-	fs.StringVar(&s.cert, "tls-cert", "", "certificate of the server: a PEM `FILE`, with its chain")
-	fs.StringVar(&s.key, "tls-key", "", "key of --tls-cert: a PEM `FILE`")
+	s.addTLS(fs)
 	fs.BoolVar(&s.proxy, "behind-proxy", false, "take bearer tokens without TLS beyond this machine: a proxy in front of the server has TLS")
 	fs.StringVar(&s.modelKey, "model-key-header", "", "HTTP header `NAME` with a key for the model that is used for the request's turn alone")
 	inSection(fs, "Server")
@@ -99,12 +96,12 @@ directory is in use.`,
 	f.addCost(fs)
 	inSection(fs, "Limits")
 	fs.StringVar(&s.image, "image", "", "image of the containers of contexts that name no row")
-	addSource(c, &f.Request)
-	addConfig(c, &f.Request)
+	addSource(fs, &f.Request)
+	addConfig(fs, &f.Request)
 	fs.StringVarP(&f.Output, "output", "o", "", "run directory (default: runs/serve-IMAGE-MODEL)")
 	inSection(fs, "Run")
 	addPrefix(fs, &f.Request)
-	f.images.addPull(c, &f.Request)
+	addPull(fs, &f.Request)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print the address only")
 	f.addMask(fs)
 	inSection(fs, "Output")
@@ -127,23 +124,21 @@ func (f *serveFlags) check() error {
 		return fault.Newf(fault.Usage, "--idle %v: expected a time such as 10m, or 0 for never", f.idle)
 	case f.modelKey != "" && !headerName().MatchString(f.modelKey) || slices.Contains(takenHeaders, http.CanonicalHeaderKey(f.modelKey)):
 		return fault.Newf(fault.Usage, "--model-key-header %q: expected the name of a header of its own, such as X-Model-Key", f.modelKey)
-	case (f.cert == "") != (f.key == ""):
-		return fault.Newf(fault.Usage, "--tls-cert and --tls-key are needed together")
 	case f.tokenFile != "" && f.tokenEnv != "":
 		return fault.Newf(fault.Usage, "--token-file and --token-env cannot be used together")
 	}
 	if f.url == "" {
-		return nil
+		return f.checkTLS()
 	}
 	if u, err := url.Parse(f.url); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" && u.Path != "/" {
 		return fault.Newf(fault.Usage, "--url %s: expected an address without a path, such as https://agent.example.org/", f.url)
 	}
-	return nil
+	return f.checkTLS()
 }
 
 // address resolves --listen, and refuses one at which strangers could call.
 func (f *serveFlags) address(ctx context.Context) (*net.TCPAddr, error) {
-	to, err := resolved(ctx, f.listen)
+	to, err := f.resolved(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -156,31 +151,6 @@ func (f *serveFlags) address(ctx context.Context) (*net.TCPAddr, error) {
 		return nil, fault.Newf(fault.Usage, "--listen %s: without TLS, the callers' tokens could be read on the network", f.listen).
 			WithHint("give --tls-cert and --tls-key; or --behind-proxy where a proxy in front of this server has TLS")
 	}
-	return to, nil
-}
-
-// resolved resolves the address of --listen.
-func resolved(ctx context.Context, listen string) (*net.TCPAddr, error) {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "--listen "+listen, err).WithHint("expected an address such as 127.0.0.1:4100")
-	}
-	to := &net.TCPAddr{}
-	if to.Port, err = net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
-		return nil, fault.New(fault.Usage, "--listen "+listen, err)
-	}
-	if host == "" {
-		return to, nil
-	}
-	if strings.HasSuffix(host, ".localhost") { // browsers find such names on this machine, resolvers may not
-		to.IP = net.IPv4(127, 0, 0, 1)
-		return to, nil
-	}
-	ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "--listen "+listen, err)
-	}
-	to.IP, to.Zone = ips[0].IP, ips[0].Zone
 	return to, nil
 }
 
@@ -207,18 +177,6 @@ func (f *serveFlags) tokens(a *app) (*serve.Tokens, error) {
 		return nil, nil
 	}
 	return serve.ParseTokens(text)
-}
-
-// tls returns the settings of TLS; nil: there is none.
-func (f *serveFlags) tls() (*tls.Config, error) {
-	if f.cert == "" {
-		return nil, nil
-	}
-	cert, err := tls.LoadX509KeyPair(f.cert, f.key)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "reading --tls-cert and --tls-key", err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // contextInstances makes the instances of contexts.
@@ -272,7 +230,7 @@ func (f *serveFlags) loadRows(ctx context.Context, a *app, r run.Request) (conte
 
 // serve checks what `batch serve` was asked for, and serves.
 func (a *app) serve(ctx context.Context, f runFlags, sf serveFlags) error {
-	if err := errors.Join(sf.check(), f.check()); err != nil {
+	if err := sf.check(); err != nil {
 		return err
 	}
 	at, err := sf.address(ctx)
@@ -309,9 +267,6 @@ func (a *app) serve(ctx context.Context, f runFlags, sf serveFlags) error {
 	s.Measure(ctx)
 	return s.serve(ctx, sf, at, rows)
 }
-
-// shutLimit is how long callers may take to read the last answers.
-const shutLimit = 5 * time.Second
 
 // serving is a server that answers while its run works: a job.
 type serving struct {
@@ -377,10 +332,13 @@ func (v *serving) open(ctx context.Context, f serveFlags, at *net.TCPAddr, rows 
 	if err != nil {
 		return err
 	}
-	if v.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp", at.String()); err != nil {
-		return fault.New(fault.Usage, "--listen "+f.listen, err)
+	if v.listen, err = f.open(ctx, at.String()); err != nil {
+		return err
 	}
-	v.url = f.at(v.listen.Addr().(*net.TCPAddr))
+	v.url = f.at(v.listen)
+	if f.url != "" {
+		v.url = strings.TrimSuffix(f.url, "/") + "/"
+	}
 	v.server = serve.New(serve.Config{
 		Dir: v.Output, Width: v.Workers, Instance: rows.of, Tokens: tokens, Limits: f.limits,
 		Card:           serve.Card{Name: "batch", Version: run.Version(), URL: v.url, Description: "A coding agent (" + v.Settings.Model.ModelName + ") that works in a container of its own."},
@@ -393,23 +351,6 @@ func (v *serving) open(ctx context.Context, f serveFlags, at *net.TCPAddr, rows 
 	return nil
 }
 
-// at is the address for callers.
-func (f *serveFlags) at(listening *net.TCPAddr) string {
-	if f.url != "" {
-		return strings.TrimSuffix(f.url, "/") + "/"
-	}
-	host, scheme := listening.IP.String(), "http"
-	if listening.IP.IsUnspecified() {
-		if name, err := os.Hostname(); err == nil {
-			host = name
-		}
-	}
-	if f.cert != "" {
-		scheme = "https"
-	}
-	return scheme + "://" + net.JoinHostPort(host, fmt.Sprint(listening.Port)) + "/"
-}
-
 // Work answers requests while the run works. An interrupt ends a server, and is not an error.
 func (v *serving) Work(ctx context.Context, drain <-chan struct{}, show func(vocab.Event)) error {
 	// Who reads the address may interrupt the server, which ends well from here on.
@@ -418,16 +359,9 @@ func (v *serving) Work(ctx context.Context, drain <-chan struct{}, show func(voc
 		printable.Count(v.server.Contexts(), "context", "contexts"), filepath.Join(v.Output, "")); err != nil {
 		return err
 	}
-	failed := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		err := v.answer()
-		if err != nil {
-			cancel()
-		}
-		failed <- err
-	}()
+	answers := answer(v.http, v.listen, cancel)
 	err := v.run.Work(ctx, drain, func(e vocab.Event) {
 		v.server.Event(e)
 		show(e)
@@ -440,15 +374,11 @@ func (v *serving) Work(ctx context.Context, drain <-chan struct{}, show func(voc
 		}
 	}
 	v.server.Close()
-	shut, done := context.WithTimeout(context.WithoutCancel(ctx), shutLimit)
-	defer done()
-	if v.http.Shutdown(shut) != nil { // a caller does not read its answer
-		_ = v.http.Close()
-	}
+	failed := answers.shut(ctx)
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return errors.Join(err, <-failed)
+	return errors.Join(err, failed)
 }
 
 // Pending implements job: interrupted work continues with the next message.
@@ -467,18 +397,4 @@ func closed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// answer answers requests until the server is closed.
-func (v *serving) answer() error {
-	var err error
-	if v.http.TLSConfig != nil {
-		err = v.http.ServeTLS(v.listen, "", "")
-	} else {
-		err = v.http.Serve(v.listen)
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fault.New(fault.Host, "serving", err)
 }

@@ -90,7 +90,7 @@ func (s session) record(j steered, ended error) {
 func (s session) conclude(j job, ended error, table func(out io.Writer) (missing int, err error)) error {
 	missing, err := 0, j.Close()
 	if err == nil {
-		missing, err = table(s.out())
+		missing, err = table(s.resultOut(s.json))
 	}
 	// A closed output has a reader who has seen enough; the work is on disk.
 	if err = s.interruption(s.also(ended, ignoreClosed(err))); err != nil {
@@ -102,12 +102,12 @@ func (s session) conclude(j job, ended error, table func(out io.Writer) (missing
 	return nil
 }
 
-// out returns where the result is printed: standard error if events are on standard output.
-func (s session) out() io.Writer {
-	if s.json {
-		return s.stderr
+// resultOut returns where a result is printed: standard error if events are on standard output.
+func (a *app) resultOut(json bool) io.Writer {
+	if json {
+		return a.stderr
 	}
-	return s.stdout
+	return a.stdout
 }
 
 // interruption returns err, or errInterrupted for a cancellation, after it has named the command

@@ -32,6 +32,16 @@ func watchSignals(ctx context.Context, say func(string), stderr io.Writer, work,
 		fmt.Fprintln(stderr, "\nbatch: interrupted; continue with "+resume+", which also removes the containers left behind")
 		os.Exit(exitInterrupted)
 	}}
+	ignore := onSignals(s.handle)
+	return ctx, s, func() {
+		ignore()
+		cancel()
+	}
+}
+
+// onSignals calls handle for each interrupt, SIGTERM and SIGHUP. ignore must be called; it waits for
+// handle.
+func onSignals(handle func(os.Signal)) (ignore func()) {
 	// A reader that goes away (| head) must not kill a run in the middle of paid work.
 	signal.Ignore(syscall.SIGPIPE)
 	ch := make(chan os.Signal, 4)
@@ -40,16 +50,15 @@ func watchSignals(ctx context.Context, say func(string), stderr io.Writer, work,
 	go func() {
 		defer close(done)
 		for sig := range ch {
-			s.handle(sig)
+			handle(sig)
 		}
 	}()
-	return ctx, s, func() {
+	return func() {
 		// A second one may come late, and must not end the process before it has reported.
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 		signal.Stop(ch)
 		close(ch)
 		<-done
-		cancel()
 	}
 }
 

@@ -43,10 +43,11 @@ var stubPaths = map[string]string{"openai": "/v1", "anthropic": "", "gemini": ""
 // stubFlags are the flags of `batch stub`.
 type stubFlags struct {
 	run.Request
-	listen, script, id string
-	latency, outage    string
-	limits             stub.Limits
-	faults             []string
+	listenFlags
+	script, id      string
+	latency, outage string
+	limits          stub.Limits
+	faults          []string
 
 	from, to time.Duration // latency, read by check
 	odds     stub.Odds     // faults, read by check
@@ -89,13 +90,13 @@ Exit codes: 0 it was interrupted, 1 it cannot serve, 2 usage.`,
 	}
 	f.Request = run.NewRequest()
 	f.Subset = "demo"
-	addSource(c, &f.Request)
 	fs := c.Flags()
+	addSource(fs, &f.Request)
 	fs.StringVar(&f.script, "script", "", "replies: a YAML or JSON `FILE`, a trajectory, or a folder of them")
 	fs.StringVar(&f.id, "id", "", "find the instance id in the task by the first group of this `REGEXP`, not by the problem statement")
 	fs.StringVar(&f.latency, "latency", "0s", "time before each answer, such as 500ms or 200ms..2s")
 	inSection(fs, "Replies")
-	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen at; port 0 is any free one")
+	f.add(fs, "127.0.0.1:0")
 	fs.IntVar(&f.limits.RPM, "rpm", 0, "requests a minute for each key; more are refused by a 429 (default: no limit)")
 	fs.IntVar(&f.limits.TPM, "tpm", 0, "tokens a minute for each key, of requests (default: no limit)")
 	fs.StringVar(&f.outage, "outage", "", "refuse all for `LENGTH/PERIOD`, such as 4s/1m: 4 seconds of each minute")
@@ -201,9 +202,9 @@ func (a *app) stub(ctx context.Context, f *stubFlags) error {
 	if err != nil {
 		return err
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
+	l, err := f.open(ctx, f.listen)
 	if err != nil {
-		return fault.New(fault.Usage, "--listen "+f.listen, err)
+		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -211,7 +212,7 @@ func (a *app) stub(ctx context.Context, f *stubFlags) error {
 		l.Close()
 		return err
 	}
-	if err := answer(ctx, l, h); err != nil {
+	if err := answerAll(ctx, l, h); err != nil {
 		return fault.New(fault.Host, "serving", err)
 	}
 	n, injected := h.Counts(), ""
@@ -223,8 +224,8 @@ func (a *app) stub(ctx context.Context, f *stubFlags) error {
 	return err
 }
 
-// answer answers until ctx ends, and returns when no request is left.
-func answer(ctx context.Context, l net.Listener, h *stub.Handler) error {
+// answerAll answers until ctx ends, and returns when no request is left.
+func answerAll(ctx context.Context, l net.Listener, h *stub.Handler) error {
 	h.Done = ctx.Done()
 	var running sync.WaitGroup
 	server := &http.Server{

@@ -96,7 +96,7 @@ func (f *sweepFlags) add(fs *pflag.FlagSet) {
 	inSection(fs, "Grid")
 	own := newRunFlags()
 	f.run = &own
-	own.add(f.each)
+	own.add(f.each.Flags())
 	for _, name := range []string{"grade", "salvage", "redo-existing"} {
 		fs.AddFlag(f.each.Flags().Lookup(name))
 	}
@@ -188,11 +188,7 @@ func (f *sweepFlags) eachArgs() (args []string) {
 		if !flag.Changed {
 			return
 		}
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
+		for _, v := range valuesOf(flag) {
 			args = append(args, "--"+flag.Name+"="+v)
 		}
 	})
@@ -205,9 +201,6 @@ func (a *app) sweep(ctx context.Context, g sweep.Grid, f sweepFlags) error {
 		return fault.Newf(fault.Usage, "which folder is the sweep in?").WithHint("name it with `-o`, such as -o runs/sweep")
 	}
 	if err := f.checkConfigs(); err != nil {
-		return err
-	}
-	if err := f.run.read(); err != nil { // each cell checks the values, with its own --replay
 		return err
 	}
 	cells, err := g.Cells(f.run.Request, f.eachArgs())

@@ -27,11 +27,14 @@ type sweeping struct {
 
 // runSweep opens the cells, works through them and prints how they ended.
 func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err error) {
+	if err := checkAccept(f.Accept); err != nil {
+		return err
+	}
 	if apart, err := a.detached(f.apart, f.dryRun, f.InstancesFile); apart || err != nil {
 		return err
 	}
 	s := &sweeping{app: a, Setup: setup, flags: f, started: time.Now()}
-	s.Accept = f.accept
+	s.Accept, s.Redo, s.Fresh = f.Accept, f.Redo, f.Fresh
 	if err := s.underControl(); err != nil {
 		return err
 	}

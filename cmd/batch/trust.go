@@ -31,7 +31,7 @@ func (a *app) trusted(f *runFlags, dir string, named []string) error {
 		return nil
 	}
 	names := a.mask.Text(strings.Join(named, "\n  "))
-	if f.settled && !f.trust && !a.agrees(dir+" names:\n  "+names+"\nIt can do with these what a Makefile of its author could. Continue? [y/N] ") {
+	if f.Settled && !f.trust && !a.agrees(dir+" names:\n  "+names+"\nIt can do with these what a Makefile of its author could. Continue? [y/N] ") {
 		return fault.Newf(fault.Usage, "%s names what this command line does not:\n  %s", dir, names).
 			WithHint("if you trust the directory as you would its author's Makefile, add --trust: that is asked once")
 	}

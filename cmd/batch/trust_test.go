@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/run"
 )
 
 // What a user gave or agreed to is known later, but not to a user without a home.
@@ -15,7 +16,7 @@ func TestWhatADirectoryNamesIsAskedOnce(t *testing.T) {
 	for home, asked := range map[string]bool{t.TempDir(): false, "": true} {
 		a := &app{stderr: &bytes.Buffer{}, home: home, getenv: func(string) string { return "" }, mask: mask.New()}
 		named := func() []string { return []string{"the engine ssh://host"} }
-		resumed := &runFlags{settled: true}
+		resumed := &runFlags{Continuing: run.Continuing{Settled: true}}
 		if err := a.trusted(resumed, "d", named()); fault.KindOf(err) != fault.Usage {
 			t.Errorf("home %q: %v, want a refusal before anything is known", home, err)
 		}

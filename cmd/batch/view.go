@@ -29,11 +29,10 @@ import (
 
 // viewFlags are the flags of `batch view`.
 type viewFlags struct {
-	listen    string
-	cert, key string
-	control   bool   // the pages have forms that change running work
-	export    string // a folder for the pages; empty: they are served
-	unmasked  bool   // export also what an older batch made
+	listenFlags
+	control  bool   // the pages have forms that change running work
+	export   string // a folder for the pages; empty: they are served
+	unmasked bool   // export also what an older batch made
 }
 
 func (a *app) viewCommand() *cobra.Command {
@@ -74,9 +73,8 @@ send the token as a header, Authorization: Bearer TOKEN.`,
 		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen at; port 0 is any free one")
-	fs.StringVar(&f.cert, "tls-cert", "", "certificate of the server: a PEM `FILE`, with its chain")
-	fs.StringVar(&f.key, "tls-key", "", "key of --tls-cert: a PEM `FILE`")
+	f.add(fs, "127.0.0.1:0")
+	f.addTLS(fs)
 	fs.BoolVar(&f.control, "control", false, "add forms that change running work, as batch ctl does")
 	fs.StringVar(&f.export, "export", "", "write the pages into this `FOLDER`, which is new or empty, and end")
 	fs.BoolVar(&f.unmasked, "unmasked", false, "export attempts of older versions too, in which the run's secrets are not hidden")
@@ -88,10 +86,10 @@ func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 	if f.export != "" {
 		return a.exportView(ctx, f, roots)
 	}
-	if (f.cert == "") != (f.key == "") {
-		return fault.Newf(fault.Usage, "--tls-cert and --tls-key are needed together")
+	if err := f.checkTLS(); err != nil {
+		return err
 	}
-	at, err := resolved(ctx, f.listen)
+	at, err := f.resolved(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,19 +97,19 @@ func (a *app) view(ctx context.Context, f viewFlags, roots []string) error {
 		return fault.Newf(fault.Usage, "--listen %s: without TLS, the token and the trajectories could be read on the network", f.listen).
 			WithHint("give --tls-cert and --tls-key; or listen at 127.0.0.1, and forward the port with ssh -L")
 	}
-	secure, err := (&serveFlags{cert: f.cert, key: f.key}).tls()
+	secure, err := f.tls()
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	listen, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at.String())
+	listen, err := f.open(ctx, at.String())
 	if err != nil {
-		return fault.New(fault.Usage, "--listen "+f.listen, err)
+		return err
 	}
 	defer listen.Close()
 	got := listen.Addr().(*net.TCPAddr)
-	link, err := url.Parse((&serveFlags{cert: f.cert}).at(got))
+	link, err := url.Parse(f.at(listen))
 	if err != nil {
 		return fault.New(fault.Bug, "making the link", err)
 	}
@@ -185,6 +183,8 @@ func hostNames(link *url.URL, asked string, got *net.TCPAddr) []string {
 
 // served answers requests until ctx ends.
 func served(ctx context.Context, listen net.Listener, secure *tls.Config, s *view.Server) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	server := &http.Server{
 		Handler: s.Handler(), TLSConfig: secure, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
@@ -193,28 +193,9 @@ func served(ctx context.Context, listen net.Listener, secure *tls.Config, s *vie
 	var warm sync.WaitGroup
 	warm.Go(func() { s.Warm(ctx) })
 	defer warm.Wait()
-	failed := make(chan error, 1)
-	go func() {
-		if secure != nil {
-			failed <- server.ServeTLS(listen, "", "")
-		} else {
-			failed <- server.Serve(listen)
-		}
-	}()
-	select {
-	case <-ctx.Done():
-	case err := <-failed:
-		return fault.New(fault.Host, "serving", err)
-	}
-	shut, done := context.WithTimeout(context.WithoutCancel(ctx), shutLimit)
-	defer done()
-	if server.Shutdown(shut) != nil { // a browser does not read its answer
-		_ = server.Close()
-	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return fault.New(fault.Host, "serving", err)
-	}
-	return nil
+	answers := answer(server, listen, cancel)
+	<-ctx.Done()
+	return answers.shut(ctx)
 }
 
 // rowsOfRuns returns a function that finds the rows of runs in their datasets, as `batch audit` does.

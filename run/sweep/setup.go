@@ -27,16 +27,14 @@ import (
 // Setup is the sweep in a folder, new ([New]) or continued ([Read]), with known cells. Call
 // [Setup.Load], [Setup.Configs] and [Setup.Open] next. It is not safe for concurrent use.
 type Setup struct {
-	Dir    string
-	Index  *sweeps.Index // has no secrets
-	Cells  []Cell        // the cells that run; they may have secrets
-	Accept []string      // names of accepted differences, as in [run.Config]
+	Dir   string
+	Index *sweeps.Index // has no secrets
+	Cells []Cell        // the cells that run; they may have secrets
 
-	Control *control.Begin // as in [run.SweepConfig]
+	run.Continuing                // of all cells
+	Control        *control.Begin // as in [run.SweepConfig]
 
-	process   run.Process
-	continued bool
-	retrying  bool
+	process run.Process
 }
 
 // Cell is a cell that runs.
@@ -96,7 +94,7 @@ func Read(dir string, p run.Process) (*Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Setup{Dir: dir, Index: x, process: p, continued: true}
+	s := &Setup{Dir: dir, Index: x, process: p, Continuing: run.Continuing{Settled: true}}
 	for _, c := range x.Cells {
 		output, err := filepath.Abs(filepath.Join(dir, c.Folder))
 		if err != nil {
@@ -176,7 +174,7 @@ func (s *Setup) Retry(pick run.Choice) error {
 	if len(cells) == 0 {
 		return cmp.Or[error](none, fault.Newf(fault.Usage, "no cell of %s has begun", s.Dir).WithHint("`batch resume` begins them"))
 	}
-	s.Cells, s.retrying = cells, true
+	s.Cells, s.Again = cells, true
 	return nil
 }
 
@@ -185,7 +183,7 @@ func (s *Setup) Retry(pick run.Choice) error {
 // be nil.
 func (s *Setup) Load(ctx context.Context, git func() *manifest.Git) error {
 	common := s.Cells[0].Run
-	if s.retrying {
+	if s.Again {
 		common.Only = nil
 		for _, c := range s.Cells {
 			common.Only = append(common.Only, c.Run.Only...)
@@ -215,7 +213,7 @@ func (s *Setup) Load(ctx context.Context, git func() *manifest.Git) error {
 }
 
 func (s *Setup) load(p run.Process, c *Cell, ds *dataset.Dataset, selected []dataset.Instance) (in *run.Setup, err error) {
-	if s.retrying {
+	if s.Again {
 		if selected, err = (dataset.Selection{IDs: c.Run.Only}).Apply(ds.Instances); err != nil {
 			return nil, err
 		}
@@ -223,7 +221,7 @@ func (s *Setup) load(p run.Process, c *Cell, ds *dataset.Dataset, selected []dat
 	if in, err = run.NewSetup(c.Run, p); err != nil {
 		return nil, err
 	}
-	in.Asked, in.Argv = c.asked, c.argv
+	in.Asked, in.Argv, in.Continuing = c.asked, c.argv, s.Continuing
 	return in, in.Over(ds, selected)
 }
 
@@ -248,7 +246,7 @@ func (s *Setup) named(i int, err error) error {
 // cells. A sweep that continues may have cells with fewer instances: it was made of shards, and
 // some are missing.
 func (s *Setup) checkSelection(ds *dataset.Dataset, selected []dataset.Instance) error {
-	if s.retrying || slices.Contains(s.Accept, "dataset") || slices.Contains(s.Accept, "all") {
+	if s.Again || slices.Contains(s.Accept, "dataset") || slices.Contains(s.Accept, "all") {
 		return nil
 	}
 	now := map[string]bool{}
@@ -261,7 +259,7 @@ func (s *Setup) checkSelection(ds *dataset.Dataset, selected []dataset.Instance)
 			continue // it has not begun
 		}
 		others := func(id string) bool { return !now[id] }
-		same := !slices.ContainsFunc(m.Dataset.Instances, others) && (s.continued || len(m.Dataset.Instances) == len(selected))
+		same := !slices.ContainsFunc(m.Dataset.Instances, others) && (s.Settled || len(m.Dataset.Instances) == len(selected))
 		if !same || ds.Digest != m.Dataset.Digest {
 			return fault.Newf(fault.Usage, "%s has other instances than those selected now: %d of %s, not %d of %s", s.Dir,
 				m.Dataset.Count, m.Dataset.Title(), len(selected), run.Title(ds)).
@@ -288,7 +286,6 @@ func (s *Setup) Configs(change func(i int, c *run.Config) error) ([]run.Config, 
 	list := make([]run.Config, len(s.Cells))
 	for i, cell := range s.Cells {
 		c, err := cell.Setup.Config()
-		c.Again, c.Settled, c.Accept = s.retrying, s.continued, s.Accept
 		if err == nil && change != nil {
 			err = change(i, &c)
 		}
