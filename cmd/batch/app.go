@@ -31,7 +31,7 @@ type app struct {
 	args           []string
 }
 
-// Exit codes; doc.go has their meaning.
+// Exit codes: see `batch help exit-codes`.
 const (
 	exitOK          = 0
 	exitFailed      = 1

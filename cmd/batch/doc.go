@@ -7,41 +7,9 @@
 // SWE-bench harness and sb-cli read preds.json unchanged, and batch grade decides which
 // predictions resolve their instances. The same command again continues an interrupted run.
 //
-// # Commands
-//
-//	run         Turn a dataset into predictions
-//	sweep       Run a grid of models, configurations and attempts
-//	ctl         Watch and change a run while it works
-//	resume      Continue an interrupted or crashed run
-//	retry       Run chosen instances of a run directory again
-//	merge       Make one run directory of the shards of a run
-//	chat        Talk with an agent in a container
-//	attach      Talk with the agent of an instance of a run
-//	serve       Serve the agent over the A2A protocol
-//	grade       Decide which predictions resolve their instances
-//	status      Show the state of a run directory
-//	show        Show what happened in one instance, step by step
-//	view        Show runs in a browser: results, trajectories, search
-//	compare     Compare how models scored: which is better, by how much, how sure
-//	attempts    Show pass@k and pass^k of several attempts at the same instances
-//	select      Choose one of several attempts at each instance: best of n
-//	report      Write a page that compares runs, for a browser
-//	audit       Look for signs that results are not the agent's own work
-//	export      Write training data or a table of steps
-//	dataset     List instances, or show some
-//	config      Show the configuration that a run would use
-//	models      List models with a known price or context
-//	images      Show, pull or evict the images of a selection
-//	doctor      Check that this machine can run batch, and say what to do
-//	stub        Serve scripted replies as a provider, to try a sweep without a key
-//	clean       Remove the containers of crashed runs
-//	completion  Generate the autocompletion script for the specified shell
-//	version     Print the version
-//	help        Help about any command
-//
-// batch help COMMAND describes a command and its flags. batch help environment, events,
-// exit-codes and formats describe the variables that batch reads, the lines of --json,
-// the exit codes and the files of a run directory.
+// batch --help lists the commands, batch help COMMAND describes one and its flags, and batch help
+// environment, events, exit-codes and formats describe the variables that batch reads, the lines of
+// --json, the exit codes and the files of a run directory.
 //
 // # Models
 //
@@ -85,12 +53,8 @@
 //
 // # Configurations
 //
-//	-c FILE          a file in the current directory or MSWEA_CONFIG_DIR; .yaml may be
-//	                 left out. Files of mini-swe-agent work; batch contains no copy of them
-//	-c default       batch's own prompts, always the base: the model calls the tool bash
-//	-c text          batch's own prompts: the model writes its command in a fence
-//	-c tools         batch's own prompts: the model has an editor beside bash
-//	-c KEY=VALUE     one value
+// batch help config lists the forms of -c. A file may be without its .yaml. Files of mini-swe-agent
+// work; batch contains no copy of them.
 //
 // They are merged from left to right. A file that does not exist is an error. A key with
 // nothing but comments below it changes nothing, an empty limit is an error, and null
@@ -212,18 +176,9 @@
 // are always of the whole directory, whatever instances a command was for.
 // batch run --grade refuses rows that cannot be graded before their agents cost anything.
 //
-// # Exit codes
+// # Continuing a run
 //
-//	0    every instance has a result; with --grade, also a verdict
-//	1    the run could not continue: the engine, the disk, the key, a setting that
-//	     the engine or provider refuses, or a bug
-//	2    usage: flags, configuration or dataset; nothing was started
-//	3    the run ended, but some instances have no result, or no verdict
-//	4    the run directory is in use by another run
-//	5    a gate of batch compare failed
-//	130  interrupted; finished work is on disk
-//
-// After all but 2 and 4, batch resume continues the run; also after kill -9. Then
+// batch resume continues a run after all exit codes but 2 and 4; also after kill -9. Then
 // the containers still run, and so do their commands. The resumed run reattaches to them,
 // waits for the command and reads its output; no command runs twice. If a container is
 // gone, the recorded commands run in a new one first.
