@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -79,35 +80,25 @@ func (p Process) LoadTested(r Request) (*config.Config, error) {
 
 // settings are the values that flags set.
 func settings(r Request) (list []config.Setting) {
-	for _, s := range []struct{ flag, path, value string }{
-		{"-m", "model.model_name", r.Model},
-		{"--model-class", "model.model_class", r.ModelClass},
-		{"--environment-class", "environment.environment_class", r.EnvironmentClass},
-		{"--network", "environment.network", r.Network},
-		{"--memory", "environment.memory", r.Memory},
-		{"--disk", "environment.disk", r.Disk},
-		{"--cpus", "environment.cpus", r.CPUs},
+	var engines []any
+	for _, address := range r.Engines {
+		engines = append(engines, address)
+	}
+	for _, s := range []config.Setting{
+		{Flag: "-m", Path: "model.model_name", Value: r.Model},
+		{Flag: "--model-class", Path: "model.model_class", Value: r.ModelClass},
+		{Flag: "--environment-class", Path: "environment.environment_class", Value: r.EnvironmentClass},
+		{Flag: "--network", Path: "environment.network", Value: r.Network},
+		{Flag: "--memory", Path: "environment.memory", Value: r.Memory},
+		{Flag: "--disk", Path: "environment.disk", Value: r.Disk},
+		{Flag: "--cpus", Path: "environment.cpus", Value: r.CPUs},
+		{Flag: "--engine", Path: "environment.engines", Value: engines},
+		{Flag: "--keep-git-history", Path: "environment.keep_git_history", Value: r.KeepGitHistory},
+		{Flag: "--allow-commit-mismatch", Path: "environment.allow_commit_mismatch", Value: r.AllowCommitMismatch},
 	} {
-		if s.value != "" { // otherwise the files decide
-			list = append(list, config.Setting{Path: s.path, Value: s.value, Flag: s.flag})
+		if !reflect.ValueOf(s.Value).IsZero() { // otherwise the files decide
+			list = append(list, s)
 		}
-	}
-	if len(r.Engines) > 0 {
-		list = append(list, config.Setting{Path: "environment.engines", Value: anys(r.Engines), Flag: "--engine"})
-	}
-	if r.KeepGitHistory {
-		list = append(list, config.Setting{Path: "environment.keep_git_history", Value: true, Flag: "--keep-git-history"})
-	}
-	if r.AllowCommitMismatch {
-		list = append(list, config.Setting{Path: "environment.allow_commit_mismatch", Value: true, Flag: "--allow-commit-mismatch"})
-	}
-	return list
-}
-
-func anys(texts []string) []any {
-	list := make([]any, len(texts))
-	for i, text := range texts {
-		list[i] = text
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -298,22 +299,32 @@ func Masked(r Request) Request {
 			r.Configs[i] = config.MaskSpec(spec)
 		}
 	}
-	for _, text := range []*string{
-		&r.Split, &r.Revision, &r.Filter, &r.Slice, &r.Shard, &r.Model, &r.ModelClass, &r.EnvironmentClass, &r.Network, &r.Memory,
-		&r.Disk, &r.CPUs, &r.Durability, &r.ImagePrefix, &r.Order,
-	} {
-		*text = maskText(*text)
-	}
-	for _, list := range []*[]string{&r.Named, &r.Retry, &r.MaskPatterns, &r.Engines} {
-		*list = slices.Clone(*list)
-		for i, text := range *list {
-			(*list)[i] = maskText(text)
-		}
-	}
+	paths := r
+	maskTexts(reflect.ValueOf(&r).Elem())
+	r.Dir, r.Output, r.Subset, r.InstancesFile, r.Replay, r.Configs = paths.Dir, paths.Output, paths.Subset, paths.InstancesFile, paths.Replay, paths.Configs
 	return r
 }
 
-func maskText(text string) string { return config.MaskSpec(mask.URL(text)) }
+// maskTexts masks all texts in v, in copies of its lists.
+func maskTexts(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(config.MaskSpec(mask.URL(v.String())))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			maskTexts(v.Field(i))
+		}
+	case reflect.Slice:
+		if v.IsNil() {
+			return
+		}
+		list := reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v)
+		for i := range list.Len() {
+			maskTexts(list.Index(i))
+		}
+		v.Set(list)
+	}
+}
 
 // CheckRequest refuses invalid values, and names their flags.
 func CheckRequest(r Request) error {

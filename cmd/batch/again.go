@@ -6,10 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
+	"batch.example/batch/run/control"
 	"batch.example/batch/run/sweep"
 )
 
@@ -22,7 +24,7 @@ func (a *app) continued(dir string, own runFlags, flags *pflag.FlagSet) (runFlag
 	}
 	f := own
 	f.Request = over(r, flags)
-	f.Settled, f.asked, f.argv, f.given = true, &r, m.Argv, flags.Changed
+	f.Settled, f.asked, f.argv, f.own = true, &r, m.Argv, flags
 	return f, nil
 }
 
@@ -87,21 +89,10 @@ journal is never paid for again.
 
 ` + "`batch run`" + ` with the arguments of the last one runs what that one selected.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if sweeps.Is(args[0]) {
-				return a.continueSweep(c.Context(), args[0], nil, own, c.Flags())
-			}
-			f, err := a.continued(args[0], own, c.Flags())
-			if err != nil {
-				return err
-			}
-			return a.run(c.Context(), f)
+			return a.continueAny(c.Context(), args[0], nil, own, c.Flags())
 		},
 	}
-	own.addDryRun(c.Flags())
-	addEngine(c.Flags(), &own.Engines)
-	own.addPace(c.Flags())
-	own.addTrust(c)
-	own.addOutput(c.Flags())
+	own.addContinuing(c.Flags())
 	return c
 }
 
@@ -127,32 +118,7 @@ the statuses. Grading's verdicts are resolved, unresolved, no_apply,
 empty_patch, timed_out, infrastructure and ungradeable.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			pick.IDs = args[1:]
-			whole := sweeps.Is(args[0])
-			var snap *results.Snapshot
-			var err error
-			if !whole {
-				snap, err = results.Read(args[0])
-			}
-			if err != nil {
-				return err
-			}
-			if pick.Empty() {
-				return fault.Newf(fault.Usage, "which instances of %s?", args[0]).
-					WithHint("choose with --status, --outcome, --verdict or instance ids; `batch resume` resumes the unfinished ones")
-			}
-			if whole {
-				return a.continueSweep(c.Context(), args[0], &pick, own, c.Flags())
-			}
-			f, err := a.continued(args[0], own, c.Flags())
-			if err != nil {
-				return err
-			}
-			chosen, err := pick.From(snap)
-			if err != nil {
-				return err
-			}
-			f.Again, f.Only, f.Also, f.Named = true, chosen, nil, nil
-			return a.run(c.Context(), f)
+			return a.continueAny(c.Context(), args[0], &pick, own, c.Flags())
 		},
 	}
 	fs := c.Flags()
@@ -161,12 +127,48 @@ empty_patch, timed_out, infrastructure and ungradeable.`,
 	fs.StringSliceVar(&pick.Verdicts, "verdict", nil, "instances with this verdict of grading; separate several with commas")
 	fs.BoolVar(&own.Fresh, "fresh", false, "start unfinished instances from the beginning instead of resuming them")
 	inSection(fs, "Instances")
-	own.addDryRun(fs)
-	addEngine(fs, &own.Engines)
-	own.addPace(fs)
-	own.addTrust(c)
-	own.addOutput(fs)
+	own.addContinuing(fs)
 	return c
+}
+
+// addContinuing adds the flags of the commands that continue a directory.
+func (f *runFlags) addContinuing(fs *pflag.FlagSet) {
+	f.addDryRun(fs)
+	addEngine(fs, &f.Engines)
+	f.addPace(fs)
+	fs.BoolVar(&f.trust, "trust", false, "continue although the directory names addresses, programs of this machine or variables that\nthis command line does not, or belongs to another user: it is asked once")
+	inSection(fs, "Run")
+	f.addOutput(fs)
+}
+
+// continueAny continues the run in dir, or all cells of a sweep. With pick, only its instances run,
+// again. Flags that were given replace the run's values; own has those of the command alone.
+func (a *app) continueAny(ctx context.Context, dir string, pick *run.Choice, own runFlags, flags *pflag.FlagSet) error {
+	whole := sweeps.Is(dir)
+	var f runFlags
+	var err error
+	if !whole {
+		f, err = a.continued(dir, own, flags)
+	}
+	switch {
+	case err != nil:
+		return err
+	case pick != nil && pick.Empty():
+		return fault.Newf(fault.Usage, "which instances of %s?", dir).
+			WithHint("choose with --status, --outcome, --verdict or instance ids; `batch resume` resumes the unfinished ones")
+	case whole:
+		return a.continueSweep(ctx, dir, pick, own, flags)
+	case pick != nil:
+		snap, err := results.Read(dir)
+		if err != nil {
+			return err
+		}
+		if f.Only, err = pick.From(snap); err != nil {
+			return err
+		}
+		f.Again, f.Also, f.Named = true, nil, nil
+	}
+	return a.run(ctx, f)
 }
 
 // continueSweep continues all cells of a sweep. With pick, only cells with instances of pick
@@ -183,11 +185,59 @@ func (a *app) continueSweep(ctx context.Context, dir string, pick *run.Choice, o
 	if flags.Changed("cost-limit-total") {
 		s.LimitCost(own.CostLimit)
 	}
-	own.given, own.Settled = flags.Changed, true
+	own.own, own.Settled = flags, true
 	if pick != nil {
 		if err := s.Retry(*pick); err != nil {
 			return err
 		}
 	}
 	return a.runSweep(ctx, s, own)
+}
+
+// underControl gives a request the width and the cost limit that batch ctl set in dir, unless the
+// command line has others. It returns what the command line has.
+func (f *runFlags) underControl(dir string, r *run.Request) (*control.Begin, error) {
+	h, err := run.ReadControl(dir)
+	if err != nil {
+		return nil, err
+	}
+	in, begin := h.InForce(), control.Begin{}
+	part, err := dataset.ParseShard(r.Shard)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.given("workers"):
+		begin.Width = max(1, r.Workers)
+	case in.Width > 0:
+		r.Workers = in.Width
+	}
+	switch {
+	case f.given("cost-limit-total"):
+		limit := r.CostLimit / float64(max(1, part.N))
+		begin.Budget = &limit
+	case in.Budget != nil:
+		r.CostLimit = *in.Budget * float64(max(1, part.N))
+	}
+	return &begin, nil
+}
+
+// limitNow returns the cost limit of work in dir that has ended: batch ctl may have changed it.
+func limitNow(dir string, limit float64, part dataset.Shard) float64 {
+	if h, err := run.ReadControl(dir); err == nil && h.InForce().Budget != nil {
+		return *h.InForce().Budget * float64(max(1, part.N))
+	}
+	return limit
+}
+
+// underControl is like underControl of a run, for all cells.
+func (s *sweeping) underControl() (err error) {
+	for i := range s.Cells {
+		r := &s.Cells[i].Run
+		if s.Control, err = s.flags.underControl(s.Dir, r); err != nil {
+			return err
+		}
+		s.LimitCost(r.CostLimit)
+	}
+	return nil
 }

@@ -17,17 +17,15 @@ import (
 
 // compareFlags are the flags of `batch compare`.
 type compareFlags struct {
-	allPairs, list, markdown, asJSON bool
-	gates                            []string
-	level                            level
-	draws                            int
-	seed                             uint64
-	instances                        string
-	leftOut                          portion
+	compare.Options
+
+	list, markdown, asJSON bool
+	gates                  []string // for Options
+	instances              string
 }
 
 func (a *app) compareCommand() *cobra.Command {
-	f := compareFlags{level: 0.95, leftOut: 0.5}
+	f := compareFlags{Options: compare.Options{MaxLeftOut: 0.5, Bootstrap: stats.Bootstrap{Level: 0.95}}}
 	c := &cobra.Command{
 		Use:   "compare A [B...]",
 		Short: "Compare how models scored: which is better, by how much, how sure",
@@ -70,18 +68,18 @@ Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
 	}
 	fs := c.Flags()
-	fs.BoolVar(&f.allPairs, "all-pairs", false, "compare each with each, not only with A")
+	fs.BoolVar(&f.AllPairs, "all-pairs", false, "compare each with each, not only with A")
 	fs.StringArrayVar(&f.gates, "gate", nil, "`CONDITION` that the difference must satisfy; may be repeated")
-	fs.Var(&f.leftOut, "max-left-out", "`SHARE` of the instances of a side, or of both, that may have no score\nwhere a gate passes")
+	fs.Var((*portion)(&f.MaxLeftOut), "max-left-out", "`SHARE` of the instances of a side, or of both, that may have no score\nwhere a gate passes")
 	fs.StringVar(&f.instances, "instances", "", "`FILE` with the ids of the dataset, one per line, for reports that\nlist only resolved instances")
 	inSection(fs, "What is compared")
 	fs.BoolVar(&f.list, "list", false, "list the instances on which two differ, with steps, cost and the digest of\nthe patch on both sides")
 	fs.BoolVar(&f.markdown, "markdown", false, "print Markdown, for a pull request")
 	fs.BoolVar(&f.asJSON, "json", false, "print everything as one JSON object")
 	inSection(fs, "Output")
-	fs.Var(&f.level, "level", "`LEVEL` of the intervals")
-	fs.IntVar(&f.draws, "draws", 10_000, "`NUMBER` of draws of the bootstrap")
-	fs.Uint64Var(&f.seed, "seed", 1, "`NUMBER` that the draws begin from")
+	fs.Var((*level)(&f.Bootstrap.Level), "level", "`LEVEL` of the intervals")
+	fs.IntVar(&f.Bootstrap.Draws, "draws", 10_000, "`NUMBER` of draws of the bootstrap")
+	fs.Uint64Var(&f.Bootstrap.Seed, "seed", 1, "`NUMBER` that the draws begin from")
 	inSection(fs, "Statistics")
 	return c
 }
@@ -105,8 +103,7 @@ func (l *level) Set(text string) error {
 
 // compare reads, compares and prints.
 func (a *app) compare(f compareFlags, args []string) error {
-	o, err := f.options()
-	if err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
 	entries, err := f.read(args)
@@ -114,50 +111,55 @@ func (a *app) compare(f compareFlags, args []string) error {
 		return err
 	}
 	if len(entries) == 1 {
-		return a.compareOne(f, entries[0], o)
+		return a.compareOne(f, entries[0])
 	}
-	c := compare.New(entries, o)
+	c := compare.New(entries, f.Options)
 	if p, nothing := c.Nothing(); nothing {
 		return nothingInCommon(p)
 	}
-	switch {
-	case f.asJSON:
-		err = a.printJSON(c)
-		for _, r := range c.Gates {
+	text := c.Write
+	if f.markdown {
+		text = c.WriteMarkdown
+	}
+	return a.showCompared(f.asJSON, c, c.Gates, func() error { return text(a.stdout, f.list) })
+}
+
+// showCompared prints what was compared, as JSON or as text, and returns errGate if a gate failed.
+func (a *app) showCompared(asJSON bool, compared interface{ Passed() bool }, gates []compare.Ruling, text func() error) (err error) {
+	if asJSON {
+		err = a.printJSON(compared)
+		for _, r := range gates {
 			fmt.Fprintln(a.stderr, r.Text)
 		}
-	case f.markdown:
-		err = c.WriteMarkdown(a.stdout, f.list)
-	default:
-		err = c.Write(a.stdout, f.list)
+	} else {
+		err = text()
 	}
-	if err == nil && !c.Passed() {
+	if err == nil && !compared.Passed() {
 		err = errGate
 	}
 	return err
 }
 
-// options checks the flags.
-func (f compareFlags) options() (compare.Options, error) {
-	o := compare.Options{AllPairs: f.allPairs, MaxLeftOut: float64(f.leftOut), Bootstrap: stats.Bootstrap{Draws: f.draws, Seed: f.seed, Level: float64(f.level)}}
+// check refuses flags with values that allow no comparison, and reads the gates.
+func (f *compareFlags) check() error {
 	if f.asJSON && f.markdown {
-		return o, fault.Newf(fault.Usage, "--json and --markdown exclude each other")
+		return fault.Newf(fault.Usage, "--json and --markdown exclude each other")
 	}
 	const least, most = 1000, 10_000_000
-	if f.draws < least || f.draws > most {
-		return o, fault.Newf(fault.Usage, "--draws %d: expected a number from %d to %d", f.draws, least, most)
+	if draws := f.Bootstrap.Draws; draws < least || draws > most {
+		return fault.Newf(fault.Usage, "--draws %d: expected a number from %d to %d", draws, least, most)
 	}
-	if f.seed == 0 {
-		return o, fault.Newf(fault.Usage, "--seed 0: expected a number from 1")
+	if f.Bootstrap.Seed == 0 {
+		return fault.Newf(fault.Usage, "--seed 0: expected a number from 1")
 	}
 	for _, text := range f.gates {
 		g, err := compare.ParseGate(text)
 		if err != nil {
-			return o, fault.Newf(fault.Usage, "--gate %q: %w", text, err).WithHint("%s", compare.GateHelp)
+			return fault.Newf(fault.Usage, "--gate %q: %w", text, err).WithHint("%s", compare.GateHelp)
 		}
-		o.Gates = append(o.Gates, g)
+		f.Gates = append(f.Gates, g)
 	}
-	return o, nil
+	return nil
 }
 
 // read reads the entries: at least two, or with a gate at least one.
@@ -226,26 +228,15 @@ func (s *portion) Set(text string) error {
 }
 
 // compareOne applies gates to a single entry.
-func (a *app) compareOne(f compareFlags, e scores.Side, o compare.Options) error {
-	if gate, found := compare.OnDifference(o.Gates); found {
+func (a *app) compareOne(f compareFlags, e scores.Side) error {
+	if gate, found := compare.OnDifference(f.Gates); found {
 		return fault.Newf(fault.Usage, "--gate %q is on a difference, and there is nothing to compare %s with", gate, e.Name).
 			WithHint("name another run directory, or write 'resolved >= 60%%' for the rate of one")
 	}
-	one := compare.NewOne(e, o)
-	var err error
-	switch {
-	case f.asJSON:
-		err = a.printJSON(one)
-		for _, r := range one.Gates {
-			fmt.Fprintln(a.stderr, r.Text)
-		}
-	case f.markdown:
-		err = one.WriteMarkdown(a.stdout)
-	default:
-		err = one.Write(a.stdout)
+	one := compare.NewOne(e, f.Options)
+	text := one.Write
+	if f.markdown {
+		text = one.WriteMarkdown
 	}
-	if err == nil && !one.Passed() {
-		err = errGate
-	}
-	return err
+	return a.showCompared(f.asJSON, one, one.Gates, func() error { return text(a.stdout) })
 }

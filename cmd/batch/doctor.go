@@ -20,8 +20,8 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var model, prefix, try string
-	var configs, named []string
+	var r run.Request
+	var try string
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that this machine can run batch, and say what to do",
@@ -39,36 +39,35 @@ the container is removed; on Kubernetes, a pod, whose network is probed.
 
 Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.doctor(c.Context(), run.Configuration{Model: model, Configs: configs, Engines: named}, prefix, try)
+			return a.doctor(c.Context(), r, try)
 		},
 	}
-	c.Flags().StringVarP(&model, "model", "m", "", "call this model once: "+strings.Join(catalogue.Names(), ", "))
-	c.Flags().StringVar(&prefix, "image-prefix", "", "ask this registry or mirror for images, as for batch run")
-	c.Flags().StringArrayVarP(&configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
+	c.Flags().StringVarP(&r.Model, "model", "m", "", "call this model once: "+strings.Join(catalogue.Names(), ", "))
+	c.Flags().StringVar(&r.ImagePrefix, "image-prefix", "", "ask this registry or mirror for images, as for batch run")
+	c.Flags().StringArrayVarP(&r.Configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
 	c.Flags().StringVar(&try, "try", "", "start a container of this `IMAGE`, run a command in it and remove it")
-	addEngine(c.Flags(), &named)
+	addEngine(c.Flags(), &r.Engines)
 	return c
 }
 
 // sampleInstance is an instance of Verified and Lite. Doctor asks the registry for its image.
 const sampleInstance = "sympy__sympy-20590"
 
-func (a *app) doctor(ctx context.Context, asked run.Configuration, prefix, try string) error {
-	request := run.Request{Configuration: asked}
-	cfg, err := a.process().LoadConfig(request)
+func (a *app) doctor(ctx context.Context, r run.Request, try string) error {
+	cfg, err := a.process().LoadConfig(r)
 	if err != nil {
 		return err
 	}
 	if err := a.process().HideAndWarn(cfg, nil); err != nil {
 		return err
 	}
-	sandboxes, err := a.process().Sandboxes(cfg, request)
+	sandboxes, err := a.process().Sandboxes(cfg, r)
 	if err != nil {
 		return err
 	}
 	look := doctor.Config{
 		Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
-		Image: dataset.Instance{ID: sampleInstance}.ImageName(prefix), Model: cfg.Model.ModelName != "",
+		Image: dataset.Instance{ID: sampleInstance}.ImageName(r.ImagePrefix), Model: cfg.Model.ModelName != "",
 		Options: sandboxes.Options, Try: sandboxes.Container, MaxCPUs: sandboxes.MaxCPUs,
 	}
 	look.Try.Image = try

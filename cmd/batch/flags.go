@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -171,6 +172,14 @@ func (w *width) String() string {
 
 // Type implements pflag.Value.
 func (w *width) Type() string { return "N|auto" }
+
+// givenFlags are the flags of a command line; nil: none.
+type givenFlags struct{ own *pflag.FlagSet }
+
+// given reports whether one of the flags was given.
+func (g givenFlags) given(names ...string) bool {
+	return g.own != nil && slices.ContainsFunc(names, g.own.Changed)
+}
 
 // outputFlags say how a command shows its work.
 type outputFlags struct{ quiet, json bool }

@@ -19,6 +19,7 @@ import (
 type gradeFlags struct {
 	run.Request
 	outputFlags
+	givenFlags
 	tests grading.Request
 
 	fromLogs, quarantine       string
@@ -26,9 +27,8 @@ type gradeFlags struct {
 	goldCheck, noCache, dryRun bool
 	apart                      detaching
 
-	what   string         // the first argument
-	own    *pflag.FlagSet // as they were given
-	digest string         // that the dataset must have; empty: any
+	what   string // the first argument
+	digest string // that the dataset must have; empty: any
 }
 
 func newGradeFlags() gradeFlags {

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"batch.example/batch/dataset"
@@ -147,11 +146,6 @@ func (f *gradeFlags) takeRun(dir string, m *manifest.Manifest, p run.Process) er
 	given := over(r, f.own)
 	f.Dir, f.Configuration, f.MaskPatterns, f.ImagePrefix = r.Dir, given.Configuration, r.MaskPatterns, given.ImagePrefix
 	return nil
-}
-
-// given reports whether one of the flags was given.
-func (f *gradeFlags) given(names ...string) bool {
-	return f.own != nil && slices.ContainsFunc(names, f.own.Changed)
 }
 
 // quarantined returns the text of the file of --quarantine, nil without the flag, and its ids: one

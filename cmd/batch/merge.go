@@ -18,7 +18,8 @@ import (
 )
 
 func (a *app) mergeCommand() *cobra.Command {
-	var output, plan string
+	var m merging.Config
+	var plan string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "merge DIR...",
@@ -46,33 +47,31 @@ them in OUT, the run of all shards, with the whole --cost-limit-total.
 Exit codes: 0 merged, 1 it could not be written, 2 usage, different settings or
 the same instance twice, 4 a directory is in use.`,
 		RunE: func(_ *cobra.Command, dirs []string) error {
-			if output == "" {
+			if m.Output == "" {
 				return fault.Newf(fault.Usage, "where to?").WithHint("name the new run directory with -o")
 			}
 			faults, err := inject.Parse(plan)
 			if err != nil {
 				return err
 			}
-			c := merging.Config{
-				Dirs: dirs, Output: output, Argv: config.MaskSpecs(a.args), Mask: a.mask, Hide: a.hideOfRun, Files: atomicfile.Files{Inject: faults},
-			}
+			m.Dirs, m.Argv, m.Mask, m.Hide, m.Files = dirs, config.MaskSpecs(a.args), a.mask, a.hideOfRun, atomicfile.Files{Inject: faults}
 			if slices.ContainsFunc(dirs, sweeps.Is) {
-				return a.mergeSweeps(c, asJSON)
+				return a.mergeSweeps(m, asJSON)
 			}
-			m, err := merging.Merge(c)
+			merged, err := merging.Merge(m)
 			if err == nil && asJSON {
-				err = a.printJSON(m)
+				err = a.printJSON(merged)
 			} else if err == nil {
-				a.writeMerged(output, m)
+				a.writeMerged(m.Output, merged)
 			}
 			if err == nil {
-				a.tellMissing(output, m)
+				a.tellMissing(m.Output, merged)
 			}
 			return err
 		},
 	}
 	fs := c.Flags()
-	fs.StringVarP(&output, "output", "o", "", "the new run directory (required)")
+	fs.StringVarP(&m.Output, "output", "o", "", "the new run directory (required)")
 	fs.BoolVar(&asJSON, "json", false, "print what was merged as one JSON object")
 	fs.StringVar(&plan, "inject", "", "make chosen steps fail, see internal/inject")
 	_ = fs.MarkHidden("inject")

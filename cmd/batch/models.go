@@ -52,14 +52,15 @@ Exit codes: 0; 2 usage.`,
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.provider, "provider", "", "only models of this provider, such as anthropic")
-	fs.StringArrayVarP(&f.configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
+	fs.StringArrayVarP(&f.Configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
 	fs.BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
 	return c
 }
 
 type modelsFlags struct {
+	run.Configuration // that names a registry of prices
+
 	pattern, provider string
-	configs           []string
 	asJSON            bool
 }
 
@@ -78,7 +79,7 @@ type listedModel struct {
 }
 
 func (a *app) models(f modelsFlags) error {
-	cfg, err := a.process().LoadConfig(run.Request{Configuration: run.Configuration{Configs: f.configs}})
+	cfg, err := a.process().LoadConfig(run.Request{Configuration: f.Configuration})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type runFlags struct {
 	run.Request
 	run.Continuing
 	outputFlags
+	givenFlags
 
 	dryRun bool
 	inject string
@@ -31,7 +32,6 @@ type runFlags struct {
 	argv  []string     // its command line
 
 	apart detaching
-	given func(flag string) bool // on the command line; nil: none is
 }
 
 func newRunFlags() runFlags { return runFlags{Request: run.NewRequest()} }
@@ -101,7 +101,7 @@ Exit codes: 0 every instance has a result, 1 the run could not continue,
 2 usage, 3 some instances have no result, or with --grade no verdict, 4 the
 directory is in use, 130 interrupted.`,
 		RunE: func(c *cobra.Command, ids []string) error {
-			f.Named, f.given = ids, c.Flags().Changed
+			f.Named, f.own = ids, c.Flags()
 			return a.run(c.Context(), f)
 		},
 	}
@@ -155,7 +155,7 @@ func (a *app) invoke(ctx context.Context, f runFlags, git *run.GitProbe) (*invoc
 	if err != nil {
 		return nil, err
 	}
-	if err := a.trusted(&f, s.Output, s.Named(f.was("engine"))); err != nil {
+	if err := a.trusted(&f, s.Output, s.Named(f.given("engine"))); err != nil {
 		return nil, err
 	}
 	if err := s.load(ctx); err != nil {

@@ -36,10 +36,8 @@ type serveFlags struct {
 	proxy bool
 
 	tokenFile, tokenEnv string
-	modelKey            string
 
-	limits serve.Limits
-	idle   time.Duration
+	serve.Config
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -87,12 +85,12 @@ directory is in use.`,
 	fs.StringVar(&s.tokenEnv, "token-env", "", "environment variable `NAME` that holds such lines")
 	s.addTLS(fs)
 	fs.BoolVar(&s.proxy, "behind-proxy", false, "take bearer tokens without TLS beyond this machine: a proxy in front of the server has TLS")
-	fs.StringVar(&s.modelKey, "model-key-header", "", "HTTP header `NAME` with a key for the model that is used for the request's turn alone")
+	fs.StringVar(&s.ModelKeyHeader, "model-key-header", "", "HTTP header `NAME` with a key for the model that is used for the request's turn alone")
 	inSection(fs, "Server")
 	widthVar(fs, &f.Workers, "workers", "", "contexts that have a container at the same time; beyond, idle ones are paused, then\nothers wait; auto chooses by the engine's CPU cores and memory")
-	fs.DurationVar(&s.idle, "idle", 10*time.Minute, "pause a context after this time without a message: its container is removed, and the next message\nruns the recorded commands again in a new one")
-	fs.IntVar(&s.limits.Contexts, "max-contexts", 100, "contexts in the directory, of all callers together (0: no limit)")
-	fs.IntVar(&s.limits.Turns, "max-turns", 100, "messages that a context may have (0: no limit)")
+	fs.DurationVar(&s.Idle, "idle", 10*time.Minute, "pause a context after this time without a message: its container is removed, and the next message\nruns the recorded commands again in a new one")
+	fs.IntVar(&s.Limits.Contexts, "max-contexts", 100, "contexts in the directory, of all callers together (0: no limit)")
+	fs.IntVar(&s.Limits.Turns, "max-turns", 100, "messages that a context may have (0: no limit)")
 	f.addCost(fs)
 	inSection(fs, "Limits")
 	fs.StringVar(&s.image, "image", "", "image of the containers of contexts that name no row")
@@ -118,12 +116,12 @@ func (f *serveFlags) check() error {
 	switch {
 	case f.image == "" && !f.rows:
 		return fault.Newf(fault.Usage, "which containers?").WithHint("name an image with --image, or rows with --subset")
-	case f.limits.Contexts < 0 || f.limits.Turns < 0:
+	case f.Limits.Contexts < 0 || f.Limits.Turns < 0:
 		return fault.Newf(fault.Usage, "--max-contexts and --max-turns: expected 0 or more")
-	case f.idle < 0:
-		return fault.Newf(fault.Usage, "--idle %v: expected a time such as 10m, or 0 for never", f.idle)
-	case f.modelKey != "" && !headerName().MatchString(f.modelKey) || slices.Contains(takenHeaders, http.CanonicalHeaderKey(f.modelKey)):
-		return fault.Newf(fault.Usage, "--model-key-header %q: expected the name of a header of its own, such as X-Model-Key", f.modelKey)
+	case f.Idle < 0:
+		return fault.Newf(fault.Usage, "--idle %v: expected a time such as 10m, or 0 for never", f.Idle)
+	case f.ModelKeyHeader != "" && !headerName().MatchString(f.ModelKeyHeader) || slices.Contains(takenHeaders, http.CanonicalHeaderKey(f.ModelKeyHeader)):
+		return fault.Newf(fault.Usage, "--model-key-header %q: expected the name of a header of its own, such as X-Model-Key", f.ModelKeyHeader)
 	case f.tokenFile != "" && f.tokenEnv != "":
 		return fault.Newf(fault.Usage, "--token-file and --token-env cannot be used together")
 	}
@@ -260,7 +258,7 @@ func (a *app) serve(ctx context.Context, f runFlags, sf serveFlags) error {
 		return err
 	}
 	talkative(s)
-	s.KeyFromTurn = sf.modelKey != ""
+	s.KeyFromTurn = sf.ModelKeyHeader != ""
 	if err := s.Over(ds, ds.Instances); err != nil {
 		return err
 	}
@@ -339,11 +337,10 @@ func (v *serving) open(ctx context.Context, f serveFlags, at *net.TCPAddr, rows 
 	if f.url != "" {
 		v.url = strings.TrimSuffix(f.url, "/") + "/"
 	}
-	v.server = serve.New(serve.Config{
-		Dir: v.Output, Width: v.Workers, Instance: rows.of, Tokens: tokens, Limits: f.limits,
-		Card:           serve.Card{Name: "batch", Version: run.Version(), URL: v.url, Description: "A coding agent (" + v.Settings.Model.ModelName + ") that works in a container of its own."},
-		ModelKeyHeader: f.modelKey, Idle: f.idle, Mask: v.mask.Text, Log: v.warnings(),
-	})
+	c := f.Config
+	c.Dir, c.Width, c.Instance, c.Tokens, c.Mask, c.Log = v.Output, v.Workers, rows.of, tokens, v.mask.Text, v.warnings()
+	c.Card = serve.Card{Name: "batch", Version: run.Version(), URL: v.url, Description: "A coding agent (" + v.Settings.Model.ModelName + ") that works in a container of its own."}
+	v.server = serve.New(c)
 	v.http = &http.Server{
 		Handler: v.server.Handler(), TLSConfig: secure, ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,

@@ -21,8 +21,6 @@ type sweepFlags struct {
 	configs  []string // of the grid: one configuration each
 	common   []string // -c of all cells
 	attempts int
-	dryRun   bool
-	apart    detaching
 
 	run  *runFlags      // what all cells run
 	each *cobra.Command // has its flags
@@ -70,7 +68,7 @@ Exit codes: 0 every instance of every cell has a result, 1 some cells could not
 continue, 2 usage, 3 some instances have no result, or with --grade no verdict,
 4 the folder is in use, 130 interrupted.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.run.given = c.Flags().Changed
+			f.run.own = c.Flags()
 			if len(args) == 1 {
 				g, err := sweep.ReadFile(args[0], fileKeys{c.Flags()})
 				if err != nil {
@@ -91,11 +89,10 @@ func (f *sweepFlags) add(fs *pflag.FlagSet) {
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "a configuration of the grid: a YAML `FILE`, batch's own default, text or tools, or key=value\n(of one key only: see --set); may be repeated")
 	fs.StringArrayVar(&f.common, "set", nil, "YAML FILE or key=value that all cells have; may be repeated")
 	fs.IntVar(&f.attempts, "attempts", 1, "how often each model runs with each configuration")
-	f.apart.add(fs)
-	fs.BoolVar(&f.dryRun, "dry-run", false, "check everything and show what would run, without running it")
-	inSection(fs, "Grid")
 	own := newRunFlags()
 	f.run = &own
+	own.addDryRun(fs)
+	inSection(fs, "Grid")
 	own.add(f.each.Flags())
 	for _, name := range []string{"grade", "salvage", "redo-existing"} {
 		fs.AddFlag(f.each.Flags().Lookup(name))
@@ -211,7 +208,5 @@ func (a *app) sweep(ctx context.Context, g sweep.Grid, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	own := *f.run
-	own.dryRun, own.apart = f.dryRun, f.apart
-	return a.runSweep(ctx, setup, own)
+	return a.runSweep(ctx, setup, *f.run)
 }

@@ -48,7 +48,7 @@ func (a *app) runSweep(ctx context.Context, setup *sweep.Setup, f runFlags) (err
 	}
 	var named []string
 	for _, c := range s.Cells {
-		named = append(named, c.Setup.Named(f.was("engine"))...)
+		named = append(named, c.Setup.Named(f.given("engine"))...)
 	}
 	if err := a.trusted(&f, s.Dir, named); err != nil {
 		return err

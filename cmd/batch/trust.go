@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"batch.example/batch/fault"
 	"batch.example/batch/sandbox"
 )
@@ -57,10 +55,4 @@ func (a *app) agrees(question string) bool {
 	fmt.Fprint(a.stderr, question)
 	answer, _ := bufio.NewReader(in).ReadString('\n') //nolint:errcheck // no answer is no
 	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
-}
-
-// addTrust adds the flag of the commands that continue a directory.
-func (f *runFlags) addTrust(c *cobra.Command) {
-	c.Flags().BoolVar(&f.trust, "trust", false, "continue although the directory names addresses, programs of this machine or variables that\nthis command line does not, or belongs to another user: it is asked once")
-	inSection(c.Flags(), "Run")
 }
