@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/agent/config"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/llm/cassette"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run"
@@ -181,12 +182,37 @@ func (g givenFlags) given(names ...string) bool {
 	return g.own != nil && slices.ContainsFunc(names, g.own.Changed)
 }
 
+// added returns a shell's command line with the flags that were given and whose names keep accepts.
+func (g givenFlags) added(command string, keep func(name string) bool) string {
+	g.own.Visit(func(f *pflag.Flag) {
+		if !keep(f.Name) {
+			return
+		}
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand
+		}
+		for _, v := range valuesOf(f) {
+			command += " " + name
+			if f.NoOptDefVal == "" {
+				command += " " + printable.ShellWord(v)
+			}
+		}
+	})
+	return command
+}
+
 // outputFlags say how a command shows its work.
 type outputFlags struct{ quiet, json bool }
 
 func (f *outputFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, only errors and the table at the end")
 	fs.BoolVar(&f.json, "json", false, "print events on standard output, one JSON object per line; see batch help events")
+}
+
+// addMask adds the flag that hides texts in all files but some.
+func addMask(fs *pflag.FlagSet, r *run.Request, but string) {
+	fs.StringArrayVar(&r.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except "+but+"; may be repeated (adds to run.mask_patterns)")
 }
 
 // addRecord adds the flags that say whether the exchanges with a model's provider are recorded, or

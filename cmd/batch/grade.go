@@ -145,7 +145,7 @@ func (f *gradeFlags) addTests(fs *pflag.FlagSet) {
 func (f *gradeFlags) addOutput(fs *pflag.FlagSet) {
 	f.apart.add(fs)
 	f.outputFlags.add(fs)
-	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches and logs; may be repeated\n(adds to run.mask_patterns)")
+	addMask(fs, &f.Request, "patches and logs")
 	inSection(fs, "Output")
 }
 

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/internal/atomicfile"
@@ -108,22 +106,9 @@ var oneCommand = []string{
 
 // again is a command with the other flags of this one.
 func (s *gradeSession) again(command string) string {
-	s.flags.own.Visit(func(f *pflag.Flag) {
-		if slices.Contains(oneCommand, f.Name) || f.Name == "instances" && strings.Contains(command, " --instances ") {
-			return
-		}
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand
-		}
-		for _, v := range valuesOf(f) {
-			command += " " + name
-			if f.NoOptDefVal == "" {
-				command += " " + printable.ShellWord(v)
-			}
-		}
+	return s.flags.added(command, func(name string) bool {
+		return !slices.Contains(oneCommand, name) && (name != "instances" || !strings.Contains(command, " --instances "))
 	})
-	return command
 }
 
 // broken says why a grade of a word shows that its instance cannot be graded here.

@@ -61,7 +61,7 @@ func (f *runFlags) addInject(fs *pflag.FlagSet) {
 }
 
 func (f *runFlags) addMask(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches, as keys and logins are hidden;\nmay be repeated (adds to run.mask_patterns)")
+	addMask(fs, &f.Request, "patches, as keys and logins are hidden")
 }
 
 func (f *runFlags) addOutput(fs *pflag.FlagSet) {

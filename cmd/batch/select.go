@@ -92,7 +92,7 @@ func (f *selectFlags) add(fs *pflag.FlagSet) {
 	inSection(fs, "Dataset")
 	f.outputFlags.add(fs)
 	fs.Lookup("json").Usage = "print the result as one JSON object, and no progress"
-	fs.StringArrayVar(&f.MaskPatterns, "mask", nil, "hide matches of `REGEX` in all files except patches; may be repeated\n(adds to run.mask_patterns)")
+	addMask(fs, &f.Request, "patches")
 	inSection(fs, "Output")
 }
 

@@ -26,7 +26,6 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/demo"
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/llm/scripted"
@@ -44,6 +43,7 @@ var stubPaths = map[string]string{"openai": "/v1", "anthropic": "", "gemini": ""
 type stubFlags struct {
 	run.Request
 	listenFlags
+	givenFlags
 	script, id      string
 	latency, outage string
 	limits          stub.Limits
@@ -82,6 +82,7 @@ twice), usage (none).
 
 Exit codes: 0 it was interrupted, 1 it cannot serve, 2 usage.`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			f.own = c.Flags()
 			if err := f.check(); err != nil {
 				return err
 			}
@@ -264,19 +265,9 @@ func (a *app) sayStub(f *stubFlags, rows int, listens net.Addr) error {
 	if everywhere {
 		text += "\non other machines, write this machine's name in place of 127.0.0.1\n\n"
 	}
-	command := []string{"batch", "run", "--subset", f.Subset}
-	for _, o := range [][2]string{
-		{"--split", f.Split}, {"--revision", f.Revision}, {"--filter", f.Filter}, {"--slice", f.Slice}, {"--instances", f.InstancesFile}, {"--shard", f.Shard},
-	} {
-		if o[1] != "" {
-			command = append(command, o[0], o[1])
-		}
-	}
-	if f.Shuffle {
-		command = append(command, "--shuffle", "--seed", strconv.FormatInt(f.Seed, 10))
-	}
-	command = append(command, "-m", "openai/stub", "-c", "model.cost_tracking=ignore_errors", "-o", "runs/stub")
-	_, err := fmt.Fprintf(a.stdout, "%s%s\n", text, strings.Join(quotedWords(command), " "))
+	selects := append([]string{"split", "revision", "seed"}, selectionFlags...)
+	command := f.added("batch run --subset "+printable.ShellWord(f.Subset), func(name string) bool { return slices.Contains(selects, name) })
+	_, err := fmt.Fprintf(a.stdout, "%s%s -m openai/stub -c model.cost_tracking=ignore_errors -o runs/stub\n", text, command)
 	return cmp.Or(err, a.flush())
 }
 
@@ -288,18 +279,6 @@ func reachable(listens net.Addr) (at string, everywhere bool) {
 		return listens.String(), false
 	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port)), true
-}
-
-// quotedWords are the words of a command as a shell reads them.
-func quotedWords(words []string) []string {
-	plain := regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-	words = slices.Clone(words)
-	for i, w := range words {
-		if !plain.MatchString(w) {
-			words[i] = bash.Quote(w)
-		}
-	}
-	return words
 }
 
 // flush writes buffered standard output: the process serves for long.
