@@ -96,12 +96,6 @@ environment.cwd, which the image must have.
 	fs.StringVar(&image, "image", "", "talk in a container of this image, instead of a row's")
 	inSection(fs, "Conversation")
 	talk.add(fs)
-	f.addTalk(fs)
-	return c
-}
-
-// addTalk adds the flags that a run and a conversation have in common.
-func (f *runFlags) addTalk(fs *pflag.FlagSet) {
 	addSource(fs, &f.Request)
 	addConfig(fs, &f.Request)
 	fs.StringVarP(&f.Output, "output", "o", "", "run directory (default: runs/chat-IMAGE-MODEL, or INSTANCE for IMAGE)")
@@ -112,6 +106,7 @@ func (f *runFlags) addTalk(fs *pflag.FlagSet) {
 	addPull(fs, &f.Request)
 	f.addMask(fs)
 	inSection(fs, "Output")
+	return c
 }
 
 // chat checks what `batch chat` was asked for, and talks.

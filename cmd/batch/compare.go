@@ -70,34 +70,36 @@ Exit codes: 0 compared, and all gates passed; 2 usage; 5 a gate failed.`,
 	fs := c.Flags()
 	fs.BoolVar(&f.AllPairs, "all-pairs", false, "compare each with each, not only with A")
 	fs.StringArrayVar(&f.gates, "gate", nil, "`CONDITION` that the difference must satisfy; may be repeated")
-	fs.Var((*portion)(&f.MaxLeftOut), "max-left-out", "`SHARE` of the instances of a side, or of both, that may have no score\nwhere a gate passes")
+	fs.Var(&value{"50%", "share", func(text string) error { return readShare(text, &f.MaxLeftOut) }}, "max-left-out", "`SHARE` of the instances of a side, or of both, that may have no score\nwhere a gate passes")
 	fs.StringVar(&f.instances, "instances", "", "`FILE` with the ids of the dataset, one per line, for reports that\nlist only resolved instances")
 	inSection(fs, "What is compared")
 	fs.BoolVar(&f.list, "list", false, "list the instances on which two differ, with steps, cost and the digest of\nthe patch on both sides")
 	fs.BoolVar(&f.markdown, "markdown", false, "print Markdown, for a pull request")
 	fs.BoolVar(&f.asJSON, "json", false, "print everything as one JSON object")
 	inSection(fs, "Output")
-	fs.Var((*level)(&f.Bootstrap.Level), "level", "`LEVEL` of the intervals")
+	fs.Var(&value{"0.95", "level", func(text string) error { return readLevel(text, &f.Bootstrap.Level) }}, "level", "`LEVEL` of the intervals")
 	fs.IntVar(&f.Bootstrap.Draws, "draws", 10_000, "`NUMBER` of draws of the bootstrap")
 	fs.Uint64Var(&f.Bootstrap.Seed, "seed", 1, "`NUMBER` that the draws begin from")
 	inSection(fs, "Statistics")
 	return c
 }
 
-// level is the level of an interval as a flag.
-type level float64
-
-func (l *level) String() string { return strconv.FormatFloat(float64(*l), 'g', -1, 64) }
-
-func (l *level) Type() string { return "level" }
-
-// Set implements pflag.Value.
-func (l *level) Set(text string) error {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v >= 0.5 && v <= 0.999) {
+// readLevel reads the level of an interval.
+func readLevel(text string, to *float64) (err error) {
+	if *to, err = strconv.ParseFloat(text, 64); err != nil || !(*to >= 0.5 && *to <= 0.999) {
 		return fmt.Errorf("expected a number from 0.5 to 0.999, such as 0.95")
 	}
-	*l = level(v)
+	return nil
+}
+
+// readShare reads a part of a whole, as 80%.
+func readShare(text string, to *float64) error {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !percent || !(v > 0 && v <= 100) {
+		return fmt.Errorf("expected a percentage above 0%%, such as 80%%")
+	}
+	*to = v / 100
 	return nil
 }
 
@@ -207,24 +209,6 @@ func reasons(p compare.Pair) string {
 		return "both are empty"
 	}
 	return strings.Join(parts, "; ")
-}
-
-// portion is a part of a whole as a flag: 80%.
-type portion float64
-
-func (s *portion) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 6, 64) + "%" }
-
-func (s *portion) Type() string { return "share" }
-
-// Set implements pflag.Value.
-func (s *portion) Set(text string) error {
-	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !percent || !(v > 0 && v <= 100) {
-		return fmt.Errorf("expected a percentage above 0%%, such as 80%%")
-	}
-	*s = portion(v / 100)
-	return nil
 }
 
 // compareOne applies gates to a single entry.

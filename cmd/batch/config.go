@@ -35,9 +35,9 @@ func addConfig(fs *pflag.FlagSet, r *run.Request) {
 // addContainers adds the flags about what containers may use.
 func addContainers(fs *pflag.FlagSet, r *run.Request) {
 	addEngine(fs, &r.Engines)
-	fs.Var(limit{&r.Memory, "g"}, "memory", "memory limit of a container, such as 8g (the default); 0: none")
+	limitVar(fs, &r.Memory, "memory", "g", "memory limit of a container, such as 8g (the default); 0: none")
 	fs.StringVar(&r.CPUs, "cpus", "", "CPUs that a container may use, such as 4 (the default); 0: all")
-	fs.Var(limit{&r.Disk, "GB"}, "disk", "limit on a container's own files, such as 20GiB (default: no limit): a quota if the engine's\nstorage driver has one, otherwise a watch that kills the container's processes")
+	limitVar(fs, &r.Disk, "disk", "GB", "limit on a container's own files, such as 20GiB (default: no limit): a quota if the engine's\nstorage driver has one, otherwise a watch that kills the container's processes")
 	fs.StringVar(&r.Network, "network", "", "network of the containers: none (the default), bridge (one for all of them), or an existing one's name")
 	inSection(fs, "Containers")
 }

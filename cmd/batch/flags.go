@@ -59,61 +59,49 @@ func checkAccept(accepted []string) error {
 	return nil
 }
 
-// size is a number of bytes as a flag, as people write it: 50GB, 500m; 0 or nothing is none.
-type size struct {
-	to   *int64
-	text string
+// value is a flag whose text a function reads.
+type value struct {
+	text, kind string // kind is the word for the value in help
+	read       func(text string) error
 }
 
-// sizeVar adds a flag for a number of bytes, whose default is the present one.
+// Set implements pflag.Value.
+func (v *value) Set(text string) error {
+	v.text = text
+	return v.read(text)
+}
+
+// String implements pflag.Value.
+func (v *value) String() string { return v.text }
+
+// Type implements pflag.Value.
+func (v *value) Type() string { return v.kind }
+
+// sizeVar adds a flag for a number of bytes, as people write it: 50GB, 500m; 0 or nothing is none.
+// The default is the present number.
 func sizeVar(fs *pflag.FlagSet, to *int64, name, usage string) {
-	s := size{to: to}
+	text := ""
 	if *to > 0 {
-		s.text = units.HumanSize(float64(*to))
+		text = units.HumanSize(float64(*to))
 	}
-	fs.Var(&s, name, usage)
+	fs.Var(&value{text, "string", func(text string) (err error) {
+		if *to = 0; text == "" {
+			return nil
+		}
+		if *to, err = units.FromHumanSize(text); err != nil || *to < 0 {
+			return errors.New("expected a size such as 50GB")
+		}
+		return checkUnit(text, "GB")
+	}}, name, usage)
 }
 
-// Set implements pflag.Value.
-func (s *size) Set(text string) (err error) {
-	*s.to, s.text = 0, text
-	if text == "" {
-		return nil
-	}
-	if *s.to, err = units.FromHumanSize(text); err != nil || *s.to < 0 {
-		return errors.New("expected a size such as 50GB")
-	}
-	return checkUnit(text, "GB")
+// limitVar adds a flag for a limit of a container, whose number needs a unit such as this one.
+func limitVar(fs *pflag.FlagSet, to *string, name, unit, usage string) {
+	fs.Var(&value{*to, "string", func(text string) error {
+		*to = text
+		return checkUnit(text, unit)
+	}}, name, usage)
 }
-
-// String implements pflag.Value.
-func (s *size) String() string { return s.text }
-
-// Type implements pflag.Value.
-func (*size) Type() string { return "string" }
-
-// limit is a limit of a container as a flag: a text, whose number needs a unit.
-type limit struct {
-	to   *string
-	unit string // that most people mean
-}
-
-// Set implements pflag.Value.
-func (l limit) Set(text string) error {
-	*l.to = text
-	return checkUnit(text, l.unit)
-}
-
-// String implements pflag.Value.
-func (l limit) String() string {
-	if l.to == nil {
-		return ""
-	}
-	return *l.to
-}
-
-// Type implements pflag.Value.
-func (limit) Type() string { return "string" }
 
 // checkUnit refuses a small number without a unit: so few bytes must be a mistake.
 func checkUnit(text, unit string) error {
@@ -123,56 +111,36 @@ func checkUnit(text, unit string) error {
 	return fmt.Errorf("%s of what? write %s%s", text, text, unit)
 }
 
-// seconds is a time as a flag: 30s, 5m.
-type seconds float64
-
-// Set implements pflag.Value.
-func (s *seconds) Set(text string) error {
-	d, err := time.ParseDuration(text)
-	*s = seconds(d.Seconds())
-	return err
+// secondsVar adds a flag for a time, such as 30s or 5m. The default is the present one.
+func secondsVar(fs *pflag.FlagSet, to *float64, name, usage string) {
+	text := time.Duration(*to * float64(time.Second)).String()
+	fs.Var(&value{text, "duration", func(text string) error {
+		d, err := time.ParseDuration(text)
+		*to = d.Seconds()
+		return err
+	}}, name, usage)
 }
 
-// String implements pflag.Value.
-func (s *seconds) String() string { return time.Duration(float64(*s) * float64(time.Second)).String() }
-
-// Type implements pflag.Value.
-func (*seconds) Type() string { return "duration" }
-
-// width is the value of --workers as a flag: a number, or auto, which is 0.
-type width int
-
-// widthVar adds a flag for a number of workers.
+// widthVar adds a flag for a number of workers: a number, or auto, which is 0. The default is the
+// present one.
 func widthVar(fs *pflag.FlagSet, to *int, name, shorthand, usage string) {
-	fs.VarP((*width)(to), name, shorthand, usage)
-}
-
-// Set implements pflag.Value.
-func (w *width) Set(s string) error {
-	if *w = 0; s == "auto" {
+	text := "auto"
+	if *to > 0 {
+		text = strconv.Itoa(*to)
+	}
+	fs.VarP(&value{text, "N|auto", func(text string) (err error) {
+		if *to = 0; text == "auto" {
+			return nil
+		}
+		if *to, err = strconv.Atoi(text); err != nil {
+			return errors.New("expected a number or auto")
+		}
+		if *to < 1 {
+			return errors.New("expected at least 1")
+		}
 		return nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return errors.New("expected a number or auto")
-	}
-	if n < 1 {
-		return errors.New("expected at least 1")
-	}
-	*w = width(n)
-	return nil
+	}}, name, shorthand, usage)
 }
-
-// String implements pflag.Value.
-func (w *width) String() string {
-	if *w == 0 {
-		return "auto"
-	}
-	return strconv.Itoa(int(*w))
-}
-
-// Type implements pflag.Value.
-func (w *width) Type() string { return "N|auto" }
 
 // givenFlags are the flags of a command line; nil: none.
 type givenFlags struct{ own *pflag.FlagSet }

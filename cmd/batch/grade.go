@@ -125,7 +125,7 @@ func (f *gradeFlags) addTesting(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.tests.Timeout, "timeout", 0, "limit on the time of an instance's tests (default: the dataset\nfamily's limit, or 30m)")
 	fs.StringSliceVar(&f.Retry, "retry", nil, "test again up to N times what fails with KIND (`KIND=N`); may be repeated\n(default "+runner.Retries{"transient": runner.DefaultRetries()["transient"]}.String()+")")
 	widthVar(fs, &f.Workers, "workers", "w", "instances to test at once; auto: one for each of the engine's CPU cores")
-	fs.Var((*seconds)(&f.EngineWait), "engine-wait", "how long to wait for a Docker engine that stops answering")
+	secondsVar(fs, &f.EngineWait, "engine-wait", "how long to wait for a Docker engine that stops answering")
 }
 
 // addTests adds the flags about what tests are and where they run.

@@ -45,7 +45,7 @@ func (f *runFlags) addPace(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.Retry, "retry", nil, "retry an instance up to N times if it ends with KIND (`KIND=N`): a kind of fault\n(transient, instance, unknown, bug, expired), an outcome (empty, limit, format, failed, diverged) or an exit status;\nmay be repeated (default "+runner.DefaultRetries().String()+")")
 	fs.StringSliceVar(&f.Accept, "accept-changes", nil, "continue although these settings (`NAMES`, separated by commas; without them all) differ from the\ndirectory's manifest")
 	fs.Lookup("accept-changes").NoOptDefVal = "all"
-	fs.Var((*seconds)(&f.EngineWait), "engine-wait", "how long to wait for a Docker engine that stops answering during the run")
+	secondsVar(fs, &f.EngineWait, "engine-wait", "how long to wait for a Docker engine that stops answering during the run")
 	fs.StringVar(&f.Durability, "durability", f.Durability, "what the journal survives: power (a power failure; one fsync before each model call and\ncommand) or process (a crash of the program only)")
 	f.addInject(fs)
 	inSection(fs, "Run")
