@@ -100,7 +100,7 @@ func BenchmarkThousandAgents(b *testing.B) {
 			},
 		})
 		start := cpuTime()
-		sum, err := runner.Run(b.Context(), runner.Config{Width: runner.NewWidth(benchAgents)}, runner.List(instances), s)
+		sum, err := runner.Run(b.Context(), runner.Config{Width: runner.NewWidth(benchAgents)}, runner.NewRoster(instances), s)
 		cpu += cpuTime() - start
 		steps += benchAgents * benchSteps
 		if err != nil || sum.Final != benchAgents {

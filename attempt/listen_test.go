@@ -46,7 +46,7 @@ func listened(t *testing.T, boxes attempt.Sandboxes, dir string, listen attempt.
 			return scripted.Script{"*": {{Content: "I submit.", Bash: "echo " + vocab.Marker + "; echo patch"}}}.Model(in.ID, scripted.Config{}), nil
 		},
 	})
-	_, err = runner.Run(t.Context(), runner.Config{Retries: runner.Retries{}}, runner.List([]dataset.Instance{{ID: "a"}}), s)
+	_, err = runner.Run(t.Context(), runner.Config{Retries: runner.Retries{}}, runner.NewRoster([]dataset.Instance{{ID: "a"}}), s)
 	return err
 }
 

@@ -19,7 +19,6 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/run/grading"
-	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/vocab"
@@ -93,7 +92,7 @@ func (r *Run) ToGrade() int { return len(r.ungraded) }
 type grader struct {
 	settings grading.Settings
 	store    *results.Store
-	queue    *runner.Queue[grading.Job]
+	jobs     *runner.Roster[grading.Job] // held until the agents have ended
 	log      *slog.Logger
 	images   held
 	asked    atomic.Int64 // predictions
@@ -106,7 +105,7 @@ type grader struct {
 // startGrading starts to grade in a pool with the same settings as the agents' pool. The
 // caller must finish the grader. It calls stop when a fault of the host ends grading: then
 // the agents would meet the same fault, or cost money for predictions that cannot be graded.
-func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.View, host *sandbox.Host, stop func()) (*grader, error) {
+func (r *Run) startGrading(ctx context.Context, pool runner.Config, stop func()) (*grader, error) {
 	if r.Grading == nil {
 		return nil, nil
 	}
@@ -118,26 +117,26 @@ func (r *Run) startGrading(ctx context.Context, pool runner.Config, v rundir.Vie
 		return nil, err
 	}
 	g := &grader{
-		settings: r.Grading.Settings, store: r.store, queue: runner.NewQueue(r.ungraded...), log: pool.Log,
+		settings: r.Grading.Settings, store: r.store, jobs: runner.NewRoster(r.ungraded), log: pool.Log,
 		done: make(chan struct{}),
 	}
+	g.jobs.Hold()
 	g.asked.Store(int64(len(r.ungraded)))
-	pool.Width, pool.Budget, pool.OnEnter = r.Grading.Width, nil, nil
-	pool.Pause, pool.Halts, pool.OnLeave = nil, nil, nil
+	pool.Width, pool.Budget, pool.Pause, pool.Halts = r.Grading.Width, nil, nil, nil
 	pool.OnStop = func(err error) {
-		v.Say(fmt.Sprintf("grading stopped, so no further instance starts: %v", err))
+		r.view.Say(fmt.Sprintf("grading stopped, so no further instance starts: %v", err))
 		stop()
 	}
-	c := r.Grading.Config(r.Output, journal, host, pool)
+	c := r.Grading.Config(r.Output, journal, r.host, pool)
 	c.Stands = g.stands
 	c.Graded = func(g grades.Grade) {
-		v.Event(vocab.Event{Type: vocab.EventGraded, Instance: g.InstanceID, Verdict: g.Verdict, Error: cmp.Or(g.Error, g.Why)})
+		r.view.Event(vocab.Event{Type: vocab.EventGraded, Instance: g.InstanceID, Verdict: g.Verdict, Error: cmp.Or(g.Error, g.Why)})
 	}
 	go g.run(ctx, c)
 	return g, nil
 }
 
-// run grades until the queue is closed. It releases the image of each graded prediction, and finally
+// run grades until the roster is released and empty. It releases the image of each graded prediction, and finally
 // all images.
 func (g *grader) run(ctx context.Context, c grading.Config) {
 	defer close(g.done)
@@ -147,7 +146,7 @@ func (g *grader) run(ctx context.Context, c grading.Config) {
 			g.images.graded(e.Instance)
 		}
 	}
-	g.sum, g.err = grading.Run(ctx, c, g.queue)
+	g.sum, g.err = grading.Run(ctx, c, g.jobs)
 }
 
 // finishGrading waits until all submitted predictions are graded or the run is interrupted, and
@@ -156,7 +155,7 @@ func (r *Run) finishGrading(g *grader) error {
 	if g == nil {
 		return nil
 	}
-	g.queue.Close()
+	g.jobs.Release()
 	<-g.done
 	r.waiting = int(g.asked.Load()) - g.sum.Final - g.sum.Failed // some may have arrived after the last one was taken
 	return errors.Join(g.err, r.writeFinal())
@@ -182,7 +181,7 @@ func (g *grader) ended(in dataset.Instance, p *results.Prediction) {
 	g.images.wait(in.ID)
 	job := g.settings.Job(in, *p)
 	job.Since = time.Now()
-	g.queue.Add(job)
+	g.jobs.Add(job)
 }
 
 // held has the images that are kept until predictions are graded. An instance may be attempted

@@ -22,7 +22,8 @@ func newGrader(t *testing.T) (*grader, grading.Config) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
-	g := &grader{queue: runner.NewQueue[grading.Job](), log: slog.New(slog.DiscardHandler), done: make(chan struct{})}
+	g := &grader{jobs: runner.NewRoster[grading.Job](nil), log: slog.New(slog.DiscardHandler), done: make(chan struct{})}
+	g.jobs.Hold()
 	return g, grading.Config{Settings: grading.Settings{RunID: "run"}, Dir: dir, Grades: log}
 }
 
@@ -41,12 +42,12 @@ func TestAnImageIsReleasedOnceWhenItsInstanceIsGraded(t *testing.T) {
 		id := fmt.Sprintf("a__%d", i)
 		g.images.add(id, func() { released[id]++ })
 		g.images.wait(id)
-		g.queue.Add(emptyPatch(id))
+		g.jobs.Add(emptyPatch(id))
 	}
 	g.images.add("a__3", func() { released["a__3"]++ })
 	g.images.release("a__3") // its attempt made no prediction
 	go g.run(t.Context(), c)
-	g.queue.Close()
+	g.jobs.Release()
 	<-g.done
 	if g.err != nil || g.sum.Final != 3 || len(graded) != 3 {
 		t.Errorf("%+v, %v, %d graded; want 3 verdicts", g.sum, g.err, len(graded))
@@ -68,7 +69,7 @@ func TestADrainReleasesWhatDidNotBegin(t *testing.T) {
 		id := fmt.Sprintf("a__%d", i)
 		g.images.add(id, func() { released++ })
 		g.images.wait(id)
-		g.queue.Add(emptyPatch(id))
+		g.jobs.Add(emptyPatch(id))
 	}
 	g.run(t.Context(), c)
 	if g.err != nil || g.sum.Pending != 5 || released != 5 {

@@ -20,7 +20,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
+	"sync/atomic"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/agent/config"
@@ -33,6 +35,7 @@ import (
 	"batch.example/batch/run/control"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/run/rundir"
+	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/vocab"
@@ -77,14 +80,13 @@ type Config struct {
 	Talk attempt.Talk
 	// Servers are the MCP servers to which each attempt connects: see package mcp.
 	Servers []mcp.Server
-	// Jobs has the instances to run, and may get more while the run works; nil: the
-	// Instances that are left.
-	Jobs runner.Source[dataset.Instance]
+	// Serving means that instances begin only when they are added to [Run.Roster], and that the
+	// work ends when it is drained or canceled.
+	Serving bool
 
 	// Control lets other programs watch and change the work, see package control; it has what this
 	// process was given. Nil: they cannot.
 	Control *control.Begin
-	cell    *cellControl // of a sweep; nil: none
 
 	// Earlier is a directory with attempts at Instances. This run continues copies of them;
 	// nil: none.
@@ -104,38 +106,45 @@ type Earlier struct {
 // Run is a run directory that this process has locked.
 type Run struct {
 	Config
-	steered
-	settings any // the resolved Settings, for journals
+	group    *group
+	name     string // of the cell; empty: the run is not in a sweep
+	settings any    // the resolved Settings, for journals
 	read     *results.Reader
 	store    *results.Store // nil: only a plan is made
 	manifest *manifest.Manifest
 	todo     []dataset.Instance
+	left     int           // canceled instances without a result, when the run was opened
 	ungraded []grading.Job // of earlier runs
-	waiting  int           // predictions with an interrupted grading
-	report   string        // path of the final report
-	began    bool
-	sum      runner.Summary
-	ended    func() // called by Close; nil ignores
+	part     *steering.Part
+	roster   *runner.Roster[dataset.Instance]
+
+	// While the run works.
+	log      *slog.Logger
+	closeLog func()
+	view     rundir.View
+	models   attempt.Models
+	host     *sandbox.Host // nil: it has not started
+	err      error         // why the run takes no more instances; nil: nothing failed
+	kept     atomic.Int64  // instances that ran again and had a result before the work began
+
+	began   bool
+	sum     runner.Summary
+	waiting int    // predictions with an interrupted grading
+	report  string // path of the final report
+	ended   func() // called by Close; nil ignores
 }
 
 // Open locks the directory and makes a plan, as [NewPlan] does. The caller must Close the
 // Run. Settings with differences that are not accepted are a Usage fault, and leave the
 // directory unchanged. So is an agent that may ask a person, without Talk.
 func Open(ctx context.Context, c Config) (*Run, error) {
-	r, err := newRun(c)
+	g := &group{kind: control.KindRun, dir: c.Output}
+	r, err := g.open(ctx, "", c)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.seed(); err != nil {
-		return nil, err
-	}
-	_, err = rundir.Open(c.Output, c.Store, func(s *results.Store) error {
-		r.read, r.store = s.Reader, s
-		return r.prepare(ctx)
-	})
-	if err != nil {
-		return nil, err
-	}
+	g.limit = r.limit()
+	g.opened(c.Control)
 	return r, nil
 }
 
@@ -163,7 +172,7 @@ func newRun(c Config) (*Run, error) {
 		settings.Model.ModelName = own.Name
 		c.Settings = &settings
 	}
-	r := &Run{Config: c, settings: c.Settings.Resolved()}
+	r := &Run{Config: c, settings: c.Settings.Resolved(), closeLog: func() {}}
 	if _, err := os.Stat(c.Output); errors.Is(err, fs.ErrNotExist) { // a refusal after this would leave a directory
 		all := make([]Planned, len(c.Instances))
 		for i, in := range c.Instances {
@@ -190,7 +199,8 @@ func (r *Run) seed() error {
 }
 
 func (r *Run) prepare(ctx context.Context) error {
-	if err := r.openControl(); err != nil {
+	r.part = r.newPart()
+	if err := r.resumeCommands(); err != nil {
 		return err
 	}
 	plan, err := r.makePlan()
@@ -203,6 +213,7 @@ func (r *Run) prepare(ctx context.Context) error {
 		}
 	}
 	r.todo = r.withoutCanceled(r.todo)
+	r.part.Halts.Queue(ids(r.todo)...)
 	if r.Again {
 		return r.store.Reset(ids(r.Instances), r.Fresh)
 	}
@@ -216,6 +227,9 @@ func (r *Run) prepare(ctx context.Context) error {
 	r.ungraded, err = r.planGrading(ctx, plan, log.All())
 	return err
 }
+
+// idle reports whether the run has nothing to do.
+func (r *Run) idle() bool { return len(r.todo)+len(r.ungraded) == 0 && !r.Serving }
 
 // Todo returns how many instances are left to run.
 func (r *Run) Todo() int { return len(r.todo) }

@@ -23,13 +23,6 @@ type Config struct {
 	OnEvent func(vocab.Event) // events of the jobs, whose names are the instances; called from many goroutines at once; nil ignores
 	Log     *slog.Logger      // nil discards
 
-	// OnEnter is called when a job begins, before the next one is taken from the source; nil
-	// ignores.
-	OnEnter func()
-
-	// OnLeave is called when a job that the source gave has ended; nil ignores.
-	OnLeave func()
-
 	// OnStop is called with the fault that stops admission, once, while other jobs may still
 	// run; nil ignores.
 	OnStop func(error)
@@ -58,27 +51,32 @@ type Summary struct {
 	Budget  bool  // some are pending because the budget is spent
 }
 
-// Run attempts every job, in order, as the width allows. It returns when all admitted
+// Run attempts the jobs of a roster, in order, as the width allows. It returns when all admitted
 // jobs have ended and are saved. Canceling ctx stops the running
-// attempts; they are saved too. The error is a Host fault, or comes from the source or from
-// saving; how each job ended is in its saved result.
-func Run[J, R any](ctx context.Context, c Config, jobs Source[J], worker Worker[J, R]) (Summary, error) {
+// attempts; they are saved too. The error is a Host fault, or comes from saving; how each job ended
+// is in its saved result.
+func Run[J, R any](ctx context.Context, c Config, jobs *Roster[J], worker Worker[J, R]) (Summary, error) {
 	p := newPool(ctx, c)
 	defer p.close()
+	p.watchers.Go(func() {
+		<-p.admission.Done()
+		jobs.Close()
+	})
 	var running sync.WaitGroup
 	for p.awaitWidth() {
-		job, ok, err := jobs.Next(p.admission)
-		if !ok || err != nil {
-			p.sourceEnded(err)
+		job, ok := jobs.next(p.admission)
+		if !ok {
 			break
 		}
-		if !p.enter() { // admission stopped while Run waited for the source or the gate
+		admitted := p.enter()
+		jobs.begun()
+		if !admitted { // admission stopped while Run waited for the job or the gate
+			jobs.ended()
 			p.count("", vocab.OutcomePending)
 			break
 		}
-		p.OnEnter()
 		running.Go(func() {
-			defer p.OnLeave()
+			defer jobs.ended()
 			defer p.Width.leave()
 			r := run[J, R]{pool: p, worker: worker, job: job, name: worker.Name(job)}
 			r.unlessHalted(ctx)
@@ -99,7 +97,7 @@ type pool struct {
 	// later.
 	admission     context.Context
 	stopAdmission context.CancelFunc
-	watcher       sync.WaitGroup // of the goroutine that watches Drain
+	watchers      sync.WaitGroup // of the goroutines that watch Drain and admission
 
 	mu    sync.Mutex
 	sum   Summary
@@ -125,12 +123,6 @@ func newPool(ctx context.Context, c Config) *pool {
 	if c.OnEvent == nil {
 		c.OnEvent = func(vocab.Event) {}
 	}
-	if c.OnEnter == nil {
-		c.OnEnter = func() {}
-	}
-	if c.OnLeave == nil {
-		c.OnLeave = func() {}
-	}
 	if c.OnStop == nil {
 		c.OnStop = func(error) {}
 	}
@@ -142,7 +134,7 @@ func newPool(ctx context.Context, c Config) *pool {
 		p.ended = map[string]vocab.Outcome{}
 	}
 	p.admission, p.stopAdmission = context.WithCancel(ctx)
-	p.watcher.Go(func() {
+	p.watchers.Go(func() {
 		select {
 		case <-p.Drain: // a nil channel never drains
 			p.stopAdmission()
@@ -154,7 +146,7 @@ func newPool(ctx context.Context, c Config) *pool {
 
 func (p *pool) close() {
 	p.stopAdmission()
-	p.watcher.Wait()
+	p.watchers.Wait()
 }
 
 // open reports whether another attempt may start.
@@ -206,17 +198,6 @@ func (p *pool) stop(err error) {
 	if first {
 		p.OnStop(err)
 	}
-}
-
-// sourceEnded stops the run if the source failed before the run was stopped.
-func (p *pool) sourceEnded(err error) {
-	if err == nil || p.admission.Err() != nil {
-		return
-	}
-	if fault.KindOf(err) == fault.Unknown {
-		err = fault.New(fault.Host, "taking the next job", err)
-	}
-	p.stop(err)
 }
 
 // count counts how a job ended. A job that ran again counts as it ended last.

@@ -84,7 +84,7 @@ func run(ctx context.Context, c runner.Config, jobs []string, s interface {
 	Do(context.Context, attempt) (*record, error)
 }, m *memory,
 ) (runner.Summary, error) {
-	return runner.Run(ctx, c, runner.List(jobs), worker{s, m})
+	return runner.Run(ctx, c, runner.NewRoster(jobs), worker{s, m})
 }
 
 func instances(n int) []string {

@@ -55,7 +55,7 @@ func TestAPauseHoldsJobsAndCalls(t *testing.T) {
 			if e.Phase == vocab.PhasePaused {
 				held <- true
 			}
-		}}, runner.List([]string{"a", "b"}), w)
+		}}, runner.NewRoster([]string{"a", "b"}), w)
 		if err != nil || sum.Final != 2 {
 			t.Fatalf("summary %+v, error %v", sum, err)
 		}
@@ -97,7 +97,7 @@ func TestAPauseHoldsCallsThatWaitForMoney(t *testing.T) {
 		w := &slow{}
 		sum, err := runner.Run(t.Context(), runner.Config{
 			Pause: &pause, Width: runner.NewWidth(3), Budget: runner.NewBudget(100, 0, 0),
-		}, runner.List([]string{"a", "b", "c"}), w)
+		}, runner.NewRoster([]string{"a", "b", "c"}), w)
 		if err != nil || sum.Final != 3 || len(w.calls) != 3 {
 			t.Fatalf("summary %+v, error %v", sum, err)
 		}
@@ -115,7 +115,7 @@ func TestADrainOrAnEndReachesPausedJobs(t *testing.T) {
 		pause.Set(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
-		sum, err := runner.Run(ctx, runner.Config{Pause: &pause}, runner.List([]string{"a", "b"}), &steered{})
+		sum, err := runner.Run(ctx, runner.Config{Pause: &pause}, runner.NewRoster([]string{"a", "b"}), &steered{})
 		if err != nil || sum.Pending != 2 {
 			t.Errorf("summary %+v, error %v; want 2 pending", sum, err)
 		}
@@ -141,7 +141,7 @@ func TestJobsAreHaltedAndRunAgain(t *testing.T) {
 			}
 			halts.Halt("b")
 		})
-		sum, err := runner.Run(t.Context(), runner.Config{Halts: &halts, OnLeave: jobs.Ended}, jobs, w)
+		sum, err := runner.Run(t.Context(), runner.Config{Halts: &halts}, jobs, w)
 		if err != nil || sum.Final != 1 || sum.Pending != 2 {
 			t.Errorf("summary %+v, error %v; want 1 final, 2 pending", sum, err)
 		}
@@ -173,7 +173,7 @@ func TestAQueuedJobIsNotAddedAgain(t *testing.T) {
 			halts.Release("b", again)
 			halts.Release("b", again)
 		})
-		sum, err := runner.Run(t.Context(), runner.Config{Halts: &halts, OnLeave: jobs.Ended}, jobs, w)
+		sum, err := runner.Run(t.Context(), runner.Config{Halts: &halts}, jobs, w)
 		if want := []string{"a", "b", "b"}; err != nil || sum.Final != 2 || !slices.Equal(w.runs, want) {
 			t.Errorf("summary %+v, error %v, attempts at %v, want %v", sum, err, w.runs, want)
 		}
@@ -192,7 +192,7 @@ func TestARosterEndsWithAdmission(t *testing.T) {
 			if !jobs.Hold() || !jobs.Add("c") {
 				t.Error("a job was not added while one runs")
 			}
-			jobs.Ended()
+			jobs.Release()
 		})
 		time.AfterFunc(2500*time.Millisecond, func() {
 			b.SetLimit(0) // too late
@@ -201,7 +201,7 @@ func TestARosterEndsWithAdmission(t *testing.T) {
 			}
 		})
 		w := &late{}
-		sum, err := runner.Run(t.Context(), runner.Config{Budget: b, Width: runner.NewWidth(2), OnLeave: jobs.Ended}, jobs, w)
+		sum, err := runner.Run(t.Context(), runner.Config{Budget: b, Width: runner.NewWidth(2)}, jobs, w)
 		if err != nil || !sum.Budget || sum.Pending != 3 {
 			t.Errorf("summary %+v, error %v; want 3 pending", sum, err)
 		}
@@ -220,7 +220,7 @@ func TestABudgetIsRaised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := runner.NewBudget(3, 0, 0)
 		time.AfterFunc(1500*time.Millisecond, func() { b.SetLimit(0) })
-		sum, err := runner.Run(t.Context(), runner.Config{Budget: b}, runner.List([]string{"a", "b"}), &steered{})
+		sum, err := runner.Run(t.Context(), runner.Config{Budget: b}, runner.NewRoster([]string{"a", "b"}), &steered{})
 		if err != nil || sum.Final != 2 || b.Limit() != 0 {
 			t.Errorf("summary %+v, error %v", sum, err)
 		}

@@ -175,7 +175,7 @@ func (c *conversation) next(ctx context.Context) *work {
 			pause = true
 		case <-idle:
 			pause = true
-		case <-c.s.drain:
+		case <-c.s.jobs.Over():
 		case <-ctx.Done():
 		}
 	}

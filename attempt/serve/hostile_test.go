@@ -18,6 +18,7 @@ import (
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
+	"batch.example/batch/runner"
 )
 
 const (
@@ -366,7 +367,7 @@ func TestALogWithoutChecksumsIsRefusedByName(t *testing.T) {
 	}
 	var log bytes.Buffer
 	s := New(Config{Dir: dir, Width: 1, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err := s.Load(); err != nil || s.Contexts() != 0 || !strings.Contains(log.String(), "early version of batch") {
+	if err := s.Load(runner.NewRoster[dataset.Instance](nil)); err != nil || s.Contexts() != 0 || !strings.Contains(log.String(), "early version of batch") {
 		t.Errorf("%v, %d contexts, log %q", err, s.Contexts(), log.String())
 	}
 }

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -51,15 +50,13 @@ type Limits struct {
 
 // Server is an A2A server over one run. It is safe for concurrent use.
 type Server struct {
-	c     Config
-	queue *runner.Queue[*conversation] // contexts that wait for a container
+	c    Config
+	jobs *runner.Roster[dataset.Instance] // contexts that wait for a container; over when contexts should be paused
 
 	mu       sync.Mutex
 	contexts map[string]*conversation
 	seats    int // contexts that have a container or wait for one
-	watch    sync.Once
 
-	drain   chan struct{} // closed when contexts should be paused; no further messages are accepted
 	stopped chan struct{} // closed by Close
 	streams sync.WaitGroup
 }
@@ -84,10 +81,7 @@ func New(c Config) *Server {
 	if c.Width < 1 {
 		c.Width = 1
 	}
-	return &Server{
-		c: c, contexts: map[string]*conversation{}, queue: runner.NewQueue[*conversation](),
-		drain: make(chan struct{}), stopped: make(chan struct{}),
-	}
+	return &Server{c: c, contexts: map[string]*conversation{}, stopped: make(chan struct{})}
 }
 
 // Context is a context in a run directory.
@@ -132,10 +126,11 @@ func eachLog(dir string, do func(id, path string) error) error {
 	return nil
 }
 
-// Load reads the contexts in Dir, which the caller must have locked. Accepted work that is not
-// finished continues as soon as the run works. A context with a damaged log is logged and left out:
-// the others are served.
-func (s *Server) Load() error {
+// Load reads the contexts in Dir, which the caller must have locked. Contexts with work are added to
+// jobs, which the caller holds open: unfinished work continues as soon as the run works. A context with a
+// damaged log is logged and left out: the others are served.
+func (s *Server) Load(jobs *runner.Roster[dataset.Instance]) error {
+	s.jobs = jobs
 	return eachLog(s.c.Dir, func(id, path string) error {
 		c := s.conversation(id)
 		var ok bool
@@ -156,15 +151,7 @@ func (s *Server) Load() error {
 
 // Drain stops the server from accepting messages. Running turns end, then their contexts are
 // paused. It may be called twice.
-func (s *Server) Drain() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.draining() {
-		return
-	}
-	s.queue.Close()
-	close(s.drain)
-}
+func (s *Server) Drain() { s.jobs.Close() }
 
 // Close ends all streams, and answers requests that wait for a turn with the
 // current state. The run must have ended before.
@@ -186,7 +173,7 @@ func (s *Server) Contexts() int {
 }
 
 // draining reports whether contexts should be paused.
-func (s *Server) draining() bool { return closed(s.drain) }
+func (s *Server) draining() bool { return closed(s.jobs.Over()) }
 
 func closed(c <-chan struct{}) bool {
 	select {
@@ -197,25 +184,6 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// Next implements [runner.Source]: it waits for a context with a message.
-func (s *Server) Next(ctx context.Context) (dataset.Instance, bool, error) {
-	s.watch.Do(func() { context.AfterFunc(ctx, s.Drain) }) // the run admits no more contexts
-	for {
-		c, ok, err := s.queue.Next(ctx)
-		if !ok || s.draining() {
-			return dataset.Instance{}, false, err
-		}
-		in, err := s.c.Instance(c.id, c.row)
-		if err == nil {
-			return in, true, nil
-		}
-		c.unseat(false, s.c.Mask(err.Error()))
-	}
-}
-
-// Left implements [runner.Source]: a later run takes waiting contexts.
-func (*Server) Left() int { return 0 }
-
 // enqueue gives a context to the run. If all containers are in use, the least recently used idle
 // context is paused.
 func (s *Server) enqueue(c *conversation) {
@@ -223,7 +191,12 @@ func (s *Server) enqueue(c *conversation) {
 	s.seats++
 	full := s.seats > s.c.Width
 	s.mu.Unlock()
-	s.queue.Add(c)
+	in, err := s.c.Instance(c.id, c.row)
+	if err != nil {
+		c.unseat(false, s.c.Mask(err.Error()))
+		return
+	}
+	s.jobs.Add(in)
 	if full {
 		s.evict()
 	}
@@ -255,7 +228,7 @@ func (s *Server) evict() {
 }
 
 // waiting reports whether contexts wait for a container.
-func (s *Server) waiting() bool { return s.queue.Left() > 0 }
+func (s *Server) waiting() bool { return s.jobs.Left() > 0 }
 
 // gone records that the run is done with a context.
 func (s *Server) gone() {

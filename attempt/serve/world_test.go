@@ -132,7 +132,9 @@ func newWorld(t testing.TB, s settings) *world {
 		s.before = func(*attempt.Conversation) {}
 	}
 	w.server = New(c)
-	if err := w.server.Load(); err != nil {
+	jobs := runner.NewRoster[dataset.Instance](nil)
+	jobs.Hold()
+	if err := w.server.Load(jobs); err != nil {
 		t.Fatal(err)
 	}
 	worker := attempt.New(attempt.Config{
@@ -153,7 +155,7 @@ func newWorld(t testing.TB, s settings) *world {
 		w.sum, w.err = runner.Run(ctx, runner.Config{
 			Width: runner.NewWidth(c.Width), Retries: s.retries, Backoff: time.Millisecond, Drain: w.drain, OnEvent: w.server.Event,
 			Budget: runner.NewBudget(s.budget, 0, 0), Log: log,
-		}, w.server, worker)
+		}, jobs, worker)
 		w.err = errors.Join(w.err, store.Close())
 	}()
 	w.http = httptest.NewServer(w.server.Handler())

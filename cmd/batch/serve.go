@@ -300,7 +300,7 @@ func (s *invocation) serve(ctx context.Context, f serveFlags, at *net.TCPAddr, r
 		return err
 	}
 	c.Talk = func(ctx context.Context, conv *attempt.Conversation) error { return v.server.Talk(ctx, conv) }
-	c.Jobs, c.Settled = v.server, true
+	c.Serving, c.Settled, c.Control = true, true, nil
 	c.Retries = runner.DefaultRetries()
 	delete(c.Retries, "diverged") // a context keeps its conversation
 	if err := checkNetwork(ctx, c); err != nil {
@@ -312,7 +312,7 @@ func (s *invocation) serve(ctx context.Context, f serveFlags, at *net.TCPAddr, r
 	}
 	v.run = r
 	defer func() { err = s.also(err, r.Close()) }()
-	if err := v.server.Load(); err != nil {
+	if err := v.server.Load(r.Roster()); err != nil {
 		return err
 	}
 	work := s.session()

@@ -105,8 +105,12 @@ func (l Limit) Over(before Limit) Limit {
 // Of returns the limits of an instance.
 func (f InForce) Of(instance string) Limit { return f.Limits[instance].Over(f.Limits[""]) }
 
-// Cell returns what is in force for one cell of a sweep, by the names of its instances.
+// Cell returns what is in force for one cell of a sweep, by the names of its instances. A run that is not
+// in a sweep has no name.
 func (f InForce) Cell(name string) InForce {
+	if name == "" {
+		return f
+	}
 	c := InForce{Width: f.Width, Budget: f.Budget, Limits: map[string]Limit{"": f.Limits[""]}}
 	for id, l := range f.Limits {
 		if in, ok := strings.CutPrefix(id, name+"/"); ok {

@@ -125,8 +125,8 @@ func (c command) record(seq int64, at time.Time) Record {
 	return Record{Command: c.Command, Seq: seq, Time: at, UID: c.UID, User: c.User, PID: c.PID}
 }
 
-// Log is the file control.jsonl of a directory that this process has locked. It is safe for
-// concurrent use.
+// Log is the file control.jsonl of a directory that this process has locked, or without a file an empty
+// one. It is safe for concurrent use.
 type Log struct {
 	mu   sync.Mutex
 	file *journal.Log
@@ -134,9 +134,12 @@ type Log struct {
 	byID map[string]Record
 }
 
+// NewLog returns an empty log without a file, for work that other programs do not control.
+func NewLog() *Log { return &Log{byID: map[string]Record{}} }
+
 // OpenLog opens the log of dir, or makes one.
 func OpenLog(dir string) (*Log, error) {
-	l := &Log{byID: map[string]Record{}}
+	l := NewLog()
 	var err error
 	l.file, err = journal.OpenLog(filepath.Join(dir, LogName), journal.LogOptions{Hint: damaged}, l.h.take)
 	for _, r := range l.h.Commands {
@@ -149,7 +152,7 @@ func OpenLog(dir string) (*Log, error) {
 func (l *Log) Begin(b Begin) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.file.Add(journal.Entry{Type: typeBegin, Data: b})
+	err := l.write(typeBegin, b)
 	if err == nil {
 		l.h.Begun = &b
 	}
@@ -160,7 +163,15 @@ func (l *Log) Begin(b Begin) error {
 func (l *Log) End(e End) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.file.Add(journal.Entry{Type: typeEnd, Data: e})
+	return l.write(typeEnd, e)
+}
+
+// write adds a record to the file, if there is one. l.mu is held.
+func (l *Log) write(typ string, data any) error {
+	if l.file == nil {
+		return nil
+	}
+	_, err := l.file.Add(journal.Entry{Type: typ, Data: data})
 	return err
 }
 
@@ -199,7 +210,7 @@ func (l *Log) find(id string) (Record, bool) {
 	return r, ok
 }
 
-// Add appends a command. It is durable on return.
+// Add appends a command to the file. It is durable on return.
 func (l *Log) Add(r Record) (Record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +233,7 @@ func (l *Log) Add(r Record) (Record, error) {
 func (l *Log) Done(id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.file.Add(journal.Entry{Type: typeDone, Data: done{ID: id}})
+	err := l.write(typeDone, done{ID: id})
 	if err == nil {
 		l.h.finish(id)
 	}

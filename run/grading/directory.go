@@ -327,7 +327,7 @@ func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, show func(v
 	}
 	return rundir.Job{
 		Dir: d.Output, Mask: d.Store.Mask, Boxes: boxes, Steer: steer,
-		Begin: func(log *slog.Logger) error {
+		Begin: func(log *slog.Logger, _ rundir.View) error {
 			d.store.SetLog(log)
 			log.Info("grading started", "predictions", len(d.plan), "todo", len(jobs), "run_id", d.RunIDOf(d.Output), "workers", d.Width.N())
 			return nil
@@ -341,7 +341,7 @@ func (d *Directory) Work(ctx context.Context, drain <-chan struct{}, show func(v
 			if d.by != nil {
 				pool.Pause = d.by.Pause()
 			}
-			d.sum, err = Run(ctx, d.Config(d.Output, d.log, host, pool), runner.List(jobs))
+			d.sum, err = Run(ctx, d.Config(d.Output, d.log, host, pool), runner.NewRoster(jobs))
 			return err
 		},
 		Progress: func() vocab.Event { return rundir.PatchProgress(len(d.plan)-d.Missing(), len(d.plan)) },

@@ -38,11 +38,11 @@ type Config struct {
 	Graded func(grades.Grade)
 }
 
-// Run grades the jobs of a source until all have ended, or until Drain is closed and the
+// Run grades the jobs of a roster until all have ended, or until Drain is closed and the
 // running ones have ended. Canceling ctx also stops the running ones; they then have no
 // grade. In the Summary, a job with a verdict that counts is final, any other graded job
 // failed. The error is a Host fault.
-func Run(ctx context.Context, c Config, jobs runner.Source[Job]) (runner.Summary, error) {
+func Run(ctx context.Context, c Config, jobs *runner.Roster[Job]) (runner.Summary, error) {
 	if c.Pool.Log == nil {
 		c.Pool.Log = slog.New(slog.DiscardHandler)
 	}

@@ -159,7 +159,7 @@ const patchText = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
 
 func (d *desk) grade(jobs ...grading.Job) (runner.Summary, error) {
 	d.Helper()
-	return grading.Run(d.Context(), d.config, runner.List(jobs))
+	return grading.Run(d.Context(), d.config, runner.NewRoster(jobs))
 }
 
 func (d *desk) latest(j grading.Job) grades.Grade {
@@ -286,28 +286,6 @@ func TestALogWithoutAnIndexIsNotOneWithIt(t *testing.T) {
 		if list := d.log.All(); err != nil || list[len(list)-1].Verdict != step.want || ran != step.ran {
 			t.Errorf("%d: %v, %+v after %d test runs; want %s after %d", i, err, list[len(list)-1], ran, step.want, step.ran)
 		}
-	}
-}
-
-func TestAQueueGrowsWhileItIsGraded(t *testing.T) {
-	d := newDesk(t)
-	q := runner.NewQueue[grading.Job]()
-	graded := make(chan string, 3)
-	d.config.Graded = func(g grades.Grade) { graded <- g.InstanceID }
-	done := make(chan error, 1)
-	go func() {
-		_, err := grading.Run(t.Context(), d.config, q)
-		done <- err
-	}()
-	for i := range 3 {
-		q.Add(job(fmt.Sprintf("a__%d", i), ""))
-		if got, want := <-graded, fmt.Sprintf("a__%d", i); got != want {
-			t.Errorf("graded %s, want %s", got, want)
-		}
-	}
-	q.Close()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }
 

@@ -22,7 +22,7 @@ func (d *Directory) steer(jobs []Job) (rundir.Steerer, error) {
 	}
 	none := func() float64 { return 0 }
 	d.by = steering.New(steering.Config{
-		Kind: control.KindGrade, Dir: d.Output, Log: d.commands, Given: *d.Control, Width: d.Width, Parts: []*steering.Part{part},
+		Kind: control.KindGrade, Dir: d.Output, Log: d.commands, Given: d.Control, Width: d.Width, Parts: []*steering.Part{part},
 		Cost: none, Spent: none, Mask: d.Store.Mask,
 	})
 	d.halts = part.Halts

@@ -40,12 +40,12 @@ type Job struct {
 	Mask *mask.Masker // of batch.log
 
 	// Begin is called before the engine is asked for anything; nil ignores.
-	Begin func(log *slog.Logger) error
+	Begin func(*slog.Logger, View) error
 
-	// Connect connects to the engine, with the common settings of all jobs; nil: the job needs no
+	// Connect connects to the engine, with the settings of [Boxes]; nil: the job needs no
 	// engine. Its result is closed when the pool has ended.
 	Connect func(context.Context, sandbox.Config) (Engine, error)
-	Boxes   sandbox.Config // for Connect; without Lease, Drain, Log and the fields that a View sets
+	Boxes   sandbox.Config // for Connect, without the fields that [Boxes] sets
 
 	Steer Steerer // nil: other programs cannot watch or change the work
 
@@ -75,7 +75,7 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	ctx, drain, v, unsteer := j.steered(ctx, drain, v, log)
 	defer unsteer()
 	if j.Begin != nil {
-		if err := j.Begin(log); err != nil {
+		if err := j.Begin(log, v); err != nil {
 			return err
 		}
 	}
@@ -84,12 +84,7 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 		Outage: func(err error) bool { return errors.Is(err, engine.ErrOutage) || errors.Is(err, engine.ErrNoSpace) },
 	}
 	if j.Connect != nil {
-		boxes := j.Boxes
-		boxes.Lease, boxes.Drain, boxes.Notify, boxes.Log = Lease(j.Dir), drain, v.Say, log
-		boxes.Pulled = func(instance string, p images.Progress) {
-			v.Event(vocab.Event{Type: vocab.EventPull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
-		}
-		connected, err := j.Connect(ctx, boxes)
+		connected, err := j.Connect(ctx, Boxes(j.Boxes, j.Dir, drain, v, log))
 		if err != nil {
 			return err
 		}
@@ -104,6 +99,15 @@ func (j Job) Work(ctx context.Context, drain <-chan struct{}, v View) error {
 	err = j.Pool(ctx, pool, v)
 	j.tell(v, vocab.EventRunEnd)
 	return err
+}
+
+// Boxes returns c for work in a directory: with its lease, and with its view and its log of the images.
+func Boxes(c sandbox.Config, dir string, drain <-chan struct{}, v View, log *slog.Logger) sandbox.Config {
+	c.Lease, c.Drain, c.Notify, c.Log = Lease(dir), drain, v.Say, log
+	c.Pulled = func(instance string, p images.Progress) {
+		v.Event(vocab.Event{Type: vocab.EventPull, Instance: instance, Bytes: p.Current, BytesTotal: p.Total})
+	}
+	return c
 }
 
 // tell shows how far the job is.

@@ -13,19 +13,19 @@ import (
 // View shows a job while it works. It is safe for concurrent use.
 type View struct {
 	show func(vocab.Event)
-	cell string // of a sweep; empty: none
+	cell string // of a sweep; empty: the run is not in one
 }
 
 // NewView returns a View that calls show with each event, from many goroutines at once. Nil shows
 // nothing.
 func NewView(show func(vocab.Event)) View { return View{show: show} }
 
-// Event shows an event. The beginning and the end of a cell are left out, since the sweep has its own.
+// Event shows an event.
 func (v View) Event(e vocab.Event) {
-	switch {
-	case v.show == nil, v.cell != "" && (e.Type == vocab.EventRunStart || e.Type == vocab.EventRunEnd):
+	if v.show == nil {
 		return
-	case v.cell != "" && e.Instance != "":
+	}
+	if e.Instance != "" {
 		e.Cell = v.cell
 	}
 	if e.Time.IsZero() {

@@ -12,13 +12,12 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// A sweep has one beginning and one end, and its instances have their cells.
+// The instances of a sweep have their cells.
 func TestTheViewOfACell(t *testing.T) {
 	var shown []vocab.Event
 	v := rundir.NewView(func(e vocab.Event) { shown = append(shown, e) })
 	v.Event(vocab.Event{Type: vocab.EventRunStart})
 	cell := v.Cell("c")
-	cell.Event(vocab.Event{Type: vocab.EventRunStart})
 	cell.Event(vocab.Event{Type: vocab.EventPhase, Instance: "a"})
 	cell.Event(vocab.Event{Type: vocab.EventMessage, Text: "of the log"})
 	cell.Say("words")

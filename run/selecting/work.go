@@ -22,14 +22,14 @@ func (s *Selecting) Work(ctx context.Context, drain <-chan struct{}, show func(v
 	all := len(s.Selections()) + len(todo)
 	job := rundir.Job{
 		Dir: s.Output, Mask: s.Store.Mask,
-		Begin: func(log *slog.Logger) error {
+		Begin: func(log *slog.Logger, _ rundir.View) error {
 			s.store.SetLog(log)
 			log.Info("selecting started", "by", s.by(), "attempts", len(s.Attempts), "instances", len(s.all), "todo", len(todo))
 			return nil
 		},
 		Pool: func(ctx context.Context, pool runner.Config, _ rundir.View) (err error) {
 			pool.Width = s.Width
-			s.sum, err = runner.Run(ctx, pool, runner.List(todo), &worker{s})
+			s.sum, err = runner.Run(ctx, pool, runner.NewRoster(todo), &worker{s})
 			return err
 		},
 		Progress: func() vocab.Event { return rundir.PatchProgress(len(s.Selections()), all) },

@@ -35,7 +35,7 @@ func (s *Steering) Check(c control.Command) (control.Command, error) {
 		if p, id, err = s.find(c.Instance); err != nil {
 			return c, err
 		}
-		c.Instance = p.full(id)
+		c.Instance = p.Full(id)
 	}
 	switch c.Verb {
 	case control.SetWidth:
@@ -108,14 +108,14 @@ func (s *Steering) find(name string) (p *Part, id string, err error) {
 	case 1:
 		return found[0], name, nil
 	}
-	return nil, "", fault.Newf(fault.Usage, "%s is in %d cells", name, len(found)).WithHint("name one, such as %s", found[0].full(name))
+	return nil, "", fault.Newf(fault.Usage, "%s is in %d cells", name, len(found)).WithHint("name one, such as %s", found[0].Full(name))
 }
 
 func (s *Steering) unknown(name string) error {
 	var names []string
 	for _, p := range s.Parts {
 		for _, id := range p.IDs {
-			names = append(names, p.full(id))
+			names = append(names, p.Full(id))
 		}
 	}
 	return fault.Newf(fault.Usage, "no instance %s is in this work", name).WithHint("%s", near.Hint(near.Name(name, names), ""))
@@ -129,19 +129,19 @@ func (p *Part) check(v control.Verb, id string) error {
 	case control.Requeue:
 		switch {
 		case at == runner.Underway && !halted:
-			return fault.Newf(fault.Usage, "requeue: %s is running", p.full(id))
+			return fault.Newf(fault.Usage, "requeue: %s is running", p.Full(id))
 		case p.Halts.Queued(id) && !halted:
-			return fault.Newf(fault.Usage, "requeue: %s has not begun yet", p.full(id))
+			return fault.Newf(fault.Usage, "requeue: %s has not begun yet", p.Full(id))
 		case p.Takes != nil:
 			return p.Takes()
 		}
 	case control.Cancel, control.Say:
 		if finished {
-			return fault.Newf(fault.Usage, "%s: %s has a result", v, p.full(id)).WithHint("`batch ctl DIR requeue %s` runs it again", p.full(id))
+			return fault.Newf(fault.Usage, "%s: %s has a result", v, p.Full(id)).WithHint("`batch ctl DIR requeue %s` runs it again", p.Full(id))
 		}
 	}
 	if v == control.Say && (at == runner.Left || halted) {
-		return fault.Newf(fault.Usage, "say: %s does not run any more", p.full(id))
+		return fault.Newf(fault.Usage, "say: %s does not run any more", p.Full(id))
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (s *Steering) applyTo(r control.Record) (effect string, err error) {
 func (s *Steering) deliver(p *Part, id string, r control.Record) (effect string, err error) {
 	over := p.check(r.Verb, id) != nil
 	s.mu.Lock()
-	over = over || s.workers.final(p.full(id)) // unread takes s.mu after that is known
+	over = over || s.workers.final(p.Full(id)) // unread takes s.mu after that is known
 	if !over {
 		p.said = append(p.said, inPart(r, id))
 	}
@@ -274,13 +274,13 @@ func (s *Steering) deliver(p *Part, id string, r control.Record) (effect string,
 	if err := s.Log.Done(r.ID); err != nil {
 		return "", err
 	}
-	return "", fault.Newf(fault.Usage, "say: the attempt at %s ended before the agent read the message", p.full(id))
+	return "", fault.Newf(fault.Usage, "say: the attempt at %s ended before the agent read the message", p.Full(id))
 }
 
 func (s *Steering) requeue(p *Part, id string, r control.Record) error {
 	undo := func() {}
 	if p.Finished(id) {
-		undo = s.workers.again(p.full(id)) // before it can begin
+		undo = s.workers.again(p.Full(id)) // before it can begin
 	}
 	err := p.Again(id)
 	if err != nil {

@@ -21,7 +21,7 @@ type Config struct {
 	Kind  string // a Kind constant of package control
 	Dir   string // with the socket; this process has its lock
 	Log   *control.Log
-	Given control.Begin         // what this process was given, without PID
+	Given *control.Begin        // what this process was given, without PID; nil: other programs cannot watch or change the work
 	Width *runner.Width         // of the work
 	Fits  func(width int) error // refuses a width; nil: any fits
 	Limit float64               // US dollars that the work may cost; 0: no limit
@@ -58,7 +58,7 @@ type Steering struct {
 	Config
 	pause   runner.Pause
 	workers tracker
-	started time.Time
+	started time.Time // when the work began
 
 	drain, stop func() // of Begin
 	say         func(text string)
@@ -73,15 +73,11 @@ type Steering struct {
 
 // New returns the steering of work, with what earlier commands left in force for its parts.
 func New(c Config) *Steering {
-	now := time.Now()
-	s := &Steering{Config: c, started: now, state: control.Running, since: now}
+	s := &Steering{Config: c, state: control.Running}
 	s.workers.init(c.Mask)
 	in := c.Log.InForce()
 	for _, p := range c.Parts {
-		own := in
-		if p.Name != "" {
-			own = in.Cell(p.Name)
-		}
+		own := in.Cell(p.Name)
 		p.has = map[string]bool{}
 		for _, id := range p.IDs {
 			p.has[id] = true
@@ -125,13 +121,9 @@ func (s *Steering) Drained() bool {
 // there, is done all the same.
 func (s *Steering) Begin(v rundir.View, log *slog.Logger, drain, stop func(), draining <-chan struct{}) (rundir.View, func()) {
 	s.drain, s.stop, s.say, s.log = drain, stop, v.Say, log
-	given := s.Given
-	given.PID, given.Kind = os.Getpid(), s.Kind
-	err := s.Log.Begin(given)
-	var server *control.Server
-	if err == nil {
-		server, err = control.Serve(s.Dir, s, s.Log, log)
-	}
+	s.started = time.Now()
+	s.since = s.started
+	server, err := s.serve()
 	if err != nil {
 		log.Warn("other programs cannot watch or control this work", "err", err)
 	}
@@ -154,6 +146,19 @@ func (s *Steering) Begin(v rundir.View, log *slog.Logger, drain, stop func(), dr
 			log.Warn("closing "+control.SocketName, "err", err)
 		}
 	}
+}
+
+// serve listens for other programs; nil: they cannot watch or change the work.
+func (s *Steering) serve() (*control.Server, error) {
+	if s.Given == nil {
+		return nil, nil
+	}
+	given := *s.Given
+	given.PID, given.Kind = os.Getpid(), s.Kind
+	if err := s.Log.Begin(given); err != nil {
+		return nil, err
+	}
+	return control.Serve(s.Dir, s, s.Log, s.log)
 }
 
 // enter changes the state, and holds the pools while it is Paused. A state that ends the work stays.
@@ -208,14 +213,14 @@ func (s *Steering) canceled() []string {
 	list := []string{}
 	for _, p := range s.Parts {
 		for _, id := range p.Halts.Halted() {
-			list = append(list, p.full(id))
+			list = append(list, p.Full(id))
 		}
 	}
 	return list
 }
 
-// full returns the name of an instance in the work.
-func (p *Part) full(id string) string {
+// Full returns the name of an instance in the work.
+func (p *Part) Full(id string) string {
 	if p.Name == "" {
 		return id
 	}

@@ -35,6 +35,7 @@ func steered(t *testing.T) (*Steering, *control.Log) {
 	}
 	none := func() float64 { return 0 }
 	s := New(Config{Kind: control.KindSweep, Log: log, Width: runner.NewWidth(2), Limit: 10, Parts: parts, Cost: none, Spent: none})
+	s.Given = &control.Begin{}
 	s.say, s.drain, s.stop = func(string) {}, func() {}, func() {}
 	return s, log
 }

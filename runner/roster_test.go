@@ -2,7 +2,6 @@ package runner_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,69 +14,47 @@ import (
 	"batch.example/batch/runner"
 )
 
-// queue is a source that others fill while the run continues.
-type queue struct {
-	jobs chan string
-	err  error // when jobs is closed
-}
-
-func (q *queue) Next(ctx context.Context) (string, bool, error) {
-	select {
-	case job, ok := <-q.jobs:
-		if !ok {
-			return "", false, q.err
-		}
-		return job, true, nil
-	case <-ctx.Done():
-		return "", false, ctx.Err()
-	}
-}
-
-func (q *queue) Left() int { return 0 }
-
-func TestASourceMayDeliverJobsLater(t *testing.T) {
-	for name, tc := range map[string]struct {
-		end  func(drain chan struct{}, cancel func(), q *queue)
-		kind fault.Kind
-	}{
-		"until there are no more":      {func(_ chan struct{}, _ func(), q *queue) { close(q.jobs) }, fault.Unknown},
-		"until the run drains":         {func(drain chan struct{}, _ func(), _ *queue) { close(drain) }, fault.Unknown},
-		"until it is canceled":         {func(_ chan struct{}, cancel func(), _ *queue) { cancel() }, fault.Unknown},
-		"until the source fails":       {func(_ chan struct{}, _ func(), q *queue) { q.err = errors.New("away"); close(q.jobs) }, fault.Host},
-		"until it has what is invalid": {func(_ chan struct{}, _ func(), q *queue) { q.err = fault.Newf(fault.Usage, "what"); close(q.jobs) }, fault.Host},
+func TestJobsMayArriveLater(t *testing.T) {
+	for name, end := range map[string]func(drain chan struct{}, cancel func(), jobs *runner.Roster[string]){
+		"until no more will":   func(_ chan struct{}, _ func(), jobs *runner.Roster[string]) { jobs.Release() },
+		"until the run drains": func(drain chan struct{}, _ func(), _ *runner.Roster[string]) { close(drain) },
+		"until it is canceled": func(_ chan struct{}, cancel func(), _ *runner.Roster[string]) { cancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				q := &queue{jobs: make(chan string)}
+				jobs := runner.NewRoster[string](nil)
+				jobs.Hold()
 				drain := make(chan struct{})
 				go func() {
 					for i := range 3 {
 						time.Sleep(time.Hour)
-						q.jobs <- fmt.Sprint(i)
+						jobs.Add(fmt.Sprint(i))
 					}
 					time.Sleep(time.Hour)
-					tc.end(drain, cancel, q)
+					end(drain, cancel, jobs)
 				}()
 				var m memory
 				s := solve(func(_ context.Context, a attempt) (*record, error) { return submitted(a.Job), nil })
 				start := time.Now()
-				got, err := runner.Run(ctx, runner.Config{Width: runner.NewWidth(2), Drain: drain}, q, worker{s, &m})
-				if fault.KindOf(err) != tc.kind || got.Final != 3 || got.Pending+got.Failed != 0 || time.Since(start) != 4*time.Hour {
-					t.Errorf("got %+v, %v after %v; want fault kind %v, final 3, none pending or failed, after %v",
-						got, err, time.Since(start), tc.kind, 4*time.Hour)
+				got, err := runner.Run(ctx, runner.Config{Width: runner.NewWidth(2), Drain: drain}, jobs, worker{s, &m})
+				if err != nil || got.Final != 3 || got.Pending+got.Failed != 0 || time.Since(start) != 4*time.Hour {
+					t.Errorf("got %+v, %v after %v; want final 3, none pending or failed, after %v", got, err, time.Since(start), 4*time.Hour)
+				}
+				if <-jobs.Over(); jobs.Add("late") {
+					t.Error("a job was added after the run")
 				}
 			})
 		})
 	}
 }
 
-// A fault of all instances also ends a waiting source.
-func TestAHostFaultEndsTheWaitForASource(t *testing.T) {
+// A fault of all instances also ends the wait for a job.
+func TestAHostFaultEndsTheWaitForAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &queue{jobs: make(chan string, 1)}
-		q.jobs <- "a"
+		q := runner.NewRoster([]string{"a"})
+		q.Hold()
 		s := solve(func(context.Context, attempt) (*record, error) {
 			time.Sleep(time.Minute)
 			return nil, fault.Newf(fault.Host, "disk full")
@@ -90,18 +67,15 @@ func TestAHostFaultEndsTheWaitForASource(t *testing.T) {
 }
 
 // A job that no worker could start is not taken.
-func TestASourceIsAskedOnlyWhenThereIsRoom(t *testing.T) {
+func TestAJobIsTakenOnlyWhenThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &queue{jobs: make(chan string, 9)}
-		for i := range 9 {
-			q.jobs <- fmt.Sprint(i)
-		}
+		q := runner.NewRoster(instances(9))
 		ctx, cancel := context.WithCancel(t.Context())
 		s := solve(func(ctx context.Context, _ attempt) (*record, error) { <-ctx.Done(); return nil, ctx.Err() })
 		time.AfterFunc(time.Minute, cancel)
 		got, err := runner.Run(ctx, runner.Config{Width: runner.NewWidth(3)}, q, worker{s, &memory{}})
-		if err != nil || got.Pending != 3 || len(q.jobs) != 6 {
-			t.Errorf("got %+v, %v, %d jobs left; want pending 3, 6 jobs, no error", got, err, len(q.jobs))
+		if err != nil || got.Pending != 9 || q.Left() != 6 {
+			t.Errorf("got %+v, %v, %d jobs left; want pending 9, 6 jobs, no error", got, err, q.Left())
 		}
 	})
 }
