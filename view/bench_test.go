@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,11 +17,9 @@ import (
 func BenchmarkOverview(b *testing.B) {
 	for _, instances := range []int{500, 1000} {
 		dir := b.TempDir()
-		var all sync.WaitGroup
 		for run := range 8 {
-			all.Go(func() { graded(b, filepath.Join(dir, fmt.Sprintf("model-%d", run)), instances, run) })
+			graded(b, filepath.Join(dir, fmt.Sprintf("model-%d", run)), instances, run)
 		}
-		all.Wait()
 		b.Run(fmt.Sprintf("warm/%dx8", instances), func(b *testing.B) {
 			s := serve(b, dir, usual, nil)
 			fetched(b, s, "/")
@@ -55,15 +52,9 @@ func fetched(b *testing.B, s *site, address string) {
 // graded makes a run directory with a verdict on each instance.
 func graded(t testing.TB, dir string, instances, run int) {
 	s, err := results.Open(dir, results.Options{})
-	if err != nil {
-		t.Error(err)
-		return
-	}
+	must(t, err)
 	log, err := s.Grades()
-	if err != nil {
-		t.Error(err)
-		return
-	}
+	must(t, err)
 	for i := range instances {
 		id := fmt.Sprintf("owner%d__repo-%d", i%12, 1000+i)
 		p, err := s.Put(t.Context(), &results.Result{
@@ -73,20 +64,12 @@ func graded(t testing.TB, dir string, instances, run int) {
 			},
 			Submission: []byte("+x\n"), Prediction: "+x\n",
 		})
-		if err != nil {
-			t.Error(err)
-			return
-		}
+		must(t, err)
 		verdict := vocab.VerdictResolved
 		if (i+run)%3 == 0 {
 			verdict = vocab.VerdictUnresolved
 		}
-		if err := log.Add(grades.Grade{InstanceID: id, Attempt: 1, Model: p.Model, Patch: grades.PatchDigest(p.Text), Verdict: verdict}); err != nil {
-			t.Error(err)
-			return
-		}
+		must(t, log.Add(grades.Grade{InstanceID: id, Attempt: 1, Model: p.Model, Patch: grades.PatchDigest(p.Text), Verdict: verdict}))
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Close())
 }
