@@ -117,8 +117,8 @@ func (b *Box) Connect(ctx context.Context) (again bool, err error) {
 	return err == nil && (l.again || b.restarts.Load() > 0), err
 }
 
-// Enter checks that commands can start in the directory of the container, which the engine calls a kind
-// such as "pod". If they cannot, the error is an Instance fault that begins with op.
+// Enter checks that commands can start in the container's directory. If they cannot, it returns an
+// Instance fault that begins with op. Kind is the engine's word for a container, such as "pod".
 func (b *Box) Enter(ctx context.Context, op, kind string) error {
 	dir := b.carrier.Dir()
 	_, err := b.do(ctx, wire.Frame{Kind: wire.KindReady, Data: wire.Encode(wire.Run{Args: []string{"-"}, Dir: dir})})
