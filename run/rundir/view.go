@@ -25,7 +25,7 @@ func (v View) Event(e vocab.Event) {
 	if v.show == nil {
 		return
 	}
-	if e.Instance != "" {
+	if v.cell != "" && e.Instance != "" {
 		e.Cell = v.cell
 	}
 	if e.Time.IsZero() {
