@@ -34,7 +34,7 @@ func (quiet) Open(context.Context, sandbox.Opening) (attempt.Sandbox, error) { r
 func TestAStepIsFrugal(t *testing.T) {
 	const answer = `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":"I look.","refusal":null,` +
 		`"tool_calls":[{"id":"c","type":"function","function":{"name":"bash","arguments":"{\"command\":\"do it\"}"}}]}}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`
-	model, err := openai.New(endpoint.Config{Model: "m", BaseURL: "http://model.test", HTTP: conformance.Canned("application/json", answer)})
+	model, err := openai.New(endpoint.Config{Model: "m", BaseURL: "http://model.test", HTTP: conformance.Canned{Body: answer}.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
