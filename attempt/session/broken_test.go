@@ -18,7 +18,7 @@ import (
 // The disk is full in the middle of a turn, each time at another point. The turn fails with the
 // disk's fault. When there is room again, the same session tries the turn again: nothing is asked or
 // done twice, and what was answered in between is kept.
-func TestAFullDiskFailsTheTurnAndLosesNothing(t *testing.T) {
+func testAFullDiskFailsTheTurnAndLosesNothing(t *testing.T, begin beginning) {
 	for _, point := range []string{"call 1", "action 1", "call 2", "action 2", "call 3"} {
 		t.Run(point, func(t *testing.T) {
 			c := begin(t, bash("one"), bash("two"), say("done"))

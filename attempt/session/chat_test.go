@@ -20,7 +20,8 @@ type chat struct {
 	t     *testing.T
 	dir   string
 	id    string
-	store *journal.Writer
+	open  opening
+	store openStore
 	model *model
 	env   *env
 	cause error // what the last turn failed with
@@ -28,16 +29,24 @@ type chat struct {
 
 var notInID = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// begin starts a new session with a model that gives these replies.
-func begin(t *testing.T, replies ...answer) *chat {
-	t.Helper()
-	c := &chat{t: t, dir: t.TempDir(), id: notInID.ReplaceAllString(t.Name(), "-"), model: &model{replies: replies}, env: &env{ran: map[string]int{}}}
-	c.open()
-	return c
+// beginning starts a new session with a model that gives these replies.
+type beginning func(t *testing.T, replies ...answer) *chat
+
+// beginIn begins sessions in a kind of stores.
+func beginIn(open opening) beginning {
+	return func(t *testing.T, replies ...answer) *chat {
+		t.Helper()
+		c := &chat{
+			t: t, dir: t.TempDir(), id: notInID.ReplaceAllString(t.Name(), "-"), open: open,
+			model: &model{replies: replies}, env: &env{ran: map[string]int{}},
+		}
+		c.start()
+		return c
+	}
 }
 
-// open opens the session's store and starts the session.
-func (c *chat) open() {
+// start opens the session's store and starts the session.
+func (c *chat) start() {
 	c.t.Helper()
 	c.prepare()
 	if err := c.Start(c.t.Context()); err != nil {
@@ -57,7 +66,7 @@ func (c *chat) prepare() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if c.store, err = openIn(c.dir, c.id); err != nil {
+	if c.store, err = c.open(c.dir, c.id); err != nil {
 		c.t.Fatal(err)
 	}
 	c.Session = session.New(session.Config{ContextID: c.id, Store: c.store, Loop: loop})
@@ -71,7 +80,7 @@ func (c *chat) again() {
 	if err := c.Shutdown(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
-	c.open()
+	c.start()
 }
 
 func (c *chat) input(words string) session.Input {

@@ -17,7 +17,7 @@ import (
 	"batch.example/batch/vocab"
 )
 
-func TestASessionHasTheStatusOfItsTurns(t *testing.T) {
+func testASessionHasTheStatusOfItsTurns(t *testing.T, begin beginning) {
 	t.Parallel()
 	c := begin(t, bash("wait"), say("done"))
 	c.env.waiting, c.env.wait = make(chan struct{}), make(chan struct{})
@@ -83,7 +83,7 @@ func TestASessionHasTheStatusOfItsTurns(t *testing.T) {
 	}
 }
 
-func TestTheEndsOfTurns(t *testing.T) {
+func testTheEndsOfTurns(t *testing.T, begin beginning) {
 	t.Parallel()
 	c := begin(t,
 		say("an answer"),
@@ -130,7 +130,7 @@ func TestTheEndsOfTurns(t *testing.T) {
 	}
 }
 
-func TestAFailedTurnIsTriedAgain(t *testing.T) {
+func testAFailedTurnIsTriedAgain(t *testing.T, begin beginning) {
 	t.Parallel()
 	for _, reopen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopened %v", reopen), func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestAFailedTurnIsTriedAgain(t *testing.T) {
 }
 
 // Turns may end before their first request. Their words reach the model with the next ones.
-func TestWordsThatTheModelHasNotSeenReachItOnce(t *testing.T) {
+func testWordsThatTheModelHasNotSeenReachItOnce(t *testing.T, begin beginning) {
 	t.Parallel()
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -222,7 +222,7 @@ func TestWordsThatTheModelHasNotSeenReachItOnce(t *testing.T) {
 	}
 }
 
-func TestATurnThatFailedByAReplyDoesNotFailByItAgain(t *testing.T) {
+func testATurnThatFailedByAReplyDoesNotFailByItAgain(t *testing.T, begin beginning) {
 	t.Parallel()
 	bad, filtered := answer{}, answer{Filtered: true}
 	for _, reopen := range []bool{false, true} {
@@ -274,7 +274,7 @@ func TestATurnThatFailedByAReplyDoesNotFailByItAgain(t *testing.T) {
 }
 
 // A turn fails after two format errors. The next turn counts from zero.
-func TestATurnCountsItsOwnFormatErrors(t *testing.T) {
+func testATurnCountsItsOwnFormatErrors(t *testing.T, begin beginning) {
 	t.Parallel()
 	for _, reopen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopened %v", reopen), func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestATurnCountsItsOwnFormatErrors(t *testing.T) {
 	}
 }
 
-func TestMessagesAreReadByTurnAndNumber(t *testing.T) {
+func testMessagesAreReadByTurnAndNumber(t *testing.T, begin beginning) {
 	t.Parallel()
 	c := begin(t, bash("a"), say("one"), say("two"), say("three"))
 	c.say("first", journal.TurnFinished)
@@ -343,7 +343,7 @@ var odd = []string{
 	"a zero \x00 byte", `"quoted"`, "\"\x00", `\u0000`, "line\nfeed\r\n", "\u2028 \U0001f600 <&>", "'; drop table batch.sessions; --", " ", "\\",
 }
 
-func TestArtifactsAreExact(t *testing.T) {
+func testArtifactsAreExact(t *testing.T, begin beginning) {
 	t.Parallel()
 	c := begin(t, say("done"))
 	save := func(name string, data string) {
@@ -386,7 +386,7 @@ func TestArtifactsAreExact(t *testing.T) {
 	check()
 }
 
-func TestAnArtifactMayBeSavedDuringATurn(t *testing.T) {
+func testAnArtifactMayBeSavedDuringATurn(t *testing.T, begin beginning) {
 	t.Parallel()
 	c := begin(t, bash("wait", "b", "c"), say("done"))
 	c.env.waiting, c.env.wait = make(chan struct{}), make(chan struct{})
@@ -411,7 +411,7 @@ func TestAnArtifactMayBeSavedDuringATurn(t *testing.T) {
 	}
 }
 
-func TestAClearedSessionHasForgotten(t *testing.T) {
+func testAClearedSessionHasForgotten(t *testing.T, begin beginning) {
 	t.Parallel()
 	c := begin(t, bash("a", "fail"), say("after the clear"), say("more"))
 	c.say("work", journal.TurnFailed)
@@ -447,7 +447,7 @@ func TestAClearedSessionHasForgotten(t *testing.T) {
 	}
 }
 
-func TestMetadataIsKept(t *testing.T) {
+func testMetadataIsKept(t *testing.T, begin beginning) {
 	t.Parallel()
 	c := begin(t)
 	m := map[string]string{"plain": "text", "empty": ""}
@@ -470,7 +470,7 @@ func TestMetadataIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatComesTooEarlyOrTooLateIsRefused(t *testing.T) {
+func testWhatComesTooEarlyOrTooLateIsRefused(t *testing.T, begin beginning) {
 	t.Parallel()
 	c := begin(t, say("done"))
 	m := map[string]string{"name": "value"}
@@ -501,7 +501,7 @@ func TestWhatComesTooEarlyOrTooLateIsRefused(t *testing.T) {
 	if err := c.Shutdown(t.Context()); err != nil {
 		t.Errorf("a shutdown before the start: %v", err)
 	}
-	c.open()
+	c.start()
 	if diff := cmp.Diff(m, c.State().Metadata); diff != "" {
 		t.Errorf("the metadata: %s", diff)
 	}
@@ -518,7 +518,7 @@ func TestWhatComesTooEarlyOrTooLateIsRefused(t *testing.T) {
 }
 
 // An action panics in two tries of a turn.
-func TestATurnThatPanicsIsTriedAgain(t *testing.T) {
+func testATurnThatPanicsIsTriedAgain(t *testing.T, begin beginning) {
 	t.Parallel()
 	c := begin(t, bash("a"), bash("b"), say("done"))
 	actions := 0
