@@ -94,7 +94,7 @@ func BenchmarkThousandAgents(b *testing.B) {
 		g := &gate{measure: func() { perAgent = (memory() - before) / benchAgents }}
 		g.all.Add(benchAgents)
 		s := attempt.New(attempt.Config{
-			Loop: loop, ModelName: "bench", Sandboxes: idles{g}, Store: attempt.In(store),
+			Loop: loop, ModelName: "bench", Sandboxes: idles{g}, Store: store,
 			Models: func(in dataset.Instance, _ int) (llm.Model, error) {
 				return script.Model(in.ID, scripted.Config{}), nil
 			},

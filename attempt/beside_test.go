@@ -69,7 +69,7 @@ func newBeside(t *testing.T, box func(sandbox.Opening) (attempt.Sandbox, error),
 		t.Fatal(err)
 	}
 	return &beside{t: t, store: store, config: attempt.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Store: attempt.In(store), ScrubGitHistory: true, Sandboxes: opens(box),
+		Loop: newLoop(t, 20), ModelName: "test", Store: store, ScrubGitHistory: true, Sandboxes: opens(box),
 		Models: func(in dataset.Instance, heard int) (llm.Model, error) {
 			return scripted.Script{"*": replies[heard:]}.Model(in.ID, scripted.Config{Delay: 3 * time.Second}), nil
 		},
@@ -115,12 +115,12 @@ func TestTheScrubRunsDuringTheFirstCallOutsideTheAgentsTime(t *testing.T) {
 			t.Errorf("%+v, want %+v", r.Record.Time, want)
 		}
 		types := b.records("a")
-		if got := types[:slices.Index(types, journal.TypeAction)+1]; !slices.Equal(got, []string{
-			journal.TypeAttempt, journal.TypeMessages, journal.TypeRequest, journal.TypeReply, journal.TypeMessages,
+		begin := []string{
+			journal.TypeAttempt, journal.TypeSession, journal.TypeTurn, journal.TypeMessages, journal.TypeRequest, journal.TypeReply, journal.TypeMessages,
 			journal.TypeContainer, journal.TypeAction,
-		}) {
-			t.Errorf("got %q, want %v",
-				got, []string{journal.TypeAttempt, journal.TypeMessages, journal.TypeRequest, journal.TypeReply, journal.TypeMessages, journal.TypeContainer, journal.TypeAction})
+		}
+		if got := types[:slices.Index(types, journal.TypeAction)+1]; !slices.Equal(got, begin) {
+			t.Errorf("got %q, want %q", got, begin)
 		}
 		if h, err := b.store.History("a"); err != nil || h.Elapsed != 8*time.Second {
 			t.Errorf("worked %v, %v; want elapsed %v, no error", h.Elapsed, err, 8*time.Second)

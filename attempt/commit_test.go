@@ -81,7 +81,7 @@ func (r *rows) Generate(ctx context.Context, req *llm.Request) (*llm.Response, e
 // solve makes an attempt, or resumes the unfinished one.
 func (r *rows) solve() (*results.Result, error) {
 	c := r.config
-	c.Loop, c.Sandboxes, c.Store, c.ModelName = newLoop(r.t, r.steps), r, attempt.In(r.store), "test"
+	c.Loop, c.Sandboxes, c.Store, c.ModelName = newLoop(r.t, r.steps), r, r.store, "test"
 	c.Models = func(dataset.Instance, int) (llm.Model, error) { return r, nil }
 	return attempt.New(c).Do(r.t.Context(), attempt.Attempt{
 		Job: r.in, Report: func(vocab.Event) {}, Reserve: runner.NewBudget(0, 0, 0).Reserve, Keep: closes, Kept: nothing,

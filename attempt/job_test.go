@@ -24,7 +24,7 @@ func TestAFailedAttemptIsSavedWithItsFaultKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	s := attempt.New(attempt.Config{Store: attempt.In(store)})
+	s := attempt.New(attempt.Config{Store: store})
 	broken := fault.New(fault.Host, "trying", errors.New("broken")).WithHint("fix it")
 	panicked := fault.New(fault.Bug, "panic while solving a", &runner.Panic{Value: "boom", Stack: "main.go:1"})
 	worked := submitted(0.5)

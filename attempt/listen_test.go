@@ -41,7 +41,7 @@ func listened(t *testing.T, boxes attempt.Sandboxes, dir string, listen attempt.
 	}
 	defer store.Close()
 	s := attempt.New(attempt.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: attempt.In(store), Listen: listen,
+		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store, Listen: listen,
 		Models: func(in dataset.Instance, _ int) (llm.Model, error) {
 			return scripted.Script{"*": {{Content: "I submit.", Bash: "echo " + vocab.Marker + "; echo patch"}}}.Model(in.ID, scripted.Config{}), nil
 		},

@@ -87,7 +87,7 @@ func attemptUnder(t *testing.T, budget *runner.Budget, model llm.Model, o result
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	s := attempt.New(attempt.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: attempt.In(store),
+		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store,
 		Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 	})
 	_, _ = s.Do(t.Context(), attempt.Attempt{
@@ -114,10 +114,10 @@ func (c *counting) Generate(ctx context.Context, req *llm.Request) (*llm.Respons
 func TestNoCallOrActionBeforeItsRecordIsDurable(t *testing.T) {
 	play := []scripted.Reply{bash("do 1"), bash("do 2", "do 3"), bash("submit")}
 	for n, want := range []struct{ calls, ran int }{
-		{0, 0}, {1, 0}, // the first request, "do 1"
+		{0, 0}, {0, 0}, {0, 0}, {1, 0}, // the session, its turn, the first request, "do 1"
 		{1, 1}, {2, 1}, {2, 2}, // the second, "do 2", "do 3"
 		{2, 3}, {3, 3}, // the third, "submit"
-		{3, 4}, // the submission
+		{3, 4}, {3, 4}, // the end of the turn, the submission
 	} {
 		plan, err := inject.Parse(fmt.Sprintf("journal.sync:%d=EIO", n+1))
 		if err != nil {
@@ -131,7 +131,7 @@ func TestNoCallOrActionBeforeItsRecordIsDurable(t *testing.T) {
 		boxes, kept := &worlds{}, 0
 		model := &counting{Model: scripted.Script{"a": play}.Model("a", scripted.Config{})}
 		s := attempt.New(attempt.Config{
-			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: attempt.In(store),
+			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: boxes, Store: store,
 			Models: func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 		})
 		_, err = s.Do(t.Context(), attempt.Attempt{
@@ -163,7 +163,7 @@ func TestAnAttemptEndsWhenItsJournalFails(t *testing.T) {
 		t.Cleanup(func() { _ = store.Close() })
 		kept := 0
 		s := attempt.New(attempt.Config{
-			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: attempt.In(store),
+			Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store,
 			Models: func(dataset.Instance, int) (llm.Model, error) {
 				return scripted.Script{"a": []scripted.Reply{bash("do 1"), bash("submit")}}.Model("a", scripted.Config{}), nil
 			},
@@ -204,7 +204,7 @@ func TestPaidRepliesSurviveTheProcess(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	play := scripted.Script{"a": []scripted.Reply{bash("do 1", "do 2"), bash("do 3"), bash("submit")}}.Model("a", scripted.Config{})
 	s := attempt.New(attempt.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: attempt.In(store),
+		Loop: newLoop(t, 20), ModelName: "test", Sandboxes: &worlds{}, Store: store,
 		Models: func(dataset.Instance, int) (llm.Model, error) { return play, nil },
 	})
 	_, err = s.Do(t.Context(), attempt.Attempt{
@@ -284,7 +284,7 @@ func TestAContainerIsKeptAfterATransientFault(t *testing.T) {
 			box := &broken{world: &world{}, at: c.at}
 			var kept []io.Closer
 			s := attempt.New(attempt.Config{
-				Loop: newLoop(t, 20), ModelName: "test", Store: attempt.In(store),
+				Loop: newLoop(t, 20), ModelName: "test", Store: store,
 				Sandboxes: opens(func(sandbox.Opening) (attempt.Sandbox, error) { return box, nil }),
 				Models:    func(dataset.Instance, int) (llm.Model, error) { return model, nil },
 			})
@@ -318,7 +318,7 @@ func TestARetryContinuesInTheKeptContainer(t *testing.T) {
 			play := []scripted.Reply{bash("do 1"), bash("do 2"), bash("submit")}
 			fails := true
 			s := attempt.New(attempt.Config{
-				Loop: newLoop(t, 20), ModelName: "test", Store: attempt.In(store),
+				Loop: newLoop(t, 20), ModelName: "test", Store: store,
 				Sandboxes: opens(func(sandbox.Opening) (attempt.Sandbox, error) {
 					all = append(all, &named{world: &world{}, id: fmt.Sprint("c", len(all))})
 					return all[len(all)-1], nil
@@ -421,7 +421,7 @@ func TestARetryReconnectsToTheActionUnderWay(t *testing.T) {
 			t.Cleanup(func() { _ = store.Close() })
 			var all []*lossy
 			s := attempt.New(attempt.Config{
-				Loop: newLoop(t, 20), ModelName: "test", Store: attempt.In(store),
+				Loop: newLoop(t, 20), ModelName: "test", Store: store,
 				Sandboxes: opens(func(sandbox.Opening) (attempt.Sandbox, error) {
 					box := &lossy{named: &named{world: &world{}, id: fmt.Sprint("c", len(all))}}
 					if all = append(all, box); len(all) == 1 {
@@ -506,7 +506,7 @@ func TestAPanicLeavesNoContainer(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	box := &named{world: &world{}, id: "c"}
 	s := attempt.New(attempt.Config{
-		Loop: newLoop(t, 20), ModelName: "test", Store: attempt.In(store),
+		Loop: newLoop(t, 20), ModelName: "test", Store: store,
 		Sandboxes: opens(func(sandbox.Opening) (attempt.Sandbox, error) { return box, nil }),
 		Models: func(dataset.Instance, int) (llm.Model, error) {
 			return models(func() (*llm.Response, error) { panic("a bug") }), nil

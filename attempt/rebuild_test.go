@@ -85,7 +85,7 @@ func TestAllFilesCanBeRebuiltFromTheJournals(t *testing.T) {
 			c.ctx = ctx
 		}
 		s := attempt.New(attempt.Config{
-			Loop: newLoop(t, 5), ModelName: "test/é", Sandboxes: hosts{box: c.box}, Store: attempt.In(store), Salvage: c.salvage,
+			Loop: newLoop(t, 5), ModelName: "test/é", Sandboxes: hosts{box: c.box}, Store: store, Salvage: c.salvage,
 			Models: func(dataset.Instance, int) (llm.Model, error) { return c.model, nil },
 			Settings: func(dataset.Instance) manifest.Settings {
 				return manifest.Settings{Version: "1.2", Prompts: "their source", Config: map[string]any{"agent": map[string]any{"step_limit": 5, "cost_limit": 3.0}}}

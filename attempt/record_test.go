@@ -48,7 +48,7 @@ func TestAFailedResumeKeepsTheStateOfTheAttempt(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	gone := fault.Newf(fault.Transient, "the engine is away")
 	s := attempt.New(attempt.Config{
-		Loop: p.loop, ModelName: "test", Store: attempt.In(store), Now: clock,
+		Loop: p.loop, ModelName: "test", Store: store, Now: clock,
 		Sandboxes: opens(func(o sandbox.Opening) (attempt.Sandbox, error) {
 			if o.Instance.ID != "a" || o.Attempt != 1 || o.Container != "c" {
 				t.Errorf("asked for %+v, want ID %q, attempt 1, container %q", o, "a", "c")
@@ -299,7 +299,7 @@ func TestAnInterruptedReplayIsAFault(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	asked := &counting{Model: scripted.Noop(scripted.Config{})}
 	s := attempt.New(attempt.Config{
-		Loop: p.loop, ModelName: "test", Store: attempt.In(store), Now: clock,
+		Loop: p.loop, ModelName: "test", Store: store, Now: clock,
 		Sandboxes: opens(func(sandbox.Opening) (attempt.Sandbox, error) { return &broken{world: &world{}, at: 2}, nil }),
 		Models:    func(dataset.Instance, int) (llm.Model, error) { return asked, nil },
 	})
@@ -321,7 +321,7 @@ func TestPhasesCoverTheWholeAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := attempt.New(attempt.Config{
-			Loop: newLoop(t, 20), ModelName: "test", Store: attempt.In(store),
+			Loop: newLoop(t, 20), ModelName: "test", Store: store,
 			Sandboxes: opens(func(o sandbox.Opening) (attempt.Sandbox, error) {
 				time.Sleep(time.Second / 2) // removes leftovers of an earlier run
 				o.Report("pull")

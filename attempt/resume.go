@@ -236,7 +236,7 @@ func (t *attempt) sameDigest() bool {
 // cutOff warns of an action that was running in a container that no longer exists.
 func (t *attempt) cutOff(step, action int) {
 	text := "it runs again in a new one" // the agent runs it next
-	if t.Talk != nil || step != t.past.Last().Number {
+	if last := t.past.Last(); t.Talk != nil || last == nil || step != last.Number {
 		text = "what it did is not known, and it does not run again"
 	}
 	t.log.Warn("an action was running in a container that no longer exists; "+text, "step", step, "command", t.shownCommand(step, action))
@@ -294,18 +294,11 @@ func (t *attempt) recordDifference(step, action int, was journal.Action, now voc
 	return t.append(journal.TypeDifference, d)
 }
 
-// readShown reads what people may read of the attempt: an earlier process may have known other secrets.
-func (t *attempt) readShown() (*journal.History, error) {
-	if j, ok := t.journal.(*journal.Writer); ok {
-		return j.ShownHere()
-	}
-	return t.journal.HistoryHere()
-}
-
-// shownCommand returns the command of a recorded action as people may read it.
+// shownCommand returns the command of a recorded action as people may read it: an earlier process may
+// have known other secrets.
 func (t *attempt) shownCommand(step, action int) string {
 	if t.shown == nil {
-		h, err := t.readShown()
+		h, err := t.journal.ShownHere()
 		if err != nil {
 			return "unknown: " + err.Error()
 		}

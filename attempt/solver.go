@@ -31,7 +31,7 @@ type Config struct {
 	Models    Models
 	ModelName string // model_name_or_path of predictions
 	Sandboxes Sandboxes
-	Store     Store
+	Store     *results.Store
 	Startup   func(dataset.Instance) (string, error)   // command run before the agent starts; "" for none
 	Settings  func(dataset.Instance) manifest.Settings // the settings of an attempt at an instance
 	Salvage   bool                                     // without a submission, the working tree's diff is the prediction
@@ -119,28 +119,28 @@ type Attempt = runner.Attempt[dataset.Instance]
 // Do makes one attempt at a.Job.
 func (s *Solver) Do(ctx context.Context, a Attempt) (_ *results.Result, err error) {
 	settings := s.c.Settings(a.Job)
-	opened, err := s.c.Store.Open(a.Job.ID, settings)
+	opened, past, err := s.c.Store.Resume(a.Job.ID, settings)
 	if err != nil {
 		s.listen(a.Job, 0, slog.New(slog.DiscardHandler))
 		return nil, err
 	}
-	log := slog.New(slog.NewTextHandler(opened.Log, nil))
+	log, number := slog.New(slog.NewTextHandler(opened.Log(), nil)), opened.Number()
 	t := &attempt{
 		Config:  s.c,
 		turns:   s.turns,
 		in:      a.Job,
 		runner:  a,
-		past:    opened.Past,
-		journal: opened.Journal,
+		past:    past,
+		journal: opened.Journal(),
 		log:     log,
-		heard:   s.listen(a.Job, opened.Number, log),
-		logged:  stepLog{opened.Log, s.c.Now, s.c.Mask},
+		heard:   s.listen(a.Job, number, log),
+		logged:  stepLog{opened.Log(), s.c.Now, s.c.Mask},
 		watch:   newStopwatch(s.c.Now),
 		result: &results.Result{Record: results.Record{
-			InstanceID: a.Job.ID, Repo: a.Job.Repo, License: a.Job.License(), Attempt: opened.Number, Model: s.c.ModelName, Started: s.c.Now(),
+			InstanceID: a.Job.ID, Repo: a.Job.Repo, License: a.Job.License(), Attempt: number, Model: s.c.ModelName, Started: s.c.Now(),
 		}},
 	}
-	t.log.Info("attempt started", "instance", t.in.ID, "attempt", opened.Number, "model", s.c.ModelName, "image", t.in.ImageName(""))
+	t.log.Info("attempt started", "instance", t.in.ID, "attempt", number, "model", s.c.ModelName, "image", t.in.ImageName(""))
 	t.recall()
 	t.recallSaid()
 	defer func() { err = errors.Join(err, opened.Close()) }()
@@ -159,7 +159,7 @@ type attempt struct {
 	shown   *journal.History // the same as people may read it; nil until it is needed
 	carried carried
 	hearing hearing
-	journal session.Store
+	journal *journal.Writer
 	heard   agent.Listener // the caller's
 	log     *slog.Logger
 	logged  stepLog // writes to the same file as log

@@ -60,7 +60,7 @@ func solveWith(
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	c.ModelName, c.Store = "test", attempt.In(store)
+	c.ModelName, c.Store = "test", store
 	if c.Settings == nil {
 		c.Settings = func(dataset.Instance) manifest.Settings { return manifest.Settings{Version: "test"} }
 	}

@@ -70,12 +70,8 @@ func (t *attempt) cut() *Cut {
 
 // talk makes the attempt a conversation, or the one turn of a batch run.
 func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error {
-	store := t.journal
-	if t.Talk == nil {
-		store = &oneTurn{Store: t.journal, history: opened(t.past, Task(t.in).Task)}
-	}
 	s := session.New(session.Config{
-		ContextID: t.in.ID, Store: store, Loop: t.Loop,
+		ContextID: t.in.ID, Store: t.journal, Loop: t.Loop,
 		Window: t.Window, StrictRoles: t.StrictRoles, Uncounted: t.Uncounted, Model: t.ModelName, Log: t.log, Now: t.Now,
 		MaxMessages: t.MaxMessages, MaxTokens: t.MaxTokens,
 		Saving: func() func() { return t.watch.during(&t.watch.spent.Save) },
@@ -93,13 +89,25 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 		t: t, model: model, box: box, tools: servers.Tools(),
 	}
 	if t.Talk == nil {
-		_, err := c.Turn(ctx, session.Input{})
-		return err
+		return c.work(ctx)
 	}
 	if err := t.leads(ctx, c); err != nil {
 		return err
 	}
 	return c.end()
+}
+
+// work has the one turn of a batch run, unless it ended before a resume.
+func (c *Conversation) work(ctx context.Context) (err error) {
+	if past := c.t.past; past != nil {
+		if turn := past.Turn(); turn != nil && turn.End != nil && turn.End.Closes() {
+			c.t.ending, err = c.earlier(past)
+			return err
+		}
+		past.Release() // the session reads the journal itself
+	}
+	_, err = c.Turn(ctx, session.Input{Task: &c.Instance.ProblemStatement})
+	return err
 }
 
 // leads calls the Talk. The time between its turns is the person's.
@@ -112,11 +120,13 @@ func (t *attempt) leads(ctx context.Context, c *Conversation) error {
 func (c *Conversation) end() error {
 	t := c.t
 	if t.ending == nil {
-		past, err := c.earlier()
+		h, err := t.journal.HistoryHere()
+		if err == nil {
+			t.ending, err = c.earlier(h)
+		}
 		if err != nil {
 			return err
 		}
-		t.ending = past
 	}
 	if t.ending == nil {
 		return context.Canceled // nothing was said yet
@@ -127,23 +137,22 @@ func (c *Conversation) end() error {
 	return nil
 }
 
-// earlier is the ending of the last turn, which ran before a resume; nil if there was none.
-func (c *Conversation) earlier() (*agent.Ending, error) {
-	h, err := c.t.journal.HistoryHere()
-	if err != nil || h.Turn() == nil {
-		return nil, err
+// earlier is the ending of the last turn in a history, which ran before a resume; nil if there was none.
+func (c *Conversation) earlier(h *journal.History) (*agent.Ending, error) {
+	if h.Turn() == nil {
+		return nil, nil
 	}
 	list, err := session.MessagesOf(h, session.Query{})
 	if err != nil {
 		return nil, err
 	}
 	st := c.Session.State()
-	e := &agent.Ending{Status: vocab.StatusEnded, Calls: st.Calls, Cost: st.Cost, ModelID: c.t.result.Record.ModelID}
+	e := &agent.Ending{Status: vocab.StatusEnded, Calls: st.Calls, Cost: st.Cost, Unpriced: h.Unpriced(), ModelID: c.t.result.Record.ModelID}
 	for _, m := range list {
 		e.Messages = append(e.Messages, m.Message)
 	}
 	if end := h.Turn().End; end != nil {
-		e.Status = end.Status
+		e.Status, e.Reason, e.Question = end.Status, end.Error, end.Question
 	}
 	if e.Status == vocab.StatusSubmitted && len(list) > 0 {
 		e.Submission, e.Submitted = agent.Submission(list[len(list)-1].Message)
@@ -157,7 +166,7 @@ func (c *Conversation) Model() llm.Model { return c.model }
 // Messages returns the Session's Messages as people may read them, also while a turn waits for its
 // Approve or its model.
 func (c *Conversation) Messages(_ context.Context, q session.Query) ([]session.Message, error) {
-	h, err := c.t.readShown()
+	h, err := c.t.journal.ShownHere()
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func TestAPersonsTimeIsNotThatOfAConversation(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := attempt.New(attempt.Config{
-			Loop: newLoop(t, 20), ModelName: "test", Store: attempt.In(store),
+			Loop: newLoop(t, 20), ModelName: "test", Store: store,
 			Sandboxes: opens(func(sandbox.Opening) (attempt.Sandbox, error) {
 				return &named{world: &world{takes: 3 * time.Second}, id: "c"}, nil
 			}),

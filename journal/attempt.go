@@ -70,7 +70,7 @@ type Now struct {
 	Action int       `json:"action,omitempty"` // of a command
 }
 
-// TurnMark is a turn of a conversation.
+// TurnMark is a turn of a conversation. The turn of a batch run has none.
 type TurnMark struct {
 	Number int       `json:"turn"`
 	Step   int       `json:"step"` // its first step, if it has any
@@ -291,6 +291,9 @@ func (s *Mark) output(m members) {
 func (a *Attempt) turn(r *Record, m members) {
 	switch r.Type {
 	case TypeTurn:
+		if len(a.Turns) == 0 && textBegin(r.Data, "words", 1) == "" {
+			return // of a batch run: it is the whole attempt
+		}
 		a.Turns = append(a.Turns, TurnMark{Number: len(a.Turns) + 1, Began: r.Time})
 		if s := a.step(); s != nil {
 			s.Flags |= FlagWords
@@ -300,11 +303,12 @@ func (a *Attempt) turn(r *Record, m members) {
 			s.Flags |= FlagCleared
 		}
 	case TypeTurnEnd:
+		a.idle = true
 		n := len(a.Turns)
 		if n == 0 {
 			return
 		}
-		a.Turns[n-1].Ended, a.idle = r.Time, true
+		a.Turns[n-1].Ended = r.Time
 		for name, v, ok := m.next(); ok; name, v, ok = m.next() {
 			if string(name) == "end" {
 				a.Turns[n-1].End = TurnEnd(v.text())

@@ -57,7 +57,10 @@ func factsOfHistory(h *journal.History) facts {
 		}
 		f.Steps = append(f.Steps, to)
 	}
-	for _, t := range h.Turns {
+	for i, t := range h.Turns {
+		if i == 0 && t.Words == "" { // a batch run's turn is its attempt
+			continue
+		}
 		end := journal.TurnEnd("")
 		if t.End != nil {
 			end = t.End.End

@@ -125,11 +125,13 @@
 //	            did not submit. It is valid until the next one, also after a
 //	            resume; null as above
 //
-// An attempt is one turn of the agent, unless it has these records of a conversation:
+// An attempt is a session of one or more turns, with these records. A batch run has one turn, which
+// has no words; up to version 4 it was not recorded, and a reader adds it:
 //
 //	session     the session's properties. context: its id; status: when it was
 //	            saved; metadata: texts by name. A later one replaces it
-//	turn        a turn began. turn: from 1; words: the person's; metadata
+//	turn        a turn began. turn: from 1; words: the person's, none in a
+//	            batch run; metadata
 //	turn_end    the turn ended. turn; end: finished, max_iterations (a limit
 //	            was reached), input_required (the agent has asked something)
 //	            or failed; status: an exit status; question; error

@@ -65,7 +65,7 @@ type History struct {
 
 	Pull, Start, Prepare, Replay float64 // seconds until its containers were ready, in total
 
-	// Only a session has these, not the attempt of a batch run.
+	// Of the session that the attempt is. A batch run has one turn.
 	Session   *SessionData
 	Turns     []Turn
 	Artifacts []Artifact
@@ -357,6 +357,9 @@ func (b *builder) add(r *Record, line line) error {
 	case TypeDifference:
 		b.h.Differences++
 	case TypeMessages:
+		if len(b.h.Turns) == 0 { // up to version 4, a batch run did not record its turn
+			b.h.Turns = []Turn{{TurnData: TurnData{Turn: 1}, Began: b.h.Started}}
+		}
 		messages, err := b.lastReply.messages(r.Data)
 		b.h.Later = append(b.h.Later, messages...)
 		return err

@@ -19,8 +19,8 @@ import (
 // version is the newest version of the records that this package writes. It also reads older
 // ones: in version 1 a reply's text was in its message, in its response, and again in the
 // messages after it. Up to version 2 a rewrite had one edit, and there were no summaries. Up
-// to version 3 an attempt had one turn.
-const version = 4
+// to version 3 an attempt had one turn, and up to version 4 a batch run did not record it.
+const version = 5
 
 // versionOf returns the oldest version whose readers understand records of this type as
 // they are written now. Older readers then refuse only the records that they cannot read.
@@ -66,7 +66,7 @@ const (
 	TypeSubmission = "submission" // what the agent submitted
 	TypeSalvage    = "salvage"    // the working tree's diff, if it did not submit
 
-	// Records of a session, an attempt in which a person talks with the agent.
+	// Records of a session. A batch run is one with one turn, which has no words of a person.
 	TypeSession  = "session"  // the session's id, status and metadata
 	TypeTurn     = "turn"     // a turn began
 	TypeTurnEnd  = "turn_end" // the turn ended

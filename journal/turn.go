@@ -17,7 +17,7 @@ type SessionData struct {
 }
 
 // TurnData begins a turn with a person's words. It never names the person, and has no
-// credentials.
+// credentials. The turn of a batch run has no words.
 type TurnData struct {
 	Turn     int               `json:"turn"` // from 1
 	Words    string            `json:"words,omitempty"`
@@ -134,7 +134,7 @@ func (h *History) Tokens() int64 {
 	return 0
 }
 
-// Turn returns the last turn; nil if the attempt has no turn records.
+// Turn returns the last turn; nil if none has begun.
 func (h *History) Turn() *Turn {
 	if len(h.Turns) == 0 {
 		return nil
@@ -143,7 +143,7 @@ func (h *History) Turn() *Turn {
 }
 
 // TurnOf returns the turn in which the conversation's message with index i was appended,
-// from 1; 0 if the attempt has no turns. The messages are Messages, and then Later.
+// from 1; 0 if there are no turns. The messages are Messages, and then Later.
 func (h *History) TurnOf(i int) int {
 	for n := len(h.Turns); n > 0; n-- {
 		if h.Turns[n-1].From <= i {
@@ -161,7 +161,7 @@ func (b *builder) turn(r *Record) error {
 		h.Session = &SessionData{}
 		return json.Unmarshal(r.Data, h.Session)
 	case TypeTurn:
-		t := Turn{Began: r.Time, From: len(h.Messages) + len(h.Later), Calls: r.Calls, Cost: r.Cost, Unpriced: h.unpriced(), Elapsed: h.Elapsed}
+		t := Turn{Began: r.Time, From: len(h.Messages) + len(h.Later), Calls: r.Calls, Cost: r.Cost, Unpriced: h.Unpriced(), Elapsed: h.Elapsed}
 		err := json.Unmarshal(r.Data, &t.TurnData)
 		h.Turns = append(h.Turns, t)
 		b.format, h.FormatErrors = 0, 0
@@ -187,8 +187,8 @@ func (b *builder) turn(r *Record) error {
 	return nil
 }
 
-// unpriced counts the answers of unknown cost so far.
-func (h *History) unpriced() (n int) {
+// Unpriced counts the answers of unknown cost so far.
+func (h *History) Unpriced() (n int) {
 	for _, s := range h.Steps {
 		if s.Reply != nil && !s.Reply.Priced {
 			n++

@@ -62,7 +62,7 @@ func seed(dir, id string, under manifest.Settings, from, task string, m *mask.Ma
 	if err := w.Begin(1, attemptData{Owner: DefaultOwner(), Settings: settings}); err != nil {
 		return err
 	}
-	c := copier{w: w, attempt: h.Attempt, wrap: h.Turn() == nil}
+	c := copier{w: w, attempt: h.Attempt, wrap: h.Turn() == nil || h.Turns[0].Words == ""}
 	if c.wrap {
 		if err := w.Append(journal.TypeTurn, journal.TurnData{Turn: 1, Words: task}); err != nil {
 			return err
@@ -90,7 +90,7 @@ type copier struct {
 	w       *journal.Writer
 	source  *journal.Shown
 	attempt int
-	wrap    bool     // a batch run made the attempt: its end becomes the end of a turn
+	wrap    bool     // a batch run made the attempt: its turn gets words, and the attempt's end becomes its end
 	end     *endData // nil while the attempt runs
 }
 
@@ -122,6 +122,10 @@ func (c *copier) record(r journal.Record) error {
 	switch r.Type {
 	case journal.TypeAttempt, journal.TypePrediction, journal.TypeSubmission, journal.TypeSalvage, journal.TypeReset:
 		return nil
+	case journal.TypeSession, journal.TypeTurn, journal.TypeTurnEnd, journal.TypeRetry:
+		if c.wrap {
+			return nil
+		}
 	case journal.TypeEnd:
 		c.end = &endData{}
 		return json.Unmarshal(r.Data, c.end)

@@ -155,7 +155,7 @@ func callEstimate(records []results.Record) float64 {
 func (r *Run) solver(g *grader) *attempt.Solver {
 	env := r.Settings.Environment
 	c := attempt.Config{
-		Loop: r.Loop, Models: r.models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{r.host, g}, Store: attempt.In(r.store),
+		Loop: r.Loop, Models: r.models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{r.host, g}, Store: r.store,
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: r.host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
 		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,

@@ -139,7 +139,7 @@ func newWorld(t testing.TB, s settings) *world {
 	}
 	worker := attempt.New(attempt.Config{
 		Loop: loop, Models: func(dataset.Instance, int) (llm.Model, error) { return s.model, nil }, ModelName: "parrot",
-		Sandboxes: w.boxes, Store: attempt.In(store),
+		Sandboxes: w.boxes, Store: store,
 		Talk: func(ctx context.Context, conv *attempt.Conversation) error {
 			s.before(conv)
 			return w.server.Talk(ctx, conv)

@@ -29,10 +29,12 @@ type Environment interface {
 type Input struct {
 	// Words are the person's: the task in the first turn. Without words, an open turn is tried
 	// again; if there is none, the agent continues where the last turn ended.
-	Words    string
+	Words string
+	// Task is the task of a batch run, whose turn has no words; nil: the words of the first turn.
+	Task     *string
 	Metadata map[string]string // recorded with the turn
 
-	// Vars are template variables. Another one is the task: the words of the first turn.
+	// Vars are template variables. Another one is the task.
 	Vars map[string]any
 
 	// Authority is the authority of this turn; nil: the authority of the process. The turn's
@@ -129,6 +131,9 @@ func (t *Turn) prepare() (err error) {
 		}
 	}
 	t.run = agent.Turn{Task: h.Task(), Vars: t.in.Vars, Say: h.Unsaid()}
+	if t.in.Task != nil {
+		t.run.Task = *t.in.Task
+	}
 	t.asked = h.Turn().Asked
 	err = continueFrom(h, &t.run)
 	t.known, t.messages = spent(&t.run), sentOf(t.run.Messages)
@@ -151,7 +156,7 @@ func (s *Session) beginTurn(t *Turn) error {
 		if s.unsure && open && !last.Asked && last.Words == words {
 			words = "" // they were recorded when the turn could not be begun
 		}
-		if words == "" && (turns == 0 || len(h.Messages) == 0 && !open) {
+		if words == "" && t.in.Task == nil && (turns == 0 || len(h.Messages) == 0 && !open) {
 			return usage("beginning a turn", ErrNothing)
 		}
 	}
@@ -312,10 +317,7 @@ func (t *Turn) ended(res *Result) error {
 		s.state.Error = res.Error
 	}
 	data := journal.TurnEndData{Turn: res.Turn, End: res.End, Status: res.Ending.Status, Question: res.Question, Error: s.state.Error}
-	if err := s.records.durable(journal.TypeTurnEnd, data); err != nil {
-		return err
-	}
-	return s.saveState()
+	return s.records.durable(journal.TypeTurnEnd, data)
 }
 
 // warn warns the listeners once that the conversation is long.
