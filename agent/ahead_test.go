@@ -201,7 +201,7 @@ func TestReadsAreApprovedBeforeTheyStart(t *testing.T) {
 		}
 		return nil
 	}
-	end, err := looking(t).Run(t.Context(), Turn{Model: m, Env: e, Recorder: j, Approve: approve})
+	end, err := looking(t).Run(t.Context(), Turn{Model: m, Env: e, Recorder: j, Hooks: Hooks{Approve: approve}})
 	if err != nil || end.Status != vocab.StatusSubmitted {
 		t.Fatalf("got %+v, %v; want status %v", end, err, vocab.StatusSubmitted)
 	}
@@ -223,12 +223,12 @@ func TestReadsAreApprovedBeforeTheyStart(t *testing.T) {
 		e, j := &reader{}, &journal{}
 		_, err = looking(t).Run(t.Context(), Turn{
 			Model: &script{replies: []*llm.Response{say("", look("x"), look("y"))}}, Env: e, Recorder: j,
-			Approve: func(_ context.Context, _ string, c Call) error {
+			Hooks: Hooks{Approve: func(_ context.Context, _ string, c Call) error {
 				if c.Command == at {
 					return away
 				}
 				return nil
-			},
+			}},
 		})
 		if !errors.Is(err, away) {
 			t.Errorf("%s: %v, want %v", at, err, away)
@@ -239,7 +239,7 @@ func TestReadsAreApprovedBeforeTheyStart(t *testing.T) {
 func TestReadsWaitForTheEnvironment(t *testing.T) {
 	e, gone := &reader{}, errors.New("the environment is gone")
 	_, err := looking(t).Run(t.Context(), Turn{
-		Model: &script{replies: []*llm.Response{say("", look("x"), look("y"))}}, Env: e, Ready: func(context.Context) error { return gone },
+		Model: &script{replies: []*llm.Response{say("", look("x"), look("y"))}}, Env: e, Hooks: Hooks{Ready: func(context.Context) error { return gone }},
 	})
 	if !errors.Is(err, gone) || len(e.reads) > 0 {
 		t.Errorf("%v after the reads %q, want %v before them", err, e.reads, gone)

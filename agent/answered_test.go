@@ -97,7 +97,7 @@ func TestTheModelAsksAPerson(t *testing.T) {
 			e, j := &env{outputs: submitting("p")}, &journal{}
 			m := &script{replies: []*llm.Response{say("Hm", call("1", `{"command":"ls"}`), question("2", "Which one?"), call("3", `{"command":"rm x"}`))}}
 			approved := 0
-			turn := Turn{Model: m, Env: e, Recorder: j, Approve: func(context.Context, string, Call) error { approved++; return nil }}
+			turn := Turn{Model: m, Env: e, Recorder: j, Hooks: Hooks{Approve: func(context.Context, string, Call) error { approved++; return nil }}}
 			end, err := newLoop(t, asking(kind)).Run(t.Context(), turn)
 			if err != nil || end.Status != vocab.StatusInputRequired || end.Question != "Which one?" || approved != 1 {
 				t.Fatalf("got %+v, %v, approved %d; want status %v, the question, 1 approved", end, err, approved, vocab.StatusInputRequired)

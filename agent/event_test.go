@@ -30,7 +30,7 @@ func TestListenersSeeWhatTheRecorderRecordsInTheSameOrder(t *testing.T) {
 	}
 	end, err := newLoop(t, nil).Run(t.Context(), Turn{
 		Model: repeating{&script{replies: []*llm.Response{ask("1", submit)}}}, Env: &env{outputs: submitting("p")},
-		Recorder: j, Listen: []Listener{listen},
+		Recorder: j, Hooks: Hooks{Listen: []Listener{listen}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestNothingThatWasNotRecordedIsHeardExceptTheEnd(t *testing.T) {
 			_, err := newLoop(t, nil).Run(t.Context(), Turn{
 				Model: &script{replies: []*llm.Response{ask("1", submit)}}, Env: &env{outputs: submitting("p")},
 				Recorder: &journal{failAt: c.fails, err: broken},
-				Listen:   []Listener{func(e Event) { types, last = append(types, string(e.Type)), e }},
+				Hooks:    Hooks{Listen: []Listener{func(e Event) { types, last = append(types, string(e.Type)), e }}},
 			})
 			if got := strings.Join(types, " "); got != c.want {
 				t.Errorf("heard %s, want %s", got, c.want)
@@ -102,7 +102,7 @@ func TestListenersNeedNoRecorder(t *testing.T) {
 		return func(e Event) { order = append(order, who+string(e.Type)) }
 	}
 	if _, err := newLoop(t, nil).Run(t.Context(), Turn{
-		Model: &script{replies: []*llm.Response{ask("1", submit)}}, Env: &env{outputs: submitting("p")}, Listen: []Listener{hear("a "), hear("b ")},
+		Model: &script{replies: []*llm.Response{ask("1", submit)}}, Env: &env{outputs: submitting("p")}, Hooks: Hooks{Listen: []Listener{hear("a "), hear("b ")}},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,17 @@ type Turn struct {
 	// Their names differ from all others. A resumed run needs the same.
 	Tools []Tool
 
-	Model  llm.Model
+	Model llm.Model
+	ModelFacts
+	Env      Environment
+	Recorder Recorder     // may be nil
+	Number   int          // of the turn in its session, for the events; 0 without a session
+	Admit    func() error // asked before each paid call; may be nil; its error ends the run
+	Hooks
+}
+
+// ModelFacts is what a run must know of its model.
+type ModelFacts struct {
 	Window int64 // the model's context in tokens, for the Recorder; 0 if it is unknown
 	// StrictRoles says that the model's server takes only the model's words after the result of a tool,
 	// as Mistral's do: a message of the user is then sent as a part of the result. Others read it as
@@ -61,35 +71,35 @@ type Turn struct {
 	// Uncounted says that costs need not be known: the cost limit has no effect on replies
 	// without a known cost.
 	Uncounted bool
-	Env       Environment
-	Recorder  Recorder     // may be nil
-	Listen    []Listener   // in this order
-	Number    int          // of the turn in its session, for the events; 0 without a session
-	Admit     func() error // asked before each paid call; may be nil; its error ends the run
+}
+
+// Hooks are how a Turn's caller observes and steers the run. Each may be nil.
+type Hooks struct {
+	Listen []Listener // in this order
 
 	// Limits is called before each call with the limits of the configuration, and returns the ones
-	// that apply. It may be nil.
+	// that apply.
 	Limits func(vocab.Limits) vocab.Limits
 
 	// Approve is called before each action, with the tool's name. If it returns an
 	// [Interrupt], the action and the rest of its reply do not run; the model is shown
-	// that, and then the interrupt's messages. Another error ends the run. May be nil.
+	// that, and then the interrupt's messages. Another error ends the run.
 	Approve func(ctx context.Context, tool string, c Call) error
 
 	// Begun is called, in place of Approve, for the Unfinished action that had begun. Nil says
 	// that the environment knows it: Execute waits for its result, which the model reads before
-	// Say. If an [Interrupt] is returned, the model is shown that its result is unknown. May be
-	// nil: then the action is one that has not begun.
+	// Say. If an [Interrupt] is returned, the model is shown that its result is unknown. Without
+	// Begun the action is one that has not begun.
 	Begun func(ctx context.Context, tool string, c Call) error
 
 	// Rewrite is called before each call with the conversation to send, and once more if
 	// the provider refuses it because of its length. A nil Rewriting leaves it unchanged.
 	// With the same conversation it must decide the same, so that a resumed run sends the
-	// same. May be nil.
+	// same.
 	Rewrite func(ctx context.Context, c Conversation) (*Rewriting, error)
 
 	// Ready is called before each action that runs and returns when the environment is
-	// ready. The wait does not count as the agent's time; an error ends the run. May be nil.
+	// ready. The wait does not count as the agent's time; an error ends the run.
 	Ready func(context.Context) error
 }
 

@@ -136,7 +136,7 @@ func TestLimits(t *testing.T) {
 		{"time spent before counts", func(c *Config) { c.Limits.Time = time.Minute }, Turn{Elapsed: time.Hour}, vocab.StatusTimeExceeded, 0},
 		{
 			"limits that are changed while it works", func(c *Config) { c.Limits.Steps, c.Limits.Cost = 1, 1 },
-			Turn{Limits: func(l vocab.Limits) vocab.Limits { return vocab.Limits{Steps: 2 * l.Steps, Cost: 5} }},
+			Turn{Hooks: Hooks{Limits: func(l vocab.Limits) vocab.Limits { return vocab.Limits{Steps: 2 * l.Steps, Cost: 5} }}},
 			vocab.StatusLimitsExceeded, 2,
 		},
 		{"steps come before time", func(c *Config) { c.Limits.Steps, c.Limits.Time = 1, 1 }, Turn{Calls: 1, Elapsed: 5}, vocab.StatusLimitsExceeded, 1},
@@ -263,7 +263,7 @@ func TestAnActionWaitsForItsEnvironment(t *testing.T) {
 			return nil
 		}
 		end, err := newLoop(t, func(c *Config) { c.Limits.Time = 7 * time.Second }).Run(t.Context(),
-			Turn{Model: &script{replies: []*llm.Response{ask("1", "ls"), ask("2", "ls"), ask("3", "ls")}}, Env: slow{2 * time.Second}, Ready: ready})
+			Turn{Model: &script{replies: []*llm.Response{ask("1", "ls"), ask("2", "ls"), ask("3", "ls")}}, Env: slow{2 * time.Second}, Hooks: Hooks{Ready: ready}})
 		if !errors.Is(err, never) || end.Calls != 3 || end.CommandTime != 4*time.Second {
 			t.Errorf("got %v after %d calls, commands %v; want error %v, calls 3, command time %v",
 				err, end.Calls, end.CommandTime, never, 4*time.Second)

@@ -70,7 +70,7 @@ func TestARefusalThatIsNotClearIsAboutTheLengthIfLessIsAccepted(t *testing.T) {
 			}
 		}
 		m.replies = append(m.replies, ask("5", "the probe's"))
-		end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: strings.Repeat(" t", tt.task/2), Model: m, Env: e, Recorder: j, Window: tt.window})
+		end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: strings.Repeat(" t", tt.task/2), Model: m, Env: e, Recorder: j, ModelFacts: ModelFacts{Window: tt.window}})
 		if end.Status != tt.status || len(m.asked) != tt.asked || (err == nil) != (tt.status == vocab.StatusContextWindowExceeded) || end.Calls != tt.steps {
 			t.Errorf("%s: %v after %d calls and %d steps, %v; want %v after %d and %d", name, end.Status, len(m.asked), end.Calls, err, tt.status, tt.asked, tt.steps)
 		}

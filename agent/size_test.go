@@ -34,7 +34,7 @@ func TestARequestIsAsLongAsTheProviderCountedAndWhatWasAddedSince(t *testing.T) 
 	e := &env{outputs: map[string]vocab.Output{"a": out, "b": out, "c": out, "e": out, submit: submitting("p")[submit]}}
 	var tokens []int64
 	j := &journal{}
-	turn := Turn{Model: sized{m, &tokens}, Env: e, Recorder: j, Window: 77}
+	turn := Turn{Model: sized{m, &tokens}, Env: e, Recorder: j, ModelFacts: ModelFacts{Window: 77}}
 	loop := newLoop(t, func(c *Config) {
 		c.ObservationTemplate, c.FormatErrorTemplate = "{{ output.output }}", strings.Repeat("y", 400)
 	})
@@ -147,7 +147,7 @@ func TestARefusedConversationIsRewrittenOnce(t *testing.T) {
 			j, admitted := &journal{}, 0
 			m := full{&script{replies: []*llm.Response{ask("1", "a"), ask("2", submit)}}, 3}
 			end, err := newLoop(t, nil).Run(t.Context(), Turn{
-				Model: m, Env: &env{outputs: submitting("p")}, Recorder: j, Rewrite: c.rewrite, Admit: func() error { admitted++; return nil },
+				Model: m, Env: &env{outputs: submitting("p")}, Recorder: j, Hooks: Hooks{Rewrite: c.rewrite}, Admit: func() error { admitted++; return nil },
 			})
 			if err != nil || end.Status != c.status || end.Calls != c.calls || end.Cost != float64(c.calls) {
 				t.Errorf("got %+v, %v; want status %v, %d calls", end, err, c.status, c.calls)
@@ -171,7 +171,7 @@ func TestAnErrorOfARewriteEndsTheRun(t *testing.T) {
 		}
 		return nil, away
 	}
-	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite})
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Hooks: Hooks{Rewrite: rewrite}})
 	if !errors.Is(err, away) || end.Calls != 1 || len(m.asked) != 1 {
 		t.Errorf("got %+v, %v after %d calls; want %v after 1", end, err, len(m.asked), away)
 	}

@@ -99,7 +99,7 @@ func TestAnActionRunsOnlyWhenItIsApproved(t *testing.T) {
 		}
 		return nil
 	}
-	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Approve: approve})
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: e, Hooks: Hooks{Approve: approve}})
 	if err != nil || end.Status != vocab.StatusSubmitted {
 		t.Fatalf("got %+v, %v; want status %v, no error", end, err, vocab.StatusSubmitted)
 	}
@@ -123,7 +123,7 @@ func TestAnErrorOfApprovalEndsTheRun(t *testing.T) {
 	e := &env{}
 	_, err := newLoop(t, nil).Run(t.Context(), Turn{
 		Model: &script{replies: []*llm.Response{ask("1", "ls")}}, Env: e,
-		Approve: func(context.Context, string, Call) error { return away },
+		Hooks: Hooks{Approve: func(context.Context, string, Call) error { return away }},
 	})
 	if !errors.Is(err, away) || len(e.ran) > 0 {
 		t.Errorf("%v, ran %v; want error %v, no commands run", err, e.ran, away)
@@ -142,7 +142,7 @@ func TestACallThatHadNoResultBeforeDoesNotForbidARewrite(t *testing.T) {
 		return &Rewriting{"words", []Edit{{3, 4, []llm.Message{{Role: llm.RoleUser, Parts: llm.Say("short")}}}}}, nil
 	}
 	loop := newLoop(t, func(c *Config) { c.Actions = ActionForm{Kind: Text} })
-	end, err := loop.Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Rewrite: rewrite})
+	end, err := loop.Run(t.Context(), Turn{Model: m, Env: &env{outputs: submitting("p")}, Hooks: Hooks{Rewrite: rewrite}})
 	if err != nil || end.Status != vocab.StatusSubmitted || m.asked[1][3].Text() != "short" {
 		t.Errorf("got %+v, %v; want status %v", end, err, vocab.StatusSubmitted)
 	}
@@ -159,12 +159,12 @@ func TestAnInvalidRewriteIsRefused(t *testing.T) {
 		{{From: 1, To: 4}, {From: 0, To: 1}},
 	} {
 		m := &script{replies: []*llm.Response{ask("1", "a"), ask("2", "b")}}
-		_, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Rewrite: func(_ context.Context, c Conversation) (*Rewriting, error) {
+		_, err := newLoop(t, nil).Run(t.Context(), Turn{Model: m, Env: &env{}, Hooks: Hooks{Rewrite: func(_ context.Context, c Conversation) (*Rewriting, error) {
 			if len(c.Messages) == 4 {
 				return &Rewriting{Edits: w}, nil
 			}
 			return nil, nil
-		}})
+		}}})
 		if fault.KindOf(err) != fault.Bug {
 			t.Errorf("got %+v: %v; want a Bug fault", w, err)
 		}

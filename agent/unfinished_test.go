@@ -64,12 +64,12 @@ func TestAnActionThatHadBegunIsNotApprovedAgain(t *testing.T) {
 				Reply:   say("", call("1", `{"command":"a"}`), call("2", `{"command":"b"}`), call("3", `{"command":"c"}`)),
 				Outputs: []vocab.Output{printed("A")}, Begun: true,
 			},
-			Approve: func(_ context.Context, _ string, c Call) error {
+			Hooks: Hooks{Approve: func(_ context.Context, _ string, c Call) error {
 				if c.Command != submit {
 					approved = append(approved, c.Command)
 				}
 				return nil
-			},
+			}},
 		}
 		if c.begun != nil {
 			turn.Begun = func(_ context.Context, _ string, a Call) error {

@@ -33,7 +33,7 @@ func TestWhatIsSentAlternatesAndHasNoNUL(t *testing.T) {
 		}
 		return nil
 	}
-	end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "the\x00task", Say: "and\x00words", Model: m, Env: e, Admit: admit, StrictRoles: true})
+	end, err := newLoop(t, nil).Run(t.Context(), Turn{Task: "the\x00task", Say: "and\x00words", Model: m, Env: e, Admit: admit, ModelFacts: ModelFacts{StrictRoles: true}})
 	if err != nil || end.Status != vocab.StatusSubmitted {
 		t.Fatalf("got %+v, %v; want status %v", end, err, vocab.StatusSubmitted)
 	}

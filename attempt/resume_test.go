@@ -290,7 +290,7 @@ func (p *playing) try(dir string) (*results.Result, error) {
 	}
 	s := attempt.New(attempt.Config{
 		Loop: p.loop, ModelName: "test", Sandboxes: &p.boxes, Store: store, Now: p.now, RestartDiverged: p.restarts, Rewrite: p.rewrite,
-		Window: p.window, Log: p.log, Servers: p.servers,
+		ModelFacts: agent.ModelFacts{Window: p.window}, Log: p.log, Servers: p.servers,
 		Models: func(_ dataset.Instance, heard int) (llm.Model, error) {
 			m := scripted.Script{"a": p.play}.Model("a", scripted.Config{Delay: p.delay})
 			m.Skip(heard)

@@ -41,16 +41,11 @@ type Config struct {
 	// vocab.OutcomeDiverged.
 	RestartDiverged bool
 
-	Approve func(ctx context.Context, tool string, c agent.Call) error                // see agent.Turn
-	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) // see agent.Turn
+	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) // see agent.Hooks
 
 	Servers []mcp.Server // to which each attempt connects, for their tools
 
-	Window int64 // the model's context in tokens; 0 if it is unknown
-	// StrictRoles is that of [agent.Turn].
-	StrictRoles bool
-	// Uncounted is passed to [agent.Turn].
-	Uncounted bool
+	agent.ModelFacts // of the model, for each turn
 
 	// A longer conversation of a Talk causes a warning; 0: any length.
 	MaxMessages int
@@ -65,7 +60,7 @@ type Config struct {
 	Saved func(dataset.Instance, *results.Prediction)
 
 	Ears   Ears                                               // nil: no messages come from outside
-	Limits func(instance string, l vocab.Limits) vocab.Limits // see agent.Turn
+	Limits func(instance string, l vocab.Limits) vocab.Limits // see agent.Hooks
 
 	Talk Talk // leads the conversation of each attempt; nil: it has one turn
 

@@ -72,7 +72,7 @@ func (t *attempt) cut() *Cut {
 func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error {
 	s := session.New(session.Config{
 		ContextID: t.in.ID, Store: t.journal, Loop: t.Loop,
-		Window: t.Window, StrictRoles: t.StrictRoles, Uncounted: t.Uncounted, Model: t.ModelName, Log: t.log, Now: t.Now,
+		Model: t.ModelName, Log: t.log, Now: t.Now,
 		MaxMessages: t.MaxMessages, MaxTokens: t.MaxTokens,
 		Saving: func() func() { return t.watch.during(&t.watch.spent.Save) },
 	})
@@ -214,15 +214,11 @@ func (c *Conversation) input(in session.Input) session.Input {
 	if in.Model == nil {
 		in.Model = c.model
 	}
-	if in.Approve == nil {
-		in.Approve = t.Approve
-	}
 	if in.Rewrite == nil {
 		in.Rewrite = t.Rewrite
 	}
-	if t.Talk != nil {
-		in.Approve, in.Begun = t.asked(in.Approve), t.asked(in.Begun)
-	}
+	in.Approve, in.Begun = t.asked(in.Approve), t.asked(in.Begun)
+	in.ModelFacts = t.ModelFacts
 	in.Model, in.Env = timed{in.Model, t.watch}, measured{c.box, t.watch}
 	in.Tools = slices.Concat(in.Tools, c.tools)
 	in.Reserve, in.Ready = t.reserve, t.settle

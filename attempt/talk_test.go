@@ -34,14 +34,14 @@ func TestAPersonsTimeIsNotThatOfAConversation(t *testing.T) {
 				replies := []scripted.Reply{bash("do 1"), bash("submit"), bash("submit")}
 				return scripted.Script{"a": replies}.Model("a", scripted.Config{Delay: time.Minute}), nil
 			},
-			Approve: func(context.Context, string, agent.Call) error {
-				time.Sleep(5 * time.Minute)
-				return nil
-			},
 			Talk: func(ctx context.Context, c *attempt.Conversation) error {
 				for range 2 {
 					time.Sleep(time.Hour)
-					if _, err := c.Turn(ctx, session.Input{Words: "words"}); err != nil {
+					approve := func(context.Context, string, agent.Call) error {
+						time.Sleep(5 * time.Minute)
+						return nil
+					}
+					if _, err := c.Turn(ctx, session.Input{Words: "words", Hooks: agent.Hooks{Approve: approve}}); err != nil {
 						return err
 					}
 				}

@@ -55,7 +55,7 @@ func Example_listen() {
 	replies := scripted.Script{"*": {{Bash: "ls"}, {Bash: "submit"}}}
 	end, err := loop.Run(context.Background(), agent.Turn{
 		Task: "Fix the bug.", Model: replies.Model("org__repo-1", scripted.Config{}), Env: outputs{"submit": vocab.Marker + "\na patch\n"},
-		Listen: []agent.Listener{listener.Event},
+		Hooks: agent.Hooks{Listen: []agent.Listener{listener.Event}},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -29,13 +29,9 @@ type Model struct {
 	// Price is nil when calls are free, when their provider reports the cost, or when
 	// the cost is unknown.
 	Price *vocab.Price
-	// Window is how many tokens of context the model can read; 0 if unknown.
-	Window int64
-	// StrictRoles is that of [catalogue.Model].
-	StrictRoles bool
-	// Uncounted means that no price is known and that costs need not be counted: the model is on
-	// this machine, needs no key, or the user does not want costs counted.
-	Uncounted bool
+	// Uncounted is set if no price is known and the model is on this machine, needs no key, or the
+	// user does not want costs counted.
+	agent.ModelFacts
 	// Unpriced means that costs are not known, or not completely: they cannot be limited.
 	Unpriced bool
 	// Rewrite keeps conversations within the context; nil leaves them as they are.
@@ -130,7 +126,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 		}, err
 	}
 	rewrite, err := contextPolicy(cfg, m)
-	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, Window: m.Window, StrictRoles: m.StrictRoles, Uncounted: m.Cost == catalogue.Uncounted, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
+	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, ModelFacts: agent.ModelFacts{Window: m.Window, StrictRoles: m.StrictRoles, Uncounted: m.Cost == catalogue.Uncounted}, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
 }
 
 // priced names the model or the service of m that has no known price.

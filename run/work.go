@@ -159,7 +159,7 @@ func (r *Run) solver(g *grader) *attempt.Solver {
 		ScrubGitHistory: !env.KeepGitHistory, Scrubs: r.host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
 		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
-		Window: r.Model.Window, StrictRoles: r.Model.StrictRoles, Uncounted: r.Model.Uncounted, Rewrite: r.Model.Rewrite, Talk: r.Talk, Servers: r.Servers, Log: r.log,
+		ModelFacts: r.Model.ModelFacts, Rewrite: r.Model.Rewrite, Talk: r.Talk, Servers: r.Servers, Log: r.log,
 		Ears: ears{r}, Limits: r.limited,
 	}
 	if g != nil {

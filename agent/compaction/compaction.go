@@ -94,7 +94,7 @@ func New(c Config) (*Policy, error) {
 	return p, nil
 }
 
-// Rewrite is a [agent.Turn]'s Rewrite.
+// Rewrite is the Rewrite of [agent.Hooks].
 func (p *Policy) Rewrite(_ context.Context, c agent.Conversation) (*agent.Rewriting, error) {
 	long := p.limit > 0 && c.Tokens > p.limit
 	if !c.Refused && !long && !p.many(c) {

@@ -275,8 +275,11 @@ func (c *Chat) run(ctx context.Context, words string) (*session.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	turn, run, err := c.conv.Begin(ctx, session.Input{
-		Words: words, Model: &person{c, c.conv.Model()}, Approve: c.approve, Listen: []agent.Listener{c.listen},
-		Begun: func(_ context.Context, _ string, call agent.Call) error { return c.begun(call, words) },
+		Words: words, Model: &person{c, c.conv.Model()},
+		Hooks: agent.Hooks{
+			Listen: []agent.Listener{c.listen}, Approve: c.approve,
+			Begun: func(_ context.Context, _ string, call agent.Call) error { return c.begun(call, words) },
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -304,7 +307,7 @@ func (c *Chat) listen(e agent.Event) {
 	c.c.Face.Event(e)
 }
 
-// approve asks whether an action may run; see [agent.Turn].
+// approve asks whether an action may run; see [agent.Hooks].
 func (c *Chat) approve(ctx context.Context, tool string, call agent.Call) error {
 	if c.own || c.current() == Yolo || c.whitelisted(call.Command) {
 		c.own, c.ran = false, c.own
@@ -336,7 +339,7 @@ func (c *Chat) approve(ctx context.Context, tool string, call agent.Call) error 
 	}
 }
 
-// begun says whether the result of a begun action is known; see [agent.Turn]. It does not ask the
+// begun says whether the result of a begun action is known; see [agent.Hooks]. It does not ask the
 // person: they have approved the action, and may have stopped it since. words is their new message.
 func (c *Chat) begun(call agent.Call, words string) error {
 	text := ""

@@ -30,23 +30,14 @@ type Config struct {
 	Loop      *agent.Loop
 	Metadata  map[string]string // of a new session
 
-	// Compact keeps the conversation that is sent to the model short, as [agent.Turn]'s
-	// Rewrite does; nil leaves it as it is. The store keeps all messages in any case.
-	Compact func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
-
 	// A longer conversation causes an [agent.EventWarning], once in a turn; 0: any length. The
 	// tokens are estimated.
 	MaxMessages int
 	MaxTokens   int64
 
-	Window int64 // the model's context in tokens; 0 if it is unknown
-	// StrictRoles is that of [agent.Turn].
-	StrictRoles bool
-	// Uncounted is passed to [agent.Turn].
-	Uncounted bool
-	Model     string           // its name, for people
-	Log       *slog.Logger     // nil discards
-	Now       func() time.Time // nil: time.Now
+	Model string           // its name, for people
+	Log   *slog.Logger     // nil discards
+	Now   func() time.Time // nil: time.Now
 
 	// Saving measures the time spent on records: it is called before each, and the function
 	// that it returns after it. Nil measures nothing.

@@ -42,25 +42,19 @@ type Input struct {
 	Authority *authority.Authority
 
 	Model llm.Model
+	agent.ModelFacts
 	Env   Environment
 	Tools []agent.Tool // in addition to the loop's
 
-	Limits  func(vocab.Limits) vocab.Limits            // see agent.Turn
-	Reserve func(context.Context) (Reservation, error) // reserves money for each call; nil: there is no limit
-	// Listen are called in this order with everything that the agent does, and with a warning
-	// if the conversation is long. They must not use the session.
-	Listen []agent.Listener
+	// Hooks of the run. Listen is also told if the conversation is long; it must not use the session.
+	agent.Hooks
 
-	// As in [agent.Turn].
-	Approve func(ctx context.Context, tool string, c agent.Call) error
-	Begun   func(ctx context.Context, tool string, c agent.Call) error
-	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) // nil: Config.Compact
+	Reserve func(context.Context) (Reservation, error) // reserves money for each call; nil: there is no limit
 
 	// Compact makes the conversation shorter before the first call of this turn, however
-	// short it is; nil: only Rewrite and the session's Compact do. If a turn is tried again
-	// after its first call, Compact is not called again.
+	// short it is; nil: only Rewrite does. If a turn is tried again after its first call,
+	// Compact is not called again.
 	Compact func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error)
-	Ready   func(context.Context) error
 }
 
 // Result is the result of a turn.
@@ -130,11 +124,16 @@ func (t *Turn) prepare() (err error) {
 			s.records.likely.answered(step.Reply.Usage, step.Reply.Cost)
 		}
 	}
-	t.run = agent.Turn{Task: h.Task(), Vars: t.in.Vars, Say: h.Unsaid()}
-	if t.in.Task != nil {
-		t.run.Task = *t.in.Task
+	in := t.in
+	t.run = agent.Turn{
+		Task: h.Task(), Vars: in.Vars, Say: h.Unsaid(), Number: t.number,
+		Model: in.Model, ModelFacts: in.ModelFacts, Env: &actions{env: in.Env, rec: &s.records}, Tools: in.Tools, Hooks: in.Hooks,
+	}
+	if in.Task != nil {
+		t.run.Task = *in.Task
 	}
 	t.asked = h.Turn().Asked
+	t.hook(&t.run.Hooks)
 	err = continueFrom(h, &t.run)
 	t.known, t.messages = spent(&t.run), sentOf(t.run.Messages)
 	return err
@@ -198,25 +197,16 @@ var errPanic = errors.New("a panic")
 // [agent.Loop.Run] or the store; then the turn has failed and can be tried again. After
 // a panic the session is no longer busy.
 func (t *Turn) Run(ctx context.Context) (res *Result, err error) {
-	s, rec := t.s, &t.s.records
-	in := t.in
-	ctx = authority.With(ctx, in.Authority)
+	rec := &t.s.records
+	ctx = authority.With(ctx, t.in.Authority)
 	run := t.run
-	run.Model, run.Env, run.Window, run.Uncounted = in.Model, &actions{env: in.Env, rec: rec}, s.c.Window, s.c.Uncounted
-	run.StrictRoles = s.c.StrictRoles
-	run.Tools, run.Limits = in.Tools, in.Limits
-	run.Number, run.Recorder, run.Listen = t.number, rec, slices.Concat([]agent.Listener{t.listen}, in.Listen)
-	run.Admit = func() error { return t.admit(ctx) }
-	run.Approve, run.Rewrite, run.Ready = t.may(in.Approve), t.rewrite(), in.Ready
-	if in.Begun != nil {
-		run.Begun = t.may(in.Begun)
-	}
+	run.Recorder, run.Admit = rec, func() error { return t.admit(ctx) }
 	var ending *agent.Ending
 	failed := errPanic
 	defer func() {
 		res, err = t.end(ending, failed, rec.unanswered(failed))
 	}()
-	ending, failed = s.c.Loop.Run(ctx, run)
+	ending, failed = t.s.c.Loop.Run(ctx, run)
 	return res, err
 }
 
@@ -230,6 +220,15 @@ func (t *Turn) admit(ctx context.Context) error {
 		t.s.records.call = call
 	}
 	return err
+}
+
+// hook adds the session's own hooks to the caller's.
+func (t *Turn) hook(h *agent.Hooks) {
+	h.Listen = slices.Concat([]agent.Listener{t.listen}, h.Listen)
+	h.Approve, h.Rewrite = t.may(h.Approve), t.rewrite()
+	if h.Begun != nil {
+		h.Begun = t.may(h.Begun)
+	}
 }
 
 // may returns ask, preceded by a check that the turn may still act; nil if there is nothing to
@@ -248,11 +247,7 @@ func (t *Turn) may(ask func(context.Context, string, agent.Call) error) func(con
 
 // rewrite returns the function that keeps the conversation short; nil without one.
 func (t *Turn) rewrite() func(context.Context, agent.Conversation) (*agent.Rewriting, error) {
-	always := t.in.Rewrite
-	if always == nil {
-		always = t.s.c.Compact
-	}
-	once := t.in.Compact
+	always, once := t.in.Rewrite, t.in.Compact
 	if once == nil || t.asked {
 		return always
 	}

@@ -279,7 +279,7 @@ func TestAConversationThatIsShortenedShowsWhatItTook(t *testing.T) {
 		m := llm.Message{Role: llm.RoleUser, Parts: llm.Say("In short, " + secret)}
 		return &agent.Rewriting{Policy: "drop", Edits: []agent.Edit{{From: 2, To: len(c.Messages), Messages: []llm.Message{m}}}}, nil
 	}
-	s.attempt(agent.Turn{Rewrite: rewrite}, results.Record{Outcome: vocab.OutcomeSubmitted},
+	s.attempt(agent.Turn{Hooks: agent.Hooks{Rewrite: rewrite}}, results.Record{Outcome: vocab.OutcomeSubmitted},
 		bash("1", "ls"), fault.New(fault.Instance, "asking", llm.ErrContextLength), bash("2", "submit"))
 	s.tel.Close()
 	tree := otlptest.Tree(c.Spans())
@@ -299,7 +299,7 @@ func TestAProbeIsACallOfItsOwn(t *testing.T) {
 	c := otlptest.New(t, nil)
 	s := start(t, c.URL)
 	no := &llm.Unpaid{Err: fault.New(fault.Instance, "asking", &llm.Unclear{Err: errors.New("422: no")})}
-	s.attempt(agent.Turn{Window: 1100}, results.Record{Outcome: vocab.OutcomeLimit},
+	s.attempt(agent.Turn{ModelFacts: agent.ModelFacts{Window: 1100}}, results.Record{Outcome: vocab.OutcomeLimit},
 		bash("1", "ls"), bash("2", "ls"), bash("3", "ls"), no, reply(llm.Text{Text: "yes"}))
 	s.tel.Close()
 	tree := otlptest.Tree(c.Spans())
