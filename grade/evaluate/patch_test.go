@@ -56,10 +56,6 @@ func TestWhatAPlainDiffMayName(t *testing.T) {
 	}
 }
 
-func change(name, line string) string {
-	return "diff --git a/" + name + " b/" + name + "\nindex 1111111..2222222 100644\n--- a/" + name + "\n+++ b/" + name + "\n@@ -1 +1 @@\n-x\n+" + line + "\n"
-}
-
 func TestWhatIsATest(t *testing.T) {
 	for name, want := range map[string]bool{
 		"tests/test_a.py": true, "test_a.py": true, "pkg/a_test.go": true, "src/a.test.ts": true, "src/test/java/AppTest.java": true,
