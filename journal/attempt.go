@@ -35,8 +35,9 @@ type Attempt struct {
 	places              []places
 	differences         []difference
 
-	call *pending // the next call, from its first record on
-	idle bool     // nothing worked for some time: it was stopped, or waited for a person
+	call   *pending // the next call, from its first record on
+	closed int      // steps before the end of a turn that did not fail
+	idle   bool     // nothing worked for some time: it was stopped, or waited for a person
 }
 
 // Ended reports whether the attempt is over.
@@ -142,7 +143,7 @@ func (a *Attempt) again(r *Record) {
 		a.Resumed++
 	}
 	a.end, a.submission, a.idle = -1, 0, true
-	if s := a.step(); s != nil {
+	if s := a.step(); s != nil && a.closed < len(a.Steps) { // otherwise it does not submit again
 		s.Flags &^= FlagSubmission
 	}
 }
@@ -304,15 +305,17 @@ func (a *Attempt) turn(r *Record, m members) {
 		}
 	case TypeTurnEnd:
 		a.idle = true
-		n := len(a.Turns)
-		if n == 0 {
-			return
-		}
-		a.Turns[n-1].Ended = r.Time
+		var end TurnEnd
 		for name, v, ok := m.next(); ok; name, v, ok = m.next() {
 			if string(name) == "end" {
-				a.Turns[n-1].End = TurnEnd(v.text())
+				end = TurnEnd(v.text())
 			}
+		}
+		if end != TurnFailed {
+			a.closed = len(a.Steps)
+		}
+		if n := len(a.Turns); n > 0 {
+			a.Turns[n-1].Ended, a.Turns[n-1].End = r.Time, end
 		}
 	}
 }

@@ -91,6 +91,7 @@ type copier struct {
 	source  *journal.Shown
 	attempt int
 	wrap    bool     // a batch run made the attempt: its turn gets words, and the attempt's end becomes its end
+	ended   bool     // its turn's own end is in the copy
 	end     *endData // nil while the attempt runs
 }
 
@@ -104,7 +105,7 @@ func (c *copier) all(source string) error {
 	if _, err := journal.Scan(f, c.record); err != nil {
 		return fault.New(fault.KindOf(err), "reading "+source, err)
 	}
-	if !c.wrap || c.end == nil {
+	if !c.wrap || c.ended || c.end == nil {
 		return nil
 	}
 	rec := c.end.Record
@@ -123,7 +124,14 @@ func (c *copier) record(r journal.Record) error {
 	case journal.TypeAttempt, journal.TypePrediction, journal.TypeSubmission, journal.TypeSalvage, journal.TypeReset:
 		return nil
 	case journal.TypeSession, journal.TypeTurn, journal.TypeTurnEnd, journal.TypeRetry:
-		if c.wrap {
+		if c.wrap && r.Type == journal.TypeTurnEnd { // what it said before a resume is said
+			end, err := journal.Decode[journal.TurnEndData](r)
+			if err != nil {
+				return err
+			}
+			c.ended = end.Closes()
+		}
+		if c.wrap && !(c.ended && r.Type == journal.TypeTurnEnd) {
 			return nil
 		}
 	case journal.TypeEnd:
