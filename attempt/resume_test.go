@@ -28,6 +28,7 @@ import (
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/scripted"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/vocab"
@@ -384,8 +385,8 @@ func invariant(t *testing.T, dir string, r *results.Result) string {
 	if rec.Usage.Input < 2000 || rec.Usage.Reasoning < 2 {
 		t.Errorf("usage %+v: there is nothing to compare", rec.Usage)
 	}
-	return fmt.Sprintf("%s %s %d steps, $%v, %+v, attempt %d, differences %d\n%q\n%s",
-		rec.Status, rec.Outcome, rec.Steps, rec.Cost, rec.Usage, rec.Attempt, rec.Differences, r.Submission, strings.Join(messages(t, dir), "\n"))
+	return fmt.Sprintf("%s %s %q %d steps, $%v, %+v, attempt %d, differences %d\n%q\n%s",
+		rec.Status, rec.Outcome, rec.Error, rec.Steps, rec.Cost, rec.Usage, rec.Attempt, rec.Differences, r.Submission, strings.Join(messages(t, dir), "\n"))
 }
 
 func TestAnAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
@@ -423,6 +424,43 @@ func TestAnAttemptInterruptedAtAnyPointEndsTheSame(t *testing.T) {
 				p.check(dir, want, ran, fmt.Sprintf("cut again behind record %d, container %s", c.after+4, c.box))
 			}
 		})
+	}
+}
+
+// A conversation that continues an attempt has its last words, also if a crash parted them from its end.
+func TestACopyOfAResumedAttemptHasItsLastWords(t *testing.T) {
+	p := newPlaying(t, plays["submits"])
+	whole := t.TempDir()
+	p.solve(whole)
+	lines := p.lines(whole)
+	n := slices.IndexFunc(lines, func(line []byte) bool { return bytes.Contains(line, []byte(`"type":"turn_end"`)) })
+	dir := p.crashed(lines[:n+1], true)
+	p.solve(dir)
+	var said []int
+	for _, from := range []string{whole, dir} {
+		copied := t.TempDir()
+		if err := results.Seed(copied, "a", manifest.Settings{}, from, "task", mask.New()); err != nil {
+			t.Fatal(err)
+		}
+		h, err := journal.ReadHistory(results.JournalPath(copied, "a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn := h.Turn(); turn == nil || turn.End == nil || !turn.End.Closes() {
+			t.Errorf("the turn of a copy is open: %+v", turn)
+		}
+		said = append(said, len(h.Messages)+len(h.Later))
+		x, err := journal.NewIndex(results.JournalPath(copied, "a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := x.Attempt(0)
+		if err != nil || at.Steps[len(at.Steps)-1].Flags&journal.FlagSubmission == 0 {
+			t.Errorf("%v, the last step of a copy does not submit", err)
+		}
+	}
+	if said[0] != said[1] {
+		t.Errorf("the copies have %d messages, want as many in both", said)
 	}
 }
 

@@ -106,7 +106,7 @@ func (c *Conversation) work(ctx context.Context) (err error) {
 		}
 		past.Release() // the session reads the journal itself
 	}
-	_, err = c.Turn(ctx, session.Input{Task: &c.Instance.ProblemStatement})
+	_, err = c.Turn(ctx, session.Input{Wordless: true})
 	return err
 }
 
@@ -152,7 +152,10 @@ func (c *Conversation) earlier(h *journal.History) (*agent.Ending, error) {
 		e.Messages = append(e.Messages, m.Message)
 	}
 	if end := h.Turn().End; end != nil {
-		e.Status, e.Reason, e.Question = end.Status, end.Error, end.Question
+		e.Status, e.Question = end.Status, end.Question
+		if end.Error != session.Unexplained(end.Status) {
+			e.Reason = end.Error
+		}
 	}
 	if e.Status == vocab.StatusSubmitted && len(list) > 0 {
 		e.Submission, e.Submitted = agent.Submission(list[len(list)-1].Message)
@@ -208,6 +211,7 @@ func (c *Conversation) ran(run func() (*session.Result, error)) (*session.Result
 // input returns in with the attempt's settings for each turn.
 func (c *Conversation) input(in session.Input) session.Input {
 	t := c.t
+	in.Task = t.in.ProblemStatement
 	if in.Vars == nil {
 		in.Vars = Task(t.in).Vars
 	}

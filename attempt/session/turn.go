@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +31,9 @@ type Input struct {
 	// Words are the person's: the task in the first turn. Without words, an open turn is tried
 	// again; if there is none, the agent continues where the last turn ended.
 	Words string
-	// Task is the task of a batch run, whose turn has no words; nil: the words of the first turn.
-	Task     *string
+	// Task is the task if the first turn has no words, as that of a batch run. Wordless allows such a turn.
+	Task     string
+	Wordless bool
 	Metadata map[string]string // recorded with the turn
 
 	// Vars are template variables. Another one is the task.
@@ -126,11 +128,8 @@ func (t *Turn) prepare() (err error) {
 	}
 	in := t.in
 	t.run = agent.Turn{
-		Task: h.Task(), Vars: in.Vars, Say: h.Unsaid(), Number: t.number,
+		Task: cmp.Or(h.Task(), in.Task), Vars: in.Vars, Say: h.Unsaid(), Number: t.number,
 		Model: in.Model, ModelFacts: in.ModelFacts, Env: &actions{env: in.Env, rec: &s.records}, Tools: in.Tools, Hooks: in.Hooks,
-	}
-	if in.Task != nil {
-		t.run.Task = *in.Task
 	}
 	t.asked = h.Turn().Asked
 	t.hook(&t.run.Hooks)
@@ -155,7 +154,7 @@ func (s *Session) beginTurn(t *Turn) error {
 		if s.unsure && open && !last.Asked && last.Words == words {
 			words = "" // they were recorded when the turn could not be begun
 		}
-		if words == "" && t.in.Task == nil && (turns == 0 || len(h.Messages) == 0 && !open) {
+		if words == "" && !t.in.Wordless && (turns == 0 || len(h.Messages) == 0 && !open) {
 			return usage("beginning a turn", ErrNothing)
 		}
 	}
@@ -291,7 +290,7 @@ func (t *Turn) end(ending *agent.Ending, err, lost error) (*Result, error) {
 	case err != nil:
 		res.Error = err.Error()
 	case res.End == journal.TurnFailed && res.Error == "":
-		res.Error = "the turn ended with the status " + string(ending.Status)
+		res.Error = Unexplained(ending.Status)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,6 +300,9 @@ func (t *Turn) end(ending *agent.Ending, err, lost error) (*Result, error) {
 	}
 	return res, err
 }
+
+// Unexplained is the Error of a turn that failed with a status and without a reason.
+func Unexplained(s vocab.Status) string { return "the turn ended with the status " + string(s) }
 
 // ended records the end of a session's turn. s.mu is held.
 func (t *Turn) ended(res *Result) error {
