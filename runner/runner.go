@@ -83,6 +83,7 @@ func Run[J, R any](ctx context.Context, c Config, jobs *Roster[J], worker Worker
 		})
 	}
 	running.Wait()
+	jobs.Close() // before those that are left are counted
 	p.sum.Pending += jobs.Left()
 	p.sum.Budget = p.sum.Budget && p.sum.Pending+p.sum.Failed > 0
 	return p.sum, p.sum.Host
