@@ -165,7 +165,7 @@ func (g *group) Work(ctx context.Context, drain <-chan struct{}, show func(vocab
 		},
 		Connect: func(ctx context.Context, c sandbox.Config) (_ rundir.Engine, err error) {
 			if boxes, err = sandbox.Share(ctx, c, g.hostInstances()); err != nil {
-				return nil, err
+				return nil, errors.Join(err, g.joined())
 			}
 			g.each(func(r *Run) error { return r.connect(ctx, boxes) })
 			connected := hosts{boxes, g.runs}
@@ -190,7 +190,7 @@ func (g *group) Work(ctx context.Context, drain <-chan struct{}, show func(vocab
 func (g *group) work(ctx context.Context, pool runner.Config, boxes *sandbox.Shared) (err error) {
 	budget, done, err := g.limit.Open(g.costs())
 	if err != nil {
-		return err
+		return errors.Join(err, g.joined())
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	g.by.Opened(budget)
@@ -299,7 +299,9 @@ func (g *group) progress() vocab.Event {
 			e.Outcomes[outcome] += n
 		}
 		if sum.Host != nil && e.Error == "" {
-			e.Error = sum.Host.Error()
+			if e.Error = sum.Host.Error(); r.name != "" {
+				e.Error = r.name + ": " + e.Error
+			}
 		}
 	}
 	return e
