@@ -104,7 +104,7 @@ func (a *app) attached(dir string, own runFlags, flags *pflag.FlagSet) (runFlags
 		return own, err
 	}
 	f := own
-	f.Request = over(r, flags)
+	f.Request, f.own = over(r, flags), flags
 	f.Configs = append(f.Configs, mine...)
 	f.Output, f.CostLimit = own.Output, own.CostLimit
 	f.Workers, f.Durability = own.Workers, own.Durability

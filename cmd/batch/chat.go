@@ -89,6 +89,7 @@ environment.cwd, which the image must have.
 ` + chatHelp,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
+			f.own = c.Flags()
 			return a.chat(c.Context(), f, talk, image, args)
 		},
 	}

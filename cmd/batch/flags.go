@@ -161,9 +161,13 @@ func (g givenFlags) added(command string, keep func(name string) bool) string {
 			name = "-" + f.Shorthand
 		}
 		for _, v := range valuesOf(f) {
-			command += " " + name
-			if f.NoOptDefVal == "" {
-				command += " " + printable.ShellWord(v)
+			switch f.NoOptDefVal {
+			case "":
+				command += " " + name + " " + printable.ShellWord(v)
+			case v:
+				command += " " + name
+			default:
+				command += " --" + f.Name + "=" + printable.ShellWord(v)
 			}
 		}
 	})

@@ -73,7 +73,7 @@ names a file, -c chat has the prompts.
 Exit codes: 0 it was interrupted, 1 it could not continue, 2 usage, 4 the
 directory is in use.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			s.rows = c.Flags().Changed("subset")
+			s.rows, f.own = c.Flags().Changed("subset"), c.Flags()
 			return a.serve(c.Context(), f, s)
 		},
 	}
