@@ -12,8 +12,9 @@
 //	  - run does all of this in one call: it takes a configuration, instances and
 //	    a directory and returns a summary. `batch run` is one such call. The run's
 //	    request is a value in its manifest, and continuing the run needs nothing else.
-//	    A sweep is several runs that take turns, on one engine and one budget; run/sweep
-//	    defines its cells, and results/sweeps is the index of its folder.
+//	    A sweep is several runs that take turns, on one engine and one budget, and a plain
+//	    run is a sweep of one cell: run/group.go starts both and orders their instances.
+//	    run/sweep defines the cells, and results/sweeps is the index of the folder.
 //	  - dataset reads rows (parquet, JSON, the Hugging Face hub, the embedded
 //	    demo), selects among them and names their images.
 //	  - runner schedules: how many jobs at once, retries by blame, the budget,
@@ -34,22 +35,25 @@
 //	    removes the container. Process 1 of each container is internal/boxinit.
 //	  - kube is another engine: pods of a Kubernetes cluster, with the same process 1.
 //	  - agent is the loop: ask the model, parse its actions, run them, observe,
-//	    until an interrupt ends it. agent/config reads its settings and prompts.
+//	    until an interrupt ends it. Before each call step.go checks the limits.
+//	    agent/config reads its settings and prompts.
 //	  - llm is one call to a model, with a folder for each provider and one for
 //	    scripted models. llm/catalogue is the table of providers, llm/limit keeps calls
-//	    within a key's rate, and internal/retry draws the waits before further tries.
+//	    within a key's rate and waits after a provider's 429 or 529, llm/retry.go repeats other
+//	    failed calls, and internal/retry draws the waits of all further tries.
 //	  - journal records what happened to an instance, in order. It is the only
 //	    source of truth and survives every kind of crash.
 //	  - results is the run directory: what is derived from journals (trajectories,
 //	    predictions that are valid at every instant, results.parquet) and the lock. Its
-//	    doc comment specifies the format.
+//	    doc comment specifies the format. internal/mask hides secrets in what people read.
 //	  - results/export writes attempts as training data and as a table of steps.
 //	  - report turns results into tables. report/compare says which of several runs is
 //	    better and how certain that is, and report/attempts evaluates several attempts.
 //	    report/stats has the statistics of both. results/scores reads their input, also
 //	    from other tools' files.
-//	  - view shows runs and their trajectories as pages; view/report is the one that compares
-//	    runs.
+//	  - view shows runs and their trajectories as pages, whose texts are in view/pages;
+//	    view/report is the one that compares runs. internal/progress shows work under way, in a
+//	    terminal and as JSON.
 //	  - audit looks in attempts for signs that a result is not the agent's own work on the
 //	    task. It changes no score.
 //	  - grade turns the log of a test run into a verdict, by the rules of SWE-bench.
@@ -64,7 +68,7 @@
 //	  - run/selecting chooses one of several attempts at an instance, and results/selections
 //	    is the record. grade/program runs the user's programs that choose or read logs.
 //	  - run/control is the socket over which other programs watch and change running work,
-//	    by commands that run/steering carries out.
+//	    by verbs (command.go) that run/steering carries out and cmd/batch/ctl.go reads.
 //	  - run/doctor checks whether a machine can run all this.
 //	  - vocab has the types that all packages share: how an instance ends, what a
 //	    command printed, what an image is, what a call used, the limits of an attempt, and
