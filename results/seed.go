@@ -123,17 +123,19 @@ func (c *copier) record(r journal.Record) error {
 	switch r.Type {
 	case journal.TypeAttempt, journal.TypePrediction, journal.TypeSubmission, journal.TypeSalvage, journal.TypeReset:
 		return nil
-	case journal.TypeSession, journal.TypeTurn, journal.TypeTurnEnd, journal.TypeRetry:
-		if c.wrap && r.Type == journal.TypeTurnEnd { // what it said before a resume is said
-			end, err := journal.Decode[journal.TurnEndData](r)
-			if err != nil {
-				return err
-			}
-			c.ended = end.Closes()
-		}
-		if c.wrap && !(c.ended && r.Type == journal.TypeTurnEnd) {
+	case journal.TypeSession, journal.TypeTurn, journal.TypeRetry:
+		if c.wrap {
 			return nil
 		}
+	case journal.TypeTurnEnd:
+		if !c.wrap {
+			break
+		}
+		end, err := journal.Decode[journal.TurnEndData](r)
+		if err != nil || !end.Closes() {
+			return err
+		}
+		c.ended = true // what it said before a resume is said
 	case journal.TypeEnd:
 		c.end = &endData{}
 		return json.Unmarshal(r.Data, c.end)
