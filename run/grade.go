@@ -136,8 +136,8 @@ func (r *Run) startGrading(ctx context.Context, pool runner.Config, stop func())
 	return g, nil
 }
 
-// run grades until the roster is released and empty. It releases the image of each graded prediction, and finally
-// all images.
+// run grades until the roster is released and empty. It releases the image of each graded
+// prediction, and finally all images.
 func (g *grader) run(ctx context.Context, c grading.Config) {
 	defer close(g.done)
 	defer g.images.end()

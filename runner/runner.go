@@ -51,10 +51,9 @@ type Summary struct {
 	Budget  bool  // some are pending because the budget is spent
 }
 
-// Run attempts the jobs of a roster, in order, as the width allows. It returns when all admitted
-// jobs have ended and are saved. Canceling ctx stops the running
-// attempts; they are saved too. The error is a Host fault, or comes from saving; how each job ended
-// is in its saved result.
+// Run attempts the jobs of a roster, in order, as the width allows. It returns when all admitted jobs
+// have ended and are saved. Canceling ctx stops the running attempts; they are saved too. The error is
+// a Host fault, or comes from saving; how each job ended is in its saved result.
 func Run[J, R any](ctx context.Context, c Config, jobs *Roster[J], worker Worker[J, R]) (Summary, error) {
 	p := newPool(ctx, c)
 	defer p.close()

@@ -33,9 +33,9 @@ func NewClient(at *endpoint.Endpoint, p endpoint.Protocol, path string) endpoint
 	return c
 }
 
-// azure changes the address of a request to Azure's, and returns the path below it. A resource has its models below openai/deployments, one
-// per version of the API; its newer API, below openai/v1, is like OpenAI's own. An address may name the
-// deployment, as Azure's portal shows it.
+// azure changes the address of a request to Azure's, and returns the path below it. A resource has its
+// models below openai/deployments, one per version of the API; its newer API, below openai/v1, is like
+// OpenAI's own. An address may name the deployment, as Azure's portal shows it.
 func azure(at *endpoint.Endpoint, u *url.URL, path string) string {
 	clean := strings.TrimSuffix(u.Path, "/")
 	if strings.HasSuffix(clean, "/v1") {
