@@ -99,26 +99,6 @@ func (f *Flags) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// NextWith returns the number of the first step after a step with all flags f; 0 if there is none.
-func NextWith(marks []Mark, after int, f Flags) int {
-	for i := max(0, after); i < len(marks); i++ {
-		if marks[i].Flags.Has(f) {
-			return marks[i].Number
-		}
-	}
-	return 0
-}
-
-// LastWith returns the number of the last step before a step with all flags f; 0 if there is none.
-func LastWith(marks []Mark, before int, f Flags) int {
-	for i := min(before-1, len(marks)) - 1; i >= 0; i-- {
-		if marks[i].Flags.Has(f) {
-			return marks[i].Number
-		}
-	}
-	return 0
-}
-
 // Flag adds f if it holds.
 func (m *Mark) Flag(f Flags, holds bool) {
 	if holds {

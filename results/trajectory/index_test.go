@@ -89,12 +89,6 @@ func TestMarksSayWhatHappenedInAStep(t *testing.T) {
 	if o.Now == nil || o.Now.Does != "call" || o.Now.Step != 5 || o.Ended {
 		t.Errorf("it does %+v, want call 5", o.Now)
 	}
-	if got := journal.NextWith(o.Marks, 2, journal.FlagFailed); got != 3 {
-		t.Errorf("the next failed step after 2: %d", got)
-	}
-	if got := journal.LastWith(o.Marks, 2, journal.FlagFailed); got != 0 {
-		t.Errorf("the failed step before 2: %d", got)
-	}
 	p := page(t, a, 3, 4)
 	third := p.Steps[0]
 	if third.LostCalls != 1 || third.Tries != 1 || len(third.Rewrites) != 1 || third.Rewrites[0].Messages != 1 || *third.CacheShare != 0.75 {
