@@ -157,7 +157,7 @@ func signed(v float64, show func(float64) string) string {
 	}
 }
 
-func rate(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + "%" }
+func rate(v float64) string { return printable.Share(v) + "%" }
 
 // number formats a count, or a mean of counts.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }

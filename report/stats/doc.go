@@ -26,7 +26,9 @@
 // value 1 (Agresti and Min, "Simple improved confidence intervals for comparing matched
 // proportions", Statistics in Medicine 24, 2005). If all instances are 0, or all 1, the interval is
 // at least as wide as the exact interval for as many independent results (Clopper and Pearson,
-// Biometrika 26, 1934).
+// Biometrika 26, 1934). A rate with failures never has an interval up to 1, and one with successes
+// none from 0: such an end is that of the exact interval for N^2 / (sum of n^2) results, where n are
+// the sizes of the repositories and N is their sum.
 //
 // Fewer than 6 repositories cannot give a level of 0.95. Then instances are resampled instead, each
 // as a repository of its own, and tables say "bootstrap by instance": the result describes these

@@ -3,6 +3,8 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Method names the way in which an interval was computed.
@@ -62,8 +64,9 @@ func (b Bootstrap) RateDifference(pairs []Pair) RateTest {
 
 // Rate returns the interval of the mean of values in 0..1, one for each instance, by the method of
 // [Bootstrap.RateDifference]: with half an additional instance of value 0, and half of one of value
-// 1. An instance without a cluster is a cluster of its own. Without values the interval is 0..1. It
-// is unknown if a value is not in 0..1, and if the lengths differ.
+// 1. An end of 0 or 1 that the values exclude, because some are higher or lower, is replaced by the
+// end of the exact interval. An instance without a cluster is a cluster of its own. Without values
+// the interval is 0..1. It is unknown if a value is not in 0..1, and if the lengths differ.
 func (b Bootstrap) Rate(values []float64, clusters []string) (Interval, Method) {
 	b = b.withDefaults()
 	if len(values) != len(clusters) {
@@ -83,7 +86,26 @@ func (b Bootstrap) Rate(values []float64, clusters []string) (Interval, Method) 
 	g := b.grouped(pairs)
 	in, mean := b.typical(g.clusters, g.meansWith(0, 1, 0.5)).interval(), g.mean()
 	in = Interval{Low: min(in.Low, mean), High: max(in.High, mean)}
-	return g.widened(in, 0, 1, b.Level), method
+	return g.possible(g.widened(in, 0, 1, b.Level), mean, b.Level), method
+}
+
+// possible replaces an end of 0 or 1 that a rate of mean excludes: a draw can leave out each cluster
+// with a failure, or with a success. The exact interval (Clopper and Pearson) is for as many
+// independent results as there are if all of a cluster are the same (Kish, "Survey Sampling", 1965).
+func (g groups) possible(in Interval, mean, level float64) Interval {
+	squares, n := 0.0, float64(len(g.diffs))
+	for _, c := range g.sums() {
+		squares += c.n * c.n
+	}
+	results := n * n / squares
+	good, bad := results*mean, results*(1-mean)
+	if in.Low <= 0 && good > 0 {
+		in.Low = mathext.InvRegIncBeta(good, bad+1, (1-level)/2)
+	}
+	if in.High >= 1 && bad > 0 {
+		in.High = mathext.InvRegIncBeta(good+1, bad, (1+level)/2)
+	}
+	return in
 }
 
 // Shows reports whether a p value is low enough for the level.

@@ -163,3 +163,24 @@ func FuzzRateDifference(f *testing.F) {
 		}
 	})
 }
+
+// The ends that replace 0 and 1 are those of Clopper and Pearson's tables.
+func TestARateWithFailuresAndSuccessesExcludesTheEnds(t *testing.T) {
+	alone := make([]string, 5)
+	got, _ := Bootstrap{}.Rate([]float64{1, 1, 1, 1, 0}, alone)
+	near(t, "4 of 5, high end,", got.High, 0.99494924, 1e-7)
+	got, _ = Bootstrap{}.Rate([]float64{0, 0, 0, 0, 1}, alone)
+	near(t, "1 of 5, low end,", got.Low, 0.00505076, 1e-7)
+	for n := 2; n < 60; n++ {
+		values, clusters := make([]float64, n), make([]string, n)
+		for i := range n {
+			clusters[i] = strconv.Itoa(i * i % 9)
+		}
+		for failures := 1; failures < n; failures++ {
+			values[failures] = 1
+			if in, _ := (Bootstrap{Draws: 1000}).Rate(values, clusters); in.Low <= 0 || in.High >= 1 || in.Low > in.High {
+				t.Fatalf("%d of %d: %v", failures, n, in)
+			}
+		}
+	}
+}
