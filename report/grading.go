@@ -149,7 +149,7 @@ func (g *Grading) note(text, id string) {
 func (g *Grading) Rate() string {
 	share := ""
 	if g.Graded > 0 {
-		share = fmt.Sprintf(" (%.1f%%)", 100*float64(g.Resolved)/float64(g.Graded))
+		share = fmt.Sprintf(" (%s%%)", printable.Share(float64(g.Resolved)/float64(g.Graded)))
 	}
 	return fmt.Sprintf("resolved %d of %d graded%s, %d of %s graded", g.Resolved, g.Graded, share,
 		g.Graded, printable.Count(g.Predictions, "prediction", "predictions"))

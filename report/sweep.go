@@ -81,7 +81,7 @@ func (c SweepCell) row() []string {
 	}
 	resolved := ""
 	if st.Graded > 0 {
-		resolved = fmt.Sprintf("%d of %d (%.1f%%)", st.Resolved, st.Graded, 100*float64(st.Resolved)/float64(st.Graded))
+		resolved = fmt.Sprintf("%d of %d (%s%%)", st.Resolved, st.Graded, printable.Share(float64(st.Resolved)/float64(st.Graded)))
 	}
 	return []string{name, fmt.Sprintf("%d of %d", st.Results, st.Asked), resolved, fmt.Sprint(steps), Dollars(st.Cost), c.state()}
 }

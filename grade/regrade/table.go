@@ -98,7 +98,7 @@ func share(n, of int) string {
 	if of == 0 {
 		return fmt.Sprintf("%d of 0", n)
 	}
-	return fmt.Sprintf("%d of %d (%.1f%%)", n, of, 100*float64(n)/float64(of))
+	return fmt.Sprintf("%d of %d (%s%%)", n, of, printable.Share(float64(n)/float64(of)))
 }
 
 func names(w io.Writer, label string, ids []string) {

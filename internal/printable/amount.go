@@ -24,7 +24,16 @@ func Some(names []string, most int) string {
 }
 
 // Percent shows a share: "12.5 %".
-func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+func Percent(share float64) string { return Share(share) + " %" }
+
+// Share shows a share in percent without the sign: "12.5". Only shares of exactly 0 and 1 are shown as
+// "0.0" and "100.0".
+func Share(share float64) string {
+	if 0 < share && share < 1 {
+		share = min(max(share, 0.001), 0.999)
+	}
+	return fmt.Sprintf("%.1f", 100*share)
+}
 
 // Dollars shows a sum of US dollars: cents, and of a sum under a dollar the first two digits that
 // count, so that $0.024 is not read as $0.02; six decimals at most.

@@ -12,3 +12,11 @@ func TestDollars(t *testing.T) {
 		}
 	}
 }
+
+func TestAShareIsWholeOnlyIfItIs(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.0", 0.0004: "0.1", 0.123: "12.3", 0.9995: "99.9", 1 - 1e-12: "99.9", 1: "100.0"} {
+		if got := Share(v); got != want {
+			t.Errorf("%v is %s, want %s", v, got, want)
+		}
+	}
+}

@@ -242,7 +242,7 @@ func (e Estimate) rate() string {
 	if e.Value == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f%%", 100**e.Value)
+	return printable.Share(*e.Value) + "%"
 }
 
 func (e Estimate) error() string {
@@ -256,7 +256,7 @@ func (e Estimate) interval() string {
 	if e.Interval == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f-%.1f%%", 100*e.Interval.Low, 100*e.Interval.High)
+	return printable.Share(e.Interval.Low) + "-" + printable.Share(e.Interval.High) + "%"
 }
 
 // writeScope adds a note if the interval does not generalize to other repositories.

@@ -21,7 +21,7 @@ func (s study) text(text string, most int) string { return report.OneLine(s.hide
 
 // span formats an interval of rates.
 func span(i stats.Interval) string {
-	return fmt.Sprintf("%.1f to %.1f %%", 100*i.Low, 100*i.High)
+	return fmt.Sprintf("%s to %s %%", printable.Share(i.Low), printable.Share(i.High))
 }
 
 // points formats a difference of rates in percentage points, with its sign.
