@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -316,6 +317,21 @@ func TestABillHasTheAttemptsOfOtherTools(t *testing.T) {
 		if s := report.NewStatus(snap); bill.String() != want || s.Cost != bill.Cost || s.Spent != bill.Ever {
 			t.Errorf("%s, in the status cost %v and spent %v; want %s", bill, s.Cost, s.Spent, want)
 		}
+	}
+}
+
+// An attempt without times has no part in a mean.
+func TestTheTimePerAttemptIsOfTheTimedOnes(t *testing.T) {
+	snap := &results.Snapshot{Records: []results.Record{
+		{InstanceID: "a", Attempt: 1, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted, Time: results.Phases{Model: 30, Total: 30}},
+		{InstanceID: "b", Attempt: 1, Status: vocab.StatusRunning, Outcome: vocab.OutcomePending},
+	}}
+	var b bytes.Buffer
+	if err := report.NewStatus(snap).Write(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.Contains(got, "per attempt (of 1)") || !regexp.MustCompile(`model +30s +30s`).MatchString(got) {
+		t.Errorf("want 30s per attempt of 1 in\n%s", got)
 	}
 }
 

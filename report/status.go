@@ -37,6 +37,7 @@ type Status struct {
 	Mixed              *results.Mixed   `json:"mixed,omitempty"`   // nil: the results are of one model with the same settings
 
 	bill       Bill
+	timed      int // attempts in Seconds
 	next       next
 	cover      coverage
 	onlyGraded bool // no agent worked there
@@ -77,6 +78,9 @@ func NewStatus(snap *results.Snapshot) Status {
 	attempts, spent := map[string]int{}, map[string]float64{}
 	for _, r := range s.Records {
 		addPhases(&s.Seconds, r.Time)
+		if r.Time.Total > 0 {
+			s.timed++
+		}
 		spent[r.InstanceID] += r.Cost + r.Held
 		if r.Attempt > 0 {
 			attempts[r.InstanceID]++
@@ -323,9 +327,13 @@ func (s Status) outcomeTable() *printable.Table {
 func (s Status) phaseTable() *printable.Table {
 	p := s.Seconds
 	t := printable.Numbers()
-	t.Add("phase", "time", "per attempt", "share")
+	each := "per attempt"
+	if s.timed < s.Attempts {
+		each += fmt.Sprintf(" (of %d)", s.timed)
+	}
+	t.Add("phase", "time", each, "share")
 	line := func(name string, v float64, share string) {
-		t.Add(name, Seconds(v), Seconds(v/float64(max(1, s.Attempts))), share)
+		t.Add(name, Seconds(v), Seconds(v/float64(max(1, s.timed))), share)
 	}
 	line("queue", p.Queue, "")
 	for _, ph := range Parts(p) {
