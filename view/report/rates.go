@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
 	"batch.example/batch/report/stats"
+	"batch.example/batch/results/scores"
 )
 
 func (s study) rates(findings []string) *section {
@@ -54,8 +55,8 @@ func (s study) rateRow(e side, r rate, a axis) []cell {
 	}
 	costs, steps, times := s.values(e, costOf), s.values(e, stepsOf), s.values(e, secondsOf)
 	cost := "–"
-	if bill := e.bill(); len(costs) > 0 || bill.Cost > 0 {
-		cost = bill.String()
+	if len(costs) > 0 || slices.ContainsFunc(e.Runs, func(a scores.Run) bool { return a.Snapshot != nil }) {
+		cost = e.bill().String()
 	}
 	return []cell{
 		name, number(resolved),
