@@ -118,8 +118,11 @@ func outcomeOf(v *trajectory.View) string {
 }
 
 func attemptOf(v *trajectory.View) string {
-	if v.Record == nil || v.Attempt == 0 {
+	switch {
+	case v.Record == nil || v.Record.Status == vocab.StatusNotRun:
 		return ""
+	case v.Attempt == 0:
+		return "made by another tool"
 	}
 	text := fmt.Sprintf("%d of %d", v.Attempt, max(v.Attempt, v.Attempts))
 	if started := v.Record.Started; !started.IsZero() {

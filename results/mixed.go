@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,16 +13,26 @@ import (
 type Mixed struct {
 	Models   []string `json:"models,omitempty"`   // of the results, sorted; empty if there is one
 	Settings []string `json:"settings,omitempty"` // names of other settings that differed, sorted
+	Foreign  int      `json:"foreign,omitempty"`  // results that another tool made; 0 if batch made none
 }
 
 // MixedIn returns the mixed properties of directories that count as one; nil: nothing is
 // mixed.
 func MixedIn(list ...*Snapshot) *Mixed {
 	var m Mixed
+	own := false
 	for _, snap := range list {
 		for _, r := range Latest(snap.Records) {
-			if r.Outcome.Final() && r.Model != "" {
+			if !r.Outcome.Final() {
+				continue
+			}
+			if r.Model != "" {
 				m.Models = append(m.Models, r.Model)
+			}
+			if r.Attempt == 0 {
+				m.Foreign++
+			} else {
+				own = true
 			}
 		}
 		if snap.Manifest == nil {
@@ -37,7 +48,10 @@ func MixedIn(list ...*Snapshot) *Mixed {
 	if len(m.Models) < 2 {
 		m.Models = nil
 	}
-	if len(m.Models)+len(m.Settings) == 0 {
+	if !own {
+		m.Foreign = 0
+	}
+	if len(m.Models)+len(m.Settings)+m.Foreign == 0 {
 		return nil
 	}
 	return &m
@@ -59,6 +73,9 @@ func (m *Mixed) Note() string {
 	}
 	if len(m.Settings) > 0 {
 		parts = append(parts, "made with different settings ("+some(m.Settings)+")")
+	}
+	if m.Foreign > 0 {
+		parts = append(parts, fmt.Sprintf("in part of another tool (%d)", m.Foreign))
 	}
 	return "mixed: the results are " + strings.Join(parts, ", and ")
 }

@@ -6,6 +6,7 @@ import (
 
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
+	"batch.example/batch/vocab"
 )
 
 func TestMixedResultsAreNamed(t *testing.T) {
@@ -36,6 +37,15 @@ func TestMixedResultsAreNamed(t *testing.T) {
 	}
 	if got := results.MixedIn(snap); len(got.Models) != 2 || len(got.Settings) != 1 || snap.Manifest.Mixed[1].Now != "3" {
 		t.Errorf("got %+v, manifest %+v", got, snap.Manifest.Mixed)
+	}
+	foreign := results.Record{InstanceID: "b", Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted}
+	own := foreign
+	own.InstanceID, own.Attempt = "a", 1
+	if got := results.MixedIn(&results.Snapshot{Records: []results.Record{own, foreign}}).Note(); got != "mixed: the results are in part of another tool (1)" {
+		t.Errorf("got %q", got)
+	}
+	if got := results.MixedIn(&results.Snapshot{Records: []results.Record{foreign}}); got != nil {
+		t.Errorf("of another tool only: %+v", got)
 	}
 	if got := results.MixedIn(); got != nil || got.Note() != "" {
 		t.Errorf("got %+v of nothing", got)

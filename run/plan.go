@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"batch.example/batch/dataset"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
@@ -139,11 +140,24 @@ func (r *Run) makePlan() (*Plan, error) {
 	if err := r.checkFit(todo); err != nil {
 		return nil, err
 	}
+	if n := foreignIn(last); n > 0 && len(todo) > 0 {
+		r.Tell(printable.Count(n, "result of another tool stays", "results of another tool stay") + " in " + r.Output + ", beside the ones that this run makes")
+	}
 	if r.ByImage {
 		todo = byImage(todo, r.Sandboxes.Prefix)
 	}
 	plan.Instances, plan.Spent, plan.Exhausted = append(todo, kept...), r.read.Spent(), !r.limit().Budget(r.costs()).Open()
 	return &plan, nil
+}
+
+// foreignIn counts the results that another tool made.
+func foreignIn(last map[string]results.Record) (n int) {
+	for _, r := range last {
+		if r.Attempt == 0 && r.Outcome.Final() {
+			n++
+		}
+	}
+	return n
 }
 
 // checkFit refuses to run an instance if the directory has an unreadable prediction for it,

@@ -62,11 +62,15 @@ const (
 )
 
 // finalName returns the name of a final report: the model's name, or severalModels, with the
-// ending mixedSettings if results were made with different settings. Others has the names that
-// the report had before it was mixed, or while it was.
+// ending mixedSettings if results were made with different settings, or some by another tool. Others
+// has the names that the report had before it was mixed, or while it was.
 func finalName(dir string, predictions []results.Prediction) (name string, others []string) {
 	var models []string
+	foreign := 0
 	for _, p := range predictions {
+		if p.Attempt == 0 {
+			foreign++
+		}
 		if !slices.Contains(models, p.Model) {
 			models = append(models, p.Model)
 		}
@@ -76,7 +80,7 @@ func finalName(dir string, predictions []results.Prediction) (name string, other
 	}
 	name = models[0]
 	m, err := manifest.Read(dir)
-	if err == nil && results.MixedIn(&results.Snapshot{Manifest: m}) != nil {
+	if err == nil && results.MixedIn(&results.Snapshot{Manifest: m}) != nil || 0 < foreign && foreign < len(predictions) {
 		name += mixedSettings
 	}
 	if len(models) > 1 {
