@@ -201,6 +201,25 @@ func TestAPlanRefusesWhatARunRefuses(t *testing.T) {
 	}
 }
 
+func TestAPlanSaysThatResultsOfAnotherToolStay(t *testing.T) {
+	dir := t.TempDir()
+	c := demoRun(t, dir, 2)
+	preds := `{"` + c.Instances[0].ID + `": {"model_name_or_path": "m", "instance_id": "` + c.Instances[0].ID + `", "model_patch": "x"}}`
+	if err := os.WriteFile(filepath.Join(dir, "preds.json"), []byte(preds), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var told string
+	c.Tell = func(text string) { told += text }
+	if _, err := NewPlan(t.Context(), c); err != nil || !strings.Contains(told, "1 result of another tool stays in "+dir) {
+		t.Errorf("it said %q, %v", told, err)
+	}
+	c.Instances = c.Instances[:1]
+	told = ""
+	if _, err := NewPlan(t.Context(), c); err != nil || told != "" {
+		t.Errorf("of nothing to do it said %q, %v", told, err)
+	}
+}
+
 func TestAPlanDoesNotCreateTheDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	plan, err := NewPlan(t.Context(), demoRun(t, dir, 2))
