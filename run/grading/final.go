@@ -22,7 +22,8 @@ import (
 // Final writes the harness's final report of a run directory, and returns its path. Asked has
 // the ids of all instances, sorted. Quarantined instances are left out. An ungraded prediction counts
 // as an error, as in the harness. If predictions are mixed, the file's name says so: see [finalName].
-// A file that an earlier call wrote under another name is removed.
+// A file that an earlier call wrote under another name is removed. Without a prediction there is no report:
+// the harness's name for it would be that of a model None.
 func Final(s *results.Store, runID string, rules logparse.Rules, asked []string) (string, error) {
 	log, err := s.Grades()
 	if err != nil {
@@ -52,7 +53,9 @@ func Final(s *results.Store, runID string, rules logparse.Rules, asked []string)
 			return "", err
 		}
 	}
-	f.Model = name
+	if f.Model = name; len(predictions) == 0 {
+		return "", removeFinal(dir, f)
+	}
 	return swebench.WriteFinal(dir, f)
 }
 

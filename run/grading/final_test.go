@@ -26,7 +26,7 @@ func TestAFinalReportOfMixedResultsHasANameThatSaysSo(t *testing.T) {
 		{[]string{"org/a", "b"}, true, "several-models.run.json"},
 		{[]string{"b", "org/a"}, false, "several-models.run.json"},
 		{[]string{"org/a", "org/a"}, false, "org__a.run.json"},
-		{nil, false, "None.run.json"},
+		{nil, false, "."},
 	} {
 		m := &manifest.Manifest{}
 		if c.mixed {
@@ -61,7 +61,7 @@ func TestAFinalReportOfMixedResultsHasANameThatSaysSo(t *testing.T) {
 			t.Errorf("%v, mixed %v: %s, %v, want %s", c.models, c.mixed, path, err, c.want)
 		}
 		found, _ := filepath.Glob(filepath.Join(dir, "*.run.json"))
-		if c.models != nil && !slices.Equal(found, []string{path}) {
+		if c.models != nil && !slices.Equal(found, []string{path}) || slices.Contains(found, filepath.Join(dir, "None.run.json")) {
 			t.Errorf("%v, mixed %v: reports %q, want only %s", c.models, c.mixed, found, c.want)
 		}
 	}
