@@ -335,7 +335,6 @@ func (s Status) phaseTable() *printable.Table {
 	line := func(name string, v float64, share string) {
 		t.Add(name, Seconds(v), Seconds(v/float64(max(1, s.timed))), share)
 	}
-	line("queue", p.Queue, "")
 	for _, ph := range Parts(p) {
 		if ph.Seconds > tiny*p.Total {
 			line(ph.Name, ph.Seconds, percent(ph.Seconds, p.Total))
@@ -343,5 +342,6 @@ func (s Status) phaseTable() *printable.Table {
 	}
 	t.Rule()
 	line("total", p.Total, percent(p.Total, p.Total))
+	line("queue", p.Queue, "")
 	return t
 }
