@@ -39,16 +39,16 @@ func (l *Lines) Event(e vocab.Event) {
 		e.Time = time.Now()
 	}
 	l.last = e.Time
+	if e.Type == vocab.EventRunStart {
+		l.summed = e.Time
+	} else if e.Type != vocab.EventRunEnd && e.Time.Sub(l.summed) >= summaryEvery {
+		l.line(l.summary()) // before what e adds: the last event would be in two summaries
+		l.summed = e.Time
+	}
 	started := l.state.running[e.Name()]
 	e = l.state.apply(e)
 	if text := l.describe(e, started); text != "" {
 		l.line(text)
-	}
-	if e.Type == vocab.EventRunStart {
-		l.summed = e.Time
-	} else if e.Type != vocab.EventRunEnd && e.Time.Sub(l.summed) >= summaryEvery {
-		l.line(l.summary())
-		l.summed = e.Time
 	}
 }
 

@@ -51,6 +51,24 @@ func TestLinesShowStartsEndsAndSummaries(t *testing.T) {
 	})
 }
 
+func TestLinesEndWithOneSummary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		l := NewLines(&b)
+		l.Event(vocab.Event{Type: vocab.EventRunStart, Total: 1})
+		l.Event(vocab.Event{Type: vocab.EventInstanceStart, Instance: "one"})
+		time.Sleep(time.Minute)
+		l.Event(vocab.Event{Type: vocab.EventInstanceEnd, Instance: "one", Status: "Submitted", Outcome: "submitted"})
+		l.Event(vocab.Event{Type: vocab.EventRunEnd})
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), "1/1 done"); n != 1 {
+			t.Errorf("%d lines say that all is done, want 1:\n%s", n, b.String())
+		}
+	})
+}
+
 func TestLinesCountWhatNeedsACorrection(t *testing.T) {
 	var b bytes.Buffer
 	l := NewLines(&b)
