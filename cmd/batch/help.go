@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -130,23 +131,43 @@ func (a *app) checkNames(root *cobra.Command) {
 	}
 }
 
-// knownTopic refuses a topic that does not exist, and names the nearest one.
+// mostTopics is how many topics are named in place of one that does not exist.
+const mostTopics = 3
+
+// knownTopic refuses a topic that does not exist, and names the nearest one, and those with the word in
+// their name, or else in their title.
 func knownTopic(help *cobra.Command, args []string) error {
 	c, rest, _ := help.Root().Find(args) // rest has the names that are not found
 	if len(rest) == 0 {
 		return nil
 	}
-	var names []string
+	var names, named, titled []string
+	want := strings.ToLower(rest[0])
 	for _, sub := range c.Commands() {
-		if !sub.Hidden {
-			names = append(names, sub.Name())
+		switch name := sub.Name(); {
+		case sub.Hidden:
+			continue
+		case len(want) > 2 && strings.Contains(name, want):
+			named = append(named, name)
+		case len(want) > 2 && strings.Contains(strings.ToLower(sub.Short), want):
+			titled = append(titled, name)
 		}
+		names = append(names, sub.Name())
+	}
+	if name := near.Name(want, names); name != "" && !slices.Contains(named, name) {
+		named = append(named, name)
+	}
+	if named == nil {
+		named = titled
 	}
 	err := fault.Newf(fault.Usage, "unknown help topic %q", rest[0]).WithHint("see `batch help`")
-	if name := near.Name(rest[0], names); name != "" {
-		return err.WithHint("did you mean `batch help %s`?", strings.TrimPrefix(c.CommandPath()+" "+name, "batch "))
+	if named == nil {
+		return err
 	}
-	return err
+	for i, name := range named {
+		named[i] = "`batch help " + strings.TrimPrefix(c.CommandPath()+" "+name, "batch ") + "`"
+	}
+	return err.WithHint("did you mean %s?", strings.Join(named[:min(mostTopics, len(named))], " or "))
 }
 
 // topics are the pages of `batch help TOPIC` that belong to no command.
