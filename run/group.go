@@ -30,6 +30,7 @@ type group struct {
 	spent float64 // US dollars by cells of the sweep that are not in the group
 	runs  []*Run
 	log   *control.Log
+	money *runner.Budget // nil: the work has not begun
 	by    *steering.Steering
 	order []runner.Turn[dataset.Instance] // instances that are left
 }
@@ -193,6 +194,7 @@ func (g *group) work(ctx context.Context, pool runner.Config, boxes *sandbox.Sha
 		return errors.Join(err, g.joined())
 	}
 	defer func() { err = errors.Join(err, done()) }()
+	g.money = budget
 	g.by.Opened(budget)
 	pool.Budget, pool.Pause = budget, g.by.Pause()
 	g.each(func(r *Run) error {

@@ -10,6 +10,7 @@ import (
 	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/rundir"
+	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 )
 
@@ -43,7 +44,8 @@ type Plan struct {
 	Instances []Planned // first the ones that run, in order; then the ones that keep their result
 	Spent     float64   // US dollars, by earlier runs into the directory
 	Exhausted bool      // the cost limit leaves no money for a model call
-	Ungraded  int       // kept predictions that will be graded
+	Stand     runner.Stand
+	Ungraded  int // kept predictions that will be graded
 }
 
 // Count returns how many instances have an action.
@@ -146,7 +148,8 @@ func (r *Run) makePlan() (*Plan, error) {
 	if r.ByImage {
 		todo = byImage(todo, r.Sandboxes.Prefix)
 	}
-	plan.Instances, plan.Spent, plan.Exhausted = append(todo, kept...), r.read.Spent(), !r.limit().Budget(r.costs()).Open()
+	budget := r.limit().Budget(r.costs())
+	plan.Instances, plan.Spent, plan.Exhausted, plan.Stand = append(todo, kept...), r.read.Spent(), !budget.Open(), budget.Stand()
 	return &plan, nil
 }
 

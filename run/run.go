@@ -243,6 +243,7 @@ type Summary struct {
 	Directory      []string         // ids of all instances that runs into the directory selected
 	Records        []results.Record // of all attempts, also at other instances
 	Spent          float64          // US dollars, by all runs into the directory
+	Stand          runner.Stand     // of the budget, which cells of a sweep share
 	Missing        int              // selected instances without a result
 	Ungraded       int              // predictions of selected instances without a verdict that counts, if the run grades
 	Waiting        int              // of these, the ones that were interrupted in this run
@@ -259,7 +260,7 @@ func (r *Run) Cost() float64 { return r.store.Cost() }
 // Summary reports how the run's instances have ended. It may be called after Close.
 func (r *Run) Summary() Summary {
 	s := Summary{Summary: r.sum, Began: r.began, Asked: ids(r.Instances), Records: r.store.Records(), Spent: r.store.Spent()}
-	s.Directory = s.Asked
+	s.Directory, s.Stand = s.Asked, r.group.money.Stand()
 	if r.manifest != nil {
 		s.Directory = r.manifest.Dataset.Instances
 	}

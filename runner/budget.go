@@ -174,6 +174,22 @@ func (b *Budget) Spent() float64 {
 	return b.spent
 }
 
+// Stand is how a budget stands, in US dollars.
+type Stand struct {
+	Spent float64 // by all processes that share it, as far as known, and earlier runs
+	Next  float64 // reserved for a next call; 0: unknown
+}
+
+// Stand returns how the budget stands. A nil Budget has none.
+func (b *Budget) Stand() Stand {
+	if b == nil {
+		return Stand{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return Stand{Spent: b.spent + b.others.spent, Next: b.highest}
+}
+
 // end ends a reservation and counts the cost of the call.
 func (b *Budget) end(dollars float64, paid bool) {
 	b.mu.Lock()

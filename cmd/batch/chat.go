@@ -269,7 +269,7 @@ func (s *invocation) concludeTalk(r *run.Run, person *chat.Chat, ended error) er
 		switch {
 		case ended != nil:
 		case sum.Budget:
-			s.tell(s.limitReached(sum.Spent))
+			s.tell(s.limitReached(sum.Stand))
 		case sum.Missing > 0 && person.Left():
 			s.tell("left; the same command continues the conversation in " + s.Output)
 		case sum.Missing > 0:

@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/report"
 	"batch.example/batch/run"
 	"batch.example/batch/run/telemetry"
+	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/vocab"
 )
@@ -165,7 +166,7 @@ func (s *invocation) conclude(r *run.Run, ended error) error {
 		if sum.Budget {
 			part, _ := dataset.ParseShard(s.Shard) //nolint:errcheck // it was read before the run began
 			s.CostLimit = limitNow(s.Output, s.CostLimit, part)
-			s.tell(s.limitReached(sum.Spent))
+			s.tell(s.limitReached(sum.Stand))
 		}
 		return sum.Missing + sum.Ungraded, err
 	})
@@ -189,16 +190,16 @@ func (s *invocation) writeSummary(out io.Writer, sum run.Summary) error {
 }
 
 // limitReached is the message if the cost limit leaves no money for a model call.
-func (s *invocation) limitReached(spent float64) string {
+func (s *invocation) limitReached(at runner.Stand) string {
 	part, _ := dataset.ParseShard(s.Shard) //nolint:errcheck // it was read before the run began
 	return fmt.Sprintf("%s; raise --cost-limit-total to continue, such as %s",
-		reached(s.CostLimit, part), s.resumeCommand(report.HigherLimit(s.CostLimit, spent)))
+		reached(s.CostLimit, part, at), s.resumeCommand(report.HigherLimit(s.CostLimit, at.Spent)))
 }
 
 // sayExhausted says that the planned run would stop before its first call.
 func (s *invocation) sayExhausted(plan *run.Plan) {
 	if plan.Exhausted && plan.Count(run.Keep) < len(plan.Instances) {
-		s.tell(s.limitReached(plan.Spent))
+		s.tell(s.limitReached(plan.Stand))
 	}
 }
 
@@ -209,12 +210,18 @@ func (a *app) sayShare(limit float64, part dataset.Shard) {
 	}
 }
 
-// reached says that the cost limit of a shard, or of the whole, is reached.
-func reached(limit float64, part dataset.Shard) string {
+// reached says that the cost limit of a shard, or of the whole, is reached: what is left of it does
+// not pay for another call.
+func reached(limit float64, part dataset.Shard, at runner.Stand) string {
+	text := fmt.Sprintf("limit of %v USD reached", limit)
 	if part.N > 1 {
-		return fmt.Sprintf("limit of %v USD reached, which is the part of --cost-limit-total %v for shard %s", limit/float64(part.N), limit, part)
+		text = fmt.Sprintf("limit of %v USD reached, which is the part of --cost-limit-total %v for shard %s", limit/float64(part.N), limit, part)
 	}
-	return fmt.Sprintf("limit of %v USD reached", limit)
+	text += fmt.Sprintf(": %s is spent", printable.Dollars(at.Spent))
+	if at.Next > 0 {
+		text += fmt.Sprintf(", %s reserved for a next call", printable.Dollars(at.Next))
+	}
+	return text
 }
 
 // unlessEmpty returns nil for the error that a shard has no instance, and says so: the other

@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/run"
+	"batch.example/batch/runner"
 )
 
 // The command that is named must run with the cost limit that it is named for.
@@ -36,7 +37,7 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 		if want := "batch: interrupted; continue with " + c.next + "\n"; out.String() != want {
 			t.Errorf("%s, limit %v: got %q, want %q", c.argv, c.limit, out.String(), want)
 		}
-		if got := s.limitReached(c.limit); c.reached != "" && !strings.HasSuffix(got, ", such as "+c.reached) {
+		if got := s.limitReached(runner.Stand{Spent: c.limit}); c.reached != "" && !strings.HasSuffix(got, ", such as "+c.reached) {
 			t.Errorf("%s, limit %v: got %q, want it to end with %q", c.argv, c.limit, got, c.reached)
 		}
 	}

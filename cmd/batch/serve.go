@@ -364,7 +364,7 @@ func (v *serving) Work(ctx context.Context, drain <-chan struct{}, show func(voc
 		show(e)
 	})
 	if sum := v.run.Summary(); err == nil && sum.Budget && !closed(drain) {
-		v.tell(v.limitReached(sum.Spent) + "; tasks can be read until ctrl-c")
+		v.tell(v.limitReached(sum.Stand) + "; tasks can be read until ctrl-c")
 		select {
 		case <-drain:
 		case <-ctx.Done():

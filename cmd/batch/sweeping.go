@@ -136,9 +136,9 @@ func (s *sweeping) conclude(sweep *run.Sweep, ended error) error {
 			if err != nil {
 				return missing, err
 			}
-			limit, spent := limitNow(s.Dir, s.Index.CostLimit, part), sweep.Spent()
+			limit, at := limitNow(s.Dir, s.Index.CostLimit, part), sweep.Runs()[0].Summary().Stand
 			s.tell(fmt.Sprintf("%s; raise --cost-limit-total to continue, such as `batch resume %s --cost-limit-total %v`",
-				reached(limit, part), printable.ShellWord(s.Dir), report.HigherLimit(limit, spent)))
+				reached(limit, part, at), printable.ShellWord(s.Dir), report.HigherLimit(limit, at.Spent)))
 		}
 		return missing, err
 	})
