@@ -50,10 +50,10 @@ patch, an eval_script and a log_parser (batch help row), or --eval-script and
   batch dataset fill rows.jsonl -c config.yaml --repeat 5 -o runs/fill
   batch grade --check --subset runs/fill/rows.jsonl -c config.yaml
 
-OUT/rows.jsonl has all rows of ROWS: a row that was not selected or could not be
-filled is as it was. OUT/filled.txt lists the rows that name tests, and
-OUT/flaky.txt the tests that were left out; OUT/before and OUT/after have the
-test logs. Run the same command again to continue an interrupted one, or after
+OUT/rows.jsonl has the rows that name tests, which can be graded: of the rows
+that were not selected or could not be filled, those that named some.
+OUT/flaky.txt has the tests that were left out; OUT/before and OUT/after have
+the test logs. Run the same command again to continue an interrupted one, or after
 you built an image again: what has not changed since it was tested is not tested
 again.
 
@@ -161,6 +161,9 @@ func (s *gradeSession) earlier() (map[string]dataset.Instance, error) {
 	sums, err := os.ReadFile(filepath.Join(out, sumName))
 	if err != nil || !strings.Contains(string(sums), sumOf(text)) {
 		return nil, refuse("%s was changed since fill wrote it, and would be replaced", path)
+	}
+	if len(text) == 0 { // no row was filled
+		return nil, nil
 	}
 	old, err := dataset.Open(context.Background(), dataset.Source{Name: path})
 	if err != nil {

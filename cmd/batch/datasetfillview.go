@@ -24,12 +24,10 @@ import (
 const (
 	filledName = "rows.jsonl"
 	flakyName  = "flaky.txt"
-	idsName    = "filled.txt"  // ids of the rows that name tests
 	sumName    = "rows.sha256" // of filledName, by which a change of it is noticed
 )
 
-// writeFilled writes the rows, the ids of the rows that name tests, and the tests that were left
-// out. A row that was not tested now keeps an earlier fill's result.
+// writeFilled writes the rows that name tests, and the tests that were left out. A row that was not tested now keeps an earlier fill's result.
 func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.Instance) error {
 	known := map[string]dataset.Instance{}
 	maps.Copy(known, earlier)
@@ -55,15 +53,15 @@ func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.I
 			left.Write(line)
 		}
 	}
-	var ids, lines bytes.Buffer
+	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)
 	enc.SetEscapeHTML(false)
 	for _, in := range s.ds.Instances {
 		if other, ok := known[in.ID]; ok {
 			in = other
 		}
-		if len(in.FailToPass) > 0 {
-			fmt.Fprintln(&ids, in.ID)
+		if len(in.FailToPass)+len(in.PassToPass) == 0 {
+			continue // it cannot be graded, and would be refused with all others
 		}
 		if err := enc.Encode(in.Row()); err != nil {
 			return fault.New(fault.Host, "writing "+filledName, err)
@@ -79,7 +77,6 @@ func (s *gradeSession) writeFilled(rows []*filling, earlier map[string]dataset.I
 		text []byte
 	}{
 		{flakyName, left.Bytes()},
-		{idsName, ids.Bytes()},
 		{sumName, append(sums, sum...)},
 		{filledName, lines.Bytes()},
 		{sumName, sum}, // a crash leaves rows of one of the sums
@@ -119,11 +116,7 @@ func (s *gradeSession) showFilled(rows []*filling) error {
 	path := filepath.Join(s.flags.Output, filledName)
 	fmt.Fprintf(out, "\nfilled %d of %s: %s\n", filled, printable.Count(len(rows), "row", "rows"), path)
 	if filled > 0 {
-		check := "batch grade --check --subset " + printable.ShellWord(path)
-		if filled < len(s.ds.Instances) {
-			check += " --instances " + printable.ShellWord(filepath.Join(s.flags.Output, idsName))
-		}
-		fmt.Fprintf(out, "now check them: `%s`\n", s.again(check))
+		fmt.Fprintf(out, "now check them: `%s`\n", s.again("batch grade --check --subset "+printable.ShellWord(path), selectionFlags...))
 	}
 	if ignoreClosed(err) != nil {
 		return fault.New(fault.Host, "writing what was found", err)

@@ -104,10 +104,10 @@ var oneCommand = []string{
 	"output", "repeat", "redo", "dry-run", "no-cache", "quarantine", "run-id", "check", "subset", "quiet", "json", "workers", "retry",
 }
 
-// again is a command with the other flags of this one.
-func (s *gradeSession) again(command string) string {
+// again is a command with the other flags of this one, except some.
+func (s *gradeSession) again(command string, except ...string) string {
 	return s.flags.added(command, func(name string) bool {
-		return !slices.Contains(oneCommand, name) && (name != "instances" || !strings.Contains(command, " --instances "))
+		return !slices.Contains(oneCommand, name) && !slices.Contains(except, name)
 	})
 }
 
