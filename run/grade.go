@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,7 +59,12 @@ func (r *Run) checkTests(todo []Planned) error {
 	if first == nil {
 		return nil
 	}
-	hint := "leave them out, or run without --grade"
+	const most = 5
+	named := strings.Join(refused[:min(most, len(refused))], ", ")
+	if more := len(refused) - most; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	hint := "to leave out " + named + ": --instances FILE keeps the rows whose ids FILE lists, one per line; or run without --grade"
 	if why := fault.HintOf(first); why != "" {
 		hint = why + "\n" + hint
 	}
