@@ -10,6 +10,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/retry"
+	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/control"
@@ -29,16 +30,20 @@ func (a *app) ps(ctx context.Context, client *control.Client, f ctlFlags) error 
 }
 
 func writeStatus(out io.Writer, s control.Status) error {
-	fmt.Fprintf(out, "%s %s for %s (process %d): %d of %d done", s.Kind, s.State, clock(s.Now.Sub(s.Since)), s.PID, s.Done, s.Total)
+	state := string(s.State)
+	if !s.Since.Equal(s.Started) {
+		state += " for " + clock(s.Now.Sub(s.Since))
+	}
+	fmt.Fprintf(out, "%s %s (process %d), elapsed %s: %d of %d done", s.Kind, state, s.PID, clock(s.Now.Sub(s.Started)), s.Done, s.Total)
 	if s.Failed > 0 {
 		fmt.Fprintf(out, ", %d failed", s.Failed)
 	}
 	fmt.Fprintf(out, ", %d running, %d at once", s.Running, s.Width)
 	if s.Kind != control.KindGrade {
-		fmt.Fprintf(out, ", %s", printable.Dollars(s.Cost+s.Held))
+		fmt.Fprintf(out, ", %s", report.UpTo(s.Cost, results.Unanswered{Lost: s.Lost, Held: s.Held}))
 	}
 	if s.Budget > 0 {
-		fmt.Fprintf(out, " of %s", printable.Dollars(s.Budget))
+		fmt.Fprintf(out, ", of a budget of %s", printable.Dollars(s.Budget))
 	}
 	fmt.Fprintln(out)
 	if n := len(s.Cancels); n > 0 {
