@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/results"
+	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
 	"batch.example/batch/run/rundir"
 )
@@ -63,6 +64,11 @@ unless they are given.
 func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk chatFlags, given *pflag.FlagSet) (err error) {
 	if err := a.checkTalk(&own, talk); err != nil {
 		return err
+	}
+	if sweeps.Is(dir) {
+		if dir, id, err = oneInstance(dir, id); err != nil {
+			return err
+		}
 	}
 	earlier, unlock, err := earlierAttempt(dir, id)
 	if err != nil {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,14 +25,12 @@ type auditFlags struct {
 	attempts     bool
 	named        bool // --subset is given
 	dataset      run.Request
-	path         string
-	instances    []string
 }
 
 func (a *app) auditCommand() *cobra.Command {
 	f := auditFlags{dataset: run.NewRequest()}
 	c := &cobra.Command{
-		Use:   "audit DIR [INSTANCE...]",
+		Use:   "audit DIR... [INSTANCE...]",
 		Short: "Look for signs that results are not the agent's own work",
 		Long: `Look in attempts for signs that a result is not the agent's own work: network
 use, later git history, the gold patch, edits of tests, and others. A finding
@@ -46,7 +46,7 @@ its instance, step and evidence. No finding proves nothing either.
 DIR is a run directory, also while the run works, a sweep, a folder of
 trajectories of mini-swe-agent, or a .traj.json file. The last attempt at each
 instance is read, which is the one that counts; --attempts reads all. INSTANCE
-may be the beginning of an id.
+may be the beginning of an id, or CELL/ID in a sweep.
 
 Some detectors compare with the dataset's row. The dataset is the run's own, if
 it is on this machine, or the one that --subset names. Without it, they report
@@ -57,7 +57,7 @@ Exit codes: 0 with and without findings, 2 usage.`,
 			if f.list {
 				return takes()(c, args)
 			}
-			return takes("DIR", "[INSTANCE...]")(c, args)
+			return takes("DIR...", "[INSTANCE...]")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.check(c); err != nil {
@@ -66,8 +66,7 @@ Exit codes: 0 with and without findings, 2 usage.`,
 			if f.list {
 				return a.listDetectors(f.asJSON)
 			}
-			f.path, f.instances = args[0], args[1:]
-			return a.audit(c.Context(), f)
+			return a.audit(c.Context(), f, args)
 		},
 	}
 	fs := c.Flags()
@@ -115,12 +114,8 @@ func (f auditFlags) wants(detector string) bool {
 }
 
 // audit audits what the arguments name, and prints what was found.
-func (a *app) audit(ctx context.Context, f auditFlags) error {
-	places, err := placesIn(f.path)
-	if err != nil {
-		return err
-	}
-	keep, err := f.chosen(places)
+func (a *app) audit(ctx context.Context, f auditFlags, args []string) error {
+	places, keep, err := auditArguments(args)
 	if err != nil {
 		return err
 	}
@@ -133,7 +128,7 @@ func (a *app) audit(ctx context.Context, f auditFlags) error {
 	s := auditSheet{flags: f, several: len(places) > 1, json: a.jsonLines()}
 	said := map[string]int{}
 	for _, p := range places {
-		notes, err := by.place(ctx, p, keep, s.add)
+		notes, err := by.place(ctx, p, func(id string) bool { return keep(p, id) }, s.add)
 		if err != nil {
 			return err
 		}
@@ -155,28 +150,42 @@ func (a *app) audit(ctx context.Context, f auditFlags) error {
 // mostNotes is how many notes about trajectories and datasets are printed.
 const mostNotes = 10
 
-// chosen returns a function that accepts the instances that the arguments name, or all.
-func (f auditFlags) chosen(places []*auditPlace) (func(string) bool, error) {
-	if len(f.instances) == 0 {
-		return func(string) bool { return true }, nil
+// auditArguments reads DIR... [INSTANCE...]. After the first DIR, what no DIR before has as an instance
+// and is a path is another DIR. Keep accepts the instances that are named, or all.
+func auditArguments(args []string) (places []*auditPlace, keep func(p *auditPlace, id string) bool, err error) {
+	var names []string
+	for i, arg := range args {
+		_, missing := os.Stat(arg)
+		if i > 0 && (missing != nil || slices.ContainsFunc(places, func(p *auditPlace) bool { return slices.Contains(p.ids, strings.TrimSuffix(arg, "/")) })) {
+			names = append(names, arg)
+			continue
+		}
+		list, err := placesIn(arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		places = append(places, list...)
 	}
-	var ids []string
+	if names == nil {
+		return places, func(*auditPlace, string) bool { return true }, nil
+	}
+	var holders []holder
 	for _, p := range places {
 		if p.file != "" {
-			return nil, fault.Newf(fault.Usage, "%s has trajectories without a run directory, and takes no INSTANCE", f.path).
+			return nil, nil, fault.Newf(fault.Usage, "%s has trajectories without a run directory, and takes no INSTANCE", p.name).
 				WithHint("give the file alone")
 		}
-		ids = append(ids, p.ids...)
+		holders = append(holders, holder{p.dir, p.cell, p.ids})
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
 	wanted := map[string]bool{}
-	for _, name := range f.instances {
-		id, err := chosen(ids, strings.TrimSuffix(name, "/"), f.path)
+	for _, name := range names {
+		has, id, err := meant(holders, name, args[0])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		wanted[id] = true
+		for _, h := range has {
+			wanted[filepath.Join(h.dir, id)] = true
+		}
 	}
-	return func(id string) bool { return wanted[id] }, nil
+	return places, func(p *auditPlace, id string) bool { return wanted[filepath.Join(p.dir, id)] }, nil
 }

@@ -54,6 +54,7 @@ type audited struct {
 type auditPlace struct {
 	name string // for notes
 	dir  string
+	cell string // as of a holder
 	file string
 	snap *results.Snapshot // nil: a folder of trajectories, or a file
 	ids  []string          // the instances that have an attempt, sorted
@@ -71,33 +72,25 @@ func placesIn(path string) ([]*auditPlace, error) {
 		return nil, fault.New(fault.Usage, "reading "+path, err).WithHint("name a run directory, or a .traj.json file")
 	case err == nil && !info.IsDir():
 		return []*auditPlace{{name: path, dir: filepath.Dir(path), file: path}}, nil
-	case err == nil && sweeps.Is(path):
-		x, err := sweeps.Read(path)
-		if err != nil {
-			return nil, err
-		}
-		var list []*auditPlace
-		for _, dir := range x.Dirs(path) {
-			if _, err := os.Stat(filepath.Join(dir, manifest.File)); errors.Is(err, fs.ErrNotExist) {
-				continue // the cell has not begun
-			}
-			p, err := placeOf(dir)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, p)
-		}
-		return list, nil
 	}
-	p, err := placeOf(path)
+	dirs, err := sweeps.Runs(path)
+	if err != nil {
+		return nil, err
+	}
+	var list []*auditPlace
+	for _, dir := range dirs {
+		p, failed := placeOf(dir)
+		p.cell, err = cellIn(path, dir), cmp.Or(err, failed)
+		list = append(list, p)
+	}
 	if err == nil {
-		return []*auditPlace{p}, nil
+		return list, nil
 	}
 	files, _ := filepath.Glob(filepath.Join(path, "*.traj.json")) //nolint:errcheck // the pattern is right, unless the path is one
 	if len(files) == 0 {
 		return nil, err
 	}
-	var list []*auditPlace
+	list = nil
 	for _, file := range files {
 		list = append(list, &auditPlace{name: path, dir: path, file: file})
 	}

@@ -102,7 +102,7 @@ func (a *app) arguments(places []string) completer {
 		case "PATTERN":
 			return slices.Sorted(maps.Keys(price.Known()))
 		case "INSTANCE":
-			if places[0] == "DIR" && len(args) > 0 {
+			if strings.HasPrefix(places[0], "DIR") && len(args) > 0 {
 				return without(instancesOf(args[0]), args[1:])
 			}
 			return without(a.instances(c), args)

@@ -38,10 +38,11 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "Show what happened in one instance, step by step",
 		Long: `Show what happened in one instance, step by step: the model's thoughts, its
 commands, their output, exit code and duration, what each call cost, the patch,
-and what grading found. INSTANCE may be the beginning of an id. It only reads,
-and shows the steps so far of an instance that is running. It also reads the
-output folders of mini-swe-agent, SWE-agent and Harbor, and a single file in
-place of DIR INSTANCE: .traj.json, SWE-agent's .traj, or ATIF.
+and what grading found. INSTANCE may be the beginning of an id; in a sweep, it
+is CELL/ID, or ID if only one cell has it. It only reads, and shows the steps so
+far of an instance that is running. It also reads the output folders of
+mini-swe-agent, SWE-agent and Harbor, and a single file in place of DIR
+INSTANCE: .traj.json, SWE-agent's .traj, or ATIF.
 
   batch show runs/gpt-5 django__django-11019
   batch show runs/gpt-5 django__django-11019 --full | less
@@ -141,33 +142,12 @@ func (f *showFlags) find(args []string) (*results.Snapshot, error) {
 		f.file = args[0]
 		return &results.Snapshot{}, nil
 	}
-	f.dir = args[0]
-	snap, ids, err := instancesIn(f.dir)
+	f.dir, f.instance, err = oneInstance(args[0], strings.Join(args[1:], ""))
 	if err != nil {
 		return nil, err
 	}
-	if len(args) < 2 {
-		return nil, fault.Newf(fault.Usage, "INSTANCE is missing: %s has %s", f.dir, some(ids)).
-			WithHint("`batch status %s --attempts` lists all", f.dir)
-	}
-	f.instance, err = chosen(ids, strings.TrimSuffix(args[1], "/"), f.dir)
+	snap, _, err := instancesIn(f.dir)
 	return snap, err
-}
-
-// instancesIn reads a run directory, or another folder of trajectories, and returns the ids of its
-// instances, sorted.
-func instancesIn(dir string) (*results.Snapshot, []string, error) {
-	ids := trajectory.Instances(dir)
-	snap, err := results.Read(dir)
-	if err != nil && len(ids) == 0 {
-		return nil, nil, err
-	}
-	if err != nil { // a folder of trajectories
-		snap = &results.Snapshot{Dir: dir}
-	}
-	ids = append(ids, snap.Asked()...)
-	slices.Sort(ids)
-	return snap, slices.Compact(ids), nil
 }
 
 // chosen returns the id that want names: wholly, or by a beginning that no other id has.

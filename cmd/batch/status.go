@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,14 +21,14 @@ func (a *app) statusCommand() *cobra.Command {
 	var attempts, asJSON bool
 	var ids []string
 	c := &cobra.Command{
-		Use:   "status DIR",
-		Short: "Show the state of a run directory",
+		Use:   "status DIR...",
+		Short: "Show the state of run directories",
 		Long: `Show the state of a run directory: the instances by exit status and outcome, how
 many have a result, what they cost, the verdicts of grading, where the time
 went, and what is left to do. It only reads, and works while a run uses the
 directory. A rate counts the predictions with a verdict; infrastructure failures
 and quarantined instances are counted beside it. For the folder of a sweep, it
-shows a line for each cell.
+shows a line for each cell; --ids names instances there as CELL/ID.
 ` + "`batch help formats`" + ` explains the phases.
 
   batch status runs/gpt-5
@@ -41,40 +40,87 @@ shows a line for each cell.
 			if ids != nil && (attempts || asJSON) {
 				return fault.Newf(fault.Usage, "--ids prints nothing but ids: leave --attempts and --json out")
 			}
-			if sweeps.Is(args[0]) {
-				if ids != nil {
-					return ofOneCell(args[0], "--ids "+printable.ShellWord(strings.Join(ids, ",")))
-				}
-				if attempts {
-					return ofOneCell(args[0], "--attempts")
-				}
-				return a.sweepStatus(args[0], asJSON)
-			}
-			snap, err := results.Read(args[0])
-			if err != nil {
-				return err
-			}
-			status := report.NewStatus(snap)
 			if ids != nil {
-				return a.printIDs(status, ids)
+				list, err := instancesOfAll(args)
+				if err != nil {
+					return err
+				}
+				return a.printIDs(list, ids)
 			}
-			if asJSON {
-				return a.printJSON(status)
+			for i, dir := range args {
+				if i > 0 && !asJSON {
+					fmt.Fprintln(a.stdout)
+				}
+				if err := a.status(dir, attempts, asJSON); err != nil {
+					return err
+				}
 			}
-			return status.Write(a.stdout, attempts)
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&attempts, "attempts", false, "also print a line for every attempt")
-	c.Flags().BoolVar(&asJSON, "json", false, "print everything as one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print everything as one JSON object for each DIR")
 	c.Flags().StringSliceVar(&ids, "ids", nil, "print only the ids of the instances with this verdict, outcome\nor exit status, a line for each; separate several with commas")
 	return c
 }
 
+// status prints the state of a directory.
+func (a *app) status(dir string, attempts, asJSON bool) error {
+	whole := sweeps.Is(dir)
+	if whole {
+		if err := a.sweepStatus(dir, asJSON); err != nil || !attempts || asJSON {
+			return err
+		}
+	}
+	runs, err := sweeps.Runs(dir)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		snap, err := results.Read(run)
+		if err != nil {
+			return err
+		}
+		status := report.NewStatus(snap)
+		if asJSON {
+			return a.printJSON(status)
+		}
+		if whole {
+			fmt.Fprintln(a.stdout)
+		}
+		if err := status.Write(a.stdout, attempts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// instancesOfAll returns the instances of directories, with the names that commands take for them.
+func instancesOfAll(dirs []string) (list []report.InstanceStatus, err error) {
+	for _, dir := range dirs {
+		runs, err := sweeps.Runs(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range runs {
+			snap, err := results.Read(run)
+			if err != nil {
+				return nil, err
+			}
+			for _, in := range report.NewStatus(snap).Instances {
+				in.InstanceID = holder{cell: cellIn(dir, run)}.full(in.InstanceID)
+				list = append(list, in)
+			}
+		}
+	}
+	return list, nil
+}
+
 // printIDs prints the ids of the instances that one of the words is about.
-func (a *app) printIDs(status report.Status, wanted []string) error {
+func (a *app) printIDs(instances []report.InstanceStatus, wanted []string) error {
 	known := knownEndings()
 	var found []string
-	for _, in := range status.Instances {
+	for _, in := range instances {
 		about := []string{string(in.Outcome), string(in.Status)}
 		if in.Grade != nil {
 			about = append(about, string(in.Grade.Verdict))
@@ -96,17 +142,6 @@ func (a *app) printIDs(status report.Status, wanted []string) error {
 		}
 	}
 	return nil
-}
-
-// ofOneCell refuses a flag, as it was given, that is for one run directory and not for a sweep.
-func ofOneCell(dir, flag string) error {
-	x, err := sweeps.Read(dir)
-	if err != nil {
-		return err
-	}
-	return fault.Newf(fault.Usage, "%s is the folder of a sweep, and %s is for one of its cells", dir, flag).
-		WithHint("name a cell: `batch status %s %s`;\n`batch retry %s --verdict ...` runs instances of all cells again",
-			printable.ShellWord(append(x.Dirs(dir), filepath.Join(dir, "CELL"))[0]), flag, printable.ShellWord(dir))
 }
 
 // sweepStatus prints the state of all cells of a sweep.

@@ -41,12 +41,12 @@ func TestStatusPrintsTheIDsOfAWord(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		a := &app{stdout: &out}
-		if err := a.printIDs(status, c.words); err != nil || out.String() != c.want {
+		if err := a.printIDs(status.Instances, c.words); err != nil || out.String() != c.want {
 			t.Errorf("%q: %q, %v; want %q", c.words, out.String(), err, c.want)
 		}
 	}
 	var out bytes.Buffer
-	if err := (&app{stdout: &out}).printIDs(status, []string{"resolved", "solved"}); fault.KindOf(err) != fault.Usage || out.Len() > 0 {
+	if err := (&app{stdout: &out}).printIDs(status.Instances, []string{"resolved", "solved"}); fault.KindOf(err) != fault.Usage || out.Len() > 0 {
 		t.Errorf("an unknown word: %v, printed %q; want a Usage fault and nothing", err, &out)
 	}
 }

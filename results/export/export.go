@@ -166,26 +166,20 @@ type Run struct {
 func Open(dirs []string) ([]Run, error) {
 	var runs []Run
 	for _, dir := range dirs {
-		if !sweeps.Is(dir) {
-			snap, err := results.Read(dir)
-			if err != nil {
-				return nil, err
-			}
-			runs = add(runs, baseOf(dir), snap)
-			continue
-		}
-		x, err := sweeps.Read(dir)
+		list, err := sweeps.Runs(dir)
 		if err != nil {
 			return nil, err
 		}
-		for i, cell := range x.Dirs(dir) {
-			snap, err := sweeps.ReadCell(cell)
+		for _, one := range list {
+			snap, err := results.Read(one)
 			if err != nil {
 				return nil, err
 			}
-			if snap != nil {
-				runs = add(runs, filepath.Join(baseOf(dir), x.Cells[i].Folder), snap)
+			name := baseOf(dir)
+			if one != dir {
+				name = filepath.Join(name, filepath.Base(one))
 			}
+			runs = add(runs, name, snap)
 		}
 	}
 	return runs, nil

@@ -115,6 +115,22 @@ func (x *Index) Dirs(dir string) []string {
 	return dirs
 }
 
+// Runs returns the run directories that a path names: of the folder of a sweep, those of the cells that have
+// begun, else the path itself.
+func Runs(path string) ([]string, error) {
+	if !Is(path) {
+		return []string{path}, nil
+	}
+	x, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(x.Dirs(path), func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, manifest.File))
+		return errors.Is(err, fs.ErrNotExist)
+	}), nil
+}
+
 // ReadCell reads the run directory of a cell; nil: the cell has not begun.
 func ReadCell(dir string) (*results.Snapshot, error) {
 	if _, err := os.Stat(filepath.Join(dir, manifest.File)); errors.Is(err, fs.ErrNotExist) {
