@@ -22,6 +22,7 @@ import (
 func (a *app) doctorCommand() *cobra.Command {
 	var r run.Request
 	var try string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that this machine can run batch, and say what to do",
@@ -39,7 +40,7 @@ the container is removed; on Kubernetes, a pod, whose network is probed.
 
 Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.doctor(c.Context(), r, try)
+			return a.doctor(c.Context(), r, try, asJSON)
 		},
 	}
 	c.Flags().StringVarP(&r.Model, "model", "m", "", "call this model once: "+strings.Join(catalogue.Names(), ", "))
@@ -47,13 +48,14 @@ Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 	c.Flags().StringArrayVarP(&r.Configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
 	c.Flags().StringVar(&try, "try", "", "start a container of this `IMAGE`, run a command in it and remove it")
 	addEngine(c.Flags(), &r.Engines)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the checks as one JSON object")
 	return c
 }
 
 // sampleInstance is an instance of Verified and Lite. Doctor asks the registry for its image.
 const sampleInstance = "sympy__sympy-20590"
 
-func (a *app) doctor(ctx context.Context, r run.Request, try string) error {
+func (a *app) doctor(ctx context.Context, r run.Request, try string, asJSON bool) error {
 	cfg, err := a.process().LoadConfig(r)
 	if err != nil {
 		return err
@@ -74,9 +76,27 @@ func (a *app) doctor(ctx context.Context, r run.Request, try string) error {
 	for _, e := range sandboxes.Engines {
 		look.Engines = append(look.Engines, doctor.Engine{Address: e.Address, Connect: e.Connect})
 	}
-	failed := a.printChecks(doctor.Look(ctx, look))
+	show := a.printChecks
+	if asJSON {
+		show = func([]doctor.Check) {}
+	}
+	checks := doctor.Look(ctx, look)
+	show(checks)
 	if look.Model {
-		failed += a.printChecks(doctor.Ask(ctx, run.ModelSettings(cfg, a.getenv), offered(cfg)))
+		asked := doctor.Ask(ctx, run.ModelSettings(cfg, a.getenv), offered(cfg))
+		show(asked)
+		checks = append(checks, asked...)
+	}
+	failed := 0
+	for _, k := range checks {
+		if k.State == doctor.Bad {
+			failed++
+		}
+	}
+	if asJSON {
+		if err := a.printJSON(map[string]any{"checks": checks, "failed": failed}); err != nil {
+			return err
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -96,16 +116,11 @@ func offered(cfg *config.Config) []llm.Tool {
 	return []llm.Tool{agent.BashTool().Tool}
 }
 
-// printChecks returns how many failed.
-func (a *app) printChecks(checks []doctor.Check) (failed int) {
+func (a *app) printChecks(checks []doctor.Check) {
 	for _, k := range checks {
 		fmt.Fprintf(a.stdout, "%-5s %-7s %s\n", k.State, k.Name, printable.Line(k.Text))
 		if k.Hint != "" {
 			fmt.Fprintf(a.stdout, "%14s%s\n", "", strings.ReplaceAll(k.Hint, "\n", "\n"+strings.Repeat(" ", 14)))
 		}
-		if k.State == doctor.Bad {
-			failed++
-		}
 	}
-	return failed
 }

@@ -20,6 +20,7 @@ type exportFlags struct {
 	resolved          bool
 	maxSteps          int
 	noReasoning       bool
+	asJSON            bool
 }
 
 func (a *app) exportCommand() *cobra.Command {
@@ -67,6 +68,7 @@ Exit codes: 0 written, 1 it could not be written, 2 usage.`,
 	fs.StringVar(&f.steps, "steps", "", "write the steps as parquet, for data frames, into `FILE`")
 	fs.BoolVar(&f.resolved, "resolved", false, "only attempts that resolved their instance")
 	fs.IntVar(&f.maxSteps, "max-steps", 0, "only attempts with at most `N` steps")
+	fs.BoolVar(&f.asJSON, "json", false, "print what was written as one JSON object")
 	fs.BoolVar(&f.noReasoning, "no-reasoning", false, "without the reasoning that providers keep apart from the reply")
 	return c
 }
@@ -111,7 +113,7 @@ func (a *app) exportData(f exportFlags, dirs []string) error {
 	var outputs []export.Output
 	var names []string
 	add := func(name string, o export.Output) {
-		outputs, names = append(outputs, o), append(names, printable.Line(name))
+		outputs, names = append(outputs, o), append(names, name)
 	}
 	if f.chat != "" {
 		add(f.chat, export.Chat(f.chat))
@@ -128,7 +130,13 @@ func (a *app) exportData(f exportFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s: %s, %s%s\n", strings.Join(names, ", "), printable.Count(s.Attempts, "attempt", "attempts"),
+	if f.asJSON {
+		return a.printJSON(struct {
+			Files []string `json:"files"`
+			export.Summary
+		}{names, s})
+	}
+	fmt.Fprintf(a.stdout, "%s: %s, %s%s\n", printable.Line(strings.Join(names, ", ")), printable.Count(s.Attempts, "attempt", "attempts"),
 		printable.Count(s.Steps, "step", "steps"), leftOut(s))
 	if f.chat != "" && s.Unheard > 0 {
 		fmt.Fprintf(a.stdout, "note: %s all replies refused, and no line in %s\n",

@@ -22,7 +22,7 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var output string
-	var noAudit bool
+	var noAudit, asJSON bool
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write a page that compares runs, for a browser",
@@ -42,15 +42,18 @@ DIR is as for batch compare. The file is replaced as a whole. A file that
 is not a report of batch is never replaced.
 
 Exit codes: 0 written, 1 it could not be written, 2 usage.`,
-		RunE: func(c *cobra.Command, args []string) error { return a.report(c.Context(), args, output, !noAudit) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.report(c.Context(), args, output, !noAudit, asJSON)
+		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "report.html", "write the page to `FILE`")
 	c.Flags().BoolVar(&noAudit, "no-audit", false, "do not read the trajectories for the section of findings")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was written as one JSON object")
 	return c
 }
 
 // report writes the page of what dirs name into file.
-func (a *app) report(ctx context.Context, dirs []string, file string, audits bool) error {
+func (a *app) report(ctx context.Context, dirs []string, file string, audits, asJSON bool) error {
 	if err := mayReplace(file); err != nil {
 		return err
 	}
@@ -78,6 +81,9 @@ func (a *app) report(ctx context.Context, dirs []string, file string, audits boo
 	}
 	if err = (atomicfile.Files{}).Write(file, 0o644, atomicfile.Bytes(text)); err != nil {
 		return atomicfile.Fault("writing "+file, err)
+	}
+	if asJSON {
+		return a.printJSON(map[string]any{"file": file, "runs": len(entries), "instances": page.Instances, "bytes": len(text)})
 	}
 	fmt.Fprintf(a.stdout, "%s: %s of %s, %s\n", printable.Line(file), printable.Count(len(entries), "run", "runs"),
 		printable.Count(page.Instances, "instance", "instances"), units.HumanSize(float64(len(text))))

@@ -20,12 +20,14 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/trajectory"
+	"batch.example/batch/vocab"
 )
 
 // showFlags are the flags of `batch show`, and the attempt to show.
 type showFlags struct {
 	attempt                  int // -1: the last one
 	diff, raw, full, noPager bool
+	asJSON                   bool
 
 	dir, instance string
 	file          string // a trajectory outside a run directory
@@ -56,8 +58,9 @@ by BATCH_PAGER or PAGER, or by less if it is installed.`,
 			if c.Flags().Changed("attempt") && f.attempt < 0 {
 				return fault.Newf(fault.Usage, "--attempt %d: attempts are numbered from 1", f.attempt)
 			}
-			if f.diff && f.raw || f.full && (f.diff || f.raw) {
-				return fault.Newf(fault.Usage, "--diff, --raw and --full exclude each other").WithHint("give one of them")
+			c.MarkFlagsMutuallyExclusive("diff", "raw", "full", "json")
+			if err := c.ValidateFlagGroups(); err != nil {
+				return fault.Newf(fault.Usage, "--diff, --raw, --full and --json exclude each other").WithHint("give one of them")
 			}
 			return a.show(f, args)
 		},
@@ -66,6 +69,7 @@ by BATCH_PAGER or PAGER, or by less if it is installed.`,
 	fs.IntVar(&f.attempt, "attempt", -1, "the attempt of this number instead of the last one")
 	fs.BoolVar(&f.diff, "diff", false, "print the submitted patch, byte for byte, and nothing else")
 	fs.BoolVar(&f.raw, "raw", false, "print the trajectory's JSON as it is on disk")
+	fs.BoolVar(&f.asJSON, "json", false, "print the same as one JSON object, whole")
 	fs.BoolVar(&f.full, "full", false, "print long texts and outputs whole")
 	fs.BoolVar(&f.noPager, "no-pager", false, "do not start a pager")
 	fs.Lookup("attempt").DefValue = "0" // help leaves 0 out: the last one has no number of its own
@@ -116,9 +120,45 @@ func (a *app) show(f showFlags, args []string) error {
 		return f.explain(err)
 	}
 	view.Place(snap)
+	if f.asJSON {
+		return a.printJSON(shownOf(view))
+	}
 	return a.page(f.noPager, func(w io.Writer, width int, color bool) error {
 		return report.Trajectory(w, view, report.Reading{Full: f.full, Width: width, Color: color})
 	})
+}
+
+// shown is an attempt as JSON. The forms of its parts are those of package trajectory.
+type shown struct {
+	Directory string               `json:"directory,omitempty"`
+	Instance  string               `json:"instance_id"`
+	Dataset   string               `json:"dataset,omitempty"`
+	Model     string               `json:"model,omitempty"`
+	Attempt   int                  `json:"attempt"` // 0: of another tool
+	Attempts  int                  `json:"attempts"`
+	Running   bool                 `json:"running"`
+	Status    vocab.Status         `json:"exit_status,omitempty"`
+	Reason    string               `json:"reason,omitempty"`
+	Record    *results.Record      `json:"record,omitempty"`
+	Prompts   []trajectory.Message `json:"prompts"`
+	Steps     []trajectory.Step    `json:"steps"`
+	Patch     *string              `json:"patch"` // null: there is none
+	Salvaged  bool                 `json:"salvaged"`
+}
+
+func shownOf(v *trajectory.View) shown {
+	s := shown{
+		v.Dir, v.Instance, v.Dataset, v.Model, v.Attempt, v.Attempts, v.Running, v.Info.ExitStatus, "", v.Record,
+		append([]trajectory.Message{}, v.Prompts...), append([]trajectory.Step{}, v.Steps...), nil, false,
+	}
+	if v.Exit != nil {
+		s.Status, s.Reason = cmp.Or(s.Status, v.Exit.Status), v.Exit.Reason
+	}
+	if v.Patch != nil {
+		text := string(v.Patch.Text)
+		s.Patch, s.Salvaged = &text, v.Patch.Salvaged
+	}
+	return s
 }
 
 func (f *showFlags) source() trajectory.Source {

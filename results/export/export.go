@@ -44,11 +44,11 @@ func Reasons() []Reason {
 
 // Summary counts what was exported.
 type Summary struct {
-	Attempts int
-	Steps    int
-	Left     map[Reason]int
-	Unheard  int      // attempts with only refused replies: they have no line in chat JSON Lines
-	Exposed  []string // instances with a secret in their patch, which is exact; sorted
+	Attempts int            `json:"attempts"`
+	Steps    int            `json:"steps"`
+	Left     map[Reason]int `json:"left_out"`
+	Unheard  int            `json:"all_refused"`               // attempts with only refused replies: they have no line in chat JSON Lines
+	Exposed  []string       `json:"secret_in_patch,omitempty"` // instances with a secret in their patch, which is exact; sorted
 }
 
 // Output is a file or a folder to write. It calls fill with a function that adds an attempt.

@@ -27,10 +27,10 @@ import (
 
 // Check is the result of one check.
 type Check struct {
-	Name  string
-	State State
-	Text  string
-	Hint  string // how to fix it; may be empty or have several lines
+	Name  string `json:"check"`
+	State State  `json:"state"`
+	Text  string `json:"text"`
+	Hint  string `json:"hint,omitempty"` // how to fix it; may have several lines
 }
 
 // State is the severity of a check's result.
