@@ -53,9 +53,9 @@ patch, an eval_script and a log_parser (batch help row), or --eval-script and
 OUT/rows.jsonl has the rows that name tests, which can be graded: of the rows
 that were not selected or could not be filled, those that named some.
 OUT/flaky.txt has the tests that were left out; OUT/before and OUT/after have
-the test logs. Run the same command again to continue an interrupted one, or after
-you built an image again: what has not changed since it was tested is not tested
-again.
+the test logs. Run the same command again to continue an interrupted one, or
+after you built an image again: what has not changed since it was tested is not
+tested again.
 
 Exit codes: 0 every selected row was filled, 1 it could not continue, 2 usage,
 3 some rows were not, 4 the directory is in use, 130 interrupted.`,
