@@ -61,6 +61,10 @@ func check(s engine.Spec) error {
 	switch {
 	case len(s.SecurityOpt) > 0:
 		return fault.Newf(fault.Usage, "%s: environment.run_args: --security-opt is not possible on Kubernetes", op)
+	case len(s.Mounts) > 0:
+		return fault.Newf(fault.Usage, "%s: environment.run_args: -v is not possible on Kubernetes: pods have no directories of this machine", op)
+	case len(s.Tmpfs)+len(s.Ulimits) > 0 || s.ReadOnly:
+		return fault.Newf(fault.Usage, "%s: environment.run_args: --tmpfs, --ulimit and --read-only are not possible on Kubernetes", op)
 	case len(s.Volumes) > 0:
 		return fault.Newf(fault.Bug, "%s: volumes are not possible on Kubernetes", op)
 	}

@@ -93,6 +93,8 @@ func TestRefusalsHaveTheClustersWords(t *testing.T) {
 		"an absent image":  {engine.Spec{Image: "nosuch.example/x:1"}, fault.Instance, "ErrImageNeverPull"},
 		"an invalid image": {engine.Spec{Image: "NOT VALID"}, fault.Instance, "InvalidImageName"},
 		"a security opt":   {engine.Spec{Image: "x", SecurityOpt: []string{"seccomp=x"}}, fault.Usage, "--security-opt"},
+		"a mount":          {engine.Spec{Image: "x", Mounts: []engine.Mount{{Source: "/a", Target: "/b"}}}, fault.Usage, "no directories of this machine"},
+		"read-only files":  {engine.Spec{Image: "x", ReadOnly: true}, fault.Usage, "--read-only"},
 		"a user's name":    {engine.Spec{Image: "x", User: "joe"}, fault.Usage, "uid"},
 		"a host":           {engine.Spec{Image: "x", ExtraHosts: []string{"alone"}}, fault.Usage, "name:address"},
 	} {

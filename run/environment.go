@@ -39,11 +39,16 @@ func Environment(cfg *config.Config, engines []sandbox.Engine, getenv func(strin
 
 func container(env config.EnvironmentConfig) engine.Spec {
 	f := env.Flags()
+	var mounts []engine.Mount
+	for _, m := range f.Mounts {
+		mounts = append(mounts, engine.Mount(m))
+	}
 	return engine.Spec{
 		WorkDir: env.Cwd, Unattended: unattended(env.Lifetime()), Env: environ(f.Env),
 		User: f.User, Network: f.Network, Platform: f.Platform,
 		Memory: f.Memory, MemorySwap: f.MemorySwap, ShmSize: f.ShmSize, CPUs: f.CPUs, PidsLimit: f.Pids, Disk: f.Disk,
 		CapAdd: f.CapAdd, CapDrop: f.CapDrop, SecurityOpt: f.SecurityOpt, ExtraHosts: f.ExtraHosts,
+		Mounts: mounts, Tmpfs: f.Tmpfs, Ulimits: f.Ulimits, ReadOnly: f.ReadOnly,
 	}
 }
 

@@ -219,7 +219,7 @@ func (p Process) Sandboxes(cfg *config.Config, r Request) (sandbox.Config, error
 	c := Environment(cfg, list, p.Getenv)
 	c.Options.Patience, c.Options.Pulls = seconds(r.EngineWait), r.Pulls
 	c.State, c.Prefix = sandbox.StateDir(p.Getenv, p.Home), r.ImagePrefix
-	c.Images = images.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch}
+	c.Images = images.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch, Pull: cfg.Environment.Flags().Pull}
 	return c, nil
 }
 

@@ -295,6 +295,9 @@ func (s *Setup) Named(enginesChosen bool) (list []string) {
 	for _, variable := range s.Settings.Environment.Forwarded() {
 		add("the variable %s, for containers", variable)
 	}
+	for _, m := range s.Settings.Environment.Flags().Mounts {
+		add("%s of this machine, for containers", m.Source)
+	}
 	var engines []string
 	if !enginesChosen {
 		engines = slices.Clone(s.Engines)

@@ -28,13 +28,19 @@ func TestWhatARequestNamesIsListed(t *testing.T) {
 	cfg.Model.ModelKwargs = map[string]any{"api_base": "https://a.example/v1", "temperature": 1}
 	cfg.Environment.ForwardEnv = []string{"TOKEN"}
 	cfg.Environment.Engines = []config.Engine{{Address: "tcp://far:2376"}}
+	mount, err := config.Load([]string{`environment.run_args=["-v","/data:/in:ro"]`}, config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mount.Environment.ForwardEnv, mount.Environment.Engines = cfg.Environment.ForwardEnv, cfg.Environment.Engines
+	cfg.Environment = mount.Environment
 	cfg.Agent.MCPServers = map[string]config.MCPServer{
 		"here": {Command: []string{"sh", "-c", "x"}}, "inside": {Command: []string{"y"}, Inside: true}, "there": {URL: "https://b.example"},
 	}
 	s := &Setup{Request: Request{Output: t.TempDir()}, Settings: cfg}
 	s.Engines = []string{"ssh://host", "unix:///var/run/docker.sock", "default"}
 	want := []string{
-		"the MCP server https://b.example", "the engine ssh://host", "the engine tcp://far:2376", "the model's address https://a.example/v1",
+		"/data of this machine, for containers", "the MCP server https://b.example", "the engine ssh://host", "the engine tcp://far:2376", "the model's address https://a.example/v1",
 		`the program ["sh" "-c" "x"] on this machine, as the MCP server here`, "the variable TOKEN, for containers",
 	}
 	if got := s.Named(false); !slices.Equal(got, want) {

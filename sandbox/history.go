@@ -226,7 +226,7 @@ func (h *Host) fill(ctx context.Context, s *Sandbox) (clean bool, err error) {
 func (s *site) scrubSpec(c Config, image images.Image) engine.Spec {
 	spec := c.containerOn(s)
 	spec.Image, spec.ImageID = image.Ref, image.ID
-	spec.Env, spec.Network, spec.ExtraHosts, spec.CapAdd = nil, "", nil, nil
+	spec.Env, spec.Network, spec.ExtraHosts, spec.CapAdd, spec.Mounts = nil, "", nil, nil, nil
 	return spec
 }
 

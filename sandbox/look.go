@@ -82,7 +82,7 @@ func look(ctx context.Context, c Config, connect engine.Connect) (*Found, error)
 		return nil, err
 	}
 	defer e.Close() //nolint:errcheck // nothing was started through it
-	if err := e.CheckNetwork(ctx, c.Container.Network); err != nil {
+	if err := c.check(ctx, e); err != nil {
 		return nil, err
 	}
 	f := &Found{Containers: map[string]bool{}}

@@ -290,9 +290,9 @@ func (s *common) start(ctx context.Context, c Config) (*Host, error) {
 }
 
 // inherit finds the containers that earlier runs left for a host on an engine. It refuses an engine
-// without the host's network.
+// without the host's network, and mounts that would give away the machine.
 func (h *Host) inherit(ctx context.Context, at *site) error {
-	err := at.engine.CheckNetwork(ctx, h.Container.Network)
+	err := h.check(ctx, at.engine)
 	left := &inheritance{engine: at.engine, lease: h.Lease, log: at.log}
 	if err == nil {
 		left, err = inherit(ctx, at.engine, h.Config)

@@ -304,7 +304,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"questions of a form in text", "agent:\n  ask: true\nmodel: {model_class: litellm_textbased}\n", "f.yaml:2: agent.ask needs an action form with tools"},
 		{"a foreign environment", "environment: {environment_class: swerex_modal, startup_timeout: 1}\n", "environment_class swerex_modal is not supported"},
 		{"an unknown container flag", "environment: {run_args: [--gpus, all]}\n", "--gpus, which batch does not know"},
-		{"a mount", "environment: {run_args: [-v, '/:/host']}\n", "not mounted"},
+		{"a mount", "environment: {run_args: [-v, '/:/host']}\n", "read only"},
 		{"a flag without its value", "environment: {run_args: [--memory]}\n", "needs a value"},
 		{"half a platform", "environment: {run_args: [--platform, arm64]}\n", "such as linux/amd64"},
 		{"memory that is none", "environment: {run_args: [--memory=lots]}\n", `--memory "lots"`},

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +27,15 @@ type RunFlags struct {
 	CapAdd, CapDrop             []string
 	SecurityOpt                 []string
 	ExtraHosts                  []string // name:address
+	Mounts                      []Mount
+	Tmpfs                       map[string]string // options by path
+	Ulimits                     []string          // as docker run takes them
+	ReadOnly                    bool              // the image's files
+	Pull                        string            // always, missing or never; empty: missing
 }
+
+// Mount is a directory or file of this machine that containers may read.
+type Mount struct{ Source, Target string } // absolute paths
 
 // parse reads args over f as docker run would.
 func (f *RunFlags) parse(args []string) error {
@@ -48,7 +58,8 @@ func (f *RunFlags) parse(args []string) error {
 		what = dashed(unknown.GetSpecifiedName())
 	}
 	return fmt.Errorf("holds %s, which batch does not know: expected --memory, --memory-swap, --cpus, --pids-limit, "+
-		"--shm-size, --network, --platform, --user, --env, --cap-add, --cap-drop, --security-opt or --add-host", what)
+		"--shm-size, --network, --platform, --user, --env, --cap-add, --cap-drop, --security-opt, --add-host, "+
+		"--volume, --tmpfs, --ulimit, --read-only or --pull", what)
 }
 
 func dashed(name string) string {
@@ -94,10 +105,52 @@ func (f *RunFlags) set() *pflag.FlagSet {
 	fs.StringArrayVar(&f.CapDrop, "cap-drop", f.CapDrop, "")
 	fs.StringArrayVar(&f.SecurityOpt, "security-opt", f.SecurityOpt, "")
 	fs.StringArrayVar(&f.ExtraHosts, "add-host", f.ExtraHosts, "")
-	fs.FuncP("volume", "v", "", func(string) error {
-		return errors.New("directories of this machine are not mounted into containers that run a model's commands")
+	fs.FuncP("volume", "v", "", f.addMount)
+	fs.Func("tmpfs", "", func(v string) error {
+		target, options, _ := strings.Cut(v, ":")
+		if f.Tmpfs == nil {
+			f.Tmpfs = map[string]string{}
+		}
+		f.Tmpfs[target] = options
+		return checkTarget(target)
+	})
+	fs.Func("ulimit", "", func(v string) error {
+		f.Ulimits = append(f.Ulimits, v)
+		_, err := units.ParseUlimit(v)
+		return err
+	})
+	fs.BoolVar(&f.ReadOnly, "read-only", f.ReadOnly, "")
+	fs.Func("pull", "", func(v string) error {
+		if f.Pull = v; !slices.Contains([]string{"always", "missing", "never"}, v) {
+			return errors.New("expected always, missing or never")
+		}
+		return nil
 	})
 	return fs
+}
+
+// addMount reads HOST:DIR:ro. Which directories may not be mounted depends on the machine: see package
+// sandbox.
+func (f *RunFlags) addMount(v string) error {
+	source, rest, _ := strings.Cut(v, ":")
+	target, mode, _ := strings.Cut(rest, ":")
+	switch {
+	case !path.IsAbs(source):
+		return errors.New("expected HOST:DIR:ro, with the absolute path of a directory or file of this machine")
+	case mode != "ro":
+		return errors.New("what is mounted into containers that run a model's commands is read only: end it with :ro")
+	}
+	f.Mounts = append(f.Mounts, Mount{path.Clean(source), path.Clean(target)})
+	return checkTarget(target)
+}
+
+// checkTarget refuses a place in a container where batch has its own files, or all are.
+func checkTarget(target string) error {
+	clean := path.Clean(target)
+	if !path.IsAbs(target) || clean == "/" || clean == "/dev" || strings.HasPrefix(clean, "/dev/batch") {
+		return fmt.Errorf("%q cannot be a directory in the container for it: expected an absolute path", target)
+	}
+	return nil
 }
 
 func always(v string) error {

@@ -53,7 +53,7 @@ func (c *Config) keys() []key {
 		{"environment.forward_env", field{to: &e.ForwardEnv}, "none", "Names of variables to take from batch's own environment where they are set."},
 		{"environment.timeout", limit(&e.Timeout), "no limit", "Seconds that one command may take; 0 means no limit."},
 		{"environment.executable", field{to: &e.Executable}, "no effect", "Accepted for mini-swe-agent's files; batch talks to the engine itself."},
-		{"environment.run_args", field{to: &e.RunArgs, check: e.readFlags}, "none", "Arguments of docker run, such as [--cpus, \"2\"]; they win over network, memory and cpus."},
+		{"environment.run_args", field{to: &e.RunArgs, check: e.readFlags}, "none", "Arguments of docker run, such as [--cpus, \"2\"]; they win over network, memory and cpus: see batch help migrating."},
 		{"environment.container_timeout", field{to: &e.ContainerTimeout, digits: true, check: e.readLifetime}, "no limit", "Time that an attempt may work, such as 90m or 2h; empty means no limit."},
 		{"environment.pull_timeout", limit(&e.PullTimeout), "no limit", "Seconds that the pull of one image may take; 0 means no limit."},
 		{"environment.interpreter", field{to: &e.Interpreter}, "", "The program that runs a command, which is its last argument."},

@@ -28,6 +28,11 @@ func TestRunArguments(t *testing.T) {
 		"--cap-add=SYS_PTRACE => [SYS_PTRACE]":                      func(c *Config) string { return fmt.Sprint(flags(c).CapAdd) },
 		"--cap-drop=ALL => [ALL]":                                   func(c *Config) string { return fmt.Sprint(flags(c).CapDrop) },
 		"--add-host=a:10.0.0.1 => [a:10.0.0.1]":                     func(c *Config) string { return fmt.Sprint(flags(c).ExtraHosts) },
+		"-v=/data/x/:/in:ro => [{/data/x /in}]":                     func(c *Config) string { return fmt.Sprint(flags(c).Mounts) },
+		"--tmpfs=/run:size=64m => map[/run:size=64m]":               func(c *Config) string { return fmt.Sprint(flags(c).Tmpfs) },
+		"--ulimit=nofile=10:20 => [nofile=10:20]":                   func(c *Config) string { return fmt.Sprint(flags(c).Ulimits) },
+		"--read-only => true":                                       func(c *Config) string { return fmt.Sprint(flags(c).ReadOnly) },
+		"--pull=never => never":                                     func(c *Config) string { return flags(c).Pull },
 		"--security-opt=seccomp=unconfined => [seccomp=unconfined]": func(c *Config) string { return fmt.Sprint(flags(c).SecurityOpt) },
 	} {
 		arg, want, _ := strings.Cut(args, " => ")
@@ -47,6 +52,8 @@ func TestRunArguments(t *testing.T) {
 	for arg, want := range map[string]string{
 		"--cpus=0": "above 0", "--cpus=-1": "above 0", "--cpus=+Inf": "above 0", "--cpus=-Inf": "above 0", "--cpus=NaN": "above 0", "--cpus=x": "invalid syntax",
 		"-e==x": "needs a name", "--init=false": "batch always sets this flag", "--rm=false": "batch always sets this flag", "--pids-limit=x": "--pids-limit", "--memory=x": `--memory "x"`, "word": "expected a flag",
+		"-v=/a:/b": "end it with :ro", "-v=/a:/b:rw": "end it with :ro", "-v=cache:/b:ro": "absolute path", "-v=/a:/:ro": "directory in the container", "-v=/a:/dev/batch:ro": "directory in the container",
+		"--tmpfs=x": "directory in the container", "--ulimit=files=1": "--ulimit", "--pull=often": "expected always, missing or never", "--privileged": "does not know",
 	} {
 		if _, err := Load([]string{`environment.run_args=["` + arg + `"]`}, Options{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", arg, err, want)

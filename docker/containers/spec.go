@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/go-units"
 
 	"batch.example/batch/docker/boxinit"
 	"batch.example/batch/fault"
@@ -57,6 +59,11 @@ func (s spec) check() error {
 	}
 	if s.Memory > 0 && s.Memory < 6<<20 {
 		return fault.Newf(fault.Usage, "%s: %d bytes of memory are less than the 6 MiB docker needs", op, s.Memory)
+	}
+	for _, text := range s.Ulimits {
+		if _, err := units.ParseUlimit(text); err != nil {
+			return fault.New(fault.Usage, op, err)
+		}
 	}
 	return nil
 }
@@ -161,6 +168,18 @@ func (s spec) hostConfig() *container.HostConfig {
 	h.NanoCPUs = int64(s.CPUs * 1e9)
 	if s.Idle {
 		h.CPUShares = leastShares
+	}
+	h.Tmpfs, h.ReadonlyRootfs = s.Tmpfs, s.ReadOnly
+	for _, text := range s.Ulimits {
+		if u, err := units.ParseUlimit(text); err == nil { // check has refused others
+			h.Ulimits = append(h.Ulimits, u)
+		}
+	}
+	for _, m := range s.Mounts {
+		h.Mounts = append(h.Mounts, mount.Mount{
+			Type: mount.TypeBind, Source: m.Source, Target: m.Target, ReadOnly: true,
+			BindOptions: &mount.BindOptions{NonRecursive: true}, // what is mounted below could be writable
+		})
 	}
 	if s.Disk > 0 { // DropUnlimited removes it where the engine has no quota
 		h.StorageOpt = s.storage()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
 	"github.com/google/go-cmp/cmp"
 
 	"batch.example/batch/docker/boxinit"
@@ -26,6 +27,7 @@ func TestAnInvalidSpecIsAUsageFault(t *testing.T) {
 		"not be negative":        {Image: "i", CPUs: -0.5},
 		"be negative":            {Image: "i", Unattended: -1},
 		"negative":               {Image: "i", ShmSize: -1},
+		"invalid ulimit":         {Image: "i", Ulimits: []string{"files=1"}},
 		"less than the 6 MiB":    {Image: "i", Memory: 6<<20 - 1},
 		"1 bytes of memory are ": {Image: "i", Memory: 1},
 	} {
@@ -74,6 +76,12 @@ func TestCreateRequestOfASpec(t *testing.T) {
 	if !slices.Contains(h.CapAdd, "SYS_PTRACE") || slices.Contains(h.CapAdd, "CHOWN") || !slices.Equal([]string(h.CapDrop), []string{"ALL", "CAP_CHOWN"}) {
 		t.Errorf("given %q, dropped %q; want %v among the given capabilities, no %v in it, dropped %v",
 			h.CapAdd, h.CapDrop, "SYS_PTRACE", "CHOWN", []string{"ALL", "CAP_CHOWN"})
+	}
+	full.Mounts, full.Tmpfs, full.Ulimits, full.ReadOnly = []engine.Mount{{Source: "/a", Target: "/b"}}, map[string]string{"/run": "size=1m"}, []string{"nofile=10:20"}, true
+	h = full.hostConfig()
+	mounts := []mount.Mount{{Type: mount.TypeBind, Source: "/a", Target: "/b", ReadOnly: true, BindOptions: &mount.BindOptions{NonRecursive: true}}}
+	if d := cmp.Diff(mounts, h.Mounts); d != "" || h.Tmpfs["/run"] != "size=1m" || !h.ReadonlyRootfs || len(h.Ulimits) != 1 || h.Ulimits[0].String() != "nofile=10:20" {
+		t.Errorf("mounts (-want +got):\n%s\nlimits %v, %+v", d, h.Ulimits, h)
 	}
 	for swap, want := range map[int64]int64{0: 100, -1: -1, 300: 300} {
 		s := full

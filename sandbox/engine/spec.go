@@ -53,6 +53,12 @@ type Spec struct {
 
 	Volumes []Volume
 
+	// Mounts are directories and files of the engine's machine, which the container may read.
+	Mounts   []Mount
+	Tmpfs    map[string]string // further file systems in memory: options by path
+	Ulimits  []string          // such as nofile=1024:2048
+	ReadOnly bool              // the image's files cannot be changed
+
 	// Disk limits the size of the container's own files, in bytes, without the volumes of
 	// its image; 0: no limit.
 	Disk int64
@@ -81,6 +87,9 @@ type Volume struct {
 	Path     string // where it is mounted
 	Writable bool
 }
+
+// Mount is a directory or a file of the engine's machine, at a path in a container.
+type Mount struct{ Source, Target string }
 
 // capabilities list what root may do in a container of any engine; the comment of package docker
 // says why.

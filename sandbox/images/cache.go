@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/vocab"
 )
 
@@ -25,6 +26,8 @@ type Options struct {
 	// once.
 	Budget int64
 
+	Pull string // never: missing images are not pulled; always: each image is pulled once, also if it is there
+
 	Reserve int64             // bytes that must be free on the engine's disk before a pull
 	Ahead   int               // how many images of the plan may be pulled before their instances begin
 	Notify  func(text string) // called when an instance begins to wait for disk space; nil ignores
@@ -37,6 +40,7 @@ type Cache struct {
 	engine Engine
 	ledger *Ledger
 	o      Options
+	pulled sync.Map      // the refs that were pulled
 	space  chan struct{} // a lock: one caller at a time looks for disk space
 
 	mu      sync.Mutex
@@ -182,7 +186,7 @@ const fullPulls = 4
 // missing.
 func (c *Cache) ensure(ctx context.Context, l *lease, progress func(Progress)) (Image, error) {
 	for full := 0; ; full++ {
-		img, here, err := c.engine.Image(ctx, l.ref)
+		img, here, err := c.lookup(ctx, l.ref)
 		if err != nil {
 			return Image{}, err
 		}
@@ -199,6 +203,15 @@ func (c *Cache) ensure(ctx context.Context, l *lease, progress func(Progress)) (
 		c.o.Log.Warn("the disk filled up during a pull", "image", l.ref, "err", err)
 		c.stop(l)
 	}
+}
+
+// lookup returns an image if the engine has it, and it need not be pulled again.
+func (c *Cache) lookup(ctx context.Context, ref string) (img Image, here bool, err error) {
+	img, here, err = c.engine.Image(ctx, ref)
+	if _, pulled := c.pulled.Load(ref); c.o.Pull == "always" && !pulled {
+		here = false
+	}
+	return img, here, err
 }
 
 // stop ends the lease's admission: it no longer counts as running.
@@ -223,9 +236,20 @@ func (c *Cache) pull(ctx context.Context, ref string, progress func(Progress)) (
 		}
 		c.broadcast()
 	}()
+	_, was, err := c.engine.Image(ctx, ref)
+	switch {
+	case err != nil:
+		return Image{}, err
+	case c.o.Pull == "never":
+		return Image{}, fault.Newf(fault.Instance, "the engine does not have image %s, and environment.run_args has --pull never", ref)
+	}
 	img, err := c.engine.Pull(ctx, ref, progress)
 	if err != nil {
 		return Image{}, err
+	}
+	c.pulled.Store(ref, true)
+	if was { // the user's stays the user's
+		return img, nil
 	}
 	// The image is on the engine now, so it is recorded even if ctx has ended.
 	if err := c.record(context.WithoutCancel(ctx), ref, img); err != nil {

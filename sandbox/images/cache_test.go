@@ -35,6 +35,39 @@ func TestTheDiskBudgetIsKept(t *testing.T) {
 	}
 }
 
+func TestPullSaysWhenAnImageIsPulled(t *testing.T) {
+	for pull, want := range map[string]int{"": 1, "missing": 1, "always": 2, "never": 0} {
+		e := newEngine(10)
+		e.here["there"] = true
+		counted := &pulls{engine: e}
+		c := images.New(counted, ledger(t, t.TempDir()), images.Options{Pull: pull})
+		acquire(t, c, "there")()
+		acquire(t, c, "there")()
+		if pull != "never" {
+			acquire(t, c, "missing")()
+		} else if _, _, err := c.Acquire(t.Context(), "i", "missing", nil); fault.KindOf(err) != fault.Instance {
+			t.Errorf("never: %v, want an Instance fault", err)
+		}
+		if counted.n != want {
+			t.Errorf("--pull %s: %d pulls, want %d", pull, counted.n, want)
+		}
+		if gone, _, err := c.Evict(t.Context(), 0, false); err != nil || len(gone) > 1 || !e.has()["there"] {
+			t.Errorf("--pull %s: evicted %v, %v; the user's image must stay", pull, gone, err)
+		}
+	}
+}
+
+// pulls counts the pulls of an engine, also of images that it has.
+type pulls struct {
+	*engine
+	n int
+}
+
+func (p *pulls) Pull(ctx context.Context, ref string, progress func(images.Progress)) (images.Image, error) {
+	p.n++
+	return p.engine.Pull(ctx, ref, progress)
+}
+
 func TestImagesOfTheUserAreNeverEvicted(t *testing.T) {
 	e, dir := newEngine(10), t.TempDir()
 	c := cache(t, e, dir, images.Options{})

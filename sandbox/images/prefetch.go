@@ -112,7 +112,7 @@ func (c *Cache) prepareAhead(ctx context.Context, ref string) (pull, later bool)
 	}
 	c.ahead[ref] = lock
 	c.mu.Unlock()
-	if _, here, err := c.engine.Image(ctx, ref); err != nil || here {
+	if _, here, err := c.lookup(ctx, ref); err != nil || here || c.o.Pull == "never" {
 		return false, false
 	}
 	if c.startPullAhead(ctx, ref) {

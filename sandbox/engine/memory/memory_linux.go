@@ -123,8 +123,8 @@ func check(op string, s engine.Spec) error {
 	if err := s.Check(op); err != nil {
 		return err
 	}
-	if s.User != "" || s.Platform != "" || len(s.CapAdd) > 0 || len(s.Volumes) > 0 || s.Network != "" && s.Network != noNetwork {
-		return fault.New(fault.Usage, op+": the engine for tests has no users, platforms, capabilities, volumes or networks to choose", nil)
+	if s.User != "" || s.Platform != "" || len(s.CapAdd) > 0 || len(s.Volumes)+len(s.Mounts)+len(s.Tmpfs)+len(s.Ulimits) > 0 || s.ReadOnly || s.Network != "" && s.Network != noNetwork {
+		return fault.New(fault.Usage, op+": the engine for tests has no users, platforms, capabilities, volumes, mounts, limits or networks to choose", nil)
 	}
 	base, _ := split(s.Image)
 	if at, err := os.Stat(base); err != nil || !at.IsDir() || !path.IsAbs(base) {

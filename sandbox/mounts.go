@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
+)
+
+// check refuses an engine without the network of the containers, and mounts that would let containers
+// reach more than the files that are meant.
+func (c Config) check(ctx context.Context, e engine.Engine) error {
+	err := e.CheckNetwork(ctx, c.Container.Network)
+	if err != nil || len(c.Container.Mounts) == 0 {
+		return err
+	}
+	about, err := e.About(ctx)
+	if err != nil {
+		return err
+	}
+	if !about.Local {
+		return fault.Newf(fault.Usage, "environment.run_args: -v: the engine %s is elsewhere, and has no directories of this machine", about.Address).
+			WithHint("put the files into the images, or use an engine of this machine")
+	}
+	closed := []struct{ what, path string }{
+		{"the engine's socket", strings.TrimPrefix(about.Address, "unix://")},
+		{"batch's state folder", c.State},
+		{"the engine's data", about.RootDir},
+		{"other processes", "/proc"},
+		{"the kernel", "/sys"},
+		{"devices", "/dev"},
+	}
+	for _, m := range c.Container.Mounts {
+		source, err := filepath.EvalSymlinks(m.Source)
+		if err != nil {
+			return fault.New(fault.Usage, "environment.run_args: -v "+m.Source, err).WithHint("name a directory or file of this machine")
+		}
+		if source == "/" {
+			return fault.Newf(fault.Usage, "environment.run_args: -v %s: it is the whole machine", m.Source).WithHint("name the directory that containers need")
+		}
+		for _, no := range closed {
+			if no.path != "" && overlap(source, no.path) {
+				return fault.Newf(fault.Usage, "environment.run_args: -v %s: it would give %s to the containers: %s", m.Source, no.what, no.path).
+					WithHint("name the directory that containers need")
+			}
+		}
+	}
+	return nil
+}
+
+// overlap reports whether one of two paths is in the other. The first one has no symbolic links.
+func overlap(source, path string) bool {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	within := func(dir, path string) bool {
+		rel, err := filepath.Rel(dir, path)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	return within(source, path) || within(path, source)
+}
