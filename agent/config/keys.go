@@ -112,15 +112,20 @@ type Key struct {
 
 // Keys lists every key that a configuration may have, section by section.
 func Keys() []Key {
-	initial, err := Load(nil, Options{})
-	if err != nil {
-		panic(err) // batch's own configuration is a part of the program
-	}
 	var list []Key
-	for _, k := range initial.keys() {
+	for _, k := range initial().keys() {
 		list = append(list, Key{Path: k.path, Type: k.field.typeName(), Default: k.listed(), Allowed: k.field.allowed, Doc: k.doc})
 	}
 	return list
+}
+
+// initial is batch's own configuration.
+func initial() *Config {
+	c, err := Load(nil, Options{})
+	if err != nil {
+		panic(err) // it is a part of the program
+	}
+	return c
 }
 
 // listed is the value for a list of keys; a mapping is its names.

@@ -90,7 +90,7 @@ Files of mini-swe-agent work unchanged. Flags such as -m win over -c.`,
 		Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.configShowCommand(), a.configKeysCommand(), a.configBuiltinCommand())
+	c.AddCommand(a.configShowCommand(), a.configKeysCommand(), a.configSchemaCommand(), a.configBuiltinCommand())
 	return c
 }
 
@@ -168,6 +168,20 @@ key does. Set one in a YAML file, or with -c KEY=VALUE.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as a JSON array")
 	return c
+}
+
+func (a *app) configSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of a configuration file",
+		Long: `Print the JSON Schema of a configuration file, with which an editor completes
+and checks it. For editors with the YAML language server, begin the file with
+the second line below.
+
+  batch config schema > batch.schema.json
+  # yaml-language-server: $schema=batch.schema.json`,
+		RunE: func(*cobra.Command, []string) error { return a.printJSON(config.Schema()) },
+	}
 }
 
 func (a *app) configBuiltinCommand() *cobra.Command {
