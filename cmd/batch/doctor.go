@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,9 +68,10 @@ func (a *app) doctor(ctx context.Context, r run.Request, try string, asJSON bool
 	if err != nil {
 		return err
 	}
+	program, _ := os.Executable() //nolint:errcheck // without it, nothing is said about PATH
 	look := doctor.Config{
 		Hub: hub.FromEnv(a.getenv, a.home), Dir: ".", Getenv: a.getenv,
-		Image: dataset.Instance{ID: sampleInstance}.ImageName(r.ImagePrefix), Model: cfg.Model.ModelName != "",
+		Image: dataset.Instance{ID: sampleInstance}.ImageName(r.ImagePrefix), Program: program, Model: cfg.Model.ModelName != "",
 		Options: sandboxes.Options, Try: sandboxes.Container, MaxCPUs: sandboxes.MaxCPUs,
 	}
 	look.Try.Image = try

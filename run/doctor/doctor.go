@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +54,7 @@ type Config struct {
 	Dir     string                   // where runs will be written
 	Getenv  func(name string) string // has the models' keys
 	Image   string                   // its registry is asked; empty: none is
+	Program string                   // the path of batch itself
 	Model   bool                     // [Ask] checks one model, so that it does not matter which keys are set
 }
 
@@ -89,11 +91,29 @@ func Look(ctx context.Context, c Config) (checks []Check) {
 			checks[i].State = Warning
 		}
 	}
-	checks = append(append(checks, same...), checkOutput(c.Dir))
+	checks = append(append(checks, same...), checkName(c.Getenv("PATH"), c.Program)...)
+	checks = append(checks, checkOutput(c.Dir))
 	if !c.Model {
 		checks = append(checks, checkKey(c.Getenv))
 	}
 	return append(checks, checkHub(ctx, c.Hub))
+}
+
+// checkName warns of another program that a shell starts for the word batch.
+func checkName(path, program string) []Check {
+	own, _ := os.Stat(program)
+	for _, dir := range filepath.SplitList(path) {
+		name := filepath.Join(dir, "batch")
+		switch found, err := os.Stat(name); {
+		case err != nil || found.IsDir() || found.Mode()&0o111 == 0:
+		case own == nil || os.SameFile(own, found):
+			return nil
+		default:
+			hint := "put this one first: `export PATH=" + filepath.Dir(program) + ":$PATH`"
+			return []Check{{"path", Warning, name + " is another program, and the first batch in PATH; at(1) has one", hint}}
+		}
+	}
+	return nil
 }
 
 // lookAt makes the checks of one engine. If the engine does not answer, it returns one check and nil.

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -170,5 +172,33 @@ func TestDoctorMakesUpNoRoom(t *testing.T) {
 	}
 	if c := checkMemory(engine.About{CPUs: 2, Memory: 8 << 30}); c != (Check{"memory", Good, "8GiB, CPUs: 2", ""}) {
 		t.Errorf("got %+v", c)
+	}
+}
+
+// At(1) has a program of the same name in /usr/bin.
+func TestDoctorFindsAnotherProgramOfTheSameName(t *testing.T) {
+	program := func() (dir, file string) {
+		dir = t.TempDir()
+		file = filepath.Join(dir, "batch")
+		if err := os.WriteFile(file, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir, file
+	}
+	ownDir, own := program()
+	otherDir, other := program()
+	for _, tt := range []struct {
+		path string
+		want bool
+	}{
+		{"", false},
+		{ownDir + ":" + otherDir, false},
+		{t.TempDir() + ":" + otherDir + ":" + ownDir, true},
+		{otherDir, true}, // called by its path
+	} {
+		checks := checkName(tt.path, own)
+		if (len(checks) == 1) != tt.want || tt.want && (checks[0].State != Warning || !strings.Contains(checks[0].Text, other) || !strings.Contains(checks[0].Hint, ownDir)) {
+			t.Errorf("PATH=%s: %+v, want a warning: %t", tt.path, checks, tt.want)
+		}
 	}
 }
