@@ -61,7 +61,7 @@ type Turn struct {
 	Hooks
 }
 
-// ModelFacts is what a run must know of its model.
+// ModelFacts are facts about the model that a run needs.
 type ModelFacts struct {
 	Window int64 // the model's context in tokens, for the Recorder; 0 if it is unknown
 	// StrictRoles says that the model's server takes only the model's words after the result of a tool,

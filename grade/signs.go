@@ -47,8 +47,7 @@ func Missing(n, all int, because string) string {
 	return fmt.Sprintf("%d of %s not in the log, and %s", n, printable.Count(all, "expected test is", "expected tests are"), because)
 }
 
-// lineExpression is an expression that matches within a line, and the words of which each match
-// has one. An expression of many alternatives takes 20 ms for a megabyte, a word a hundredth.
+// lineExpression is an expression that matches within a line. Each match has one of the words. An expression of many alternatives takes 20 ms for a megabyte, a word a hundredth.
 type lineExpression struct {
 	words []string
 	expr  func() *regexp.Regexp

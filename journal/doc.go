@@ -24,7 +24,7 @@
 //	spent    cost, plus the estimated cost of the lost calls; absent if equal
 //	         to cost
 //	masked   where the record's copy for people is; -1 if it has no secret.
-//	         Absent if nobody has looked for secrets
+//	         Absent if the record was not searched for secrets
 //	t        time, RFC 3339 with nanoseconds, UTC
 //	type     lower-case word; readers skip types that they do not know
 //	data     any JSON

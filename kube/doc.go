@@ -50,9 +50,8 @@
 // whose own commands used up the pod's memory or disk anyway ends as EnvironmentDestroyed. A pod that
 // was deleted, evicted or preempted, or whose node is gone, is a transient fault: the attempt is
 // resumed in another pod, by replay, twice; on nodes that may go at any time, give --retry transient=20.
-// A pod without a connection ends by itself after twice
-// environment.container_timeout and an hour, as a container does; activeDeadlineSeconds is the limit
-// behind that.
+// A pod that lost its connection ends by itself after twice environment.container_timeout plus an
+// hour, as a container does; activeDeadlineSeconds is a second limit.
 //
 // # Network
 //

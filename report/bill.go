@@ -7,8 +7,7 @@ import (
 	"batch.example/batch/results"
 )
 
-// Bill is what a run directory cost, in US dollars. Whatever names an amount of a directory takes it
-// from here.
+// Bill has the cost of a run directory in US dollars. Every page and table takes its amounts from it.
 type Bill struct {
 	Cost               float64 // answered calls of the attempts that count
 	Ever               float64 // answered calls of all attempts ever made

@@ -53,7 +53,7 @@ type turns[J any] struct {
 	changed  chan struct{} // closed and replaced at each change
 }
 
-// share is what turns know of one pool.
+// share is the state of one pool in the turns.
 type share struct {
 	left   int // jobs in the order
 	closed bool

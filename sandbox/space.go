@@ -130,8 +130,8 @@ func (m measuredImages) DiskFree(ctx context.Context) (free int64, known bool, e
 	return free, known, err
 }
 
-// freeNow is what is free as the sandbox's container sees it. Once a command of the agent has run, it
-// may be what the agent wants batch to believe.
+// freeNow returns the free space that the sandbox's container reports. Once a command of the agent has
+// run, the agent may have forged the report.
 func (s *Sandbox) freeNow(ctx context.Context) (now space, known bool, own *vocab.DiskUse) {
 	if _, ok := s.container.(engine.Sized); !ok {
 		return space{}, false, nil

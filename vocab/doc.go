@@ -15,8 +15,8 @@
 //
 //	Submitted               submitted, or empty where the patch is empty: the
 //	                        agent submitted
-//	LimitsExceeded          limit: agent.step_limit or agent.cost_limit, or with
-//	                        a cost limit a reply of unknown price
+//	LimitsExceeded          limit: agent.step_limit or agent.cost_limit; also a
+//	                        reply of unknown price, if there is a cost limit
 //	TimeExceeded            limit: the attempt worked as long as it may
 //	ContextWindowExceeded   limit: the model does not accept such a long
 //	                        conversation

@@ -25,7 +25,7 @@ func (k *scene) lasting(d time.Duration) *authority.Authority {
 	}
 }
 
-// hasNoSecrets holds that nothing on disk has what an authority has.
+// hasNoSecrets checks that no file has a secret of an authority.
 func (k *scene) hasNoSecrets() {
 	k.Helper()
 	err := filepath.WalkDir(k.dir, func(path string, d os.DirEntry, err error) error {
@@ -43,7 +43,7 @@ func (k *scene) hasNoSecrets() {
 	}
 }
 
-// expired holds that an error is about credentials that have expired.
+// expired checks that an error is about credentials that have expired.
 func (k *scene) expired(err error) {
 	k.Helper()
 	if fault.KindOf(err) != fault.Expired || !errors.Is(err, authority.ErrExpired) || strings.Contains(err.Error(), "planted") {

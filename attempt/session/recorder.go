@@ -284,7 +284,7 @@ func (r *recorder) durable(typ string, data any) error {
 }
 
 // expectation estimates what the next call may cost, from the answers of the same conversation: rather
-// too much than too little, since it is what a bill has for a call that nobody knows the cost of.
+// too much than too little, since a bill has it for a call of unknown cost.
 type expectation struct {
 	tokens int64 // of the request, by an estimate; 0: not known
 
@@ -295,7 +295,7 @@ type expectation struct {
 	parts   float64     // the same, as weighed says
 }
 
-// weighed is what a call costs in units of an input token, at most models: a token from the cache costs
+// weighed returns the cost of a call in input tokens, at the prices of most models: a token from the cache costs
 // a tenth, one that is written to it a quarter more, and one of the answer five times as much. How far
 // a model differs shows in the answers that were paid.
 func weighed(u vocab.Usage) float64 {

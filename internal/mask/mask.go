@@ -29,11 +29,11 @@
 // _pass, -pass, _pwd or -pwd where no letter follows: GITHUB_TOKEN and KEY_2, but not
 // max_tokens or KEYBOARD.
 //
-// A value looks like a generated key ([LooksSecret]) if it has 16 letters and digits in a
-// row, other characters except white space left out, at least 8 of them different, that
-// change between digits, capitals and small letters at least 4 times (from a capital to a
-// small letter does not count). So do 32 hexadecimal digits and a UUID, with one exception
-// in about a thousand, but words, paths, dates and passwords that people think of do not.
+// A value looks like a generated key ([LooksSecret]) if it has 16 letters and digits in a row.
+// Other characters are ignored, except white space. At least 8 of the 16 are different, and they
+// change between digits, capitals and small letters at least 4 times; a change from a capital to a
+// small letter does not count. A UUID and 32 hexadecimal digits look like a key, except for about
+// one in a thousand. Words, paths, dates and passwords that people think of do not.
 //
 // # Adding a secret
 //

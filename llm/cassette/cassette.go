@@ -111,7 +111,7 @@ func (m message) body() []byte {
 	return []byte(m.Body)
 }
 
-// harmless lists headers that are kept: clients act on them, and they identify no one.
+// harmless lists headers that are kept: clients act on them, and they do not identify a user.
 var harmless = []string{
 	"Accept", "Content-Type", "Date", "Retry-After", "Retry-After-Ms", "X-Should-Retry", "Location",
 	"Anthropic-Version", "Anthropic-Beta", "X-Litellm-Response-Cost",

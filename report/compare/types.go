@@ -47,7 +47,7 @@ type Side struct {
 	Mixed    *results.Mixed `json:"mixed,omitempty"` // nil: the results are of one model with the same settings
 }
 
-// Known counts the common instances of which a side's means are.
+// Known counts the common instances that a side's means are computed from.
 type Known struct {
 	Cost    int `json:"cost"`
 	Steps   int `json:"steps"`
@@ -151,7 +151,7 @@ type Discordant struct {
 	OfB  Effort  `json:"of_b"`
 }
 
-// Effort is what a side made of an instance, by its attempts with a score.
+// Effort sums up a side's attempts at an instance that have a score.
 type Effort struct {
 	Steps   *float64 `json:"steps"`   // mean; null: not known
 	Cost    *float64 `json:"cost"`    // likewise, in US dollars

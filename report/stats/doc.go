@@ -22,13 +22,14 @@
 // for any number and sizes of repositories, if their sums vary independently and symmetrically. The
 // usual bootstrap needs many repositories of similar size.
 //
-// Means are computed without and with half an additional instance of value 0 and half of one of
-// value 1 (Agresti and Min, "Simple improved confidence intervals for comparing matched
-// proportions", Statistics in Medicine 24, 2005). If all instances are 0, or all 1, the interval is
-// at least as wide as the exact interval for as many independent results (Clopper and Pearson,
-// Biometrika 26, 1934). A rate with failures never has an interval up to 1, and one with successes
-// none from 0: such an end is that of the exact interval for N^2 / (sum of n^2) results, where n are
-// the sizes of the repositories and N is their sum.
+// Each draw gives four means: of its instances alone, with half an instance of value 0 added, with
+// half an instance of value 1 added, and with both (after Agresti and Min, "Simple improved
+// confidence intervals for comparing matched proportions", Statistics in Medicine 24, 2005). Where
+// all instances have the same result, the interval is at least as wide as the exact interval for
+// that number of independent results (Clopper and Pearson, Biometrika 26, 1934). The interval of a
+// rate with failures never reaches 1, and of one with successes never 0: such an end is replaced by
+// that of the exact interval for N^2 / (sum of n^2) results, where n are the sizes of the
+// repositories and N is their sum.
 //
 // Fewer than 6 repositories cannot give a level of 0.95. Then instances are resampled instead, each
 // as a repository of its own, and tables say "bootstrap by instance": the result describes these
@@ -37,11 +38,11 @@
 // # Comparisons
 //
 // Sides are paired by instance, and the same test resamples the differences
-// ([Bootstrap.RateDifference]), with half an additional instance that B won and half of one that A
-// won (with several attempts, half of the smallest difference). Its p value is two-sided, for no
-// difference: twice the share of the draws' means on the rarer side of 0. It is at most 1 - level
-// exactly if the interval excludes 0. With G repositories, no p value is below 2/2^G. Sides are
-// called tied if p is not low enough.
+// ([Bootstrap.RateDifference]). Half an instance that A won and half an instance that B won are added
+// (with several attempts, half of the smallest difference). Its p value is two-sided, for no
+// difference: count the means below 0 and the means above 0, and take twice the share of the smaller
+// group. The interval excludes 0 if, and only if, p is at most 1 - level. With G repositories, no p
+// value is below 2/2^G. Sides are called tied if p is not low enough.
 //
 // With more than two entries, the p values of all pairs are corrected by Holm's step-down method
 // (Scandinavian Journal of Statistics 6, 1979): the lowest of m is multiplied by m, the next by
@@ -55,10 +56,10 @@
 // change the sign of their differences; the next one's is from all pairs but the first, and so on.
 // The lowest p value stays 2/2^G.
 //
-// Cost, steps and time have the difference of means, its share of A's mean, and the median of the
-// differences, each with its interval from the same draws without additional instances
-// ([Bootstrap.Difference], [Bootstrap.MedianDifference]). The interval of the share contains the
-// changes r for which the interval of B - A(1+r) contains 0 ([Bootstrap.RelativeDifference]).
+// Cost, steps and time have the difference of means, the relative change (that difference divided by A's mean), and the median of the
+// differences, each with its interval from the same draws, without added instances
+// ([Bootstrap.Difference], [Bootstrap.MedianDifference]). The interval of the relative change
+// has every r for which the interval of B - A(1+r) has 0 ([Bootstrap.RelativeDifference]).
 //
 // # Power
 //

@@ -48,7 +48,7 @@ type Instance struct {
 	Scores   []Score // of each run, in order
 }
 
-// Rate returns the mean of the runs with a score, of which there must be one.
+// Rate returns the mean of the runs with a score. There must be at least one.
 func (in Instance) Rate() float64 { return float64(in.Resolved) / float64(in.Scored) }
 
 // Flaky reports whether some runs resolved the instance and others did not.

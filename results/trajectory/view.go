@@ -155,7 +155,7 @@ type Action struct {
 	id string // of the tool call
 }
 
-// printed sets the output, of which some bytes were not kept.
+// printed sets the output. Hidden is the number of its bytes that were not kept.
 func (a *Action) printed(kept string, hidden int64) {
 	a.Output, a.Kept, a.Total = kept, int64(len(kept)), int64(len(kept))+hidden
 }

@@ -46,10 +46,10 @@
 //
 // -w is the total. With -w auto it is the sum of what fits on the engines: workers, or 4 instances
 // for each core and one for each 2 GiB of memory (or --memory, if less), of the cpus and the memory
-// that the list gives for the engine, or that it has. On an engine for which the list has a value,
-// no more attempts run than that, whatever -w is, and as many tests beside them. On other engines,
-// this number only says how attempts are divided. Batch cannot see that engines are on one machine:
-// each counts its cores and memory, so give each its share in the list.
+// that the list gives for the engine, or that it has. If the list has a value for an
+// engine, at most that many attempts, and as many tests, run on it, whatever -w is. For other engines
+// the number only sets the shares. Batch cannot see that engines are on one machine: each counts its
+// cores and memory, so give each its share in the list.
 //
 // # An engine that is lost
 //
@@ -57,7 +57,7 @@
 // --engine-wait. After that they are resumed on another engine: their recorded commands run again in
 // a new container, and no reply is paid for again. The run stops only when no engine is left. The
 // container on the lost engine remains there: it ends by itself after twice
-// environment.container_timeout and an hour, and the next run on that engine or
+// environment.container_timeout plus an hour, and the next run on that engine or
 // batch clean --engine ADDRESS removes it. An engine that answers again is used again. A run may be
 // resumed with other engines; then its attempts are resumed in new containers.
 //

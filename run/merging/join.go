@@ -105,9 +105,9 @@ func selecting(r run.Request) run.Request {
 	return s
 }
 
-// limitOf returns the cost limit of the merged run: what shards divide, otherwise the sum of what the
-// directories may cost. A budget that a command has set is what its directory may cost. A directory without
-// a limit leaves the whole without one.
+// limitOf returns the cost limit of the merged run: what shards divide, otherwise the sum of the
+// directories' limits. A budget that a command has set replaces the limit of its directory. If one
+// directory has no limit, the whole has none.
 func limitOf(list []*input, shards bool) float64 {
 	first, sum, parts, equal, set := list[0].manifest.Request.CostLimit, 0.0, 0.0, true, false
 	for _, in := range list {

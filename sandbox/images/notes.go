@@ -16,7 +16,7 @@ import (
 	"batch.example/batch/internal/regular"
 )
 
-// Note is what is saved about the git repository of an image.
+// Note has the facts that are saved about the git repository of an image.
 type Note struct {
 	Clean   bool      `json:"clean"`          // a scrub found nothing to remove
 	Seconds float64   `json:"seconds"`        // how long the scrub took
