@@ -79,7 +79,7 @@
 //	ctest -V with GoogleTest                       parse_log_googletest
 //
 // Rows of SWE-bench without these columns take their script and parser from its tables, and rows of
-// other datasets from columns of their own: batch help graders lists them. `batch grade
+// other datasets from columns of their own: batch help custom-graders lists them. `batch grade
 // --eval-script` takes a script instead of the columns, and `--parser` a program that reads the
 // output and prints {"test": "PASSED", ...}. `batch grade gold` must resolve every row; `batch
 // grade --check` shows which rows it does not resolve, and which rows an empty patch resolves.

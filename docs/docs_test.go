@@ -2,6 +2,7 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"go/doc/comment"
@@ -12,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"batch.example/batch/agent/config"
 )
 
 var update = flag.Bool("update", false, "write the pages")
@@ -25,6 +28,9 @@ func TestPagesAreCurrent(t *testing.T) {
 		if p.ByHand() {
 			if first, _, _ := strings.Cut(p.Markdown(), "\n"); first != "# "+p.Title {
 				t.Errorf("%s begins with %q, want # and its title %q", file, first, p.Title)
+			}
+			if before, _, ok := strings.Cut(p.Markdown(), tableOfKeys); ok {
+				current(t, file, append([]byte(before+tableOfKeys+"\n"), keys()...))
 			}
 			continue
 		}
@@ -58,18 +64,34 @@ func current(t *testing.T, file string, want []byte) {
 // index is the folder's README.md.
 func index() []byte {
 	var b bytes.Buffer
-	list := func(heading string, byHand bool) {
-		fmt.Fprintf(&b, "\n## %s\n\n", heading)
-		for _, p := range Pages {
-			if p.ByHand() == byHand {
-				fmt.Fprintf(&b, "- [%s](%s.md): %s\n", p.Name, p.Name, p.Title)
-			}
-		}
-	}
 	b.WriteString("# Pages about batch\n\nEach page is also `batch help NAME`; `batch help COMMAND` describes a command.\n")
-	list("Using batch", true)
-	list("Formats and rules in detail", false)
+	part := ""
+	for _, p := range Pages {
+		if p.Part == Developers {
+			continue
+		}
+		if p.Part != part {
+			fmt.Fprintf(&b, "\n## %s\n\n", p.Part)
+		}
+		part = p.Part
+		fmt.Fprintf(&b, "- [%s](%s.md): %s\n", p.Name, p.Name, p.Title)
+	}
 	return b.Bytes()
+}
+
+// tableOfKeys is the line before the part of a page that lists the keys of a configuration.
+const tableOfKeys = "<!-- go generate ./docs: the table of keys -->"
+
+// keys lists all keys of a configuration.
+func keys() []byte {
+	var b strings.Builder
+	b.WriteString("Each key with its type, or its only values, its default and what it does:\n\n")
+	for _, k := range config.Keys() {
+		fmt.Fprintf(&b, "  - %s (%s; default: %s): %s\n", k.Path, cmp.Or(strings.Join(k.Allowed, " or "), k.Type), k.Default, k.Doc)
+	}
+	var parser comment.Parser
+	printer := comment.Printer{TextWidth: 80}
+	return append([]byte("\n"), printer.Text(parser.Parse(b.String()))...)
 }
 
 // aPackage begins a package's comment. Its page is about the program.
@@ -117,6 +139,8 @@ func TestATerminalGetsText(t *testing.T) {
 
 See [` + "`batch help row`" + `](row.md), and
 no [brackets].
+
+![An image](a.png)
 
 ## A heading
 

@@ -18,9 +18,9 @@ var formats = []struct {
 	{"trajectory", "json", []string{"results/trajectory.go", "results/record.go", "llm/messagejson.go", "llm/layout.go", "vocab/usage.go"}},
 	{"journal", "json", []string{"journal/*.go", "results/attempt.go", "results/store.go", "results/manifest/settings.go", "vocab/output.go"}},
 	{"manifest", "json", []string{"results/manifest/manifest.go", "results/manifest/differences.go", "vocab/price.go"}},
-	{"grades", "json", []string{"results/grades/*.go"}},
-	{"results", "parquet", []string{"results/record.go"}},
-	{"data", "json", []string{"results/export/attempt.go"}},
+	{"verdict-files", "json", []string{"results/grades/*.go"}},
+	{"run-directory", "parquet", []string{"results/record.go"}},
+	{"training-data", "json", []string{"results/export/attempt.go"}},
 }
 
 // ofBrowser are the sources of members that only the browser's pages have.

@@ -7,16 +7,18 @@ import (
 	"batch.example/batch/internal/lazy"
 )
 
+var image = lazy.Regexp(`(?m)^!\[.*\n\n?`)
+
 var link = lazy.Regexp(`\[([^\]]*)\]\([^)]*\)`)
 
 // forTerminal returns a page's Markdown as text without its title: headings are underlined,
-// the contents of fences are indented, links are words, and each row of a table is a
-// paragraph.
+// the contents of fences are indented, links are words, each row of a table is a paragraph, and
+// images are left out.
 func forTerminal(markdown string) string {
 	var b strings.Builder
 	var header []string
 	fenced, list := false, false
-	for line := range strings.Lines(markdown) {
+	for line := range strings.Lines(image().ReplaceAllString(markdown, "")) {
 		row := strings.HasPrefix(line, "|")
 		list = strings.HasPrefix(line, "- ") || list && strings.HasPrefix(line, "  ")
 		switch {

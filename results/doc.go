@@ -14,18 +14,19 @@
 //	  manifest.json         what was asked and what ran: see batch help manifest
 //	  batch.log             the run's log
 //	  grades.jsonl          what grading found, append-only: see batch help
-//	                        grades
+//	                        verdict-files
 //	  control.jsonl         changes that people and programs made while a run
 //	                        worked, append-only: see batch help control. Mode
 //	                        0600
 //	  control.sock          the socket of a run that works
 //	  detach.log            the output of a run with --detach
 //	  quarantine.txt        ids of instances that are left out of all rates
+//	  selection.jsonl       of batch select: choices, replies and tests
 //	  notes.jsonl           notes of people that an earlier version kept; nothing
 //	                        reads it
-//	  logs/                 logs and reports of grading, with the final report
-//	                        <model>.<run id>.json beside it: see batch help
-//	                        formats
+//	  logs/, <model>.<run id>.json
+//	                        logs and reports of grading, and the final report:
+//	                        see batch help verdict-files
 //	  .batch.lock           held with flock(2) by the owner; has its name
 //	  .batch.id             tells the directory from one with the same path on
 //	                        another machine, or in another container
@@ -109,7 +110,7 @@
 //	                        person helped
 //	resolved                by the verdict of the attempt's prediction; null if
 //	                        no verdict counts, or the instance is quarantined
-//	verdict                 see batch help grades; this column and the next ones
+//	verdict                 see batch help verdict-files; this column and the next ones
 //	                        are null if the attempt was not graded
 //	f2p_passed, f2p_failed, p2p_passed, p2p_failed
 //	                        the names of the FAIL_TO_PASS and PASS_TO_PASS tests
@@ -132,10 +133,9 @@
 //	seconds_replay          recorded commands that ran again in a new container
 //	seconds_model           calls of the model, with the next two
 //	seconds_rate_wait       the part of model in calls that were refused for the
-//	                        rate limit, and in the waits after them; batch
-//	                        status and batch help formats call it rate limit
+//	                        rate limit, and in the waits after them
 //	seconds_backoff         the part of model in calls that failed otherwise,
-//	                        and in the waits after them: back-off
+//	                        and in the waits after them
 //	seconds_commands        commands of the agent
 //	seconds_agent           the agent itself: templates, parsing, the
 //	                        conversation
@@ -152,6 +152,10 @@
 //	                        null if it was not named
 //	grade_engine            likewise, of the execution that gave the verdict
 //
+// Batch status, the summary and the display name these phases without seconds_. There, rate limit and
+// back-off are not in model. They also have paused (batch ctl pause holds the next call; not in total),
+// other (the rest of total) and, for grading, tests and judge.
+//
 // Versions of batch that did not measure prepare, replay, backoff, agent or finish left 0.
 //
 // In Python, the resolved rate by repository, and how many predictions it is of, are
@@ -161,16 +165,16 @@
 //
 // A grade belongs to an attempt if it names the attempt and, for the prediction in
 // preds.json, has the same patch; so a prediction that another tool replaced is not graded.
-// batch help grades says which of several grades counts.
+// batch help verdict-files says which of several grades counts.
 //
 // # The journal
 //
 // batch help journal describes its lines and records.
 //
 // Except for the manifest, the grades, the quarantine and the logs, all other files are derived
-// from the journals: at the end of an attempt, after a crash, and by the next run if a journal
-// was copied alone from elsewhere and has none of them beside it. Before an attempt begins, the
-// trajectory of the one before it is derived into attempts/.
+// from the journals: at the end of an attempt, after a crash, and by the next run for a journal that
+// lies there alone, such as a copy. When an attempt begins, the trajectory of the one before it is
+// derived into attempts/.
 //
 // # What survives a crash
 //

@@ -8,8 +8,8 @@
 // predictions resolve their instances. The same command again continues an interrupted run.
 //
 // batch --help lists the commands, batch help COMMAND describes one and its flags, and batch help
-// environment, events, exit-codes and formats describe the variables that batch reads, the lines of
-// --json, the exit codes and the files of a run directory.
+// environment, events, exit-codes and run-directory describe the variables that batch reads, the
+// lines of --json, the exit codes and the files of a run.
 //
 // # Models
 //
@@ -50,16 +50,6 @@
 // an unknown price (another service tier, no usage) counts the same way: unpriced is the
 // number of such replies. With agent.cost_limit it ends the attempt (LimitsExceeded), with
 // --cost-limit-total the run, since neither limit could be kept.
-//
-// # Configurations
-//
-// batch help config lists the forms of -c. A file may be without its .yaml. Files of mini-swe-agent
-// work; batch contains no copy of them.
-//
-// They are merged from left to right. A file that does not exist is an error. A key with
-// nothing but comments below it changes nothing, an empty limit is an error, and null
-// takes a value or a variable away. Batch's own configurations have no ending and are
-// never read from a file.
 //
 // # Images and commits
 //
@@ -140,21 +130,12 @@
 //
 // batch grade, and batch run --grade, apply each prediction in a fresh container of its
 // instance's image, put the test files back to the base commit, and run the row's eval script
-// within the run's limits, with a network if the script installs something: no package index that
-// answers, or --network none, makes installs fail at once, and the verdict says so. The verdicts:
+// within the run's limits, with a network if the script installs something. With --network none,
+// or if no package index answers, installs fail at once, and the verdict says so.
 //
-//	resolved              all FAIL_TO_PASS and PASS_TO_PASS tests pass
-//	unresolved            some do not, or the tests could not be run on this code
-//	patch does not apply  no command of the official chain applied it
-//	empty patch           there is nothing to test
-//	timed out             the tests took longer than --timeout
-//	infrastructure        no verdict: the engine, the image or this machine failed;
-//	                      graded again by the next batch grade
-//	ungradeable           no verdict: the row has no script or parser, the log is cut, or the
-//	                      image lacks the program that runs the tests, also with the gold
-//	                      patch (without any where the row has none)
-//
-// Rates count the first five only, and tables show how many predictions those are. The final
+// batch help statuses lists the verdicts. A row without a script or parser is ungradeable, and so is
+// a log that is cut, or an image that lacks the program that runs the tests, also with the gold patch.
+// Rates count only predictions with a verdict, and tables show how many those are. The final
 // report (MODEL.RUN.json) blames as the table does: only resolved and unresolved predictions are
 // in completed_ids, only the table's infrastructure failures in infra_failure_ids, and what is
 // in no rate also in no_verdict_ids, which the harness does not have. If expected

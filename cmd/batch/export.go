@@ -51,7 +51,7 @@ takes only two of the members: jq -c '{messages, tools}'.
 --atif writes one file for each attempt in the Agent Trajectory Interchange
 Format, version 1.7, as Harbor does. It also has the replies that were refused.
 
---steps writes a row for each step as parquet: "batch help data" lists
+--steps writes a row for each step as parquet: "batch help training-data" lists
 its columns.
 
 Exit codes: 0 written, 1 it could not be written, 2 usage.`,

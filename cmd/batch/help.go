@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/near"
 	"batch.example/batch/internal/progress"
+	"batch.example/batch/internal/removed"
 )
 
 const sectionAnnotation = "batch_section"
@@ -49,7 +50,9 @@ func usage(c *cobra.Command) error {
 	if c.HasAvailableLocalFlags() {
 		fmt.Fprintf(w, "\n\n%s", strings.TrimRight(flagSections(c.LocalFlags()), "\n"))
 	}
-	listCommands(w, "Pages of `batch help`:", c, (*cobra.Command).IsAdditionalHelpTopicCommand)
+	if !c.HasParent() {
+		listPages(w)
+	}
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n\nUse \"%s [command] --help\" for more information about a command.", c.CommandPath())
 	}
@@ -69,7 +72,17 @@ func listCommands(w io.Writer, title string, c *cobra.Command, which func(*cobra
 			fmt.Fprintf(w, "\n\n%s", title)
 			title = ""
 		}
-		fmt.Fprintf(w, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
+		fmt.Fprintf(w, "\n  %-11s %s", sub.Name(), sub.Short)
+	}
+}
+
+// listPages writes the pages in the order in which the manual has them.
+func listPages(w io.Writer) {
+	fmt.Fprint(w, "\n\nPages of `batch help`:")
+	for _, p := range docs.Pages {
+		if p.Part != docs.Developers {
+			fmt.Fprintf(w, "\n  %-15s %s", p.Name, p.Title)
+		}
 	}
 }
 
@@ -140,6 +153,9 @@ func knownTopic(help *cobra.Command, args []string) error {
 	c, rest, _ := help.Root().Find(args) // rest has the names that are not found
 	if len(rest) == 0 {
 		return nil
+	}
+	if instead := removed.Instead("batch help " + rest[0]); instead != "" {
+		return fault.Newf(fault.Usage, "help topic %q has another name", rest[0]).WithHint("%s", instead)
 	}
 	var names, named, titled []string
 	want := strings.ToLower(rest[0])

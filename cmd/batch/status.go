@@ -29,7 +29,7 @@ went, and what is left to do. It only reads, and works while a run uses the
 directory. A rate counts the predictions with a verdict; infrastructure failures
 and quarantined instances are counted beside it. For the folder of a sweep, it
 shows a line for each cell; --ids names instances there as CELL/ID.
-` + "`batch help formats`" + ` explains the phases.
+` + "`batch help run-directory`" + ` explains the phases.
 
   batch status runs/gpt-5
   batch status runs/gpt-5 --ids unresolved,no_apply

@@ -12,6 +12,10 @@ import (
 var instead = []struct{ in, names, line string }{
 	{"batch", "diff", "`batch compare A B --list` has both sides' steps, cost and patches of the instances on which they differ, `batch compare A B --json` their settings too"},
 	{"batch", "note", group + "; a notes.jsonl stays where it lies"},
+	{"batch help", "formats results", "see `batch help run-directory`"},
+	{"batch help", "grades", "see `batch help verdict-files`"},
+	{"batch help", "graders", "see `batch help custom-graders`"},
+	{"batch help", "data", "see `batch help training-data`"},
 	{"batch compare", "--by", group},
 	{"batch audit", "--detector=hard-coded --detector=task-search --detector=equal-gold", "gold-text finds the solution's text in what an attempt read, and network its searches"},
 	{"batch audit", "--detector=other-instances", "helper finds what asks the engine, or batch's own files in the container"},

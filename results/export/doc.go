@@ -40,7 +40,7 @@
 //
 //	instance_id, repo, license, attempt, model, model_id, exit_status, outcome,
 //	resolved, steps, cost, salvaged
-//	                 as the columns of results.parquet: see batch help results
+//	                 as the columns of results.parquet: see batch help run-directory
 //	dataset, split, revision
 //	                 as in manifest.json
 //	run              name of the run directory, in a sweep SWEEP/CELL
@@ -56,7 +56,7 @@
 // A message of the conversation is a step with the source system, user or agent; an output is in
 // the observation of the step that made the call. Commands in a reply's text are calls of the
 // function bash. A refused reply is also a step of the agent, without calls and with
-// extra.refused true. extra of the file is as metadata above. extra of an agent's step has
+// extra.refused true. extra of the file has the members of metadata. extra of an agent's step has
 // seconds and waited, of the model's call, and rewrites. extra of a result has the command's
 // exit_code and seconds. Metrics are the provider's counts: prompt_tokens includes cached ones.
 // final_metrics counts all calls, including those that were no steps.
@@ -86,7 +86,7 @@
 //	cost                US dollars
 //	input_tokens, cached_tokens, output_tokens, reasoning_tokens
 //	                    input includes cached, output includes reasoning
-//	exit_status, outcome, resolved  of the attempt: see batch help results
+//	exit_status, outcome, resolved  of the attempt: see batch help run-directory
 //
 // Its API is not promised to other programs: see package batch.
 package export

@@ -7,9 +7,9 @@
 // members attempt, start, calls and cost of that form are 0; data is the grade. Each execution
 // of the tests has a record; if it failed for infrastructure reasons, each try has one.
 // Readers skip records of other types. The last grade of a prediction counts. But a grade
-// without a counting verdict replaces an earlier one only if it withdraws it, or if the eval
-// script or the image is another one. Among executions repeated with --repeat, the most frequent
-// verdict counts, but resolved only if all have it.
+// with a verdict is kept if a later grading of the same eval script and image gives none, unless
+// that one withdraws it. With --repeat, the most frequent verdict counts; resolved counts only if
+// every execution gave it.
 //
 // A reported grade is durable. A crash leaves at most an incomplete last line, which the
 // next grading cuts off and reports. A damaged line before whole ones is broken storage:
@@ -34,7 +34,7 @@
 //	image_digest        in its registry; absent for an image of this machine
 //	engine              the address of the engine that had the last container;
 //	                    absent if it was not named, or without a container
-//	family              of datasets: see batch help graders
+//	family              of datasets: see batch help custom-graders
 //	parser              the parser that read the log
 //	rules               v5 or v4: by which rules of the SWE-bench harness
 //	judged_by           everything else that the verdict depends on: see below
@@ -90,6 +90,19 @@
 //	limits   of time and of the container, with its user and settings
 //	network  of the tests
 //	rules    number of batch's own rules about what decides a verdict
+//
+// # Files of the harness
+//
+// Its tools and batch export read these:
+//
+//	logs/run_evaluation/RUN/MODEL/INSTANCE/
+//	  patch.diff, eval.sh, test_output.txt  what was applied, run and printed
+//	  report.json, run_instance.log         the verdict, and what was done
+//	MODEL.RUN.json                          all ids of the directory by verdict,
+//	                                        schema_version 2. If the results
+//	                                        have several models or settings:
+//	                                        several-models.RUN.json, or
+//	                                        MODEL+mixed-settings.RUN.json
 //
 // # quarantine.txt
 //
