@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"log"
 	"os"
+	"strings"
+	"testing"
 
 	"batch.example/batch/agent"
 	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
 	"batch.example/batch/llm/scripted"
+	"batch.example/batch/report/compare"
 	"batch.example/batch/results"
+	"batch.example/batch/results/scores"
 	"batch.example/batch/run"
 	"batch.example/batch/vocab"
 )
@@ -114,3 +120,77 @@ func (o outputs) Execute(_ context.Context, command string) (vocab.Output, error
 }
 
 func (outputs) Vars() map[string]any { return nil }
+
+// A program reads a run directory, and compares two.
+func Example_results() {
+	read := func() error {
+		written, err := results.Read("runs/own")
+		if err != nil {
+			return err
+		}
+		for _, record := range written.Records {
+			if record.Resolved != nil { // a verdict counts
+				fmt.Println(record.InstanceID, *record.Resolved, record.Cost)
+			}
+		}
+		return nil
+	}
+	compared := func() error {
+		var sides []scores.Side
+		for _, path := range []string{"runs/base", "runs/new"} {
+			side, err := scores.Read(path)
+			if err != nil {
+				return err
+			}
+			sides = append(sides, side...)
+		}
+		gate, err := compare.ParseGate("resolved >= -1pt")
+		if err != nil {
+			return err
+		}
+		c := compare.New(sides, compare.Options{Gates: []compare.Gate{gate}})
+		fmt.Println(c.Best, c.Passed())
+		return nil
+	}
+	fmt.Println(read())
+	fmt.Println(compared())
+	// Output:
+	// runs/own is not a run directory: it does not exist
+	// runs/base is not a run directory: it does not exist
+}
+
+// The manual shows lines of this file.
+func TestTheManualShowsTheExamples(t *testing.T) {
+	unindented := func(file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(string(text), "\t", "")
+	}
+	here, shown := unindented("example_test.go"), strings.Split(unindented("../docs/library.md"), "```go\n")[1:]
+	for _, block := range shown {
+		if block, _, _ = strings.Cut(block, "```"); !strings.Contains(here, block) {
+			t.Errorf("no example has\n%s", block)
+		}
+	}
+	if len(shown) < 2 {
+		t.Errorf("%d blocks", len(shown))
+	}
+}
+
+// The comment of the package begins with the program of example_own_test.go, which e2e/runs runs.
+func TestTheCommentShowsTheExample(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "run.go", nil, parser.PackageClauseOnly|parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile("example_own_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(strings.Replace(string(program), "Example", "main", 1), ")\n\n")
+	if comment := strings.ReplaceAll("\n"+file.Doc.Text(), "\n\t", "\n"); !strings.Contains(comment, shown) {
+		t.Errorf("the comment does not have\n%s", shown)
+	}
+}

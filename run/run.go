@@ -1,8 +1,46 @@
-// Package run provides a run as a library: it takes a configuration, the selected instances
-// and a directory, and returns a summary. `batch run` is one run, and so is each cell
-// of a sweep.
+// Package run provides a run as a library. This program runs a model of its own on two instances of
+// the demo, and grades what it submits:
 //
-// A [Request] describes a run as a plain value. [NewSetup] makes a run of it. A run directory
+//	type own struct{ command string } // a model that always asks for one command
+//
+//	func (m own) Generate(context.Context, *llm.Request) (*llm.Response, error) {
+//		arguments, err := json.Marshal(map[string]string{"command": m.command})
+//		call := llm.ToolCall{ID: "1", Name: "bash", Arguments: string(arguments)}
+//		return &llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Say("", call)}}, err
+//	}
+//
+//	func main() {
+//		ctx, request := context.Background(), run.NewRequest()
+//		request.Subset, request.Named = "demo", []string{"demo__slug-1", "demo__roman-8"}
+//		request.Output, request.Grade, request.Model = "runs/own", true, "noop" // replaced below
+//		setup, err := run.NewSetup(request, run.NewProcess(nil, os.Environ(), ""))
+//		check(err)
+//		config, err := setup.Load(ctx)
+//		check(err)
+//		config.Model = run.Model{Name: "my/own", Open: func(bool) (attempt.Models, error) {
+//			return func(in dataset.Instance, _ int) (llm.Model, error) {
+//				return own{"git apply <<'END' && echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff\n" + string(in.Patch) + "\nEND"}, nil
+//			}, nil
+//		}}
+//		r, err := run.Open(ctx, config)
+//		check(err)
+//		check(r.Work(ctx, nil, nil))
+//		check(r.Close())
+//		written, err := results.Read(request.Output)
+//		check(err)
+//		for _, record := range written.Records {
+//			fmt.Println(record.InstanceID, record.Outcome, record.Grade.Verdict)
+//		}
+//	}
+//
+//	func check(err error) {
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//	}
+//
+// A [Request] describes a run as a plain value. `batch run` is one run, and so is each cell of a
+// sweep. [NewSetup] makes a run of it, whose model can be replaced. A run directory
 // stores its request, so that [Continue] can continue it in any process.
 //
 // [NewPlan] says what a run would do. [Open] locks the directory, refuses settings that

@@ -1,9 +1,13 @@
 package runs
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"batch.example/batch/e2e"
@@ -51,5 +55,33 @@ func TestAProgramResumesARun(t *testing.T) {
 	}
 	if now, err := os.Getwd(); err != nil || now != here {
 		t.Errorf("works in %s, %v; want %s", now, err, here)
+	}
+}
+
+// The program with which the comment of package run begins runs a model of its own, and grades.
+func TestTheLibrarysProgram(t *testing.T) {
+	tier.Rest(t, "run/*.go")
+	e2e.NeedDocker(t)
+	text, err := os.ReadFile(filepath.Join(tier.Root, "run", "example_own_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "own")
+	text = []byte(strings.NewReplacer("package run_test", "package main", "func Example()", "func main()").Replace(string(text)))
+	overlay := fmt.Sprintf(`{"Replace": {%q: %q}}`, filepath.Join(tier.Root, "own", "main.go"), source)
+	if err := errors.Join(os.WriteFile(source, text, 0o600), os.WriteFile(filepath.Join(dir, "overlay.json"), []byte(overlay), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "./own")
+	build.Dir = tier.Root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	own := exec.CommandContext(t.Context(), program)
+	own.Dir = dir
+	out, err := own.CombinedOutput()
+	if want := "demo__roman-8 submitted resolved\ndemo__slug-1 submitted resolved\n"; err != nil || string(out) != want {
+		t.Errorf("%v: it prints\n%swant\n%s", err, out, want)
 	}
 }
