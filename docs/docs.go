@@ -73,7 +73,7 @@ var Pages = []Page{
 	{"Look up", "environment", "Environment variables that batch reads", nil},
 	{"Look up", "templates", "The language of prompt templates", []string{"agent/template"}},
 	{"Look up", "secrets", "Which secrets are hidden, and where", []string{"internal/mask"}},
-	{"Look up", "program", "Models, images, outcomes, grading and signals", []string{"cmd/batch"}},
+	{"Look up", "program", "How a run treats images, commits, verdicts and signals", []string{"cmd/batch"}},
 
 	{Developers, "designs", "The designs behind batch, and what became of each statement", nil},
 }

@@ -55,7 +55,7 @@
 //
 //	{id: {"model_name_or_path": text, "instance_id": id, "model_patch": text}}
 //
-// with an entry for every instance with a result of its last attempt (batch help program lists the
+// with an entry for every instance with a result of its last attempt (batch help statuses lists the
 // outcomes that are results). If the agent was sent messages by a person, the entry has their number as
 // a fourth member, said. Other instances have no entry, so that other tools also run them again.
 // Entries of other tools keep their text, including unknown members. If preds.json has another form
@@ -84,7 +84,7 @@
 //	                        again
 //	exit_status             how it ended: Submitted, LimitsExceeded,
 //	                        TransientFault
-//	outcome                 the exit status's class: see batch help program
+//	outcome                 the exit status's class: see batch help statuses
 //	blame                   usage, instance, transient, host, bug, expired or
 //	                        unknown; null without a fault
 //	error                   the text of a fault; for a result, the message of

@@ -11,46 +11,6 @@
 // environment, events, exit-codes and run-directory describe the variables that batch reads, the
 // lines of --json, the exit codes and the files of a run.
 //
-// # Models
-//
-//	openai/NAME      a model of OpenAI, or of any server with its chat completions at
-//	                 OPENAI_BASE_URL; openai/responses/NAME by the Responses API
-//	anthropic/NAME   by Anthropic's Messages API
-//	gemini/NAME      by Google's Gemini API
-//	PROVIDER/NAME    of other providers, by LiteLLM's names: openrouter, azure,
-//	                 hosted_vllm, ollama, litellm_proxy and others:
-//	                 batch help environment lists them with their variables
-//	NAME             where only one provider has models of this name
-//	oracle           submits each row's gold patch: checks that the images work
-//	noop             submits an empty patch: checks that no test passes without a fix
-//	scripted/demo    the recorded replies of the embedded demo
-//	scripted/PATH    replies from a YAML or JSON file, a trajectory, or a folder of them
-//
-// With model.provider=openai, the model's name needs no prefix.
-//
-// A cost limit needs a price. batch has a list of prices (batch models shows it, with its
-// sources), reads the file that model.litellm_model_registry names (LiteLLM's form) over
-// it, and prefers the cost that a provider reports for each call, as OpenRouter does.
-//
-// A model without a known price runs if its address is a loopback address or its provider
-// needs no keys. A call then costs what the server reports, or nothing. Any other model
-// without a price is refused unless -c model.cost_tracking=ignore_errors is given. --cost-limit-total and
-// -c agent.cost_limit=2 are refused with both, since they could not hold; a limit from a
-// file or the default only causes a warning.
-//
-// Each try of a call is recorded before it is sent. A try without an answer may have been
-// charged (a time-out, a broken connection, a crash). It is in the bill with what it may have
-// cost, by the answers before it in its conversation: their cost per token, their length, and
-// what they had from a cache; rather too much than too little. A first call counts as the
-// highest cost of a call so far or, before that is known, 12,000 tokens; without a price it
-// counts as the first answer that has one. Example: "$6.00; up to $10.00 with 8 calls of
-// unknown cost". In JSON, lost is the number of such calls, held their possible cost, and
-// spent includes held.
-// --cost-limit-total counts them; agent.cost_limit counts answered calls only. A reply with
-// an unknown price (another service tier, no usage) counts the same way: unpriced is the
-// number of such replies. With agent.cost_limit it ends the attempt (LimitsExceeded), with
-// --cost-limit-total the run, since neither limit could be kept.
-//
 // # Images and commits
 //
 // Before the first model call, a command is executed as the agent's commands are. If the
@@ -99,24 +59,7 @@
 //
 // # Outcomes
 //
-// Each instance ends with one of these outcomes:
-//
-//	submitted       with a patch
-//	empty           submitted without a patch
-//	limit           the agent's step, cost or time limit, or the model's context
-//	                (ContextWindowExceeded)
-//	format          too many replies without a valid command
-//	failed          the provider's content policy refused the conversation
-//	                (ContentPolicyViolation), or the agent made its own container
-//	                unusable (EnvironmentDestroyed). If the configuration allows it: the
-//	                model ended with an answer that calls no tool (Answered), or asked a
-//	                person (InputRequired)
-//	infrastructure  no result: the engine, network, provider or image failed, or the
-//	                credentials that came with a turn have expired (ExpiredFault)
-//	pending         no result: not run yet, interrupted, the cost limit was reached, or
-//	                the provider refused the run's first calls, such as for the key
-//	diverged        no result: resumed in a new container, its recorded commands gave
-//	                other outputs, so it starts from the beginning
+// batch help statuses lists how an instance ends, and which of these outcomes are results.
 //
 // If something else stops a container, or its engine crashes, batch replaces the container
 // and resumes the attempt. With --disk (environment.disk), only the agent with files beyond
