@@ -66,6 +66,15 @@ func everyPage(t *testing.T, b *browsertest.Tab) {
 		open(address)
 		b.Keyboard(address)
 	}
+	open("/")
+	const covered = `[...document.querySelectorAll(".matrix a")].some(a => {
+	  const style = getComputedStyle(a), pen = document.createElement("canvas").getContext("2d");
+	  pen.font = style.font;
+	  return parseFloat(style.textUnderlineOffset) < pen.measureText("_").actualBoundingBoxDescent;
+	})`
+	if browsertest.JS[bool](b, covered) {
+		t.Error("the line below a link covers its underscores")
+	}
 	b.Quiet()
 	b.MayFail = true
 	open("/run/none/x")
