@@ -35,6 +35,7 @@ type attemptPage struct {
 	End      *trajectory.End      `json:"end,omitempty"`
 	Problems []journal.Problem    `json:"problems,omitempty"`
 
+	Task  int       `json:"-"` // index of the prompt that is open; -1: none
 	Bar   *bar      `json:"-"`
 	Jumps []jump    `json:"-"`
 	Pages []pageOf  `json:"-"`
@@ -128,6 +129,10 @@ func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.Prompts, d.End, d.Problems = page.Prompts, page.End, append(o.view.Problems, page.Problems...)
+	d.Task = -1
+	if !r.URL.Query().Has("step") { // who comes for a step knows the task
+		d.Task = slices.IndexFunc(d.Prompts, func(m trajectory.Message) bool { return m.Role == "user" })
+	}
 	for _, st := range page.Steps {
 		d.Steps = append(d.Steps, o.step(st))
 	}

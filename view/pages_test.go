@@ -63,6 +63,21 @@ func TestEveryPageAndItsTwin(t *testing.T) {
 	}
 }
 
+func TestTheTaskIsOpenUnlessAStepIsAskedFor(t *testing.T) {
+	s := usualSite(t, 6)
+	at := "/run/" + url.PathEscape(filepath.Join(s.dir, "a")) + "/" + instances[0]
+	for address, want := range map[string][]string{at: {"user"}, at + "?step=1": nil} {
+		_, _, body := s.get(t, address)
+		var open []string
+		for _, m := range regexp.MustCompile(`<details class="fold" open><summary>(\w+)`).FindAllStringSubmatch(body, -1) {
+			open = append(open, m[1])
+		}
+		if !slices.Equal(open, want) {
+			t.Errorf("%s has these open: %q, want %q", address, open, want)
+		}
+	}
+}
+
 func TestAPageComparesSomeRunsOnly(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 17 {
