@@ -1,8 +1,10 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
@@ -207,11 +209,31 @@ func (s *Server) openIn(o *opened, name string) (err error) {
 	if vocab.CheckID(o.id) != nil || !slices.Contains(o.state.ids, o.id) {
 		return fault.Newf(fault.Usage, "%s has no instance %q", name, o.id)
 	}
-	if o.attempt, err = s.cache.Attempt(trajectory.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}, o.mask); err != nil {
-		return fault.New(fault.KindOf(err), o.id+" has no such trajectory in "+name, err)
+	o.attempt, err = s.cache.Attempt(trajectory.Source{Dir: o.run.Dir, Instance: o.id, Attempt: o.number}, o.mask)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.New(fault.Usage, o.id+" in "+name, o.missing())
+	case err != nil:
+		return fault.New(fault.KindOf(err), "reading "+o.id+" in "+name, err)
 	}
 	o.view, err = o.attempt.Overview()
 	return err
+}
+
+// missing says in a few words why an attempt has no page.
+type missing string
+
+// Error implements error.
+func (m missing) Error() string { return string(m) }
+
+func (o *opened) missing() missing {
+	switch {
+	case o.number >= 0:
+		return missing(fmt.Sprintf("no attempt %d", o.number))
+	case results.LatestOf(o.state.last, o.id).Status == vocab.StatusNotRun && o.state.scores.Snapshot != nil:
+		return "not run yet"
+	}
+	return "no trajectory"
 }
 
 // record returns the outcome of the attempt; nil if it is unknown, or belongs to another attempt.

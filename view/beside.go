@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -34,7 +35,8 @@ type besideColumn struct {
 	Record  *results.Record `json:"record,omitempty"`
 	Error   string          `json:"error,omitempty"` // why it cannot be read
 
-	Unmasked bool `json:"unmasked,omitempty"` // see trajectory.Overview
+	Unmasked bool   `json:"unmasked,omitempty"` // see trajectory.Overview
+	NoFile   string `json:"-"`                  // for files that its patch does not change
 
 	brief []stepSummary
 	files []fileDiff
@@ -116,7 +118,11 @@ func (s *Server) beside(w http.ResponseWriter, r *http.Request) {
 func (d *sideBySide) add(s *Server, st *runState) {
 	o := &opened{id: d.Instance, number: -1}
 	if err := s.openIn(o, st.Name); err != nil {
-		d.Columns = append(d.Columns, besideColumn{Run: st.Name, Name: st.Name, Link: attemptLink(st.Name, d.Instance), Error: s.c.Mask.Text(err.Error())})
+		c := besideColumn{Run: st.Name, Name: st.Name, Link: attemptLink(st.Name, d.Instance), Error: s.c.Mask.Text(err.Error()), NoFile: "not read"}
+		if why, ok := errors.AsType[missing](err); ok {
+			c.Error, c.NoFile = string(why), string(why)
+		}
+		d.Columns = append(d.Columns, c)
 		return
 	}
 	if d.Every {
@@ -150,14 +156,16 @@ func (o *opened) column() besideColumn {
 	}
 	page, err := o.attempt.Page(1, min(len(o.view.Marks), mostBeside), trajectory.Options{Clip: 1})
 	if err != nil {
-		c.Error = err.Error()
+		c.Error, c.NoFile = err.Error(), "not read"
 		return c
 	}
 	for _, st := range page.Steps {
 		c.brief = append(c.brief, o.brief(st))
 	}
-	if patch, _, err := o.attempt.Patch(); err == nil {
-		c.files = filesIn(string(patch))
+	c.NoFile = "unchanged"
+	patch, _, err := o.attempt.Patch()
+	if c.files = filesIn(string(patch)); err != nil || c.files == nil {
+		c.NoFile = "no patch"
 	}
 	return c
 }

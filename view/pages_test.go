@@ -20,6 +20,7 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/control"
 	"batch.example/batch/view"
 )
@@ -59,6 +60,35 @@ func TestEveryPageAndItsTwin(t *testing.T) {
 			if code, _, body := s.get(t, one); code != http.StatusOK {
 				t.Errorf("%s: %d\n%.500s", one, code, body)
 			}
+		}
+	}
+}
+
+// What has not run, and what left no patch, is told in words, not by an error of the operating system.
+func TestAnInstanceThatHasNotRun(t *testing.T) {
+	dir := t.TempDir()
+	must(t, writeRun(t, filepath.Join(dir, "a"), instances, 3, usual).Close())
+	must(t, writeRun(t, filepath.Join(dir, "c"), instances[4:], 3, usual).Close())
+	must(t, os.RemoveAll(filepath.Join(dir, "a", instances[1])))
+	store, err := results.Open(filepath.Join(dir, "b"), results.Options{Owner: "host h, pid 1"})
+	must(t, err)
+	must(t, store.WriteManifest(&manifest.Manifest{Batch: "v1.4.0", Dataset: manifest.Dataset{Instances: instances}, Config: map[string]any{}}))
+	must(t, store.Close())
+	s := serve(t, dir, usual, nil)
+	one, other := "/run/"+url.PathEscape(filepath.Join(dir, "a"))+"/", "/run/"+url.PathEscape(filepath.Join(dir, "b"))+"/"
+	for _, c := range []struct {
+		page, want string
+		code       int
+	}{
+		{other + instances[0], ": not run yet", http.StatusNotFound},
+		{one + instances[1], ": no trajectory", http.StatusNotFound},
+		{one + instances[0] + "?attempt=7", ": no attempt 7", http.StatusNotFound},
+		{"/instance/" + instances[0], `<td><span class="quiet">not run yet</span></td>`, http.StatusOK},
+		{"/instance/" + instances[4], `<td><span class="quiet">no patch</span></td>`, http.StatusOK},
+	} {
+		code, _, body := s.get(t, c.page)
+		if code != c.code || !strings.Contains(body, c.want) || strings.Contains(body, "no such file") {
+			t.Errorf("%s: %d, want %d and %q\n%s", c.page, code, c.code, c.want, body)
 		}
 	}
 }
