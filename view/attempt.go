@@ -138,7 +138,11 @@ func (s *Server) attempt(w http.ResponseWriter, r *http.Request) {
 	for _, st := range page.Steps {
 		d.Steps = append(d.Steps, o.step(st))
 	}
-	d.Bar, d.Jumps = newBar(o.view.Marks), o.jumps()
+	var unanswered results.Unanswered
+	if d.Record != nil {
+		unanswered = d.Record.Unanswered
+	}
+	d.Bar, d.Jumps = newBar(o.view.Marks, unanswered), o.jumps()
 	if d.From > 1 || d.To < total {
 		d.turn(total)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"batch.example/batch/journal"
 	"batch.example/batch/report"
+	"batch.example/batch/results"
 )
 
 // bar shows where an attempt's time and money went, step by step.
@@ -27,8 +28,8 @@ const barSize = 1000
 // thinnest is the width below which a piece is merged with the next one.
 const thinnest = 0.7
 
-// newBar returns the bar of steps; nil if they took neither time nor money.
-func newBar(marks []journal.Mark) *bar {
+// newBar returns the bar of steps, beside which u are calls of unknown cost; nil if they took neither time nor money.
+func newBar(marks []journal.Mark, u results.Unanswered) *bar {
 	var seconds, cost, model, waits, commands float64
 	for _, m := range marks {
 		seconds += m.Seconds + m.Commands
@@ -39,7 +40,7 @@ func newBar(marks []journal.Mark) *bar {
 		return nil
 	}
 	b := &bar{Label: fmt.Sprintf("Time: model %s, waits %s, commands %s. Cost: %s.",
-		report.Seconds(model), report.Seconds(waits), report.Seconds(commands), report.Dollars(cost))}
+		report.Seconds(model), report.Seconds(waits), report.Seconds(commands), report.UpTo(cost, u))}
 	time, money := strip{whole: seconds}, strip{whole: cost}
 	for _, m := range marks {
 		title := fmt.Sprintf("step %d: ", m.Number)

@@ -51,6 +51,8 @@ type cell struct {
 	Steps   *int     `json:"steps,omitempty"`
 	Cost    *float64 `json:"cost,omitempty"`
 	Seconds *float64 `json:"seconds,omitempty"`
+
+	results.Unanswered // beside Cost
 }
 
 // newMatrix returns the matrix for the choices in a.
@@ -88,7 +90,7 @@ func newMatrix(columns []*runState, a *asked) matrix {
 // set fills in the cell of a column.
 func (r *row) set(column int, st *runState) {
 	last, score := results.LatestOf(st.last, r.Instance), st.scores.At(r.Instance)
-	c := cell{Run: st.Name, Status: string(last.Status), Attempt: last.Attempt, Steps: score.Steps, Cost: score.Cost, Seconds: score.Seconds}
+	c := cell{Run: st.Name, Status: string(last.Status), Attempt: last.Attempt, Steps: score.Steps, Cost: score.Cost, Seconds: score.Seconds, Unanswered: last.Unanswered}
 	c.There = last.Status != "" && last.Outcome != vocab.OutcomePending || last.Status == vocab.StatusRunning || st.scores.Snapshot == nil
 	c.Class, c.Words = classOf(last, score, st.scores.Snapshot == nil)
 	r.Cells[column] = c

@@ -23,6 +23,7 @@ import (
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/control"
 	"batch.example/batch/view"
+	"batch.example/batch/vocab"
 )
 
 // pagesOf returns the addresses of all kinds of pages about a run.
@@ -139,6 +140,37 @@ func TestTheCostOfARunIsThatOfItsStatus(t *testing.T) {
 			t.Errorf("%s: %+v, but its status has %v and %v", name, got, status.Cost, status.Spent)
 		}
 	}
+}
+
+func TestACostHasTheCallsOfUnknownCost(t *testing.T) {
+	dir := t.TempDir()
+	run := filepath.Join(dir, "a")
+	store := writeRun(t, run, instances, 3, usual)
+	steered(t, run, usual)
+	a, err := store.Begin(instances[1], manifest.Settings{})
+	must(t, err)
+	w := &recorder{t: t, a: a, text: usual}
+	w.begin()
+	w.work(1)
+	w.add(journal.TypeRequest, journal.RequestData{Step: 2, Digest: "d", Tokens: 1000, Reserved: 0.5})
+	must(t, a.Journal().Flush())
+	shows := func(pages ...string) {
+		t.Helper()
+		s := serve(t, dir, usual, nil)
+		for _, page := range pages {
+			if _, _, body := s.get(t, page); !strings.Contains(body, "$0.01; up to $0.51 with 1 call of unknown cost") {
+				t.Errorf("%s:\n%s", page, body)
+			}
+		}
+	}
+	at := "/run/" + url.PathEscape(run) + "/" + instances[1]
+	shows("/live", at, "/instance/"+instances[1])
+	_, err = store.Put(t.Context(), &results.Result{Record: results.Record{
+		InstanceID: instances[1], Status: vocab.StatusLimitsExceeded, Outcome: vocab.OutcomeLimit, Model: "m", Steps: 1, Cost: 0.01,
+	}})
+	must(t, err)
+	must(t, a.Close())
+	shows("/", at, "/instance/"+instances[1])
 }
 
 // hrefs returns the links of a page.

@@ -31,7 +31,7 @@ var templates = sync.OnceValue(func() *template.Template {
 
 // funcs are the templates' functions. They return texts, never markup.
 var funcs = template.FuncMap{
-	"dollars": printable.Dollars, "seconds": report.Seconds, "percent": printable.Percent, "count": printable.Count,
+	"dollars": printable.Dollars, "upTo": report.UpTo, "seconds": report.Seconds, "percent": printable.Percent, "count": printable.Count,
 	"attempt": attemptLink, "instance": instanceLink,
 	"plain": printable.Text, "line": line, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
 	"newID":   control.NewID,

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"batch.example/batch/journal"
+	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
 )
@@ -189,14 +190,14 @@ func TestABarHasAllTimeAndCost(t *testing.T) {
 	for i := range 3000 {
 		marks = append(marks, journal.Mark{Number: i + 1, Seconds: 2, Waited: 0.5, Commands: 1, Cost: 0.01})
 	}
-	b := newBar(marks)
+	b := newBar(marks, results.Unanswered{})
 	if len(b.Time) > 1500 || len(b.Cost) > 1500 {
 		t.Errorf("%d and %d pieces: the page is too large", len(b.Time), len(b.Cost))
 	}
 	if !strings.Contains(b.Label, "model 1h15m") || !strings.Contains(b.Label, "$30") {
 		t.Errorf("label: %s", b.Label)
 	}
-	if newBar([]journal.Mark{{Number: 1}}) != nil {
+	if newBar([]journal.Mark{{Number: 1}}, results.Unanswered{}) != nil {
 		t.Error("a bar without steps")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/control"
 	"batch.example/batch/vocab"
@@ -33,7 +34,8 @@ type work struct {
 	Owner  string          `json:"owner,omitempty"`  // the process, if it does not answer
 	Error  string          `json:"error,omitempty"`  // why it does not answer
 
-	Rows []workerRow `json:"-"`
+	Rows       []workerRow        `json:"-"`
+	Unanswered results.Unanswered `json:"-"` // beside the cost in Status
 }
 
 // workerRow is a running attempt in words.
@@ -41,6 +43,8 @@ type workerRow struct {
 	vocab.Worker
 	Does string // "commands 0:41", "waits for the rate limit 0:12", "tries again in 0:45"
 	Link string // empty: no page about it
+
+	results.Unanswered // beside Cost
 }
 
 // working asks the processes of all runs once for all readers.
@@ -151,7 +155,7 @@ func askAll(ctx context.Context, runs []*run) []work {
 		}
 		seen[dir] = true
 		asks.Go(func() error {
-			if one, ok := ask(ctx, r, dir); ok {
+			if one, ok := ask(ctx, runs, r, dir); ok {
 				found[i] = one
 			}
 			return nil
@@ -162,7 +166,7 @@ func askAll(ctx context.Context, runs []*run) []work {
 }
 
 // ask asks the process that works in dir; ok is false if there is none.
-func ask(ctx context.Context, r *run, dir string) (w work, ok bool) {
+func ask(ctx context.Context, runs []*run, r *run, dir string) (w work, ok bool) {
 	w.Name = dir
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
@@ -170,8 +174,8 @@ func ask(ctx context.Context, r *run, dir string) (w work, ok bool) {
 	if err == nil {
 		var status control.Status
 		if status, err = client.Status(ctx, false); err == nil {
-			w.Status = &status
-			w.Rows = rowsOf(r, dir, &status)
+			w.Status, w.Unanswered.Held = &status, status.Held
+			w.Rows = rowsOf(runs, r, dir, &status)
 			return w, true
 		}
 	}
@@ -184,14 +188,20 @@ func ask(ctx context.Context, r *run, dir string) (w work, ok bool) {
 }
 
 // rowsOf describes in words what the workers do.
-func rowsOf(r *run, dir string, status *control.Status) []workerRow {
+func rowsOf(runs []*run, r *run, dir string, status *control.Status) []workerRow {
 	rows := make([]workerRow, len(status.Workers))
-	for i, one := range status.Workers {
-		name := r.Name
+	for i := range status.Workers {
+		one, name := &status.Workers[i], r.Name
 		if one.Cell != "" {
 			name = filepath.Join(dir, one.Cell)
 		}
-		rows[i] = workerRow{Worker: one, Does: doing(one, status.Now)}
+		rows[i].Does = doing(*one, status.Now)
+		if at := slices.IndexFunc(runs, func(r *run) bool { return r.Name == name }); at >= 0 {
+			if rec := results.LatestOf(runs[at].read().last, one.Instance); rec.Status == vocab.StatusRunning { // both of one moment
+				one.Cost, rows[i].Unanswered = rec.Cost, rec.Unanswered
+			}
+		}
+		rows[i].Worker = *one
 		if one.Step > 0 || one.Attempt > 1 { // before that, there is no trajectory
 			rows[i].Link = attemptLink(name, one.Instance) + "?step=last"
 		}
