@@ -243,6 +243,24 @@ func TestTheFolderOfTheProgramCanBeViewed(t *testing.T) {
 	must(t, s.Export(t.Context(), filepath.Join(t.TempDir(), "out"), false, nil))
 }
 
+// A link to a run is followed, unless the run is there anyway. A link to a folder of runs is not.
+func TestLinksToRunsAreFollowed(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	must(t, writeRun(t, filepath.Join(dir, "run"), instances, 3, usual).Close())
+	must(t, writeRun(t, filepath.Join(elsewhere, "one", "more"), instances, 3, usual).Close())
+	for name, target := range map[string]string{"latest": "run", "linked": filepath.Join(elsewhere, "one", "more"), "folder": elsewhere, "itself": ".", "broken": "none"} {
+		must(t, os.Symlink(target, filepath.Join(dir, name)))
+	}
+	_, _, body := serve(t, dir, usual, nil).get(t, twinOf("/"))
+	var page struct {
+		Matrix struct{ Runs []string }
+	}
+	must(t, json.Unmarshal([]byte(body), &page))
+	if want := []string{filepath.Join(dir, "run"), filepath.Join(dir, "linked")}; !slices.Equal(page.Matrix.Runs, want) {
+		t.Errorf("the runs are %q, want %q", page.Matrix.Runs, want)
+	}
+}
+
 // An attempt that cannot be read does not prevent the export of the others.
 func TestAnExportContinuesAfterAPageThatFails(t *testing.T) {
 	dir := t.TempDir()

@@ -159,7 +159,8 @@ func find(roots []string) ([]place, error) {
 	return distinct(list), nil
 }
 
-// below returns the run directories in dir, sorted.
+// below returns the run directories in dir, sorted, and then those that links lead to. A link to another
+// folder is not followed: it could be anything.
 func below(dir string, depth int) []place {
 	if sweeps.Is(dir) {
 		return cells(dir)
@@ -171,13 +172,18 @@ func below(dir string, depth int) []place {
 	if err != nil || depth == deepest {
 		return nil
 	}
-	var list []place
+	var list, linked []place
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			list = append(list, below(filepath.Join(dir, e.Name()), depth+1)...)
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case e.IsDir():
+			list = append(list, below(path, depth+1)...)
+		case e.Type()&fs.ModeSymlink != 0:
+			linked = append(linked, below(path, deepest)...)
 		}
 	}
-	return list
+	return append(list, linked...) // a directory and a link to it are one run, with the directory's name
 }
 
 // nameOf returns the name of a run directory: its path, made absolute for . and .. because browsers remove
