@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,7 @@ import (
 func TestInABrowser(t *testing.T) {
 	tier.Rest(t, "view", "internal/chromium")
 	browsertest.Run(t, map[string]func(*testing.T, *browsertest.Tab){
-		"every page": everyPage, "keys": keys, "without scripts": withoutScripts,
+		"every page": everyPage, "first screen": firstScreen, "keys": keys, "without scripts": withoutScripts,
 		"live": live, "searching": searching, "hostile text": hostileText,
 		"looks of a report": everyLook, "hostile report": hostileReport, "keyboard": keyboard, "sorting": sorting, "filtering": filtering,
 		"several attempts": severalAttempts, "paper": paper, "links": links,
@@ -79,6 +80,19 @@ func everyPage(t *testing.T, b *browsertest.Tab) {
 	b.MayFail = true
 	open("/run/none/x")
 	b.Inspect("a failure")
+}
+
+// firstScreen looks at the first page of seven runs without scrolling.
+func firstScreen(t *testing.T, b *browsertest.Tab) {
+	dir := t.TempDir()
+	for i := range 7 {
+		must(t, writeRun(t, filepath.Join(dir, fmt.Sprint(i)), instances, 3, usual).Close())
+	}
+	t.Chdir(dir)
+	enter(b, serve(t, ".", usual, nil))
+	if got := browsertest.JS[int](b, `[...document.querySelectorAll(".matrix tbody tr")].filter(r => r.getBoundingClientRect().bottom <= innerHeight).length`); got < 3 {
+		t.Errorf("%d instances are on the first screen", got)
+	}
 }
 
 // here returns the mark that the keys have reached.
