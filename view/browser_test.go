@@ -93,6 +93,12 @@ func firstScreen(t *testing.T, b *browsertest.Tab) {
 	if got := browsertest.JS[int](b, `[...document.querySelectorAll(".matrix tbody tr")].filter(r => r.getBoundingClientRect().bottom <= innerHeight).length`); got < 3 {
 		t.Errorf("%d instances are on the first screen", got)
 	}
+	const says = `getComputedStyle(document.querySelector(".scroll:has(.matrix)"), "::before").content.includes("Scroll sideways")`
+	if browsertest.JS[bool](b, says) {
+		t.Error("a table says that it scrolls, and has room for all columns")
+	}
+	b.Look(400, "screen", "light")
+	b.Until(says)
 }
 
 // here returns the mark that the keys have reached.

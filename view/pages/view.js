@@ -68,6 +68,13 @@
     if (target && target.dataset.mark !== undefined) { here = target; here.classList.add("here"); }
   }
 
+  // A table that is wider than its place says so, unless only the space after its last column is hidden.
+  function widths() {
+    for (const part of document.querySelectorAll(".scroll")) part.classList.toggle("scrolls", part.scrollWidth > part.clientWidth + 12);
+  }
+  addEventListener("resize", widths);
+  widths();
+
   // A step that was shown before its end is shown anew, with its open folds.
   function renew(was, now) {
     const focused = was === document.activeElement;
@@ -91,6 +98,7 @@
       source.addEventListener("replace", (e) => {
         const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
         part.innerHTML = e.data;
+        widths();
         if (focused) [...part.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
       });
       source.addEventListener("append", (e) => {
