@@ -20,6 +20,7 @@ func (d *Directory) steer(jobs []Job) (rundir.Steerer, error) {
 	for _, j := range jobs {
 		part.IDs = append(part.IDs, j.Instance.ID)
 	}
+	part.Halts.Queue(part.IDs...)
 	none := func() float64 { return 0 }
 	d.by = steering.New(steering.Config{
 		Kind: control.KindGrade, Dir: d.Output, Log: d.commands, Given: d.Control, Width: d.Width, Parts: []*steering.Part{part},

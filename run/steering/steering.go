@@ -180,7 +180,7 @@ func final(s control.State) bool { return s == control.Draining || s == control.
 
 // Status implements control.Work.
 func (s *Steering) Status(content bool) control.Status {
-	st := control.Status{Kind: s.Kind, Started: s.started, Now: time.Now(), Verbs: s.verbs(), Width: s.Width.N(), Cancels: s.canceled()}
+	st := control.Status{Kind: s.Kind, Started: s.started, Now: time.Now(), Verbs: s.verbs(), Width: s.Width.N(), Queued: s.queued(), Cancels: s.canceled()}
 	st.Cost = s.Cost()
 	if st.Held = cents(s.Spent() - st.Cost); st.Held > 0 && s.Lost != nil {
 		st.Lost = s.Lost()
@@ -210,6 +210,19 @@ func (s *Steering) Status(content bool) control.Status {
 
 // cents returns an amount without the errors of sums.
 func cents(dollars float64) float64 { return max(0, math.Round(dollars*1e9)/1e9) }
+
+// queued returns the names of the instances that have not begun.
+func (s *Steering) queued() []string {
+	list := []string{}
+	for _, p := range s.Parts {
+		for _, id := range p.IDs {
+			if _, halted := p.Halts.At(id); !halted && p.Halts.Queued(id) {
+				list = append(list, p.Full(id))
+			}
+		}
+	}
+	return list
+}
 
 // canceled returns the names of the canceled instances.
 func (s *Steering) canceled() []string {

@@ -81,6 +81,18 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+func TestAStatusHasTheQueueAndWhatWasKept(t *testing.T) {
+	s, _ := steered(t)
+	s.workers.event(vocab.Event{Type: vocab.EventRunStart, Done: 2, Total: 6})
+	s.workers.event(vocab.Event{Type: vocab.EventInstanceStart, Cell: "x", Instance: "a"})
+	s.workers.event(vocab.Event{Type: vocab.EventInstanceEnd, Cell: "x", Instance: "a", Outcome: vocab.OutcomeSubmitted})
+	s.Parts[1].Halts.Halt("a")
+	st := s.Status(false)
+	if got := strings.Join(st.Queued, " "); got != "x/a x/x y/y" || st.Kept != 2 || st.Done != 3 {
+		t.Errorf("queued %s, kept %d of %d", got, st.Kept, st.Done)
+	}
+}
+
 // An instance that waits, because it was requeued, is not requeued a second time.
 func TestARequeueOfAQueuedInstanceIsRefused(t *testing.T) {
 	s, _ := steered(t)

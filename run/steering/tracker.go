@@ -135,6 +135,7 @@ func (t *tracker) again(name string) (undo func()) {
 func (t *tracker) fill(s *control.Status) {
 	t.mu.Lock()
 	s.Running, s.Done, s.Failed, s.Total = len(t.running), max(0, t.kept+t.results), t.failed, t.total
+	s.Kept = s.Done - t.results
 	list := make([]worker, 0, len(t.running))
 	for _, w := range t.running {
 		list = append(list, *w)
