@@ -252,14 +252,24 @@ func live(t *testing.T, b *browsertest.Tab) {
 	if got := browsertest.JS[string](b, `document.querySelector("tbody tr").className`); got != "stalled" {
 		t.Errorf("the first worker is %q", got)
 	}
-	renewed(b)
+	if got := browsertest.JS[string](b, `[...document.querySelectorAll("button:disabled")].map(e => e.value).join(" ")`); got != "resume" {
+		t.Errorf("disabled are %q", got)
+	}
+	b.Click("details:last-of-type summary")
+	b.Do(chromedp.SendKeys(chromedp.CSS("input[name=instance]"), "one"))
+	for range 2 {
+		renewed(b)
+	}
+	if got := browsertest.JS[string](b, `document.activeElement.name + " " + document.activeElement.value`); got != "instance one" {
+		t.Errorf("after a renewal, the focus is on %q", got)
+	}
 	b.Click("button[value=pause]")
-	b.Wait("[data-live] section > p.note:nth-of-type(2)")
+	b.Wait(".changes li:nth-child(2)")
 }
 
 // renewed waits until the server has sent the page about work under way again.
 func renewed(b *browsertest.Tab) {
 	b.Helper()
-	_ = browsertest.JS[string](b, `document.querySelector("[data-live]").firstElementChild.id = "old"`)
-	b.Do(chromedp.WaitNotPresent(chromedp.CSS("#old")))
+	_ = browsertest.JS[string](b, `document.querySelector("[data-live] p").className = "old"`)
+	b.Do(chromedp.WaitNotPresent(chromedp.CSS(".old")))
 }

@@ -304,12 +304,12 @@ func (b busy) Status(bool) control.Status {
 	now := time.Now()
 	until := now.Add(45 * time.Second)
 	return control.Status{
-		Kind: control.KindRun, State: control.Running, Now: now, Started: now, Since: now, Width: 2, Running: 2, Total: 6, Cost: 1, Held: 0.5, Budget: 9,
+		Kind: control.KindRun, State: control.Running, Now: now, Started: now.Add(-time.Hour), Since: now, Width: 2, Running: 2, Total: 6, Cost: 1, Held: 0.5, Budget: 9,
 		Workers: []vocab.Worker{
 			{Instance: instances[1], Phase: "commands", Since: now.Add(-41 * time.Second), Step: 3, Cost: 0.2, Engine: b.text("engine"), Stalled: true},
 			{Instance: b.text("worker"), Phase: "model", Since: now, Waiting: "back-off", Until: &until},
 		},
-		Verbs: []control.Verb{control.Pause, control.Say},
+		Queued: []string{instances[2], b.text("queued")}, Cancels: []string{b.text("canceled")}, Done: 3, Verbs: control.Verbs,
 	}
 }
 

@@ -28,7 +28,7 @@ func hostile(place string) string {
 	case "file name", "gold file name", "test", "model", "repo", "who", "tool", "engine":
 		line := strings.NewReplacer("\n", " ", "\r", " ").Replace(all)
 		return strings.ToValidUTF8(line[:min(len(line), 190)], "")
-	case "canceled", "worker":
+	case "canceled", "worker", "queued":
 		return attacks[0] + attacks[1] + attacks[9]
 	}
 	return all

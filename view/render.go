@@ -35,6 +35,7 @@ var funcs = template.FuncMap{
 	"attempt": attemptLink, "instance": instanceLink,
 	"plain": printable.Text, "line": line, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
 	"newID":   control.NewID,
+	"between": func(from, to time.Time) string { return clock(to.Sub(from)) },
 	"noticed": func(seconds float64) bool { return seconds >= 0.05 },
 	"exitBad": func(code *int) bool { return *code != 0 },
 }

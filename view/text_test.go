@@ -11,6 +11,7 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
+	"batch.example/batch/run/control"
 	"batch.example/batch/vocab"
 )
 
@@ -181,6 +182,43 @@ func TestWhatAWorkerDoes(t *testing.T) {
 	} {
 		if got := doing(w, now); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestWordsOfWork(t *testing.T) {
+	now := time.Now()
+	w := work{Status: &control.Status{
+		Started: now.Add(-10 * time.Minute), Now: now, Done: 25, Kept: 10, Failed: 5, Total: 50, Running: 2, Queued: make([]string, 8), Verbs: control.Verbs,
+		Recent: []control.Record{
+			{Command: control.Command{Verb: control.Pause}, Time: now.Add(-time.Hour)},
+			{Command: control.Command{Verb: control.SetWidth, Width: 4}, Time: now},
+			{Command: control.Command{Verb: control.SetLimit, Limit: control.Limit{"steps": 100, "seconds": 1800}}, Time: now},
+			{Command: control.Command{Verb: control.SetBudget, Budget: 20}, Time: now},
+		},
+	}}
+	var got []string
+	for _, c := range w.Changes() {
+		got = append(got, c.What)
+	}
+	if want := []string{"budget $20.00", "limit step=100 time=30m0s", "width 4"}; !slices.Equal(got, want) {
+		t.Errorf("the changes are %q, want %q", got, want)
+	}
+	for state, want := range map[control.State]struct{ pace, not string }{
+		control.Running:  {"2.0 per minute, about 5m00s left", "resume"},
+		control.Paused:   {"2.0 per minute", "pause"},
+		control.Draining: {"2.0 per minute", "pause resume drain requeue"},
+		control.Stopping: {"2.0 per minute", "pause resume drain stop requeue"},
+	} {
+		w.Status.State = state
+		var not []string
+		for _, v := range control.Verbs {
+			if !w.Can(v) {
+				not = append(not, string(v))
+			}
+		}
+		if got := strings.Join(not, " "); got != want.not || w.Pace() != want.pace {
+			t.Errorf("%s: %q, and these do not apply: %s; want %+v", state, w.Pace(), got, want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"batch.example/batch/internal/mask"
+	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/control"
@@ -36,6 +37,78 @@ type work struct {
 
 	Rows       []workerRow        `json:"-"`
 	Unanswered results.Unanswered `json:"-"` // beside the cost in Status
+}
+
+// Can reports whether a verb changes something now.
+func (w work) Can(verb control.Verb) bool {
+	ends := w.Status.State == control.Draining || w.Status.State == control.Stopping
+	switch {
+	case !slices.Contains(w.Status.Verbs, verb):
+		return false
+	case verb == control.Pause:
+		return w.Status.State == control.Running
+	case verb == control.Resume:
+		return w.Status.State == control.Paused
+	case verb == control.Stop:
+		return w.Status.State != control.Stopping
+	case verb == control.Drain, verb == control.Requeue:
+		return !ends
+	}
+	return true
+}
+
+// Pace says how fast the process works, and how long that takes for what is left; empty: it is not known.
+func (w work) Pace() string {
+	ended, elapsed := float64(w.Status.Done-w.Status.Kept+w.Status.Failed), w.Status.Now.Sub(w.Status.Started)
+	if ended <= 0 || elapsed <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.1f per hour", ended/elapsed.Hours())
+	if perMinute := ended / elapsed.Minutes(); perMinute >= 1 {
+		text = fmt.Sprintf("%.1f per minute", perMinute)
+	}
+	if w.Status.State == control.Running {
+		left := float64(len(w.Status.Queued)+w.Status.Running) / ended * elapsed.Seconds()
+		text += ", about " + report.Seconds(left) + " left"
+	}
+	return text
+}
+
+// changed is a command that was carried out, in words.
+type changed struct {
+	control.Record
+	What string // "width 4", "limit step=100 time=30m0s"
+}
+
+// Changes returns what was changed in the process, the last change first.
+func (w work) Changes() (list []changed) {
+	if w.Status == nil {
+		return nil
+	}
+	for _, r := range slices.Backward(w.Status.Recent) {
+		if r.Time.Before(w.Status.Started) {
+			break
+		}
+		what := string(r.Verb)
+		switch r.Verb {
+		case control.SetWidth:
+			what += fmt.Sprintf(" %d", r.Width)
+		case control.SetBudget:
+			what += " " + report.Dollars(r.Budget)
+		case control.SetLimit:
+			for _, k := range vocab.LimitKinds {
+				v, set := r.Limit[k.Name]
+				switch {
+				case set && k.Unit == "seconds":
+					what += fmt.Sprintf(" %s=%v", k.Arg, time.Duration(v*float64(time.Second)))
+				case set:
+					what += fmt.Sprintf(" %s=%g", k.Arg, v)
+				}
+			}
+		}
+		list = append(list, changed{r, what})
+	}
+	return list
 }
 
 // workerRow is a running attempt in words.
@@ -75,7 +148,6 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	page.Forms = s.c.Control != nil
 	s.show(w, r, "live", "Live", page)
 }
 
@@ -110,7 +182,7 @@ func (s *Server) working(ctx context.Context) (livePage, string, error) {
 	}
 	// The answer serves all readers, so that it must not end with this one.
 	ctx = context.WithoutCancel(ctx)
-	page := livePage{Works: askAll(ctx, runs)}
+	page := livePage{Works: askAll(ctx, runs), Forms: s.c.Control != nil}
 	for i := range page.Works {
 		if err := page.Works[i].hide(s.c.Mask); err != nil {
 			return page, "", err
@@ -173,7 +245,11 @@ func ask(ctx context.Context, runs []*run, r *run, dir string) (w work, ok bool)
 	client, err := control.Dial(dir, sweeps.Of(dir))
 	if err == nil {
 		var status control.Status
-		if status, err = client.Status(ctx, false); err == nil {
+		if status, err = client.Status(ctx, true); err == nil {
+			status.Content = false // only what people said is shown
+			for i := range status.Workers {
+				status.Workers[i].Doing, status.Workers[i].Reason = "", ""
+			}
 			w.Status, w.Unanswered.Held = &status, status.Held
 			w.Rows = rowsOf(runs, r, dir, &status)
 			return w, true

@@ -85,6 +85,21 @@
     if (focused) now.focus({ preventScroll: true });
   }
 
+  // Changes an element to another one. What stays keeps its focus, its scroll position and typed text, and
+  // can be clicked meanwhile.
+  function become(was, now) {
+    const id = (e) => e.getAttribute?.("id"); // e.id of a form may be a field
+    if (was.nodeName !== now.nodeName || id(was) !== id(now)) return was.replaceWith(now);
+    if (was.nodeType !== Node.ELEMENT_NODE) return was.data = now.data;
+    for (const name of new Set([...was.getAttributeNames(), ...now.getAttributeNames()])) {
+      if (name === "open") continue; // a person opens and closes it
+      if (now.hasAttribute(name)) was.setAttribute(name, now.getAttribute(name)); else was.removeAttribute(name);
+    }
+    const [old, next] = [[...was.childNodes], [...now.childNodes]];
+    next.forEach((n, i) => { if (i < old.length) become(old[i], n); else was.append(n); });
+    for (const n of old.slice(next.length)) n.remove();
+  }
+
   // A live part is replaced, or grows, by what the server sends. The connection is closed while
   // the page is not visible: a browser has few of them.
   for (const part of document.querySelectorAll("[data-live]")) {
@@ -97,9 +112,11 @@
       source = new EventSource(url);
       source.addEventListener("replace", (e) => {
         const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-        part.innerHTML = e.data;
+        const now = part.cloneNode(false);
+        now.innerHTML = e.data;
+        become(part, now);
         widths();
-        if (focused) [...part.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
+        if (focused && document.activeElement.getAttribute("href") !== focused) [...part.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
       });
       source.addEventListener("append", (e) => {
         part.insertAdjacentHTML("beforeend", e.data);

@@ -139,7 +139,7 @@ func (b *Tab) Keyboard(what string) {
 	    const s = getComputedStyle(e.target);
 	    if (s.outlineStyle === "none" || parseFloat(s.outlineWidth) < 2) window.unseen.push(e.target.outerHTML.slice(0, 100));
 	  });
-	  window.wanted = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]")]
+	  window.wanted = [...document.querySelectorAll("a[href], button:enabled, input:not([type=hidden]), select, textarea, summary, [tabindex]")]
 	    .filter(e => e.tabIndex >= 0 && e.getClientRects().length && !e.closest("details:not([open]) > :not(summary)") && !e.closest("dialog"));
 	  return window.wanted.length;
 	})()`)
