@@ -100,7 +100,8 @@
 //	  report.json, run_instance.log         the verdict, and what was done
 //	MODEL.RUN.json                          all ids of the directory by verdict,
 //	                                        schema_version 2. If the results
-//	                                        have several models or settings:
+//	                                        have several models, or several
+//	                                        settings or tools:
 //	                                        several-models.RUN.json, or
 //	                                        MODEL+mixed-settings.RUN.json
 //
