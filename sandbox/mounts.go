@@ -28,6 +28,7 @@ func (c Config) check(ctx context.Context, e engine.Engine) error {
 		{"the engine's socket", strings.TrimPrefix(about.Address, "unix://")},
 		{"batch's state folder", c.State},
 		{"the engine's data", about.RootDir},
+		{"the sockets of services", "/run"},
 		{"other processes", "/proc"},
 		{"the kernel", "/sys"},
 		{"devices", "/dev"},

@@ -41,7 +41,7 @@ func TestMountsDoNotGiveAwayTheMachine(t *testing.T) {
 		"data": "", "home": "",
 		"run": "the engine's socket", "run/engine.sock": "the engine's socket", "state": "batch's state folder",
 		"state/batch/x": "batch's state folder", ".": "the engine's socket", "home/all": "the engine's socket", "none": "no such file",
-		"/": "the whole machine", "/proc/self": "other processes",
+		"/": "the whole machine", "/proc/self": "other processes", "/run": "the sockets of services",
 	} {
 		if !filepath.IsAbs(source) {
 			source = filepath.Join(dir, source)
