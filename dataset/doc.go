@@ -93,7 +93,7 @@
 // network. Two settings say how an image is used:
 //
 //	environment:
-//	  cwd: /testbed    # the repository's folder, which this is the default of
+//	  cwd: /testbed    # the repository's folder; this is the default
 //	run:
 //	  env_startup_command: git checkout -q {{ base_commit }}
 //

@@ -72,8 +72,7 @@
 // Each command has an id, and the helper keeps its result until the next command. When the
 // connection breaks, the engine is restarted with live-restore, or batch is killed, the command
 // continues, and the process of batch that connects next gets its result. When none has been
-// connected for an hour more than twice environment.container_timeout, the helper ends the
-// container.
+// connected for twice environment.container_timeout plus an hour, the helper ends the container.
 //
 // # Containers that end
 //
@@ -124,12 +123,12 @@
 // which takes a second for each container and counts sparse files as if they were full.
 //
 // While the engine itself has less space than --disk-reserve (or a tenth of its disk, if that is
-// less), an output that says that the disk is full is a transient fault: no model sees it. With less
-// than 64 MiB, a command that fails without saying so and a submission are too. The container is
-// removed, and the attempt is resumed when there is space, or on another engine. The space is
-// measured with stat in a new container of the image. A container that has taken most of the space
-// that went while it ran, and without which there would be enough, is not the engine's failure: its
-// agent reads the output. Pods are not measured.
+// less), an output that says that the disk is full is a transient fault: no model sees it. With
+// less than 64 MiB, so is a submission, and a command that fails without naming the disk. The
+// container is removed, and the attempt is resumed when there is space, or on another engine. The
+// space is measured with stat in a new container of the image. If a container itself took most of
+// the space that was lost while it ran, and there would be enough without it, that is the agent's
+// failure, and the agent reads the output. Pods are not measured.
 //
 // # An engine that goes away
 //

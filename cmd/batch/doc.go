@@ -13,12 +13,12 @@
 //
 // # Images and commits
 //
-// Before the first model call, a command is executed as the agent's commands are. If the
-// shell prints something before the command's output (a locale that is not installed,
-// a start file that prints), that text is removed from every output. If the shell also prints
-// later or something else each time (set -x, LD_PRELOAD of a missing file), no submission
-// could be recognized: that is an instance fault. BASH_ENV is left out if the image's user may not
-// read the file.
+// Before the first model call, a test command runs in the way in which the agent's commands will.
+// If the shell prints something before the command's output (a locale that is not installed, a
+// start file that prints), that text is removed from every output. If the shell also prints later
+// or something else each time (set -x, LD_PRELOAD of a missing file), no submission could be
+// recognized: that is an instance fault. BASH_ENV is left out if the image's user may not read the
+// file.
 //
 // After run.env_startup_command, and before the first model call, the repository
 // around the working directory must be at the row's base_commit. HEAD is that commit, or
@@ -32,17 +32,17 @@
 // do not count; agent.log mentions them. Then the history after HEAD is removed, unless
 // --keep-git-history is given.
 //
-// What commit an image is at is asked once for all its containers, and remembered. The removal
-// runs in parallel with the first model call; the first command waits for it. Its outcome is
-// remembered for later runs, by image, directory, base_commit and script: if nothing was found,
-// nothing is searched again, and otherwise which objects stay, one bit for each, so that they
-// are copied without reading the history: that is half of the work. The outcomes of an engine
-// take at most 64 MB of the state directory (~/.local/state/batch), the ones used longest ago go
+// The commit of an image is read once for all its containers, and remembered. The removal runs in
+// parallel with the first model call; the first command waits for it. Its outcome is kept for later
+// runs, by image, directory, base_commit and script. If there was nothing to remove, the next run
+// does not search. Otherwise one bit for each object says whether it stays, and the next run copies
+// those objects without reading the history, which halves the work. The outcomes of an engine take
+// at most 64 MB of the state directory (~/.local/state/batch); the least recently used ones go
 // first, and batch clean removes them.
 //
-// While a processor is idle, the histories of the next images (--prefetch) are scrubbed ahead,
-// in a container that every other container goes before: only what was found out is kept. That
-// needs the engine on this machine.
+// While a processor is idle, the histories of the next images (--prefetch) are scrubbed ahead, in a
+// container that yields to all others. Only the outcome is kept. This needs an engine on this
+// machine.
 //
 // If other instances of the run need the same history, it is scrubbed once, in a container of
 // its own, unless that is known to take less than half a second. The objects that stay are
@@ -94,11 +94,11 @@
 // and is named suspicious. One whose tests do not end without the files stays resolved, and its
 // grade has a note.
 //
-// A verdict depends on the expected tests, script, parser, rules, image, network and limits.
-// When one of them has changed, the next batch grade judges again, from the existing log if
-// that is still right. The table and the final report
-// are always of the whole directory, whatever instances a command was for.
-// batch run --grade refuses rows that cannot be graded before their agents cost anything.
+// A verdict depends on the expected tests, script, parser, rules, image, network and limits. When
+// one of them has changed, the next batch grade judges again: from the existing log, unless the
+// change affects the log itself. The table and the final report always cover the whole directory,
+// whichever instances a command named. batch run --grade refuses rows that cannot be graded before
+// their agents cost anything.
 //
 // # Continuing a run
 //

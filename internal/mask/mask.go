@@ -62,7 +62,7 @@
 //     wrapped over lines that the value itself does not have
 //   - a part of a value, where a text was cut: only the ends of a long output are sent to
 //     a model
-//   - a value that only an earlier process of the run knew, in what a later one records. Resume
+//   - a value that only an earlier process of the run knew, in the records of a later one. Resume
 //     with the same variables, or with --mask
 //   - numbers and member names in JSON: hiding them would change the document. Nor does a pattern
 //     hide a time there, which is read back

@@ -50,11 +50,11 @@
 // Intervals are not corrected.
 //
 // Few repositories have no p value that is low enough to be multiplied by m: six of them and three
-// entries, say. Then the step-down method of Westfall and Young ("Resampling-based multiple testing",
-// 1993) decides ([Bootstrap.WestfallYoung]). It takes the p value of the largest difference from the
-// largest difference of all pairs in each of the draws, in which the repositories that are left out
-// change the sign of their differences; the next one's is from all pairs but the first, and so on.
-// The lowest p value stays 2/2^G.
+// entries, say. Then the step-down method of Westfall and Young ("Resampling-based multiple
+// testing", 1993) decides ([Bootstrap.WestfallYoung]). In each draw, the repositories that are left
+// out change the sign of their differences. The p value of the largest difference is the share of
+// draws in which the largest difference of all pairs is as large; the p value of the next one
+// leaves out the first pair, and so on. The lowest p value stays 2/2^G.
 //
 // Cost, steps and time have the difference of means, the relative change (that difference divided by A's mean), and the median of the
 // differences, each with its interval from the same draws, without added instances

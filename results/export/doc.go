@@ -23,9 +23,10 @@
 //
 //   - A refused reply (it had no valid command) is not in the conversation, because the model
 //     was not sent it again. The error that the model was sent in its place is.
-//   - A message of the user after another one is apart. The model was sent it as a part of
-//     that, after "* * *". So were some models one after the result of a tool: Mistral's,
-//     Google's open ones, and those on servers of one's own.
+//   - A message of the user that follows another one stands by itself here. The model was sent both
+//     as one message, with "* * *" between them. Some models (Mistral's, Google's open ones, and
+//     those on servers of one's own) were also sent the result of a tool and the message after it
+//     as one.
 //   - If parts of the conversation were replaced by something shorter (compaction), the
 //     messages are the original ones, and metadata.rewrites says from which step on the model
 //     was sent others, and how many were replaced.

@@ -47,9 +47,9 @@
 //	error, blame        of an infrastructure failure: the error, and who is to
 //	                    blame: usage, instance, transient, host, bug, expired
 //	                    or unknown
-//	withdraws           true: what the verdict before it was judged by has
-//	                    changed. Grading writes this before it judges again,
-//	                    with the verdict infrastructure
+//	withdraws           true: something that the earlier verdict depends on
+//	                    has changed. Grading writes this before it judges
+//	                    again, with the verdict infrastructure
 //	suspicious          reasons why a resolved prediction may be wrong
 //	doubt               why a verdict may be wrong: the log lost tests
 //	notes               how this grading differed from an ordinary one
@@ -85,8 +85,9 @@
 //	setup    the commands before the patch is applied
 //	files    the files that are put back, to which commit, and what the tests
 //	         need beside the script
-//	gold     the patch that resolves the instance: where tests run again
-//	         without files that it changes too, they have its version
+//	gold     the patch that resolves the instance. When tests run again
+//	         without files of the prediction, files that the gold patch
+//	         changes too have its version
 //	limits   of time and of the container, with its user and settings
 //	network  of the tests
 //	rules    number of batch's own rules about what decides a verdict
