@@ -29,7 +29,7 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 		"environment: {env: {A: 1, PAGER: null}, memory: 8g, container_timeout: 2h}":                true,
 		"environment: {env: [A]}":                                                                   false,
 		"environment: {engines: [docker, {address: podman, workers: 2}]}":                           true,
-		"environment: {engines: [{addres: podman}]}":                                                false,
+		"environment: {engines: [{place: podman}]}":                                                 false,
 		"environment: {pod: {nodeSelector: {a: b}}}\nmodel:\n":                                      true,
 		"model: {model_kwargs: {temperature: 0, stop: [a]}}":                                        true,
 		"agent: {mcp_servers: {files: {command: [files, 1], tools: ['*'], timeout: 5}, old: null}}": true,
