@@ -141,7 +141,7 @@ func (x *exporter) plan() error {
 func (x *exporter) attempt(o *opened, base string) error {
 	link := attemptLink(o.run.Name, o.id)
 	x.pagesOf(link, "", base)
-	if err := x.outputs(o, link, base); err != nil {
+	if err := errors.Join(x.outputs(o, link, base), x.testLog(o, link+"/log", base+".log.txt")); err != nil {
 		return err
 	}
 	for _, a := range o.view.Attempts {
@@ -150,7 +150,7 @@ func (x *exporter) attempt(o *opened, base string) error {
 			numbered = fmt.Sprintf("%s.attempt-%d", base, a.Number)
 			earlier := &opened{id: o.id, number: a.Number}
 			if x.openIn(earlier, o.run.Name) == nil { // otherwise its page says why
-				if err := x.outputs(earlier, link, numbered); err != nil {
+				if err := errors.Join(x.outputs(earlier, link, numbered), x.testLog(earlier, fmt.Sprintf("%s/log?attempt=%d", link, a.Number), numbered+".log.txt")); err != nil {
 					return err
 				}
 			}
@@ -238,6 +238,21 @@ func (x *exporter) outputs(o *opened, link, base string) error {
 		}
 	}
 	return nil
+}
+
+// testLog writes the log of an attempt's tests.
+func (x *exporter) testLog(o *opened, address, file string) error {
+	log, err := o.openLog()
+	if err != nil { // the page of the tests says why
+		return nil //nolint:nilerr // see above
+	}
+	defer log.Close()
+	var text bytes.Buffer
+	if err := o.copyLog(&text, log); err != nil {
+		return fault.New(fault.Host, "reading the log of the tests", err)
+	}
+	x.files[address] = file
+	return x.put(file, text.Bytes())
 }
 
 func outputKey(address, attempt, step, action string) string {

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/internal/swebench"
 	"batch.example/batch/journal"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
@@ -171,6 +173,42 @@ func TestACostHasTheCallsOfUnknownCost(t *testing.T) {
 	must(t, err)
 	must(t, a.Close())
 	shows("/", at, "/instance/"+instances[1])
+}
+
+// The page of the tests leads to their log, also in an exported folder. Secrets are hidden in it.
+func TestTheLogOfTheTests(t *testing.T) {
+	s := usualSite(t, 3)
+	log := filepath.Join(s.dir, "a", "logs", instances[1], swebench.OutputName)
+	text, err := os.ReadFile(log)
+	must(t, err)
+	must(t, os.WriteFile(log, append([]byte("the secret is hunter22hunter22\n"), text...), 0o600))
+	s.config.Mask.Add(mask.Secret{Name: "KEY", Value: "hunter22hunter22"})
+	want := "the secret is ********\n" + string(text)
+	at := "/run/" + url.PathEscape(filepath.Join(s.dir, "a")) + "/"
+	_, _, page := s.get(t, at+instances[1]+"/tests")
+	links := slices.DeleteFunc(hrefs(page), func(link string) bool { return !strings.Contains(link, "/log") })
+	if len(links) != 1 {
+		t.Fatalf("the page has these links to a log: %q\n%s", links, page)
+	}
+	code, header, body := s.get(t, links[0])
+	if kind := header.Get("Content-Type"); code != http.StatusOK || kind != "text/plain; charset=utf-8" || body != want {
+		t.Errorf("%d, %s, %q; want %q", code, kind, body, want)
+	}
+	if code, _, body := s.get(t, at+instances[4]+"/log"); code != http.StatusNotFound || !strings.Contains(body, "no log of tests") {
+		t.Errorf("without a grade: %d\n%s", code, body)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	must(t, s.Export(t.Context(), out, false, nil))
+	exported, err := filepath.Glob(filepath.Join(out, "run", "*-a", instances[1]+".log.txt"))
+	if must(t, err); len(exported) != 1 {
+		t.Fatalf("these logs are exported: %q", exported)
+	}
+	text, err = os.ReadFile(exported[0])
+	must(t, err)
+	linked, err := os.ReadFile(strings.Replace(exported[0], ".log.txt", ".tests.html", 1))
+	if must(t, err); string(text) != want || !strings.Contains(string(linked), `href="./`+instances[1]+`.log.txt"`) {
+		t.Errorf("the exported log is %q, and its page\n%s", text, linked)
+	}
 }
 
 // hrefs returns the links of a page.

@@ -93,6 +93,7 @@ func (s *Server) mux() http.Handler {
 	mux.HandleFunc("GET /run/{run}/{id}/output", s.output)
 	mux.HandleFunc("GET /run/{run}/{id}/patch", s.patch)
 	mux.HandleFunc("GET /run/{run}/{id}/tests", s.tests)
+	mux.HandleFunc("GET /run/{run}/{id}/log", s.testLog)
 	mux.HandleFunc("GET /run/{run}/{id}/audit", s.audit)
 	if s.c.Control != nil {
 		mux.HandleFunc("POST /control", s.steer)

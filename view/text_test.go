@@ -271,3 +271,31 @@ func TestLinesThatNameTests(t *testing.T) {
 		}
 	}
 }
+
+func TestLinesAroundAFailedTest(t *testing.T) {
+	const name = "tests/test_a.py::TestA::test_one"
+	lists := listsOf(&grades.Grade{FailToPass: grades.Tests{Failed: []string{name}}, PassToPass: grades.Tests{Passed: []string{name}}})
+	n := newNamed(lists)
+	for i := range 100 {
+		text := map[int]string{10: "____ TestA.test_one ____", 50: "FAILED " + name, 52: name, 90: name}[i]
+		n.see(text, i)
+	}
+	var got []string
+	for _, l := range lists[0].Tests[0].Lines {
+		text := fmt.Sprint(l.Number)
+		if l.Gap {
+			text = "... " + text
+		}
+		if !l.Around {
+			text += "!"
+		}
+		got = append(got, text)
+	}
+	const want = "8 9 10! 11 12 13 14 15 16 17 18 19 20 21 22 ... 48 49 50! 51 52! 53 54 55 56 57 58 59 60 61 62 63 64 ... 88 89 90! 91 92 93 94 95"
+	if s := strings.Join(got, " "); s != want {
+		t.Errorf("got  %s\nwant %s", s, want)
+	}
+	if passed := lists[1].Tests[0]; len(passed.Lines) != mostLines || passed.More != 1 {
+		t.Errorf("a test that passed has %d lines, and %d more", len(passed.Lines), passed.More)
+	}
+}
