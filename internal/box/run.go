@@ -21,7 +21,7 @@ type Command struct {
 	// twice. Empty: a random ID.
 	ID string
 
-	Args    []string // interpreter that takes the script as its last argument; empty: bash -c
+	Args    []string // interpreter that takes the script as its last argument; empty: bash -c, or sh -c in an image without bash
 	Script  string
 	Dir     string   // empty: the container's
 	Env     []string // NAME=value, overrides the container's
@@ -88,6 +88,10 @@ func (b *Box) Run(ctx context.Context, cmd Command) (vocab.Output, error) {
 	b.mu.Lock()
 	b.forget = append(b.forget, q.frame.ID)
 	b.mu.Unlock()
+	if _, worked := b.worked.Load(ownShell); len(cmd.Args) == 0 && q.result.Missing && !worked {
+		cmd.Args = otherShell
+		return b.Run(ctx, cmd)
+	}
 	r.Disk = b.carrier.DiskUse(ctx)
 	return r, err
 }
@@ -165,17 +169,17 @@ func (b *Box) conclude(ctx context.Context, interpreter string, q *question) (vo
 	return r, nil
 }
 
-// ownShell runs the commands that name no interpreter, such as batch's own scripts.
+// ownShell runs the commands that name no interpreter, such as batch's own scripts; otherShell does where the
+// image has no ownShell. Only the scripts that both understand work there.
 const ownShell = "bash"
+
+var otherShell = []string{"sh", "-c"}
 
 // missing returns the fault of a container that lacks the interpreter of its commands.
 func (b *Box) missing(interpreter, said string) error {
 	f := fault.Newf(fault.Instance, "running a command in container %s: %.300s", b.carrier.Name(), strings.TrimSpace(said))
 	if _, worked := b.worked.Load(interpreter); worked {
 		return b.carrier.Destroyed(f)
-	}
-	if interpreter == ownShell {
-		return f.WithHint("install %s in the image: batch's own scripts need it too, whatever `environment.interpreter` is", interpreter)
 	}
 	return f.WithHint("install %s in the image, or set `environment.interpreter` to a shell that the image has", interpreter)
 }

@@ -21,6 +21,12 @@ var base string
 //go:embed scrub.sh
 var hide string
 
+// Plain is the source for a sh, where there is no bash, with the arguments of [Script]. It refuses the
+// repositories that it does not know, by an exit code of 1, and shares nothing.
+//
+//go:embed plain.sh
+var Plain string
+
 // Script is the bash source. Of its environment it uses only GIT_DIR, PATH, the
 // directory, and core.abbrev in git's settings; run it as bash -p -c. Its optional
 // arguments are the [ID] of the commit that the repository should be at, or an empty
@@ -38,9 +44,11 @@ var hide string
 // Without a mode, it does everything.
 var Script = repo + base + hide
 
-// Command returns a command line that runs [Script] for a row's base_commit.
+// Command returns a command line, for bash or sh, that runs [Script] for a row's base_commit, or without
+// bash [Plain].
 func Command(baseCommit, what string) string {
-	return "bash -p -c " + bash.Quote(Script) + " gitscrub " + bash.Quote(ID(baseCommit)) + " " + what
+	args := " gitscrub " + bash.Quote(ID(baseCommit)) + " " + bash.Quote(what)
+	return "if command -v bash >/dev/null; then bash -p -c " + bash.Quote(Script) + args + "; else sh -c " + bash.Quote(Plain) + args + "; fi"
 }
 
 // Modes of [Script].
@@ -61,8 +69,8 @@ const OutcomeFile = "/dev/batch-outcome"
 // Clean is the verdict if there was nothing to remove.
 const Clean = "clean"
 
-// Version changes when Script changes.
-var Version = fmt.Sprintf("%x", sha256.Sum256([]byte(Script)))[:12]
+// Version changes when the scripts change.
+var Version = fmt.Sprintf("%x", sha256.Sum256([]byte(Script+Plain)))[:12]
 
 // Report describes what a scrub did.
 type Report struct {
