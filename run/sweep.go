@@ -88,10 +88,7 @@ func (s *Sweep) Todo() (n int) {
 	return n
 }
 
-// Spent returns the US dollars that the sweep has cost so far.
-func (s *Sweep) Spent() float64 { return s.total() }
-
-// Cost returns Spent without the cells' unanswered calls.
+// Cost returns the US dollars of all answered calls of the sweep so far.
 func (s *Sweep) Cost() float64 { return s.cost() }
 
 // Close closes the runs and unlocks the folder. It may be called twice.

@@ -13,11 +13,8 @@ import (
 	"batch.example/batch/attempt/chat"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/abspath"
-	"batch.example/batch/internal/near"
-	"batch.example/batch/internal/printable"
 	"batch.example/batch/llm/catalogue"
 	"batch.example/batch/results"
-	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run"
 	"batch.example/batch/run/rundir"
 )
@@ -65,10 +62,8 @@ func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk cha
 	if err := a.checkTalk(&own, talk); err != nil {
 		return err
 	}
-	if sweeps.Is(dir) {
-		if dir, id, err = oneInstance(dir, id); err != nil {
-			return err
-		}
+	if dir, id, err = oneInstance(dir, id); err != nil {
+		return err
 	}
 	earlier, unlock, err := earlierAttempt(dir, id)
 	if err != nil {
@@ -131,15 +126,9 @@ func earlierAttempt(dir, id string) (_ *run.Earlier, unlock func() error, err er
 	}
 	rec, ok := results.Latest(snap.Records)[id]
 	switch {
-	case !ok && slices.Contains(snap.Asked(), id):
+	case !ok:
 		return nil, nil, fault.Newf(fault.Usage, "%s has not begun in %s: there is no agent to talk with", id, dir).
 			WithHint("`batch chat` begins a conversation on a row")
-	case !ok:
-		refused := fault.Newf(fault.Usage, "%s has no instance %s", dir, id)
-		if like := near.Name(id, snap.Asked()); like != "" {
-			return nil, nil, refused.WithHint("did you mean %s?", like)
-		}
-		return nil, nil, refused.WithHint("see `batch status %s --attempts`", printable.ShellWord(dir))
 	case rec.Outcome.Final():
 		return &run.Earlier{}, func() error { return nil }, nil
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -78,22 +79,15 @@ func (a *app) doctor(ctx context.Context, r run.Request, try string, asJSON bool
 	for _, e := range sandboxes.Engines {
 		look.Engines = append(look.Engines, doctor.Engine{Address: e.Address, Connect: e.Connect})
 	}
-	show := a.printChecks
+	out := a.stdout
 	if asJSON {
-		show = func([]doctor.Check) {}
+		out = io.Discard
 	}
 	checks := doctor.Look(ctx, look)
-	show(checks)
+	failed := printChecks(out, checks)
 	if look.Model {
 		asked := doctor.Ask(ctx, run.ModelSettings(cfg, a.getenv), offered(cfg))
-		show(asked)
-		checks = append(checks, asked...)
-	}
-	failed := 0
-	for _, k := range checks {
-		if k.State == doctor.Bad {
-			failed++
-		}
+		checks, failed = append(checks, asked...), failed+printChecks(out, asked)
 	}
 	if asJSON {
 		if err := a.printJSON(map[string]any{"checks": checks, "failed": failed}); err != nil {
@@ -118,11 +112,16 @@ func offered(cfg *config.Config) []llm.Tool {
 	return []llm.Tool{agent.BashTool().Tool}
 }
 
-func (a *app) printChecks(checks []doctor.Check) {
+// printChecks returns how many failed.
+func printChecks(out io.Writer, checks []doctor.Check) (failed int) {
 	for _, k := range checks {
-		fmt.Fprintf(a.stdout, "%-5s %-7s %s\n", k.State, k.Name, printable.Line(k.Text))
+		fmt.Fprintf(out, "%-5s %-7s %s\n", k.State, k.Name, printable.Line(k.Text))
 		if k.Hint != "" {
-			fmt.Fprintf(a.stdout, "%14s%s\n", "", strings.ReplaceAll(k.Hint, "\n", "\n"+strings.Repeat(" ", 14)))
+			fmt.Fprintf(out, "%14s%s\n", "", strings.ReplaceAll(k.Hint, "\n", "\n"+strings.Repeat(" ", 14)))
+		}
+		if k.State == doctor.Bad {
+			failed++
 		}
 	}
+	return failed
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -144,9 +143,6 @@ func (a *app) checkNames(root *cobra.Command) {
 	}
 }
 
-// mostTopics is how many topics are named in place of one that does not exist.
-const mostTopics = 3
-
 // knownTopic refuses a topic that does not exist, and names the nearest one, and those with the word in
 // their name, or else in their title.
 func knownTopic(help *cobra.Command, args []string) error {
@@ -157,33 +153,31 @@ func knownTopic(help *cobra.Command, args []string) error {
 	if instead := removed.Instead("batch help " + rest[0]); instead != "" {
 		return fault.Newf(fault.Usage, "help topic %q has another name", rest[0]).WithHint("%s", instead)
 	}
-	var names, named, titled []string
 	want := strings.ToLower(rest[0])
+	var names, named, titled []string
 	for _, sub := range c.Commands() {
 		switch name := sub.Name(); {
 		case sub.Hidden:
-			continue
 		case len(want) > 2 && strings.Contains(name, want):
 			named = append(named, name)
 		case len(want) > 2 && strings.Contains(strings.ToLower(sub.Short), want):
 			titled = append(titled, name)
+			fallthrough
+		default:
+			names = append(names, name)
 		}
-		names = append(names, sub.Name())
 	}
-	if name := near.Name(want, names); name != "" && !slices.Contains(named, name) {
+	if name := near.Name(want, names); name != "" {
 		named = append(named, name)
 	}
 	if named == nil {
 		named = titled
 	}
-	err := fault.Newf(fault.Usage, "unknown help topic %q", rest[0]).WithHint("see `batch help`")
-	if named == nil {
-		return err
-	}
 	for i, name := range named {
 		named[i] = "`batch help " + strings.TrimPrefix(c.CommandPath()+" "+name, "batch ") + "`"
 	}
-	return err.WithHint("did you mean %s?", strings.Join(named[:min(mostTopics, len(named))], " or "))
+	hint := strings.Join(named[:min(3, len(named))], " or ")
+	return fault.Newf(fault.Usage, "unknown help topic %q", rest[0]).WithHint("%s", near.Hint(hint, "see `batch help`"))
 }
 
 // topics are the pages of `batch help TOPIC` that belong to no command.

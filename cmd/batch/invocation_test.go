@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/run"
@@ -39,6 +40,19 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 		}
 		if got := s.limitReached(runner.Stand{Spent: c.limit}); c.reached != "" && !strings.HasSuffix(got, ", such as "+c.reached) {
 			t.Errorf("%s, limit %v: got %q, want it to end with %q", c.argv, c.limit, got, c.reached)
+		}
+	}
+}
+
+// A limit is reached with money left if that does not pay for another call.
+func TestAReachedLimitSaysWhatIsReserved(t *testing.T) {
+	at := runner.NewBudget(2, 1.5, 0.6).Stand()
+	for want, part := range map[string]dataset.Shard{
+		"limit of 2 USD reached: $1.50 is spent, $0.60 reserved for a next call":                                                          {},
+		"limit of 1 USD reached, which is the part of --cost-limit-total 2 for shard 1/2: $1.50 is spent, $0.60 reserved for a next call": {I: 1, N: 2},
+	} {
+		if got := reached(2, part, at); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/trajectory"
-	"batch.example/batch/vocab"
 )
 
 // showFlags are the flags of `batch show`, and the attempt to show.
@@ -121,44 +120,18 @@ func (a *app) show(f showFlags, args []string) error {
 	}
 	view.Place(snap)
 	if f.asJSON {
-		return a.printJSON(shownOf(view))
+		var patch *string // null: there is none
+		if view.Patch != nil {
+			patch = new(string(view.Patch.Text))
+		}
+		return a.printJSON(struct {
+			*trajectory.View
+			Patch *string `json:"patch"`
+		}{view, patch})
 	}
 	return a.page(f.noPager, func(w io.Writer, width int, color bool) error {
 		return report.Trajectory(w, view, report.Reading{Full: f.full, Width: width, Color: color})
 	})
-}
-
-// shown is an attempt as JSON. The forms of its parts are those of package trajectory.
-type shown struct {
-	Directory string               `json:"directory,omitempty"`
-	Instance  string               `json:"instance_id"`
-	Dataset   string               `json:"dataset,omitempty"`
-	Model     string               `json:"model,omitempty"`
-	Attempt   int                  `json:"attempt"` // 0: of another tool
-	Attempts  int                  `json:"attempts"`
-	Running   bool                 `json:"running"`
-	Status    vocab.Status         `json:"exit_status,omitempty"`
-	Reason    string               `json:"reason,omitempty"`
-	Record    *results.Record      `json:"record,omitempty"`
-	Prompts   []trajectory.Message `json:"prompts"`
-	Steps     []trajectory.Step    `json:"steps"`
-	Patch     *string              `json:"patch"` // null: there is none
-	Salvaged  bool                 `json:"salvaged"`
-}
-
-func shownOf(v *trajectory.View) shown {
-	s := shown{
-		v.Dir, v.Instance, v.Dataset, v.Model, v.Attempt, v.Attempts, v.Running, v.Info.ExitStatus, "", v.Record,
-		append([]trajectory.Message{}, v.Prompts...), append([]trajectory.Step{}, v.Steps...), nil, false,
-	}
-	if v.Exit != nil {
-		s.Status, s.Reason = cmp.Or(s.Status, v.Exit.Status), v.Exit.Reason
-	}
-	if v.Patch != nil {
-		text := string(v.Patch.Text)
-		s.Patch, s.Salvaged = &text, v.Patch.Salvaged
-	}
-	return s
 }
 
 func (f *showFlags) source() trajectory.Source {

@@ -41,11 +41,15 @@ shows a line for each cell; --ids names instances there as CELL/ID.
 				return fault.Newf(fault.Usage, "--ids prints nothing but ids: leave --attempts and --json out")
 			}
 			if ids != nil {
-				list, err := instancesOfAll(args)
-				if err != nil {
-					return err
+				var all []report.InstanceStatus
+				for _, dir := range args {
+					_, list, err := statusesIn(dir)
+					if err != nil {
+						return err
+					}
+					all = append(all, list...)
 				}
-				return a.printIDs(list, ids)
+				return a.printIDs(all, ids)
 			}
 			for i, dir := range args {
 				if i > 0 && !asJSON {
@@ -72,48 +76,37 @@ func (a *app) status(dir string, attempts, asJSON bool) error {
 			return err
 		}
 	}
-	runs, err := sweeps.Runs(dir)
-	if err != nil {
-		return err
-	}
-	for _, run := range runs {
-		snap, err := results.Read(run)
-		if err != nil {
+	list, _, err := statusesIn(dir)
+	for _, status := range list {
+		switch {
+		case err != nil:
 			return err
-		}
-		status := report.NewStatus(snap)
-		if asJSON {
+		case asJSON:
 			return a.printJSON(status)
-		}
-		if whole {
+		case whole:
 			fmt.Fprintln(a.stdout)
 		}
-		if err := status.Write(a.stdout, attempts); err != nil {
-			return err
-		}
+		err = status.Write(a.stdout, attempts)
 	}
-	return nil
+	return err
 }
 
-// instancesOfAll returns the instances of directories, with the names that commands take for them.
-func instancesOfAll(dirs []string) (list []report.InstanceStatus, err error) {
+// statusesIn returns the states of the run directories that a path names, and their instances with the names
+// that commands take for them.
+func statusesIn(path string) (list []report.Status, instances []report.InstanceStatus, err error) {
+	dirs, err := sweeps.Runs(path)
 	for _, dir := range dirs {
-		runs, err := sweeps.Runs(dir)
+		snap, err := results.Read(dir)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		for _, run := range runs {
-			snap, err := results.Read(run)
-			if err != nil {
-				return nil, err
-			}
-			for _, in := range report.NewStatus(snap).Instances {
-				in.InstanceID = holder{cell: cellIn(dir, run)}.full(in.InstanceID)
-				list = append(list, in)
-			}
+		list = append(list, report.NewStatus(snap))
+		for _, in := range list[len(list)-1].Instances {
+			in.InstanceID = holder{cell: cellIn(path, dir)}.full(in.InstanceID)
+			instances = append(instances, in)
 		}
 	}
-	return list, nil
+	return list, instances, err
 }
 
 // printIDs prints the ids of the instances that one of the words is about.

@@ -58,36 +58,27 @@ func meant(holders []holder, want, where string) (has []holder, id string, err e
 	return slices.DeleteFunc(slices.Clone(of), func(h holder) bool { return !slices.Contains(h.ids, id) }), id, nil
 }
 
-// holdersIn returns the run directories that a path names, with all instances that they were asked for.
-func holdersIn(path string) (list []holder, err error) {
-	dirs, err := sweeps.Runs(path)
-	if err != nil {
-		return nil, err
-	}
-	for _, dir := range dirs {
-		_, ids, err := instancesIn(dir)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, holder{dir, cellIn(path, dir), ids})
-	}
-	return list, nil
-}
-
 // oneInstance returns the run directory and the id of the only instance that want means in the directory at
 // path. It refuses one that several cells of a sweep have, and names the cells.
 func oneInstance(path, want string) (dir, id string, err error) {
-	holders, err := holdersIn(path)
+	dirs, err := sweeps.Runs(path)
 	if err != nil {
 		return "", "", err
 	}
-	if want == "" {
-		var all []string
-		for _, h := range holders {
-			for _, id := range h.ids {
-				all = append(all, h.full(id))
-			}
+	var holders []holder
+	var all []string
+	for _, dir := range dirs {
+		_, ids, err := instancesIn(dir)
+		if err != nil {
+			return "", "", err
 		}
+		h := holder{dir, cellIn(path, dir), ids}
+		holders = append(holders, h)
+		for _, id := range ids {
+			all = append(all, h.full(id))
+		}
+	}
+	if want == "" {
 		return "", "", fault.Newf(fault.Usage, "INSTANCE is missing: %s has %s", path, some(all)).
 			WithHint("`batch status %s --attempts` lists all", path)
 	}
@@ -96,11 +87,8 @@ func oneInstance(path, want string) (dir, id string, err error) {
 		return "", "", err
 	}
 	if len(has) > 1 {
-		var names []string
-		for _, h := range has {
-			names = append(names, h.full(id))
-		}
-		return "", "", fault.Newf(fault.Usage, "%d cells of %s have %s: %s", len(has), path, id, strings.Join(names, ", ")).
+		all = slices.DeleteFunc(all, func(name string) bool { return !strings.HasSuffix(name, "/"+id) })
+		return "", "", fault.Newf(fault.Usage, "%d cells of %s have %s: %s", len(has), path, id, strings.Join(all, ", ")).
 			WithHint("give one of these in place of %s", want)
 	}
 	return has[0].dir, id, nil

@@ -106,6 +106,11 @@ func TestFillFindsTheTestsThatDecide(t *testing.T) {
 	if ids := slices.Sorted(maps.Keys(rows)); !slices.Equal(ids, []string{"a-good", "c-flaky"}) {
 		t.Errorf("rows.jsonl has %q", ids)
 	}
+	for _, side := range []string{"before", "after"} {
+		if log, err := os.ReadFile(filepath.Join(dir, "out", side, "batch.log")); err != nil || strings.Contains(string(log), "unresolved") || !strings.Contains(string(log), "status=tested") {
+			t.Errorf("%s: %v\n%s", side, err, log)
+		}
+	}
 	left, err := os.ReadFile(filepath.Join(dir, "out", "flaky.txt"))
 	if err != nil || strings.Count(string(left), "c-flaky\tat ") != 4 || strings.Count(string(left), "\n") != 4 {
 		t.Errorf("%v\n%s", err, left)

@@ -13,26 +13,26 @@ import (
 
 // View is one attempt in the form for people.
 type View struct {
-	Dir      string // the run directory; empty if unknown
-	Instance string
-	Dataset  string // empty if unknown
-	Model    string // as requested, or from the configuration
-	Form     string // of the file or the journal: "batch", "mini-swe-agent", "swe-agent" or "atif"
-	Attempt  int    // 0: of another tool
-	Attempts int    // at this instance so far
-	Info     results.Info
-	Record   *results.Record // nil: not known
-	Running  bool
-	Unmasked bool // a part of it was never searched for secrets: see [journal.Shown]
+	Dir      string          `json:"directory"` // the run directory; empty if unknown
+	Instance string          `json:"instance_id"`
+	Dataset  string          `json:"dataset"`  // empty if unknown
+	Model    string          `json:"model"`    // as requested, or from the configuration
+	Form     string          `json:"form"`     // of the file or the journal: "batch", "mini-swe-agent", "swe-agent" or "atif"
+	Attempt  int             `json:"attempt"`  // 0: of another tool
+	Attempts int             `json:"attempts"` // at this instance so far
+	Info     results.Info    `json:"-"`
+	Record   *results.Record `json:"record"` // nil: not known
+	Running  bool            `json:"running"`
+	Unmasked bool            `json:"unmasked"` // a part of it was never searched for secrets: see [journal.Shown]
 
-	Messages []json.RawMessage // the trajectory's; Step.Reply and Action.Answer are indexes
-	Begin    int               // index of the first message that was not forgotten
+	Messages []json.RawMessage `json:"-"` // the trajectory's; Step.Reply and Action.Answer are indexes
+	Begin    int               `json:"-"` // index of the first message that was not forgotten
 
-	Prompts []Message // before the first step
-	Steps   []Step
-	Patch   *Patch    // nil: there is none
-	Exit    *Exit     // nil while it runs, and if the file has none
-	Asked   time.Time // time of a call that is running, or had no answer; otherwise zero
+	Prompts []Message `json:"prompts"` // before the first step
+	Steps   []Step    `json:"steps"`
+	Patch   *Patch    `json:"patch"`          // nil: there is none
+	Exit    *Exit     `json:"end"`            // nil while it runs, and if the file has none
+	Asked   time.Time `json:"asked,omitzero"` // time of a call that is running, or had no answer; otherwise zero
 }
 
 // viewIn reads the whole attempt from its journal. Damage in it is an error.
@@ -200,7 +200,7 @@ type Edited struct {
 
 // Exit is how the attempt ended, in the words of its last message.
 type Exit struct {
-	Status vocab.Status
-	Reason string // empty if the status says everything
-	Hint   string
+	Status vocab.Status `json:"exit_status"`
+	Reason string       `json:"reason,omitempty"` // empty if the status says everything
+	Hint   string       `json:"hint,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -151,11 +152,28 @@ func (s *Setup) LimitCost(dollars float64) {
 }
 
 // Retry keeps only the cells with instances of a choice, which run again. An empty choice has all
-// instances.
+// instances. CELL/ID among its ids is an instance of one cell.
 func (s *Setup) Retry(pick run.Choice) error {
 	var none error // of the first cell without such an instance
 	var cells []Cell
+	of := map[string][]string{} // by cell
+	for _, id := range pick.IDs {
+		cell, own, _ := strings.Cut(id, "/")
+		known := false
+		for _, c := range s.Cells {
+			if own == "" || c.Folder == cell {
+				of[c.Folder], known = append(of[c.Folder], cmp.Or(own, id)), true
+			}
+		}
+		if !known {
+			return fault.Newf(fault.Usage, "%s has no cell %s", s.Dir, cell).WithHint("`batch status %s` lists them", s.Dir)
+		}
+	}
+	every := len(pick.IDs) == 0
 	for _, c := range s.Cells {
+		if pick.IDs = of[c.Folder]; pick.IDs == nil && !every {
+			continue
+		}
 		snap, err := sweeps.ReadCell(c.Run.Output)
 		if err != nil {
 			return err

@@ -246,6 +246,18 @@ func TestChosenInstancesOfASweepRunAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder := s.Cells[0].Folder
+	for want, id := range map[string]string{"has no cell other": "other/a__b-1", "has no instance a__b-3": folder + "/a__b-3"} {
+		if err := s.Retry(run.Choice{IDs: []string{id}}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", id, err, want)
+		}
+	}
+	if err := s.Retry(run.Choice{IDs: []string{folder + "/a__b-2"}}); err != nil || len(s.Cells) != 1 || !slices.Equal(s.Cells[0].Run.Only, []string{"a__b-2"}) {
+		t.Errorf("one cell's: %v, %d cells, %q", err, len(s.Cells), s.Cells[0].Run.Only)
+	}
+	if s, err = Read(dir, testProcess(t)); err != nil {
+		t.Fatal(err)
+	}
 	s.LimitCost(4)
 	s.Accept = []string{"all"}
 	if err := s.Retry(run.Choice{Outcomes: []string{"submitted"}}); err != nil {
