@@ -244,17 +244,18 @@ func (d *sideBySide) row(matched [][]int, next []int) bool {
 	if !some {
 		return false
 	}
-	row.compare()
+	row.compare(d.Columns)
 	d.Rows = append(d.Rows, row)
 	return true
 }
 
-// compare marks the steps that ran the same commands as the first attempt's.
-func (r *besideRow) compare() {
+// compare marks the steps that ran the same commands as the first attempt's. An attempt without steps, such as
+// one that has not begun, differs from none.
+func (r *besideRow) compare(columns []besideColumn) {
 	r.Same = r.Steps[0] != nil
-	for _, b := range r.Steps[1:] {
+	for i, b := range r.Steps[1:] {
 		if b == nil || r.Steps[0] == nil || b.key != r.Steps[0].key {
-			r.Same = false
+			r.Same = r.Same && len(columns[i+1].brief) == 0
 			continue
 		}
 		b.Equal = true

@@ -87,6 +87,7 @@ func TestAnInstanceThatHasNotRun(t *testing.T) {
 		{one + instances[1], ": no trajectory", http.StatusNotFound},
 		{one + instances[0] + "?attempt=7", ": no attempt 7", http.StatusNotFound},
 		{"/instance/" + instances[0], `<td><span class="quiet">not run yet</span></td>`, http.StatusOK},
+		{"/instance/" + instances[0], "All attempts ran the same commands.", http.StatusOK},
 		{"/instance/" + instances[4], `<td><span class="quiet">no patch</span></td>`, http.StatusOK},
 	} {
 		code, _, body := s.get(t, c.page)
