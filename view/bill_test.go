@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,7 +55,7 @@ func TestAllScreensHaveTheSameBill(t *testing.T) {
 		"without calls":   {attempts: []attempt{{one, 0, 0, failed}}},
 		"killed":          {attempts: []attempt{{one, 3, 0, killed}}, want: paid{0.03, 0.03, 0.03}},
 		"killed in calls": {attempts: []attempt{{one, 3, 1, done}, {other, 3, 2, killed}}, want: paid{0.06, 0.06, 0.12}},
-		"other tool":      {foreign: true, want: paid{2, 2, 2}},
+		"theirs":          {foreign: true, want: paid{2, 2, 2}},
 		"continued":       {foreign: true, attempts: []attempt{{one, 3, 1, done}}, want: paid{2.03, 2.03, 2.05}},
 	}
 	for name, f := range folders {
@@ -107,6 +108,12 @@ func TestAllScreensHaveTheSameBill(t *testing.T) {
 		w := folders[filepath.Base(r.Run)].want
 		if !near(r.Cost, w.counts) || !near(r.Spent, w.most) {
 			t.Errorf("the list as JSON, %s: cost %v, spent %v, want %+v", r.Run, r.Cost, r.Spent, w)
+		}
+	}
+	for run, told := range map[string]bool{"theirs": true, "plain": false} {
+		_, _, page := site.get(t, "/run/"+url.PathEscape(filepath.Join(dir, run))+"/"+other)
+		if strings.Contains(page, "made by another tool") != told {
+			t.Errorf("the page of an attempt, %s: want that another tool made it: %v", run, told)
 		}
 	}
 	for name, f := range folders {
