@@ -203,7 +203,7 @@ func TestShardsBecomeOneRun(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "true", "b": "none", "c": "true", "failed": "none", "foreign": "none"}, resolved); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
-	notes := []string{"mixed: the results are of several models (m, other-model)"}
+	notes := []string{"mixed: the results are of several models (m, other-model), and in part of another tool (1)"}
 	if snap.Spent != 1.5 || !slices.Equal(snap.Notes, notes) || snap.Owner != "" {
 		t.Errorf("spent %v, notes %q, owner %q; want 1.5, %q, none", snap.Spent, snap.Notes, snap.Owner, notes)
 	}
