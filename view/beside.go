@@ -17,7 +17,7 @@ type sideBySide struct {
 	Instance string         `json:"instance_id"`
 	Columns  []besideColumn `json:"attempts"`
 	Rows     []besideRow    `json:"rows"`
-	First    int            `json:"first_divergence"` // index of the row; -1: the attempts did the same
+	First    int            `json:"first_divergence"` // index of the row; -1: the attempts that have steps did the same
 	Cut      bool           `json:"cut,omitempty"`    // only the first mostBeside steps are compared
 	Files    []besideFile   `json:"files,omitempty"`
 	Tests    []besideTest   `json:"tests,omitempty"` // tests that do not end the same everywhere
@@ -44,7 +44,7 @@ type besideColumn struct {
 
 // besideRow has either steps that ran the same commands, or steps without a match.
 type besideRow struct {
-	Same  bool           `json:"same"` // all attempts have a step here, with the same commands
+	Same  bool           `json:"same"` // all attempts that have steps have one here, with the same commands
 	First bool           `json:"first_divergence,omitempty"`
 	Steps []*stepSummary `json:"steps"` // by column; nil: none
 }
@@ -108,6 +108,8 @@ func (s *Server) beside(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, fault.Newf(fault.Usage, "no run has an instance %q", d.Instance))
 		return
 	}
+	// The first attempt is the one that others are compared with: it has steps, if any has.
+	slices.SortStableFunc(d.Columns, func(a, b besideColumn) int { return min(1, len(b.brief)) - min(1, len(a.brief)) })
 	d.align()
 	d.compareFiles()
 	d.compareTests()
@@ -137,6 +139,14 @@ func (d *sideBySide) add(s *Server, st *runState) {
 		}
 	}
 	d.Columns = append(d.Columns, o.column())
+}
+
+// Compared returns how many attempts have steps.
+func (d sideBySide) Compared() (n int) {
+	for _, c := range d.Columns {
+		n += min(1, len(c.brief))
+	}
+	return n
 }
 
 // Unmasked reports whether one of the attempts is unmasked.

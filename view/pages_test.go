@@ -87,7 +87,7 @@ func TestAnInstanceThatHasNotRun(t *testing.T) {
 		{one + instances[1], ": no trajectory", http.StatusNotFound},
 		{one + instances[0] + "?attempt=7", ": no attempt 7", http.StatusNotFound},
 		{"/instance/" + instances[0], `<td><span class="quiet">not run yet</span></td>`, http.StatusOK},
-		{"/instance/" + instances[0], "All attempts ran the same commands.", http.StatusOK},
+		{"/instance/" + instances[0], `<p class="note"></p>`, http.StatusOK},
 		{"/instance/" + instances[4], `<td><span class="quiet">no patch</span></td>`, http.StatusOK},
 	} {
 		code, _, body := s.get(t, c.page)
@@ -182,11 +182,14 @@ func TestTheLogOfTheTests(t *testing.T) {
 	log := filepath.Join(s.dir, "a", "logs", instances[1], swebench.OutputName)
 	text, err := os.ReadFile(log)
 	must(t, err)
-	must(t, os.WriteFile(log, append([]byte("the secret is hunter22hunter22\n"), text...), 0o600))
-	s.config.Mask.Add(mask.Secret{Name: "KEY", Value: "hunter22hunter22"})
+	must(t, os.WriteFile(log, append([]byte("the secret is hunter22hunter22\nhunter33hunter33\n"), text...), 0o600))
+	s.config.Mask.Add(mask.Secret{Name: "KEY", Value: "hunter22hunter22\nhunter33hunter33"})
 	want := "the secret is ********\n" + string(text)
 	at := "/run/" + url.PathEscape(filepath.Join(s.dir, "a")) + "/"
 	_, _, page := s.get(t, at+instances[1]+"/tests")
+	if !strings.Contains(page, "the secret is ********") || strings.Contains(page, "hunter33") {
+		t.Errorf("the lines around a failed test:\n%s", page)
+	}
 	links := slices.DeleteFunc(hrefs(page), func(link string) bool { return !strings.Contains(link, "/log") })
 	if len(links) != 1 {
 		t.Fatalf("the page has these links to a log: %q\n%s", links, page)
@@ -209,6 +212,15 @@ func TestTheLogOfTheTests(t *testing.T) {
 	linked, err := os.ReadFile(strings.Replace(exported[0], ".log.txt", ".tests.html", 1))
 	if must(t, err); string(text) != want || !strings.Contains(string(linked), `href="./`+instances[1]+`.log.txt"`) {
 		t.Errorf("the exported log is %q, and its page\n%s", text, linked)
+	}
+	outside := filepath.Join(t.TempDir(), "private")
+	must(t, os.WriteFile(outside, []byte("private "+usual("test")), 0o600))
+	must(t, os.Remove(log))
+	must(t, os.Symlink(outside, log))
+	for _, address := range []string{"/log", "/tests"} {
+		if _, _, body := s.get(t, at+instances[1]+address); strings.Contains(body, "private ") {
+			t.Errorf("a link out of the run directory is followed:\n%s", body)
+		}
 	}
 }
 

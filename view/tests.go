@@ -1,7 +1,7 @@
 package view
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/regular"
 	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results/grades"
@@ -25,7 +24,7 @@ type testsPage struct {
 	Attempt  int           `json:"attempt"`
 	Grade    *grades.Grade `json:"grade"` // nil: it is not graded
 	Lists    []testList    `json:"tests"`
-	Log      string        `json:"log,omitempty"` // path of the log
+	Log      string        `json:"log,omitempty"` // path of the log in the run directory
 	NoLog    string        `json:"no_log,omitempty"`
 	tabs
 }
@@ -66,9 +65,10 @@ func (s *Server) tests(w http.ResponseWriter, r *http.Request) {
 	if rec := o.record(); rec != nil && rec.Grade != nil {
 		d.Grade = rec.Grade
 		d.Lists = listsOf(rec.Grade)
-		d.Log = logOf(o.run.Dir, rec.Grade)
-		if err := quote(r.Context(), o.mask, d.Log, d.Lists); err != nil {
-			d.NoLog = err.Error()
+		if d.Log = logOf(rec.Grade); d.Log != "" {
+			if err := o.quote(r.Context(), d.Lists); err != nil {
+				d.NoLog = err.Error()
+			}
 		}
 	}
 	s.show(w, r, "tests", o.id+": tests", d)
@@ -91,11 +91,12 @@ func (s *Server) testLog(w http.ResponseWriter, r *http.Request) {
 	_ = o.copyLog(w, f) // the reader has left
 }
 
-// openLog opens the log of an attempt's tests.
+// openLog opens the log of an attempt's tests. A link in a run directory of somebody else must not show
+// another file of this machine.
 func (o *opened) openLog() (*os.File, error) {
 	if rec := o.record(); rec != nil && rec.Grade != nil {
-		if path := logOf(o.run.Dir, rec.Grade); path != "" {
-			return regular.Open(path)
+		if path := logOf(rec.Grade); path != "" {
+			return regular.OpenIn(o.run.Dir, path)
 		}
 	}
 	return nil, fault.New(fault.Usage, o.id+" in "+o.run.Name, missing("no log of tests"))
@@ -108,12 +109,12 @@ func (o *opened) copyLog(to io.Writer, log io.Reader) error {
 	return errors.Join(err, out.Flush())
 }
 
-// logOf returns the path of a grade's log; "" if there is none.
-func logOf(dir string, g *grades.Grade) string {
-	if g.Log == "" || !filepath.IsLocal(filepath.FromSlash(g.Log)) {
+// logOf returns the path of a grade's log in the run directory; "" if there is none.
+func logOf(g *grades.Grade) string {
+	if g.Log == "" {
 		return ""
 	}
-	return filepath.Join(dir, filepath.FromSlash(g.Log), swebench.OutputName)
+	return filepath.Join(filepath.FromSlash(g.Log), swebench.OutputName)
 }
 
 func listsOf(g *grades.Grade) (list []testList) {
@@ -144,30 +145,44 @@ const (
 	mostRead    = 16 << 10 // bytes of a line, which may be a patch's output
 )
 
-// quote adds the lines of the log at path about each test. It ends with ctx.
-func quote(ctx context.Context, m *mask.Masker, path string, lists []testList) error {
-	if path == "" {
-		return nil
-	}
-	f, err := regular.Open(path)
+// quote adds the lines of the log about each test. It ends with ctx.
+func (o *opened) quote(ctx context.Context, lists []testList) error {
+	f, err := o.openLog()
 	if err != nil {
 		return fmt.Errorf("the log of the tests is not there: %w", err)
 	}
 	defer f.Close()
-	in, named := bufio.NewReader(f), newNamed(lists)
-	for number := 1; ctx.Err() == nil; number++ {
-		line, err := in.ReadString('\n')
-		if line != "" {
-			named.see(m.Text(strings.TrimRight(line[:min(len(line), mostRead)], "\r\n")), number)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading the log of the tests: %w", err)
+	lines := &logLines{ctx: ctx, named: newNamed(lists)}
+	if err := o.copyLog(lines, f); err != nil { // as a whole: a secret may have several lines
+		return fmt.Errorf("reading the log of the tests: %w", err)
+	}
+	lines.end()
+	return nil
+}
+
+// logLines cuts a log into lines.
+type logLines struct {
+	ctx    context.Context
+	named  *named
+	number int
+	line   []byte // the beginning of a line that has not ended
+}
+
+// Write implements [io.Writer]. It fails once the reader of the page has left.
+func (l *logLines) Write(text []byte) (int, error) {
+	for part := range bytes.Lines(text) {
+		l.line = append(l.line, part[:min(len(part), mostRead-len(l.line))]...)
+		if part[len(part)-1] == '\n' {
+			l.end()
 		}
 	}
-	return ctx.Err()
+	return len(text), l.ctx.Err()
+}
+
+func (l *logLines) end() {
+	l.number++
+	l.named.see(strings.TrimRight(string(l.line), "\r\n"), l.number)
+	l.line = l.line[:0]
 }
 
 // endLength is the length of a name's end by which it is found, in bytes.
@@ -204,30 +219,38 @@ func newNamed(lists []testList) *named {
 }
 
 func (n *named) see(text string, number int) {
-	line := logLine{Number: number, Text: cut(text, longestLine)}
+	line, names := logLine{Number: number, Text: cut(text, longestLine)}, false
 	for end := endLength; end <= len(text); end++ {
 		for _, t := range n.byEnd[text[end-endLength:end]] {
 			if strings.HasSuffix(text[:end], t.Name) {
 				n.quote(t, line)
+				names = true
 			}
 		}
 	}
 	for _, t := range n.short {
 		if strings.Contains(text, t.Name) {
 			n.quote(t, line)
+			names = true
 		}
 	}
 	if strings.HasPrefix(text, "_") {
 		for _, t := range n.byHead[strings.Trim(text, "_ ")] {
 			n.quote(t, line)
+			names = true
 		}
+	}
+	if names { // a list of results explains no failure
+		n.before = n.before[:0]
+		return
 	}
 	line.Around = true
 	for t, until := range n.until {
-		n.add(t, line)
-		if until == number {
+		if number > until {
 			delete(n.until, t)
+			continue
 		}
+		n.add(t, line)
 	}
 	n.before = append(n.before[max(0, len(n.before)-linesBefore+1):], line)
 }

@@ -60,7 +60,7 @@ func (w work) Can(verb control.Verb) bool {
 // Pace says how fast the process works, and how long that takes for what is left; empty: it is not known.
 func (w work) Pace() string {
 	ended, elapsed := float64(w.Status.Done-w.Status.Kept+w.Status.Failed), w.Status.Now.Sub(w.Status.Started)
-	if ended <= 0 || elapsed <= 0 {
+	if ended <= 0 || elapsed <= 0 || w.Status.Queued == nil { // a process of an older batch
 		return ""
 	}
 	text := fmt.Sprintf("%.1f per hour", ended/elapsed.Hours())
@@ -246,7 +246,6 @@ func ask(ctx context.Context, runs []*run, r *run, dir string) (w work, ok bool)
 	if err == nil {
 		var status control.Status
 		if status, err = client.Status(ctx, true); err == nil {
-			status.Content = false // only what people said is shown
 			for i := range status.Workers {
 				status.Workers[i].Doing, status.Workers[i].Reason = "", ""
 			}

@@ -27,6 +27,26 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return checked(f, path, flag)
+}
+
+// OpenIn opens a file below a directory to read it. A link in the name that leads out of the directory is
+// an error.
+func OpenIn(dir, name string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return checked(f, filepath.Join(dir, name), os.O_RDONLY)
+}
+
+// checked returns f if it is a regular file, truncated if flag says so; else it closes f.
+func checked(f *os.File, path string, flag int) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is %s, want a regular file", kind(info.Mode()))}

@@ -85,6 +85,8 @@
     if (focused) now.focus({ preventScroll: true });
   }
 
+  const newID = () => Array.from(crypto.getRandomValues(new Uint8Array(26)), (b) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[b % 32]).join("");
+
   // Changes an element to another one. What stays keeps its focus, its scroll position and typed text, and
   // can be clicked meanwhile.
   function become(was, now) {
@@ -93,6 +95,7 @@
     if (was.nodeType !== Node.ELEMENT_NODE) return was.data = now.data;
     for (const name of new Set([...was.getAttributeNames(), ...now.getAttributeNames()])) {
       if (name === "open") continue; // a person opens and closes it
+      if (name === "value" && was.name === "id") continue; // a form that is sent twice must act once
       if (now.hasAttribute(name)) was.setAttribute(name, now.getAttribute(name)); else was.removeAttribute(name);
     }
     const [old, next] = [[...was.childNodes], [...now.childNodes]];
@@ -114,6 +117,7 @@
         const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
         const now = part.cloneNode(false);
         now.innerHTML = e.data;
+        for (const form of now.querySelectorAll("input[name=id]")) form.value = newID(); // all readers are sent the same
         become(part, now);
         widths();
         if (focused && document.activeElement.getAttribute("href") !== focused) [...part.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
