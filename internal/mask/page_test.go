@@ -23,7 +23,7 @@ func TestThePageHasTheRules(t *testing.T) {
 	}
 	for _, rule := range []string{
 		fmt.Sprintf("shorter than %d bytes", MinLength), fmt.Sprintf("has %d letters and digits in a row", lookedAt),
-		fmt.Sprintf("at least %d of them different", leastKinds), fmt.Sprintf("at least %d times", leastTurns),
+		fmt.Sprintf("At least %d of the %d are different", leastKinds, lookedAt), fmt.Sprintf("at least %d times", leastTurns),
 	} {
 		if !strings.Contains(page, rule) {
 			t.Errorf("the page lacks %q", rule)
