@@ -78,7 +78,7 @@ func (e imageEngine) Pull(ctx context.Context, ref string, progress func(cache.P
 		return cache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
 			WithHint("run scripts/demo-images, or make demo")
 	}
-	img, err := e.Ensure(ctx, name, platform, progress)
+	img, err := e.Engine.Pull(ctx, name, platform, progress)
 	return cacheImage(img), err
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -21,6 +22,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm/catalogue"
+	"batch.example/batch/results/sweeps"
 	"batch.example/batch/run/engines"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/sandbox"
@@ -216,11 +218,38 @@ func (p Process) Sandboxes(cfg *config.Config, r Request) (sandbox.Config, error
 	if err != nil {
 		return sandbox.Config{}, err
 	}
+	flags := cfg.Environment.Flags()
+	switch {
+	case flags.ReadOnly && (!cfg.Environment.KeepGitHistory || r.Grade):
+		return sandbox.Config{}, fault.Newf(fault.Usage, "environment.run_args: --read-only: the history after base_commit cannot be removed, and no patch be tested").
+			WithHint("leave --read-only out, or give --keep-git-history and do not grade")
+	case flags.Pull != "" && slices.ContainsFunc(list, func(e sandbox.Engine) bool { return engines.HasPods(e.Address) }):
+		return sandbox.Config{}, fault.Newf(fault.Usage, "environment.run_args: --pull is not possible on Kubernetes").
+			WithHint("use imagePullPolicy in environment.pod")
+	}
 	c := Environment(cfg, list, p.Getenv)
+	if c.Private, err = private(r); err != nil {
+		return sandbox.Config{}, err
+	}
 	c.Options.Patience, c.Options.Pulls = seconds(r.EngineWait), r.Pulls
 	c.State, c.Prefix = sandbox.StateDir(p.Getenv, p.Home), r.ImagePrefix
-	c.Images = images.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch, Pull: cfg.Environment.Flags().Pull}
+	c.Images = images.Options{Budget: r.DiskBudget, Reserve: r.DiskReserve, Ahead: r.Prefetch, Pull: flags.Pull}
 	return c, nil
+}
+
+// private returns what a container must not see: the run directory, of a cell the folder of its sweep, with
+// the sockets and the patches of others, and the dataset's files with their solutions.
+func private(r Request) (paths []string, err error) {
+	for _, path := range []string{cmp.Or(sweeps.Of(r.Output), r.Output), r.Subset} {
+		if path == "" {
+			continue
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return nil, fault.New(fault.Host, "finding the current directory", err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
 }
 
 // Engines returns the engines of a configuration, at least one.

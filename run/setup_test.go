@@ -3,10 +3,12 @@ package run
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"batch.example/batch/agent/config"
 	"batch.example/batch/dataset"
+	"batch.example/batch/fault"
 )
 
 // `batch run --grade` prepares the container of the tests as `batch grade` does.
@@ -59,5 +61,20 @@ func TestWhatARequestNamesIsListed(t *testing.T) {
 	}
 	if got := (&Setup{Request: Request{Output: t.TempDir()}, Settings: &config.Config{}}).Named(false); len(got) > 0 {
 		t.Errorf("a plain request names %q", got)
+	}
+}
+
+func TestArgumentsOfContainersThatNothingWorksWithAreRefused(t *testing.T) {
+	for want, args := range map[string]string{
+		"--read-only: the history":             `["--read-only"]`,
+		"--pull is not possible on Kubernetes": `["--pull", "always"]`,
+	} {
+		cfg, err := config.Load([]string{"environment.run_args=" + args, `environment.engines=["kubernetes"]`}, config.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := testProcess(t).Sandboxes(cfg, NewRequest()); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
 	}
 }

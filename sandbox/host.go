@@ -41,6 +41,7 @@ type Config struct {
 	State   string         // directory in which batch records which images it pulled, see [StateDir]; empty: a temporary one
 	Images  images.Options // without Notify and Log
 	Prefix  string         // registry or mirror from which images are pulled
+	Private []string       // absolute paths that no container may see by a mount, beside the state
 	Lease   string         // of the containers, see [owner.Lease]; empty: none
 
 	// From is the lease of another directory, which this process also holds; empty: none.

@@ -33,6 +33,9 @@ func (c Config) check(ctx context.Context, e engine.Engine) error {
 		{"the kernel", "/sys"},
 		{"devices", "/dev"},
 	}
+	for _, path := range c.Private {
+		closed = append(closed, struct{ what, path string }{"what batch works with", path})
+	}
 	for _, m := range c.Container.Mounts {
 		source, err := filepath.EvalSymlinks(m.Source)
 		if err != nil {
@@ -53,8 +56,11 @@ func (c Config) check(ctx context.Context, e engine.Engine) error {
 
 // overlap reports whether one of two paths is in the other. The first one has no symbolic links.
 func overlap(source, path string) bool {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	for dir := path; dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // the end of path may not exist yet
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			path = real + strings.TrimPrefix(path, dir)
+			break
+		}
 	}
 	within := func(dir, path string) bool {
 		rel, err := filepath.Rel(dir, path)

@@ -25,7 +25,7 @@ func TestMountsDoNotGiveAwayTheMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"state/batch/x", "run", "data", "home"} {
+	for _, name := range []string{"state/batch/x", "run", "data", "home", "out/run/x"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -41,12 +41,12 @@ func TestMountsDoNotGiveAwayTheMachine(t *testing.T) {
 		"data": "", "home": "",
 		"run": "the engine's socket", "run/engine.sock": "the engine's socket", "state": "batch's state folder",
 		"state/batch/x": "batch's state folder", ".": "the engine's socket", "home/all": "the engine's socket", "none": "no such file",
-		"/": "the whole machine", "/proc/self": "other processes", "/run": "the sockets of services",
+		"/": "the whole machine", "/proc/self": "other processes", "/run": "the sockets of services", "out": "what batch works with", "out/run/x": "what batch works with",
 	} {
 		if !filepath.IsAbs(source) {
 			source = filepath.Join(dir, source)
 		}
-		c := Config{State: filepath.Join(dir, "state", "batch"), Container: engine.Spec{Mounts: []engine.Mount{{Source: source, Target: "/in"}}}}
+		c := Config{State: filepath.Join(dir, "state", "batch"), Private: []string{filepath.Join(dir, "out", "run")}, Container: engine.Spec{Mounts: []engine.Mount{{Source: source, Target: "/in"}}}}
 		err := c.check(t.Context(), somewhere{about: here})
 		if want == "" && err != nil || want != "" && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), source)) {
 			t.Errorf("%s: %v, want %q", source, err, want)

@@ -108,11 +108,14 @@ func (f *RunFlags) set() *pflag.FlagSet {
 	fs.FuncP("volume", "v", "", f.addMount)
 	fs.Func("tmpfs", "", func(v string) error {
 		target, options, _ := strings.Cut(v, ":")
+		if err := f.checkTarget(target); err != nil {
+			return err
+		}
 		if f.Tmpfs == nil {
 			f.Tmpfs = map[string]string{}
 		}
-		f.Tmpfs[target] = options
-		return checkTarget(target)
+		f.Tmpfs[path.Clean(target)] = options
+		return nil
 	})
 	fs.Func("ulimit", "", func(v string) error {
 		f.Ulimits = append(f.Ulimits, v)
@@ -140,15 +143,24 @@ func (f *RunFlags) addMount(v string) error {
 	case mode != "ro":
 		return errors.New("what is mounted into containers that run a model's commands is read only: end it with :ro")
 	}
+	if err := f.checkTarget(target); err != nil {
+		return err
+	}
 	f.Mounts = append(f.Mounts, Mount{path.Clean(source), path.Clean(target)})
-	return checkTarget(target)
+	return nil
 }
 
-// checkTarget refuses a place in a container where batch has its own files, or all are.
-func checkTarget(target string) error {
+// checkTarget refuses a place in a container where batch or the kernel has its own files, all are, or
+// something else is.
+func (f *RunFlags) checkTarget(target string) error {
 	clean := path.Clean(target)
-	if !path.IsAbs(target) || clean == "/" || clean == "/dev" || strings.HasPrefix(clean, "/dev/batch") {
-		return fmt.Errorf("%q cannot be a directory in the container for it: expected an absolute path", target)
+	first, _, _ := strings.Cut(strings.TrimPrefix(clean, "/"), "/")
+	if !path.IsAbs(target) || clean == "/" || clean == "/dev" || strings.HasPrefix(clean, "/dev/batch") || first == "proc" || first == "sys" {
+		return fmt.Errorf("%q cannot be a directory in the container for it: expected an absolute path, not /dev, /proc or /sys", target)
+	}
+	_, taken := f.Tmpfs[clean]
+	if taken || slices.ContainsFunc(f.Mounts, func(m Mount) bool { return m.Target == clean }) {
+		return fmt.Errorf("%q is given twice", target)
 	}
 	return nil
 }

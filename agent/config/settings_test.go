@@ -53,6 +53,7 @@ func TestRunArguments(t *testing.T) {
 		"--cpus=0": "above 0", "--cpus=-1": "above 0", "--cpus=+Inf": "above 0", "--cpus=-Inf": "above 0", "--cpus=NaN": "above 0", "--cpus=x": "invalid syntax",
 		"-e==x": "needs a name", "--init=false": "batch always sets this flag", "--rm=false": "batch always sets this flag", "--pids-limit=x": "--pids-limit", "--memory=x": `--memory "x"`, "word": "expected a flag",
 		"-v=/a:/b": "end it with :ro", "-v=/a:/b:rw": "end it with :ro", "-v=cache:/b:ro": "absolute path", "-v=/a:/:ro": "directory in the container", "-v=/a:/dev/batch:ro": "directory in the container",
+		"-v=/a:/proc/x:ro": "directory in the container", `--tmpfs=/in", "-v=/a:/in/:ro`: "given twice",
 		"--tmpfs=x": "directory in the container", "--ulimit=files=1": "--ulimit", "--pull=often": "expected always, missing or never", "--privileged": "does not know",
 	} {
 		if _, err := Load([]string{`environment.run_args=["` + arg + `"]`}, Options{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {

@@ -78,6 +78,11 @@ func (s *Store) Ensure(ctx context.Context, ref, platform string, progress func(
 	if ok || err != nil {
 		return img, err
 	}
+	return s.Pull(ctx, ref, platform, progress)
+}
+
+// Pull is [Store.Ensure] for an image that is asked for also if the engine has one of this name.
+func (s *Store) Pull(ctx context.Context, ref, platform string, progress func(cache.Progress)) (Image, error) {
 	name, err := normal(ref)
 	if err != nil {
 		return Image{}, err
@@ -85,7 +90,7 @@ func (s *Store) Ensure(ctx context.Context, ref, platform string, progress func(
 	if progress == nil {
 		progress = func(cache.Progress) {}
 	}
-	img, err = s.await(ctx, wanted{name, platform}, progress)
+	img, err := s.await(ctx, wanted{name, platform}, progress)
 	if err != nil {
 		return Image{}, s.otherPlatform(ctx, err, ref, platform)
 	}

@@ -55,6 +55,9 @@ func TestAnImageIsPulledOnceWithProgressAndRemoved(t *testing.T) {
 	if _, err := e.Ensure(t.Context(), r.Ref(), "", nil); err != nil || r.ManifestGets.Load() != before {
 		t.Errorf("an image on the engine: %d requests to the registry, error %v; want none", r.ManifestGets.Load()-before, err)
 	}
+	if _, err := e.Pull(t.Context(), r.Ref(), "", nil); err != nil || r.ManifestGets.Load() == before {
+		t.Errorf("a pull of an image on the engine did not ask the registry: %v", err)
+	}
 	layers, err := e.Layers(t.Context(), r.Ref(), "")
 	if err != nil || len(layers) != 1 || layers[0].ID != r.Image.Layers[0].DiffID || layers[0].Size != img.Size { // also when the compressed layer is on disk
 		t.Errorf("layers %+v of image %+v, %v", layers, img, err)
