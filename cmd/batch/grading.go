@@ -244,7 +244,8 @@ func (s *gradeSession) request(output string, list []results.Prediction) (r grad
 	if asked := s.cfg.Given("environment.network") || network != "none"; f.given("network") || s.what.dir == "" && asked { // the run's own is the agents'
 		r.Network = network
 	}
-	if !f.noCache && !f.goldCheck && !r.Options.Unfilled { // a check is of the machine as it is now
+	// A check is of the machine as it is now, and mounted files may change.
+	if !f.noCache && !f.goldCheck && !r.Options.Unfilled && len(sandboxes.Container.Mounts) == 0 {
 		r.Cache = s.process().GradeCache()
 	}
 	for _, in := range s.flagged {

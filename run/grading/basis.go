@@ -46,11 +46,14 @@ func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.T
 // container describes everything about the containers, except their network, that may affect a log.
 // Logs are cached under this text, so a new setting must not change the text when it is unused.
 func (s Settings) container(boxes sandbox.Config) string {
-	c := boxes.Container
+	c, further := boxes.Container, ""
+	if len(c.Mounts)+len(c.Tmpfs)+len(c.Ulimits) > 0 || c.ReadOnly {
+		further = fmt.Sprintf(" Mounts:%v Tmpfs:%v Ulimits:%v ReadOnly:%v", c.Mounts, c.Tmpfs, c.Ulimits, c.ReadOnly)
+	}
 	return fmt.Sprintf("{Name:%s Image:%s ImageID:%s WorkDir:%s Env:%v User:%s Labels:%v Memory:%d MemorySwap:%d CPUs:%v PidsLimit:%d "+
 		"Network: Platform:%s CapAdd:%v CapDrop:%v SecurityOpt:%v ExtraHosts:%v ShmSize:%d Volumes:%+v Disk:%d Unattended:%v} cpus=%v",
 		c.Name, c.Image, c.ImageID, c.WorkDir, c.Env, c.User, c.Labels, c.Memory, c.MemorySwap, c.CPUs, c.PidsLimit,
-		c.Platform, c.CapAdd, c.CapDrop, c.SecurityOpt, c.ExtraHosts, c.ShmSize, c.Volumes, c.Disk, c.Unattended, boxes.MaxCPUs)
+		c.Platform, c.CapAdd, c.CapDrop, c.SecurityOpt, c.ExtraHosts, c.ShmSize, c.Volumes, c.Disk, c.Unattended, boxes.MaxCPUs) + further
 }
 
 // assetsIn returns a digest of the files in the folder of --assets that an instance's tests

@@ -47,6 +47,11 @@ func Final(s *results.Store, runID string, rules logparse.Rules, asked []string)
 		f.Predictions = append(f.Predictions, finalEntry(dir, p, latest[KeyOf(p)]))
 	}
 	name, others := finalName(dir, predictions)
+	for _, g := range latest { // of predictions that are gone
+		if g.Model != name && !slices.Contains(others, g.Model) {
+			others = append(others, g.Model)
+		}
+	}
 	for _, other := range others {
 		f.Model = other
 		if err := removeFinal(dir, f); err != nil {

@@ -21,4 +21,14 @@ func TestTheSettingsOfContainersInTheCachesKey(t *testing.T) {
 	if got := (Settings{}).container(boxes); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	for name, change := range map[string]func(*engine.Spec){
+		"mount": func(s *engine.Spec) { s.Mounts = []engine.Mount{{Source: "/a", Target: "/b"}} }, "limit": func(s *engine.Spec) { s.Ulimits = []string{"nofile=3"} },
+		"tmpfs": func(s *engine.Spec) { s.Tmpfs = map[string]string{"/tmp": ""} }, "read only": func(s *engine.Spec) { s.ReadOnly = true },
+	} {
+		other := boxes
+		change(&other.Container)
+		if (Settings{}).container(other) == want {
+			t.Errorf("logs with and without a %s have the same key", name)
+		}
+	}
 }
