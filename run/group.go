@@ -66,7 +66,7 @@ func (g *group) opened(begin *control.Begin) {
 	}
 	c := steering.Config{
 		Kind: g.kind, Dir: g.dir, Log: g.log, Given: begin, Width: first.Width, Fits: g.fits, Limit: g.limit.USD,
-		Cost: g.cost, Spent: g.total, Lost: g.lost, Mask: first.Store.Mask,
+		Cost: g.cost, Spent: g.total, Mask: first.Store.Mask,
 	}
 	for i, roster := range runner.TakeTurns(len(g.runs), turns) {
 		r := g.runs[i]
@@ -135,14 +135,6 @@ func (g *group) cost() float64 {
 		cost += r.store.Cost()
 	}
 	return cost
-}
-
-// lost returns how many calls of the runs have no answer.
-func (g *group) lost() (n int) {
-	for _, r := range g.runs {
-		n += results.UnansweredOf(r.store.Records()).Lost
-	}
-	return n
 }
 
 // costs returns the costs of earlier runs. A call is expected to cost as much as the most expensive

@@ -150,13 +150,17 @@ func (a *app) audit(ctx context.Context, f auditFlags, args []string) error {
 // mostNotes is how many notes about trajectories and datasets are printed.
 const mostNotes = 10
 
-// auditArguments reads DIR... [INSTANCE...]. After the first DIR, what no DIR before has as an instance
-// and is a path is another DIR. Keep accepts the instances that are named, or all.
+// auditArguments reads DIR... [INSTANCE...]. After the first DIR, a path that is not the whole name of an
+// instance is another DIR. Keep accepts the instances that are named, or all.
 func auditArguments(args []string) (places []*auditPlace, keep func(p *auditPlace, id string) bool, err error) {
 	var names []string
 	for i, arg := range args {
 		_, missing := os.Stat(arg)
-		if i > 0 && (missing != nil || slices.ContainsFunc(places, func(p *auditPlace) bool { return slices.Contains(p.ids, strings.TrimSuffix(arg, "/")) })) {
+		name := strings.TrimSuffix(arg, "/")
+		whole := slices.ContainsFunc(places, func(p *auditPlace) bool {
+			return slices.Contains(p.ids, name) || slices.Contains(p.ids, strings.TrimPrefix(name, p.cell+"/"))
+		})
+		if i > 0 && (missing != nil || whole) {
 			names = append(names, arg)
 			continue
 		}

@@ -95,12 +95,12 @@ func TestPsSaysTheWholeTimeAndWhatIsAnswered(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := control.Status{
 		Kind: control.KindRun, State: control.Running, Started: now.Add(-time.Hour), Since: now.Add(-time.Hour), Now: now, PID: 7,
-		Done: 1, Total: 2, Width: 2, Cost: 6, Held: 4, Lost: 8, Budget: 20,
+		Done: 1, Total: 2, Width: 2, Cost: 6, Held: 4, Budget: 20,
 	}
 	for since, want := range map[time.Duration]string{time.Hour: "run running (process 7)", 2 * time.Minute: "run running for 2:00 (process 7)"} {
 		s.Since = now.Add(-since)
 		var out strings.Builder
-		want += ", elapsed 1:00:00: 1 of 2 done, 0 running, 2 at once, $6.00; up to $10.00 with 8 calls of unknown cost, of a budget of $20.00\n"
+		want += ", elapsed 1:00:00: 1 of 2 done, 0 running, 2 at once, $6.00; up to $10.00 with calls of unknown cost, of a budget of $20.00\n"
 		if err := writeStatus(&out, s); err != nil || out.String() != want {
 			t.Errorf("got %q, %v, want %q", out.String(), err, want)
 		}

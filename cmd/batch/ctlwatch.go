@@ -40,7 +40,7 @@ func writeStatus(out io.Writer, s control.Status) error {
 	}
 	fmt.Fprintf(out, ", %d running, %d at once", s.Running, s.Width)
 	if s.Kind != control.KindGrade {
-		fmt.Fprintf(out, ", %s", report.UpTo(s.Cost, results.Unanswered{Lost: s.Lost, Held: s.Held}))
+		fmt.Fprintf(out, ", %s", report.UpTo(s.Cost, results.Unanswered{Held: s.Held}))
 	}
 	if s.Budget > 0 {
 		fmt.Fprintf(out, ", of a budget of %s", printable.Dollars(s.Budget))

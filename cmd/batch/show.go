@@ -121,13 +121,15 @@ func (a *app) show(f showFlags, args []string) error {
 	view.Place(snap)
 	if f.asJSON {
 		var patch *string // null: there is none
+		salvaged := false
 		if view.Patch != nil {
-			patch = new(string(view.Patch.Text))
+			patch, salvaged = new(string(view.Patch.Text)), view.Patch.Salvaged
 		}
 		return a.printJSON(struct {
 			*trajectory.View
-			Patch *string `json:"patch"`
-		}{view, patch})
+			Patch    *string `json:"patch"`
+			Salvaged bool    `json:"patch_salvaged,omitempty"` // it is the working tree's diff, and was not submitted
+		}{view, patch, salvaged})
 	}
 	return a.page(f.noPager, func(w io.Writer, width int, color bool) error {
 		return report.Trajectory(w, view, report.Reading{Full: f.full, Width: width, Color: color})

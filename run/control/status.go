@@ -45,10 +45,9 @@ type Status struct {
 	Total   int            `json:"total"`             // instances, or attempts at instances in a sweep
 	Cost    float64        `json:"cost"`              // US dollars of all answered calls, earlier runs included
 	Held    float64        `json:"held"`              // US dollars that unanswered calls may have cost beside Cost
-	Lost    int            `json:"lost,omitempty"`    // how many these are; 0: not known
 	Budget  float64        `json:"budget"`            // limit on Cost and Held, in US dollars; 0: none
 	Workers []vocab.Worker `json:"workers"`           // stalled ones first, then the ones that changed longest ago
-	Queued  []string       `json:"queued"`            // instances that have not begun, as ID or CELL/ID
+	Queued  []string       `json:"queued"`            // instances that have not begun, as ID or CELL/ID; nil: not asked for, with Content
 	Cancels []string       `json:"canceled"`          // instances that were canceled and not requeued, as ID or CELL/ID
 	Recent  []Record       `json:"recent"`            // the last commands, oldest first, 20 at most
 	Cells   []string       `json:"cells,omitempty"`   // of a sweep, by name

@@ -31,7 +31,6 @@ type Config struct {
 
 	Cost  func() float64 // US dollars of all answered calls
 	Spent func() float64 // Cost, and what unanswered calls may have cost
-	Lost  func() int     // how many calls are unanswered; nil: not known
 	Mask  *mask.Masker   // hides secrets in texts; nil hides none
 }
 
@@ -180,11 +179,12 @@ func final(s control.State) bool { return s == control.Draining || s == control.
 
 // Status implements control.Work.
 func (s *Steering) Status(content bool) control.Status {
-	st := control.Status{Kind: s.Kind, Started: s.started, Now: time.Now(), Verbs: s.verbs(), Width: s.Width.N(), Queued: s.queued(), Cancels: s.canceled()}
-	st.Cost = s.Cost()
-	if st.Held = cents(s.Spent() - st.Cost); st.Held > 0 && s.Lost != nil {
-		st.Lost = s.Lost()
+	st := control.Status{Kind: s.Kind, Started: s.started, Now: time.Now(), Verbs: s.verbs(), Width: s.Width.N(), Cancels: s.canceled()}
+	if content {
+		st.Queued = s.queued()
 	}
+	st.Cost = s.Cost()
+	st.Held = cents(s.Spent() - st.Cost)
 	s.mu.Lock()
 	st.State, st.Since, st.Budget = s.state, s.since, s.Limit
 	s.mu.Unlock()

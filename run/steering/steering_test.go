@@ -87,7 +87,7 @@ func TestAStatusHasTheQueueAndWhatWasKept(t *testing.T) {
 	s.workers.event(vocab.Event{Type: vocab.EventInstanceStart, Cell: "x", Instance: "a"})
 	s.workers.event(vocab.Event{Type: vocab.EventInstanceEnd, Cell: "x", Instance: "a", Outcome: vocab.OutcomeSubmitted})
 	s.Parts[1].Halts.Halt("a")
-	st := s.Status(false)
+	st := s.Status(true)
 	if got := strings.Join(st.Queued, " "); got != "x/a x/x y/y" || st.Kept != 2 || st.Done != 3 {
 		t.Errorf("queued %s, kept %d of %d", got, st.Kept, st.Done)
 	}

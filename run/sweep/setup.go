@@ -156,13 +156,14 @@ func (s *Setup) LimitCost(dollars float64) {
 func (s *Setup) Retry(pick run.Choice) error {
 	var none error // of the first cell without such an instance
 	var cells []Cell
-	of := map[string][]string{} // by cell
+	of, named := map[string][]string{}, map[string]bool{} // by cell; named alone
 	for _, id := range pick.IDs {
 		cell, own, _ := strings.Cut(id, "/")
 		known := false
 		for _, c := range s.Cells {
 			if own == "" || c.Folder == cell {
 				of[c.Folder], known = append(of[c.Folder], cmp.Or(own, id)), true
+				named[c.Folder] = named[c.Folder] || own != ""
 			}
 		}
 		if !known {
@@ -178,10 +179,16 @@ func (s *Setup) Retry(pick run.Choice) error {
 		if err != nil {
 			return err
 		}
+		if snap == nil && named[c.Folder] {
+			return fault.Newf(fault.Usage, "the cell %s of %s has not begun", c.Folder, s.Dir).WithHint("`batch resume` begins it")
+		}
 		if snap == nil {
 			continue
 		}
 		chosen, err := pick.From(snap)
+		if err != nil && named[c.Folder] {
+			return err
+		}
 		if err != nil {
 			none = cmp.Or(none, err)
 			continue

@@ -252,6 +252,10 @@ func TestChosenInstancesOfASweepRunAgain(t *testing.T) {
 			t.Errorf("%s: %v, want %s", id, err, want)
 		}
 	}
+	both := []string{s.Cells[1].Folder + "/a__b-2", folder + "/a__b-typo"}
+	if err := s.Retry(run.Choice{IDs: both}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "a__b-typo") {
+		t.Errorf("%q: %v, want no instance", both, err)
+	}
 	if err := s.Retry(run.Choice{IDs: []string{folder + "/a__b-2"}}); err != nil || len(s.Cells) != 1 || !slices.Equal(s.Cells[0].Run.Only, []string{"a__b-2"}) {
 		t.Errorf("one cell's: %v, %d cells, %q", err, len(s.Cells), s.Cells[0].Run.Only)
 	}
