@@ -16,7 +16,8 @@ import (
 type inheritance struct {
 	engine engine.Engine
 	lease  string
-	from   string // see Config
+	from   string   // see Config
+	shell  []string // of the agent's commands
 	log    *slog.Logger
 
 	mu   sync.Mutex
@@ -29,7 +30,7 @@ type inheritance struct {
 // would slow down the tests that run now.
 func inherit(ctx context.Context, e engine.Engine, c Config) (*inheritance, error) {
 	h := &inheritance{
-		engine: e, lease: c.Lease, from: c.From, log: c.Log,
+		engine: e, lease: c.Lease, from: c.From, shell: c.Interpreter, log: c.Log,
 		left: map[string][]engine.Owned{}, lent: map[string]engine.Owned{},
 	}
 	others, err := engine.Inherited(ctx, e, h.from)
@@ -87,8 +88,8 @@ func (h *inheritance) take(ctx context.Context, o Opening) (engine.Container, er
 // attach returns a container that can run commands, or nil. It fails if another process may use it.
 func (h *inheritance) attach(ctx context.Context, s engine.Owned) (engine.Container, error) {
 	c, err := h.engine.Attach(ctx, s.ID)
-	if err == nil { // the agent may have removed bash
-		_, err = c.Run(ctx, box.Command{Script: ":"})
+	if err == nil { // the agent may have removed its shell
+		_, err = c.Run(ctx, box.Command{Args: h.shell, Script: ":"})
 	}
 	if err != nil {
 		h.log.Info("could not reattach a container", "instance", s.Instance, "container", s.ID, "err", err)

@@ -111,7 +111,6 @@ journals and what they cost are kept. Unfinished instances are resumed, or with
   batch retry runs/gpt-5 --status TimeExceeded,RepeatedFormatError -w 8
   batch retry runs/gpt-5 --verdict unresolved,no_apply
   batch retry runs/gpt-5 django__django-11019
-  batch retry runs/sweep gpt-5@1/django__django-11019
 
 Several conditions together must all hold. Outcomes are submitted, empty, limit,
 format, failed, infrastructure, pending and diverged. exit_statuses.yaml lists
