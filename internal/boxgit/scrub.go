@@ -47,8 +47,10 @@ var Script = repo + base + hide
 // Command returns a command line, for bash or sh, that runs [Script] for a row's base_commit, or without
 // bash [Plain].
 func Command(baseCommit, what string) string {
-	args := " gitscrub " + bash.Quote(ID(baseCommit)) + " " + bash.Quote(what)
-	return "if command -v bash >/dev/null; then bash -p -c " + bash.Quote(Script) + args + "; else sh -c " + bash.Quote(Plain) + args + "; fi"
+	with := func(shell, script string) string {
+		return "gitscrub() { " + shell + " -c " + bash.Quote(script) + ` gitscrub "$@"; }`
+	}
+	return "if command -v bash >/dev/null; then " + with("bash -p", Script) + "; else " + with("sh", Plain) + "; fi; gitscrub " + bash.Quote(ID(baseCommit)) + " " + what
 }
 
 // Modes of [Script].
