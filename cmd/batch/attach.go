@@ -62,9 +62,11 @@ func (a *app) attach(ctx context.Context, dir, id string, own runFlags, talk cha
 	if err := a.checkTalk(&own, talk); err != nil {
 		return err
 	}
-	if dir, id, err = oneInstance(dir, id); err != nil {
+	snap, id, err := oneInstance(dir, id)
+	if err != nil {
 		return err
 	}
+	dir = snap.Dir
 	earlier, unlock, err := earlierAttempt(dir, id)
 	if err != nil {
 		return err

@@ -179,7 +179,7 @@ func auditArguments(args []string) (places []*auditPlace, keep func(p *auditPlac
 			return nil, nil, fault.Newf(fault.Usage, "%s has trajectories without a run directory, and takes no INSTANCE", p.name).
 				WithHint("give the file alone")
 		}
-		holders = append(holders, holder{p.dir, p.cell, p.ids})
+		holders = append(holders, holder{dir: p.dir, cell: p.cell, ids: p.ids})
 	}
 	wanted := map[string]bool{}
 	for _, name := range names {

@@ -157,11 +157,10 @@ func (f *showFlags) find(args []string) (*results.Snapshot, error) {
 		f.file = args[0]
 		return &results.Snapshot{}, nil
 	}
-	f.dir, f.instance, err = oneInstance(args[0], strings.Join(args[1:], ""))
-	if err != nil {
-		return nil, err
+	snap, id, err := oneInstance(args[0], strings.Join(args[1:], ""))
+	if err == nil {
+		f.dir, f.instance = snap.Dir, id
 	}
-	snap, _, err := instancesIn(f.dir)
 	return snap, err
 }
 

@@ -19,6 +19,7 @@ type holder struct {
 	dir  string
 	cell string // the name of its folder in the sweep that was named; empty: none was
 	ids  []string
+	snap *results.Snapshot // nil: not read
 }
 
 // full is the name of an instance for people: one that another command takes with the same DIR.
@@ -58,40 +59,40 @@ func meant(holders []holder, want, where string) (has []holder, id string, err e
 	return slices.DeleteFunc(slices.Clone(of), func(h holder) bool { return !slices.Contains(h.ids, id) }), id, nil
 }
 
-// oneInstance returns the run directory and the id of the only instance that want means in the directory at
-// path. It refuses one that several cells of a sweep have, and names the cells.
-func oneInstance(path, want string) (dir, id string, err error) {
+// oneInstance returns the run directory, as it was read, and the id of the only instance that want means in
+// the directory at path. It refuses one that several cells of a sweep have, and names the cells.
+func oneInstance(path, want string) (in *results.Snapshot, id string, err error) {
 	dirs, err := sweeps.Runs(path)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	var holders []holder
 	var all []string
 	for _, dir := range dirs {
-		_, ids, err := instancesIn(dir)
+		snap, ids, err := instancesIn(dir)
 		if err != nil {
-			return "", "", err
+			return nil, "", err
 		}
-		h := holder{dir, cellIn(path, dir), ids}
+		h := holder{dir, cellIn(path, dir), ids, snap}
 		holders = append(holders, h)
 		for _, id := range ids {
 			all = append(all, h.full(id))
 		}
 	}
 	if want == "" {
-		return "", "", fault.Newf(fault.Usage, "INSTANCE is missing: %s has %s", path, some(all)).
+		return nil, "", fault.Newf(fault.Usage, "INSTANCE is missing: %s has %s", path, some(all)).
 			WithHint("`batch status %s --attempts` lists all", path)
 	}
 	has, id, err := meant(holders, want, path)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	if len(has) > 1 {
 		all = slices.DeleteFunc(all, func(name string) bool { return !strings.HasSuffix(name, "/"+id) })
-		return "", "", fault.Newf(fault.Usage, "%d cells of %s have %s: %s", len(has), path, id, strings.Join(all, ", ")).
+		return nil, "", fault.Newf(fault.Usage, "%d cells of %s have %s: %s", len(has), path, id, strings.Join(all, ", ")).
 			WithHint("give one of these in place of %s", want)
 	}
-	return has[0].dir, id, nil
+	return has[0].snap, id, nil
 }
 
 // instancesIn reads a run directory, or another folder of trajectories, and returns the ids of its
