@@ -156,7 +156,9 @@ func (o *opened) quote(ctx context.Context, lists []testList) error {
 	if err := o.copyLog(lines, f); err != nil { // as a whole: a secret may have several lines
 		return fmt.Errorf("reading the log of the tests: %w", err)
 	}
-	lines.end()
+	if len(lines.line) > 0 {
+		lines.end()
+	}
 	return nil
 }
 

@@ -56,8 +56,9 @@
 // draws in which the largest difference of all pairs is as large; the p value of the next one
 // leaves out the first pair, and so on. The lowest p value stays 2/2^G.
 //
-// Cost, steps and time have the difference of means, the relative change (that difference divided by A's mean), and the median of the
-// differences, each with its interval from the same draws, without added instances
+// Cost, steps and time have the difference of means, the relative change (that difference divided
+// by A's mean), and the median of the differences, each with its interval from the same draws,
+// without added instances
 // ([Bootstrap.Difference], [Bootstrap.MedianDifference]). The interval of the relative change
 // has every r for which the interval of B - A(1+r) has 0 ([Bootstrap.RelativeDifference]).
 //
