@@ -26,7 +26,7 @@ func Example() {
 	ctx, request := context.Background(), run.NewRequest()
 	request.Subset, request.Named = "demo", []string{"demo__slug-1", "demo__roman-8"}
 	request.Output, request.Grade, request.Model = "runs/own", true, "noop" // replaced below
-	setup, err := run.NewSetup(request, run.NewProcess(nil, os.Environ(), ""))
+	setup, err := run.NewSetup(request, run.NewProcess(nil, os.Environ(), os.Getenv("HOME")))
 	check(err)
 	config, err := setup.Load(ctx)
 	check(err)

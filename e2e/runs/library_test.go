@@ -79,7 +79,7 @@ func TestTheLibrarysProgram(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	own := exec.CommandContext(t.Context(), program)
-	own.Dir = dir
+	own.Dir, own.Env = dir, append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME=")
 	out, err := own.CombinedOutput()
 	if want := "demo__roman-8 submitted resolved\ndemo__slug-1 submitted resolved\n"; err != nil || string(out) != want {
 		t.Errorf("%v: it prints\n%swant\n%s", err, out, want)
