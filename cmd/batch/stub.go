@@ -69,6 +69,8 @@ that make batch run ask it, and in the end how many requests came.
 Replies are from --script: instance id, or "*", to a list of replies, as for
 -m scripted/PATH. Without --script, the demo's instances have their own replies;
 instances of other datasets look around, write a file and submit it as a patch.
+demo__rpn-9 never submits and has 14 replies: run the demo with
+-c agent.step_limit=12.
 
   batch stub
   batch stub --subset verified --slice :20 --latency 2s..20s --rpm 60
