@@ -92,6 +92,9 @@ func (o Owner) Liveness(me Owner, local bool) Liveness {
 	if err := syscall.Kill(o.Pid, 0); errors.Is(err, syscall.ESRCH) {
 		return Dead
 	}
+	if hasEnded(o.Pid) {
+		return Dead
+	}
 	if start := startOf(o.Pid); o.Start != "" && start != "" && o.Start != start {
 		return Dead
 	}

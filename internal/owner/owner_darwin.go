@@ -22,6 +22,15 @@ func startOf(pid int) string {
 	return fmt.Sprintf("%d.%06d", t.Sec, t.Usec)
 }
 
+// zombie is SZOMB of sys/proc.h.
+const zombie = 5
+
+// hasEnded reports whether a process has ended and its parent has not asked how.
+func hasEnded(pid int) bool {
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err == nil && p.Proc.P_stat == zombie
+}
+
 func sysctl(name string) string {
 	v, err := unix.Sysctl(name)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 )
 
 func TestOwnerRoundTrip(t *testing.T) {
@@ -27,6 +28,31 @@ func TestAnOwnerThatEndedIsDead(t *testing.T) {
 	o.Pid = cmd.Process.Pid
 	if o.Boot != "" && o.Liveness(Self(), true) != Dead { // also when another process got the same id
 		t.Errorf("an owner whose process ended is not reported as dead")
+	}
+}
+
+// A process that was killed stays in the table of processes until its parent asks how it ended, which the main
+// program of a container may never do.
+func TestAnOwnerThatIsAZombieIsDead(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	o := Of(cmd.Process.Pid)
+	if o.Boot == "" {
+		t.Skip("the system does not tell one boot from another")
+	}
+	if o.Liveness(Self(), true) != Alive {
+		t.Error("a process that runs is not alive")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); o.Liveness(Self(), true) != Dead; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a zombie is not dead")
+		}
 	}
 }
 
