@@ -195,11 +195,13 @@ func (b *Box) take(l *link, f wire.Frame) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.heard = time.Now()
-	q, s := b.open[f.ID], b.streams[f.ID]
+	q, s := b.open[f.ID], b.flows[f.ID]
 	if s != nil {
 		s.take(f)
 	}
 	switch {
+	case f.Kind == wire.KindOpen:
+		b.visited.admit(b, l, f.ID)
 	case f.Kind == wire.KindLost:
 		b.forged++
 		_ = l.pipe.Close()

@@ -76,7 +76,8 @@ type Box struct {
 	link    *link                // nil: not connected
 	heard   time.Time            // when the last frame arrived
 	open    map[string]*question // by id
-	streams map[string]*Stream   // by id
+	flows   map[string]*flow     // by id
+	visited *Listener            // takes connections from the container; nil: none
 	forget  []string             // commands whose results the init need not keep
 	forged  int                  // connections that ended because of bytes that the init did not write
 	closed  bool
@@ -88,7 +89,7 @@ type Box struct {
 func New(c Carrier, key wire.Key, unattended time.Duration) *Box {
 	b := &Box{
 		carrier: c, key: key, unattended: unattended,
-		connecting: semaphore.NewWeighted(1), stop: make(chan struct{}), open: map[string]*question{}, streams: map[string]*Stream{},
+		connecting: semaphore.NewWeighted(1), stop: make(chan struct{}), open: map[string]*question{}, flows: map[string]*flow{},
 	}
 	b.alive.Go(b.keepAlive)
 	return b

@@ -33,15 +33,34 @@ type Program struct {
 // by one goroutine at a time, and Close by any. Unread output stops the program once the
 // buffers between it and the reader are full.
 type Stream struct {
+	*flow
+	op     string
+	stdout *io.PipeReader
+	exit   int // valid after done; -1: not known
+	close  func() error
+}
+
+// flow is what batch and a program, or a connection from the container, say to each other.
+type flow struct {
 	box     *Box
-	id, op  string
+	id      string
 	link    *link
 	room    chan wire.Frame // one for each frame of input that may be sent
-	arrived chan wire.Frame // what the program wrote, and its result
-	stdout  *io.PipeReader
-	done    chan struct{} // closed when stdout has ended
-	exit    int           // valid after done; -1: not known
-	close   func() error
+	arrived chan wire.Frame // what the other side wrote, and its result
+	done    chan struct{}   // closed when nothing arrives any more
+}
+
+// newFlow returns a flow over l that the Box knows from now on. The caller holds the Box's lock.
+func (b *Box) newFlow(l *link, id string) *flow {
+	w := &flow{
+		box: b, id: id, link: l, done: make(chan struct{}),
+		room: make(chan wire.Frame, wire.Window), arrived: make(chan wire.Frame, wire.Window+1),
+	}
+	for range wire.Window {
+		w.room <- wire.Frame{}
+	}
+	b.flows[id] = w
+	return w
 }
 
 const (
@@ -73,32 +92,40 @@ func (b *Box) Stream(ctx context.Context, p Program) (*Stream, error) {
 		return nil, err
 	}
 	out, in := io.Pipe()
-	s := &Stream{
-		box: b, id: rand.Text(), op: op, link: l, stdout: out, exit: -1, done: make(chan struct{}),
-		room: make(chan wire.Frame, wire.Window), arrived: make(chan wire.Frame, wire.Window+1),
-	}
-	for range wire.Window {
-		s.room <- wire.Frame{}
-	}
-	s.close = sync.OnceValue(s.shut)
 	b.mu.Lock()
-	b.streams[s.id] = s
+	s := &Stream{flow: b.newFlow(l, rand.Text()), op: op, stdout: out, exit: -1}
 	b.mu.Unlock()
+	s.close = sync.OnceValue(s.shut)
 	s.send(wire.KindRun, wire.Encode(wire.Run{Args: p.Args, Env: p.Env, Dir: cmp.Or(p.Dir, b.carrier.Dir()), Name: p.Name, Silence: uint64(silence)}))
 	go s.copy(in, p.Stderr)
 	return s, nil
 }
 
-// take keeps a frame for copy or Write. There is room, since the helper waits for it.
-func (s *Stream) take(f wire.Frame) {
-	to := s.arrived
+// take keeps a frame for next or Write. There is room, since the helper waits for it.
+func (w *flow) take(f wire.Frame) {
+	to := w.arrived
 	if f.Kind == wire.KindTaken {
-		to = s.room
+		to = w.room
 	}
 	f.Data = bytes.Clone(f.Data)
 	select {
 	case to <- f:
 	default: // a result that is sent again
+	}
+}
+
+// next waits for a frame; false when the link has ended.
+func (w *flow) next() (f wire.Frame, ok bool) {
+	select {
+	case f = <-w.arrived:
+		return f, true
+	case <-w.link.done:
+	}
+	select {
+	case f = <-w.arrived:
+		return f, true
+	default:
+		return f, false
 	}
 }
 
@@ -108,18 +135,11 @@ func (s *Stream) copy(stdout *io.PipeWriter, stderr io.Writer) {
 	defer stdout.Close() // always nil
 	defer close(s.done)
 	for {
-		var f wire.Frame
-		select {
-		case f = <-s.arrived:
-		case <-s.link.done:
-			select {
-			case f = <-s.arrived:
-			default:
-				return
-			}
-		}
+		f, ok := s.next()
 		var m wire.Result
 		switch {
+		case !ok:
+			return
 		case f.Kind == wire.KindResult && wire.Decode(f.Data, &m) == nil:
 			s.exit = int(m.Code)
 			return
@@ -128,12 +148,22 @@ func (s *Stream) copy(stdout *io.PipeWriter, stderr io.Writer) {
 		case stderr != nil:
 			_, _ = stderr.Write(f.Data)
 		}
-		s.send(wire.KindMore, wire.Encode(wire.More{}))
+		s.taken()
 	}
 }
 
-func (s *Stream) send(kind wire.Kind, data []byte) {
-	s.link.write(wire.Frame{Kind: kind, ID: s.id, Data: data})
+// leave makes the Box forget the flow.
+func (w *flow) leave() {
+	w.box.mu.Lock()
+	defer w.box.mu.Unlock()
+	delete(w.box.flows, w.id)
+}
+
+// taken tells the other side that a frame has been passed on.
+func (w *flow) taken() { w.send(wire.KindMore, wire.Encode(wire.More{})) }
+
+func (w *flow) send(kind wire.Kind, data []byte) {
+	w.link.write(wire.Frame{Kind: kind, ID: w.id, Data: data})
 }
 
 // Read reads the program's stdout; io.EOF means that it has ended.
@@ -141,18 +171,18 @@ func (s *Stream) Read(p []byte) (int, error) { return s.stdout.Read(p) }
 
 // Write writes to the program's stdin. It waits for a program that does not read, and fails
 // when the program has ended.
-func (s *Stream) Write(p []byte) (n int, err error) {
+func (w *flow) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		select {
-		case <-s.room:
-		case <-s.done:
-		case <-s.link.done:
+		case <-w.room:
+		case <-w.done:
+		case <-w.link.done:
 		}
-		if isClosed(s.done) || isClosed(s.link.done) {
+		if isClosed(w.done) || isClosed(w.link.done) {
 			return n, syscall.EPIPE
 		}
 		part := p[n:min(n+wire.Part, len(p))]
-		s.send(wire.KindInput, part)
+		w.send(wire.KindInput, part)
 		n += len(part)
 	}
 	return n, nil
@@ -194,9 +224,9 @@ func (s *Stream) end() error {
 	if err != nil {
 		_ = s.link.pipe.Close() // no result arrives any more
 	}
+	s.leave()
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
-	delete(s.box.streams, s.id)
 	s.box.forget = append(s.box.forget, s.id)
 	switch {
 	case errors.Is(err, errClosed):

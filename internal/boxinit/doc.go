@@ -32,6 +32,10 @@
 // belongs to one connection: when another one begins, or no frame from batch has arrived for
 // a time that batch gives, it is killed with its descendants, as it is when it ends.
 //
+// On request it listens on a port of the container's loopback, and passes each connection on to
+// batch as it does the input and output of a program. The port stays open for as long as it runs, the
+// connections as long as batch's. While batch is away, connections wait; when it comes back, they are reset.
+//
 // It ends with [wire.ExitLease] when no frame from batch has arrived for the time of
 // the lease.
 package main

@@ -30,6 +30,7 @@ type server struct {
 	key    wire.Key
 	family *family
 	ahead  *ahead
+	port   port
 	own    []string // environment
 	dir    string   // of commands that name none: the image's
 
@@ -167,6 +168,9 @@ func (s *server) take(f wire.Frame) {
 			}
 			s.finish(s.current(), f.ID, err)
 		}()
+	case wire.KindListen:
+		to := s.current()
+		go func() { s.finish(to, f.ID, s.port.open(s, to, f.ID)) }()
 	case wire.KindRenew:
 		go s.send(s.current(), wire.Frame{Kind: wire.KindAlive})
 	case wire.KindPut:

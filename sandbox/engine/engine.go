@@ -80,6 +80,7 @@ type Container interface {
 	Run(ctx context.Context, c box.Command) (vocab.Output, error)
 	Prepare(ctx context.Context, c box.Command)
 	Stream(ctx context.Context, p box.Program) (*box.Stream, error)
+	Listen(ctx context.Context) (*box.Listener, error)
 	CopyIn(ctx context.Context, name string, mode fs.FileMode, data []byte) error
 
 	ID() string

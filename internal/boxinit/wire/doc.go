@@ -19,7 +19,7 @@ package wire
 
 // Version is the version of the frames and messages. A container may live longer than the batch that
 // made it: batch connects only to helpers of its own version, and replaces other containers.
-const Version = 2
+const Version = 3
 
 // KeySize is how many bytes the container's key has.
 const KeySize = 32
@@ -51,6 +51,9 @@ const (
 	KindInput  // the next bytes for a program's stdin; none: its end
 	KindTaken  // one Input was passed on
 	KindStderr // the next bytes of a program's stderr
+
+	KindListen // open a port of the container's loopback; answered by its number as Output, and Done
+	KindOpen   // a connection to that port, with the id of this frame, which is used as a program from now on
 )
 
 const (

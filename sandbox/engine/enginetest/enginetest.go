@@ -87,6 +87,7 @@ func (e *suite) tests() map[string]func(*testing.T) {
 
 		"StreamTalksToAProgramInTheContainer": e.streamTalksToAProgramInTheContainer,
 		"AStreamCarriesAnyBytes":              e.aStreamCarriesAnyBytes,
+		"AProcessReachesTheListener":          e.aProcessReachesTheListener,
 		"AStreamEndsWithItsContainer":         e.aStreamEndsWithItsContainer,
 		"AStreamNeedsAProgramAndAName":        e.aStreamNeedsAProgramAndAName,
 

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"batch.example/batch/fault"
@@ -83,6 +85,44 @@ func (e *suite) aStreamNeedsAProgramAndAName(t *testing.T) {
 	cancel()
 	if _, err := c.Stream(ctx, box.Program{Name: "x", Args: []string{"true"}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
+	}
+}
+
+// A container without a network has its loopback.
+func (e *suite) aProcessReachesTheListener(t *testing.T) {
+	t.Parallel()
+	c := e.start(t, engine.Spec{})
+	l, err := c.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	served.Go(func() {
+		conn, err := l.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if err != nil {
+			t.Error(err)
+		}
+		if _, err := io.WriteString(conn, "got "+line); err != nil {
+			t.Error(err)
+		}
+	})
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := Script(t, c, "exec 3<>/dev/tcp/127.0.0.1/"+port+"; echo hello >&3; cat <&3")
+	if got := string(out.Bytes); got != "got hello\n" {
+		t.Errorf("the process read %q", got)
+	}
+	served.Wait()
+	if err := l.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
