@@ -52,6 +52,9 @@ type Turn struct {
 	// Their names differ from all others. A resumed run needs the same.
 	Tools []Tool
 
+	// Program leads the conversation in place of the loop; nil: none does. Its task is the instance template.
+	Program Program
+
 	Model llm.Model
 	ModelFacts
 	Env      Environment

@@ -82,14 +82,19 @@ func (r *run) rewrite(ctx context.Context, refused bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	r.resend(sent)
+	r.gauge.tokens = after
+	return true, nil
+}
+
+// resend replaces the conversation that is sent.
+func (r *run) resend(sent []llm.Message) {
 	r.sent, r.wire = nil, nil
 	clear(r.callIDs) // a resumed run knows only the ids in the conversation
 	r.digest, r.gauge = newDigest(r.form.tools), newGauge(r.form.tools)
 	for _, m := range sent {
 		r.send(m)
 	}
-	r.gauge.tokens = after
-	return true, nil
 }
 
 // apply returns the messages after the rewriting, and what it removed and added.

@@ -29,6 +29,7 @@ type run struct {
 
 	formatErrors int            // in a row
 	waited       time.Duration  // for the environment, for a person, and in calls that failed
+	relayed      *ProgramCall   // the call of a program that is being made; nil: none
 	known        []vocab.Output // of the current step's actions that ran before
 	begun        bool           // the action after them had begun before
 	say          string         // a person's words that wait for the end of an unfinished step
@@ -56,6 +57,9 @@ func newRun(l *Loop, t Turn) *run {
 func (r *run) begin(ctx context.Context) error {
 	if r.unusable != nil {
 		return r.unusable
+	}
+	if r.turn.Program != nil {
+		return r.beginProgram(ctx)
 	}
 	if len(r.sent) > 0 {
 		return r.continueRun(ctx)

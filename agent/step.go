@@ -16,6 +16,9 @@ import (
 )
 
 func (r *run) step(ctx context.Context) error {
+	if r.turn.Program != nil {
+		return r.drive(ctx)
+	}
 	actions, err := r.query(ctx)
 	if err != nil {
 		return err
@@ -137,7 +140,13 @@ func (r *run) request(ctx context.Context, step int) *llm.Request {
 	req.Repeating = func(next llm.Repeat) { // an error does not end the call
 		_ = r.record(ctx, Event{Type: EventRepeat, Step: step, Repeat: &next})
 	}
+	if r.relayed != nil {
+		req.Relay = r.relayed.Relay
+	}
 	req.Trying = func() error {
+		if err := r.tryRelay(); err != nil {
+			return err
+		}
 		if r.turn.Admit != nil {
 			if err := r.admit(); err != nil {
 				return err

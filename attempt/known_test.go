@@ -3,6 +3,7 @@ package attempt_test
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,11 @@ type bare struct{}
 
 func (bare) CheckShell(context.Context) ([]byte, error) { return nil, nil }
 func (bare) ShareScrub(context.Context) bool            { return false }
-func (bare) Scrubbed(boxgit.Report, time.Duration)      {}
+func (bare) Launch(context.Context, string, sandbox.Launch) (vocab.Output, error) {
+	panic("no program is launched here")
+}
+func (bare) Listen(context.Context) (net.Listener, error) { panic("nothing listens here") }
+func (bare) Scrubbed(boxgit.Report, time.Duration)        {}
 func (bare) Stream(context.Context, sandbox.Program) (sandbox.Stream, error) {
 	return nil, errors.ErrUnsupported
 }

@@ -187,6 +187,11 @@ func (t *attempt) replay(ctx context.Context, box Sandbox, data *journal.Contain
 	if len(steps) == 0 {
 		return nil
 	}
+	if t.Program != nil {
+		t.diverged = true
+		t.log.Warn("the agent's program was in a container that is gone: it will be started from the beginning")
+		return nil
+	}
 	if err := t.scrubbed(ctx); err != nil {
 		return err
 	}

@@ -43,6 +43,8 @@ type Config struct {
 
 	Rewrite func(ctx context.Context, c agent.Conversation) (*agent.Rewriting, error) // see agent.Hooks
 
+	Program *Program // leads each attempt in place of the loop; nil: none does
+
 	Servers []mcp.Server // to which each attempt connects, for their tools
 
 	agent.ModelFacts // of the model, for each turn
@@ -195,7 +197,7 @@ func (t *attempt) solve(ctx context.Context) error {
 			t.close(box)
 		}
 	}()
-	if err = t.ready(ctx, box); err == nil && !t.destroyed && !(t.diverged && t.RestartDiverged) {
+	if err = t.ready(ctx, box); err == nil && !t.destroyed && !(t.diverged && (t.RestartDiverged || t.Program != nil)) {
 		err = t.run(ctx, model, box)
 	}
 	t.watch.to(&t.watch.spent.Finish)

@@ -43,6 +43,8 @@ type Conversation struct {
 	model llm.Model
 	box   Sandbox
 	tools []agent.Tool // of MCP servers
+
+	program agent.Program // nil: none
 }
 
 // Cut is an action that was cut off: its process did not record its end.
@@ -84,9 +86,18 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 		return err
 	}
 	defer servers.Close()
+	var program agent.Program
+	if t.Program != nil {
+		running, err := t.Program.begin(ctx, t, box)
+		if err != nil {
+			return err
+		}
+		defer running.close(ctx)
+		program = running
+	}
 	c := &Conversation{
 		Session: s, Instance: t.in, Facts: t.box, Resumed: t.past != nil, Diverged: t.diverged, Differences: t.differences, Cut: t.cut(),
-		t: t, model: model, box: box, tools: servers.Tools(),
+		t: t, model: model, box: box, tools: servers.Tools(), program: program,
 	}
 	if t.Talk == nil {
 		return c.work(ctx)
@@ -224,7 +235,7 @@ func (c *Conversation) input(in session.Input) session.Input {
 	in.Approve, in.Begun = t.asked(in.Approve), t.asked(in.Begun)
 	in.ModelFacts = t.ModelFacts
 	in.Model, in.Env = timed{in.Model, t.watch}, measured{c.box, t.watch}
-	in.Tools = slices.Concat(in.Tools, c.tools)
+	in.Tools, in.Program = slices.Concat(in.Tools, c.tools), c.program
 	in.Reserve, in.Ready = t.reserve, t.settle
 	in.Listen = slices.Concat([]agent.Listener{t.logEvent, t.progress, t.hear, t.heard}, in.Listen)
 	if t.Limits != nil {

@@ -32,6 +32,9 @@ type Request struct {
 	// may keep encoded messages in it. Nil keeps nothing.
 	Memo *Memo
 
+	// Relay is what is sent in place of Messages and Tools; nil: nothing is.
+	Relay *Relay
+
 	// Tokens is the estimated length of the conversation; 0 if unknown.
 	Tokens int64
 

@@ -26,6 +26,8 @@ type Model struct {
 	// empty for a provider with one model. A model of the caller's own has no provider: results
 	// are filed under Name, whatever model the settings name.
 	Provider, Name string
+	// Wire is the protocol of its endpoint, which a program can speak itself; empty: none.
+	Wire string
 	// Price is nil when calls are free, when their provider reports the cost, or when
 	// the cost is unknown.
 	Price *vocab.Price
@@ -125,8 +127,21 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 			return models(catalogue.Attempt{ID: in.ID, Patch: in.Patch, Heard: heard})
 		}, err
 	}
+	if err := speaks(cfg, m); err != nil {
+		return Model{}, nil, err
+	}
 	rewrite, err := contextPolicy(cfg, m)
-	return Model{Provider: m.Provider, Name: m.Name, Price: m.Price, ModelFacts: agent.ModelFacts{Window: m.Window, StrictRoles: m.StrictRoles, Uncounted: m.Cost == catalogue.Uncounted}, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
+	return Model{Provider: m.Provider, Name: m.Name, Wire: m.Wire, Price: m.Price, ModelFacts: agent.ModelFacts{Window: m.Window, StrictRoles: m.StrictRoles, Uncounted: m.Cost == catalogue.Uncounted}, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
+}
+
+// speaks refuses a model whose endpoint does not speak the protocol of the agent's program.
+func speaks(cfg *config.Config, m catalogue.Model) error {
+	p := &cfg.Agent.Program
+	if len(p.Command) == 0 || p.Wire == m.Wire {
+		return nil
+	}
+	return fault.Newf(fault.Usage, "agent.program: the program asks its model by the protocol %s, which the endpoint of model %q is not known to speak", p.Wire, cfg.Model.ModelName).
+		WithHint("name a model whose endpoint does, such as anthropic/NAME for messages, with its address in ANTHROPIC_BASE_URL")
 }
 
 // priced names the model or the service of m that has no known price.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -152,6 +153,24 @@ func callEstimate(records []results.Record) float64 {
 	return most
 }
 
+// program returns the program that is the agent; nil if there is none.
+func (r *Run) program() *attempt.Program {
+	p := &r.Settings.Agent.Program
+	if len(p.Command) == 0 {
+		return nil
+	}
+	_, alias, _ := strings.Cut(r.Settings.Model.ModelName, "/")
+	return &attempt.Program{
+		Wire: p.Wire, Model: r.Model.Name, Alias: cmp.Or(alias, r.Model.Name), Helper: p.Helper,
+		Launch: func(at attempt.At) (l attempt.Launched, err error) {
+			l.Args, l.Env, l.Stdin, err = r.Settings.Launch(map[string]any{
+				"task": at.Task, "url": at.URL, "key": at.Key, "model": at.Model, "home": at.Home,
+			})
+			return l, err
+		},
+	}
+}
+
 func (r *Run) solver(g *grader) *attempt.Solver {
 	env := r.Settings.Environment
 	c := attempt.Config{
@@ -160,7 +179,7 @@ func (r *Run) solver(g *grader) *attempt.Solver {
 		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
 		ModelFacts: r.Model.ModelFacts, Rewrite: r.Model.Rewrite, Talk: r.Talk, Servers: r.Servers, Log: r.log,
-		Ears: ears{r}, Limits: r.limited,
+		Ears: ears{r}, Limits: r.limited, Program: r.program(),
 	}
 	if g != nil {
 		c.Saved = g.ended

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"net"
 	"slices"
 
 	"batch.example/batch/fault"
@@ -60,6 +61,40 @@ func (s *Sandbox) join(ctx context.Context, part, name string) error {
 		err = fault.Newf(fault.Instance, "writing %s: %.300s", name, bytes.TrimSpace(out.Bytes)).WithHint("raise the container's limits")
 	}
 	return err
+}
+
+// Launch is a program for [Sandbox.Launch].
+type Launch struct {
+	Script string   // starts it, in the agent's interpreter
+	Env    []string // NAME=value, in addition to that of the agent's commands
+	Stdin  string
+}
+
+// Launch runs a program as a command of the agent, without its time limit, and waits for its end. The output is
+// that of both of its streams: the beginning and the end, if it is long. It ends as [Sandbox.Execute] says of a
+// command with the id: a program that runs already is not started again.
+func (s *Sandbox) Launch(ctx context.Context, id string, l Launch) (vocab.Output, error) {
+	cmd := s.command()
+	cmd.ID, cmd.Script, cmd.Env = id, l.Script, slices.Concat(cmd.Env, l.Env)
+	cmd.Timeout, cmd.Longer, cmd.Ahead, cmd.Fresh = 0, nil, false, true
+	if l.Stdin != "" {
+		file := "/tmp/.batch-stdin-" + id
+		if err := s.Write(ctx, file, 0o600, []byte(l.Stdin)); err != nil {
+			return vocab.Output{}, err
+		}
+		cmd.Script += " <" + file
+	}
+	out, err := s.execute(ctx, cmd)
+	return s.quiet(out), err
+}
+
+// Listen returns a listener for the connections of programs in the container: see [box.Listener].
+func (s *Sandbox) Listen(ctx context.Context) (net.Listener, error) {
+	l, err := s.container.Listen(ctx)
+	if err != nil {
+		return nil, s.host.elsewhere(s.site, err)
+	}
+	return l, nil
 }
 
 // Program is a program for [Sandbox.Stream].

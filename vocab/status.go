@@ -12,6 +12,7 @@ const (
 	StatusContentPolicyViolation Status = "ContentPolicyViolation" // the provider refuses its content
 	StatusEnvironmentDestroyed   Status = "EnvironmentDestroyed"   // the agent's commands made it unusable
 	StatusRepeatedFormatError    Status = "RepeatedFormatError"
+	StatusProgramFailed          Status = "ProgramFailed"    // the agent's own program ended with an error
 	StatusAnswered               Status = "Answered"         // the model answered without calling a tool, where that ends a run
 	StatusInputRequired          Status = "InputRequired"    // the model has asked the person something
 	StatusUserInterruption       Status = "UserInterruption" // the run was asked to stop
@@ -56,7 +57,7 @@ const (
 func Statuses() []Status {
 	return []Status{
 		StatusSubmitted, StatusLimitsExceeded, StatusTimeExceeded, StatusContextWindowExceeded,
-		StatusContentPolicyViolation, StatusEnvironmentDestroyed, StatusRepeatedFormatError, StatusAnswered, StatusInputRequired, StatusEnded,
+		StatusContentPolicyViolation, StatusEnvironmentDestroyed, StatusRepeatedFormatError, StatusProgramFailed, StatusAnswered, StatusInputRequired, StatusEnded,
 		StatusTransientFault, StatusInstanceFault, StatusHostFault, StatusUsageFault, StatusUnknownFault, StatusBug, StatusExpiredFault,
 		StatusUserInterruption, StatusInterrupted, StatusBudgetExceeded, StatusReplayDiverged,
 	}
@@ -71,7 +72,7 @@ func (s Status) Outcome() Outcome {
 		return OutcomeLimit
 	case StatusRepeatedFormatError:
 		return OutcomeFormat
-	case StatusContentPolicyViolation, StatusContentPolicyViolationError, StatusEnvironmentDestroyed, StatusAnswered, StatusInputRequired, StatusEnded:
+	case StatusContentPolicyViolation, StatusContentPolicyViolationError, StatusEnvironmentDestroyed, StatusProgramFailed, StatusAnswered, StatusInputRequired, StatusEnded:
 		return OutcomeFailed
 	case StatusUserInterruption, StatusInterrupted, StatusBudgetExceeded, StatusRunning, StatusNotRun:
 		return OutcomePending

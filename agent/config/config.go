@@ -49,6 +49,7 @@ type AgentConfig struct {
 	ContextKeep     int // 0 is compaction.DefaultKeep
 
 	MCPServers map[string]MCPServer // batch's own: see package mcp
+	Program    ProgramConfig        // batch's own
 }
 
 // EnvironmentConfig is the container's part.

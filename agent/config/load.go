@@ -209,7 +209,7 @@ func (c *Config) checkLoop() (problems []string) {
 		}
 	}
 	if len(problems) == 0 {
-		problems = append(c.checkContext(), c.checkMCP()...)
+		problems = slices.Concat(c.checkContext(), c.checkMCP(), c.checkProgram())
 	}
 	if len(problems) > 0 {
 		return problems

@@ -48,6 +48,8 @@ type Input struct {
 	Env   Environment
 	Tools []agent.Tool // in addition to the loop's
 
+	Program agent.Program // see [agent.Turn]; nil: none
+
 	// Hooks of the run. Listen is also told if the conversation is long; it must not use the session.
 	agent.Hooks
 
@@ -129,7 +131,7 @@ func (t *Turn) prepare() (err error) {
 	in := t.in
 	t.run = agent.Turn{
 		Task: cmp.Or(h.Task(), in.Task), Vars: in.Vars, Say: h.Unsaid(), Number: t.number,
-		Model: in.Model, ModelFacts: in.ModelFacts, Env: &actions{env: in.Env, rec: &s.records}, Tools: in.Tools, Hooks: in.Hooks,
+		Model: in.Model, ModelFacts: in.ModelFacts, Env: &actions{env: in.Env, rec: &s.records}, Tools: in.Tools, Program: in.Program, Hooks: in.Hooks,
 	}
 	t.asked = h.Turn().Asked
 	t.hook(&t.run.Hooks)

@@ -39,7 +39,7 @@ const provider = "anthropic"
 
 // Protocol says how the Messages API is called.
 var Protocol = endpoint.Protocol{
-	Provider: "Anthropic", Prefix: "anthropic/", DefaultBase: "https://api.anthropic.com",
+	Provider: "Anthropic", Wire: "messages", Prefix: "anthropic/", DefaultBase: "https://api.anthropic.com",
 	KeyVariable: "ANTHROPIC_API_KEY", AddressVariable: "ANTHROPIC_BASE_URL", KeyHeader: "X-Api-Key",
 	Streams: true, Usual: "is an endpoint of Anthropic's Messages API", Translate: translate,
 }
@@ -92,7 +92,7 @@ const maxPauses = 16
 // The text of a refused answer becomes reasoning, because the API wants it to be discarded.
 func (m *Model) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	resp, err := m.Client.Generate(ctx, req)
-	for n := 0; err == nil && resp.FinishReason == "pause_turn" && n < maxPauses; n++ {
+	for n := 0; err == nil && req.Relay == nil && resp.FinishReason == "pause_turn" && n < maxPauses; n++ {
 		paused := *req
 		paused.Messages = append(slices.Clone(req.Messages), resp.Message)
 		var next *llm.Response

@@ -77,6 +77,7 @@ type Config struct {
 type Model struct {
 	Provider string       // its row's name
 	Name     string       // in its provider's spelling
+	Wire     string       // the protocol, see [endpoint.Protocol]; empty: none that a program could speak
 	Price    *vocab.Price // nil when calls are free, the provider reports their cost, or it is unknown
 	Refused  string       // why the price in the user's registry is not used; empty if it is, or there is none
 	Cost     Cost

@@ -1,8 +1,10 @@
 package endpoint
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -45,12 +47,15 @@ func (c *Client) Dropped() []string { return c.At.Dropped }
 // Generate implements [llm.Model] with one request, see [Endpoint.Ask]. A reply that did not end normally is a
 // fault.
 func (c *Client) Generate(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	if req.Relay != nil {
+		return c.relay(ctx, req)
+	}
 	body, err := c.Encode(req)
 	if err != nil {
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, c.At.Op(), err)}
 	}
 	return c.At.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		answer, err := c.At.Send(c.post(try, body))
+		answer, err := c.At.Send(c.post(try, c.Header, body))
 		if err != nil {
 			return answer, nil, err
 		}
@@ -63,9 +68,41 @@ func (c *Client) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 	})
 }
 
-// post returns the request of one try. All requests share the header, which transports do not change.
-func (c *Client) post(ctx context.Context, body history.Body) *http.Request {
-	r := (&http.Request{Method: http.MethodPost, URL: c.URL, Host: c.URL.Host, Header: c.Header}).WithContext(ctx)
+// relay makes one request that a program wrote. Whether its reply is whole is for the program to judge.
+func (c *Client) relay(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	header := req.Relay.Header.Clone()
+	maps.Copy(header, c.Header)
+	return c.At.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
+		answer, err := c.At.Send(c.post(try, header, history.Body{req.Relay.Body}))
+		if answer != nil && answer.StatusCode >= http.StatusBadRequest {
+			said, err := io.ReadAll(answer.Body) // it is in memory
+			if err == nil {
+				answer.Body = io.NopCloser(bytes.NewReader(said))
+				req.Relay.Refused(answer.StatusCode, answer.Header, said)
+			}
+		}
+		if err != nil {
+			return answer, nil, err
+		}
+		defer answer.Body.Close()
+		answer.Body = teed{io.TeeReader(answer.Body, req.Relay.Begin(answer.Header)), answer.Body}
+		resp, err := c.read(answer)
+		if err == nil {
+			_, err = io.Copy(io.Discard, answer.Body) // what comes after the last event
+		}
+		return answer, resp, err
+	})
+}
+
+// teed is a body that is passed on as it is read.
+type teed struct {
+	io.Reader
+	io.Closer
+}
+
+// post returns the request of one try. Requests share the header, which transports do not change.
+func (c *Client) post(ctx context.Context, header http.Header, body history.Body) *http.Request {
+	r := (&http.Request{Method: http.MethodPost, URL: c.URL, Host: c.URL.Host, Header: header}).WithContext(ctx)
 	body.Attach(r)
 	return r
 }

@@ -62,6 +62,7 @@ type Config struct {
 // Protocol holds the differences between providers in making a request.
 type Protocol struct {
 	Provider        string // for a person: "OpenAI"
+	Wire            string // the protocol's name for programs that speak it themselves: "messages"; "" for none
 	Prefix          string // prefix of its models' names, for a person: "openai/"
 	DefaultBase     string // the provider's own base URL
 	KeyVariable     string // the environment variable of the key, for a person to check

@@ -1,7 +1,6 @@
 package stub
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -235,60 +234,6 @@ func (h *Handler) checkAnthropicHeader(r *http.Request) *refused {
 		return &refused{http.StatusUnauthorized, ErrorBody{Message: "invalid x-api-key"}}
 	case r.Header.Get("Anthropic-Version") == "":
 		return &refused{http.StatusBadRequest, ErrorBody{Message: "anthropic-version: header is required"}}
-	}
-	return nil
-}
-
-// anthropicBlock is a block of a request's message.
-type anthropicBlock struct {
-	Type         string          `json:"type"`
-	Text         string          `json:"text"`
-	Thinking     string          `json:"thinking"`
-	Signature    string          `json:"signature"`
-	Data         string          `json:"data"`
-	ID           string          `json:"id"`
-	Name         string          `json:"name"`
-	Input        json.RawMessage `json:"input"`
-	ToolUseID    string          `json:"tool_use_id"`
-	Content      json.RawMessage `json:"content"`
-	CacheControl json.RawMessage `json:"cache_control"`
-	Source       struct {
-		MediaType string `json:"media_type"`
-		Data      []byte `json:"data"`
-	} `json:"source"`
-}
-
-// anthropicBlocks reads content, which is a text or a list of blocks.
-func anthropicBlocks(raw json.RawMessage) ([]anthropicBlock, error) {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return []anthropicBlock{{Type: "text", Text: text}}, nil
-	}
-	var blocks []anthropicBlock
-	err := json.Unmarshal(raw, &blocks)
-	return blocks, err
-}
-
-// part converts a block to a part without the forms of the protocol; nil for a block that has no such part.
-func (b anthropicBlock) part() llm.Part {
-	switch b.Type {
-	case "text":
-		return llm.Text{Text: b.Text}
-	case "thinking":
-		return llm.Reasoning{Text: b.Thinking, Opaque: opaque(b.Signature)}
-	case "redacted_thinking":
-		return llm.Reasoning{Opaque: opaque(b.Data)}
-	case "tool_use":
-		return llm.ToolCall{ID: b.ID, Name: b.Name, Arguments: string(b.Input)}
-	case "image":
-		return llm.Image{MediaType: b.Source.MediaType, Data: b.Source.Data}
-	case "tool_result":
-		result := llm.ToolResult{CallID: b.ToolUseID}
-		inner, _ := anthropicBlocks(b.Content)
-		for _, i := range inner {
-			result.Parts = append(result.Parts, i.part())
-		}
-		return result
 	}
 	return nil
 }

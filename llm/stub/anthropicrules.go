@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/inbound"
 )
 
 // names returns a set of words.
@@ -93,12 +94,12 @@ func (r *Request) readAnthropicMessages(sent *sent, system json.RawMessage, mess
 	check := anthropicCheck{sent: sent, used: map[string]bool{}}
 	var turns []llm.Message
 	if len(system) > 0 {
-		blocks, err := anthropicBlocks(system)
+		blocks, err := inbound.Blocks(system)
 		if err != nil {
 			return fmt.Errorf("system: Input should be a valid string or list")
 		}
 		check.count(blocks)
-		turns = append(turns, anthropicTurn(llm.RoleSystem, blocks))
+		turns = append(turns, llm.Message{Role: llm.RoleSystem, Parts: inbound.Parts(blocks)})
 	}
 	for i, raw := range messages {
 		var m struct {
@@ -108,12 +109,12 @@ func (r *Request) readAnthropicMessages(sent *sent, system json.RawMessage, mess
 		if err := json.Unmarshal(raw, &m); err != nil {
 			return fmt.Errorf("messages.%d: Input should be a valid dictionary", i)
 		}
-		blocks, err := anthropicBlocks(m.Content)
+		blocks, err := inbound.Blocks(m.Content)
 		if err != nil {
 			return fmt.Errorf("messages.%d.content: Input should be a valid string or list", i)
 		}
 		r.Messages = append(r.Messages, Message{Role: m.Role, Raw: raw})
-		turns = append(turns, anthropicTurn(m.Role, blocks))
+		turns = append(turns, llm.Message{Role: m.Role, Parts: inbound.Parts(blocks)})
 		r.set(turns)
 		if err := check.message(i, m.Role, blocks, i == len(messages)-1); err != nil {
 			return err
@@ -121,16 +122,6 @@ func (r *Request) readAnthropicMessages(sent *sent, system json.RawMessage, mess
 	}
 	r.set(turns)
 	return check.end()
-}
-
-func anthropicTurn(role string, blocks []anthropicBlock) llm.Message {
-	m := llm.Message{Role: role}
-	for _, b := range blocks {
-		if p := b.part(); p != nil {
-			m.Parts = append(m.Parts, p)
-		}
-	}
-	return m
 }
 
 // anthropicCheck checks the messages in order.
@@ -144,7 +135,7 @@ type anthropicCheck struct {
 
 var anthropicID = lazy.Regexp(`^[a-zA-Z0-9_-]+$`)
 
-func (c *anthropicCheck) count(blocks []anthropicBlock) {
+func (c *anthropicCheck) count(blocks []inbound.Block) {
 	for _, b := range blocks {
 		if len(b.CacheControl) > 0 && string(b.CacheControl) != "null" {
 			c.marks++
@@ -152,7 +143,7 @@ func (c *anthropicCheck) count(blocks []anthropicBlock) {
 	}
 }
 
-func (c *anthropicCheck) message(i int, role string, blocks []anthropicBlock, last bool) error {
+func (c *anthropicCheck) message(i int, role string, blocks []inbound.Block, last bool) error {
 	c.count(blocks)
 	switch {
 	case role != llm.RoleUser && role != llm.RoleAssistant:
@@ -176,7 +167,7 @@ func (c *anthropicCheck) message(i int, role string, blocks []anthropicBlock, la
 
 // results checks that a message after tool calls starts with all their results, and that no other message has
 // any.
-func (c *anthropicCheck) results(i int, blocks []anthropicBlock) error {
+func (c *anthropicCheck) results(i int, blocks []inbound.Block) error {
 	waiting := map[string]bool{}
 	for _, id := range c.open {
 		waiting[id] = true
@@ -208,7 +199,7 @@ func (c *anthropicCheck) results(i int, blocks []anthropicBlock) error {
 	return nil
 }
 
-func (c *anthropicCheck) block(i, j int, role string, b anthropicBlock, last bool) error {
+func (c *anthropicCheck) block(i, j int, role string, b inbound.Block, last bool) error {
 	at := fmt.Sprintf("messages.%d.content.%d", i, j)
 	switch b.Type {
 	case "text":

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/inbound"
 )
 
 // geminiContent is an element of a request's contents.
@@ -37,15 +38,15 @@ func (p geminiPart) part() llm.Part {
 	switch {
 	case p.FunctionCall != nil:
 		f := p.FunctionCall
-		return llm.ToolCall{ID: f.ID, Name: f.Name, Arguments: string(f.Args), Opaque: opaque(p.Signature)}
+		return llm.ToolCall{ID: f.ID, Name: f.Name, Arguments: string(f.Args), Opaque: inbound.Opaque(p.Signature)}
 	case p.FunctionResponse != nil:
 		return llm.ToolResult{CallID: p.FunctionResponse.ID, Parts: llm.Say(string(p.FunctionResponse.Response))}
 	case p.InlineData != nil:
 		return llm.Image{MediaType: p.InlineData.MimeType, Data: p.InlineData.Data}
 	case p.Text != nil && p.Thought:
-		return llm.Reasoning{Text: *p.Text, Opaque: opaque(p.Signature)}
+		return llm.Reasoning{Text: *p.Text, Opaque: inbound.Opaque(p.Signature)}
 	case p.Text != nil:
-		return llm.Text{Text: *p.Text, Opaque: opaque(p.Signature)}
+		return llm.Text{Text: *p.Text, Opaque: inbound.Opaque(p.Signature)}
 	}
 	return nil
 }

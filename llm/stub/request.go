@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/inbound"
 )
 
 // Request is a request that the server received.
@@ -166,19 +167,11 @@ func turnOf(raw json.RawMessage) llm.Message {
 	if json.Unmarshal(raw, &details) == nil {
 		var thoughts []llm.Part
 		for _, d := range details.List {
-			thoughts = append(thoughts, llm.Reasoning{Text: d.Text, Opaque: opaque(cmp.Or(d.Signature, d.Data))})
+			thoughts = append(thoughts, llm.Reasoning{Text: d.Text, Opaque: inbound.Opaque(cmp.Or(d.Signature, d.Data))})
 		}
 		m.Parts = append(thoughts, m.Parts...)
 	}
 	return m
-}
-
-// opaque wraps a signature unchanged; without one, the result is empty.
-func opaque(data string) llm.Opaque {
-	if data == "" {
-		return llm.Opaque{}
-	}
-	return llm.Opaque{Provider: "stub", Data: data}
 }
 
 func (r *Request) check() error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/inbound"
 )
 
 // stores reports whether the provider keeps the response, which is the default.
@@ -197,7 +198,7 @@ func (item responsesItem) join(turns []llm.Message) []llm.Message {
 		for _, s := range *item.Summary {
 			text += s.Text
 		}
-		part = llm.Reasoning{Text: text, Opaque: opaque(item.Encrypted)}
+		part = llm.Reasoning{Text: text, Opaque: inbound.Opaque(item.Encrypted)}
 	case "function_call":
 		part = llm.ToolCall{ID: item.CallID, Name: item.Name, Arguments: *item.Arguments}
 	case "function_call_output":

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/python"
+	"batch.example/batch/llm"
+	"batch.example/batch/vocab"
+)
+
+// Program is an agent of its own, which leads the conversation of a run in place of the Loop: it asks the
+// model by itself and runs what the model wants. The run makes its calls, within its limits, and records
+// them: an answered call of the main conversation is a step.
+//
+// A run calls one method at a time.
+type Program interface {
+	// Start starts the program with the task in words, or finds it running.
+	Start(ctx context.Context, task string) error
+	// Next waits for the program's next call. A [ProgramEnd] is how it ended, another error a fault or the
+	// cause of ctx.
+	Next(ctx context.Context) (*ProgramCall, error)
+}
+
+// ProgramCall is a call that a program wants to make. The run calls End once.
+type ProgramCall struct {
+	Messages []llm.Message // the whole conversation, system text first
+	Helper   bool          // it is not of the main conversation: paid, and no step
+	Relay    *llm.Relay
+	Begun    func() bool // whether the program may have read a part of the answer: then no other try is made
+	End      func(error) // nil: the answer was passed on
+}
+
+// ProgramEnd is the end of a program, as the error of [Program.Next].
+type ProgramEnd struct {
+	Patch  []byte // what it changed
+	Failed string // why it ended badly; empty: it ended well
+}
+
+// Error implements error.
+func (e *ProgramEnd) Error() string { return cmp.Or(e.Failed, "the program ended") }
+
+// beginProgram starts the turn's program. A reply that was paid and not yet added, since its process was
+// killed, is the program's too.
+func (r *run) beginProgram(ctx context.Context) error {
+	if u := r.turn.Unfinished; u != nil {
+		r.turn.Unfinished = nil
+		r.pay(u.Reply)
+		if err := r.append(ctx, r.reply(u.Reply, nil)); err != nil {
+			return err
+		}
+	}
+	task, err := r.loop.instance.Render(r.vars(nil)...)
+	if err != nil {
+		return err
+	}
+	if err := r.await(ctx); err != nil {
+		return err
+	}
+	return r.turn.Program.Start(ctx, task)
+}
+
+// drive serves the program's next call.
+func (r *run) drive(ctx context.Context) (err error) {
+	call, err := r.next(ctx)
+	if err != nil {
+		return err
+	}
+	var refused error
+	defer func() { call.End(cmp.Or(refused, err)) }()
+	if err = r.withinLimits(ctx); err == nil {
+		refused, err = r.serve(ctx, call)
+	}
+	return err
+}
+
+// next waits for the program's next call or its end, at most until its time is over.
+func (r *run) next(ctx context.Context) (*ProgramCall, error) {
+	within := ctx
+	if limit := r.limits().Time; limit > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeoutCause(ctx, max(0, limit-r.elapsed()), exit(vocab.StatusTimeExceeded))
+		defer cancel()
+	}
+	start := r.loop.config.Now()
+	call, err := r.turn.Program.Next(within)
+	r.end.CommandTime += r.loop.config.Now().Sub(start)
+	end, ended := errors.AsType[*ProgramEnd](err)
+	switch {
+	case !ended:
+		return call, err
+	case end.Failed == "":
+		r.end.Submission, r.end.Submitted = append([]byte{}, end.Patch...), true
+		return nil, &Interrupt{vocab.StatusSubmitted, []llm.Message{exitMessage(vocab.StatusSubmitted, python.Text(end.Patch), end.Patch)}}
+	case r.end.Calls == 0:
+		return nil, fault.Newf(fault.Transient, "the agent's program made no call: %s", end.Failed)
+	}
+	return nil, r.refused(vocab.StatusProgramFailed, end)
+}
+
+// serve makes a call. Refused is the provider's refusal of what the program asks for, which does not end the
+// run: the program may ask for something else.
+func (r *run) serve(ctx context.Context, call *ProgramCall) (refused, err error) {
+	r.relayed = call
+	defer func() { r.relayed = nil }()
+	if call.Helper {
+		err = r.probe(ctx, call.Messages)
+		return r.forProgram(ctx, err)
+	}
+	if err := r.follow(ctx, call.Messages); err != nil {
+		return nil, err
+	}
+	resp, err := r.call(ctx, r.end.Calls+1)
+	if err != nil {
+		return r.forProgram(ctx, err)
+	}
+	return nil, r.append(ctx, r.reply(resp, nil))
+}
+
+// forProgram separates a refusal that the program may read from a failure that ends the run.
+func (r *run) forProgram(ctx context.Context, err error) (refused, failed error) {
+	if fault.KindOf(err) != fault.Instance || ctx.Err() != nil || errors.Is(err, llm.ErrAccountLimit) {
+		return nil, err
+	}
+	return err, r.record(ctx, Event{Type: EventRefused, Step: r.end.Calls + 1, Err: err})
+}
+
+// follow makes the conversation the one that the program sends: usually it has grown. What the program has
+// changed in it, such as after a summary of its own, is a rewriting.
+func (r *run) follow(ctx context.Context, messages []llm.Message) error {
+	same := 0
+	for same < min(len(messages), len(r.sent)) && sameWords(messages[same], r.sent[same]) {
+		same++
+	}
+	fresh := slices.Clone(messages[same:])
+	if same == len(r.sent) {
+		return r.append(ctx, fresh...)
+	}
+	w := Rewriting{Policy: "program", Edits: []Edit{{From: same, To: len(r.sent), Messages: fresh}}}
+	before := r.gauge
+	after := newGauge(r.form.tools)
+	for _, m := range messages {
+		after.add(m)
+	}
+	err := r.record(ctx, Event{Type: EventRewrite, Step: r.end.Calls + 1, Rewritten: &Rewritten{w, before.tokens, after.tokens, false}})
+	if err != nil {
+		return err
+	}
+	r.resend(slices.Concat(r.sent[:same], fresh))
+	return nil
+}
+
+// sameWords reports whether two messages say the same, whatever else belongs to them: a program sends a reply
+// back without some of its members, or in another spelling.
+func sameWords(a, b llm.Message) bool {
+	if a.Role != b.Role || strings.TrimSpace(a.Text()) != strings.TrimSpace(b.Text()) || a.ToolCallID() != b.ToolCallID() {
+		return false
+	}
+	return slices.EqualFunc(a.ToolCalls(), b.ToolCalls(), func(a, b llm.ToolCall) bool { return a.ID == b.ID && a.Name == b.Name })
+}
+
+// tryRelay refuses another try of a call whose answer the program has begun to read.
+func (r *run) tryRelay() error {
+	if r.relayed == nil || !r.relayed.Begun() {
+		return nil
+	}
+	return fault.Newf(fault.Instance, "the answer broke after its beginning, which the program has read")
+}

@@ -1,0 +1,196 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"batch.example/batch/agent"
+	"batch.example/batch/fault"
+	"batch.example/batch/gateway"
+	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/sandbox"
+	"batch.example/batch/vocab"
+)
+
+// Program is an agent of the user's own, which runs in the sandbox of each attempt and reaches the model
+// through a gateway.
+type Program struct {
+	Wire   string // see [gateway.Config], as are the next three
+	Model  string
+	Alias  string
+	Helper string
+
+	// Launch returns what is started.
+	Launch func(At) (Launched, error)
+}
+
+// At is what a program is told about its place.
+type At struct {
+	Task  string // the instance template
+	URL   string // of the gateway, without a path
+	Key   string
+	Model string // its name for the program
+	Home  string
+}
+
+// Launched is a program that is to be started.
+type Launched struct {
+	Args  []string
+	Env   []string // NAME=value, in addition to the commands'
+	Stdin string
+}
+
+const (
+	// programID is the id of the program's command in its sandbox: a resumed attempt finds it there.
+	programID = "program"
+	// programHome is its home, outside the repository.
+	programHome = "/tmp/batch-agent"
+	// programGrace is how long a program may take to end after it was told that it has to.
+	programGrace = 5 * time.Second
+	// headerLimit is how long a request's header may take.
+	headerLimit = time.Minute
+)
+
+// running is an attempt's program. It implements [agent.Program].
+type running struct {
+	*Program
+	t    *attempt
+	box  Sandbox
+	gate *gateway.Gateway
+
+	server *http.Server
+	port   net.Listener
+	stop   context.CancelCauseFunc
+	wait   sync.WaitGroup
+
+	ended chan struct{} // closed when out and err are valid
+	out   vocab.Output
+	err   error
+}
+
+// begin opens the gateway of an attempt's program. The caller must close it.
+func (p *Program) begin(ctx context.Context, t *attempt, box Sandbox) (*running, error) {
+	port, err := box.Listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{Program: p, t: t, box: box, port: port, ended: make(chan struct{})}
+	key, err := r.key(ctx)
+	if err == nil {
+		r.gate, err = gateway.New(gateway.Config{Wire: p.Wire, Model: p.Model, Alias: p.Alias, Token: key, Helper: p.Helper, Mask: t.Mask, Log: t.log})
+	}
+	if err != nil {
+		return nil, errors.Join(err, port.Close())
+	}
+	r.server = &http.Server{Handler: r.gate, ReadHeaderTimeout: headerLimit}
+	r.wait.Go(func() { _ = r.server.Serve(port) }) // ends when the port is closed
+	return r, nil
+}
+
+// key returns the key that the program in this sandbox was given, or will be: a resumed attempt meets a
+// program that has one.
+func (r *running) key(ctx context.Context) (string, error) {
+	file := programHome + "/.key"
+	out, err := r.box.Script(ctx, fmt.Sprintf("umask 077; mkdir -p %s && { cat %s 2>/dev/null || { echo %s > %[2]s && cat %[2]s; }; }", programHome, file, rand.Text()))
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimSpace(string(out.Bytes))
+	if out.ExitCode != 0 || key == "" {
+		return "", fault.Newf(fault.Instance, "making %s, the home of the agent's program: exit code %d, output %.500q", programHome, out.ExitCode, out.Bytes)
+	}
+	return key, nil
+}
+
+// Start implements [agent.Program].
+func (r *running) Start(ctx context.Context, task string) error {
+	key, err := r.key(ctx)
+	if err != nil {
+		return err
+	}
+	launched, err := r.Launch(At{Task: task, URL: "http://" + r.port.Addr().String(), Key: key, Model: r.Alias, Home: programHome})
+	if err != nil {
+		return err
+	}
+	r.gate.Open()
+	within, stop := context.WithCancelCause(ctx)
+	r.stop = stop
+	r.wait.Go(func() {
+		defer close(r.ended)
+		r.out, r.err = r.box.Launch(within, programID, launched.command())
+	})
+	return nil
+}
+
+// command returns the program as a command of the sandbox.
+func (l Launched) command() sandbox.Launch {
+	words := make([]string, len(l.Args))
+	for i, a := range l.Args {
+		words[i] = bash.Quote(a)
+	}
+	return sandbox.Launch{Env: append([]string{"HOME=" + programHome}, l.Env...), Script: strings.Join(words, " "), Stdin: l.Stdin}
+}
+
+// Next implements [agent.Program].
+func (r *running) Next(ctx context.Context) (*agent.ProgramCall, error) {
+	select {
+	case c := <-r.gate.Calls():
+		return &agent.ProgramCall{Messages: c.Messages, Helper: c.Helper, Relay: c.Relay, Begun: c.Begun, End: func(err error) { c.End(told(err)) }}, nil
+	case <-r.ended:
+		return nil, r.end(ctx)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// told returns what a program is told of the error that ended its call.
+func told(err error) error {
+	if stop, ok := errors.AsType[*agent.Interrupt](err); ok {
+		return fmt.Errorf("batch: this attempt has reached a limit (%s): no further call will be answered", stop.Name)
+	}
+	return err
+}
+
+// end returns how the program ended, with what it changed.
+func (r *running) end(ctx context.Context) error {
+	switch {
+	case r.err != nil:
+		return r.err
+	case r.out.ExitCode != 0:
+		said := strings.TrimSpace(string(r.out.Bytes))
+		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s", r.out.ExitCode, cmp.Or(said[max(0, len(said)-1000):], "it said nothing"))}
+	}
+	ctx, cancel := withinLastScripts(ctx)
+	defer cancel()
+	patch, err := boxgit.WorktreeDiff(ctx, r.box, r.t.commits()...)
+	if err != nil {
+		return err
+	}
+	return &agent.ProgramEnd{Patch: patch}
+}
+
+// close ends the program, unless the attempt was interrupted and will be resumed with it, and the gateway.
+func (r *running) close(ctx context.Context) {
+	r.gate.Close("")
+	if r.stop != nil && ctx.Err() == nil {
+		select {
+		case <-r.ended:
+		case <-time.After(programGrace):
+		}
+		r.stop(vocab.ErrInterrupted) // kills it
+	} else if r.stop != nil {
+		r.stop(context.Cause(ctx))
+	}
+	_ = r.server.Close()
+	_ = r.port.Close()
+	r.wait.Wait()
+}

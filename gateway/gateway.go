@@ -1,0 +1,304 @@
+// Package gateway is a model endpoint for one program in a container. The program's calls are passed on to
+// the model of the attempt, in the protocol that both speak.
+//
+// It promises that neither the key nor the address of the endpoint reaches the program, that a call is made
+// only when the attempt takes it from [Gateway.Calls], and that a program which sends a request again after a
+// broken answer gets the answer of the first. Bytes pass as they are, in both directions, but for the model's
+// name and for what would reach beyond the call: see the table of each protocol.
+//
+// A Gateway knows no agent by name. What each program does is in a configuration.
+package gateway
+
+import (
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/semaphore"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/mask"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/inbound"
+)
+
+// Bounds of one gateway.
+const (
+	MaxBody = 64 << 20 // bytes of a request, and of all requests in memory at once
+	kept    = 8        // last answers that are kept for a program that asks again
+)
+
+// Config describes a gateway. Helper, Hosted, Mask and Log may be left out.
+type Config struct {
+	Wire  string // the protocol: one of [Wires]
+	Model string // the model's name at its endpoint: whatever name a call has, this model is asked
+	Alias string // the model's name for the program
+	Token string // that every request carries as its key
+
+	Helper string       // the header of calls of other agents than the main one; empty: none is known
+	Hosted bool         // leave the tools in requests that run at the provider
+	Mask   *mask.Masker // hides secrets in the provider's refusals; nil hides none
+	Log    *slog.Logger // nil discards
+}
+
+// Wires are the names of the protocols.
+var Wires = []string{"messages"}
+
+// Gateway serves one program. It is an [http.Handler]. It answers nothing before Open and after Close.
+type Gateway struct {
+	c       Config
+	dialect dialect
+	bodies  *semaphore.Weighted
+	asked   chan *Call
+	over    chan struct{} // closed by Close
+
+	mu     sync.Mutex
+	open   bool
+	why    string       // why no call is made any more
+	recent []*recording // the last answers, oldest first
+	said   map[string]bool
+}
+
+// dialect is how one protocol is served.
+type dialect interface {
+	routes(method, path string) route
+	read(body []byte) (*inbound.Call, error)
+	// edit returns the body that is sent, and the names of what was taken out.
+	edit(body []byte, model string, hosted bool) (edited []byte, removed []string, err error)
+	header(http.Header) http.Header // what of a request's header is sent
+	models(alias string) []byte
+	refusal(status int, message string) []byte
+	broken(message string) []byte // an event that ends a stream with an error for good
+	alive() []byte                // an event that shows life and means nothing
+}
+
+// route is what a path is for.
+type route int
+
+const (
+	routeNone route = iota
+	routeCall
+	routeModels
+	routeHealth
+)
+
+// New returns a gateway. A protocol that it does not know is a Usage fault.
+func New(c Config) (*Gateway, error) {
+	g := &Gateway{c: c, bodies: semaphore.NewWeighted(MaxBody), asked: make(chan *Call), over: make(chan struct{}), said: map[string]bool{}}
+	switch c.Wire {
+	case "messages":
+		g.dialect = messages{}
+	default:
+		return nil, fault.Newf(fault.Usage, "agent.program.wire is %q, expected one of %s", c.Wire, strings.Join(Wires, ", "))
+	}
+	if g.c.Log == nil {
+		g.c.Log = slog.New(slog.DiscardHandler)
+	}
+	return g, nil
+}
+
+// Call is a program's call that has not been made yet. Its taker makes it with Relay, and then calls End.
+type Call struct {
+	*inbound.Call
+	Relay *llm.Relay
+
+	// Helper says that the call is not of the main conversation: it offers no tools, such as one for a
+	// title, or says that it is another agent's.
+	Helper bool
+
+	recording *recording
+}
+
+// End ends a call: its answer was whole, or err says why there is none or only a part. The program gets the
+// provider's refusal as it came, or the error in a form that it does not answer by asking again.
+func (c *Call) End(err error) { c.recording.end(err) }
+
+// Open lets calls in.
+func (g *Gateway) Open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = true
+}
+
+// Close refuses all calls from now on, saying why, and those that were not taken yet.
+func (g *Gateway) Close(why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.why == "" {
+		g.why = cmp.Or(why, "the attempt is over")
+		close(g.over)
+	}
+}
+
+// Calls returns the calls to be made. Who takes one must end it.
+func (g *Gateway) Calls() <-chan *Call { return g.asked }
+
+// ServeHTTP implements [http.Handler].
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	kind := g.dialect.routes(r.Method, r.URL.Path)
+	switch {
+	case kind == routeHealth:
+		return
+	case !g.authentic(r.Header):
+		g.refuse(w, http.StatusUnauthorized, "batch: the key is not the one that this program was given")
+	case kind == routeNone:
+		g.unknown(r)
+		g.refuse(w, http.StatusNotFound, "batch: there is no "+r.Method+" "+r.URL.Path)
+	case kind == routeModels:
+		g.write(w, http.StatusOK, g.dialect.models(g.c.Alias))
+	default:
+		g.call(w, r)
+	}
+}
+
+// authentic reports whether a request has the token, wherever its protocol puts keys.
+func (g *Gateway) authentic(h http.Header) bool {
+	bearer, _ := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
+	for _, given := range []string{h.Get("X-Api-Key"), h.Get("X-Goog-Api-Key"), bearer} {
+		if subtle.ConstantTimeCompare([]byte(given), []byte(g.c.Token)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// unknown logs a path that is not served, once.
+func (g *Gateway) unknown(r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := r.Method + " " + r.URL.Path
+	if len(g.said) < 100 && !g.said[at] {
+		g.said[at] = true
+		g.c.Log.Info("the program asked for something that the gateway does not have", "request", at)
+	}
+}
+
+func (g *Gateway) write(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func (g *Gateway) refuse(w http.ResponseWriter, status int, message string) {
+	g.write(w, status, g.dialect.refusal(status, message))
+}
+
+// call serves a request that costs money.
+func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
+	size := r.ContentLength
+	if size < 0 || size > MaxBody || r.Header.Get("Content-Encoding") != "" {
+		size = MaxBody
+	}
+	if err := g.bodies.Acquire(r.Context(), size); err != nil {
+		return
+	}
+	body, err := readBody(r)
+	g.bodies.Release(size - min(size, int64(len(body))))
+	defer g.bodies.Release(min(size, int64(len(body))))
+	if err != nil {
+		g.refuse(w, http.StatusBadRequest, "batch: reading the request: "+err.Error())
+		return
+	}
+	asked, err := g.dialect.read(body)
+	if err != nil {
+		g.refuse(w, http.StatusBadRequest, "batch: reading the request: "+err.Error())
+		return
+	}
+	rec, again := g.recorded(sha256.Sum256(body), r.Header)
+	if !again {
+		if err := g.ask(r, asked, body, rec); err != nil {
+			rec.end(err)
+		}
+	}
+	g.deliver(w, r, rec, asked.Stream)
+}
+
+// errNotOpen refuses a call of a program that batch has not started.
+var errNotOpen = errors.New("batch: the attempt has not begun")
+
+// ask hands a call over.
+func (g *Gateway) ask(r *http.Request, asked *inbound.Call, body []byte, rec *recording) error {
+	edited, removed, err := g.dialect.edit(body, g.c.Model, g.c.Hosted)
+	if err != nil {
+		return fmt.Errorf("batch: reading the request: %w", err)
+	}
+	if len(removed) > 0 {
+		g.c.Log.Info("taken out of a program's request", "members", strings.Join(removed, ", "))
+	}
+	c := &Call{Call: asked, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", recording: rec}
+	c.Relay = &llm.Relay{Header: g.dialect.header(r.Header), Body: edited, Begin: rec.begin, Refused: rec.refused}
+	g.mu.Lock()
+	open := g.open
+	g.mu.Unlock()
+	if !open {
+		return errNotOpen
+	}
+	select {
+	case g.asked <- c:
+		return nil
+	case <-r.Context().Done():
+		return context.Cause(r.Context())
+	case <-g.over:
+		return errors.New("batch: " + g.why)
+	}
+}
+
+// recorded returns the recording of a request's answer. Again means that the program sends a request again
+// whose answer it did not get: it has said so, or the connection broke.
+func (g *Gateway) recorded(sum [sha256.Size]byte, h http.Header) (rec *recording, again bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, rec := range g.recent {
+		if rec.sum == sum && rec.answers(retried(h)) {
+			return rec, true
+		}
+	}
+	rec = newRecording(sum)
+	g.recent = append(g.recent[max(0, len(g.recent)-kept+1):], rec)
+	return rec, false
+}
+
+// retried reports whether a client says that it sends a request again: the header of the providers' own
+// libraries.
+func retried(h http.Header) bool {
+	n := h.Get("X-Stainless-Retry-Count")
+	return n != "" && n != "0"
+}
+
+// readBody returns a request's body without its encoding.
+func readBody(r *http.Request) ([]byte, error) {
+	var from io.Reader = r.Body
+	switch r.Header.Get("Content-Encoding") {
+	case "", "identity":
+	case "gzip":
+		z, err := gzip.NewReader(from)
+		if err != nil {
+			return nil, err
+		}
+		from = z
+	case "zstd":
+		z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxBody))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		from = z
+	default:
+		return nil, fmt.Errorf("the content encoding %q is not known", r.Header.Get("Content-Encoding"))
+	}
+	body, err := io.ReadAll(io.LimitReader(from, MaxBody+1))
+	if err == nil && len(body) > MaxBody {
+		err = fmt.Errorf("it has more than %d bytes", MaxBody)
+	}
+	return body, err
+}
