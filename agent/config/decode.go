@@ -121,6 +121,8 @@ func (d *decoder) set(path string, v *value, f field) {
 		d.servers(path, v, to)
 	case *[]Engine:
 		d.engines(path, v, to)
+	case *ProgramConfig:
+		d.section(path, v, to.keys(path))
 	}
 	if !ok {
 		d.problem(v, path, "is %s, expected %s", kindOf(v), expected)
@@ -256,11 +258,14 @@ func nearest(path string) string {
 	name, keys := path[dot+1:], new(Config).keys()
 	inServer := strings.HasPrefix(path, mcpServers+".")
 	inEngine := strings.HasPrefix(path, engineList+".")
+	inProgram := strings.HasPrefix(path, programKey+".")
 	switch {
 	case inServer:
 		keys = new(MCPServer).keys(path[:dot])
 	case inEngine:
 		keys = new(Engine).keys(path[:dot])
+	case inProgram:
+		keys = new(ProgramConfig).keys(path[:dot])
 	}
 	byName, byPath, sections := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, k := range keys {
@@ -274,7 +279,7 @@ func nearest(path string) string {
 	switch {
 	case byName[name] != "":
 		return byName[name]
-	case inServer, inEngine:
+	case inServer, inEngine, inProgram:
 		return among(byName, name)
 	case !inSection:
 		return cmp.Or(among(sections, path), among(byName, path))

@@ -30,7 +30,7 @@ func Classes() []string { return []string{"docker", "podman"} }
 // keys is the table of keys, section by section, over the fields of c.
 func (c *Config) keys() []key {
 	a, e, m, r := &c.Agent, &c.Environment, &c.Model, &c.Run
-	return slices.Concat([]key{
+	return []key{
 		{"agent.system_template", jinja(&a.SystemTemplate), "", "The first message: how the model is to work."},
 		{"agent.instance_template", jinja(&a.InstanceTemplate), "", "The second message: the issue and what to do about it."},
 		{"agent.step_limit", limit(&a.StepLimit), "no limit", "Model calls that an attempt, or a turn of a conversation, may make; 0 means no limit."},
@@ -45,7 +45,8 @@ func (c *Config) keys() []key {
 		{"agent.context_messages", limit(&a.ContextMessages), "no limit", "Messages of a conversation over which agent.context_policy acts, too; for drop."},
 		{"agent.context_keep", limit(&a.ContextKeep), strconv.Itoa(compaction.DefaultKeep), "Messages at the end of the conversation that agent.context_policy does not touch; 0 means 8."},
 		{mcpServers, field{to: &a.MCPServers}, "none", "Servers whose tools the agent may use, by name: see `batch help mcp`."},
-	}, a.Program.keys(), []key{
+		{programKey, field{to: &a.Program}, "none", "A program of your own that is the agent: see `batch help agents`."},
+
 		{"environment.environment_class", word(&e.EnvironmentClass, Classes()...), "docker", "The kind of environment; batch runs containers on the engine that it reaches."},
 		{"environment.image", field{to: &e.Image, check: e.checkImage}, "the instance's image", "Refused: every instance runs in its own image."},
 		{"environment.cwd", field{to: &e.Cwd, check: e.checkCwd}, "", "The directory in the container in which commands start; an absolute path."},
@@ -85,7 +86,7 @@ func (c *Config) keys() []key {
 
 		{"run.env_startup_command", jinja(&r.EnvStartupCommand), "none", "A command that prepares each container; it must exit with 0."},
 		{"run.mask_patterns", patterns(&r.MaskPatterns), "none", "Regular expressions whose matches are hidden in all files except patches."},
-	})
+	}
 }
 
 // keys is the table of the server at a path of a configuration.
@@ -147,7 +148,7 @@ func (k key) listed() string {
 // field points to a value and says which values are right.
 type field struct {
 	// to points to a string, bool, int, float64, []string, map[string]string, map[string]any,
-	// map[string]MCPServer or []Engine of a [Config].
+	// map[string]MCPServer, []Engine or ProgramConfig of a [Config].
 	to       any
 	allowed  []string       // the only texts, unless it is nil
 	template bool           // the text is a Jinja template
@@ -266,6 +267,8 @@ func (f field) plain() any {
 		return plainServers(*to)
 	case *[]Engine:
 		return plainEngines(*to)
+	case *ProgramConfig:
+		return to.plain()
 	case *map[string]any:
 		if *to == nil {
 			return map[string]any{}

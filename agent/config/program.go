@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,17 +20,29 @@ type ProgramConfig struct {
 	Helper  string // see [gateway.Config]
 }
 
-// inProgram begins the paths of its keys.
-const inProgram = "agent.program."
+// programKey is the key of the program.
+const programKey = "agent.program"
 
-func (p *ProgramConfig) keys() []key {
+// keys is the table of the program at a path of a configuration.
+func (p *ProgramConfig) keys(path string) []key {
 	return []key{
-		{inProgram + "command", field{to: &p.Command}, "none", "A program in the container that is the agent, and its arguments, as templates: see `batch help agents`."},
-		{inProgram + "env", field{to: &p.Env}, "none", "Environment variables of the program, as templates."},
-		{inProgram + "stdin", jinja(&p.Stdin), "empty", "What the program reads from its standard input."},
-		{inProgram + "wire", word(&p.Wire, gateway.Wires...), "none", "The protocol in which the program asks its model, which the model's endpoint must speak too."},
-		{inProgram + "helper_header", field{to: &p.Helper}, "none", "The header of a request that is not of the main conversation but of another agent that the program has started."},
+		{path + ".command", field{to: &p.Command}, "", "The program and its arguments, as templates."},
+		{path + ".env", field{to: &p.Env}, "", "Environment variables of the program, as templates."},
+		{path + ".stdin", jinja(&p.Stdin), "", "What the program reads from its standard input."},
+		{path + ".wire", word(&p.Wire, gateway.Wires...), "", "The protocol in which the program asks its model."},
+		{path + ".helper_header", field{to: &p.Helper}, "", "The header of a request that another agent makes, which the program has started."},
 	}
+}
+
+// plain is the program as plain values, without empty ones.
+func (p *ProgramConfig) plain() map[string]any {
+	m := map[string]any{}
+	for _, k := range p.keys("") {
+		if plain := k.field.plain(); !isEmpty(plain) {
+			m[k.name()] = plain
+		}
+	}
+	return m
 }
 
 // Launch returns the program that is started: its arguments, its environment as NAME=value, and its standard
@@ -44,30 +57,37 @@ func (c *Config) Launch(vars map[string]any) (args, env []string, stdin string, 
 	}
 	p := &c.Agent.Program
 	for i, text := range p.Command {
-		arg, err := render(inProgram+"command."+strconv.Itoa(i+1), text)
+		arg, err := render(programKey+".command."+strconv.Itoa(i+1), text)
 		if err != nil {
 			return nil, nil, "", err
 		}
 		args = append(args, arg)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
-		value, err := render(inProgram+"env."+name, p.Env[name])
+		value, err := render(programKey+".env."+name, p.Env[name])
 		if err != nil {
 			return nil, nil, "", err
 		}
 		env = append(env, name+"="+value)
 	}
-	stdin, err = render(inProgram+"stdin", p.Stdin)
+	stdin, err = render(programKey+".stdin", p.Stdin)
 	return args, env, stdin, err
 }
 
-// checkProgram tries the templates once.
+// checkProgram looks at the settings of the program and tries its templates once.
 func (c *Config) checkProgram() (problems []string) {
-	if len(c.Agent.Program.Command) == 0 {
+	p := &c.Agent.Program
+	if len(p.plain()) == 0 {
 		return nil
 	}
-	if c.Agent.Program.Wire == "" {
-		problems = append(problems, c.nearestPlace(inProgram+"command")+": "+inProgram+"wire is missing: the protocol in which the program asks its model")
+	say := func(path, format string, args ...any) {
+		problems = append(problems, c.nearestPlace(path)+": "+path+" "+fmt.Sprintf(format, args...))
+	}
+	if len(p.Command) == 0 {
+		say(programKey, "has no command")
+	}
+	if !slices.Contains(gateway.Wires, p.Wire) {
+		say(programKey+".wire", "is %q, expected %s: the protocol in which the program asks its model", p.Wire, oneOf(gateway.Wires))
 	}
 	if _, _, _, err := c.Launch(map[string]any{"task": "", "url": "", "key": "", "model": "", "home": ""}); err != nil {
 		problems = append(problems, problemOf(err))

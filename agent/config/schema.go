@@ -90,6 +90,8 @@ func (f field) schema() object {
 		return object{"type": []string{"array", "null"}, "items": object{"anyOf": []any{object{"type": "string"}, one}}}
 	case *map[string]string:
 		return names(object{"type": append(scalars, "null")})
+	case *ProgramConfig:
+		return mapping(properties(f.to.(*ProgramConfig).keys("")))
 	case *map[string]MCPServer:
 		return names(mapping(properties(new(MCPServer).keys(""))))
 	default:

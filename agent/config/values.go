@@ -130,7 +130,7 @@ func (c *Config) Resolved() map[string]any {
 			all[section] = map[string]any{}
 		}
 		plain := k.field.plain()
-		if (k.path == mcpServers || k.path == engineList || k.path == podSettings) && isEmpty(plain) {
+		if slices.Contains([]string{mcpServers, engineList, podSettings, programKey}, k.path) && isEmpty(plain) {
 			continue // the same as in a directory that was begun without this key
 		}
 		all[section].(map[string]any)[name] = hide(name, plain)
