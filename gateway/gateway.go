@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/semaphore"
@@ -62,6 +63,8 @@ type Gateway struct {
 	asked   chan *Call
 	over    chan struct{} // closed by Close
 
+	patience, aliveEvery time.Duration // tests have other ones
+
 	mu     sync.Mutex
 	open   bool
 	why    string       // why no call is made any more
@@ -94,7 +97,7 @@ const (
 
 // New returns a gateway. A protocol that it does not know is a Usage fault.
 func New(c Config) (*Gateway, error) {
-	g := &Gateway{c: c, bodies: semaphore.NewWeighted(MaxBody), asked: make(chan *Call), over: make(chan struct{}), said: map[string]bool{}}
+	g := &Gateway{c: c, bodies: semaphore.NewWeighted(MaxBody), asked: make(chan *Call), over: make(chan struct{}), said: map[string]bool{}, patience: patience, aliveEvery: aliveEvery}
 	switch c.Wire {
 	case "messages":
 		g.dialect = messages{}

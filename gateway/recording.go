@@ -159,7 +159,7 @@ func (g *Gateway) deliver(w http.ResponseWriter, r *http.Request, rec *recording
 	leave, whole := rec.follow(), false
 	defer func() { leave(whole) }()
 	d := &delivery{g: g, w: w, stream: stream}
-	wait := time.NewTimer(patience)
+	wait := time.NewTimer(g.patience)
 	defer wait.Stop()
 	for {
 		now := rec.view(d.sent)
@@ -173,11 +173,11 @@ func (g *Gateway) deliver(w http.ResponseWriter, r *http.Request, rec *recording
 		select {
 		case <-now.changed:
 			if len(now.fresh) > 0 {
-				wait.Reset(aliveEvery)
+				wait.Reset(g.aliveEvery)
 			}
 		case <-wait.C:
 			d.alive()
-			wait.Reset(aliveEvery)
+			wait.Reset(g.aliveEvery)
 		case <-r.Context().Done():
 			return
 		}
