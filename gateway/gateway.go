@@ -241,9 +241,12 @@ func (g *Gateway) ask(r *http.Request, asked *inbound.Call, body []byte, rec *re
 	c := &Call{Call: asked, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", recording: rec}
 	c.Relay = &llm.Relay{Header: g.dialect.header(r.Header), Body: edited, Begin: rec.begin, Refused: rec.refused}
 	g.mu.Lock()
-	open := g.open
+	open, why := g.open, g.why
 	g.mu.Unlock()
-	if !open {
+	switch {
+	case why != "":
+		return errors.New("batch: " + why)
+	case !open:
 		return errNotOpen
 	}
 	select {
