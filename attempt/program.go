@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -29,6 +30,10 @@ type Program struct {
 	Alias  string
 	Helper string
 
+	// Leaves are patterns of files that the program leaves in the repository and that are no part of what it
+	// did, see [boxgit.WorktreeDiffWithout].
+	Leaves []string
+
 	// Launch returns what is started.
 	Launch func(At) (Launched, error)
 }
@@ -56,6 +61,11 @@ const (
 	programHome = "/tmp/batch-agent"
 	// programGrace is how long a program may take to end after it was told that it has to.
 	programGrace = 5 * time.Second
+	// startLimit is how long a program may take to its first call: one that the image cannot run, or that
+	// waits for a network, makes none.
+	startLimit = 2 * time.Minute
+	// saidEnd is how many bytes of what a program says are shown.
+	saidEnd = 2000
 	// headerLimit is how long a request's header may take.
 	headerLimit = time.Minute
 )
@@ -71,6 +81,9 @@ type running struct {
 	port   net.Listener
 	stop   context.CancelCauseFunc
 	wait   sync.WaitGroup
+
+	called bool        // it has made a call
+	late   <-chan time.Time
 
 	ended chan struct{} // closed when out and err are valid
 	out   vocab.Output
@@ -121,6 +134,8 @@ func (r *running) Start(ctx context.Context, task string) error {
 	if err != nil {
 		return err
 	}
+	r.called = r.t.past != nil && r.t.box.Adopted
+	r.late = time.After(startLimit)
 	r.gate.Open()
 	within, stop := context.WithCancelCause(ctx)
 	r.stop = stop
@@ -142,11 +157,18 @@ func (l Launched) command() sandbox.Launch {
 
 // Next implements [agent.Program].
 func (r *running) Next(ctx context.Context) (*agent.ProgramCall, error) {
+	late := r.late
+	if r.called {
+		late = nil
+	}
 	select {
 	case c := <-r.gate.Calls():
+		r.called = true
 		return &agent.ProgramCall{Messages: c.Messages, Helper: c.Helper, Relay: c.Relay, Begun: c.Begun, End: func(err error) { c.End(told(err)) }}, nil
 	case <-r.ended:
 		return nil, r.end(ctx)
+	case <-late:
+		return nil, fault.Newf(fault.Transient, "the agent's program made no call within %v", startLimit)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -167,15 +189,34 @@ func (r *running) end(ctx context.Context) error {
 		return r.err
 	case r.out.ExitCode != 0:
 		said := strings.TrimSpace(string(r.out.Bytes))
-		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s", r.out.ExitCode, cmp.Or(said[max(0, len(said)-1000):], "it said nothing"))}
+		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s", r.out.ExitCode, cmp.Or(said[max(0, len(said)-saidEnd):], "it said nothing"))}
+	}
+	if err := r.box.Clear(ctx); err != nil { // what it left would go on in the working tree
+		return err
 	}
 	ctx, cancel := withinLastScripts(ctx)
 	defer cancel()
-	patch, err := boxgit.WorktreeDiff(ctx, r.box, r.t.commits()...)
+	patch, err := r.t.worktreeDiff(ctx, r.box)
 	if err != nil {
 		return err
 	}
 	return &agent.ProgramEnd{Patch: patch}
+}
+
+// worktreeDiff returns what the agent changed.
+func (t *attempt) worktreeDiff(ctx context.Context, box Sandbox) ([]byte, error) {
+	var leaves []string
+	if t.Program != nil {
+		leaves = t.Program.Leaves
+	}
+	return boxgit.WorktreeDiffWithout(ctx, box, leaves, t.commits()...)
+}
+
+// log writes the end of what the program said into the attempt's log.
+func (r *running) log() {
+	if said := bytes.TrimSpace(r.out.Bytes); len(said) > 0 {
+		r.t.log.Info("the agent's program said", "bytes", r.out.Total, "end", r.t.Mask.Text(string(said[max(0, len(said)-saidEnd):])))
+	}
 }
 
 // close ends the program, unless the attempt was interrupted and will be resumed with it, and the gateway.
@@ -187,6 +228,11 @@ func (r *running) close(ctx context.Context) {
 		case <-time.After(programGrace):
 		}
 		r.stop(vocab.ErrInterrupted) // kills it
+		<-r.ended
+		r.log()
+		if err := r.box.Clear(ctx); err != nil {
+			r.t.log.Warn("ending what the agent's program left", "err", err)
+		}
 	} else if r.stop != nil {
 		r.stop(context.Cause(ctx))
 	}

@@ -34,7 +34,7 @@ func (t *attempt) commits() []string {
 func (t *attempt) salvage(ctx context.Context, box Sandbox, predict bool) {
 	ctx, cancel := withinLastScripts(ctx)
 	defer cancel()
-	patch, err := boxgit.WorktreeDiff(ctx, box, t.commits()...)
+	patch, err := t.worktreeDiff(ctx, box)
 	if err != nil {
 		t.log.Warn("salvaging", "err", err)
 		return

@@ -34,10 +34,11 @@ type Sandbox interface {
 	Alive(ctx context.Context) error
 	// Stream starts a program beside the agent's commands. The caller must Close the Stream.
 	Stream(ctx context.Context, p sandbox.Program) (sandbox.Stream, error)
-	// Launch runs the agent's own program and waits for its end, and Listen returns what that
-	// connects to: see package sandbox.
+	// Launch runs the agent's own program and waits for its end, Listen returns what that connects to,
+	// and Clear ends all processes: see package sandbox.
 	Launch(ctx context.Context, id string, l sandbox.Launch) (vocab.Output, error)
 	Listen(ctx context.Context) (net.Listener, error)
+	Clear(ctx context.Context) error
 	// CheckShell returns what the shell prints before the output of each command, which
 	// Execute takes off from then on. If the shell prints more than that, the error is an
 	// Instance fault.

@@ -7,7 +7,6 @@ import (
 	"batch.example/batch/agent"
 	"batch.example/batch/attempt/session"
 	"batch.example/batch/dataset"
-	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/sandbox"
@@ -261,7 +260,7 @@ func (c *Conversation) Diff(ctx context.Context) ([]byte, error) {
 	if err := c.t.settle(ctx); err != nil {
 		return nil, err
 	}
-	return boxgit.WorktreeDiff(ctx, c.box, c.t.commits()...)
+	return c.t.worktreeDiff(ctx, c.box)
 }
 
 // after returns the common ending of two runs, one after the other.

@@ -287,6 +287,7 @@ func summarize(p *corev1.Pod) engine.Owned {
 	o := engine.Owned{
 		ID: p.Name, Name: p.Name, Image: n[noteImage], State: strings.ToLower(string(p.Status.Phase)), Created: p.CreationTimestamp.Time,
 		Run: n[engine.LabelRun], Instance: n[engine.LabelInstance], Attempt: n[engine.LabelAttempt], Lease: n[engine.LabelLease], Adopter: n[noteAdopter],
+		Program: n[engine.LabelProgram] != "",
 	}
 	if p.DeletionTimestamp != nil {
 		o.State = "removing"

@@ -116,6 +116,9 @@ func ConfigOf(opened []json.RawMessage, image string) (version string, config ma
 		agent["cost_limit"] = floating(agent["cost_limit"])
 	}
 	config["agent_type"], config["model_type"], config["environment_type"] = "batch.agent.Loop", "batch.llm", "batch.docker"
+	if of, _ := config["agent"].(map[string]any); of["program"] != nil {
+		config["agent_type"] = "batch.agent.Program"
+	}
 	return version, config
 }
 

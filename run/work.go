@@ -161,7 +161,7 @@ func (r *Run) program() *attempt.Program {
 	}
 	_, alias, _ := strings.Cut(r.Settings.Model.ModelName, "/")
 	return &attempt.Program{
-		Wire: p.Wire, Model: r.Model.Name, Alias: cmp.Or(alias, r.Model.Name), Helper: p.Helper,
+		Wire: p.Wire, Model: r.Model.Name, Alias: cmp.Or(alias, r.Model.Name), Helper: p.Helper, Leaves: p.Leaves,
 		Launch: func(at attempt.At) (l attempt.Launched, err error) {
 			l.Args, l.Env, l.Stdin, err = r.Settings.Launch(map[string]any{
 				"task": at.Task, "url": at.URL, "key": at.Key, "model": at.Model, "home": at.Home,

@@ -88,6 +88,11 @@ func (s *Sandbox) Launch(ctx context.Context, id string, l Launch) (vocab.Output
 	return s.quiet(out), err
 }
 
+// Clear ends all processes in the container.
+func (s *Sandbox) Clear(ctx context.Context) error {
+	return s.host.elsewhere(s.site, s.container.Clear(ctx, "ending the processes in"))
+}
+
 // Listen returns a listener for the connections of programs in the container: see [box.Listener].
 func (s *Sandbox) Listen(ctx context.Context) (net.Listener, error) {
 	l, err := s.container.Listen(ctx)

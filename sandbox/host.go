@@ -62,6 +62,7 @@ type Config struct {
 	Env         []string                // of all commands, in addition to the container's
 	Timeout     time.Duration           // of a command; 0: none
 	Longer      func(begin []byte) bool // whether to keep more of an output, see [box.Command]; nil: never
+	Program     bool                    // an agent of its own runs in each container, see [engine.LabelProgram]
 	Fresh       bool                    // start the interpreter with each command, not ahead of it
 
 	// LeaveAttempts leaves to a later Host the containers of earlier runs under the lease in

@@ -161,6 +161,9 @@ func (h *Host) spec(at *site, ref, id string, o Opening) engine.Spec {
 		engine.LabelAttempt:  attempt,
 		engine.LabelLease:    h.Lease,
 	}
+	if h.Program && !o.Pristine {
+		spec.Labels[engine.LabelProgram] = "yes"
+	}
 	return spec
 }
 

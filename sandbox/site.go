@@ -157,7 +157,7 @@ func (s *site) answers() bool {
 // reap removes the containers of crashed runs and returns their number. A failure is logged and
 // does not stop the run.
 func (s *site) reap(ctx context.Context) int {
-	removed, err := engine.Reap(ctx, s.engine, s.log)
+	removed, err := engine.ReapDead(ctx, s.engine, s.log)
 	if err != nil {
 		s.log.Warn("could not remove containers of crashed runs", "err", err)
 	}

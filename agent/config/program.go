@@ -18,6 +18,7 @@ type ProgramConfig struct {
 	Stdin   string
 	Wire    string // one of [gateway.Wires]
 	Helper  string // see [gateway.Config]
+	Leaves  []string
 }
 
 // programKey is the key of the program.
@@ -31,6 +32,7 @@ func (p *ProgramConfig) keys(path string) []key {
 		{path + ".stdin", jinja(&p.Stdin), "", "What the program reads from its standard input."},
 		{path + ".wire", word(&p.Wire, gateway.Wires...), "", "The protocol in which the program asks its model."},
 		{path + ".helper_header", field{to: &p.Helper}, "", "The header of a request that another agent makes, which the program has started."},
+		{path + ".leaves", field{to: &p.Leaves}, "", "Patterns of new files in the repository that are no part of the patch, as in .gitignore."},
 	}
 }
 

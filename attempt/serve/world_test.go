@@ -429,6 +429,7 @@ func (bare) Launch(context.Context, string, sandbox.Launch) (vocab.Output, error
 	panic("no program is launched here")
 }
 func (bare) Listen(context.Context) (net.Listener, error) { panic("nothing listens here") }
+func (bare) Clear(context.Context) error                  { return nil }
 func (bare) Scrubbed(boxgit.Report, time.Duration)        {}
 func (bare) Stream(context.Context, sandbox.Program) (sandbox.Stream, error) {
 	return nil, errors.ErrUnsupported

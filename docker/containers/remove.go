@@ -126,6 +126,7 @@ func (f *Fleet) summarize(c container.Summary, now time.Time) engine.Owned {
 	s := engine.Owned{
 		ID: c.ID, Image: cmp.Or(c.Labels[LabelImage], c.Image), State: c.State, Created: time.Unix(c.Created, 0),
 		Run: c.Labels[engine.LabelRun], Instance: c.Labels[engine.LabelInstance], Attempt: c.Labels[engine.LabelAttempt],
+		Program: c.Labels[engine.LabelProgram] != "",
 	}
 	if len(c.Names) > 0 {
 		s.Name = strings.TrimPrefix(c.Names[0], "/")

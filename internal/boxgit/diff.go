@@ -34,8 +34,14 @@ const (
 // of line ends and of a sparse checkout; .gitattributes in the working tree apply as in git. An
 // error is an Instance fault.
 func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []byte, err error) {
+	return WorktreeDiffWithout(ctx, box, nil, commits...)
+}
+
+// WorktreeDiffWithout is [WorktreeDiff] without new files that match one of the patterns, which have the form of
+// .gitignore. Changes to files of the commit stay.
+func WorktreeDiffWithout(ctx context.Context, box Shell, patterns []string, commits ...string) (patch []byte, err error) {
 	dir := "/tmp/.batch-salvage-" + rand.Text()
-	first, err := run(ctx, box, diffScript(dir, commits))
+	first, err := run(ctx, box, diffScript(dir, patterns, commits))
 	if err != nil {
 		return nil, fault.New(fault.Instance, "taking the working tree's diff", err)
 	}
@@ -66,7 +72,7 @@ func WorktreeDiff(ctx context.Context, box Shell, commits ...string) (patch []by
 // Files that a sparse checkout leaves out are not deleted. The original's index is read with the new
 // repository's configuration: to expand a sparse index, git may fetch a tree by a program that the
 // original's names. Git refuses some values of $ends.
-func diffScript(dir string, commits []string) string {
+func diffScript(dir string, patterns, commits []string) string {
 	return fmt.Sprintf(`t=%s; commits=%s; more=
 mkdir -m 700 "$t" || exit 3
 trap '[ "$more" ] || rm -rf "$t"' EXIT
@@ -79,11 +85,12 @@ if ((${#sparse[@]})); then
 	git ls-files -z -d | while IFS= read -r -d '' f; do [ ! "${sparse["$f"]}" ] || printf '%%s\0' "$f"; done | git update-index -z --skip-worktree --stdin
 fi
 git "${ends[@]}" ls-files -- . > /dev/null || ends=()
+%s >> "$t/git/info/exclude" || exit 6
 git "${ends[@]}" add -A --ignore-errors -- . "${submodules[@]}" > /dev/null; [ $? -le 1 ] || exit 6
 %s --no-renames --ignore-submodules=all "$commit" > "$t/patch" || exit 7
 size=$(wc -c < "$t/patch") && echo $((size)) && head -c %d "$t/patch" || exit 8
 [ "$size" -le %d ] || more=yes`,
-		dir, bash.Quote(strings.Join(commits, " ")), scratchRepo, firstCommit, gitDiff, diffPiece, diffPiece)
+		dir, bash.Quote(strings.Join(commits, " ")), scratchRepo, firstCommit, bash.Print([]byte("\n"+strings.Join(patterns, "\n")+"\n")), gitDiff, diffPiece, diffPiece)
 }
 
 // Head returns the commit that the working tree is at, or "" if there is none.

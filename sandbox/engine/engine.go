@@ -82,6 +82,7 @@ type Container interface {
 	Stream(ctx context.Context, p box.Program) (*box.Stream, error)
 	Listen(ctx context.Context) (*box.Listener, error)
 	CopyIn(ctx context.Context, name string, mode fs.FileMode, data []byte) error
+	Clear(ctx context.Context, doing string) error
 
 	ID() string
 	ImageID() string                  // of the image that it was created from
@@ -111,6 +112,7 @@ type Owned struct {
 	// process holds its lease.
 	Abandoned bool
 
+	Program bool   // see [LabelProgram]
 	Lease   string // see [owner.Lease]; empty: none
 	Adopter string // names the lease of the process that took it over, see [owner.Adopter]; empty: none
 	Dead    bool   // the process that created it is dead

@@ -97,6 +97,16 @@ const (
 // container that the engine was still creating when its process was killed may appear later: the
 // next Reap finds it.
 func Reap(ctx context.Context, e Engine, log *slog.Logger, leases ...string) ([]Owned, error) {
+	return reap(ctx, e, log, func(o Owned) bool { return o.Under(leases) })
+}
+
+// ReapDead is Reap without containers in which an agent of its own may go on and wait for a resume of its run:
+// these end by themselves.
+func ReapDead(ctx context.Context, e Engine, log *slog.Logger) ([]Owned, error) {
+	return reap(ctx, e, log, func(o Owned) bool { return !o.Program || o.State != StateRunning })
+}
+
+func reap(ctx context.Context, e Engine, log *slog.Logger, want func(Owned) bool) ([]Owned, error) {
 	all, err := e.Owned(ctx)
 	if err != nil {
 		return nil, err
@@ -107,7 +117,7 @@ func Reap(ctx context.Context, e Engine, log *slog.Logger, leases ...string) ([]
 	var g errgroup.Group
 	g.SetLimit(reapers)
 	for _, o := range all {
-		if !o.Abandoned || !o.Under(leases) {
+		if !o.Abandoned || !want(o) {
 			continue
 		}
 		g.Go(func() error {

@@ -16,6 +16,10 @@ const (
 	LabelInstance = "batch.instance"
 	LabelAttempt  = "batch.attempt"
 
+	// LabelProgram says that the container has an agent of its own, which may outlive the process of batch: any
+	// value.
+	LabelProgram = "batch.program"
+
 	// LabelLease is a lease: see package owner. While a living process holds it, a
 	// container with a dead creator is not abandoned.
 	LabelLease = "batch.lease"

@@ -52,7 +52,7 @@ func beKilled(t *testing.T, o Options) {
 }
 
 func (d doomed) create(t *testing.T, e engine.Engine) string {
-	labels := map[string]string{engine.LabelLease: d.Lease, engine.LabelInstance: "i", engine.LabelAttempt: "2"}
+	labels := map[string]string{engine.LabelLease: d.Lease, engine.LabelInstance: "i", engine.LabelAttempt: "2", engine.LabelProgram: "yes"}
 	c, err := e.Create(t.Context(), fill(engine.Spec{Labels: labels, WorkDir: "/testbed"}, d.Image, d.Run))
 	if err != nil {
 		t.Fatal(err)
@@ -189,6 +189,9 @@ func (e *suite) containersOfAKilledProcessAreReaped(t *testing.T) {
 	}
 	if removed, err := engine.Reap(t.Context(), e.engine, quiet, lease(t, false)); err != nil || len(removed) > 0 {
 		t.Errorf("reaped %+v, %v under another lease", removed, err)
+	}
+	if removed, err := engine.ReapDead(t.Context(), e.engine, quiet); err != nil || slices.ContainsFunc(removed, func(o engine.Owned) bool { return o.ID == id }) {
+		t.Errorf("reaped %+v, %v; its agent may go on", removed, err)
 	}
 	removed, err := engine.Reap(t.Context(), e.engine, quiet, free)
 	if err != nil {

@@ -171,6 +171,7 @@ func (f *fleet) Owned(context.Context) ([]engine.Owned, error) {
 		o := engine.Owned{
 			ID: filepath.Base(dir), Name: r.Name, Image: r.Image, State: "created", Created: r.Created, Expires: r.Expires,
 			Run: r.Labels[engine.LabelRun], Instance: r.Labels[engine.LabelInstance], Attempt: r.Labels[engine.LabelAttempt], Lease: r.Labels[engine.LabelLease],
+			Program: r.Labels[engine.LabelProgram] != "",
 		}
 		switch _, alive, started := state(dir); {
 		case alive:
