@@ -63,8 +63,8 @@ const (
 	EventInterrupt EventType = "interrupt" // Interrupt names what broke the flow; its messages follow
 	EventEnd       EventType = "end"       // the run ended: Ending, Err
 
-	// A call that is not a step, with a shorter conversation after a refusal that is not clear. Step is
-	// the number of the next request.
+	// A call that is not a step: with a shorter conversation after a refusal that is not clear, or one of a
+	// program's beside its conversation. Step is the number of the next request.
 	EventProbe  EventType = "probe"  // as EventRequest
 	EventProbed EventType = "probed" // as EventReply; Digest is the request's
 
@@ -82,6 +82,7 @@ type Event struct {
 	Messages  []llm.Message // owned by the run: not to be changed
 	Rewritten *Rewritten
 	Digest    string
+	Beside    bool // of a probe: a program made it
 	Repeat    *llm.Repeat
 	Tokens    int64 // of a request: its estimated length
 	Window    int64 // the model's context, in tokens; 0 if it is unknown

@@ -229,7 +229,7 @@ func (r *run) probe(ctx context.Context, messages []llm.Message) error {
 		return err
 	}
 	step := r.end.Calls + 1
-	if err := r.record(ctx, Event{Type: EventProbe, Step: step, Digest: sum.String(), Tokens: size.tokens}); err != nil {
+	if err := r.record(ctx, Event{Type: EventProbe, Step: step, Digest: sum.String(), Tokens: size.tokens, Beside: r.relayed != nil}); err != nil {
 		return err
 	}
 	req := r.request(ctx, step)

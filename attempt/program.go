@@ -82,7 +82,7 @@ type running struct {
 	stop   context.CancelCauseFunc
 	wait   sync.WaitGroup
 
-	called bool        // it has made a call
+	called bool // it has made a call
 	late   <-chan time.Time
 
 	ended chan struct{} // closed when out and err are valid

@@ -41,7 +41,7 @@ func (t *attempt) logEvent(e agent.Event) {
 		}
 		t.log.Info("the conversation was rewritten", "step", e.Step, "policy", w.Policy, "messages", replaced, "tokens", w.Before, "tokens_now", w.After)
 	case agent.EventProbe:
-		t.logged.block(fmt.Sprintf("before step %d: asking whether the model accepts a shorter conversation", e.Step), nil)
+		t.logged.block(fmt.Sprintf("before step %d: a call that is no step", e.Step), nil)
 	case agent.EventRepeat:
 		next := e.Repeat
 		t.logged.block(fmt.Sprintf("step %d: the model call failed and will be made again, try %d of %d in %s: %s",

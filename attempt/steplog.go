@@ -60,7 +60,7 @@ func (l stepLog) reply(e agent.Event) {
 
 func (l stepLog) probed(e agent.Event) {
 	r := e.Response
-	l.block(fmt.Sprintf("before step %d: the model answered a shorter conversation in %s ($%.4f, %d tokens in, %d out)",
+	l.block(fmt.Sprintf("before step %d: the model answered a call that is no step in %s ($%.4f, %d tokens in, %d out)",
 		e.Step, round(e.Latency), r.Cost, r.Usage.Input, r.Usage.Output), nil)
 }
 

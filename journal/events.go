@@ -103,6 +103,9 @@ type RequestData struct {
 	Digest string `json:"digest"`           // of the request's messages and tools
 	Tokens int64  `json:"tokens,omitempty"` // how long the request is by an estimate
 
+	// Beside says of a call that is no step that the agent's program made it beside its conversation.
+	Beside bool `json:"beside,omitempty"`
+
 	// Reserved is the amount reserved for the call, in US dollars. It counts as spent until
 	// the call is answered, or is known not to have been charged.
 	Reserved float64 `json:"reserved,omitempty"`

@@ -330,7 +330,7 @@ type builder struct {
 
 	pending int // rewrites at the end of h.Rewrites that no request follows
 
-	probing bool // the last call that is no step followed a refusal
+	probing bool // the last call that is no step followed a refusal, or was a program's
 }
 
 func (b *builder) add(r *Record, line line) error {
@@ -370,7 +370,10 @@ func (b *builder) add(r *Record, line line) error {
 		b.h.Summarized = b.h.Summarized || w.Summary != ""
 		return err
 	case TypeSummaryRequest:
-		b.probing = before == TypeRequest
+		var d SummaryRequestData
+		err := json.Unmarshal(r.Data, &d)
+		b.probing = before == TypeRequest || d.Beside
+		return err
 	case TypeSummary:
 		var s SummaryData
 		err := json.Unmarshal(r.Data, &s)

@@ -109,7 +109,7 @@ func ActionID(step, action int) string { return fmt.Sprintf("%d.%d", step, actio
 func (r *recorder) request(typ string, e agent.Event) error {
 	r.likely.tokens = e.Tokens
 	r.call.Expect(r.likely.dollars())
-	err := r.durable(typ, journal.RequestData{Step: e.Step, Digest: e.Digest, Tokens: e.Tokens, Reserved: r.call.Reserved()})
+	err := r.durable(typ, journal.RequestData{Step: e.Step, Digest: e.Digest, Tokens: e.Tokens, Beside: e.Beside, Reserved: r.call.Reserved()})
 	if err == nil {
 		r.asked, r.counted = e.Step, 0
 	}

@@ -13,7 +13,9 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"time"
 )
 
 type object map[string]any
@@ -68,27 +70,45 @@ func run(address, key, model string) error {
 	}
 }
 
-// call makes one call and returns the blocks of its streamed answer.
-func call(address, key string, body object) ([]object, error) {
+// tries is how often a call is made whose connection breaks.
+const tries = 60
+
+// call makes one call and returns the blocks of its streamed answer. It tries again as the providers' own
+// libraries do: unless the server refuses the request.
+func call(address, key string, body object) (blocks []object, err error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
+	for n := range tries {
+		var final bool
+		if blocks, final, err = try(address, key, text, n); err == nil || final {
+			return blocks, err
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	return nil, err
+}
+
+func try(address, key string, text []byte, n int) (blocks []object, final bool, err error) {
 	req, err := http.NewRequest(http.MethodPost, address+"/v1/messages?beta=true", bytes.NewReader(text))
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
-	req.Header = http.Header{"X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": {"a-feature"}}
+	req.Header = http.Header{
+		"X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": {"a-feature"}, "X-Stainless-Retry-Count": {strconv.Itoa(n)},
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(resp.Body)
-		return nil, fmt.Errorf("%s: %s", resp.Status, said)
+		return nil, true, fmt.Errorf("%s: %s", resp.Status, said)
 	}
-	return readEvents(resp.Body)
+	blocks, err = readEvents(resp.Body)
+	return blocks, false, err
 }
 
 func readEvents(r io.Reader) ([]object, error) {
