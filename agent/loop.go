@@ -74,6 +74,9 @@ type ModelFacts struct {
 	// Uncounted says that costs need not be known: the cost limit has no effect on replies
 	// without a known cost.
 	Uncounted bool
+	// Price is what calls cost, for the calls of a Program, whose cost is limited before they are made;
+	// nil: unknown.
+	Price *vocab.Price
 }
 
 // Hooks are how a Turn's caller observes and steers the run. Each may be nil.

@@ -29,10 +29,14 @@ type Program interface {
 // ProgramCall is a call that a program wants to make. The run calls End once.
 type ProgramCall struct {
 	Messages []llm.Message // the whole conversation, system text first
+	Tools    int64         // estimated tokens of its tools
 	Helper   bool          // it is not of the main conversation: paid, and no step
 	Relay    *llm.Relay
-	Begun    func() bool // whether the program may have read a part of the answer: then no other try is made
-	End      func(error) // nil: the answer was passed on
+
+	Output int64       // tokens that the answer may have; 0: the request does not say
+	Lower  func(int64) // sets a lower limit of them in the Relay
+	Begun  func() bool // whether the program may have read a part of the answer: then no other try is made
+	End    func(error) // nil: the answer was passed on
 }
 
 // ProgramEnd is the end of a program, as the error of [Program.Next].
@@ -73,9 +77,53 @@ func (r *run) drive(ctx context.Context) (err error) {
 	var refused error
 	defer func() { call.End(cmp.Or(refused, err)) }()
 	if err = r.withinLimits(ctx); err == nil {
+		err = r.affords(call)
+	}
+	if err == nil {
 		refused, err = r.serve(ctx, call)
 	}
 	return err
+}
+
+const (
+	// leastOutput is how many tokens an answer is left at least when a limit of the cost makes it shorter: with
+	// fewer, an agent cannot work.
+	leastOutput = 4096
+	// assumedOutput is how many tokens an answer may have where the request does not say.
+	assumedOutput = 32_000
+	// helpersPerStep is how many calls beside the conversation are made for each step of the limit.
+	helpersPerStep = 3
+)
+
+// affords keeps a call within the attempt's limit of the cost, before it is made: its input costs at most what
+// nothing of it in the cache costs, and its answer what all of its tokens cost. If only the answer is too
+// long for that, its limit is lowered.
+func (r *run) affords(call *ProgramCall) error {
+	l := r.limits()
+	if call.Helper && l.Steps > 0 && r.helpers >= helpersPerStep*l.Steps {
+		return exit(vocab.StatusLimitsExceeded)
+	}
+	if l.Cost <= 0 || r.turn.Price == nil {
+		return nil
+	}
+	tokens := call.Tools
+	for _, m := range call.Messages {
+		tokens += EstimateTokens(m)
+	}
+	rates := r.turn.Price.At(tokens)
+	left := l.Cost - (r.end.Cost - r.turn.Earlier.Cost) - float64(tokens)*max(rates.Input, rates.CacheWrite)
+	output := cmp.Or(call.Output, assumedOutput)
+	most := output
+	if rates.Output > 0 {
+		most = int64(left / rates.Output)
+	}
+	switch {
+	case left < 0 || most < min(output, leastOutput):
+		return exit(vocab.StatusLimitsExceeded)
+	case most < output:
+		call.Lower(most)
+	}
+	return nil
 }
 
 // next waits for the program's next call or its end, at most until its time is over.
@@ -96,8 +144,9 @@ func (r *run) next(ctx context.Context) (*ProgramCall, error) {
 	case end.Failed == "":
 		r.end.Submission, r.end.Submitted = append([]byte{}, end.Patch...), true
 		return nil, &Interrupt{vocab.StatusSubmitted, []llm.Message{exitMessage(vocab.StatusSubmitted, python.Text(end.Patch), end.Patch)}}
-	case r.end.Calls == 0:
-		return nil, fault.Newf(fault.Transient, "the agent's program made no call: %s", end.Failed)
+	}
+	if r.end.Calls == 0 {
+		return nil, fault.Newf(fault.Transient, "the agent's program ended before a call of its conversation was answered: %s", end.Failed)
 	}
 	return nil, r.refused(vocab.StatusProgramFailed, end)
 }
@@ -108,6 +157,7 @@ func (r *run) serve(ctx context.Context, call *ProgramCall) (refused, err error)
 	r.relayed = call
 	defer func() { r.relayed = nil }()
 	if call.Helper {
+		r.helpers++
 		err = r.probe(ctx, call.Messages)
 		return r.forProgram(ctx, err)
 	}

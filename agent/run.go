@@ -29,6 +29,7 @@ type run struct {
 
 	formatErrors int            // in a row
 	waited       time.Duration  // for the environment, for a person, and in calls that failed
+	helpers      int            // calls of a program beside its conversation, of this process
 	relayed      *ProgramCall   // the call of a program that is being made; nil: none
 	known        []vocab.Output // of the current step's actions that ran before
 	begun        bool           // the action after them had begun before

@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -11,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"batch.example/batch/agent"
@@ -36,6 +36,21 @@ type Program struct {
 
 	// Launch returns what is started.
 	Launch func(At) (Launched, error)
+
+	begun, failed atomic.Int64 // attempts whose program made a call, and that ended without one
+}
+
+// mute is how many attempts may end without a call before any has made one.
+const mute = 3
+
+// silent returns the fault of a program that made no call. When no program of the run has made one, the
+// program itself is to blame.
+func (p *Program) silent(why string) error {
+	if n := p.failed.Add(1); n >= mute && p.begun.Load() == 0 {
+		return fault.Newf(fault.Host, "the agent's program made no call in any of %d attempts: %s", n, why).
+			WithHint("try its command in a container of the image: see `batch help agents`")
+	}
+	return fault.Newf(fault.Transient, "the agent's program made no call: %s", why)
 }
 
 // At is what a program is told about its place.
@@ -163,12 +178,22 @@ func (r *running) Next(ctx context.Context) (*agent.ProgramCall, error) {
 	}
 	select {
 	case c := <-r.gate.Calls():
-		r.called = true
-		return &agent.ProgramCall{Messages: c.Messages, Helper: c.Helper, Relay: c.Relay, Begun: c.Begun, End: func(err error) { c.End(told(err)) }}, nil
+		if !r.called {
+			r.called = true
+			r.begun.Add(1)
+		}
+		return &agent.ProgramCall{
+			Messages: c.Messages, Tools: int64(c.ToolBytes) / 4, Helper: c.Helper, Relay: c.Relay, Output: c.MaxTokens,
+			Lower: func(most int64) {
+				r.t.log.Info("a limit of the cost leaves less room for an answer", "tokens", most, "asked", c.MaxTokens)
+				c.Lower(most)
+			},
+			Begun: c.Begun, End: func(err error) { c.End(told(err)) },
+		}, nil
 	case <-r.ended:
 		return nil, r.end(ctx)
 	case <-late:
-		return nil, fault.Newf(fault.Transient, "the agent's program made no call within %v", startLimit)
+		return nil, r.silent(fmt.Sprintf("it has run for %v", startLimit))
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -187,9 +212,10 @@ func (r *running) end(ctx context.Context) error {
 	switch {
 	case r.err != nil:
 		return r.err
+	case !r.called:
+		return r.silent(fmt.Sprintf("exit code %d: %s", r.out.ExitCode, r.said()))
 	case r.out.ExitCode != 0:
-		said := strings.TrimSpace(string(r.out.Bytes))
-		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s", r.out.ExitCode, cmp.Or(said[max(0, len(said)-saidEnd):], "it said nothing"))}
+		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s", r.out.ExitCode, r.said())}
 	}
 	if err := r.box.Clear(ctx); err != nil { // what it left would go on in the working tree
 		return err
@@ -214,9 +240,13 @@ func (t *attempt) worktreeDiff(ctx context.Context, box Sandbox) ([]byte, error)
 
 // log writes the end of what the program said into the attempt's log.
 func (r *running) log() {
-	if said := bytes.TrimSpace(r.out.Bytes); len(said) > 0 {
-		r.t.log.Info("the agent's program said", "bytes", r.out.Total, "end", r.t.Mask.Text(string(said[max(0, len(said)-saidEnd):])))
-	}
+	r.t.log.Info("the agent's program ended", "exit_code", r.out.ExitCode, "bytes", r.out.Total, "end", r.said())
+}
+
+// said is the end of what the program wrote.
+func (r *running) said() string {
+	said := strings.TrimSpace(r.t.Mask.Text(strings.ToValidUTF8(string(r.out.Bytes), "\uFFFD")))
+	return cmp.Or(said[max(0, len(said)-saidEnd):], "it said nothing")
 }
 
 // close ends the program, unless the attempt was interrupted and will be resumed with it, and the gateway.

@@ -80,6 +80,7 @@ type dialect interface {
 	edit(body []byte, model string, hosted bool) (edited []byte, removed []string, err error)
 	header(http.Header) http.Header // what of a request's header is sent
 	models(alias string) []byte
+	lower(body []byte, most int64) []byte // returns an edited body with a lower limit of the answer's tokens
 	refusal(status int, message string) []byte
 	broken(message string) []byte // an event that ends a stream with an error for good
 	alive() []byte                // an event that shows life and means nothing
@@ -120,7 +121,11 @@ type Call struct {
 	Helper bool
 
 	recording *recording
+	lower     func(body []byte, most int64) []byte
 }
+
+// Lower limits the tokens of the answer.
+func (c *Call) Lower(most int64) { c.Relay.Body = c.lower(c.Relay.Body, most) }
 
 // End ends a call: its answer was whole, or err says why there is none or only a part. The program gets the
 // provider's refusal as it came, or the error in a form that it does not answer by asking again.
@@ -238,7 +243,7 @@ func (g *Gateway) ask(r *http.Request, asked *inbound.Call, body []byte, rec *re
 	if len(removed) > 0 {
 		g.c.Log.Info("taken out of a program's request", "members", strings.Join(removed, ", "))
 	}
-	c := &Call{Call: asked, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", recording: rec}
+	c := &Call{Call: asked, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", recording: rec, lower: g.dialect.lower}
 	c.Relay = &llm.Relay{Header: g.dialect.header(r.Header), Body: edited, Begin: rec.begin, Refused: rec.refused}
 	g.mu.Lock()
 	open, why := g.open, g.why

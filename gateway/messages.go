@@ -89,6 +89,22 @@ func (messages) edit(body []byte, model string, hosted bool) (edited []byte, rem
 	return append(out, '}'), removed, nil
 }
 
+func (messages) lower(body []byte, most int64) []byte {
+	return withMember(body, "max_tokens", strconv.FormatInt(most, 10))
+}
+
+// withMember returns an object with another value of a member, which comes last.
+func withMember(body []byte, name, value string) []byte {
+	out := []byte{'{'}
+	gjson.ParseBytes(body).ForEach(func(key, was gjson.Result) bool {
+		if key.Str != name {
+			out = appendMember(out, key.Raw, was.Raw)
+		}
+		return true
+	})
+	return append(appendMember(out, strconv.Quote(name), value), '}')
+}
+
 // chosen reports whether a choice of a tool may name one that was removed.
 func chosen(choice string, removed []string) bool {
 	return len(removed) > 0 && gjson.Get(choice, "name").Exists()

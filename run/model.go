@@ -131,7 +131,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 		return Model{}, nil, err
 	}
 	rewrite, err := contextPolicy(cfg, m)
-	return Model{Provider: m.Provider, Name: m.Name, Wire: m.Wire, Price: m.Price, ModelFacts: agent.ModelFacts{Window: m.Window, StrictRoles: m.StrictRoles, Uncounted: m.Cost == catalogue.Uncounted}, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
+	return Model{Provider: m.Provider, Name: m.Name, Wire: m.Wire, Price: m.Price, ModelFacts: agent.ModelFacts{Window: m.Window, StrictRoles: m.StrictRoles, Uncounted: m.Cost == catalogue.Uncounted, Price: m.Price}, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
 }
 
 // speaks refuses a model whose endpoint does not speak the protocol of the agent's program.

@@ -223,6 +223,9 @@ func (p Process) Sandboxes(cfg *config.Config, r Request) (sandbox.Config, error
 	case flags.ReadOnly && (!cfg.Environment.KeepGitHistory || r.Grade):
 		return sandbox.Config{}, fault.Newf(fault.Usage, "environment.run_args: --read-only: the history after base_commit cannot be removed, and no patch be tested").
 			WithHint("leave --read-only out, or give --keep-git-history and do not grade")
+	case flags.Network == "host" && len(cfg.Agent.Program.Command) > 0:
+		return sandbox.Config{}, fault.Newf(fault.Usage, "environment.network is host: every process of the machine could use the gateway of the agent's program").
+			WithHint("leave the network out: the program needs none to reach its model")
 	case flags.Pull != "" && slices.ContainsFunc(list, func(e sandbox.Engine) bool { return engines.HasPods(e.Address) }):
 		return sandbox.Config{}, fault.Newf(fault.Usage, "environment.run_args: --pull is not possible on Kubernetes").
 			WithHint("use imagePullPolicy in environment.pod")

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -148,12 +149,14 @@ func TestAProgramOutlivesBatch(t *testing.T) {
 	}
 }
 
-// At a limit the program is told so once, and ended; what it did so far is kept.
+// At a limit the program is told so once, and ended; what it did so far is kept. A call that may cost more than
+// is left gets a shorter answer, and is not made if that is too short: at $15 a million tokens, 0.068 dollars are
+// 4,533 tokens.
 func TestAProgramMeetsALimit(t *testing.T) {
 	tier.Rest(t, "gateway/*.go", "attempt/program.go", "agent/program.go", "internal/box/*.go")
 	t.Parallel()
 	for limit, status := range map[string]vocab.Status{
-		"agent.step_limit=1": vocab.StatusLimitsExceeded, "agent.cost_limit=0.005": vocab.StatusLimitsExceeded,
+		"agent.step_limit=1": vocab.StatusLimitsExceeded, "agent.cost_limit=0.068": vocab.StatusLimitsExceeded,
 	} {
 		t.Run(limit, func(t *testing.T) {
 			t.Parallel()
@@ -162,6 +165,12 @@ func TestAProgramMeetsALimit(t *testing.T) {
 				t.Fatalf("exit code %d\n%s", code, out)
 			}
 			rec := e2e.Record(t, p.dir)
+			for _, r := range p.stub.Requests() {
+				most, err := strconv.Atoi(string(r.Members["max_tokens"]))
+				if lowered := most < 8192; err != nil || lowered != strings.HasPrefix(limit, "agent.cost") {
+					t.Errorf("the answer may have %d tokens, %v", most, err)
+				}
+			}
 			if n := len(p.stub.Requests()); rec.Status != status || rec.Steps != 1 || n != 2 || !rec.Salvaged {
 				t.Errorf("%s, %d steps, %d requests, salvaged %t", rec.Status, rec.Steps, n, rec.Salvaged)
 			}

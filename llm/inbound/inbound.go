@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"batch.example/batch/llm"
 )
 
@@ -20,6 +22,7 @@ type Call struct {
 	Stream    bool
 	MaxTokens int64 // of the answer; 0: the request does not say
 	Tools     []Tool
+	ToolBytes int           // of the tools' JSON
 	Messages  []llm.Message // system text first; each result of a tool is a message of its own
 }
 
@@ -120,7 +123,7 @@ func Messages(body []byte) (*Call, error) {
 	if err := json.Unmarshal(body, &head); err != nil {
 		return nil, err
 	}
-	c := &Call{Model: head.Model, Stream: head.Stream, MaxTokens: head.MaxTokens, Tools: head.Tools}
+	c := &Call{Model: head.Model, Stream: head.Stream, MaxTokens: head.MaxTokens, Tools: head.Tools, ToolBytes: len(gjson.GetBytes(body, "tools").Raw)}
 	if len(head.Messages) == 0 {
 		return nil, errors.New("messages: expected at least one")
 	}

@@ -33,7 +33,7 @@ func run(address, key, model string) error {
 		return err
 	}
 	body := object{
-		"model": model, "max_tokens": 4096, "stream": true, "system": "You are an agent.", "metadata": object{"user_id": "nobody"},
+		"model": model, "max_tokens": 8192, "stream": true, "system": "You are an agent.", "metadata": object{"user_id": "nobody"},
 		"messages": []object{{"role": "user", "content": "A title for: " + string(task)}},
 	}
 	if _, err := call(address, key, body); err != nil {
