@@ -79,7 +79,7 @@ const (
 	// startLimit is how long a program may take to its first call: one that the image cannot run, or that
 	// waits for a network, makes none.
 	startLimit = 2 * time.Minute
-	// saidEnd is how many bytes of what a program says are shown.
+	// saidEnd is how many bytes of what a program wrote are in an error.
 	saidEnd = 2000
 	// headerLimit is how long a request's header may take.
 	headerLimit = time.Minute
@@ -238,15 +238,24 @@ func (t *attempt) worktreeDiff(ctx context.Context, box Sandbox) ([]byte, error)
 	return boxgit.WorktreeDiffWithout(ctx, box, leaves, t.commits()...)
 }
 
-// log writes the end of what the program said into the attempt's log.
+// log writes what the program wrote into the attempt's log.
 func (r *running) log() {
-	r.t.log.Info("the agent's program ended", "exit_code", r.out.ExitCode, "bytes", r.out.Total, "end", r.said())
+	title := fmt.Sprintf("the agent's program ended: exit code %d, %d bytes of output", r.out.ExitCode, r.out.Total)
+	if r.err != nil {
+		title = "the agent's program was ended"
+	}
+	r.t.logged.block(title, strings.Split(r.text(), "\n"))
 }
 
-// said is the end of what the program wrote.
+// text is what the program wrote, as people may read it.
+func (r *running) text() string {
+	return strings.TrimSpace(r.t.Mask.Text(strings.ToValidUTF8(string(r.out.Bytes), "\uFFFD")))
+}
+
+// said is the end of it.
 func (r *running) said() string {
-	said := strings.TrimSpace(r.t.Mask.Text(strings.ToValidUTF8(string(r.out.Bytes), "\uFFFD")))
-	return cmp.Or(said[max(0, len(said)-saidEnd):], "it said nothing")
+	text := r.text()
+	return cmp.Or(text[max(0, len(text)-saidEnd):], "it said nothing")
 }
 
 // close ends the program, unless the attempt was interrupted and will be resumed with it, and the gateway.

@@ -100,6 +100,9 @@ func TestAProgramIsTheAgent(t *testing.T) {
 		t.Errorf("the task was %.80q", task)
 	}
 	noKey(t, p.dir)
+	if log, err := os.ReadFile(filepath.Join(p.dir, "out", "demo__slug-1", "agent.log")); err != nil || !strings.Contains(string(log), "    the work is done\n") {
+		t.Errorf("%v; the program's output is not in the log:\n%s", err, log)
+	}
 	if n := e2e.ContainersOf(t, "demo__slug-1"); n > 0 { // of this run or another test's
 		t.Logf("%d containers of other tests", n)
 	}

@@ -64,6 +64,7 @@ func run(address, key, model string) error {
 			ended = ended || strings.HasPrefix(string(said), "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
 		}
 		if ended || len(results) == 0 {
+			fmt.Println("the work is done")
 			return nil
 		}
 		messages = append(messages, object{"role": "assistant", "content": blocks}, object{"role": "user", "content": results})
