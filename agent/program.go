@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (r *run) beginProgram(ctx context.Context) error {
 	if u := r.turn.Unfinished; u != nil {
 		r.turn.Unfinished = nil
 		r.pay(u.Reply)
-		if err := r.append(ctx, r.reply(u.Reply, nil)); err != nil {
+		if err := r.append(ctx, r.replyWith(u.Reply, actionsOf(u.Reply.Message))); err != nil {
 			return err
 		}
 	}
@@ -168,7 +169,22 @@ func (r *run) serve(ctx context.Context, call *ProgramCall) (refused, err error)
 	if err != nil {
 		return r.forProgram(ctx, err)
 	}
-	return nil, r.append(ctx, r.reply(resp, nil))
+	return nil, r.append(ctx, r.replyWith(resp, actionsOf(resp.Message)))
+}
+
+// actionsOf returns what a reply asks a program to do. A tool whose arguments have a command is a shell.
+func actionsOf(m llm.Message) []Action {
+	list := []Action{}
+	for _, c := range m.ToolCalls() {
+		var args map[string]any
+		_ = json.Unmarshal([]byte(c.Arguments), &args) // the program judges them
+		if command, ok := args["command"].(string); ok {
+			list = append(list, Action{Command: command, CallID: c.ID})
+		} else {
+			list = append(list, Action{Tool: c.Name, Arguments: args, CallID: c.ID})
+		}
+	}
+	return list
 }
 
 // forProgram separates a refusal that the program may read from a failure that ends the run.

@@ -222,12 +222,16 @@ func (r *run) spend(resp *llm.Response) {
 
 // reply returns the assistant's message with its extra data.
 func (r *run) reply(resp *llm.Response, actions []action) llm.Message {
-	m := resp.Message
-	m.Role = llm.RoleAssistant
 	records := make([]Action, len(actions))
 	for i, a := range actions {
 		records[i] = a.record()
 	}
+	return r.replyWith(resp, records)
+}
+
+func (r *run) replyWith(resp *llm.Response, records []Action) llm.Message {
+	m := resp.Message
+	m.Role = llm.RoleAssistant
 	m.Extra = map[string]any{"actions": records, "cost": resp.Cost, "response": ReplyRef{r.end.Calls}}
 	return m
 }
