@@ -112,6 +112,10 @@ func (r *run) call(ctx context.Context, step int) (*llm.Response, error) {
 		return nil, err
 	}
 	resp, latency, err := r.generate(ctx, r.request(ctx, step))
+	if err != nil && r.relayed != nil { // the program reads it, and decides what to do
+		r.waitedFor(llm.Waited(err))
+		return nil, err
+	}
 	if err != nil {
 		return nil, r.shown(ctx, step, r.explained(ctx, step, r.failed(ctx, step, err)))
 	}

@@ -294,7 +294,7 @@ func (t *attempt) reserve(ctx context.Context) (session.Reservation, error) {
 	defer t.watch.during(&t.watch.person)() // a pause may last for days
 	call, err := t.runner.Reserve(ctx)
 	t.limited = call.Limited()
-	if err == nil {
+	if err == nil && t.Program == nil { // a program takes no messages
 		if stop := t.interjection(); stop != nil {
 			call.Release()
 			return nil, stop

@@ -228,7 +228,7 @@ func (c *Conversation) input(in session.Input) session.Input {
 	if in.Model == nil {
 		in.Model = c.model
 	}
-	if in.Rewrite == nil {
+	if in.Rewrite == nil && c.program == nil { // a program keeps its conversation short itself
 		in.Rewrite = t.Rewrite
 	}
 	in.Approve, in.Begun = t.asked(in.Approve), t.asked(in.Begun)

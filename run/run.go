@@ -193,6 +193,10 @@ func newRun(c Config) (*Run, error) {
 		return nil, fault.Newf(fault.Usage, "agent.ask is true, but a batch run cannot answer questions").
 			WithHint("leave it out; a person answers in `batch chat`, a client in `batch serve`")
 	}
+	if a := &c.Settings.Agent; len(a.Program.Command) > 0 && (c.Talk != nil || a.Ask || len(a.MCPServers) > 0) {
+		return nil, fault.Newf(fault.Usage, "agent.program works alone: no conversation with a person, agent.ask or agent.mcp_servers reaches it").
+			WithHint("leave agent.program out for these; MCP servers of the program are in its own configuration")
+	}
 	if c.Tell == nil {
 		c.Tell = func(string) {}
 	}
