@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -119,7 +120,7 @@ func (p *Program) begin(ctx context.Context, t *attempt, box Sandbox) (*running,
 	if err != nil {
 		return nil, errors.Join(err, port.Close())
 	}
-	r.server = &http.Server{Handler: r.gate, ReadHeaderTimeout: headerLimit}
+	r.server = &http.Server{Handler: r.gate, ReadHeaderTimeout: headerLimit, ErrorLog: slog.NewLogLogger(t.log.Handler(), slog.LevelInfo)}
 	r.wait.Go(func() { _ = r.server.Serve(port) }) // ends when the port is closed
 	return r, nil
 }

@@ -331,8 +331,11 @@ func (t *attempt) finish(err error) {
 	}
 	if t.diverged && err == nil && t.Talk == nil { // a person or program leads it, and knows
 		rec.Status, rec.Outcome = vocab.StatusReplayDiverged, vocab.OutcomeDiverged
-		rec.Error = "resumed in a new container, the replayed actions had different outputs (agent.log has the first): " +
-			"this is not a result, and the next run starts the instance from the beginning"
+		why := "resumed in a new container, the replayed actions had different outputs (agent.log has the first)"
+		if t.Program != nil {
+			why = "the agent's program was in a container that is gone"
+		}
+		rec.Error = why + ": this is not a result, and the next run starts the instance from the beginning"
 	}
 	rec.Time = t.phases()
 	t.result.Notes.Commit = t.commit

@@ -140,7 +140,12 @@ func speaks(cfg *config.Config, m catalogue.Model) error {
 	if len(p.Command) == 0 || p.Wire == m.Wire {
 		return nil
 	}
-	return fault.Newf(fault.Usage, "agent.program: the program asks its model by the protocol %s, which the endpoint of model %q is not known to speak", p.Wire, cfg.Model.ModelName).
+	return otherWire(cfg)
+}
+
+// otherWire is the fault of a model that a program cannot ask.
+func otherWire(cfg *config.Config) error {
+	return fault.Newf(fault.Usage, "agent.program: the program asks its model by the protocol %s, which the endpoint of model %q is not known to speak", cfg.Agent.Program.Wire, cfg.Model.ModelName).
 		WithHint("name a model whose endpoint does, such as anthropic/NAME for messages, with its address in ANTHROPIC_BASE_URL")
 }
 
