@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"batch.example/batch/internal/boxinit/wire"
 )
 
 // listen serves a handler on the port of the helper until the test ends.
@@ -213,7 +211,7 @@ func TestAClosedListenerClosesItsConnections(t *testing.T) {
 	}
 }
 
-// The time and memory of a call over the port, beside one over a socket of this machine.
+// The time and memory of a request over the port, beside one over a socket of this machine.
 func BenchmarkAConnectionFromTheContainer(b *testing.B) {
 	h := start(b)
 	s := &http.Server{Handler: echo, ReadHeaderTimeout: enough}
@@ -223,15 +221,18 @@ func BenchmarkAConnectionFromTheContainer(b *testing.B) {
 	}
 	go func() { _ = s.Serve(direct) }()
 	defer s.Close()
-	for name, address := range map[string]string{"direct": direct.Addr().String(), "by the helper": listen(b, h.box, echo)} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			body := strings.Repeat("x", 10*wire.Part)
-			for b.Loop() {
-				if _, err := send(b.Context(), address, strings.NewReader(body)); err != nil {
-					b.Fatal(err)
+	addresses := map[string]string{"direct": direct.Addr().String(), "by the helper": listen(b, h.box, echo)}
+	for _, size := range []int{1 << 10, 100 << 10} {
+		for name, address := range addresses {
+			b.Run(fmt.Sprintf("%s, %d KiB", name, size>>10), func(b *testing.B) {
+				b.ReportAllocs()
+				body := strings.Repeat("x", size)
+				for b.Loop() {
+					if _, err := send(b.Context(), address, strings.NewReader(body)); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
