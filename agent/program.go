@@ -75,6 +75,7 @@ func (r *run) drive(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	call.Helper = call.Helper || r.another(call.Messages)
 	var refused error
 	defer func() { call.End(cmp.Or(refused, err)) }()
 	if err = r.withinLimits(ctx); err == nil {
@@ -193,6 +194,31 @@ func (r *run) forProgram(ctx context.Context, err error) (refused, failed error)
 		return nil, err
 	}
 	return err, r.record(ctx, Event{Type: EventRefused, Step: r.end.Calls + 1, Err: err})
+}
+
+// another reports whether messages are a conversation beside the run's, such as that of an agent which the
+// program has started: both its system text and its task are other ones. A program that begins its own
+// conversation anew, with a summary, keeps the system text.
+func (r *run) another(messages []llm.Message) bool {
+	if len(r.sent) == 0 {
+		return false
+	}
+	for _, role := range []string{llm.RoleSystem, llm.RoleUser} {
+		if firstOf(role, messages) == firstOf(role, r.sent) {
+			return false
+		}
+	}
+	return true
+}
+
+// firstOf returns the text of the first message of a role; empty if there is none.
+func firstOf(role string, messages []llm.Message) string {
+	for _, m := range messages {
+		if m.Role == role {
+			return strings.TrimSpace(m.Text())
+		}
+	}
+	return ""
 }
 
 // follow makes the conversation the one that the program sends: usually it has grown. What the program has

@@ -107,17 +107,18 @@ func TestAProgramsConversationIsFollowed(t *testing.T) {
 		{Messages: []llm.Message{said(llm.RoleUser, "a title")}, Helper: true},
 		{Messages: begin},
 		{Messages: append(slices.Clone(begin), said(llm.RoleAssistant, " answer 2\n"), said(llm.RoleUser, "result"))},
+		{Messages: []llm.Message{said(llm.RoleSystem, "another agent"), said(llm.RoleUser, "look")}},
 		{Messages: []llm.Message{begin[0], said(llm.RoleUser, "a summary")}},
 	}}
 	end, rec, err := runProgram(t, p, &answering{}, nil)
-	if err != nil || end.Status != vocab.StatusSubmitted || string(end.Submission) != "diff" || end.Calls != 3 || fmt.Sprintf("%.2f", end.Cost) != "0.04" {
+	if err != nil || end.Status != vocab.StatusSubmitted || string(end.Submission) != "diff" || end.Calls != 3 || fmt.Sprintf("%.2f", end.Cost) != "0.05" {
 		t.Errorf("%+v, %v", end, err)
 	}
 	if p.task != "Do the task" {
 		t.Errorf("its task is %q", p.task)
 	}
 	// A rewriting replaces what is sent; the conversation that is kept stays.
-	want := []string{"system: s", "user: u", "assistant: answer 2", "user: result", "assistant: answer 3", "assistant: answer 4", "exit: diff"}
+	want := []string{"system: s", "user: u", "assistant: answer 2", "user: result", "assistant: answer 3", "assistant: answer 5", "exit: diff"}
 	if got := texts(end.Messages); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -126,11 +127,11 @@ func TestAProgramsConversationIsFollowed(t *testing.T) {
 	}
 	if want := []EventType{
 		EventProbe, EventProbed, EventMessages, EventRequest, EventReply, EventMessages, EventMessages, EventRequest, EventReply, EventMessages,
-		EventRewrite, EventRequest, EventReply, EventMessages, EventInterrupt, EventMessages, EventEnd,
+		EventProbe, EventProbed, EventRewrite, EventRequest, EventReply, EventMessages, EventInterrupt, EventMessages, EventEnd,
 	}; !slices.Equal(rec.types, want) {
 		t.Errorf("events %v, want %v", rec.types, want)
 	}
-	if want := []error{nil, nil, nil, nil}; !slices.Equal(p.told, want) {
+	if want := []error{nil, nil, nil, nil, nil}; !slices.Equal(p.told, want) {
 		t.Errorf("it was told %v", p.told)
 	}
 }

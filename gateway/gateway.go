@@ -160,7 +160,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !g.authentic(r.Header):
 		g.refuse(w, http.StatusUnauthorized, "batch: the key is not the one that this program was given")
 	case kind == routeNone:
-		g.unknown(r)
+		g.once("the program asked for something that the gateway does not have", "request", r.Method+" "+r.URL.Path)
 		g.refuse(w, http.StatusNotFound, "batch: there is no "+r.Method+" "+r.URL.Path)
 	case kind == routeModels:
 		g.write(w, http.StatusOK, g.dialect.models(g.c.Alias))
@@ -180,14 +180,13 @@ func (g *Gateway) authentic(h http.Header) bool {
 	return false
 }
 
-// unknown logs a path that is not served, once.
-func (g *Gateway) unknown(r *http.Request) {
+// once logs something about what a program asks for, the first time.
+func (g *Gateway) once(message, name, value string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	at := r.Method + " " + r.URL.Path
-	if len(g.said) < 100 && !g.said[at] {
-		g.said[at] = true
-		g.c.Log.Info("the program asked for something that the gateway does not have", "request", at)
+	if len(g.said) < 100 && !g.said[value] {
+		g.said[value] = true
+		g.c.Log.Info(message, name, value)
 	}
 }
 
@@ -240,8 +239,8 @@ func (g *Gateway) ask(r *http.Request, asked *inbound.Call, body []byte, rec *re
 	if err != nil {
 		return fmt.Errorf("batch: reading the request: %w", err)
 	}
-	if len(removed) > 0 {
-		g.c.Log.Info("taken out of a program's request", "members", strings.Join(removed, ", "))
+	for _, what := range removed {
+		g.once("taken out of the program's requests: it reaches beyond the call, or runs at the provider", "member", what)
 	}
 	c := &Call{Call: asked, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", recording: rec, lower: g.dialect.lower}
 	c.Relay = &llm.Relay{Header: g.dialect.header(r.Header), Body: edited, Begin: rec.begin, Refused: rec.refused}
