@@ -36,7 +36,9 @@
 //	  - kube is another engine: pods of a Kubernetes cluster, with the same process 1.
 //	  - agent is the loop: ask the model, parse its actions, run them, observe,
 //	    until an interrupt ends it. Before each call step.go checks the limits.
-//	    agent/config reads its settings and prompts.
+//	    agent/config reads its settings and prompts. agent/program.go is a run that a program
+//	    of the user's leads: attempt/program.go starts it in the sandbox, and gateway serves the
+//	    calls that it makes from there.
 //	  - llm is one call to a model, with a folder for each provider and one for
 //	    scripted models. llm/catalogue is the table of providers, llm/limit keeps calls
 //	    within a key's rate and waits after a provider's 429 or 529, llm/retry.go repeats other

@@ -7,6 +7,8 @@
 // name and for what would reach beyond the call: see the table of each protocol.
 //
 // A Gateway knows no agent by name. What each program does is in a configuration.
+//
+// Its API is not promised to other programs: see package batch.
 package gateway
 
 import (
@@ -41,7 +43,7 @@ const (
 
 // Config describes a gateway. Helper, Hosted, Mask and Log may be left out.
 type Config struct {
-	Wire  string // the protocol: one of [Wires]
+	Wire  string // the protocol: one of [llm.Wires]
 	Model string // the model's name at its endpoint: whatever name a call has, this model is asked
 	Alias string // the model's name for the program
 	Token string // that every request carries as its key
@@ -51,9 +53,6 @@ type Config struct {
 	Mask   *mask.Masker // hides secrets in the provider's refusals; nil hides none
 	Log    *slog.Logger // nil discards
 }
-
-// Wires are the names of the protocols.
-var Wires = []string{"messages"}
 
 // Gateway serves one program. It is an [http.Handler]. It answers nothing before Open and after Close.
 type Gateway struct {
@@ -103,7 +102,7 @@ func New(c Config) (*Gateway, error) {
 	case "messages":
 		g.dialect = messages{}
 	default:
-		return nil, fault.Newf(fault.Usage, "agent.program.wire is %q, expected one of %s", c.Wire, strings.Join(Wires, ", "))
+		return nil, fault.Newf(fault.Usage, "agent.program.wire is %q, expected one of %s", c.Wire, strings.Join(llm.Wires, ", "))
 	}
 	if g.c.Log == nil {
 		g.c.Log = slog.New(slog.DiscardHandler)

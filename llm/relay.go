@@ -5,6 +5,9 @@ import (
 	"net/http"
 )
 
+// Wires are the names of the protocols of relays, which an endpoint and a program may share.
+var Wires = []string{"messages"}
+
 // Relay is a request that a program wrote itself, in the protocol of the model's endpoint. The model sends
 // these bytes in place of the Messages and Tools of its [Request], with its own address, key and headers, and
 // passes the answer on as it comes. The caller must know that the protocols are the same.

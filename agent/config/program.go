@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"batch.example/batch/agent/template"
-	"batch.example/batch/gateway"
+	"batch.example/batch/llm"
 )
 
 // ProgramConfig is agent.program: an agent of the user's own. Without a Command there is none. Command, Env and
@@ -16,8 +16,8 @@ type ProgramConfig struct {
 	Command []string
 	Env     map[string]string
 	Stdin   string
-	Wire    string // one of [gateway.Wires]
-	Helper  string // see [gateway.Config]
+	Wire    string // one of [llm.Wires]
+	Helper  string // see package gateway
 	Leaves  []string
 }
 
@@ -30,7 +30,7 @@ func (p *ProgramConfig) keys(path string) []key {
 		{path + ".command", field{to: &p.Command}, "", "The program and its arguments, as templates."},
 		{path + ".env", field{to: &p.Env}, "", "Environment variables of the program, as templates."},
 		{path + ".stdin", jinja(&p.Stdin), "", "What the program reads from its standard input."},
-		{path + ".wire", word(&p.Wire, gateway.Wires...), "", "The protocol in which the program asks its model."},
+		{path + ".wire", word(&p.Wire, llm.Wires...), "", "The protocol in which the program asks its model."},
 		{path + ".helper_header", field{to: &p.Helper}, "", "The header of a request that another agent makes, which the program has started."},
 		{path + ".leaves", field{to: &p.Leaves}, "", "Patterns of new files in the repository that are no part of the patch, as in .gitignore."},
 	}
@@ -88,8 +88,8 @@ func (c *Config) checkProgram() (problems []string) {
 	if len(p.Command) == 0 {
 		say(programKey, "has no command")
 	}
-	if !slices.Contains(gateway.Wires, p.Wire) {
-		say(programKey+".wire", "is %q, expected %s: the protocol in which the program asks its model", p.Wire, oneOf(gateway.Wires))
+	if !slices.Contains(llm.Wires, p.Wire) {
+		say(programKey+".wire", "is %q, expected %s: the protocol in which the program asks its model", p.Wire, oneOf(llm.Wires))
 	}
 	if _, _, _, err := c.Launch(map[string]any{"task": "", "url": "", "key": "", "model": "", "home": ""}); err != nil {
 		problems = append(problems, problemOf(err))
