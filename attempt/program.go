@@ -98,7 +98,8 @@ type running struct {
 	stop   context.CancelCauseFunc
 	wait   sync.WaitGroup
 
-	called bool // it has made a call
+	called bool // it has made a call, perhaps to another process
+	heard  bool // it has made one to this process
 	late   <-chan time.Time
 
 	ended chan struct{} // closed when out and err are valid
@@ -179,7 +180,7 @@ func (r *running) Next(ctx context.Context) (*agent.ProgramCall, error) {
 	}
 	select {
 	case c := <-r.gate.Calls():
-		if !r.called {
+		if r.heard = true; !r.called {
 			r.called = true
 			r.begun.Add(1)
 		}
@@ -215,6 +216,9 @@ func (r *running) end(ctx context.Context) error {
 		return r.err
 	case !r.called:
 		return r.silent(fmt.Sprintf("exit code %d: %s", r.out.ExitCode, r.said()))
+	case r.out.ExitCode != 0 && !r.heard: // its own patience was over
+		r.t.diverged = true
+		return &agent.ProgramEnd{Failed: fmt.Sprintf("it ended while no process of batch answered it: exit code %d: %s", r.out.ExitCode, r.said())}
 	case r.out.ExitCode != 0:
 		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s", r.out.ExitCode, r.said())}
 	}

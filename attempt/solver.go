@@ -333,7 +333,7 @@ func (t *attempt) finish(err error) {
 		rec.Status, rec.Outcome = vocab.StatusReplayDiverged, vocab.OutcomeDiverged
 		why := "resumed in a new container, the replayed actions had different outputs (agent.log has the first)"
 		if t.Program != nil {
-			why = "the agent's program was in a container that is gone"
+			why = "the agent's program ended while no process of batch answered it, or with its container"
 		}
 		rec.Error = why + ": this is not a result, and the next run starts the instance from the beginning"
 	}

@@ -152,6 +152,23 @@ func TestAProgramOutlivesBatch(t *testing.T) {
 	}
 }
 
+// A program that ends badly while no process of batch answers it has not failed: the instance begins again.
+func TestAProgramThatLosesPatienceBeginsAgain(t *testing.T) {
+	tier.Rest(t, "gateway/*.go", "attempt/program.go", "agent/program.go", "internal/box/*.go")
+	t.Parallel()
+	p := newPrograms(t, "env, OWN_AGENT_TRIES=1, /opt/own/agent", works)
+	if code, out := p.run(t, "--inject", "model.call:3=kill"); code != -1 {
+		t.Fatalf("it was not killed: exit code %d\n%s", code, out)
+	}
+	if code, out := p.run(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	rec := e2e.Record(t, p.dir)
+	if rec.Status != vocab.StatusSubmitted || rec.Steps != 2 || rec.Attempt != 2 {
+		t.Errorf("%s, %d steps, attempt %d", rec.Status, rec.Steps, rec.Attempt)
+	}
+}
+
 // At a limit the program is told so once, and ended; what it did so far is kept. A call that may cost more than
 // is left gets a shorter answer, and is not made if that is too short: at $15 a million tokens, 0.068 dollars are
 // 4,533 tokens.
