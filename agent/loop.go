@@ -9,6 +9,7 @@ import (
 	"batch.example/batch/agent/template"
 	"batch.example/batch/fault"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/picture"
 	"batch.example/batch/vocab"
 )
 
@@ -25,6 +26,10 @@ type Loop struct {
 type Turn struct {
 	Task string         // template variable task
 	Vars map[string]any // more template variables; they win over the configuration's
+
+	// Pictures follow the text of the task message, in this order. Without Messages they must be
+	// within the limits of Sight.
+	Pictures []picture.Picture
 
 	// Messages is the history to continue from, not changed; empty begins with the
 	// system and the task message. Messages of role exit are kept but not sent.
@@ -77,6 +82,7 @@ type ModelFacts struct {
 	// Price is what calls cost, for the calls of a Program, whose cost is limited before they are made;
 	// nil: unknown.
 	Price *vocab.Price
+	Sight     llm.Sight // the images that the model takes
 }
 
 // Hooks are how a Turn's caller observes and steers the run. Each may be nil.

@@ -7,6 +7,7 @@ import (
 
 	"batch.example/batch/agent/template"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/picture"
 	"batch.example/batch/vocab"
 )
 
@@ -86,7 +87,26 @@ func (r *run) firstMessages() ([]llm.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say(system)}, {Role: llm.RoleUser, Parts: llm.Say(task)}}, nil
+	return []llm.Message{{Role: llm.RoleSystem, Parts: llm.Say(system)}, illustrated(task, r.turn.Pictures)}, nil
+}
+
+// illustrated returns the task message. Its extra says where its pictures are from, and how they were
+// changed; without pictures it has none.
+func illustrated(task string, pictures []picture.Picture) llm.Message {
+	m := llm.Message{Role: llm.RoleUser, Parts: llm.Say(task)}
+	var sources []any
+	for _, p := range pictures {
+		m.Parts = append(m.Parts, p.Image)
+		from := map[string]any{"source": p.Source}
+		if p.Changed != "" {
+			from["changed"] = p.Changed
+		}
+		sources = append(sources, from)
+	}
+	if sources != nil {
+		m.Extra = map[string]any{"images": sources}
+	}
+	return m
 }
 
 func (r *run) continueRun(ctx context.Context) error {

@@ -17,6 +17,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/picture"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/runner"
@@ -34,7 +35,11 @@ type Config struct {
 	Store     *results.Store
 	Startup   func(dataset.Instance) (string, error)   // command run before the agent starts; "" for none
 	Settings  func(dataset.Instance) manifest.Settings // the settings of an attempt at an instance
-	Salvage   bool                                     // without a submission, the working tree's diff is the prediction
+
+	// Pictures returns the pictures of an instance's problem statement, within the limits of the model's
+	// Sight. An error ends the attempt before its sandbox is opened. Nil: there are none.
+	Pictures func(context.Context, dataset.Instance) ([]picture.Picture, error)
+	Salvage  bool // without a submission, the working tree's diff is the prediction
 
 	// RestartDiverged ends an attempt as soon as its replay diverges, so that another
 	// one can begin. Otherwise the attempt continues, and its result is kept apart. See
@@ -166,6 +171,7 @@ type attempt struct {
 	commit  *journal.CommitData // the image's, if it is not the row's
 	scrub   *scrub              // nil if there is none
 
+	pictures  []picture.Picture
 	unsettled *journal.ContainerData // of a sandbox in which no action has run yet
 	scrubWait time.Duration
 	at        vocab.Event // reported last
@@ -183,6 +189,9 @@ type attempt struct {
 func (t *attempt) solve(ctx context.Context) error {
 	model, err := t.Models(t.in, t.answers())
 	if err != nil {
+		return err
+	}
+	if err := t.look(ctx); err != nil {
 		return err
 	}
 	box, err := t.open(ctx)
@@ -204,6 +213,20 @@ func (t *attempt) solve(ctx context.Context) error {
 	t.scrub.end()
 	if kept = t.keeps(ctx, box, err); kept {
 		t.runner.Keep(box)
+	}
+	return err
+}
+
+// look gets the pictures of the task, unless the journal has its message. A conversation may be cleared and
+// begin again.
+func (t *attempt) look(ctx context.Context) (err error) {
+	if t.Pictures == nil || t.past != nil && len(t.past.Messages) > 0 && t.Talk == nil {
+		return nil
+	}
+	defer t.watch.during(&t.watch.spent.Prepare)()
+	t.pictures, err = t.Pictures(ctx, t.in)
+	for i, p := range t.pictures {
+		t.log.Info("image of the task", "number", i+1, "type", p.MediaType, "bytes", len(p.Data), "source", p.Source, "changed", p.Changed)
 	}
 	return err
 }

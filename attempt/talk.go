@@ -231,6 +231,7 @@ func (c *Conversation) input(in session.Input) session.Input {
 	if in.Rewrite == nil && c.program == nil { // a program keeps its conversation short itself
 		in.Rewrite = t.Rewrite
 	}
+	in.Pictures = t.pictures
 	in.Approve, in.Begun = t.asked(in.Approve), t.asked(in.Begun)
 	in.ModelFacts = t.ModelFacts
 	in.Model, in.Env = timed{in.Model, t.watch}, measured{c.box, t.watch}

@@ -34,6 +34,7 @@ type Model struct {
 	// Uncounted is set if no price is known and the model is on this machine, needs no key, or the
 	// user does not want costs counted.
 	agent.ModelFacts
+	Played bool // batch itself plays it: it sees no images, and is not refused for that
 	// Unpriced means that costs are not known, or not completely: they cannot be limited.
 	Unpriced bool
 	// Rewrite keeps conversations within the context; nil leaves them as they are.
@@ -131,7 +132,7 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 		return Model{}, nil, err
 	}
 	rewrite, err := contextPolicy(cfg, m)
-	return Model{Provider: m.Provider, Name: m.Name, Wire: m.Wire, Price: m.Price, ModelFacts: agent.ModelFacts{Window: m.Window, StrictRoles: m.StrictRoles, Uncounted: m.Cost == catalogue.Uncounted, Price: m.Price}, Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
+	return Model{Provider: m.Provider, Name: m.Name, Wire: m.Wire, Price: m.Price, Played: m.Played, ModelFacts: facts(m), Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
 }
 
 // speaks refuses a model whose endpoint does not speak the protocol of the agent's program.
@@ -147,6 +148,10 @@ func speaks(cfg *config.Config, m catalogue.Model) error {
 func otherWire(cfg *config.Config) error {
 	return fault.Newf(fault.Usage, "agent.program: the program asks its model by the protocol %s, which the endpoint of model %q is not known to speak", cfg.Agent.Program.Wire, cfg.Model.ModelName).
 		WithHint("name a model whose endpoint does, such as anthropic/NAME for messages, with its address in ANTHROPIC_BASE_URL")
+}
+
+func facts(m catalogue.Model) agent.ModelFacts {
+	return agent.ModelFacts{Window: m.Window, StrictRoles: m.StrictRoles, Uncounted: m.Cost == catalogue.Uncounted, Price: m.Price, Sight: m.Sight}
 }
 
 // priced names the model or the service of m that has no known price.

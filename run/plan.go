@@ -139,6 +139,9 @@ func (r *Run) makePlan() (*Plan, error) {
 	if err := r.checkTests(todo); err != nil {
 		return nil, err
 	}
+	if err := r.checkSight(todo); err != nil {
+		return nil, err
+	}
 	if err := r.checkFit(todo); err != nil {
 		return nil, err
 	}

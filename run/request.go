@@ -142,8 +142,10 @@ func (p Process) Absolute(r Request) (Request, error) {
 	if r.InstancesFile != "-" && r.InstancesFile != "" {
 		r.InstancesFile = abspath.Join(r.Dir, r.InstancesFile)
 	}
-	if r.Replay != "" {
-		r.Replay = abspath.Join(r.Dir, r.Replay)
+	for _, path := range []*string{&r.Replay, &r.Assets} {
+		if *path != "" {
+			*path = abspath.Join(r.Dir, *path)
+		}
 	}
 	r.Configs = slices.Clone(r.Configs)
 	for i, spec := range r.Configs {
@@ -198,7 +200,7 @@ func (p Process) Tested(dir string, m *manifest.Manifest, with []string) (Reques
 	if err != nil {
 		return r, err
 	}
-	r.Subset, r.InstancesFile, r.Replay = "", "", ""
+	r.Subset, r.InstancesFile, r.Replay, r.Assets = "", "", "", ""
 	if with != nil {
 		if r.Configs, err = p.Found(Request{Configuration: Configuration{Configs: with}}); err != nil {
 			return r, err
@@ -302,6 +304,7 @@ func Masked(r Request) Request {
 	paths := r
 	maskTexts(reflect.ValueOf(&r).Elem())
 	r.Dir, r.Output, r.Subset, r.InstancesFile, r.Replay, r.Configs = paths.Dir, paths.Output, paths.Subset, paths.InstancesFile, paths.Replay, paths.Configs
+	r.Assets = paths.Assets
 	return r
 }
 
@@ -338,10 +341,17 @@ func CheckRequest(r Request) error {
 		return fault.Newf(fault.Usage, "--engine-wait %vs: expected a time above 0, such as 5m", r.EngineWait)
 	case !(r.CostLimit >= 0):
 		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected an amount in US dollars, such as 2.50", r.CostLimit)
+	case r.Assets != "" && !isFolder(r.Assets):
+		return fault.Newf(fault.Usage, "--assets %s: expected the folder tasks of a task repository", here(r.Assets))
 	case strings.ContainsFunc(r.ImagePrefix, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }):
 		return fault.Newf(fault.Usage, "--image-prefix %q: expected the host of a registry, such as mirror.local or mirror.local/hub", r.ImagePrefix)
 	}
 	return cmp.Or(CheckImages(r), checkRecording(r), badDurability)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // CheckImages refuses invalid values about images.

@@ -107,6 +107,7 @@ type Config struct {
 	Beside    float64        // US dollars of CostLimit that the other cells had spent before this run
 	Grading   *Grading       // nil: predictions are not graded
 	Salvage   bool           // a missing submission is predicted from the working tree
+	Pictures  Pictures       // where the images of problem statements are
 
 	Continuing
 

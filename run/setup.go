@@ -218,7 +218,8 @@ func (s *Setup) Config() (c Config, err error) {
 		About: s.about(), Git: s.Git, Argv: s.Process.Argv, MaskPatterns: s.MaskPatterns,
 		Width: runner.NewWidth(s.Workers), WidthWhy: s.WidthWhy, ByImage: s.Order != manifest.OrderGiven,
 		Retries: retries, CostLimit: s.CostLimit, Shards: shard.N, Sweep: sweep, Beside: beside, Salvage: s.Salvage,
-		Grading: s.Grading(), Servers: servers, Tell: s.Process.tell, Continuing: s.Continuing, Control: s.Control,
+		Pictures: Pictures{Assets: s.Assets, Downloads: downloads(sandboxes.State)},
+		Grading:  s.Grading(), Servers: servers, Tell: s.Process.tell, Continuing: s.Continuing, Control: s.Control,
 	}, nil
 }
 
@@ -229,6 +230,7 @@ func (s *Setup) Grading() *Grading {
 	}
 	return &Grading{
 		Settings: grading.Settings{
+			Assets:  s.Assets,
 			Options: family.Options{Workdir: s.Settings.Environment.Cwd}, Startup: Startup(s.Settings), Cache: s.Process.GradeCache(),
 			AllowCommitMismatch: s.Settings.Environment.AllowCommitMismatch,
 		},

@@ -179,7 +179,7 @@ func (r *Run) solver(g *grader) *attempt.Solver {
 		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
 		ModelFacts: r.Model.ModelFacts, Rewrite: r.Model.Rewrite, Talk: r.Talk, Servers: r.Servers, Log: r.log,
-		Ears: ears{r}, Limits: r.limited, Program: r.program(),
+		Ears: ears{r}, Limits: r.limited, Program: r.program(), Pictures: r.pictures(),
 	}
 	if g != nil {
 		c.Saved = g.ended

@@ -41,6 +41,7 @@ type AgentConfig struct {
 	FinishWithoutCalls bool
 	Ask                bool
 	ModelErrors        int
+	Images             bool
 
 	// batch's own: see package compaction.
 	ContextPolicy   string // "" is none

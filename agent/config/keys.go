@@ -40,6 +40,7 @@ func (c *Config) keys() []key {
 		{"agent.finish_without_calls", c.withTools(&a.FinishWithoutCalls), "false", "End an attempt with the first reply that calls no tool, with the status Answered; not for the action form text."},
 		{"agent.ask", c.withTools(&a.Ask), "false", "Offer the tool ask, with which the model asks a person and waits for the answer; for sessions, not for the action form text."},
 		{"agent.model_errors", limit(&a.ModelErrors), "0", "Calls in a row that may fail after their retries and be shown to the model, which is then called again."},
+		{"agent.images", field{to: &a.Images}, "", "Show the model the images of the problem statement that the row's column image_assets lists, and with the editor's view those in the container."},
 		{"agent.context_policy", word(&a.ContextPolicy, slices.Concat([]string{noPolicy}, compaction.Names)...), noPolicy, "What to do when the conversation is too long: shorten the oldest outputs and drop them if that is not enough, or drop them."},
 		{"agent.context_limit", limit(&a.ContextLimit), "90 % of the window", "Estimated tokens of a request over which agent.context_policy acts; a refusal by the provider counts too."},
 		{"agent.context_messages", limit(&a.ContextMessages), "no limit", "Messages of a conversation over which agent.context_policy acts, too; for drop."},

@@ -12,6 +12,7 @@ import (
 	"batch.example/batch/journal"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/authority"
+	"batch.example/batch/llm/picture"
 	"batch.example/batch/vocab"
 )
 
@@ -38,6 +39,8 @@ type Input struct {
 
 	// Vars are template variables. Another one is the task.
 	Vars map[string]any
+
+	Pictures []picture.Picture // of the task; see agent.Turn
 
 	// Authority is the authority of this turn; nil: the authority of the process. The turn's
 	// context carries it, and nothing stores it.
@@ -130,7 +133,7 @@ func (t *Turn) prepare() (err error) {
 	}
 	in := t.in
 	t.run = agent.Turn{
-		Task: cmp.Or(h.Task(), in.Task), Vars: in.Vars, Say: h.Unsaid(), Number: t.number,
+		Task: cmp.Or(h.Task(), in.Task), Vars: in.Vars, Pictures: in.Pictures, Say: h.Unsaid(), Number: t.number,
 		Model: in.Model, ModelFacts: in.ModelFacts, Env: &actions{env: in.Env, rec: &s.records}, Tools: in.Tools, Program: in.Program, Hooks: in.Hooks,
 	}
 	t.asked = h.Turn().Asked

@@ -241,6 +241,13 @@ func addPrefix(fs *pflag.FlagSet, r *run.Request) {
 	inSection(fs, imageSection)
 }
 
+// addAssets adds the flag about files that rows name and do not carry.
+func addAssets(fs *pflag.FlagSet, r *run.Request) {
+	fs.StringVar(&r.Assets, "assets", "", "folder tasks of a task repository: its ID/problem_assets have the images of problem\nstatements, and ID/test_assets the files that tests need beside their patch (default: rows\nsay where to download them)")
+	_ = cobra.MarkFlagDirname(fs, "assets")
+	inSection(fs, "Dataset")
+}
+
 // load opens the dataset of a request and selects from it. It shows what it waits for.
 func (a *app) load(ctx context.Context, r run.Request) (*dataset.Dataset, []dataset.Instance, error) {
 	ds, selected, err := a.process().LoadDataset(ctx, r)

@@ -120,6 +120,7 @@ func (f *runFlags) add(fs *pflag.FlagSet) {
 	f.addPace(fs)
 	addRecord(fs, &f.Request)
 	addPrefix(fs, &f.Request)
+	addAssets(fs, &f.Request)
 	addImages(fs, &f.Request)
 	f.addOutput(fs)
 }

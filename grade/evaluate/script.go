@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade"
 	"batch.example/batch/internal/bash"
@@ -92,22 +92,15 @@ func copies(from string, assets []Asset) []string {
 // assetFile returns the path of asset number i in the folder.
 func assetFile(folder string, i int) string { return fmt.Sprintf("%s/asset-%d", folder, i) }
 
-// Source says where to find a file of a row's tests.
-type Source struct {
-	Path string // relative to Workdir
-	URL  string // where it can be downloaded; may be empty
-}
-
-// Assets returns the files that a row's column image_assets declares for its tests and its gold
-// patch, and that patches in text form cannot carry. column is JSON or its decoded form, or nil.
-// read returns a file's bytes, or an error that is [fs.ErrNotExist].
+// Assets returns the files that a row lists for its tests and its gold patch, and that patches in text form
+// cannot carry. read returns a file's bytes, or an error that is [fs.ErrNotExist].
 //
 // The harness grades without files that it cannot get. Here a missing file is an Instance fault,
 // since a verdict without it would be meaningless. Other errors of read are passed on.
-func Assets(column any, read func(Source) ([]byte, error)) ([]Asset, error) {
-	declared, err := declaredAssets(column)
+func Assets(in dataset.Instance, read func(dataset.Asset) ([]byte, error)) ([]Asset, error) {
+	declared, err := in.TestAssets()
 	if err != nil {
-		return nil, fault.New(fault.Instance, "reading the column image_assets", err)
+		return nil, err
 	}
 	var found []Asset
 	var missing []string
@@ -130,42 +123,4 @@ func Assets(column any, read func(Source) ([]byte, error)) ([]Asset, error) {
 			WithHint("give a task repository's folder tasks with `--assets`: it has them as ID/test_assets/PATH")
 	}
 	return found, nil
-}
-
-// declaredAssets returns the files in the column. Entries without a path are pictures of the
-// problem statement.
-func declaredAssets(column any) ([]Source, error) {
-	var text []byte
-	switch v := column.(type) {
-	case nil:
-		return nil, nil
-	case string:
-		text = []byte(v)
-	default:
-		var err error
-		if text, err = json.Marshal(v); err != nil {
-			return nil, err
-		}
-	}
-	if len(text) == 0 {
-		return nil, nil
-	}
-	var c struct {
-		TestPatch []json.RawMessage `json:"test_patch"`
-		Patch     []json.RawMessage `json:"patch"`
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return nil, fmt.Errorf("expected an object with the lists test_patch and patch: %w", err)
-	}
-	var sources []Source
-	for _, raw := range append(c.TestPatch, c.Patch...) {
-		var entry struct {
-			Path string `json:"path"`
-			URL  string `json:"url"`
-		}
-		if json.Unmarshal(raw, &entry) == nil && entry.Path != "" {
-			sources = append(sources, Source(entry))
-		}
-	}
-	return sources, nil
 }

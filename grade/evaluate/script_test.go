@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/dataset/datasettest"
 	"batch.example/batch/fault"
 )
@@ -136,7 +137,7 @@ func TestPublishedScriptsAreWholeCommands(t *testing.T) {
 
 func TestAssetsOfARow(t *testing.T) {
 	files := fstest.MapFS{"test/a.png": {Data: []byte("\x89PNG")}, "b.png": {Data: []byte("b")}}
-	read := func(s Source) ([]byte, error) { return fs.ReadFile(files, s.Path) }
+	read := func(s dataset.Asset) ([]byte, error) { return fs.ReadFile(files, s.Path) }
 	const all = `{"problem_statement": ["https://x/p.png"], "test_patch": [{"path": "test/a.png", "url": "https://x/a.png"}], "patch": [{"path": "b.png", "url": "u"}]}`
 	for name, tt := range map[string]struct {
 		column any
@@ -155,7 +156,7 @@ func TestAssetsOfARow(t *testing.T) {
 		"no JSON":    {"{", 0, "expected an object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Assets(tt.column, read)
+			got, err := Assets(dataset.Instance{Fields: map[string]any{"image_assets": tt.column}}, read)
 			if len(got) != tt.n || (err != nil) != (tt.want != "") {
 				t.Fatalf("got %v, %v", got, err)
 			}
@@ -169,7 +170,7 @@ func TestAssetsOfARow(t *testing.T) {
 func TestRowsThatNeedAssets(t *testing.T) {
 	need := 0
 	for _, in := range datasettest.Rows(t, "Multimodal-dev") {
-		_, err := Assets(in.Fields["image_assets"], func(Source) ([]byte, error) { return nil, fs.ErrNotExist })
+		_, err := Assets(in, func(dataset.Asset) ([]byte, error) { return nil, fs.ErrNotExist })
 		if err != nil && !strings.Contains(err.Error(), "does not carry") {
 			t.Errorf("%s: %v", in.ID, err)
 		}

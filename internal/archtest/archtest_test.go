@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"runner":         {"fault", "internal/near"},
 	"grade":          {"dataset", "results", "internal/swebench", "fault", "internal/atomicfile", "internal/bash", "internal/diff", "internal/mask", "internal/near", "internal/printable", "internal/python"},
 	"sandbox":        {"sandbox/engine", "sandbox/images", "dataset", "fault", "internal/bash", "internal/box", "internal/boxgit", "internal/meminfo", "internal/owner"},
-	"run":            {"run/control", "dataset", "grade", "agent", "llm", "journal", "results", "runner", "sandbox", "sandbox/engine", "sandbox/images", "run/engines", "attempt", "internal/swebench", "fault", "internal/abspath", "internal/atomicfile", "internal/boxgit", "internal/mask", "internal/near", "internal/owner", "internal/printable"},
+	"run":            {"run/control", "dataset", "grade", "agent", "llm", "journal", "results", "runner", "sandbox", "sandbox/engine", "sandbox/images", "run/engines", "attempt", "internal/swebench", "fault", "internal/abspath", "internal/atomicfile", "internal/boxgit", "internal/fetch", "internal/mask", "internal/near", "internal/owner", "internal/printable"},
 	"gateway":        {"llm", "fault", "internal/mask"},
 	"attempt":        {"sandbox", "dataset", "agent", "gateway", "llm", "journal", "results", "runner", "fault", "internal/atomicfile", "internal/bash", "internal/boxgit", "internal/mask", "internal/printable"},
 	"internal":       {"fault", "vocab", "internal/atomicfile", "internal/bash", "internal/boxinit", "internal/diff", "internal/gitpack", "internal/inject", "internal/printable", "internal/python"},

@@ -85,6 +85,7 @@ type Model struct {
 	// StrictRoles says that its server may refuse a user's message after a tool result: Mistral's API does,
 	// and so do the chat templates of Mistral's models and Google's open ones, on the user's own servers.
 	StrictRoles bool
+	Sight       llm.Sight                   // the images that it takes
 	Played      bool                        // batch itself plays it, without requests or cost
 	Each        func() ([]llm.Model, error) // one for each key; nil if Played
 	Dropped     []string                    // model_kwargs that are left out because the provider does not take them

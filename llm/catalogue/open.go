@@ -62,6 +62,8 @@ func (p Provider) served(s Config, name string) (Model, error) {
 	price, known := prices.Lookup(p.Name + "/" + name)
 	found, _ := prices.Find(p.Name + "/" + name)
 	m.Refused = found.Refused
+	m.Sight = p.protocol.Sight
+	m.Sight.Blind = found.Vision != nil && !*found.Vision
 	if known {
 		m.Price = &price
 		_, known = price.Cost(vocab.Usage{}, s.service(m.Dropped))

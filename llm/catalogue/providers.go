@@ -101,6 +101,7 @@ func playScript(s Config, path string) (func(Attempt) *scripted.Model, error) {
 
 // compatible returns the row of a provider with OpenAI's protocols.
 func compatible(name string, p endpoint.Protocol) Provider {
+	p.Sight = openaiapi.Sight
 	row := served(name, p, func(c endpoint.Config) (remote, error) { return openai.Open(c, p) })
 	row.answers = func(c endpoint.Config) (remote, error) { return responses.Open(c, p) }
 	return row

@@ -70,6 +70,8 @@ type Protocol struct {
 	Usual           string // what a usual address is or has, for a person: "is an OpenAI-compatible endpoint"
 	Streams         bool   // answers are streamed unless model_kwargs.stream is false; otherwise only if it is true
 
+	Sight llm.Sight // the images that a request may have
+
 	// KeyHeader is the header of the key; "" is Authorization, with "Bearer" before the key.
 	KeyHeader string
 

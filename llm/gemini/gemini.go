@@ -21,6 +21,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
 	"batch.example/batch/llm/internal/history"
 )
@@ -30,6 +31,7 @@ var Protocol = endpoint.Protocol{
 	Provider: "Gemini", Prefix: "gemini/", DefaultBase: ownBase,
 	KeyVariable: "GEMINI_API_KEY", AddressVariable: "GEMINI_API_BASE",
 	KeyHeader: "X-Goog-Api-Key", Usual: "is an endpoint of the Gemini API, such as " + ownBase,
+	Sight:     llm.Sight{Total: 15 << 20, NoGIF: true}, // a request may have 20 MB, so that a quarter is left for text
 	Translate: func(members map[string]any, _, _ string) ([]string, error) { return keywords.Translate(members) },
 }
 

@@ -24,6 +24,7 @@ type Model struct {
 	Provider string       // the prefix of the model's name; "" if unknown
 	Window   int64        // length of its context in tokens; 0 if unknown
 	Output   int64        // most tokens of a reply; 0 if unknown
+	Vision   *bool        // it takes images; nil if unknown
 
 	Own bool // the entry is from the user's registry
 	// Refused says why a price in the user's registry is not used; "" if it is, or there is none.

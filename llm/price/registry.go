@@ -32,7 +32,7 @@ const registrySample = "sample_spec"
 //     calls with more input; or in tiered_pricing, by range, which replaces a price without a suffix;
 //   - each of them with the suffix _flex, _priority or _batches, for that service tier. A tier counts
 //     only if it has all the prices that the standard tier has;
-//   - litellm_provider, max_input_tokens and max_output_tokens.
+//   - litellm_provider, max_input_tokens, max_output_tokens and supports_vision.
 //
 // An explicit 0 is a price of 0. Only prices per token of text are read. A model counts as one without a
 // price if requests cost too, if reasoning and other output have different prices, or if a member about
@@ -52,7 +52,7 @@ func Load(r io.Reader) (Table, error) {
 		if err != nil {
 			return nil, fault.New(fault.Usage, fmt.Sprintf("reading the price of model %q", name), err)
 		}
-		if m.Price != nil || m.Window > 0 || m.Refused != "" {
+		if m.Price != nil || m.Window > 0 || m.Refused != "" || m.Vision != nil {
 			models[name] = m
 		}
 	}
@@ -95,6 +95,11 @@ func readEntry(raw json.RawMessage) (Model, error) {
 	m.Window, errs[0] = e.tokens("max_input_tokens")
 	m.Output, errs[1] = e.tokens("max_output_tokens")
 	m.Price, m.Refused, errs[2] = e.price()
+	if set(e["supports_vision"]) {
+		if err := json.Unmarshal(e["supports_vision"], &m.Vision); err != nil {
+			return m, fmt.Errorf("supports_vision: %w", err)
+		}
+	}
 	return m, errors.Join(errs[:]...)
 }
 

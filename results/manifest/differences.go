@@ -88,7 +88,7 @@ func (m *Manifest) Differences(other *Manifest) []Difference {
 func differences(now, was map[string]string, matters func(name string) bool) []Difference {
 	var out []Difference
 	differ := func(name, now, was string) {
-		if now == was || isKey(name) && isEmpty(now) && isEmpty(was) {
+		if now == was || isKey(name) && isEmpty(now) && isEmpty(was) || name == "config.agent.images" && (now == "" || was == "") {
 			return
 		}
 		short, _ := strings.CutPrefix(name, "config.")

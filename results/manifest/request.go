@@ -24,6 +24,7 @@ type Request struct {
 	Subset        string   `json:"subset,omitempty"` // an alias, the id of a dataset on the hub, or a path or pattern
 	Split         string   `json:"split,omitempty"`
 	Revision      string   `json:"revision,omitempty"`
+	Assets        string   `json:"assets,omitempty"` // folder with ID/problem_assets
 	Filter        string   `json:"filter,omitempty"`
 	Slice         string   `json:"slice,omitempty"`
 	InstancesFile string   `json:"instances_file,omitempty"` // "-" is standard input

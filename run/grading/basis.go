@@ -3,11 +3,9 @@ package grading
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/family"
+	"batch.example/batch/internal/fetch"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/sandbox"
 )
@@ -34,7 +33,7 @@ func (s Settings) basisOf(boxes sandbox.Config) func(dataset.Instance, *family.T
 			Tests:   digestOf(t.Family, t.Tests, t.Repo, t.EvalType),
 			Parser:  program,
 			Setup:   digest([]byte(t.Setup)),
-			Files:   digestOf(t.Workdir, t.BaseCommit, t.TestFiles, in.Fields["image_assets"], assetsIn(s.Assets, in)),
+			Files:   digestOf(t.Workdir, t.BaseCommit, t.TestFiles, in.Fields["image_assets"], s.assetsIn(in)),
 			Gold:    digest(t.Gold),
 			Limits:  digestOf(limitOf(s.Timeout, t), container),
 			Network: networkOf(s.Network, t),
@@ -58,12 +57,12 @@ func (s Settings) container(boxes sandbox.Config) string {
 
 // assetsIn returns a digest of the files in the folder of --assets that an instance's tests
 // need.
-func assetsIn(folder string, in dataset.Instance) string {
-	if folder == "" {
+func (s Settings) assetsIn(in dataset.Instance) string {
+	if s.Assets == "" {
 		return ""
 	}
-	found, err := assets(context.Background(), in, folder) // with a folder, it downloads nothing
-	if err != nil {                                        // grading will report that the instance cannot be graded
+	found, err := s.assets(context.Background(), in) // with a folder, it downloads nothing
+	if err != nil {                                  // grading will report that the instance cannot be graded
 		return ""
 	}
 	return digestOf(found)
@@ -85,44 +84,29 @@ const (
 
 // assets returns the files that the tests of a row need beside its text. It takes them from
 // folder, at ID/test_assets/PATH, or without a folder downloads them from the addresses in
-// the row. A failed download is a Transient fault.
-func assets(ctx context.Context, in dataset.Instance, folder string) ([]evaluate.Asset, error) {
-	return evaluate.Assets(in.Fields["image_assets"], func(s evaluate.Source) ([]byte, error) {
-		if folder != "" {
-			return os.ReadFile(filepath.Join(folder, in.ID, "test_assets", filepath.FromSlash(s.Path)))
+// the row. A failed download is a Transient fault, and an address that is never asked an Instance fault.
+func (s Settings) assets(ctx context.Context, in dataset.Instance) ([]evaluate.Asset, error) {
+	return evaluate.Assets(in, func(a dataset.Asset) ([]byte, error) {
+		if s.Assets != "" {
+			return os.ReadFile(filepath.Join(s.Assets, in.ID, "test_assets", filepath.FromSlash(a.Path)))
 		}
-		if s.URL == "" {
+		if a.URL == "" {
 			return nil, fs.ErrNotExist
 		}
-		if u, err := url.Parse(s.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" {
-			return nil, fault.Newf(fault.Instance, "downloading %s, which the tests need: %q is not an http address", s.Path, s.URL)
-		}
-		data, err := download(ctx, s.URL)
-		if err != nil {
-			return nil, fault.New(fault.Transient, "downloading "+s.Path+", which the tests need", err)
+		data, err := s.download(ctx, a.URL)
+		switch {
+		case errors.Is(err, fetch.ErrRefused):
+			return nil, fault.New(fault.Instance, "downloading "+a.Path+", which the tests need", err)
+		case err != nil:
+			return nil, fault.New(fault.Transient, "downloading "+a.Path+", which the tests need", err)
 		}
 		return data, nil
 	})
 }
 
-func download(ctx context.Context, from string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, assetTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
-	if err != nil {
-		return nil, err
+func (s Settings) download(ctx context.Context, address string) ([]byte, error) {
+	if s.downloading != nil {
+		return s.downloading(ctx, address)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", from, resp.Status)
-	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, assetLimit+1))
-	if err == nil && len(data) > assetLimit {
-		err = fmt.Errorf("%s: more than %d bytes", from, assetLimit)
-	}
-	return data, err
+	return fetch.Client{Limit: assetLimit, Timeout: assetTimeout}.Get(ctx, address, nil)
 }

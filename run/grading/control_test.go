@@ -2,6 +2,8 @@ package grading_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -10,10 +12,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"batch.example/batch/dataset"
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/evaluate"
+	"batch.example/batch/internal/fetch"
 	"batch.example/batch/results"
 	"batch.example/batch/run/grading"
 	"batch.example/batch/runner"
@@ -220,6 +224,20 @@ func TestFilesThatTestsNeedBesideTheirPatch(t *testing.T) {
 		_, _ = w.Write([]byte("\x89PNG of the web"))
 	}))
 	defer web.Close()
+	ask := func(ctx context.Context, address string) ([]byte, error) { // of this machine, which batch never asks
+		if !strings.HasPrefix(address, web.URL) {
+			return fetch.Client{Timeout: time.Second}.Get(ctx, address, nil)
+		}
+		resp, err := http.Get(address)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return nil, errors.New(resp.Status)
+		}
+		return io.ReadAll(resp.Body)
+	}
 	folder := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, "a__1", "test_assets", "img"), 0o755); err != nil {
 		t.Fatal(err)
@@ -232,16 +250,18 @@ func TestFilesThatTestsNeedBesideTheirPatch(t *testing.T) {
 		want                 vocab.Verdict
 		blame                fault.Kind
 	}{
-		"downloaded":             {"", `{"path": "img/a.png", "url": "` + web.URL + `/a.png"}`, "\x89PNG of the web", vocab.VerdictResolved, 0},
-		"of a folder":            {folder, `{"path": "img/a.png", "url": "` + web.URL + `/b.png"}`, "\x89PNG of the folder", vocab.VerdictResolved, 0},
-		"not there":              {"", `{"path": "img/a.png", "url": "` + web.URL + `/b.png"}`, "", vocab.VerdictInfrastructure, fault.Transient},
-		"no address":             {"", `{"path": "img/a.png"}`, "", vocab.VerdictUngradeable, 0},
-		"a file of this machine": {"", `{"path": "img/a.png", "url": "file:///etc/passwd"}`, "", vocab.VerdictUngradeable, 0},
+		"downloaded":               {"", `{"path": "img/a.png", "url": "` + web.URL + `/a.png"}`, "\x89PNG of the web", vocab.VerdictResolved, 0},
+		"of a folder":              {folder, `{"path": "img/a.png", "url": "` + web.URL + `/b.png"}`, "\x89PNG of the folder", vocab.VerdictResolved, 0},
+		"not there":                {"", `{"path": "img/a.png", "url": "` + web.URL + `/b.png"}`, "", vocab.VerdictInfrastructure, fault.Transient},
+		"no address":               {"", `{"path": "img/a.png"}`, "", vocab.VerdictUngradeable, 0},
+		"a server of this machine": {"", `{"path": "img/a.png", "url": "http://127.0.0.1:9/a.png"}`, "", vocab.VerdictUngradeable, 0},
+		"a file of this machine":   {"", `{"path": "img/a.png", "url": "file:///etc/passwd"}`, "", vocab.VerdictUngradeable, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			boxes := &runs{play: []vocab.Output{{Bytes: []byte("PASSED test_a")}}}
 			d.config.Boxes, d.config.Assets, d.config.Pool.Retries = boxes, tt.folder, runner.Retries{"transient": 0}
+			d.config.Settings.DownloadWith(ask)
 			j := job("a__1", patchText)
 			j.Instance.Fields = map[string]any{"image_assets": `{"test_patch": [` + tt.entry + `]}`}
 			if _, err := d.grade(j); err != nil {

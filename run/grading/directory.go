@@ -68,6 +68,8 @@ type Settings struct {
 	AllowCommitMismatch bool // test in images that are not at their row's base_commit
 
 	Cache *Cache // nil: none
+
+	downloading func(ctx context.Context, address string) ([]byte, error) // for tests; nil: from public servers
 }
 
 // RunIDOf returns the run id of a directory's log tree.

@@ -61,7 +61,7 @@ func (x *execution) prepare(ctx context.Context) (err error) {
 	if x.Basis != nil {
 		x.grade.Basis = x.Basis(x.job.Instance, x.task)
 	}
-	x.assets, err = assets(ctx, x.job.Instance, x.Assets)
+	x.assets, err = x.Settings.assets(ctx, x.job.Instance)
 	return err
 }
 

@@ -1,0 +1,137 @@
+package dataset
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"batch.example/batch/fault"
+)
+
+// assetsColumn lists a row's files that are not text: SWE-bench Multimodal has it.
+const assetsColumn = "image_assets"
+
+// Picture is a picture that a problem statement shows.
+type Picture struct {
+	URL  string
+	File string // its name in the folder problem_assets of the instance in a task repository
+}
+
+// Asset is a file that a row's tests or its gold patch need, and that a patch in text form cannot carry.
+type Asset struct {
+	Path string // relative to the working directory; not checked
+	URL  string // where it can be downloaded; may be empty
+}
+
+// Pictures returns the pictures of the problem statement that the column image_assets lists, in the order
+// in which they appear there, each once. A row without the column has none, whatever its statement links
+// to. The pictures of the tests and of the gold patch, which may show the solution, are never among them.
+// An address that the statement has only as the beginning of a longer one is left out: it was cut from a
+// link to a page. An error is an Instance fault.
+func (in Instance) Pictures() ([]Picture, error) {
+	var c struct {
+		Statement []json.RawMessage `json:"problem_statement"`
+	}
+	if err := in.assets(&c, "problem_statement"); err != nil {
+		return nil, err
+	}
+	var list []Picture
+	for i, raw := range c.Statement {
+		address, err := addressOf(raw)
+		if err != nil {
+			return nil, fault.Newf(fault.Instance, "reading the column %s: entry %d of problem_statement %w", assetsColumn, i+1, err)
+		}
+		known := slices.ContainsFunc(list, func(p Picture) bool { return p.URL == address })
+		if !known && !cutFrom(in.ProblemStatement, address) {
+			list = append(list, Picture{address, fmt.Sprintf("%d-%s", i, lastElement(address))})
+		}
+	}
+	at := func(p Picture) int {
+		if i := strings.Index(in.ProblemStatement, p.URL); i >= 0 {
+			return i
+		}
+		return len(in.ProblemStatement)
+	}
+	slices.SortStableFunc(list, func(a, b Picture) int { return cmp.Compare(at(a), at(b)) })
+	return list, nil
+}
+
+// TestAssets returns the files that the column image_assets lists for the tests and the gold patch. Entries
+// without a path are left out. An error is an Instance fault.
+func (in Instance) TestAssets() (list []Asset, err error) {
+	var c struct {
+		TestPatch []json.RawMessage `json:"test_patch"`
+		Patch     []json.RawMessage `json:"patch"`
+	}
+	if err := in.assets(&c, "test_patch and patch"); err != nil {
+		return nil, err
+	}
+	for _, raw := range append(c.TestPatch, c.Patch...) {
+		var entry struct{ Path, URL string }
+		if json.Unmarshal(raw, &entry) == nil && entry.Path != "" {
+			list = append(list, Asset(entry))
+		}
+	}
+	return list, nil
+}
+
+// assets decodes the column, which is JSON or its decoded form, into a struct with these lists.
+func (in Instance) assets(into any, lists string) error {
+	var text []byte
+	switch v := in.Fields[assetsColumn].(type) {
+	case nil:
+		return nil
+	case string:
+		text = []byte(v)
+	default:
+		text, _ = json.Marshal(v) // what cannot be written is no object either
+	}
+	if in.Fields[assetsColumn] == "" {
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fault.New(fault.Instance, "reading the column "+assetsColumn, fmt.Errorf("expected an object with the lists %s: %w", lists, err))
+	}
+	return nil
+}
+
+// addressOf reads an entry of a list of pictures: an address, or an object with one.
+func addressOf(raw json.RawMessage) (string, error) {
+	var entry struct{ URL string }
+	if json.Unmarshal(raw, &entry.URL) != nil && json.Unmarshal(raw, &entry) != nil || entry.URL == "" {
+		return "", fmt.Errorf("is %.100s, expected an address", raw)
+	}
+	return entry.URL, nil
+}
+
+// cutFrom reports whether text has an address, but nowhere as a whole one.
+func cutFrom(text, address string) (cut bool) {
+	for {
+		_, rest, found := strings.Cut(text, address)
+		if !found {
+			return cut
+		}
+		if rest == "" || !goesOn(rest[0]) {
+			return false
+		}
+		cut, text = true, rest
+	}
+}
+
+// goesOn reports whether an address before c goes on with it. Other characters of addresses may also be
+// the text's.
+func goesOn(c byte) bool {
+	return c == '%' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+func lastElement(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return path.Base(u.Path)
+}

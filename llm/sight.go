@@ -1,0 +1,17 @@
+package llm
+
+// Sight says which images a model and its provider take. The zero value takes all of them.
+type Sight struct {
+	Blind bool // the model is known to see none
+
+	Bytes int64 // of one image, in base64; 0: no limit
+	Total int64 // of all images in a request, in base64; 0: no limit
+	Side  int   // pixels of an image's longer side; 0: no limit
+
+	// With more than Many images in a request, no image may have more than ManySide pixels on a side; 0: no
+	// such limit.
+	Many, ManySide int
+
+	Still bool // of an animation, only a frame is taken
+	NoGIF bool // not even a frame, in that form
+}
