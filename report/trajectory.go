@@ -36,12 +36,24 @@ func Trajectory(w io.Writer, v *trajectory.View, o Reading) error {
 		for _, m := range v.Prompts {
 			t.title(cmp.Or(m.Role, "message"), "")
 			t.text("  ", plain, m.Text, false)
+			t.images("  ", m.Images)
 		}
 		for _, s := range v.Steps {
 			t.step(s)
 		}
 		t.end(v)
 	})
+}
+
+// images names images, which a terminal cannot show.
+func (t *trajectoryPage) images(indent string, list []trajectory.Image) {
+	for _, i := range list {
+		text := fmt.Sprintf("[%s, %d bytes]", i.Type, i.Bytes)
+		if i.Source != "" {
+			text += " " + printable.Line(i.Source)
+		}
+		fmt.Fprintln(t, t.paint(quiet, indent+text))
+	}
 }
 
 type trajectoryPage struct {
@@ -127,6 +139,7 @@ func (t *trajectoryPage) action(a trajectory.Action) {
 			t.text("  | ", plain, a.Output, true)
 		}
 	}
+	t.images("  | ", a.Images)
 	if hidden := a.Total - a.Kept; hidden > 0 {
 		t.line("  | ", quiet, fmt.Sprintf("... %d bytes of the output were not kept ...", hidden), false)
 	}

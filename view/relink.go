@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 
 	"golang.org/x/net/html"
 )
 
 // staticPolicy is the policy of a page that is opened from a disk.
-const staticPolicy = "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'"
+const staticPolicy = "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src 'self' file: data:; base-uri 'none'; form-action 'none'"
 
 // relinked returns a page of this package with its links replaced by to. If to returns "", the link becomes
 // text. Forms and parts that need a server are removed.
@@ -55,6 +56,9 @@ func relink(t *html.Token, to func(string) string) (changed bool) {
 	for _, a := range t.Attr {
 		switch a.Key {
 		case "href", "src":
+			if strings.HasPrefix(a.Val, "data:") {
+				break
+			}
 			changed = true
 			if a.Val = to(a.Val); a.Val == "" {
 				continue

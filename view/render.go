@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
+	"batch.example/batch/results/trajectory"
 	"batch.example/batch/run/control"
 )
 
@@ -35,6 +36,7 @@ var funcs = template.FuncMap{
 	"attempt": attemptLink, "instance": instanceLink,
 	"plain": printable.Text, "line": line, "ansi": ansi, "bytes": size, "long": long, "lines": lines, "firstLine": firstLine,
 	"newID":   control.NewID,
+	"picture": func(i trajectory.Image) template.URL { return template.URL(i.URL()) }, //nolint:gosec // base64 of a type that is only drawn
 	"between": func(from, to time.Time) string { return clock(to.Sub(from)) },
 	"noticed": func(seconds float64) bool { return seconds >= 0.05 },
 	"exitBad": func(code *int) bool { return *code != 0 },

@@ -2,6 +2,7 @@ package mask
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -10,7 +11,8 @@ import (
 )
 
 // JSON returns a JSON text with the secrets in its strings hidden. The result is still
-// valid JSON, and parts without a secret keep their bytes. text is not changed; it is
+// valid JSON, and parts without a secret keep their bytes. An image (a member data in base64 after
+// a type such as image/png) is left out if a secret is in its bytes, and otherwise unchanged. text is not changed; it is
 // returned as it is if it is not valid JSON or has no secret.
 func (m *Masker) JSON(text []byte) []byte {
 	if m == nil {
@@ -20,7 +22,7 @@ func (m *Masker) JSON(text []byte) []byte {
 	if len(t.patterns) == 0 && len(t.literals(text)) == 0 && !bytes.Contains(text, []byte(`\u001`)) {
 		return text
 	}
-	var out []byte
+	var out, name, before []byte // the last name of a member, and the string before
 	done := 0
 	for i := 0; i < len(text); {
 		if text[i] != '"' {
@@ -28,11 +30,21 @@ func (m *Masker) JSON(text []byte) []byte {
 			continue
 		}
 		end := stringEnd(text, i)
-		if quoted := text[i:end]; !isName(text[end:]) {
-			if hidden := m.jsonString(quoted); !bytes.Equal(hidden, quoted) {
+		quoted := text[i:end]
+		if isName(text[end:]) {
+			name = quoted
+		} else {
+			hidden := quoted
+			if string(name) == `"data"` && bytes.HasPrefix(before, []byte(`"image/`)) {
+				hidden = m.image(quoted)
+			} else {
+				hidden = m.jsonString(quoted)
+			}
+			if !bytes.Equal(hidden, quoted) {
 				out = append(append(out, text[done:i]...), hidden...)
 				done = end
 			}
+			before = quoted
 		}
 		i = end
 	}
@@ -40,6 +52,19 @@ func (m *Masker) JSON(text []byte) []byte {
 		return text
 	}
 	return append(out, text[done:]...)
+}
+
+// image returns the quoted base64 of an image, or an empty text if the image has a secret in its bytes. A pattern
+// may match base64 by chance, and any change would break the image.
+func (m *Masker) image(quoted []byte) []byte {
+	data, err := base64.StdEncoding.AppendDecode(nil, bytes.Trim(quoted, `"`))
+	switch {
+	case err != nil:
+		return m.jsonString(quoted)
+	case len(m.known.Load().literals(data)) > 0:
+		return []byte(`""`)
+	}
+	return quoted
 }
 
 // stringEnd returns where the string that begins at text[from] ends.

@@ -2,7 +2,9 @@ package export
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -39,8 +41,8 @@ type atifAgent struct {
 type atifStep struct {
 	ID          int              `json:"step_id"`
 	Time        string           `json:"timestamp,omitempty"`
-	Source      string           `json:"source"` // system, user or agent
-	Message     string           `json:"message"`
+	Source      string           `json:"source"`  // system, user or agent
+	Message     any              `json:"message"` // a text, or with images a list of atifPart
 	Reasoning   string           `json:"reasoning_content,omitempty"`
 	Calls       []atifCall       `json:"tool_calls,omitempty"`
 	Observation *atifObservation `json:"observation,omitempty"`
@@ -61,8 +63,20 @@ type atifObservation struct {
 
 type atifResult struct {
 	CallID  string           `json:"source_call_id"`
-	Content string           `json:"content"`
+	Content any              `json:"content"` // as a message
 	Extra   *atifResultExtra `json:"extra,omitempty"`
+}
+
+// atifPart is a text or an image.
+type atifPart struct {
+	Type   string      `json:"type"`
+	Text   *string     `json:"text,omitempty"`
+	Source *atifSource `json:"source,omitempty"`
+}
+
+type atifSource struct {
+	Type string `json:"media_type"`
+	Path string `json:"path"` // relative to the file
 }
 
 type atifResultExtra struct {
@@ -122,18 +136,41 @@ func (a *attempt) writeATIF(dir string) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(a.encodeATIF(f), f.Close())
+	images, err := a.encodeATIF(f)
+	for _, i := range images {
+		err = cmp.Or(err, i.write(dir))
+	}
+	return cmp.Or(err, f.Close())
 }
 
-func (a *attempt) encodeATIF(w io.Writer) error {
+// encodeATIF writes the attempt, and returns the images that it refers to.
+func (a *attempt) encodeATIF(w io.Writer) ([]atifImage, error) {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(a.atif())
+	t, images := a.atif()
+	return images, e.Encode(t)
 }
 
-// atif is the attempt as an ATIF trajectory.
-func (a *attempt) atif() atifTrajectory {
+// atifImage is an image with its place in the folder.
+type atifImage struct {
+	path string
+	trajectory.Image
+}
+
+func (i atifImage) write(dir string) error {
+	data, err := base64.StdEncoding.DecodeString(i.Data)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(dir, filepath.Dir(i.path)), 0o755) //nolint:gosec // to be published
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, i.path), data, 0o644) //nolint:gosec // to be published
+	}
+	return err
+}
+
+// atif is the attempt as an ATIF trajectory, and the images that it refers to.
+func (a *attempt) atif() (atifTrajectory, []atifImage) {
 	v := a.view
 	t := atifTrajectory{
 		Version: atifVersion, SessionID: a.about.Run + "/" + a.about.Instance + "/" + strconv.Itoa(a.about.Attempt),
@@ -150,7 +187,7 @@ func (a *attempt) atif() atifTrajectory {
 	t.Steps = w.steps
 	t.Final = a.finalMetrics()
 	t.Final.Steps = len(t.Steps)
-	return t
+	return t, w.images
 }
 
 // finalMetrics returns the metrics of the attempt's record, which counts all calls. Without
@@ -173,11 +210,12 @@ func (a *attempt) finalMetrics() atifFinal {
 
 // atifWriter makes steps of messages.
 type atifWriter struct {
-	about *About
-	view  *trajectory.View
-	steps []atifStep
-	next  int              // of view.Steps
-	now   *trajectory.Step // the step with the last reply
+	about  *About
+	view   *trajectory.View
+	steps  []atifStep
+	images []atifImage
+	next   int              // of view.Steps
+	now    *trajectory.Step // the step with the last reply
 }
 
 // message adds the message with an index: a reply, the result of a reply's call, or another
@@ -199,8 +237,22 @@ func (w *atifWriter) message(index int, at string, chats []trajectory.Chat) {
 		if c.Role == "system" || c.Role == "developer" {
 			source = "system"
 		}
-		w.add(atifStep{Time: at, Source: source, Message: c.Text})
+		w.add(atifStep{Time: at, Source: source, Message: w.content(c)})
 	}
+}
+
+// content returns a message's text, or with images its parts.
+func (w *atifWriter) content(c trajectory.Chat) any {
+	if len(c.Images) == 0 {
+		return c.Text
+	}
+	parts := []atifPart{{Type: "text", Text: &c.Text}}
+	for _, i := range c.Images {
+		path := fmt.Sprintf("%s.images/%d.%s", w.about.Instance, len(w.images)+1, strings.TrimPrefix(i.Type, "image/"))
+		w.images = append(w.images, atifImage{path, i})
+		parts = append(parts, atifPart{Type: "image", Source: &atifSource{i.Type, path}})
+	}
+	return parts
 }
 
 func (w *atifWriter) add(s atifStep) {
@@ -276,7 +328,7 @@ func (w *atifWriter) observe(index int, c trajectory.Chat) bool {
 			action = i
 		}
 	}
-	r := atifResult{Content: c.Text}
+	r := atifResult{Content: w.content(c)}
 	for i, call := range step.Calls {
 		if call.ID == c.CallID && c.CallID != "" || c.CallID == "" && i == action {
 			r.CallID = call.ID

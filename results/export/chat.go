@@ -22,7 +22,7 @@ type line struct {
 // message is a message in the form of chat completions.
 type message struct {
 	Role       string `json:"role"`
-	Content    string `json:"content"`
+	Content    any    `json:"content"` // a string, or with images a list of parts
 	Reasoning  string `json:"reasoning_content,omitempty"`
 	ToolCalls  []call `json:"tool_calls,omitempty"`
 	ToolCallID string `json:"tool_call_id,omitempty"`
@@ -87,10 +87,28 @@ func (a *attempt) line() line {
 	return l
 }
 
+// part is a part of a content: a text or an image.
+type part struct {
+	Type  string            `json:"type"`
+	Text  *string           `json:"text,omitempty"`
+	Image map[string]string `json:"image_url,omitempty"`
+}
+
+func contentOf(c trajectory.Chat) any {
+	if len(c.Images) == 0 {
+		return c.Text
+	}
+	parts := []part{{Type: "text", Text: &c.Text}}
+	for _, i := range c.Images {
+		parts = append(parts, part{Type: "image_url", Image: map[string]string{"url": i.URL()}})
+	}
+	return parts
+}
+
 // messageOf converts a message, and notes the names of called tools by call. A message with a
 // role that trainers do not know, or an answer without a call, becomes a user's message.
 func messageOf(c trajectory.Chat, names map[string]string) message {
-	m := message{Role: c.Role, Content: c.Text, Reasoning: c.Reasoning}
+	m := message{Role: c.Role, Content: contentOf(c), Reasoning: c.Reasoning}
 	name, called := names[c.CallID]
 	switch {
 	case c.Role == "tool" && called:

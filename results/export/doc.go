@@ -56,7 +56,8 @@
 // One file for each attempt, in version 1.7 of Harbor's Agent Trajectory Interchange Format.
 // A message of the conversation is a step with the source system, user or agent; an output is in
 // the observation of the step that made the call. Commands in a reply's text are calls of the
-// function bash. A refused reply is also a step of the agent, without calls and with
+// function bash. A message or an output with images is a list of parts; the images are files in
+// INSTANCE.images. A refused reply is also a step of the agent, without calls and with
 // extra.refused true. extra of the file has the members of metadata. extra of an agent's step has
 // seconds and waited, of the model's call, and rewrites. extra of a result has the command's
 // exit_code and seconds. Metrics are the provider's counts: prompt_tokens includes cached ones.

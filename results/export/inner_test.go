@@ -23,7 +23,7 @@ func Render(text []byte) (chat, atif []byte, err error) {
 		}
 	}
 	var b bytes.Buffer
-	err = a.encodeATIF(&b)
+	_, err = a.encodeATIF(&b)
 	for i := range v.Steps {
 		a.row(&v.Steps[i])
 	}

@@ -17,6 +17,7 @@ type Chat struct {
 	Reasoning string     // text that the provider keeps apart
 	Calls     []ToolCall // of an assistant
 	CallID    string     // of a tool: the call that it answers
+	Images    []Image    // after the text
 }
 
 // ToolCall is a call of a tool, as the model wrote it.
@@ -30,7 +31,7 @@ type ToolCall struct {
 // calls, and becomes one Chat for each.
 func ReadChat(message json.RawMessage) []Chat {
 	m := gjson.ParseBytes(message)
-	c := Chat{Role: roleOf(m), Text: textOf(m)}
+	c := Chat{Role: roleOf(m), Text: textOf(m), Images: imagesOf(m)}
 	switch c.Role {
 	case "assistant":
 		c.Reasoning, c.Calls = reasoningOf(m), toolCallsOf(m)
@@ -92,7 +93,7 @@ func editedBy(e journal.Edit, m *mask.Masker) Edited {
 	to := Edited{From: e.From, To: e.To}
 	for _, message := range e.Messages {
 		for _, c := range ReadChat(m.JSON(message)) {
-			to.Messages = append(to.Messages, Message{c.Role, c.Text})
+			to.Messages = append(to.Messages, Message{c.Role, c.Text, c.Images})
 		}
 	}
 	return to

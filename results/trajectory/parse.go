@@ -120,7 +120,7 @@ func (p *parser) add(m gjson.Result) {
 	case role == "exit":
 		p.exit(m, extra)
 	case len(p.view.Steps) == 0:
-		p.view.Prompts = append(p.view.Prompts, Message{role, textOf(m)})
+		p.view.Prompts = append(p.view.Prompts, Message{role, textOf(m), imagesOf(m)})
 	default:
 		p.answer(m, extra, at)
 	}
@@ -160,7 +160,7 @@ func (p *parser) step(m, extra gjson.Result, at float64, refused bool) {
 		for _, c := range callsIn(reply) {
 			s.Thought = strings.TrimSpace(s.Thought + "\n" + c)
 		}
-		s.Notes = append(s.Notes, Message{string(vocab.StatusFormatError), textOf(m)})
+		s.Notes = append(s.Notes, Message{Role: string(vocab.StatusFormatError), Text: textOf(m)})
 	} else {
 		s.Actions = actionsOf(reply, extra, s.Thought)
 		for _, a := range s.Actions {
@@ -190,12 +190,13 @@ func (p *parser) answer(m, extra gjson.Result, at float64) {
 		if name == "" {
 			name = roleOf(m)
 		}
-		s.Notes = append(s.Notes, Message{name, text})
+		s.Notes = append(s.Notes, Message{name, text, imagesOf(m)})
 		return
 	}
 	a := &s.Actions[n]
 	p.next = n + 1
 	a.Answer = p.index
+	a.Images = imagesOf(m)
 	a.State, a.Note = Done, extra.Get("exception_info").String()
 	a.printed(text, 0)
 	if at > p.at && p.at > 0 && len(s.Actions) == 1 {

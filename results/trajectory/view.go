@@ -106,8 +106,9 @@ type Patch struct {
 
 // Message is a text of the conversation and its author's role, or the name of an interrupt.
 type Message struct {
-	Role string `json:"role"`
-	Text string `json:"text"`
+	Role   string  `json:"role"`
+	Text   string  `json:"text"`
+	Images []Image `json:"images,omitempty"`
 }
 
 // Step is one call of the model and its results.
@@ -150,6 +151,7 @@ type Action struct {
 	Kept     int64    `json:"kept_bytes"`        // bytes of the output that there are
 	Total    int64    `json:"total_bytes"`       // bytes that the command wrote
 	Binary   bool     `json:"binary,omitempty"`  // some bytes are not UTF-8
+	Images   []Image  `json:"images,omitempty"`  // that the model was shown of it
 	Again    []Replay `json:"again,omitempty"`   // other outputs when it ran again
 
 	id string // of the tool call
