@@ -51,6 +51,8 @@ type ActionForm struct {
 	Regex string // for Text: at most one group, matched as Python's re.DOTALL; empty is DefaultRegex
 	Tools []Tool // for Tools; empty is BashTool and EditorTool
 	Ask   bool   // also offers AskTool; not for Text
+
+	Pictures bool // the editor's view shows pictures, without Tools
 }
 
 // Config has the settings that all runs of a Loop share. Templates are Jinja; a limit of

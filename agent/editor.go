@@ -3,9 +3,12 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/vocab"
 )
 
 // edit is one call of the editor. It becomes a bash script, so that the editor
@@ -17,6 +20,7 @@ type edit struct {
 	old, new      string
 	line          int // of insert: the line before the text; 0 is the beginning
 	first, last   int // of view_range; first 0 means no range, last -1 the end
+	pictures      bool
 }
 
 // readEdit reads the arguments of a call and reports everything that is wrong with them.
@@ -117,9 +121,26 @@ func (e edit) script() string {
 	case "undo":
 		return head + historyScript + undoScript
 	default:
+		if e.pictures && e.first == 0 && isPictureName(e.path) {
+			head += pictureScript
+		}
 		return head + fmt.Sprintf("first=%d last=%d\n", e.first, e.last) + viewScript
 	}
 }
+
+// isPictureName reports whether a file may be a picture that models take. Its bytes decide.
+func isPictureName(name string) bool {
+	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp"}, strings.ToLower(path.Ext(name)))
+}
+
+// pictureScript passes on the bytes of a file. A sandbox keeps no more than 10 MiB of an output.
+const pictureScript = `if [ -f "$path" ] && [ -r "$path" ]; then
+  size=$(wc -c < "$path")
+  [ "$size" -le 10000000 ] || refuse "$path has $size bytes: pictures of at most 10000000 can be shown."
+  printf %s '` + vocab.PictureMark + `'
+  exec cat -- "$path"
+fi
+`
 
 const viewScript = `[ -e "$path" ] || refuse "$path does not exist."
 if [ -d "$path" ]; then

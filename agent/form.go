@@ -91,7 +91,7 @@ func newForm(c ActionForm) (*form, error) {
 		if len(c.Tools) > 0 {
 			return newToolForm(c.Kind, slices.Concat(c.Tools, ask)...)
 		}
-		return newToolForm(c.Kind, append([]Tool{BashTool(), EditorTool()}, ask...)...)
+		return newToolForm(c.Kind, append([]Tool{BashTool(), editor(c.Pictures)}, ask...)...)
 	case Text:
 		if c.Ask {
 			return nil, fault.Newf(fault.Usage, "agent.ask needs an action form with tools: in the form text, no reply calls one")

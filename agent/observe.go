@@ -46,13 +46,19 @@ func (r *run) observe(a action, out vocab.Output) (llm.Message, error) {
 	if out.TimedOut {
 		out.ExitCode = -1
 	}
-	content, err := r.show(out, info)
-	if err != nil {
-		return llm.Message{}, err
-	}
 	extra := map[string]any{"raw_output": "", "returncode": out.ExitCode, "exception_info": info}
 	if a.number > 0 && out.Total != notRun {
 		extra["raw_output"] = OutputRef{r.end.Calls, a.number}
+	}
+	var images []llm.Part
+	if data := out.Picture(); data != nil && a.tool != nil && a.tool.Name == editorTool {
+		var about string
+		about, images = r.viewed(data)
+		out.Bytes, out.Total, extra["raw_output"] = []byte(about), int64(len(about)), about
+	}
+	content, err := r.show(out, info)
+	if err != nil {
+		return llm.Message{}, err
 	}
 	if out.OOM {
 		extra["oom"] = true
@@ -60,7 +66,7 @@ func (r *run) observe(a action, out vocab.Output) (llm.Message, error) {
 	if out.TimedOut {
 		extra["exception_type"], extra["exception"] = timeoutException, info
 	}
-	m := llm.Message{Role: llm.RoleUser, Parts: llm.Say(content), Extra: extra}
+	m := llm.Message{Role: llm.RoleUser, Parts: append(llm.Say(content), images...), Extra: extra}
 	if r.form.kind != Text {
 		m.Role, m.Parts = llm.RoleTool, []llm.Part{llm.ToolResult{CallID: a.id, Parts: m.Parts}}
 	}
@@ -90,6 +96,12 @@ func (r *run) show(out vocab.Output, info string) (string, error) {
 
 // oldMarker is the marker of mini-swe-agent before version 1.
 const oldMarker = "MINI_SWE_AGENT_FINAL_OUTPUT"
+
+// KeepsWhole reports whether no byte of an output that begins with these bytes may be dropped, since it may
+// be a submission or a picture.
+func KeepsWhole(begin []byte) bool {
+	return Submitting(begin) || bytes.HasPrefix(begin, []byte(vocab.PictureMark))
+}
 
 // Submitting reports whether an output that begins with these bytes is a submission, if
 // its command succeeds. No byte of such an output may be dropped.

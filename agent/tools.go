@@ -111,7 +111,9 @@ func AskTool() Tool {
 
 // EditorTool views, creates and changes files with commands in the environment, which
 // must have bash and coreutils.
-func EditorTool() Tool {
+func EditorTool() Tool { return editor(false) }
+
+func editor(pictures bool) Tool {
 	return Tool{
 		Tool: llm.Tool{
 			Name: editorTool,
@@ -135,6 +137,7 @@ func EditorTool() Tool {
 			if len(problems) > 0 {
 				return Call{}, problems
 			}
+			e.pictures = pictures
 			return Call{Command: e.script(), Arguments: args}, nil
 		},
 		ReadOnly: func(c Call) bool { return c.Arguments["command"] == "view" },

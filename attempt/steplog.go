@@ -95,6 +95,10 @@ func (l stepLog) output(e agent.Event) {
 		l.block(title, nil) // the submission
 		return
 	}
+	if o.Picture() != nil {
+		l.block(title+", a picture", nil)
+		return
+	}
 	lines := ends(string(l.mask.Bytes(o.Bytes)), loggedHead, loggedTail)
 	for i := range lines {
 		lines[i] = "| " + lines[i]

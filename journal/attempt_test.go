@@ -119,7 +119,7 @@ func sent(t *testing.T, a *journal.Attempt) int {
 			}
 			d.Message, reply = bytes.Clone(d.Message), &d
 		case journal.TypeMessages:
-			list, err := r.Messages(reply)
+			list, err := r.Messages(reply, nil)
 			later += len(list)
 			return err
 		}

@@ -165,7 +165,9 @@
 // in its message: each string of 64 bytes or more that is also in the message is "" in the
 // response, and shared lists its offset in the response, and where its bytes begin and end in
 // the message. Messages that are appended after the reply use the same form, with offsets in
-// their list; reply is then the step of the reply.
+// their list; reply is then the step of the reply. The base64 of a picture that an action of the reply has
+// read, since the last resume, stands in quotes behind the message, one after the other: an image of these
+// messages refers to it. An output is such a picture if it begins with the line BATCH_EDITOR_PICTURE.
 //
 // A submitting output is kept up to 10 MiB; other outputs are cut to 1 MiB, the beginning
 // and the end. When an attempt's outputs reach 64 MiB, each further one is cut to 64 KiB. A

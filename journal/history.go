@@ -344,6 +344,9 @@ func (b *builder) add(r *Record, line line) error {
 	case TypeResume:
 		b.h.Opened = append(b.h.Opened, r.Data)
 		b.h.Resumed++
+		if last := b.h.LastReply(); last != nil { // as the writer does
+			b.lastReply = lastReplyIn(last)
+		}
 		b.again()
 	case TypeSession, TypeTurn, TypeTurnEnd, TypeRetry, TypeArtifact, TypeClear:
 		return b.turn(r)
@@ -457,6 +460,7 @@ func (b *builder) step(r *Record, line line) error {
 		}
 		out, err := r.Output()
 		s.Actions[n-1].Output = &out
+		b.lastReply.show(out)
 		h.outputs[OutputRef{s.Number, n}] = keptOutput{line.at, out.Total}
 		h.Kept += int64(len(out.Kept))
 		return err

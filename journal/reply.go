@@ -2,8 +2,10 @@ package journal
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -146,11 +148,12 @@ func isCompact(text []byte) bool {
 	return utf8.Valid(text)
 }
 
-// lastReply is the last recorded reply. Messages records do not repeat its texts.
+// lastReply is the last recorded reply. Messages records do not repeat its texts, nor the pictures that its
+// actions have read.
 type lastReply struct {
 	step    int
-	message []byte
-	differs bool // people may read another message
+	message []byte // and the base64 of each picture, in quotes
+	differs bool   // people may read another message
 }
 
 func lastReplyIn(d *ReplyData) lastReply {
@@ -159,6 +162,14 @@ func lastReplyIn(d *ReplyData) lastReply {
 		return lastReply{}
 	}
 	return lastReply{d.Step, message, true}
+}
+
+// show adds the output of an action, if it is a picture.
+func (h *lastReply) show(d OutputData) {
+	d.Bytes = d.Kept
+	if picture := d.Picture(); picture != nil {
+		h.message = slices.Concat(h.message, []byte(`"`), base64.StdEncoding.AppendEncode(nil, picture), []byte(`"`))
+	}
 }
 
 // messagesRecord is the data of a messages record: the messages have "" for each text

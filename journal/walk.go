@@ -116,11 +116,14 @@ func (r *Record) splitOutput() (head, text []byte, usual bool) {
 }
 
 // Messages decodes the data of a messages record. reply is the last reply before it; nil if
-// there is none.
-func (r *Record) Messages(reply *ReplyData) ([]json.RawMessage, error) {
+// there is none. shown are the outputs after the reply, and after a resume if there was one, that are pictures.
+func (r *Record) Messages(reply *ReplyData, shown []OutputData) ([]json.RawMessage, error) {
 	var last lastReply
 	if reply != nil {
 		last = lastReplyIn(reply)
+	}
+	for _, d := range shown {
+		last.show(d)
 	}
 	return last.messages(r.Data)
 }

@@ -129,6 +129,10 @@ func (j *Writer) Append(typ string, v any) error {
 			j.lastReply = lastReply{d.Step, e.message, e.forPeople != nil}
 		}
 	}
+	if d, ok := v.(OutputData); ok && err == nil {
+		j.lastReply.show(d)
+		j.lastReply.differs = j.lastReply.differs || e.forPeople != nil
+	}
 	return err
 }
 

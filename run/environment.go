@@ -23,7 +23,7 @@ func Environment(cfg *config.Config, engines []sandbox.Engine, getenv func(strin
 		}
 	}
 	c := sandbox.Config{
-		Container: container(env), Interpreter: env.Interpreter, Timeout: env.CommandTimeout(), Fresh: env.FreshShell(), Program: len(cfg.Agent.Program.Command) > 0, Longer: agent.Submitting,
+		Container: container(env), Interpreter: env.Interpreter, Timeout: env.CommandTimeout(), Fresh: env.FreshShell(), Program: len(cfg.Agent.Program.Command) > 0, Longer: agent.KeepsWhole,
 		Env:         append(environ(outer), environ(env.Env)...), // the later one wins
 		ShareScrubs: sharesScrubs(cfg),
 	}

@@ -1,6 +1,7 @@
 package vocab
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,18 @@ const textBytes = 64 << 10
 // Text returns the first 64 KiB of the bytes, with U+FFFD for what is not UTF-8.
 func (o *Output) Text() string {
 	return strings.ToValidUTF8(string(o.Bytes[:min(len(o.Bytes), textBytes)]), "\ufffd")
+}
+
+// PictureMark is the line before the bytes of a picture that the editor's view reads.
+const PictureMark = "BATCH_EDITOR_PICTURE\n"
+
+// Picture returns the bytes of a picture if the output is one; otherwise nil. They may be anything.
+func (o *Output) Picture() []byte {
+	data, ok := bytes.CutPrefix(o.Bytes, []byte(PictureMark))
+	if !ok || o.ExitCode != 0 || o.Total != int64(len(o.Bytes)) {
+		return nil
+	}
+	return data
 }
 
 // DiskUse describes a container whose files exceed their limit.

@@ -145,7 +145,7 @@ func (c *Config) Given(path string) bool { return c.places[path].byHand() }
 // tool calls.
 func (c *Config) ActionForm() agent.ActionForm {
 	f := c.actionForm()
-	f.Ask = c.Agent.Ask
+	f.Ask, f.Pictures = c.Agent.Ask, c.Agent.Images
 	return f
 }
 

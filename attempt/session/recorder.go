@@ -249,7 +249,7 @@ func (r *recorder) output(e agent.Event) error {
 		Step: e.Step, Action: e.Action, Output: *o, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(),
 		SHA256: Sum(o.Bytes), Kept: o.Bytes,
 	}
-	if r.kept+int64(len(o.Bytes)) > keptOutputs && len(o.Bytes) > 2*keptEnds && e.Shown != "" {
+	if r.kept+int64(len(o.Bytes)) > keptOutputs && len(o.Bytes) > 2*keptEnds && e.Shown != "" && o.Picture() == nil {
 		data.Kept = slices.Concat(o.Bytes[:keptEnds], o.Bytes[len(o.Bytes)-keptEnds:])
 		data.Shown = e.Shown
 		r.log.Warn("the outputs of this attempt exceed the journal's limit: only the beginning and the end of this one are kept",

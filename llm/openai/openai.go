@@ -43,5 +43,8 @@ func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
 	m := &Model{Client: openaiapi.NewClient(at, p, "chat/completions")}
 	m.Encode, m.Streamed, m.Whole = m.request, m.stream, m.response
 	m.form = history.Form{Head: m.head, Turn: turn}
+	if openaiapi.IsOpenAI(at.BaseURL) && at.CacheControl == "" {
+		m.form.Turn, m.form.Continues = results, oneTurn
+	}
 	return m, nil
 }

@@ -49,6 +49,52 @@ func turn(messages []llm.Message, i int) (history.Turn, error) {
 	return history.Turn{Messages: 1, Items: []json.RawMessage{text}}, err
 }
 
+// results writes one message, or consecutive results of tools and then their images as the user's: OpenAI
+// takes no images in a result.
+func results(messages []llm.Message, i int) (t history.Turn, err error) {
+	var images []llm.Part
+	for t.Messages == 0 || i+t.Messages < len(messages) && oneTurn(messages[i:i+t.Messages], messages[i+t.Messages]) {
+		msg := messages[i+t.Messages]
+		if r, ok := resultOf(msg); ok && slices.ContainsFunc(r.Parts, isImage) {
+			for _, p := range r.Parts {
+				if isImage(p) {
+					images = append(images, p)
+				}
+			}
+			r.Parts = slices.DeleteFunc(slices.Clone(r.Parts), isImage)
+			msg.Parts = []llm.Part{r}
+		}
+		text, err := message(msg, false)
+		if err != nil {
+			return t, err
+		}
+		t.Messages, t.Items = t.Messages+1, append(t.Items, text)
+	}
+	if images == nil {
+		return t, nil
+	}
+	text, err := message(llm.Message{Role: llm.RoleUser, Parts: images}, false)
+	t.Items = append(t.Items, text)
+	return t, err
+}
+
+// oneTurn reports whether next is a result that belongs to the turn of others.
+func oneTurn(turn []llm.Message, next llm.Message) bool {
+	return turn[len(turn)-1].Role == llm.RoleTool && next.Role == llm.RoleTool
+}
+
+func resultOf(m llm.Message) (r llm.ToolResult, ok bool) {
+	if m.Role == llm.RoleTool && len(m.Parts) == 1 {
+		r, ok = m.Parts[0].(llm.ToolResult)
+	}
+	return r, ok
+}
+
+func isImage(p llm.Part) bool {
+	_, ok := p.(llm.Image)
+	return ok
+}
+
 // toolsOnly are members that providers refuse in a request without tools.
 var toolsOnly = []string{"parallel_tool_calls", "tool_choice"}
 

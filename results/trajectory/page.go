@@ -38,7 +38,8 @@ type part struct {
 	call
 	reply *journal.ReplyData
 	was   journal.Step
-	texts map[int]clipped // of the outputs, by the action's index
+	texts map[int]clipped      // of the outputs, by the action's index
+	shown []journal.OutputData // pictures
 	again map[int][]Replay
 	view  *View // of its messages, once it is made
 	talk

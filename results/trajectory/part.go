@@ -42,6 +42,9 @@ func (r *pageReader) read(rec *journal.Record) error {
 		r.settings(rec)
 	case journal.TypeResume, journal.TypeRetry:
 		r.settings(rec)
+		if r.last != nil && rec.Type == journal.TypeResume {
+			r.last.shown = nil
+		}
 		r.conversation().again()
 		r.next.rewrites = r.next.rewrites[:r.next.sent]
 	case journal.TypeClear:
@@ -128,10 +131,11 @@ func (r *pageReader) messages(rec *journal.Record) error {
 		return nil
 	}
 	var reply *journal.ReplyData
+	var shown []journal.OutputData
 	if r.last != nil {
-		reply = r.last.reply
+		reply, shown = r.last.reply, r.last.shown
 	}
-	list, err := rec.Messages(reply)
+	list, err := rec.Messages(reply, shown)
 	t := r.conversation()
 	for _, m := range list {
 		if reply != nil {
@@ -170,6 +174,10 @@ func (p *part) acts(rec *journal.Record, r *pageReader) error {
 		return nil
 	}
 	d, err := rec.Output()
+	if d.Bytes = d.Kept; d.Picture() != nil {
+		p.shown = append(p.shown, d)
+	}
+	d.Bytes = nil
 	text := clip(r.mask.Bytes(d.Kept), r.clip)
 	text.kept = int64(len(d.Kept))
 	d.Kept, d.Shown, d.Note = nil, "", r.mask.Text(d.Note)
