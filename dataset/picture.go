@@ -133,5 +133,5 @@ func lastElement(address string) string {
 	if err != nil {
 		return ""
 	}
-	return path.Base(u.Path)
+	return strings.Trim(path.Base(u.Path), "/")
 }

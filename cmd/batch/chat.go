@@ -104,6 +104,7 @@ environment.cwd, which the image must have.
 	f.addInject(fs)
 	inSection(fs, "Run")
 	addPrefix(fs, &f.Request)
+	addAssets(fs, &f.Request)
 	addPull(fs, &f.Request)
 	f.addMask(fs)
 	inSection(fs, "Output")

@@ -33,9 +33,10 @@ key and the dataset hub, and say how to get what is missing. The registry
 is asked for one image of SWE-bench, through the engine and with its logins.
 With -m, or a model in -c FILE, one small call is made to the model, with the
 settings of a run: it reports which model answered, tokens, price and time.
-Without one, no model is called. With --try IMAGE, which the engine must have,
-a container is started with the settings of a run, a command runs in it, and
-the container is removed; on Kubernetes, a pod, whose network is probed.
+One more asks whether the model takes images. Without one, no model is called.
+With --try IMAGE, which the engine must have, a container is started with the
+settings of a run, a command runs in it, and the container is removed; on
+Kubernetes, a pod, whose network is probed.
 
   batch doctor
   batch doctor -m openai/gpt-5 -c swebench.yaml

@@ -99,6 +99,7 @@ directory is in use.`,
 	fs.StringVarP(&f.Output, "output", "o", "", "run directory (default: runs/serve-IMAGE-MODEL)")
 	inSection(fs, "Run")
 	addPrefix(fs, &f.Request)
+	addAssets(fs, &f.Request)
 	addPull(fs, &f.Request)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print the address only")
 	f.addMask(fs)

@@ -9,6 +9,7 @@ package picture
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -17,6 +18,7 @@ import (
 	"image/png"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -87,11 +89,32 @@ func decode(data []byte) (image.Image, error) {
 	case c.Width <= 0 || c.Height <= 0 || c.Width > mostPixels/c.Height:
 		return nil, fmt.Errorf("it has %d x %d pixels, expected at most %d", c.Width, c.Height, mostPixels)
 	}
-	img, _, err := image.Decode(bytes.NewReader(data))
+	img, _, err := image.Decode(bytes.NewReader(pixels(data, form)))
 	if err != nil {
 		return nil, fmt.Errorf("the %s is broken: %w", strings.ToUpper(form), err)
 	}
 	return img, nil
+}
+
+// pixels returns a PNG without the chunks that say something about it, whose checksums programs that draw it do
+// not check; other pictures are returned as they are.
+func pixels(data []byte, form string) []byte {
+	const signature, around = 8, 12 // bytes: of the file, and around the data of a chunk
+	if form != "png" {
+		return data
+	}
+	kept := slices.Clone(data[:signature])
+	for rest := data[signature:]; len(rest) >= around; {
+		size := around + int(binary.BigEndian.Uint32(rest))
+		if size > len(rest) {
+			return data // truncated
+		}
+		if name := string(rest[4:8]); name[0] <= 'Z' || name == "tRNS" {
+			kept = append(kept, rest[:size]...)
+		}
+		rest = rest[size:]
+	}
+	return kept
 }
 
 // Fit changes pictures in place, so that a request with these and no others is within a provider's limits.

@@ -1,10 +1,13 @@
 package doctor
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"strings"
 	"time"
 
@@ -17,7 +20,7 @@ import (
 const patience = time.Minute
 
 // Ask makes one small call to a model with each of its keys, as a run would, and checks the
-// results. tools are the tools that the run offers the model; nil means that commands are in text.
+// results; if the last was answered, one more asks whether the model takes images. tools are the tools that the run offers the model; nil means that commands are in text.
 // A model that batch plays itself is not called.
 func Ask(ctx context.Context, s catalogue.Config, tools []llm.Tool) []Check {
 	found, err := catalogue.Find(s)
@@ -33,14 +36,15 @@ func Ask(ctx context.Context, s catalogue.Config, tools []llm.Tool) []Check {
 	}
 	var checks []Check
 	var last *llm.Response
+	var works llm.Model
 	for i, model := range models {
-		check, resp := ask(ctx, s.Model, model, tools)
+		check, resp := ask(ctx, s.Model, model, tools, llm.Text{Text: "Reply with the word OK and nothing else."})
 		if len(models) > 1 {
 			check.Text = fmt.Sprintf("key %d of %d: %s", i+1, len(models), check.Text)
 		}
 		checks = append(checks, check)
 		if resp != nil {
-			last = resp
+			last, works = resp, model
 		}
 	}
 	if len(found.Dropped) > 0 {
@@ -48,19 +52,35 @@ func Ask(ctx context.Context, s catalogue.Config, tools []llm.Tool) []Check {
 			strings.Join(found.Dropped, ", model_kwargs."), "remove them if that is not wanted"})
 	}
 	if last != nil {
-		checks = append(checks, checkPrice(found, last))
+		checks = append(checks, checkPrice(found, last), checkImages(ctx, s.Model, found, works))
 	}
 	return checks
 }
 
+// checkImages says whether a model takes images.
+func checkImages(ctx context.Context, name string, found catalogue.Model, model llm.Model) Check {
+	const without = "a run without images: `-c agent.images=false`"
+	if found.Sight.Blind {
+		return Check{"images", Good, name + " takes none, by model.litellm_model_registry: rows with images are refused", without}
+	}
+	var b bytes.Buffer
+	const side = 64                                                 // pixels; some models refuse less
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, side, side))) // memory takes everything
+	check, resp := ask(ctx, name, model, nil, llm.Text{Text: "Reply with the word OK and nothing else."}, llm.Image{MediaType: "image/png", Data: b.Bytes()})
+	if resp == nil {
+		return Check{"images", Warning, name + " took none: " + check.Text, without}
+	}
+	return Check{"images", Good, name + " takes them", ""}
+}
+
 // ask makes one small call. The response is nil if it failed.
-func ask(ctx context.Context, name string, model llm.Model, tools []llm.Tool) (Check, *llm.Response) {
+func ask(ctx context.Context, name string, model llm.Model, tools []llm.Tool, say ...llm.Part) (Check, *llm.Response) {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	start := time.Now()
 	resp, err := model.Generate(limited, &llm.Request{Tools: tools, Messages: []llm.Message{
 		{Role: llm.RoleSystem, Parts: []llm.Part{llm.Text{Text: "This is a check of the connection."}}},
-		{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "Reply with the word OK and nothing else."}}},
+		{Role: llm.RoleUser, Parts: say},
 	}})
 	took := time.Since(start)
 	switch {

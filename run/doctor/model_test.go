@@ -3,6 +3,8 @@ package doctor
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,7 +50,7 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 		{"openai/own", stub.Answer{Content: "OK", Usage: usage}, []string{"ok price unknown: each call costs what its answer says; this one says nothing"}},
 		{"openai/own", stub.Answer{Content: "OK", Cost: &cost}, []string{"ok price the provider reports what each call costs; this call cost 0.25 USD"}},
 	} {
-		server := stub.NewServer(t, tt.answer, tt.answer)
+		server := stub.NewServer(t, tt.answer, tt.answer, tt.answer, tt.answer)
 		got := all(Ask(t.Context(), settings(tt.model, server.URL), []llm.Tool{{Name: "bash"}}))
 		for _, want := range tt.want {
 			if !strings.Contains(got, want) {
@@ -60,8 +62,38 @@ func TestDoctorModelCallReportsModelAndCost(t *testing.T) {
 		if got := all(Ask(t.Context(), ignoring, nil)); tt.answer.Cost == nil && strings.Contains(got, "the provider reports") {
 			t.Errorf("%s, costs ignored: the provider reports no cost, got\n%s", tt.model, got)
 		}
-		if r := server.Requests(); len(r) != 2 || len(r[0].Tools) != 1 {
-			t.Errorf("%s: got %d requests, want 2, the first with 1 tool", tt.model, len(r))
+		if r := server.Requests(); len(r) != 4 || len(r[0].Tools) != 1 {
+			t.Errorf("%s: got %d requests, want 4, the first with 1 tool", tt.model, len(r))
+		}
+	}
+}
+
+func TestDoctorSaysWhetherAModelTakesImages(t *testing.T) {
+	ok := stub.Answer{Content: "OK", Usage: vocab.Usage{Input: 20, Output: 1}}
+	registry := filepath.Join(t.TempDir(), "prices.json")
+	if err := os.WriteFile(registry, []byte(`{"gpt-text": {"supports_vision": false}, "gpt-eyes": {"supports_vision": true}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for model, tt := range map[string]struct {
+		answer stub.Answer
+		asked  int
+		want   string
+	}{
+		"openai/gpt-5":    {ok, 2, "ok images openai/gpt-5 takes them"},
+		"openai/gpt-eyes": {ok, 2, "ok images openai/gpt-eyes takes them"},
+		"openai/gpt-old":  {stub.Refusal(400, "invalid_request_error", "image input is not supported"), 2, "warn images openai/gpt-old took none: "},
+		"openai/gpt-text": {ok, 1, "ok images openai/gpt-text takes none, by model.litellm_model_registry"},
+	} {
+		server := stub.NewServer(t, ok, tt.answer)
+		s := settings(model, server.URL)
+		s.Registry = registry
+		got := all(Ask(t.Context(), s, nil))
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("want %q in\n%s", tt.want, got)
+		}
+		requests := server.Requests()
+		if len(requests) != tt.asked || tt.asked == 2 && !strings.Contains(string(requests[1].Body), "data:image/png;base64,") {
+			t.Errorf("%s: got %d requests, want %d, the second with an image", model, len(requests), tt.asked)
 		}
 	}
 }
@@ -124,7 +156,7 @@ func TestDoctorReportsWhyAModelCannotBeCalled(t *testing.T) {
 }
 
 func TestDoctorSaysWhichOfSeveralKeysFails(t *testing.T) {
-	s := stub.NewServer(t, stub.Answer{Content: "OK", Usage: vocab.Usage{Input: 20, Output: 1}}, stub.Refusal(http.StatusPaymentRequired, "", "pay first"))
+	s := stub.NewServer(t, stub.Answer{Content: "OK", Usage: vocab.Usage{Input: 20, Output: 1}}, stub.Refusal(http.StatusPaymentRequired, "", "pay first"), stub.Answer{Content: "OK"})
 	two := settings("openai/gpt-5", s.URL)
 	getenv := two.Getenv
 	two.Getenv = func(name string) string {
