@@ -29,7 +29,7 @@ func downloads(state string) string {
 	if state == "" {
 		return ""
 	}
-	return filepath.Join(state, "images")
+	return filepath.Join(state, "pictures")
 }
 
 // pictures returns the function that gets the images of an instance's problem statement; nil if the model is

@@ -27,14 +27,15 @@ type wire struct {
 	model     string
 	key, base string // variables
 	args      []string
+	env       []string // further variables
 }
 
 // wires are the four protocols, streamed where that is their default.
 var wires = []wire{
-	{stub.Chat, "openai/stub-1", openai.Protocol.KeyVariable, openai.Protocol.AddressVariable, nil},
-	{stub.Responses, "openai/responses/stub-1", responses.Protocol.KeyVariable, responses.Protocol.AddressVariable, nil},
-	{stub.Anthropic, "anthropic/stub-1", anthropic.Protocol.KeyVariable, anthropic.Protocol.AddressVariable, []string{"-c", `model.model_kwargs.thinking={"type":"enabled","budget_tokens":1024}`}},
-	{stub.Gemini, "gemini/stub-1", gemini.Protocol.KeyVariable, gemini.Protocol.AddressVariable, nil},
+	{stub.Chat, "openai/stub-1", openai.Protocol.KeyVariable, openai.Protocol.AddressVariable, nil, nil},
+	{stub.Responses, "openai/responses/stub-1", responses.Protocol.KeyVariable, responses.Protocol.AddressVariable, nil, nil},
+	{stub.Anthropic, "anthropic/stub-1", anthropic.Protocol.KeyVariable, anthropic.Protocol.AddressVariable, []string{"-c", `model.model_kwargs.thinking={"type":"enabled","budget_tokens":1024}`}, nil},
+	{stub.Gemini, "gemini/stub-1", gemini.Protocol.KeyVariable, gemini.Protocol.AddressVariable, nil, nil},
 }
 
 // eachWire runs a test for all protocols at once.
@@ -53,6 +54,7 @@ func (w wire) command(t *testing.T, dir string, server *stub.Server, key string,
 	t.Helper()
 	cmd := e2e.Batch(t, dir, args...)
 	cmd.Env = append(cmd.Env, w.base+"="+server.Base(w.protocol), w.key+"="+key)
+	cmd.Env = append(cmd.Env, w.env...)
 	out, err := cmd.CombinedOutput()
 	if _, exited := err.(*exec.ExitError); err != nil && !exited {
 		t.Fatal(err)
