@@ -62,6 +62,9 @@
 //	                   ">>>>> Start Test Output" and ">>>>> End Test Output".
 //	log_parser         how its output is read, such as parse_log_pytest: see below.
 //	eval_type          pass_and_fail, or fail_only where only failures are printed.
+//	image_assets       {problem_statement: [URL], test_patch: [{path, url}], patch: [...]}, or
+//	                   JSON of it: images that the statement shows, which the model is
+//	                   shown too, and files that the tests need beside test_patch.
 //
 // Columns below patch are for grading; an agent never sees them. Grading applies the
 // prediction, puts the files of test_patch back to base_commit, runs eval_script in a fresh

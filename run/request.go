@@ -303,8 +303,7 @@ func Masked(r Request) Request {
 	}
 	paths := r
 	maskTexts(reflect.ValueOf(&r).Elem())
-	r.Dir, r.Output, r.Subset, r.InstancesFile, r.Replay, r.Configs = paths.Dir, paths.Output, paths.Subset, paths.InstancesFile, paths.Replay, paths.Configs
-	r.Assets = paths.Assets
+	r.Dir, r.Output, r.Subset, r.InstancesFile, r.Replay, r.Assets, r.Configs = paths.Dir, paths.Output, paths.Subset, paths.InstancesFile, paths.Replay, paths.Assets, paths.Configs
 	return r
 }
 

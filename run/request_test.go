@@ -106,7 +106,7 @@ func TestNoMemberOfARequestHasASecret(t *testing.T) {
 	for _, secret := range []string{"https://bob:hunter2pw@m.local", "token=hunter2"} {
 		var r Request
 		fill(reflect.ValueOf(&r).Elem(), secret)
-		r.Dir, r.Subset, r.InstancesFile, r.Replay, r.Output = "/d", "/d/s", "/d/i", "/d/r", "/d/o" // paths
+		r.Dir, r.Subset, r.InstancesFile, r.Replay, r.Assets, r.Output = "/d", "/d/s", "/d/i", "/d/r", "/d/a", "/d/o" // paths
 		r.Configs = []string{"model.api_base=" + secret}
 		text, err := json.Marshal(Masked(r))
 		if err != nil || strings.Contains(string(text), "hunter2") {

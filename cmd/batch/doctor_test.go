@@ -39,10 +39,10 @@ func TestDoctorSaysWhichProvidersCouldBeAsked(t *testing.T) {
 func TestDoctorCallsTheModelThatIsNamed(t *testing.T) {
 	const plantedKey = "sk-planted-0123456789abcdef"
 	server := stub.NewServerFunc(t, func(n int, r *stub.Request) stub.Answer {
-		if len(r.Tools) != 1 {
-			t.Errorf("%d tools in the call, want bash alone", len(r.Tools))
+		if sees := strings.Contains(string(r.Body), "image_url"); sees != (n == 2) || len(r.Tools) != 1 && !sees {
+			t.Errorf("%d tools in call %d, image %v, want bash alone, and an image in the second", len(r.Tools), n, sees)
 		}
-		if n > 1 {
+		if n > 2 {
 			return stub.Refusal(401, "invalid_api_key", "Incorrect API key provided: "+plantedKey)
 		}
 		return stub.Answer{Content: "OK", Model: "stub-1-0825"}
@@ -65,11 +65,11 @@ func TestDoctorCallsTheModelThatIsNamed(t *testing.T) {
 		args   []string
 	}{
 		{"ok    key     OPENAI_API_KEY is set", "1 check failed", exitFailed, 0, nil},
-		{"ok    model   openai/stub-1 answered in ", "1 check failed", exitFailed, 1, []string{"-m", "openai/stub-1"}},
-		{"FAIL  model   ", "2 checks failed", exitFailed, 2, []string{"-c", "model.model_name=openai/stub-1"}},
-		{"ok    model   noop is part of batch", "1 check failed", exitFailed, 2, []string{"-m", "noop"}},
-		{"model.multimodal_regex has no effect", "1 check failed", exitFailed, 2, []string{"-m", "noop", "-c", "model.multimodal_regex=x"}},
-		{"agent.step_limit", "step_limt", exitUsage, 2, []string{"-c", "agent.step_limt=1"}},
+		{"ok    model   openai/stub-1 answered in ", "1 check failed", exitFailed, 2, []string{"-m", "openai/stub-1"}},
+		{"FAIL  model   ", "2 checks failed", exitFailed, 3, []string{"-c", "model.model_name=openai/stub-1"}},
+		{"ok    model   noop is part of batch", "1 check failed", exitFailed, 3, []string{"-m", "noop"}},
+		{"model.multimodal_regex has no effect", "1 check failed", exitFailed, 3, []string{"-m", "noop", "-c", "model.multimodal_regex=x"}},
+		{"agent.step_limit", "step_limt", exitUsage, 3, []string{"-c", "agent.step_limt=1"}},
 	} {
 		out, code := call(tt.args...)
 		if code != tt.code || !strings.Contains(out, tt.want) || !strings.Contains(out, tt.fails) || strings.Contains(out, plantedKey) {
