@@ -217,10 +217,9 @@ func (t *attempt) solve(ctx context.Context) error {
 	return err
 }
 
-// look gets the pictures of the task, unless the journal has its message. A conversation may be cleared and
-// begin again.
+// look gets the pictures of the task, unless the journal has its message.
 func (t *attempt) look(ctx context.Context) (err error) {
-	if t.Pictures == nil || t.past != nil && len(t.past.Messages) > 0 && t.Talk == nil {
+	if t.Pictures == nil || t.past != nil && len(t.past.Messages) > 0 {
 		return nil
 	}
 	defer t.watch.during(&t.watch.spent.Prepare)()

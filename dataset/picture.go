@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,17 +35,13 @@ type Asset struct {
 // link to a page. An error is an Instance fault.
 func (in Instance) Pictures() ([]Picture, error) {
 	var c struct {
-		Statement []json.RawMessage `json:"problem_statement"`
+		Statement []string `json:"problem_statement"`
 	}
-	if err := in.assets(&c, "problem_statement"); err != nil {
+	if err := in.assets(&c, "problem_statement, a list of addresses"); err != nil {
 		return nil, err
 	}
 	var list []Picture
-	for i, raw := range c.Statement {
-		address, err := addressOf(raw)
-		if err != nil {
-			return nil, fault.Newf(fault.Instance, "reading the column %s: entry %d of problem_statement %w", assetsColumn, i+1, err)
-		}
+	for i, address := range c.Statement {
 		known := slices.ContainsFunc(list, func(p Picture) bool { return p.URL == address })
 		if !known && !cutFrom(in.ProblemStatement, address) {
 			list = append(list, Picture{address, fmt.Sprintf("%d-%s", i, lastElement(address))})
@@ -67,7 +64,7 @@ func (in Instance) TestAssets() (list []Asset, err error) {
 		TestPatch []json.RawMessage `json:"test_patch"`
 		Patch     []json.RawMessage `json:"patch"`
 	}
-	if err := in.assets(&c, "test_patch and patch"); err != nil {
+	if err := in.assets(&c, "the lists test_patch and patch"); err != nil {
 		return nil, err
 	}
 	for _, raw := range append(c.TestPatch, c.Patch...) {
@@ -79,7 +76,8 @@ func (in Instance) TestAssets() (list []Asset, err error) {
 	return list, nil
 }
 
-// assets decodes the column, which is JSON or its decoded form, into a struct with these lists.
+// assets decodes the column, which is JSON or its decoded form, into a struct with these lists, which a
+// person is told.
 func (in Instance) assets(into any, lists string) error {
 	var text []byte
 	switch v := in.Fields[assetsColumn].(type) {
@@ -94,38 +92,15 @@ func (in Instance) assets(into any, lists string) error {
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fault.New(fault.Instance, "reading the column "+assetsColumn, fmt.Errorf("expected an object with the lists %s: %w", lists, err))
+		return fault.New(fault.Instance, "reading the column "+assetsColumn, fmt.Errorf("expected an object with %s: %w", lists, err))
 	}
 	return nil
 }
 
-// addressOf reads an entry of a list of pictures: an address, or an object with one.
-func addressOf(raw json.RawMessage) (string, error) {
-	var entry struct{ URL string }
-	if json.Unmarshal(raw, &entry.URL) != nil && json.Unmarshal(raw, &entry) != nil || entry.URL == "" {
-		return "", fmt.Errorf("is %.100s, expected an address", raw)
-	}
-	return entry.URL, nil
-}
-
-// cutFrom reports whether text has an address, but nowhere as a whole one.
-func cutFrom(text, address string) (cut bool) {
-	for {
-		_, rest, found := strings.Cut(text, address)
-		if !found {
-			return cut
-		}
-		if rest == "" || !goesOn(rest[0]) {
-			return false
-		}
-		cut, text = true, rest
-	}
-}
-
-// goesOn reports whether an address before c goes on with it. Other characters of addresses may also be
-// the text's.
-func goesOn(c byte) bool {
-	return c == '%' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+// cutFrom reports whether text has an address only where it goes on with a letter, a digit or a percent sign.
+// Other characters of addresses may also be the text's.
+func cutFrom(text, address string) bool {
+	return strings.Contains(text, address) && !regexp.MustCompile(regexp.QuoteMeta(address)+`([^0-9A-Za-z%]|$)`).MatchString(text)
 }
 
 func lastElement(address string) string {

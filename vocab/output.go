@@ -52,8 +52,11 @@ type Output struct {
 // textBytes is the number of bytes of an output that Text returns.
 const textBytes = 64 << 10
 
-// Text returns the first 64 KiB of the bytes, with U+FFFD for what is not UTF-8.
+// Text returns the first 64 KiB of the bytes, with U+FFFD for what is not UTF-8. A picture is only named.
 func (o *Output) Text() string {
+	if picture := o.Picture(); picture != nil {
+		return fmt.Sprintf("a picture of %d bytes", len(picture))
+	}
 	return strings.ToValidUTF8(string(o.Bytes[:min(len(o.Bytes), textBytes)]), "\ufffd")
 }
 

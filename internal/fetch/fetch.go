@@ -108,10 +108,7 @@ func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "https" && req.URL.Scheme != "http" {
 		return nil, fmt.Errorf("%w: %q is not an http address", ErrRefused, req.URL)
 	}
-	if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil {
-		return http.DefaultTransport.RoundTrip(req)
-	}
-	if g.anywhere {
+	if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil || g.anywhere {
 		return http.DefaultTransport.RoundTrip(req)
 	}
 	return direct.RoundTrip(req)

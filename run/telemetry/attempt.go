@@ -219,7 +219,11 @@ func (a *traced) output(e agent.Event) {
 		fail(a.action, "timeout", "")
 	}
 	if a.content && a.action.IsRecording() {
-		a.action.SetAttributes(semconv.GenAIToolCallResultKey.String(a.text(string(o.Bytes))))
+		result := string(o.Bytes)
+		if o.Picture() != nil {
+			result = o.Text()
+		}
+		a.action.SetAttributes(semconv.GenAIToolCallResultKey.String(a.text(result)))
 	}
 	a.action.End(trace.WithTimestamp(e.Time))
 	a.action = nil
