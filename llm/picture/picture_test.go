@@ -127,7 +127,7 @@ func TestProvidersGetWhatTheyTake(t *testing.T) {
 		"2000 pixels are for many":       {claude, "png", narrow, 20, "image/png", ""},
 		"many":                           {claude, "png", narrow, 21, "image/png", "from 3000 x 30 to 2000 x 20 pixels"},
 		"5 MB":                           {claude, "png", noise(1400, 1400), 1, "image/png", "from 1400 x 1400 to "},
-		"5 MB as a JPEG":                 {claude, "jpeg", noise(3500, 3500), 1, "image/jpeg", "from 3500 x 3500 to "},
+		"a JPEG stays one":               {llm.Sight{Bytes: 100 << 10}, "jpeg", noise(400, 400), 1, "image/jpeg", "from 400 x 400 to "},
 		"no limit of one":                {gpt, "png", noise(1400, 1400), 1, "image/png", ""},
 		"a request of 20 MB":             {gem, "png", noise(1400, 1400), 3, "image/png", "from 1400 x 1400 to "},
 		"40 pictures":                    {gpt, "png", noise(50, 50), 40, "image/png", ""},
