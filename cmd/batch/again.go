@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -35,6 +36,7 @@ func over(r run.Request, given *pflag.FlagSet) run.Request {
 	to := pflag.NewFlagSet("", pflag.ContinueOnError)
 	addConfig(to, &f.Request)
 	addPrefix(to, &f.Request)
+	addAssets(to, &f.Request)
 	f.addPace(to)
 	f.addMask(to)
 	f.Request = r // adding the flags has set their defaults
@@ -43,6 +45,9 @@ func over(r run.Request, given *pflag.FlagSet) run.Request {
 			set(own.Value, valuesOf(flag))
 		}
 	})
+	if path, err := filepath.Abs(f.Assets); err == nil && given.Changed("assets") { // r starts in another folder
+		f.Assets = path
+	}
 	return f.Request
 }
 
@@ -134,6 +139,7 @@ empty_patch, timed_out, infrastructure and ungradeable.`,
 // addContinuing adds the flags of the commands that continue a directory.
 func (f *runFlags) addContinuing(fs *pflag.FlagSet) {
 	f.addDryRun(fs)
+	addAssets(fs, &f.Request)
 	addEngine(fs, &f.Engines)
 	f.addPace(fs)
 	fs.BoolVar(&f.trust, "trust", false, "continue although the directory names addresses, programs of this machine or variables that\nthis command line does not, or belongs to another user: it is asked once")

@@ -88,7 +88,7 @@ func (m *Manifest) Differences(other *Manifest) []Difference {
 func differences(now, was map[string]string, matters func(name string) bool) []Difference {
 	var out []Difference
 	differ := func(name, now, was string) {
-		if now == was || isKey(name) && isEmpty(now) && isEmpty(was) || name == "config.agent.images" && (now == "" || was == "") {
+		if now == was || isKey(name) && isEmpty(now) && isEmpty(was) || name == images && (now == "" || was == "") {
 			return
 		}
 		short, _ := strings.CutPrefix(name, "config.")
@@ -115,6 +115,9 @@ func isKey(name string) bool {
 func isEmpty(value string) bool {
 	return slices.Contains([]string{"", "null", `""`, "0", "false", "[]", "{}"}, value)
 }
+
+// images is a key whose default is true. Directories from before it have neither value.
+const images = "config.agent.images"
 
 // indifferent lists settings that affect neither the agent nor its environment nor a model.
 var indifferent = []string{

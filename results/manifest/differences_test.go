@@ -24,6 +24,22 @@ func TestEveryDifferenceOfSettingsMatters(t *testing.T) {
 	}
 }
 
+// A directory from before agent.images can be resumed; one with another value cannot.
+func TestImagesThatWereNotSetAreNoDifference(t *testing.T) {
+	of := func(agent map[string]any) manifest.Settings {
+		return manifest.Settings{Config: map[string]any{"agent": agent}}
+	}
+	on, off, old := of(map[string]any{"images": true}), of(map[string]any{"images": false}), of(map[string]any{"step_limit": 0})
+	for _, now := range []manifest.Settings{on, off} {
+		if d := now.Differences(old); len(d) > 0 {
+			t.Errorf("beside a directory without the key: %v", d)
+		}
+	}
+	if d := on.Differences(off); len(d) != 1 || !d[0].Matters || d[0].String() != "agent.images: true, was false" {
+		t.Errorf("on, was off: %v", d)
+	}
+}
+
 func TestADifferenceCoversTheKeysBelowIt(t *testing.T) {
 	d := manifest.Difference{Name: "agent.step_limit"}
 	for name, want := range map[string]bool{
