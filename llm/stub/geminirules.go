@@ -7,54 +7,10 @@ import (
 	"batch.example/batch/llm/inbound"
 )
 
-// geminiContent is an element of a request's contents.
-type geminiContent struct {
-	Role  string       `json:"role"`
-	Parts []geminiPart `json:"parts"`
-}
-
-type geminiPart struct {
-	Text         *string `json:"text"`
-	Thought      bool    `json:"thought"`
-	Signature    string  `json:"thoughtSignature"`
-	FunctionCall *struct {
-		ID   string          `json:"id"`
-		Name string          `json:"name"`
-		Args json.RawMessage `json:"args"`
-	} `json:"functionCall"`
-	FunctionResponse *struct {
-		ID       string          `json:"id"`
-		Name     string          `json:"name"`
-		Response json.RawMessage `json:"response"`
-	} `json:"functionResponse"`
-	InlineData *struct {
-		MimeType string `json:"mimeType"`
-		Data     []byte `json:"data"`
-	} `json:"inlineData"`
-}
-
-// part converts a part to one without the forms of the protocol; nil for a part that has no such form.
-func (p geminiPart) part() llm.Part {
-	switch {
-	case p.FunctionCall != nil:
-		f := p.FunctionCall
-		return llm.ToolCall{ID: f.ID, Name: f.Name, Arguments: string(f.Args), Opaque: inbound.Opaque(p.Signature)}
-	case p.FunctionResponse != nil:
-		return llm.ToolResult{CallID: p.FunctionResponse.ID, Parts: llm.Say(string(p.FunctionResponse.Response))}
-	case p.InlineData != nil:
-		return llm.Image{MediaType: p.InlineData.MimeType, Data: p.InlineData.Data}
-	case p.Text != nil && p.Thought:
-		return llm.Reasoning{Text: *p.Text, Opaque: inbound.Opaque(p.Signature)}
-	case p.Text != nil:
-		return llm.Text{Text: *p.Text, Opaque: inbound.Opaque(p.Signature)}
-	}
-	return nil
-}
-
 // geminiRequest holds the members that the rules concern.
 type geminiRequest struct {
 	Contents          []json.RawMessage `json:"contents"`
-	SystemInstruction *geminiContent    `json:"systemInstruction"`
+	SystemInstruction *inbound.Content   `json:"systemInstruction"`
 	Tools             []struct {
 		FunctionDeclarations []struct {
 			Name                 string          `json:"name"`
@@ -94,40 +50,32 @@ func readGemini(r *Request, sent *sent) error {
 func (r *Request) readGeminiContents(g geminiRequest, sent *sent) error {
 	var turns []llm.Message
 	if g.SystemInstruction != nil {
-		turns = append(turns, geminiTurn(llm.RoleSystem, *g.SystemInstruction))
+		system := g.SystemInstruction.Message()
+		system.Role = llm.RoleSystem
+		turns = append(turns, system)
 	}
-	var contents []geminiContent
+	var contents []inbound.Content
 	for i, raw := range g.Contents {
-		var c geminiContent
+		var c inbound.Content
 		if err := json.Unmarshal(raw, &c); err != nil {
 			return says("Invalid value at 'contents[%d]': %v", i, err)
 		}
 		r.Messages = append(r.Messages, Message{Role: c.Role, Raw: raw})
 		contents = append(contents, c)
-		role := map[string]string{"model": llm.RoleAssistant, "user": llm.RoleUser, "": llm.RoleUser, "function": llm.RoleUser}[c.Role]
-		if role == "" {
+		turn := c.Message()
+		if turn.Role == "" {
 			return says("Please use a valid role: user, model.")
 		}
-		turns = append(turns, geminiTurn(role, c))
+		turns = append(turns, turn)
 	}
 	r.set(turns)
 	return checkGemini(r.Model, contents, sent)
 }
 
-func geminiTurn(role string, c geminiContent) llm.Message {
-	m := llm.Message{Role: role}
-	for _, p := range c.Parts {
-		if p := p.part(); p != nil {
-			m.Parts = append(m.Parts, p)
-		}
-	}
-	return m
-}
-
-func checkGemini(model string, contents []geminiContent, sent *sent) error {
+func checkGemini(model string, contents []inbound.Content, sent *sent) error {
 	start := 0 // start of the current turn, from which on signatures are required
 	for i, c := range contents {
-		if c.Role != "model" && c.calls(true) == 0 {
+		if c.Role != "model" && geminiCalls(c, true) == 0 {
 			start = i
 		}
 	}
@@ -136,7 +84,7 @@ func checkGemini(model string, contents []geminiContent, sent *sent) error {
 		if len(c.Parts) == 0 {
 			return says("* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.\n", i)
 		}
-		calls, responses := c.calls(false), c.calls(true)
+		calls, responses := geminiCalls(c, false), geminiCalls(c, true)
 		switch {
 		case calls > 0 && c.Role != "model", calls > 0 && speaker != "user":
 			return says("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
@@ -145,7 +93,7 @@ func checkGemini(model string, contents []geminiContent, sent *sent) error {
 		case responses != open:
 			return says("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
 		}
-		if err := c.check(i, isGemini3(model) && i > start, sent); err != nil {
+		if err := checkContent(c, i, isGemini3(model) && i > start, sent); err != nil {
 			return err
 		}
 		open, speaker = calls, c.Role
@@ -159,8 +107,8 @@ func checkGemini(model string, contents []geminiContent, sent *sent) error {
 	return nil
 }
 
-// calls counts function calls, or responses.
-func (c geminiContent) calls(responses bool) (n int) {
+// geminiCalls counts function calls, or responses.
+func geminiCalls(c inbound.Content, responses bool) (n int) {
 	for _, p := range c.Parts {
 		if responses && p.FunctionResponse != nil || !responses && p.FunctionCall != nil {
 			n++
@@ -169,8 +117,8 @@ func (c geminiContent) calls(responses bool) (n int) {
 	return n
 }
 
-// check checks the signatures of a content, and that its first function call has one if wanted is set.
-func (c geminiContent) check(i int, wanted bool, sent *sent) error {
+// checkContent checks the signatures of a content, and that its first function call has one if wanted is set.
+func checkContent(c inbound.Content, i int, wanted bool, sent *sent) error {
 	for j, p := range c.Parts {
 		ok := true
 		switch {

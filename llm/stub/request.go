@@ -144,34 +144,11 @@ func readChat(header http.Header, body []byte) (*Request, error) {
 	r.turns = sync.OnceValue(func() []llm.Message {
 		var turns []llm.Message
 		for _, m := range r.Messages {
-			turns = append(turns, turnOf(m.Raw))
+			turns = append(turns, inbound.ChatMessage(m.Raw))
 		}
 		return turns
 	})
 	return r, r.check()
-}
-
-// turnOf reads a message of a chat completion; unreadable parts are empty.
-func turnOf(raw json.RawMessage) llm.Message {
-	var m llm.Message
-	if json.Unmarshal(raw, &m) != nil {
-		return llm.Message{}
-	}
-	m.Chat, m.Extra = nil, nil
-	if m.Role == "developer" {
-		m.Role = llm.RoleSystem
-	}
-	var details struct {
-		List []struct{ Text, Signature, Data string } `json:"reasoning_details"`
-	}
-	if json.Unmarshal(raw, &details) == nil {
-		var thoughts []llm.Part
-		for _, d := range details.List {
-			thoughts = append(thoughts, llm.Reasoning{Text: d.Text, Opaque: inbound.Opaque(cmp.Or(d.Signature, d.Data))})
-		}
-		m.Parts = append(thoughts, m.Parts...)
-	}
-	return m
 }
 
 func (r *Request) check() error {

@@ -26,22 +26,6 @@ func (r *Request) wantsEncrypted() bool {
 	return slices.Contains(include, "reasoning.encrypted_content")
 }
 
-// responsesItem is an item of a request's input.
-type responsesItem struct {
-	Type      string          `json:"type"`
-	ID        string          `json:"id"`
-	Role      string          `json:"role"`
-	Content   json.RawMessage `json:"content"`
-	CallID    string          `json:"call_id"`
-	Name      string          `json:"name"`
-	Arguments *string         `json:"arguments"`
-	Output    json.RawMessage `json:"output"`
-	Encrypted string          `json:"encrypted_content"`
-	Summary   *[]struct {
-		Text string `json:"text"`
-	} `json:"summary"`
-}
-
 // itemMembers lists the members that an item may have, by its type.
 var itemMembers = map[string]map[string]bool{
 	"message":              names(`type id role content status phase`),
@@ -109,7 +93,7 @@ func readResponses(r *Request, sent *sent) *refused {
 }
 
 func (r *Request) readItems(turns []llm.Message, raws []json.RawMessage, sent *sent) *refused {
-	var items []responsesItem
+	var items []inbound.Item
 	for i, raw := range raws {
 		item, no := readItem(i, raw)
 		if no != nil {
@@ -117,13 +101,13 @@ func (r *Request) readItems(turns []llm.Message, raws []json.RawMessage, sent *s
 		}
 		items = append(items, item)
 		r.Messages = append(r.Messages, Message{Role: item.Type, Raw: raw})
-		turns = item.join(turns)
+		turns = item.Join(turns)
 	}
 	r.set(turns)
 	return r.checkItems(items, sent)
 }
 
-func readItem(i int, raw json.RawMessage) (item responsesItem, no *refused) {
+func readItem(i int, raw json.RawMessage) (item inbound.Item, no *refused) {
 	var members map[string]json.RawMessage
 	at := fmt.Sprintf("input[%d]", i)
 	if err := json.Unmarshal(raw, &members); err != nil {
@@ -142,11 +126,11 @@ func readItem(i int, raw json.RawMessage) (item responsesItem, no *refused) {
 	if name := unknownMember(members, known); name != "" {
 		return item, invalid("unknown_parameter", at+"."+name, "Unknown parameter: '%s.%s'.", at, name)
 	}
-	return item, item.check(at)
+	return item, checkItem(item, at)
 }
 
-// check checks the required members of an item.
-func (item responsesItem) check(at string) *refused {
+// checkItem checks the required members of an item.
+func checkItem(item inbound.Item, at string) *refused {
 	missing := ""
 	switch item.Type {
 	case "message":
@@ -184,49 +168,9 @@ func (item responsesItem) check(at string) *refused {
 	return nil
 }
 
-// join adds the item to the conversation: consecutive items of the model are one turn.
-func (item responsesItem) join(turns []llm.Message) []llm.Message {
-	role, part := llm.RoleAssistant, llm.Part(nil)
-	switch item.Type {
-	case "message":
-		if role = item.Role; role == "developer" {
-			role = llm.RoleSystem
-		}
-		part = llm.Text{Text: item.text(item.Content)}
-	case "reasoning":
-		text := ""
-		for _, s := range *item.Summary {
-			text += s.Text
-		}
-		part = llm.Reasoning{Text: text, Opaque: inbound.Opaque(item.Encrypted)}
-	case "function_call":
-		part = llm.ToolCall{ID: item.CallID, Name: item.Name, Arguments: *item.Arguments}
-	case "function_call_output":
-		role, part = llm.RoleTool, llm.ToolResult{CallID: item.CallID, Parts: llm.Say(item.text(item.Output))}
-	}
-	if n := len(turns); n > 0 && role == llm.RoleAssistant && turns[n-1].Role == role {
-		turns[n-1].Parts = append(turns[n-1].Parts, part)
-		return turns
-	}
-	return append(turns, llm.Message{Role: role, Parts: []llm.Part{part}})
-}
-
-// text reads content that is a text or a list of parts.
-func (responsesItem) text(raw json.RawMessage) (all string) {
-	if json.Unmarshal(raw, &all) == nil {
-		return all
-	}
-	var parts []struct{ Text, Refusal string }
-	_ = json.Unmarshal(raw, &parts)
-	for _, p := range parts {
-		all += p.Text + p.Refusal
-	}
-	return all
-}
-
 // checkItems checks the rules between items: each call has an output, each output a call, and reasoning is
 // followed by its item.
-func (r *Request) checkItems(items []responsesItem, sent *sent) *refused {
+func (r *Request) checkItems(items []inbound.Item, sent *sent) *refused {
 	open, ids := map[string]bool{}, map[string]bool{}
 	for i, item := range items {
 		if item.ID != "" && ids[item.ID] {
@@ -256,7 +200,7 @@ func (r *Request) checkItems(items []responsesItem, sent *sent) *refused {
 }
 
 // checkReasoning checks that the server sent this reasoning item, and that the item it belongs to follows.
-func (r *Request) checkReasoning(items []responsesItem, i int, sent *sent) *refused {
+func (r *Request) checkReasoning(items []inbound.Item, i int, sent *sent) *refused {
 	item := items[i]
 	switch {
 	case item.Encrypted == "" && !r.stores():

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"batch.example/batch/llm"
+	"batch.example/batch/llm/inbound"
 )
 
 // sent remembers the provider's own answers, to check them when a request sends them back. The server
@@ -113,7 +114,7 @@ func (s *sent) checkThinking(r *Request) error {
 }
 
 // checkReasoningOf checks that function calls come with their original reasoning.
-func (s *sent) checkReasoningOf(items []responsesItem) *refused {
+func (s *sent) checkReasoningOf(items []inbound.Item) *refused {
 	start := 0 // start of the current turn: reasoning before it may be left out
 	for i, item := range items {
 		if item.Type == "message" && item.Role == llm.RoleUser {
