@@ -14,6 +14,7 @@ var Wires = []string{"messages"}
 type Relay struct {
 	Header http.Header // added to the model's own, which win
 	Body   []byte
+	Stream bool // the answer is asked for as a stream
 
 	// Begin is called when the provider begins to answer a request that it has accepted, once for each such
 	// try. What is then written has been read from the provider, and is the whole answer if the call has no

@@ -147,7 +147,8 @@ func speaks(cfg *config.Config, m catalogue.Model) error {
 // otherWire is the fault of a model that a program cannot ask.
 func otherWire(cfg *config.Config) error {
 	return fault.Newf(fault.Usage, "agent.program: the program asks its model by the protocol %s, which the endpoint of model %q is not known to speak", cfg.Agent.Program.Wire, cfg.Model.ModelName).
-		WithHint("name a model whose endpoint does, such as anthropic/NAME for messages, with its address in ANTHROPIC_BASE_URL")
+		WithHint("name a model whose endpoint does: anthropic/NAME speaks messages, openai/NAME and most others chat,\n" +
+			"openai/responses/NAME responses, and gemini/NAME gemini; ANTHROPIC_BASE_URL and the like are its address")
 }
 
 func facts(m catalogue.Model) agent.ModelFacts {

@@ -32,6 +32,7 @@ type remote interface {
 	llm.Model
 	RetryPolicy() llm.RetryPolicy
 	Dropped() []string
+	Wire() string
 }
 
 // Generate implements [llm.Model].
@@ -136,6 +137,14 @@ func (c clients) dropped() []string {
 		return nil
 	}
 	return c[0].Dropped()
+}
+
+// wire returns the name of their protocol.
+func (c clients) wire() string {
+	if len(c) == 0 {
+		return ""
+	}
+	return c[0].Wire()
 }
 
 // turnGate is the gate of an attempt's calls. A call with its own key passes the gate of that key, so that

@@ -57,7 +57,7 @@ func (p Provider) served(s Config, name string) (Model, error) {
 	}
 	m.StrictRoles = p.Keyless || isLoopback(base) || strict().MatchString(p.Name+"/"+name)
 	clients, err := p.open(s, configs, base, false) // checks the rest
-	m.Dropped, m.Wire = clients.dropped(), p.protocol.Wire
+	m.Dropped, m.Wire = clients.dropped(), clients.wire()
 	m.Window, _ = prices.Window(p.Name+"/"+name, name)
 	price, known := prices.Lookup(p.Name + "/" + name)
 	found, _ := prices.Find(p.Name + "/" + name)

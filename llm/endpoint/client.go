@@ -20,8 +20,12 @@ type Client struct {
 	URL    *url.URL
 	Header http.Header
 
-	Encode   func(*llm.Request) (history.Body, error) // writes a request
-	Streams  func(answer *http.Response) bool         // reports whether the answer is a stream of events
+	// Relayed returns the address of a relayed request, for a protocol whose addresses say whether an answer
+	// is a stream. Nil: it is URL.
+	Relayed func(stream bool) *url.URL
+
+	Encode   func(*llm.Request) (history.Body, error)     // writes a request
+	Streams  func(asked bool, answer *http.Response) bool // reports whether the answer is a stream of events, which was asked for or not
 	Streamed func(answer *http.Response) (*llm.Response, error)
 	Whole    func(body []byte, header http.Header) (*llm.Response, error)
 }
@@ -41,6 +45,9 @@ func (e *Endpoint) Client(u *url.URL, header http.Header) Client {
 // RetryPolicy returns the retry policy set by the config and its Kwargs, for [llm.Calls].
 func (c *Client) RetryPolicy() llm.RetryPolicy { return c.At.Retry }
 
+// Wire returns the name of the client's protocol, see [Protocol].
+func (c *Client) Wire() string { return c.At.protocol.Wire }
+
 // Dropped returns the model_kwargs that are left out because the provider does not take them.
 func (c *Client) Dropped() []string { return c.At.Dropped }
 
@@ -55,12 +62,12 @@ func (c *Client) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 		return nil, &llm.Unpaid{Err: fault.New(fault.Bug, c.At.Op(), err)}
 	}
 	return c.At.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		answer, err := c.At.Send(c.post(try, c.Header, body))
+		answer, err := c.At.Send(c.post(try, c.URL, c.Header, body))
 		if err != nil {
 			return answer, nil, err
 		}
 		defer answer.Body.Close()
-		resp, err := c.read(answer)
+		resp, err := c.read(answer, c.At.Stream)
 		if err == nil {
 			resp, err = c.At.ended(resp)
 		}
@@ -72,8 +79,12 @@ func (c *Client) Generate(ctx context.Context, req *llm.Request) (*llm.Response,
 func (c *Client) relay(ctx context.Context, req *llm.Request) (*llm.Response, error) {
 	header := req.Relay.Header.Clone()
 	maps.Copy(header, c.Header)
+	u := c.URL
+	if c.Relayed != nil {
+		u = c.Relayed(req.Relay.Stream)
+	}
 	return c.At.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
-		answer, err := c.At.Send(c.post(try, header, history.Body{req.Relay.Body}))
+		answer, err := c.At.Send(c.post(try, u, header, history.Body{req.Relay.Body}))
 		if answer != nil && answer.StatusCode >= http.StatusBadRequest {
 			said, err := io.ReadAll(answer.Body) // it is in memory
 			if err == nil {
@@ -86,7 +97,7 @@ func (c *Client) relay(ctx context.Context, req *llm.Request) (*llm.Response, er
 		}
 		defer answer.Body.Close()
 		answer.Body = teed{io.TeeReader(answer.Body, req.Relay.Begin(answer.Header)), answer.Body}
-		resp, err := c.read(answer)
+		resp, err := c.read(answer, req.Relay.Stream)
 		if err == nil {
 			_, err = io.Copy(io.Discard, answer.Body) // what comes after the last event
 		}
@@ -101,14 +112,14 @@ type teed struct {
 }
 
 // post returns the request of one try. Requests share the header, which transports do not change.
-func (c *Client) post(ctx context.Context, header http.Header, body history.Body) *http.Request {
-	r := (&http.Request{Method: http.MethodPost, URL: c.URL, Host: c.URL.Host, Header: header}).WithContext(ctx)
+func (c *Client) post(ctx context.Context, u *url.URL, header http.Header, body history.Body) *http.Request {
+	r := (&http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Header: header}).WithContext(ctx)
 	body.Attach(r)
 	return r
 }
 
-func (c *Client) read(answer *http.Response) (*llm.Response, error) {
-	if c.Streams(answer) {
+func (c *Client) read(answer *http.Response, asked bool) (*llm.Response, error) {
+	if c.Streams(asked, answer) {
 		return c.Streamed(answer)
 	}
 	whole, err := io.ReadAll(answer.Body)
@@ -118,8 +129,8 @@ func (c *Client) read(answer *http.Response) (*llm.Response, error) {
 	return c.Whole(whole, answer.Header)
 }
 
-// HasEvents reports whether an answer says that it is a stream of events.
-func HasEvents(answer *http.Response) bool {
+// HasEvents reports whether an answer says that it is a stream of events, whatever was asked for.
+func HasEvents(_ bool, answer *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	return kind == "text/event-stream"
 }

@@ -62,7 +62,7 @@ type Config struct {
 // Protocol holds the differences between providers in making a request.
 type Protocol struct {
 	Provider        string // for a person: "OpenAI"
-	Wire            string // the protocol's name for programs that speak it themselves: "messages"; "" for none
+	Wire            string // the protocol's name for programs that speak it themselves: "messages", "chat"
 	Prefix          string // prefix of its models' names, for a person: "openai/"
 	DefaultBase     string // the provider's own base URL
 	KeyVariable     string // the environment variable of the key, for a person to check
@@ -143,6 +143,7 @@ func Open(cfg Config, p Protocol) (*Endpoint, error) {
 	if e.Stream {
 		e.RequestTimeout = cmp.Or(cfg.RequestTimeout, DefaultStreamTimeout)
 	}
+	e.streamTimeout = cmp.Or(cfg.RequestTimeout, DefaultStreamTimeout)
 	e.HTTP = newClient(cfg.HTTP, e.Stream, cmp.Or(cfg.IdleTimeout, DefaultIdleTimeout))
 	e.HTTP.Transport = &turnKeys{next: e.HTTP.Transport, protocol: p}
 	return e, nil

@@ -40,9 +40,10 @@ type Endpoint struct {
 	HTTP    *http.Client      // cuts stalled streams
 	Mask    *mask.Masker      // hides the secrets of the config
 
-	protocol Protocol
-	named    []string // members of the request as the user wrote them in model_kwargs
-	answered atomic.Bool
+	protocol      Protocol
+	streamTimeout time.Duration // RequestTimeout of a stream
+	named         []string      // members of the request as the user wrote them in model_kwargs
+	answered      atomic.Bool
 }
 
 // Op names the operation in the faults of a call.
@@ -110,7 +111,7 @@ func (e *Endpoint) Ask(ctx context.Context, req *llm.Request, send Send) (*llm.R
 	if err := e.checkKey(ctx); err != nil {
 		return nil, &llm.Unpaid{Err: err}
 	}
-	resp, err := e.ask(ctx, send)
+	resp, err := e.ask(ctx, req, send)
 	if err != nil && turnKey(ctx) != "" {
 		err = e.refusedTurn(err)
 	}
@@ -137,8 +138,12 @@ func transportFault(err error) error {
 	return sending.Err
 }
 
-func (e *Endpoint) ask(ctx context.Context, send Send) (*llm.Response, error) {
-	try, cancel := context.WithTimeout(ctx, e.RequestTimeout)
+func (e *Endpoint) ask(ctx context.Context, req *llm.Request, send Send) (*llm.Response, error) {
+	limit, within := e.RequestTimeout, ctx
+	if req.Relay != nil && req.Relay.Stream {
+		limit, within = e.streamTimeout, context.WithValue(ctx, watched{}, true)
+	}
+	try, cancel := context.WithTimeout(within, limit)
 	defer cancel()
 	answer, resp, err := send(try)
 	_, known := errors.AsType[*fault.Error](err)
@@ -163,7 +168,7 @@ func (e *Endpoint) ask(ctx context.Context, send Send) (*llm.Response, error) {
 		return nil, fault.Newf(fault.Transient, "%s: the answer stalled: nothing came for too long", e.Op()).
 			WithHint("model_kwargs.stream_timeout is how many seconds a streamed answer may pause")
 	case try.Err() != nil:
-		return nil, fault.Newf(fault.Transient, "%s: no answer within %v", e.Op(), e.RequestTimeout).
+		return nil, fault.Newf(fault.Transient, "%s: no answer within %v", e.Op(), limit).
 			WithHint("a slow model may need a longer request timeout")
 	}
 	return nil, e.unreached(err)

@@ -21,9 +21,7 @@ func newClient(given *http.Client, streams bool, idle time.Duration) *http.Clien
 	if client.Transport == nil {
 		client.Transport = http.DefaultTransport
 	}
-	if streams {
-		client.Transport = &watchful{next: client.Transport, idle: idle}
-	}
+	client.Transport = &watchful{next: client.Transport, always: streams, idle: idle}
 	client.Transport = bounded{client.Transport}
 	client.CheckRedirect = withinOrigin
 	return &client
@@ -114,15 +112,22 @@ func (c conn) ReadFrom(r io.Reader) (int64, error) {
 // errStalled is the cause of a stream that was cut after a too long pause.
 var errStalled = errors.New("the stream stalled")
 
-// watchful cuts an answer that pauses for longer than idle, or that does not begin within
+// watched is the key of a context whose request is answered by a stream, although the endpoint's own are not.
+type watched struct{}
+
+// watchful cuts a streamed answer that pauses for longer than idle, or that does not begin within
 // the longer of idle and DefaultRequestTimeout.
 type watchful struct {
-	next http.RoundTripper
-	idle time.Duration
+	next   http.RoundTripper
+	always bool // all answers are streamed; otherwise those to [watched] requests
+	idle   time.Duration
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (w *watchful) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !w.always && r.Context().Value(watched{}) == nil {
+		return w.next.RoundTrip(r)
+	}
 	ctx, cut := context.WithCancelCause(r.Context())
 	late := time.AfterFunc(max(w.idle, DefaultRequestTimeout), func() { cut(errStalled) })
 	answer, err := w.next.RoundTrip(r.WithContext(ctx))

@@ -28,7 +28,7 @@ import (
 
 // Protocol says how the Gemini API is called.
 var Protocol = endpoint.Protocol{
-	Provider: "Gemini", Prefix: "gemini/", DefaultBase: ownBase,
+	Provider: "Gemini", Wire: "gemini", Prefix: "gemini/", DefaultBase: ownBase,
 	KeyVariable: "GEMINI_API_KEY", AddressVariable: "GEMINI_API_BASE",
 	KeyHeader: "X-Goog-Api-Key", Usual: "is an endpoint of the Gemini API, such as " + ownBase,
 	Sight:     llm.Sight{Total: 15 << 20, NoGIF: true}, // a request may have 20 MB, so that a quarter is left for text
@@ -60,15 +60,16 @@ func New(cfg endpoint.Config) (*Model, error) {
 	if m.members, err = m.withThinking(at.Body); err != nil {
 		return nil, fault.New(fault.Usage, "reading model_kwargs", err)
 	}
-	m.Client = at.Client(address(at), http.Header{"Content-Type": {"application/json"}})
+	m.Client = at.Client(address(at, at.Stream), http.Header{"Content-Type": {"application/json"}})
 	m.Encode, m.Streamed, m.Whole = m.request, m.readStream, m.response
 	m.form = history.Form{Leads: true, Head: m.head, Turn: m.turn, Continues: continues}
-	m.Streams = func(answer *http.Response) bool { return at.Stream && endpoint.HasEvents(answer) }
+	m.Streams = func(asked bool, answer *http.Response) bool { return asked && endpoint.HasEvents(asked, answer) }
+	m.Relayed = func(stream bool) *url.URL { return address(at, stream) }
 	return m, nil
 }
 
-// address returns the address of requests.
-func address(at *endpoint.Endpoint) *url.URL {
+// address returns the address of requests whose answers are streamed or not.
+func address(at *endpoint.Endpoint, stream bool) *url.URL {
 	u := *at.Base
 	clean := strings.TrimRight(u.Path, "/")
 	version := path.Base(clean) // the version may be left out
@@ -82,7 +83,7 @@ func address(at *endpoint.Endpoint) *url.URL {
 		name = "models/" + name
 	}
 	method := ":generateContent"
-	if at.Stream {
+	if stream {
 		method = ":streamGenerateContent"
 		query := u.Query()
 		query.Set("alt", "sse")

@@ -35,7 +35,7 @@ func New(cfg endpoint.Config) (*Model, error) { return Open(cfg, Protocol) }
 // Open is New for another provider of the protocol. OpenAI's own servers receive only its members, and other
 // servers receive all.
 func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
-	p.Translate, p.Usual = translate, usual
+	p.Translate, p.Usual, p.Wire = translate, usual, "chat"
 	at, err := endpoint.Open(cfg, p)
 	if err != nil {
 		return nil, err

@@ -95,14 +95,13 @@ func part(raw json.RawMessage) llm.Part {
 		return endpoint.Plain(raw)
 	}
 	as := llm.Opaque{Provider: opaque, Data: string(raw)}
-	switch endpoint.Word(members["type"]) {
-	case "message":
+	switch kind := endpoint.Word(members["type"]); {
+	case kind == "message":
 		return llm.Text{Text: join(members["content"], ""), Opaque: as}
-	case "function_call":
-		return llm.ToolCall{
-			ID: endpoint.Word(members["call_id"]), Name: endpoint.Word(members["name"]), Arguments: endpoint.Word(members["arguments"]), Opaque: as,
-		}
-	case "reasoning":
+	case kind == "function_call", strings.HasSuffix(kind, "_call") && endpoint.IsSet(members["call_id"]): // the latter of a program's own kinds of tools
+		arguments := cmp.Or(endpoint.Word(members["arguments"]), endpoint.Word(members["input"]), endpoint.Word(members["action"]))
+		return llm.ToolCall{ID: endpoint.Word(members["call_id"]), Name: endpoint.Word(members["name"]), Arguments: arguments, Opaque: as}
+	case kind == "reasoning":
 		return llm.Reasoning{Text: cmp.Or(join(members["summary"], "\n\n"), join(members["content"], "\n\n")), Opaque: as}
 	}
 	return llm.Reasoning{Opaque: as}

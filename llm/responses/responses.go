@@ -37,7 +37,7 @@ func New(cfg endpoint.Config) (*Model, error) { return Open(cfg, Protocol) }
 
 // Open is New for another provider of the protocol.
 func Open(cfg endpoint.Config, p endpoint.Protocol) (*Model, error) {
-	p.Translate, p.Usual = translate, "has the Responses API; it usually ends in /v1"
+	p.Translate, p.Wire, p.Usual = translate, "responses", "has the Responses API; it usually ends in /v1"
 	at, err := endpoint.Open(cfg, p)
 	if err != nil {
 		return nil, err

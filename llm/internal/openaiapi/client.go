@@ -29,7 +29,7 @@ func NewClient(at *endpoint.Endpoint, p endpoint.Protocol, path string) endpoint
 	c := at.Client(u.JoinPath(path), http.Header{
 		"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"batch"},
 	})
-	c.Streams = func(answer *http.Response) bool { return at.Stream && streamed(answer) }
+	c.Streams = func(asked bool, answer *http.Response) bool { return asked && streamed(answer) }
 	return c
 }
 
