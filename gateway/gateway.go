@@ -22,11 +22,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/tidwall/gjson"
 	"golang.org/x/sync/semaphore"
 
 	"batch.example/batch/fault"
@@ -54,6 +57,9 @@ type Config struct {
 	Log    *slog.Logger // nil discards
 }
 
+// dialects are the protocols, by the names in [llm.Wires].
+var dialects = map[string]dialect{"messages": messages{}, "chat": chat{}, "responses": responses{}, "gemini": gemini{}}
+
 // Gateway serves one program. It is an [http.Handler]. It answers nothing before Open and after Close.
 type Gateway struct {
 	c       Config
@@ -74,16 +80,27 @@ type Gateway struct {
 // dialect is how one protocol is served.
 type dialect interface {
 	routes(method, path string) route
-	read(body []byte) (*inbound.Call, error)
+	read(at *url.URL, body []byte) (*inbound.Call, error)
 	// edit returns the body that is sent, and the names of what was taken out.
 	edit(body []byte, model string, hosted bool) (edited []byte, removed []string, err error)
-	header(http.Header) http.Header // what of a request's header is sent
-	models(alias string) []byte
+	header(http.Header) http.Header       // what of a request's header is sent
+	models(alias string, one bool) []byte // the list of models, or the one
 	lower(body []byte, most int64) []byte // returns an edited body with a lower limit of the answer's tokens
 	refusal(status int, message string) []byte
-	broken(message string) []byte // an event that ends a stream with an error for good
-	alive() []byte                // an event that shows life and means nothing
+	// broken returns an event that ends a stream with an error for good: the provider's refusal, if it has
+	// said one, or the message.
+	broken(said []byte, message string) []byte
+	// alive returns an event that shows life and means nothing, in a stream with this first event; nil if the
+	// protocol has none.
+	alive(first []byte) []byte
+	// unasked returns a function that reports whether an event of the answer is only for batch; nil if none is.
+	unasked(body []byte) func(event []byte) bool
 }
+
+// asItComes is for protocols in which a program gets all events.
+type asItComes struct{}
+
+func (asItComes) unasked([]byte) func([]byte) bool { return nil }
 
 // route is what a path is for.
 type route int
@@ -92,16 +109,47 @@ const (
 	routeNone route = iota
 	routeCall
 	routeModels
+	routeModel
 	routeHealth
+	routeUpgrade // to a WebSocket
 )
+
+// routeOf returns what a path is for in a protocol with one path of calls, which clients also ask for without
+// the version, and one of models.
+func routeOf(method, path, calls, models string) route {
+	path = strings.TrimSuffix(path, "/")
+	of := func(known string) bool {
+		return known != "" && (path == known || path == strings.TrimPrefix(known, "/v1"))
+	}
+	name, isModel := strings.CutPrefix(path, models+"/")
+	switch reads := method == http.MethodGet; {
+	case (reads || method == http.MethodHead) && (path == "" || path == "/health"):
+		return routeHealth
+	case method == http.MethodPost && of(calls):
+		return routeCall
+	case reads && of(models):
+		return routeModels
+	case reads && models != "" && isModel && !strings.Contains(name, ".."):
+		return routeModel
+	}
+	return routeNone
+}
+
+// only returns the headers with these names.
+func only(h http.Header, names ...string) http.Header {
+	sent := http.Header{}
+	for _, name := range names {
+		if values := h.Values(name); len(values) > 0 {
+			sent[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+		}
+	}
+	return sent
+}
 
 // New returns a gateway. A protocol that it does not know is a Usage fault.
 func New(c Config) (*Gateway, error) {
 	g := &Gateway{c: c, bodies: semaphore.NewWeighted(MaxBody), asked: make(chan *Call), over: make(chan struct{}), said: map[string]bool{}, patience: patience, aliveEvery: aliveEvery}
-	switch c.Wire {
-	case "messages":
-		g.dialect = messages{}
-	default:
+	if g.dialect = dialects[c.Wire]; g.dialect == nil {
 		return nil, fault.Newf(fault.Usage, "agent.program.wire is %q, expected one of %s", c.Wire, strings.Join(llm.Wires, ", "))
 	}
 	if g.c.Log == nil {
@@ -118,6 +166,8 @@ type Call struct {
 	// Helper says that the call is not of the main conversation: it offers no tools, such as one for a
 	// title, or says that it is another agent's.
 	Helper bool
+
+	ToolBytes int // of its tools' JSON
 
 	recording *recording
 	lower     func(body []byte, most int64) []byte
@@ -156,22 +206,25 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case kind == routeHealth:
 		return
-	case !g.authentic(r.Header):
+	case !g.authentic(r):
 		g.refuse(w, http.StatusUnauthorized, "batch: the key is not the one that this program was given")
 	case kind == routeNone:
 		g.once("the program asked for something that the gateway does not have", "request", r.Method+" "+r.URL.Path)
 		g.refuse(w, http.StatusNotFound, "batch: there is no "+r.Method+" "+r.URL.Path)
-	case kind == routeModels:
-		g.write(w, http.StatusOK, g.dialect.models(g.c.Alias))
+	case kind == routeModels || kind == routeModel:
+		g.write(w, http.StatusOK, g.dialect.models(g.c.Alias, kind == routeModel))
+	case kind == routeUpgrade: // Codex then asks by HTTP
+		w.Header().Set("Upgrade", "HTTP/1.1")
+		g.refuse(w, http.StatusUpgradeRequired, "batch: WebSockets are not served")
 	default:
 		g.call(w, r)
 	}
 }
 
 // authentic reports whether a request has the token, wherever its protocol puts keys.
-func (g *Gateway) authentic(h http.Header) bool {
-	bearer, _ := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
-	for _, given := range []string{h.Get("X-Api-Key"), h.Get("X-Goog-Api-Key"), bearer} {
+func (g *Gateway) authentic(r *http.Request) bool {
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	for _, given := range []string{r.Header.Get("X-Api-Key"), r.Header.Get("X-Goog-Api-Key"), bearer, r.URL.Query().Get("key")} {
 		if subtle.ConstantTimeCompare([]byte(given), []byte(g.c.Token)) == 1 {
 			return true
 		}
@@ -215,18 +268,26 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, http.StatusBadRequest, "batch: reading the request: "+err.Error())
 		return
 	}
-	asked, err := g.dialect.read(body)
+	asked, err := g.dialect.read(r.URL, body)
 	if err != nil {
 		g.refuse(w, http.StatusBadRequest, "batch: reading the request: "+err.Error())
 		return
 	}
-	rec, again := g.recorded(sha256.Sum256(body), r.Header)
+	rec, again := g.recorded(sumOf(r.URL.Path, body), r.Header)
 	if !again {
 		if err := g.ask(r, asked, body, rec); err != nil {
 			rec.end(err)
 		}
 	}
-	g.deliver(w, r, rec, asked.Stream)
+	g.deliver(w, r, rec, delivery{stream: asked.Stream, unasked: g.dialect.unasked(body)})
+}
+
+// sumOf returns a sum of what is asked and where.
+func sumOf(path string, body []byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	_, _ = io.WriteString(h, path+"\n") // never fails, as the next
+	_, _ = h.Write(body)
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // errNotOpen refuses a call of a program that batch has not started.
@@ -236,13 +297,13 @@ var errNotOpen = errors.New("batch: the attempt has not begun")
 func (g *Gateway) ask(r *http.Request, asked *inbound.Call, body []byte, rec *recording) error {
 	edited, removed, err := g.dialect.edit(body, g.c.Model, g.c.Hosted)
 	if err != nil {
-		return fmt.Errorf("batch: reading the request: %w", err)
+		return fmt.Errorf("batch: %w", err)
 	}
 	for _, what := range removed {
 		g.once("taken out of the program's requests: it reaches beyond the call, or runs at the provider", "member", what)
 	}
-	c := &Call{Call: asked, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", recording: rec, lower: g.dialect.lower}
-	c.Relay = &llm.Relay{Header: g.dialect.header(r.Header), Body: edited, Begin: rec.begin, Refused: rec.refused}
+	c := &Call{Call: asked, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", ToolBytes: len(gjson.GetBytes(edited, "tools").Raw), recording: rec, lower: g.dialect.lower}
+	c.Relay = &llm.Relay{Header: g.dialect.header(r.Header), Body: edited, Stream: asked.Stream, Begin: rec.begin, Refused: rec.refused}
 	g.mu.Lock()
 	open, why := g.open, g.why
 	g.mu.Unlock()

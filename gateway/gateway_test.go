@@ -2,12 +2,14 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,10 +18,10 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/tidwall/gjson"
 
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
-	"batch.example/batch/llm/anthropic"
 	"batch.example/batch/llm/endpoint"
 )
 
@@ -31,6 +33,7 @@ const (
 // world is a gateway with a provider behind it, and who makes the calls.
 type world struct {
 	*Gateway
+	protocol
 	url      string
 	model    llm.Model
 	provider http.HandlerFunc
@@ -48,9 +51,9 @@ type sent struct {
 	body   string
 }
 
-func start(t *testing.T, provider http.HandlerFunc) *world {
+func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 	t.Helper()
-	w := &world{provider: provider}
+	w := &world{provider: provider, protocol: p}
 	upstream := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.mu.Lock()
@@ -62,10 +65,14 @@ func start(t *testing.T, provider http.HandlerFunc) *world {
 	hidden := mask.New()
 	hidden.Add(mask.Secret{Name: "ANTHROPIC_API_KEY", Value: real})
 	var err error
-	if w.Gateway, err = New(Config{Wire: "messages", Model: "the-model", Alias: "alias", Token: token, Helper: "X-Helper", Mask: hidden}); err != nil {
+	if w.Gateway, err = New(Config{Wire: p.wire, Model: "the-model", Alias: "alias", Token: token, Helper: "X-Helper", Mask: hidden}); err != nil {
 		t.Fatal(err)
 	}
-	m, err := anthropic.New(endpoint.Config{Model: "the-model", BaseURL: upstream.URL, APIKey: real, IgnoreCost: true})
+	base := upstream.URL
+	if p.key == "Authorization" {
+		base += "/v1"
+	}
+	m, err := p.connect(endpoint.Config{Model: "the-model", BaseURL: base, APIKey: real, IgnoreCost: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +114,14 @@ func (w *world) make(ctx context.Context, c *Call) {
 	c.End(err)
 }
 
+// bearer returns a key as the protocol's header has it.
+func (p protocol) bearer(key string) string {
+	if p.key == "Authorization" {
+		return "Bearer " + key
+	}
+	return key
+}
+
 func (w *world) sent() []sent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,9 +129,9 @@ func (w *world) sent() []sent {
 }
 
 // ask sends a request as a program does.
-func (w *world) ask(t *testing.T, body string, header ...string) (status int, answer string) {
+func (w *world) ask(t *testing.T, asked asking, header ...string) (status int, answer string) {
 	t.Helper()
-	resp, err := http.DefaultClient.Do(w.request(t, body, header...))
+	resp, err := http.DefaultClient.Do(w.request(t, asked, header...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,164 +143,158 @@ func (w *world) ask(t *testing.T, body string, header ...string) (status int, an
 	return resp.StatusCode, string(text)
 }
 
-func (w *world) request(t *testing.T, body string, header ...string) *http.Request {
+func (w *world) request(t *testing.T, asked asking, header ...string) *http.Request {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/v1/messages?beta=true", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+asked.path, strings.NewReader(asked.body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header = http.Header{"X-Api-Key": {token}, "Anthropic-Version": {"2023-06-01"}}
+	req.Header = http.Header{w.key: {w.bearer(token)}}
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	return req
 }
 
-const (
-	streamed = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"role\":\"assistant\",\"model\":\"x\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n" +
-		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
-		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hé\\u00e9\"}}\n\n" +
-		"event: unheard_of\ndata: {\"type\":\"unheard_of\",\"a\": [1,  2]}\n\n" +
-		"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5}}\n\n" +
-		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
-	whole = `{"type":"message","role":"assistant","model":"x","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","unheard_of":{"b":2},"usage":{"input_tokens":3,"output_tokens":5}}`
-)
-
 func answers(w http.ResponseWriter, kind, body string) {
 	w.Header().Set("Content-Type", kind)
 	_, _ = io.WriteString(w, body)
 }
 
-func answerStream(w http.ResponseWriter, _ *http.Request) { answers(w, "text/event-stream", streamed) }
-
-const plain = `{"model":"alias","max_tokens":10,"stream":true,"messages":[{"role":"user","content":"hello"}]}`
-
 // Bytes pass as they are in both directions; the key, and what only the client needs, does not.
 func TestBytesPassAsTheyAre(t *testing.T) {
-	w := start(t, answerStream)
-	body := `{"messages":[{"role":"user","content":[{"type":"text","text":"h\u00e9","cache_control":{"type":"ephemeral"}}]},` +
-		`{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"c2ln=="},{"type":"tool_use","id":"a","name":"bash","input":{"b": 1}}]},` +
-		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}],"new_member":{"z":1,"a":2},"model":"opus","max_tokens":10,"stream":true,` +
-		`"tools":[{"name":"bash","input_schema":{"type":"object"}}],"metadata":{"user_id":"u"}}`
-	status, answer := w.ask(t, body, "Anthropic-Beta", "one,two", "X-Own", "mine", "Cookie", "c=1", "Proxy-Authorization", "p")
-	if status != http.StatusOK || answer != streamed {
-		t.Errorf("status %d, answer %q", status, answer)
-	}
-	got := w.sent()[0]
-	if want := strings.Replace(body, `"model":"opus"`, `"model":"the-model"`, 1); got.body != want {
-		t.Errorf("sent\n%s\nwant\n%s", got.body, want)
-	}
-	for name, want := range map[string]string{"X-Api-Key": real, "Anthropic-Beta": "one,two", "Anthropic-Version": "2023-06-01", "X-Own": "", "Cookie": "", "Proxy-Authorization": ""} {
-		if got.header.Get(name) != want {
-			t.Errorf("%s: %q was sent, want %q", name, got.header.Get(name), want)
+	each(t, func(t *testing.T, p protocol) {
+		w := start(t, p, p.answersStream)
+		if status, answer := w.ask(t, p.plain); status != http.StatusOK || answer != p.shown {
+			t.Errorf("status %d, answer %q", status, answer)
 		}
-	}
-	if got.path != "/v1/messages" {
-		t.Errorf("sent to %s", got.path)
-	}
-	w.provider = func(rw http.ResponseWriter, _ *http.Request) { answers(rw, "application/json", whole) }
-	if status, answer := w.ask(t, strings.Replace(plain, `"stream":true,`, "", 1)); status != http.StatusOK || answer != whole {
-		t.Errorf("at once: status %d, answer %s", status, answer)
-	}
-	if c := w.made[0]; c.Helper || len(c.Messages) != 3 || c.Messages[2].ToolCallID() != "a" {
-		t.Errorf("read as %+v", c.Call)
-	}
-	if !w.made[1].Helper {
-		t.Error("a call without tools counts as one of the main conversation")
-	}
-}
-
-// What reaches beyond the call, or the network from the provider, is taken out.
-func TestWhatReachesBeyondTheCallIsTakenOut(t *testing.T) {
-	for name, tt := range map[string]struct{ given, want string }{
-		"tools": {
-			`{"model":"m","tools":[{"type":"web_search_20250305","name":"web_search"},{"name":"bash"},{"type":"code_execution_20250522","name":"c"}],"tool_choice":{"type":"auto"}}`,
-			`{"model":"the-model","tools":[{"name":"bash"}],"tool_choice":{"type":"auto"}}`,
-		},
-		"all tools":      {`{"tool_choice":{"type":"tool","name":"web_fetch"},"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}],"model":"m"}`, `{"model":"the-model"}`},
-		"a chosen tool":  {`{"tool_choice":{"type":"tool","name":"web_fetch"},"tools":[{"name":"bash"},{"type":"web_fetch_20250910","name":"web_fetch"}],"model":"m"}`, `{"tools":[{"name":"bash"}],"model":"the-model"}`},
-		"no other model": {`{"model":"a","\u006dodel":"b","x":1}`, `{"model":"the-model","model":"the-model","x":1}`},
-		"members":        {`{"container":"c1","model":"m","mcp_servers":[{"url":"http://x"}],"service_tier":"priority"}`, `{"model":"the-model"}`},
-		"an address": {
-			`{"model":"m","messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"http://x/a.png"}},{"type":"text","text":"\u00e9"}]},{"role":"user","content":"a \"url\" in text"}]}`,
-			`{"model":"the-model","messages":[{"role":"user","content":[` + took + `,{"type":"text","text":"\u00e9"}]},{"role":"user","content":"a \"url\" in text"}]}`,
-		},
-		"an address in a result": {
-			`{"model":"m","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"document","source":{"type":"file","file_id":"f"}}]}]}]}`,
-			`{"model":"the-model","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[` + took + `]}]}]}`,
-		},
-		"bytes of an image stay": {
-			`{"model":"m","messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"\"url\""}}]}]}`,
-			`{"model":"the-model","messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"\"url\""}}]}]}`,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, removed, err := messages{}.edit([]byte(tt.given), "the-model", false)
-			if err != nil || string(got) != tt.want || !json.Valid(got) {
-				t.Errorf("%v\n%s\nwant\n%s", err, got, tt.want)
+		w.provider = func(rw http.ResponseWriter, _ *http.Request) { answers(rw, "application/json", p.once) }
+		if status, answer := w.ask(t, p.whole); status != http.StatusOK || answer != p.once {
+			t.Errorf("at once: status %d, answer %s", status, answer)
+		}
+		header := []string{"X-Own", "mine", "Cookie", "c=1", "Proxy-Authorization", "p", "OpenAI-Organization", "o", "Forwarded", "host=x"}
+		for name, values := range p.header {
+			header = append(header, name, values[0])
+		}
+		if status, answer := w.ask(t, p.tools, header...); status != http.StatusOK || answer != p.once {
+			t.Errorf("with tools: status %d, answer %s", status, answer)
+		}
+		got := w.sent()[2]
+		if got.body != p.edited || got.path != p.sentAs {
+			t.Errorf("sent to %s\n%s\nwant %s\n%s", got.path, got.body, p.sentAs, p.edited)
+		}
+		want := http.Header{p.key: {p.bearer(real)}}
+		maps.Copy(want, p.header)
+		for _, name := range []string{"X-Own", "Cookie", "Proxy-Authorization", "OpenAI-Organization", "Forwarded"} {
+			want[name] = []string{""}
+		}
+		for name, values := range want {
+			if got.header.Get(name) != values[0] {
+				t.Errorf("%s: %q was sent, want %q", name, got.header.Get(name), values[0])
 			}
-			t.Log(removed)
-		})
-	}
+		}
+		for i, err := range w.errs {
+			if err != nil {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+		roles := ""
+		for _, m := range w.made[2].Messages {
+			roles += m.Role + " "
+		}
+		c := w.made[2]
+		if c.Helper || len(c.Tools) == 0 || !strings.HasSuffix(roles, "user assistant tool ") || c.Messages[len(c.Messages)-1].ToolCallID() != "a" {
+			t.Errorf("read as %s, %+v", roles, c.Call)
+		}
+		if plain := w.made[0]; !plain.Helper || !plain.Stream || plain.MaxTokens != 10 || plain.Messages[0].Text() != "hello" {
+			t.Errorf("a call without tools is read as %+v, helper %v", plain.Call, plain.Helper)
+		}
+	})
 }
-
-const took = `{"type":"text","text":"[batch took out what the provider would have to fetch]"}`
 
 func TestRequestsThatAreRefused(t *testing.T) {
-	w := start(t, answerStream)
-	for name, tt := range map[string]struct {
-		body   string
-		header []string
-		status int
-		want   string
-	}{
-		"another key":      {plain, []string{"X-Api-Key", "x"}, 401, "the key is not the one"},
-		"no JSON":          {"{", nil, 400, "unexpected end of JSON input"},
-		"no messages":      {`{"model":"x"}`, nil, 400, "messages: expected at least one"},
-		"another encoding": {plain, []string{"Content-Encoding", "br"}, 400, `"br" is not known`},
-		"a broken gzip":    {plain, []string{"Content-Encoding", "gzip"}, 400, "gzip"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			status, answer := w.ask(t, tt.body, tt.header...)
-			var said struct {
-				Type  string
-				Error struct{ Type, Message string }
-			}
-			if err := json.Unmarshal([]byte(answer), &said); err != nil || said.Type != "error" || status != tt.status || !strings.Contains(said.Error.Message, tt.want) {
-				t.Errorf("status %d, %s, %v", status, answer, err)
-			}
-		})
-	}
-	for _, at := range []string{"GET /v1/messages", "POST /v1/complete", "GET /v1/models/../../x", "POST /api/event_logging", "CONNECT /v1/messages"} {
-		method, path, _ := strings.Cut(at, " ")
-		rec := httptest.NewRecorder()
-		r := httptest.NewRequest(method, "http://x"+path, nil)
-		r.Header.Set("Authorization", "Bearer "+token)
-		w.ServeHTTP(rec, r)
-		if rec.Code != http.StatusNotFound || !json.Valid(rec.Body.Bytes()) {
-			t.Errorf("%s: %d %s", at, rec.Code, rec.Body)
+	each(t, func(t *testing.T, p protocol) {
+		w := start(t, p, p.answersStream)
+		body := func(text string) asking { return asking{p.plain.path, text} }
+		for name, tt := range map[string]struct {
+			asked  asking
+			header []string
+			status int
+			want   string
+		}{
+			"another key":      {p.plain, []string{p.key, p.bearer("x")}, 401, "the key is not the one"},
+			"no JSON":          {body("{"), nil, 400, "unexpected end of JSON input"},
+			"no object":        {body("[]"), nil, 400, "cannot unmarshal array"},
+			"no messages":      {body(`{"model":"x"}`), nil, 400, ": expected "},
+			"another encoding": {p.plain, []string{"Content-Encoding", "br"}, 400, `"br" is not known`},
+			"a broken gzip":    {p.plain, []string{"Content-Encoding", "gzip"}, 400, "gzip"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				status, answer := w.ask(t, tt.asked, tt.header...)
+				if said := gjson.Get(answer, "error.message").Str; status != tt.status || !strings.Contains(said, tt.want) {
+					t.Errorf("status %d, %s", status, answer)
+				}
+			})
 		}
+		paths := []string{
+			"GET /v1/messages", "POST /v1/complete", "GET /v1/models/../../x", "POST /api/event_logging", "CONNECT /v1/messages", "POST /", "POST /v1/embeddings",
+			"POST /v1/messages/count_tokens", "POST /v1/responses/compact", "GET /v1/chat/completions", "POST /v1beta/models/x:countTokens", "GET /v1/responses/resp_1", "POST /v1/files",
+		}
+		for _, at := range paths {
+			method, path, _ := strings.Cut(at, " ")
+			rec := w.serve(method, path)
+			if rec.Code != http.StatusNotFound || !gjson.GetBytes(rec.Body.Bytes(), "error.message").Exists() {
+				t.Errorf("%s: %d %s", at, rec.Code, rec.Body)
+			}
+		}
+		if n := len(w.sent()); n > 0 {
+			t.Errorf("%d requests reached the provider", n)
+		}
+		w.Close("a limit")
+		if status, answer := w.ask(t, p.plain); status != 400 || !strings.Contains(answer, "a limit") {
+			t.Errorf("after the end: %d %s", status, answer)
+		}
+	})
+}
+
+// serve answers a request without a body.
+func (w *world) serve(method, path string) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	r := httptest.NewRequest(method, "http://x"+path, nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	w.ServeHTTP(rec, r)
+	return rec
+}
+
+// Codex asks for a WebSocket first.
+func TestAWebSocketIsRefusedAtOnce(t *testing.T) {
+	w := start(t, protocols["responses"], nil)
+	if rec := w.serve("GET", "/v1/responses"); rec.Code != http.StatusUpgradeRequired || !gjson.ValidBytes(rec.Body.Bytes()) {
+		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	if n := len(w.sent()); n > 0 {
-		t.Errorf("%d requests reached the provider", n)
-	}
-	w.Close("a limit")
-	if status, answer := w.ask(t, plain); status != 400 || !strings.Contains(answer, "a limit") {
-		t.Errorf("after the end: %d %s", status, answer)
+}
+
+// A stream of the Gemini API in its other form, a list, is not served.
+func TestGeminisStreamsAreEvents(t *testing.T) {
+	w := start(t, protocols["gemini"], nil)
+	status, answer := w.ask(t, asking{"/v1beta/models/x:streamGenerateContent", w.plain.body})
+	if status != 400 || !strings.Contains(answer, "alt=sse") {
+		t.Errorf("%d %s", status, answer)
 	}
 }
 
 // Before batch starts the program, no process is served.
 func TestNothingIsAnsweredBeforeTheStart(t *testing.T) {
-	w := start(t, answerStream)
+	w := start(t, protocols["messages"], nil)
 	w.open = false
-	if status, answer := w.ask(t, plain); status != 400 || !strings.Contains(answer, "has not begun") {
+	if status, answer := w.ask(t, w.plain); status != 400 || !strings.Contains(answer, "has not begun") {
 		t.Errorf("%d %s", status, answer)
 	}
 }
 
 func TestEncodedRequestsAreRead(t *testing.T) {
-	w := start(t, answerStream)
+	w := start(t, protocols["messages"], protocols["messages"].answersStream)
+	plain := w.plain.body
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	_, _ = io.WriteString(z, plain)
@@ -295,12 +304,12 @@ func TestEncodedRequestsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for encoding, body := range map[string]string{"gzip": zipped.String(), "zstd": string(packer.EncodeAll([]byte(plain), nil))} {
-		if status, answer := w.ask(t, body, "Content-Encoding", encoding); status != 200 || answer != streamed {
+		if status, answer := w.ask(t, asking{w.plain.path, body}, "Content-Encoding", encoding); status != 200 || answer != w.stream {
 			t.Errorf("%s: %d %s", encoding, status, answer)
 		}
 	}
 	bomb := packer.EncodeAll(make([]byte, MaxBody+1), nil)
-	if status, answer := w.ask(t, string(bomb), "Content-Encoding", "zstd"); status != 400 {
+	if status, answer := w.ask(t, asking{w.plain.path, string(bomb)}, "Content-Encoding", "zstd"); status != 400 {
 		t.Errorf("a bomb of %d bytes: %d %.100s", len(bomb), status, answer)
 	}
 }
@@ -308,34 +317,60 @@ func TestEncodedRequestsAreRead(t *testing.T) {
 // A refusal of what the program asks for reaches it as it came, without secrets. One that is about the
 // account does not.
 func TestTheProvidersRefusals(t *testing.T) {
-	tooLong := `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"},"x":1}`
-	for name, tt := range map[string]struct {
-		status int
-		body   string
-		want   string
-	}{
-		"too long":   {400, tooLong, tooLong},
-		"a secret":   {400, `{"type":"error","error":{"type":"invalid_request_error","message":"key ` + real + `"}}`, `********`},
-		"no account": {401, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`, `"invalid_request_error"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := start(t, func(rw http.ResponseWriter, _ *http.Request) {
-				rw.Header().Set("Content-Type", "application/json")
-				rw.WriteHeader(tt.status)
-				_, _ = io.WriteString(rw, tt.body)
+	each(t, func(t *testing.T, p protocol) {
+		message := gjson.Get(p.tooLong, "error.message").Str
+		for name, tt := range map[string]struct {
+			status int
+			body   string
+			want   string // at first
+			inside string // within a stream
+		}{
+			"too long":   {400, p.tooLong, p.tooLong, message},
+			"a secret":   {400, strings.Replace(p.tooLong, message, "key "+real, 1), `********`, `********`},
+			"no account": {401, strings.Replace(p.tooLong, message, "no account", 1), `"message"`, `"message"`},
+		} {
+			t.Run(name, func(t *testing.T) {
+				w := start(t, p, func(rw http.ResponseWriter, _ *http.Request) {
+					rw.Header().Set("Content-Type", "application/json")
+					rw.WriteHeader(tt.status)
+					_, _ = io.WriteString(rw, tt.body)
+				})
+				status, answer := w.ask(t, p.plain)
+				if status != 400 || !strings.Contains(answer, tt.want) || strings.Contains(answer, real) || strings.Contains(answer, "127.0.0.1") {
+					t.Errorf("%d %s", status, answer)
+				}
+				w.patience = time.Millisecond
+				w.provider = late(w.provider)
+				status, answer = w.ask(t, p.plain)
+				if p.ends == "" {
+					if status != 400 || !strings.Contains(answer, tt.inside) || strings.Contains(answer, real) {
+						t.Errorf("late: %d %s", status, answer)
+					}
+					return
+				}
+				last := p.withoutSigns(answer)
+				if status != 200 || !strings.HasPrefix(answer, p.signs[0]) || !strings.HasPrefix(last, p.ends) || strings.Count(last, "\n\n") != 1 ||
+					!strings.Contains(last, tt.inside) || strings.Contains(answer, real) || !json.Valid(dataOf([]byte(last))) {
+					t.Errorf("after the beginning of the stream: %d %s", status, answer)
+				}
 			})
-			status, answer := w.ask(t, plain)
-			if status != 400 || !strings.Contains(answer, tt.want) || strings.Contains(answer, real) || strings.Contains(answer, "127.0.0.1") {
-				t.Errorf("%d %s", status, answer)
-			}
-			w.patience = time.Millisecond
-			w.provider = late(w.provider)
-			status, answer = w.ask(t, plain)
-			last := answer[strings.LastIndex(answer[:len(answer)-2], "\n\n")+2:]
-			if status != 200 || !strings.HasPrefix(answer, "event: ping\n") || !strings.HasPrefix(last, "event: error\ndata: {") || strings.Contains(answer, real) {
-				t.Errorf("after the beginning of the stream: %d %s", status, answer)
-			}
-		})
+		}
+	})
+}
+
+// Codex compacts a conversation on one code of a failed response, and ends on another; it asks again on any
+// that it does not know.
+func TestAFailedResponseIsFinal(t *testing.T) {
+	for said, want := range map[string]string{
+		protocols["responses"].tooLong: "context_length_exceeded",
+		"":                             "invalid_prompt",
+		`{"error":{"message":"m","code":"server_error"}}`: "invalid_prompt",
+		"no JSON": "invalid_prompt",
+	} {
+		event := dialects["responses"].broken([]byte(said), "a limit")
+		if got := gjson.GetBytes(dataOf(event), "response.error"); got.Get("code").Str != want || got.Get("message").Str == "" {
+			t.Errorf("%s: %s", said, event)
+		}
 	}
 }
 
@@ -349,47 +384,84 @@ func late(answer http.HandlerFunc) http.HandlerFunc {
 
 // A client that waits sees life, between events alone, and all of the answer's bytes.
 func TestAStreamShowsLife(t *testing.T) {
-	pause := make(chan struct{})
-	w := start(t, func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Type", "text/event-stream")
-		<-pause
-		half := len(streamed) / 2
-		_, _ = io.WriteString(rw, streamed[:half])
-		_ = http.NewResponseController(rw).Flush()
-		<-pause
-		_, _ = io.WriteString(rw, streamed[half:])
+	each(t, func(t *testing.T, p protocol) {
+		pause := make(chan struct{})
+		w := start(t, p, func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "text/event-stream")
+			<-pause
+			half := len(p.stream) * 3 / 4
+			_, _ = io.WriteString(rw, p.stream[:half])
+			_ = http.NewResponseController(rw).Flush()
+			<-pause
+			_, _ = io.WriteString(rw, p.stream[half:])
+		})
+		w.patience, w.aliveEvery = time.Millisecond, time.Millisecond
+		pauses := func() {
+			pause <- struct{}{}
+			time.Sleep(20 * time.Millisecond)
+			pause <- struct{}{}
+		}
+		if len(p.signs) == 0 {
+			go pauses()
+		}
+		resp, err := http.DefaultClient.Do(w.request(t, p.plain))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if len(p.signs) > 0 {
+			first := make([]byte, 3*len(p.signs[0]))
+			if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != strings.Repeat(p.signs[0], 3) {
+				t.Errorf("%q, %v", first, err)
+			}
+			pauses()
+		}
+		rest, err := io.ReadAll(resp.Body)
+		if err != nil || p.withoutSigns(string(rest)) != p.shown {
+			t.Errorf("%q, %v", rest, err)
+		}
+		for _, sign := range p.signs[min(1, len(p.signs)):] {
+			if !strings.Contains(string(rest), sign) {
+				t.Errorf("no %q in %q", sign, rest)
+			}
+		}
 	})
-	w.patience, w.aliveEvery = time.Millisecond, time.Millisecond
-	resp, err := http.DefaultClient.Do(w.request(t, plain))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	const sign = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
-	first := make([]byte, 3*len(sign))
-	if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != strings.Repeat(sign, 3) {
-		t.Errorf("%q, %v", first, err)
-	}
-	pause <- struct{}{}
-	time.Sleep(20 * time.Millisecond)
-	pause <- struct{}{}
-	rest, err := io.ReadAll(resp.Body)
-	if err != nil || strings.ReplaceAll(string(rest), sign, "") != streamed {
-		t.Errorf("%q, %v", rest, err)
-	}
 }
 
 // The last event of an answer comes when the call is on record.
 func TestTheLastEventWaitsForTheRecord(t *testing.T) {
-	w := start(t, answerStream)
+	each(t, func(t *testing.T, p protocol) {
+		for name, stream := range map[string]string{"as it is": p.stream, "with a mark": strings.TrimSuffix(p.stream, event1("[DONE]")) + event1("[DONE]")} {
+			t.Run(name, func(t *testing.T) {
+				last := p.last
+				if stream != p.stream {
+					last += event1("[DONE]")
+				}
+				testLastEvent(t, p, stream, last)
+			})
+		}
+	})
+}
+
+func testLastEvent(t *testing.T, p protocol, stream, last string) {
+	w := start(t, p, func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/event-stream")
+		for i := range len(stream) { // in the smallest pieces
+			_, _ = io.WriteString(rw, stream[i:i+1])
+			_ = http.NewResponseController(rw).Flush()
+		}
+	})
 	end := make(chan struct{})
+	if p.wire == "gemini" && stream != p.stream {
+		t.Skip("no server of this protocol ends with a mark")
+	}
 	w.model = slow{w.model, end}
-	resp, err := http.DefaultClient.Do(w.request(t, plain))
+	resp, err := http.DefaultClient.Do(w.request(t, p.plain))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	before, last, _ := strings.Cut(streamed, "event: message_stop")
+	before := strings.TrimSuffix(strings.TrimSuffix(p.shown, p.last), last)
 	got := make([]byte, len(before))
 	if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != before {
 		t.Fatalf("%q, %v", got, err)
@@ -405,7 +477,7 @@ func TestTheLastEventWaitsForTheRecord(t *testing.T) {
 	case <-time.After(50 * time.Millisecond):
 	}
 	close(end)
-	if text := <-more; text != "event: message_stop"+last {
+	if text := <-more; text != last {
 		t.Errorf("then came %q", text)
 	}
 }
@@ -425,15 +497,19 @@ func (s slow) Generate(ctx context.Context, req *llm.Request) (*llm.Response, er
 // A request that is sent again is paid once, whether the first answer is under way or was not read. One that
 // is sent twice on purpose is paid twice.
 func TestARepeatedRequestIsPaidOnce(t *testing.T) {
+	each(t, testRepeated)
+}
+
+func testRepeated(t *testing.T, p protocol) {
 	hold := make(chan struct{})
-	w := start(t, func(rw http.ResponseWriter, r *http.Request) {
+	w := start(t, p, func(rw http.ResponseWriter, r *http.Request) {
 		<-hold
-		answerStream(rw, r)
+		p.answersStream(rw, r)
 	})
 	ctx, hangUp := context.WithCancel(t.Context())
 	gone := make(chan error)
 	go func() {
-		_, err := http.DefaultClient.Do(w.request(t, plain).WithContext(ctx))
+		_, err := http.DefaultClient.Do(w.request(t, p.plain).WithContext(ctx))
 		gone <- err
 	}()
 	for len(w.sent()) == 0 {
@@ -445,18 +521,18 @@ func TestARepeatedRequestIsPaidOnce(t *testing.T) {
 	}
 	again := make(chan string)
 	go func() {
-		_, answer := w.ask(t, plain, "X-Stainless-Retry-Count", "1")
+		_, answer := w.ask(t, p.plain, "X-Stainless-Retry-Count", "1")
 		again <- answer
 	}()
 	time.Sleep(20 * time.Millisecond)
 	close(hold)
-	if answer := <-again; answer != streamed || len(w.sent()) != 1 {
+	if answer := <-again; answer != p.shown || len(w.sent()) != 1 {
 		t.Errorf("the repetition: %q, %d requests", answer, len(w.sent()))
 	}
-	if _, answer := w.ask(t, plain); answer != streamed || len(w.sent()) != 2 {
+	if _, answer := w.ask(t, p.plain); answer != p.shown || len(w.sent()) != 2 {
 		t.Errorf("the same on purpose: %q, %d requests", answer, len(w.sent()))
 	}
-	if _, answer := w.ask(t, plain, "X-Stainless-Retry-Count", "2"); answer != streamed || len(w.sent()) != 2 {
+	if _, answer := w.ask(t, p.plain, "X-Stainless-Retry-Count", "2"); answer != p.shown || len(w.sent()) != 2 {
 		t.Errorf("a repetition of an answered one: %q, %d requests", answer, len(w.sent()))
 	}
 }
@@ -464,52 +540,67 @@ func TestARepeatedRequestIsPaidOnce(t *testing.T) {
 // An answer that breaks after its beginning is told as such, and not tried again by batch: the program has
 // read a part of it.
 func TestAnAnswerThatBreaks(t *testing.T) {
-	w := start(t, func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(rw, streamed[:len(streamed)*2/3])
-		_ = http.NewResponseController(rw).Flush()
-		panic(http.ErrAbortHandler)
+	each(t, func(t *testing.T, p protocol) {
+		begun := firstOf([]byte(p.stream))
+		broken := p.stream[:len(p.stream)*3/4]
+		if p.wire == "gemini" { // it has two events, of which the first waits for the second
+			broken = string(begun) + broken
+		}
+		w := start(t, p, func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(rw, broken)
+			_ = http.NewResponseController(rw).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		status, answer := w.ask(t, p.plain)
+		last := answer[strings.LastIndex(strings.TrimSpace(answer), "\n\n")+2:]
+		if p.ends == "" {
+			last = answer[len(begun):]
+		}
+		if status != 200 || !strings.HasPrefix(answer, string(begun)) || !strings.HasPrefix(last, cmp.Or(p.ends, `data: {"error":`)) || len(w.sent()) != 1 {
+			t.Errorf("%d %q, %d requests", status, answer, len(w.sent()))
+		}
 	})
-	status, answer := w.ask(t, plain)
-	if status != 200 || !strings.Contains(answer, "event: content_block_start") || !strings.Contains(answer, "event: error") || len(w.sent()) != 1 {
-		t.Errorf("%d %q, %d requests", status, answer, len(w.sent()))
-	}
 }
 
 func TestModelsAndHealth(t *testing.T) {
-	w := start(t, answerStream)
-	for _, at := range []string{"HEAD /", "GET /", "GET /health"} {
-		method, path, _ := strings.Cut(at, " ")
-		rec := httptest.NewRecorder()
-		w.ServeHTTP(rec, httptest.NewRequest(method, path, nil))
-		if rec.Code != 200 || rec.Body.Len() > 0 {
-			t.Errorf("%s: %d %s", at, rec.Code, rec.Body)
+	each(t, func(t *testing.T, p protocol) {
+		w := start(t, p, nil)
+		for _, at := range []string{"HEAD /", "GET /", "GET /health"} {
+			method, path, _ := strings.Cut(at, " ")
+			rec := httptest.NewRecorder()
+			w.ServeHTTP(rec, httptest.NewRequest(method, path, nil))
+			if rec.Code != 200 || rec.Body.Len() > 0 {
+				t.Errorf("%s: %d %s", at, rec.Code, rec.Body)
+			}
 		}
-	}
-	rec := httptest.NewRecorder()
-	r := httptest.NewRequest("GET", "/v1/models?limit=1000", nil)
-	r.Header.Set("X-Api-Key", token)
-	w.ServeHTTP(rec, r)
-	if rec.Code != 200 || !strings.Contains(rec.Body.String(), `"id":"alias"`) {
-		t.Errorf("%d %s", rec.Code, rec.Body)
-	}
+		paths := map[string]string{"/v1/models?limit=1000": "data.0.id", "/v1/models/opus": "id"}
+		if p.wire == "gemini" {
+			paths = map[string]string{"/v1beta/models": "models.0.name", "/v1beta/models/flash": "name"}
+		}
+		for path, name := range paths {
+			if rec := w.serve("GET", path); rec.Code != 200 || !strings.HasSuffix(gjson.GetBytes(rec.Body.Bytes(), name).Str, "alias") {
+				t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+			}
+		}
+	})
 }
 
 // Large bodies wait for each other, and all are served.
 func TestLargeBodies(t *testing.T) {
-	w := start(t, answerStream)
-	large := strings.Replace(plain, "hello", strings.Repeat("hello", 30<<20/5), 1)
+	w := start(t, protocols["messages"], protocols["messages"].answersStream)
+	large := w.plain.with("hello", strings.Repeat("hello", 30<<20/5))
 	var all sync.WaitGroup
 	for n := range 4 {
 		all.Go(func() {
-			body := strings.Replace(large, `"max_tokens":10`, fmt.Sprintf(`"max_tokens":%d`, 10+n), 1)
-			if status, answer := w.ask(t, body); status != 200 || answer != streamed {
+			asked := large.with(`"max_tokens":10`, fmt.Sprintf(`"max_tokens":%d`, 10+n))
+			if status, answer := w.ask(t, asked); status != 200 || answer != w.stream {
 				t.Errorf("%d %.100q", status, answer)
 			}
 		})
 	}
 	all.Wait()
-	if status, _ := w.ask(t, strings.Repeat(" ", MaxBody+1)); status != 400 {
+	if status, _ := w.ask(t, asking{w.plain.path, strings.Repeat(" ", MaxBody+1)}); status != 400 {
 		t.Errorf("a body that is too large: %d", status)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -88,11 +89,11 @@ func (r *recording) end(err error) {
 	r.change(func() { r.ended, r.failed = true, err })
 }
 
-// begun reports whether a part of the answer was recorded, so that the try cannot be repeated.
+// begun reports whether a part of the answer may have been sent, so that the try cannot be repeated.
 func (r *recording) begun() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.body) > 0
+	return r.ready(0) > 0
 }
 
 // Begun reports whether the program may have read a part of the answer, so that the call cannot be tried again.
@@ -120,15 +121,48 @@ func (r *recording) ready(sent int) int {
 	if r.ended && r.failed == nil {
 		return len(r.body)
 	}
-	fresh := r.body[min(sent, len(r.body)):]
-	last := bytes.LastIndex(bytes.TrimRight(fresh, "\r\n"), []byte("\n\n"))
-	if crlf := bytes.LastIndex(bytes.TrimRight(fresh, "\r\n"), []byte("\r\n\r\n")); crlf >= 0 {
-		last = max(last, crlf+len("\r\n"))
+	sent = min(sent, len(r.body))
+	if !strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") {
+		return sent
 	}
-	if last < 0 {
-		return min(sent, len(r.body))
+	events := r.body[sent:]
+	if !ends(events) {
+		events, _ = cutLast(events) // a part of the next
 	}
-	return min(sent, len(r.body)) + last + len("\n\n")
+	before, last := cutLast(events)
+	if isMark(last) {
+		before, _ = cutLast(before)
+	}
+	return sent + len(before)
+}
+
+// ends reports whether events end with a whole one.
+func ends(events []byte) bool {
+	return bytes.HasSuffix(events, []byte("\n\n")) || bytes.HasSuffix(events, []byte("\n\r\n"))
+}
+
+// cutLast cuts the last one off events.
+func cutLast(events []byte) (before, last []byte) {
+	text, end := bytes.TrimRight(events, "\r\n"), 0
+	for _, mark := range []string{"\n\n", "\n\r\n"} {
+		if i := bytes.LastIndex(text, []byte(mark)); i >= 0 {
+			end = max(end, i+len(mark))
+		}
+	}
+	return events[:end], events[end:]
+}
+
+// isMark reports whether an event is the mark that some servers put after the last one.
+func isMark(event []byte) bool { return bytes.Equal(dataOf(event), []byte("[DONE]")) }
+
+// dataOf returns the data of an event of one line.
+func dataOf(event []byte) []byte {
+	for line := range bytes.Lines(event) {
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			return bytes.TrimSpace(data)
+		}
+	}
+	return nil
 }
 
 // follow counts a client for as long as it reads.
@@ -146,19 +180,20 @@ func (r *recording) follow() (leave func(whole bool)) {
 
 // delivery is the answer to one client.
 type delivery struct {
-	g      *Gateway
-	w      http.ResponseWriter
-	stream bool
-	begun  bool // the header is sent
-	sent   int
-	tail   []byte // the last bytes sent
+	g       *Gateway
+	w       http.ResponseWriter
+	stream  bool
+	unasked func(event []byte) bool // see [dialect]
+	begun   bool                    // the header is sent
+	sent    int                     // bytes of the recording
+	first   []byte                  // event
 }
 
 // deliver writes a recording to a client as it comes.
-func (g *Gateway) deliver(w http.ResponseWriter, r *http.Request, rec *recording, stream bool) {
+func (g *Gateway) deliver(w http.ResponseWriter, r *http.Request, rec *recording, d delivery) {
 	leave, whole := rec.follow(), false
 	defer func() { leave(whole) }()
-	d := &delivery{g: g, w: w, stream: stream}
+	d.g, d.w = g, w
 	wait := time.NewTimer(g.patience)
 	defer wait.Stop()
 	for {
@@ -199,22 +234,50 @@ func (d *delivery) pass(now view) error {
 		return nil
 	}
 	d.start(now.header.Get("Content-Type"), http.StatusOK)
-	n, err := d.w.Write(now.fresh)
-	d.sent += n
-	d.tail = now.fresh[max(0, n-2):n]
-	if err != nil {
+	if d.sent == 0 {
+		d.first = bytes.Clone(firstOf(now.fresh))
+	}
+	if _, err := d.w.Write(d.asked(now.fresh)); err != nil {
 		return err
 	}
+	d.sent += len(now.fresh)
 	return http.NewResponseController(d.w).Flush()
 }
 
-// alive shows a client of a stream life between two events.
+// asked returns events without those that the program has not asked for.
+func (d *delivery) asked(events []byte) (left []byte) {
+	if d.unasked == nil || !d.stream {
+		return events
+	}
+	for len(events) > 0 {
+		event := firstOf(events)
+		if !d.unasked(event) {
+			left = append(left, event...)
+		}
+		events = events[len(event):]
+	}
+	return left
+}
+
+// firstOf returns the first of some events, or all that there is of it.
+func firstOf(events []byte) []byte {
+	end := len(events)
+	for _, mark := range []string{"\n\n", "\n\r\n"} {
+		if i := bytes.Index(events, []byte(mark)); i >= 0 {
+			end = min(end, i+len(mark))
+		}
+	}
+	return events[:end]
+}
+
+// alive shows a client of a stream life between two events: only whole ones are passed.
 func (d *delivery) alive() {
-	if !d.stream || d.sent > 0 && !bytes.HasSuffix(d.tail, []byte("\n\n")) {
+	sign := d.g.dialect.alive(d.first)
+	if !d.stream || len(sign) == 0 {
 		return
 	}
 	d.start("text/event-stream", http.StatusOK)
-	_, _ = d.w.Write(d.g.dialect.alive())
+	_, _ = d.w.Write(sign)
 	_ = http.NewResponseController(d.w).Flush() // the next write fails too
 }
 
@@ -223,20 +286,21 @@ func (d *delivery) finish(now view) error {
 	if now.failed == nil {
 		return nil
 	}
-	status, message := http.StatusBadRequest, d.g.c.Mask.Text(now.failed.Error())
-	if now.refusal != nil && final(now.refusal.status) && !d.begun {
-		d.start("application/json", now.refusal.status)
-		_, err := d.w.Write([]byte(d.g.c.Mask.Text(string(now.refusal.body))))
-		return err
+	message := d.g.c.Mask.Text(now.failed.Error())
+	var said []byte
+	if now.refusal != nil && final(now.refusal.status) {
+		said = []byte(d.g.c.Mask.Text(string(now.refusal.body)))
 	}
-	if !d.begun {
-		d.g.refuse(d.w, status, message)
+	switch {
+	case !d.begun && said != nil:
+		d.start("application/json", now.refusal.status)
+		_, err := d.w.Write(said)
+		return err
+	case !d.begun:
+		d.g.refuse(d.w, http.StatusBadRequest, message)
 		return nil
 	}
-	if now.refusal != nil && final(now.refusal.status) {
-		message = d.g.c.Mask.Text(string(now.refusal.body))
-	}
-	_, err := d.w.Write(d.g.dialect.broken(message))
+	_, err := d.w.Write(d.g.dialect.broken(said, message))
 	return err
 }
 

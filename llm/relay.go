@@ -6,7 +6,7 @@ import (
 )
 
 // Wires are the names of the protocols of relays, which an endpoint and a program may share.
-var Wires = []string{"messages"}
+var Wires = []string{"messages", "chat", "responses", "gemini"}
 
 // Relay is a request that a program wrote itself, in the protocol of the model's endpoint. The model sends
 // these bytes in place of the Messages and Tools of its [Request], with its own address, key and headers, and

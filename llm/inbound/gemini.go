@@ -13,11 +13,11 @@ import (
 // here. Its error names the member that is wrong.
 func Gemini(body []byte) (*Call, error) {
 	var head struct {
-		Contents []json.RawMessage `json:"contents"`
-		System   *Content          `json:"systemInstruction"`
-		System2  *Content          `json:"system_instruction"` // the API takes both spellings
-		Config   geminiConfig      `json:"generationConfig"`
-		Config2  geminiConfig      `json:"generation_config"`
+		Contents []json.RawMessage            `json:"contents"`
+		System   *Content                     `json:"systemInstruction"`
+		System2  *Content                     `json:"system_instruction"` // the API takes both spellings
+		Config   geminiConfig                 `json:"generationConfig"`
+		Config2  geminiConfig                 `json:"generation_config"`
 		Tools    []map[string]json.RawMessage `json:"tools"`
 	}
 	if err := json.Unmarshal(body, &head); err != nil {

@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tidwall/gjson"
-
 	"batch.example/batch/llm"
 )
 
@@ -123,7 +121,7 @@ func Messages(body []byte) (*Call, error) {
 	if err := json.Unmarshal(body, &head); err != nil {
 		return nil, err
 	}
-	c := &Call{Model: head.Model, Stream: head.Stream, MaxTokens: head.MaxTokens, Tools: head.Tools, ToolBytes: len(gjson.GetBytes(body, "tools").Raw)}
+	c := &Call{Model: head.Model, Stream: head.Stream, MaxTokens: head.MaxTokens, Tools: head.Tools}
 	if len(head.Messages) == 0 {
 		return nil, errors.New("messages: expected at least one")
 	}

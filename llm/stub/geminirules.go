@@ -10,7 +10,7 @@ import (
 // geminiRequest holds the members that the rules concern.
 type geminiRequest struct {
 	Contents          []json.RawMessage `json:"contents"`
-	SystemInstruction *inbound.Content   `json:"systemInstruction"`
+	SystemInstruction *inbound.Content  `json:"systemInstruction"`
 	Tools             []struct {
 		FunctionDeclarations []struct {
 			Name                 string          `json:"name"`
