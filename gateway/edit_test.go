@@ -148,7 +148,7 @@ func beyond(wire string, request gjson.Result) (wrong string) {
 		switch {
 		case strings.EqualFold(key.Str, "model") && (wire == "gemini" || value.Str != "the-model"):
 			wrong = "another model"
-		case strings.EqualFold(key.Str, "store") && value.Raw != "false":
+		case strings.EqualFold(key.Str, "store") && wire != "messages" && value.Raw != "false":
 			wrong = "an answer that is kept"
 		case strings.EqualFold(key.Str, "service_tier"):
 			wrong = "a tier"

@@ -59,6 +59,7 @@ func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 		w.mu.Lock()
 		w.requests = append(w.requests, sent{r.Header, r.URL.String(), string(body)})
 		w.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		w.provider(rw, r)
 	}))
 	t.Cleanup(upstream.Close)
