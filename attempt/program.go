@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/gateway"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/llm"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/vocab"
 )
@@ -108,7 +109,7 @@ type running struct {
 }
 
 // begin opens the gateway of an attempt's program. The caller must close it.
-func (p *Program) begin(ctx context.Context, t *attempt, box Sandbox) (*running, error) {
+func (p *Program) begin(ctx context.Context, t *attempt, box Sandbox, model llm.Model) (*running, error) {
 	port, err := box.Listen(ctx)
 	if err != nil {
 		return nil, err
@@ -116,7 +117,13 @@ func (p *Program) begin(ctx context.Context, t *attempt, box Sandbox) (*running,
 	r := &running{Program: p, t: t, box: box, port: port, ended: make(chan struct{})}
 	key, err := r.key(ctx)
 	if err == nil {
-		r.gate, err = gateway.New(gateway.Config{Wire: p.Wire, Model: p.Model, Alias: p.Alias, Token: key, Helper: p.Helper, Mask: t.Mask, Log: t.log})
+		count := func(ctx context.Context, relay *llm.Relay) error {
+			_, err := model.Generate(ctx, &llm.Request{Relay: relay})
+			return err
+		}
+		r.gate, err = gateway.New(gateway.Config{
+			Wire: p.Wire, Model: p.Model, Alias: p.Alias, Token: key, Count: count, Helper: p.Helper, Mask: t.Mask, Log: t.log,
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, port.Close())

@@ -87,7 +87,7 @@ func (t *attempt) talk(ctx context.Context, model llm.Model, box Sandbox) error 
 	defer servers.Close()
 	var program agent.Program
 	if t.Program != nil {
-		running, err := t.Program.begin(ctx, t, box)
+		running, err := t.Program.begin(ctx, t, box, model)
 		if err != nil {
 			return err
 		}

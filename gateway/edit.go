@@ -170,7 +170,7 @@ func given(set map[string]string, key gjson.Result) (name, value string, ok bool
 
 func (e *edition) refuse(what string) {
 	if e.err == nil {
-		e.err = fmt.Errorf("%s is not served here: it reaches beyond the call", what)
+		e.err = fmt.Errorf("%s is not passed on: it reaches beyond the call", what)
 	}
 }
 

@@ -40,16 +40,21 @@ import (
 
 // Bounds of one gateway.
 const (
-	MaxBody = 64 << 20 // bytes of a request, and of all requests in memory at once
-	kept    = 8        // last answers that are kept for a program that asks again
+	MaxBody  = 64 << 20 // bytes of a request, and of all requests in memory at once
+	kept     = 8        // last answers that are kept for a program that asks again
+	counting = 4        // requests at once that only count tokens
 )
 
-// Config describes a gateway. Helper, Hosted, Mask and Log may be left out.
+// Config describes a gateway. Count, Helper, Hosted, Mask and Log may be left out.
 type Config struct {
 	Wire  string // the protocol: one of [llm.Wires]
 	Model string // the model's name at its endpoint: whatever name a call has, this model is asked
 	Alias string // the model's name for the program
 	Token string // that every request carries as its key
+
+	// Count asks the model's endpoint how many tokens a conversation has, which is free and no call. Nil: the
+	// program is told that there is no such thing.
+	Count func(context.Context, *llm.Relay) error
 
 	Helper string       // the header of calls of other agents than the main one; empty: none is known
 	Hosted bool         // leave the tools in requests that run at the provider
@@ -65,6 +70,7 @@ type Gateway struct {
 	c       Config
 	dialect dialect
 	bodies  *semaphore.Weighted
+	counts  *semaphore.Weighted
 	asked   chan *Call
 	over    chan struct{} // closed by Close
 
@@ -108,6 +114,7 @@ type route int
 const (
 	routeNone route = iota
 	routeCall
+	routeCount
 	routeModels
 	routeModel
 	routeHealth
@@ -148,7 +155,7 @@ func only(h http.Header, names ...string) http.Header {
 
 // New returns a gateway. A protocol that it does not know is a Usage fault.
 func New(c Config) (*Gateway, error) {
-	g := &Gateway{c: c, bodies: semaphore.NewWeighted(MaxBody), asked: make(chan *Call), over: make(chan struct{}), said: map[string]bool{}, patience: patience, aliveEvery: aliveEvery}
+	g := &Gateway{c: c, bodies: semaphore.NewWeighted(MaxBody), counts: semaphore.NewWeighted(counting), asked: make(chan *Call), over: make(chan struct{}), said: map[string]bool{}, patience: patience, aliveEvery: aliveEvery}
 	if g.dialect = dialects[c.Wire]; g.dialect == nil {
 		return nil, fault.Newf(fault.Usage, "agent.program.wire is %q, expected one of %s", c.Wire, strings.Join(llm.Wires, ", "))
 	}
@@ -208,14 +215,16 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case !g.authentic(r):
 		g.refuse(w, http.StatusUnauthorized, "batch: the key is not the one that this program was given")
-	case kind == routeNone:
+	case kind == routeNone, kind == routeCount && g.c.Count == nil:
 		g.once("the program asked for something that the gateway does not have", "request", r.Method+" "+r.URL.Path)
-		g.refuse(w, http.StatusNotFound, "batch: there is no "+r.Method+" "+r.URL.Path)
+		g.missing(w, r)
 	case kind == routeModels || kind == routeModel:
 		g.write(w, http.StatusOK, g.dialect.models(g.c.Alias, kind == routeModel))
 	case kind == routeUpgrade: // Codex then asks by HTTP
 		w.Header().Set("Upgrade", "HTTP/1.1")
 		g.refuse(w, http.StatusUpgradeRequired, "batch: WebSockets are not served")
+	case kind == routeCount:
+		g.count(w, r)
 	default:
 		g.call(w, r)
 	}
@@ -252,8 +261,51 @@ func (g *Gateway) refuse(w http.ResponseWriter, status int, message string) {
 	g.write(w, status, g.dialect.refusal(status, message))
 }
 
+// missing says that there is nothing at an address.
+func (g *Gateway) missing(w http.ResponseWriter, r *http.Request) {
+	g.refuse(w, http.StatusNotFound, "batch: there is no "+r.Method+" "+r.URL.Path)
+}
+
 // call serves a request that costs money.
 func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
+	g.withBody(w, r, func(body []byte, asked *inbound.Call) {
+		rec, again := g.recorded(sumOf(r.URL.Path, body), r.Header)
+		if !again {
+			if err := g.ask(r, asked, body, rec); err != nil {
+				rec.end(err)
+			}
+		}
+		g.deliver(w, r, rec, delivery{stream: asked.Stream, unasked: g.dialect.unasked(body)})
+	})
+}
+
+// count serves a request that counts tokens: it is passed on at once, and is no call.
+func (g *Gateway) count(w http.ResponseWriter, r *http.Request) {
+	if err := g.counts.Acquire(r.Context(), 1); err != nil {
+		return
+	}
+	defer g.counts.Release(1)
+	g.withBody(w, r, func(body []byte, _ *inbound.Call) {
+		rec := newRecording([sha256.Size]byte{})
+		relay, err := g.relay(r, body, rec)
+		if err == nil {
+			err = g.refused()
+		}
+		if err == nil {
+			relay.Count = true
+			err = g.c.Count(r.Context(), relay)
+		}
+		if err == nil && rec.header == nil || rec.refusal != nil && rec.refusal.status == http.StatusNotFound {
+			g.missing(w, r)
+			return
+		}
+		rec.end(err)
+		g.deliver(w, r, rec, delivery{})
+	})
+}
+
+// withBody reads a request and serves it; its body counts as one in memory until then.
+func (g *Gateway) withBody(w http.ResponseWriter, r *http.Request, serve func(body []byte, asked *inbound.Call)) {
 	size := r.ContentLength
 	if size < 0 || size > MaxBody || r.Header.Get("Content-Encoding") != "" {
 		size = MaxBody
@@ -273,13 +325,7 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, http.StatusBadRequest, "batch: reading the request: "+err.Error())
 		return
 	}
-	rec, again := g.recorded(sumOf(r.URL.Path, body), r.Header)
-	if !again {
-		if err := g.ask(r, asked, body, rec); err != nil {
-			rec.end(err)
-		}
-	}
-	g.deliver(w, r, rec, delivery{stream: asked.Stream, unasked: g.dialect.unasked(body)})
+	serve(body, asked)
 }
 
 // sumOf returns a sum of what is asked and where.
@@ -293,26 +339,42 @@ func sumOf(path string, body []byte) (sum [sha256.Size]byte) {
 // errNotOpen refuses a call of a program that batch has not started.
 var errNotOpen = errors.New("batch: the attempt has not begun")
 
-// ask hands a call over.
-func (g *Gateway) ask(r *http.Request, asked *inbound.Call, body []byte, rec *recording) error {
+// refused says why no request is passed on: not yet, or not any more.
+func (g *Gateway) refused() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.why != "":
+		return errors.New("batch: " + g.why)
+	case !g.open:
+		return errNotOpen
+	}
+	return nil
+}
+
+// relay returns a request as it is passed on. Its answer goes into a recording.
+func (g *Gateway) relay(r *http.Request, body []byte, rec *recording) (*llm.Relay, error) {
 	edited, removed, err := g.dialect.edit(body, g.c.Model, g.c.Hosted)
 	if err != nil {
-		return fmt.Errorf("batch: %w", err)
+		return nil, fmt.Errorf("batch: %w", err)
 	}
 	for _, what := range removed {
 		g.once("taken out of the program's requests: it reaches beyond the call, or runs at the provider", "member", what)
 	}
-	c := &Call{Call: asked, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", ToolBytes: len(gjson.GetBytes(edited, "tools").Raw), recording: rec, lower: g.dialect.lower}
-	c.Relay = &llm.Relay{Header: g.dialect.header(r.Header), Body: edited, Stream: asked.Stream, Begin: rec.begin, Refused: rec.refused}
-	g.mu.Lock()
-	open, why := g.open, g.why
-	g.mu.Unlock()
-	switch {
-	case why != "":
-		return errors.New("batch: " + why)
-	case !open:
-		return errNotOpen
+	return &llm.Relay{Header: g.dialect.header(r.Header), Body: edited, Begin: rec.begin, Refused: rec.refused}, nil
+}
+
+// ask hands a call over.
+func (g *Gateway) ask(r *http.Request, asked *inbound.Call, body []byte, rec *recording) error {
+	relay, err := g.relay(r, body, rec)
+	if err == nil {
+		err = g.refused()
 	}
+	if err != nil {
+		return err
+	}
+	relay.Stream = asked.Stream
+	c := &Call{Call: asked, Relay: relay, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", ToolBytes: len(gjson.GetBytes(relay.Body, "tools").Raw), recording: rec, lower: g.dialect.lower}
 	select {
 	case g.asked <- c:
 		return nil

@@ -35,6 +35,7 @@ type world struct {
 	*Gateway
 	protocol
 	url      string
+	bare     llm.Model
 	model    llm.Model
 	provider http.HandlerFunc
 
@@ -66,7 +67,7 @@ func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 	hidden := mask.New()
 	hidden.Add(mask.Secret{Name: "ANTHROPIC_API_KEY", Value: real})
 	var err error
-	if w.Gateway, err = New(Config{Wire: p.wire, Model: "the-model", Alias: "alias", Token: token, Helper: "X-Helper", Mask: hidden}); err != nil {
+	if w.Gateway, err = New(Config{Wire: p.wire, Model: "the-model", Alias: "alias", Token: token, Helper: "X-Helper", Mask: hidden, Count: w.count}); err != nil {
 		t.Fatal(err)
 	}
 	base := upstream.URL
@@ -77,7 +78,7 @@ func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.model = llm.Calls{}.Compose(m)
+	w.bare, w.model = m, llm.Calls{}.Compose(m)
 	front := httptest.NewServer(w.Gateway)
 	t.Cleanup(front.Close)
 	w.url = front.URL
@@ -100,6 +101,12 @@ func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 	})
 	w.Open()
 	return w
+}
+
+// count asks the endpoint how many tokens a conversation has.
+func (w *world) count(ctx context.Context, relay *llm.Relay) error {
+	_, err := w.bare.Generate(ctx, &llm.Request{Relay: relay})
+	return err
 }
 
 func (w *world) make(ctx context.Context, c *Call) {
@@ -239,7 +246,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		}
 		paths := []string{
 			"GET /v1/messages", "POST /v1/complete", "GET /v1/models/../../x", "POST /api/event_logging", "CONNECT /v1/messages", "POST /", "POST /v1/embeddings",
-			"POST /v1/messages/count_tokens", "POST /v1/responses/compact", "GET /v1/chat/completions", "POST /v1beta/models/x:countTokens", "GET /v1/responses/resp_1", "POST /v1/files",
+			"POST /v1/responses/compact", "GET /v1/chat/completions", "POST /v1beta/models/x:embedContent", "GET /v1/responses/resp_1", "POST /v1/files",
 		}
 		for _, at := range paths {
 			method, path, _ := strings.Cut(at, " ")
@@ -265,6 +272,34 @@ func (w *world) serve(method, path string) *httptest.ResponseRecorder {
 	r.Header.Set("Authorization", "Bearer "+token)
 	w.ServeHTTP(rec, r)
 	return rec
+}
+
+// Counting tokens is free: it is passed on, and is no call of the attempt.
+func TestTokensAreCounted(t *testing.T) {
+	for wire, tt := range map[string]struct{ path, at, body string }{
+		"messages": {"/v1/messages/count_tokens?beta=true", "/v1/messages/count_tokens", `{"model":"m","messages":[{"role":"user","content":"hello"}]}`},
+		"gemini":   {"/v1beta/models/flash:countTokens", "/v1beta/models/the-model:countTokens", `{"contents":[{"parts":[{"text":"hello"}]}]}`},
+	} {
+		t.Run(wire, func(t *testing.T) {
+			const counted = `{"input_tokens":5, "totalTokens":5}`
+			w := start(t, protocols[wire], func(rw http.ResponseWriter, _ *http.Request) { answers(rw, "application/json", counted) })
+			asked := asking{tt.path, tt.body}
+			if status, answer := w.ask(t, asked); status != 200 || answer != counted {
+				t.Errorf("%d %s", status, answer)
+			}
+			if sent := w.sent(); len(sent) != 1 || sent[0].path != tt.at || sent[0].header.Get(w.key) != real || strings.Contains(sent[0].body, `"m"`) || len(w.made) > 0 {
+				t.Errorf("sent %+v, %d calls", sent, len(w.made))
+			}
+			w.provider = func(rw http.ResponseWriter, _ *http.Request) { http.NotFound(rw, nil) }
+			if status, answer := w.ask(t, asked); status != 404 || !gjson.Get(answer, "error.message").Exists() {
+				t.Errorf("an endpoint that does not count: %d %s", status, answer)
+			}
+			w.Close("a limit")
+			if status, answer := w.ask(t, asked); status != 400 || !strings.Contains(answer, "a limit") || len(w.sent()) != 2 {
+				t.Errorf("after the end: %d %s", status, answer)
+			}
+		})
+	}
 }
 
 // Codex asks for a WebSocket first.

@@ -25,6 +25,8 @@ func (gemini) routes(method, path string) route {
 	switch {
 	case method == http.MethodPost && ok && (of == "generateContent" || of == "streamGenerateContent"):
 		return routeCall
+	case method == http.MethodPost && ok && of == "countTokens":
+		return routeCount
 	case method == http.MethodGet:
 		return routeOf(method, "/"+rest, "", "/models")
 	}
@@ -46,7 +48,7 @@ func (gemini) read(at *url.URL, body []byte) (*inbound.Call, error) {
 
 // geminiTable is after GenerateContentRequest and Tool (ai.google.dev/api, and Vertex AI's, 2026).
 var geminiTable = table{
-	out: []string{"model", "labels", "serviceTier", "store"}, refused: []string{"cachedContent"}, answers: []string{"generationConfig", "candidateCount"},
+	out: []string{"model", "labels", "serviceTier", "store"}, refused: []string{"cachedContent", "generateContentRequest"}, answers: []string{"generationConfig", "candidateCount"},
 	choice: []string{"toolConfig"}, body: []string{"contents", "systemInstruction"}, inner: []string{"parts", "functionResponse"},
 	members: []string{
 		"googleSearch", "googleSearchRetrieval", "urlContext", "codeExecution", "fileSearch", "googleMaps", "enterpriseWebSearch",

@@ -15,6 +15,9 @@ import (
 type messages struct{ asItComes }
 
 func (messages) routes(method, path string) route {
+	if method == http.MethodPost && path == "/v1/messages/count_tokens" {
+		return routeCount
+	}
 	return routeOf(method, path, "/v1/messages", "/v1/models")
 }
 

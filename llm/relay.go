@@ -15,6 +15,7 @@ type Relay struct {
 	Header http.Header // added to the model's own, which win
 	Body   []byte
 	Stream bool // the answer is asked for as a stream
+	Count  bool // the request only counts the tokens of a conversation: it is free, and its response is empty
 
 	// Begin is called when the provider begins to answer a request that it has accepted, once for each such
 	// try. What is then written has been read from the provider, and is the whole answer if the call has no

@@ -25,6 +25,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -70,6 +71,12 @@ func New(cfg endpoint.Config) (*Model, error) {
 		"Anthropic-Version": {apiVersion}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"batch"},
 	})}
 	m.form = history.Form{Leads: true, Head: m.head, Turn: turn, Continues: continues}
+	m.Relayed = func(r *llm.Relay) *url.URL {
+		if r.Count {
+			return m.URL.JoinPath("count_tokens")
+		}
+		return m.URL
+	}
 	m.Encode, m.Streams, m.Streamed, m.Whole = m.request, endpoint.HasEvents, m.readStream, m.response
 	return m, nil
 }

@@ -20,9 +20,9 @@ type Client struct {
 	URL    *url.URL
 	Header http.Header
 
-	// Relayed returns the address of a relayed request, for a protocol whose addresses say whether an answer
-	// is a stream. Nil: it is URL.
-	Relayed func(stream bool) *url.URL
+	// Relayed returns the address of a relayed request, for a protocol in which it says what is asked for.
+	// Nil: it is URL.
+	Relayed func(*llm.Relay) *url.URL
 
 	Encode   func(*llm.Request) (history.Body, error)     // writes a request
 	Streams  func(asked bool, answer *http.Response) bool // reports whether the answer is a stream of events, which was asked for or not
@@ -81,7 +81,7 @@ func (c *Client) relay(ctx context.Context, req *llm.Request) (*llm.Response, er
 	maps.Copy(header, c.Header)
 	u := c.URL
 	if c.Relayed != nil {
-		u = c.Relayed(req.Relay.Stream)
+		u = c.Relayed(req.Relay)
 	}
 	return c.At.Ask(ctx, req, func(try context.Context) (*http.Response, *llm.Response, error) {
 		answer, err := c.At.Send(c.post(try, u, header, history.Body{req.Relay.Body}))
@@ -97,7 +97,10 @@ func (c *Client) relay(ctx context.Context, req *llm.Request) (*llm.Response, er
 		}
 		defer answer.Body.Close()
 		answer.Body = teed{io.TeeReader(answer.Body, req.Relay.Begin(answer.Header)), answer.Body}
-		resp, err := c.read(answer, req.Relay.Stream)
+		resp := &llm.Response{}
+		if !req.Relay.Count {
+			resp, err = c.read(answer, req.Relay.Stream)
+		}
 		if err == nil {
 			_, err = io.Copy(io.Discard, answer.Body) // what comes after the last event
 		}

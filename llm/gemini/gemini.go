@@ -60,16 +60,35 @@ func New(cfg endpoint.Config) (*Model, error) {
 	if m.members, err = m.withThinking(at.Body); err != nil {
 		return nil, fault.New(fault.Usage, "reading model_kwargs", err)
 	}
-	m.Client = at.Client(address(at, at.Stream), http.Header{"Content-Type": {"application/json"}})
+	m.Client = at.Client(address(at, method(at.Stream)), http.Header{"Content-Type": {"application/json"}})
 	m.Encode, m.Streamed, m.Whole = m.request, m.readStream, m.response
 	m.form = history.Form{Leads: true, Head: m.head, Turn: m.turn, Continues: continues}
 	m.Streams = func(asked bool, answer *http.Response) bool { return asked && endpoint.HasEvents(asked, answer) }
-	m.Relayed = func(stream bool) *url.URL { return address(at, stream) }
+	m.Relayed = func(r *llm.Relay) *url.URL {
+		if r.Count {
+			return address(at, "countTokens")
+		}
+		return address(at, method(r.Stream))
+	}
 	return m, nil
 }
 
-// address returns the address of requests whose answers are streamed or not.
-func address(at *endpoint.Endpoint, stream bool) *url.URL {
+// Methods of a model.
+const (
+	atOnce   = "generateContent"
+	inPieces = "streamGenerateContent"
+)
+
+// method returns the method of an answer that is streamed or not.
+func method(stream bool) string {
+	if stream {
+		return inPieces
+	}
+	return atOnce
+}
+
+// address returns the address of a method of the model.
+func address(at *endpoint.Endpoint, method string) *url.URL {
 	u := *at.Base
 	clean := strings.TrimRight(u.Path, "/")
 	version := path.Base(clean) // the version may be left out
@@ -82,14 +101,12 @@ func address(at *endpoint.Endpoint, stream bool) *url.URL {
 	if !strings.Contains(name, "/") { // tunedModels/NAME
 		name = "models/" + name
 	}
-	method := ":generateContent"
-	if stream {
-		method = ":streamGenerateContent"
+	if method == inPieces {
 		query := u.Query()
 		query.Set("alt", "sse")
 		u.RawQuery = query.Encode()
 	}
-	u.Path, u.RawPath = clean+"/"+version+"/"+name+method, ""
+	u.Path, u.RawPath = clean+"/"+version+"/"+name+":"+method, ""
 	return &u
 }
 

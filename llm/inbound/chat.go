@@ -50,7 +50,7 @@ func function(kind string) string {
 func ChatMessage(raw json.RawMessage) llm.Message {
 	var m llm.Message
 	if json.Unmarshal(raw, &m) != nil {
-		return llm.Message{}
+		return llm.Message{Role: llm.RoleUser}
 	}
 	m.Chat, m.Extra = nil, nil
 	m.Role = roleOf(m.Role)
@@ -67,10 +67,13 @@ func ChatMessage(raw json.RawMessage) llm.Message {
 	return m
 }
 
-// roleOf returns a role in the words of package llm.
+// roleOf returns a role in the words of package llm; of one that it does not know, the user's.
 func roleOf(role string) string {
-	if role == "developer" {
+	switch role {
+	case "developer", llm.RoleSystem:
 		return llm.RoleSystem
+	case llm.RoleAssistant, llm.RoleTool:
+		return role
 	}
-	return role
+	return llm.RoleUser
 }

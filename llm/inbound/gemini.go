@@ -38,7 +38,7 @@ func Gemini(body []byte) (*Call, error) {
 		if err := json.Unmarshal(raw, &content); err != nil {
 			return nil, fmt.Errorf("contents.%d: %w", i, err)
 		}
-		c.Messages = append(c.Messages, split(content.role(), content.parts())...)
+		c.Messages = append(c.Messages, split(cmp.Or(content.role(), llm.RoleUser), content.parts())...)
 	}
 	return c, nil
 }
