@@ -35,6 +35,7 @@ type world struct {
 	*Gateway
 	protocol
 	url      string
+	config   endpoint.Config
 	bare     llm.Model
 	model    llm.Model
 	provider http.HandlerFunc
@@ -74,11 +75,8 @@ func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 	if p.key == "Authorization" {
 		base += "/v1"
 	}
-	m, err := p.connect(endpoint.Config{Model: "the-model", BaseURL: base, APIKey: real, IgnoreCost: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.bare, w.model = m, llm.Calls{}.Compose(m)
+	w.config = endpoint.Config{Model: "the-model", BaseURL: base, APIKey: real, IgnoreCost: true, Retry: llm.RetryPolicy{Base: time.Millisecond}}
+	w.connectTo(t, w.config)
 	front := httptest.NewServer(w.Gateway)
 	t.Cleanup(front.Close)
 	w.url = front.URL
@@ -101,6 +99,16 @@ func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 	})
 	w.Open()
 	return w
+}
+
+// connectTo makes calls at an endpoint from now on.
+func (w *world) connectTo(t *testing.T, c endpoint.Config) {
+	t.Helper()
+	m, err := w.connect(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.bare, w.model = m, llm.Calls{}.Compose(m)
 }
 
 // count asks the endpoint how many tokens a conversation has.
@@ -317,6 +325,54 @@ func TestGeminisStreamsAreEvents(t *testing.T) {
 	if status != 400 || !strings.Contains(answer, "alt=sse") {
 		t.Errorf("%d %s", status, answer)
 	}
+}
+
+// A program decides whether an answer is streamed, whatever batch's own calls are.
+func TestAProgramChoosesItsStreams(t *testing.T) {
+	each(t, func(t *testing.T, p protocol) {
+		for _, own := range []bool{true, false} {
+			w := start(t, p, p.answersStream)
+			w.config.Kwargs = map[string]any{"stream": own}
+			w.connectTo(t, w.config)
+			if status, answer := w.ask(t, p.plain); status != 200 || answer != p.shown || w.errs[0] != nil {
+				t.Errorf("own streams %v: %d %q, %v", own, status, answer, w.errs[0])
+			}
+			w.provider = func(rw http.ResponseWriter, _ *http.Request) { answers(rw, "application/json", p.once) }
+			if status, answer := w.ask(t, p.whole); status != 200 || answer != p.once || w.errs[1] != nil {
+				t.Errorf("own streams %v, at once: %d %q, %v", own, status, answer, w.errs[1])
+			}
+			for i, r := range w.sent() {
+				if streams := strings.Contains(r.path+r.body, "alt=sse") || strings.Contains(r.body, `"stream":true`); streams != (i == 0) {
+					t.Errorf("own streams %v: request %d is %s %s", own, i, r.path, r.body)
+				}
+			}
+		}
+	})
+}
+
+// A stream that stalls is cut, as those of batch's own calls are.
+func TestAStreamThatStallsIsCut(t *testing.T) {
+	each(t, func(t *testing.T, p protocol) {
+		var gone sync.WaitGroup
+		w := start(t, p, func(rw http.ResponseWriter, r *http.Request) {
+			gone.Add(1)
+			defer gone.Done()
+			rw.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(rw, strings.Repeat(string(firstOf([]byte(p.stream))), 2))
+			_ = http.NewResponseController(rw).Flush()
+			<-r.Context().Done()
+		})
+		w.config.Kwargs = map[string]any{"stream": false}
+		w.config.IdleTimeout = 20 * time.Millisecond
+		w.connectTo(t, w.config)
+		if _, answer := w.ask(t, p.plain); !strings.Contains(answer, `"error"`) {
+			t.Errorf("answered %q", answer)
+		}
+		if err := w.errs[0]; err == nil {
+			t.Error("the call has no error")
+		}
+		gone.Wait()
+	})
 }
 
 // Before batch starts the program, no process is served.

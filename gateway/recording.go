@@ -122,7 +122,7 @@ func (r *recording) ready(sent int) int {
 		return len(r.body)
 	}
 	sent = min(sent, len(r.body))
-	if !strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") {
+	if !strings.HasPrefix(strings.ToLower(r.header.Get("Content-Type")), "text/event-stream") {
 		return sent
 	}
 	events := r.body[sent:]

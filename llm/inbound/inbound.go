@@ -137,7 +137,7 @@ func Messages(body []byte) (*Call, error) {
 		if err != nil {
 			return nil, fmt.Errorf("messages.%d.content: %w", i, err)
 		}
-		c.Messages = append(c.Messages, split(m.Role, Parts(blocks))...)
+		c.Messages = append(c.Messages, split(roleOf(m.Role), Parts(blocks))...)
 	}
 	return c, nil
 }
