@@ -183,6 +183,18 @@ func TestModelsWhoseRolesAreStrict(t *testing.T) {
 	}
 }
 
+func TestWhichProtocolAModelSpeaks(t *testing.T) {
+	for model, want := range map[string]string{
+		"anthropic/claude-sonnet-4-5": "messages", "gemini/gemini-2.5-pro": "gemini", "openai/gpt-4.1": "chat", "openai/responses/gpt-5": "responses",
+		"hosted_vllm/qwen": "chat", "openrouter/responses/x": "responses", "azure/x": "chat", "oracle": "",
+	} {
+		m, err := Find(with(model, "ANTHROPIC_API_KEY=k", "GEMINI_API_KEY=k", "OPENAI_API_KEY=k", "OPENROUTER_API_KEY=k", "AZURE_API_KEY=k", "AZURE_API_BASE=https://x.test"))
+		if err != nil || m.Wire != want {
+			t.Errorf("%s: %q, %v; want %q", model, m.Wire, err, want)
+		}
+	}
+}
+
 func TestScriptedModelsContinueAfterTheConversation(t *testing.T) {
 	demo := fstest.MapFS{"replies.yaml": {Data: []byte("a__1:\n- bash: echo first\n- bash: echo second\n")}}
 	path := filepath.Join(t.TempDir(), "replies.yaml")
