@@ -75,6 +75,7 @@ func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 	if p.key == "Authorization" {
 		base += "/v1"
 	}
+	w.patience = time.Hour // signs of life are only where a test wants them
 	w.config = endpoint.Config{Model: "the-model", BaseURL: base, APIKey: real, IgnoreCost: true, Retry: llm.RetryPolicy{Base: time.Millisecond}}
 	w.connectTo(t, w.config)
 	front := httptest.NewServer(w.Gateway)
