@@ -24,12 +24,12 @@ type table struct {
 	inner   []string // members in the conversation that hold parts of it
 
 	// These are for requests without hosted tools.
-	hostedOut []string                     // further members that are taken out
-	hosted    func(tool gjson.Result) bool // the tool runs at the provider
-	members   []string                     // members of a tool that each are a tool which runs at the provider
-	fetched   func(part gjson.Result) bool // the provider would have to fetch the part
-	text      string                       // the part in its place
-	reference string                       // the type of parts that refer to the account and have no replacement
+	hostedOut []string               // further members that are taken out
+	hosted    func(tool fields) bool // the tool runs at the provider
+	members   []string               // members of a tool that each are a tool which runs at the provider
+	fetched   func(part fields) bool // the provider would have to fetch the part
+	text      string                 // the part in its place
+	reference string                 // the type of parts that refer to the account and have no replacement
 }
 
 // named reports whether a member has one of these names.
@@ -38,27 +38,39 @@ func named(key gjson.Result, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(plain, strings.ReplaceAll(name, "_", "")) })
 }
 
-// has reports whether a value has a member at a path of names for which is true. Of duplicate members, one is
-// enough: servers differ in which of them counts.
-func has(v gjson.Result, is func(gjson.Result) bool, path ...string) (found bool) {
-	if len(path) == 0 {
-		return is(v)
-	}
+// fields are the members of an object, in order: each is read once, since conversations are long.
+type fields [][2]gjson.Result
+
+// fieldsOf returns the members of an object; nil for any other value.
+func fieldsOf(v gjson.Result) (list fields) {
 	if v.IsObject() {
 		v.ForEach(func(key, value gjson.Result) bool {
-			found = named(key, path[0]) && has(value, is, path[1:]...)
-			return !found
+			list = append(list, [2]gjson.Result{key, value})
+			return true
 		})
 	}
-	return found
+	return list
 }
 
-// begins returns a function that reports whether a value is a text with one of these beginnings, which may not
-// be empty.
+// has reports whether there is a member at a path of names for which is true. Of duplicate members, one is
+// enough: servers differ in which of them counts.
+func (list fields) has(is func(gjson.Result) bool, path ...string) bool {
+	return slices.ContainsFunc(list, func(f [2]gjson.Result) bool {
+		switch {
+		case !named(f[0], path[0]):
+			return false
+		case len(path) == 1:
+			return is(f[1])
+		}
+		return fieldsOf(f[1]).has(is, path[1:]...)
+	})
+}
+
+// begins returns a function that reports whether a value is a text with one of these beginnings.
 func begins(with ...string) func(gjson.Result) bool {
 	return func(v gjson.Result) bool {
 		text := strings.ToLower(v.String())
-		return slices.ContainsFunc(with, func(start string) bool { return start != "" && strings.HasPrefix(text, start) })
+		return slices.ContainsFunc(with, func(start string) bool { return strings.HasPrefix(text, start) })
 	}
 }
 
@@ -87,21 +99,22 @@ func (t table) edit(body []byte, set map[string]string, hosted bool) (edited []b
 	if !request.IsObject() {
 		return nil, nil, errors.New("expected a JSON object")
 	}
+	members := fieldsOf(request)
 	e := &edition{table: t, hostedToo: hosted}
 	var tools []string // the members of this name, edited: what may be chosen depends on them
-	request.ForEach(func(key, value gjson.Result) bool {
-		if named(key, "tools") && value.IsArray() {
-			text, _ := e.toolList(value)
+	for _, f := range members {
+		if named(f[0], "tools") && f[1].IsArray() {
+			text, _ := e.toolList(f[1])
 			tools = append(tools, text)
 		}
-		return true
-	})
-	out, missing := object{}, maps.Clone(set)
-	request.ForEach(func(key, value gjson.Result) bool {
+	}
+	out, missing := make(object, 0, len(body)+1<<10), maps.Clone(set)
+	for _, f := range members {
+		key, value := f[0], f[1]
 		if name, value, ok := given(set, key); ok {
 			out.add(encodeName(name), value)
 			delete(missing, name)
-			return true
+			continue
 		}
 		switch {
 		case named(key, t.out...), !hosted && named(key, t.hostedOut...):
@@ -122,12 +135,11 @@ func (t table) edit(body []byte, set map[string]string, hosted bool) (edited []b
 		default:
 			out.add(key.Raw, value.Raw)
 		}
-		return e.err == nil
-	})
+	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		out.add(encodeName(name), missing[name])
 	}
-	if has(request, func(v gjson.Result) bool { return v.Float() > 1 }, t.answers...) {
+	if t.answers != nil && members.has(func(v gjson.Result) bool { return v.Float() > 1 }, t.answers...) {
 		e.refuse(strings.Join(t.answers, ".") + " above 1")
 	}
 	return out.bytes(), e.removed, e.err
@@ -179,7 +191,7 @@ func (e *edition) mayChoose(choice gjson.Result) bool {
 	names := func(kind gjson.Result) bool {
 		return !slices.Contains([]string{"auto", "any", "none", "required"}, kind.Str)
 	}
-	return e.gone == 0 || e.tools > 0 && !has(choice, names, "type")
+	return e.gone == 0 || e.tools > 0 && !fieldsOf(choice).has(names, "type")
 }
 
 // toolList returns the tools that are left of a list.
@@ -204,11 +216,12 @@ func (e *edition) toolList(list gjson.Result) (text string, changed bool) {
 
 // tool returns what is left of a tool, which may hold further tools; empty if nothing is.
 func (e *edition) tool(tool gjson.Result) (text string, changed bool) {
-	if !e.hostedToo && e.hosted != nil && e.hosted(tool) {
+	members := fieldsOf(tool)
+	if !e.hostedToo && e.hosted != nil && e.hosted(members) {
 		e.removed = append(e.removed, "tool "+tool.Get("type").String())
 		return "", true
 	}
-	text, changed = edited(tool, func(key, value gjson.Result) (string, bool) {
+	text, changed = edited(tool, members, func(key, value gjson.Result) (string, bool) {
 		switch {
 		case !e.hostedToo && named(key, e.members...):
 			e.removed = append(e.removed, "tool "+key.Str)
@@ -239,16 +252,15 @@ func (e *edition) part(v gjson.Result) (text string, changed bool) {
 		}
 		return v.Raw, false
 	}
+	members := fieldsOf(v)
 	switch {
-	case !v.IsObject():
-		return v.Raw, false
-	case e.fetched(v):
+	case e.fetched(members):
 		e.removed = append(e.removed, "what the provider would have to fetch")
 		return e.text, true
-	case has(v, begins(e.reference), "type"):
+	case e.reference != "" && members.has(begins(e.reference), "type"):
 		e.refuse(e.reference)
 	}
-	return edited(v, func(key, value gjson.Result) (string, bool) {
+	return edited(v, members, func(key, value gjson.Result) (string, bool) {
 		switch {
 		case named(key, e.inner...):
 			return e.part(value)
@@ -261,19 +273,15 @@ func (e *edition) part(v gjson.Result) (text string, changed bool) {
 
 // edited returns an object with the values that edit returns, and whether one has changed. A member without a
 // value is left out. Any other value is returned as it is.
-func edited(v gjson.Result, edit func(key, value gjson.Result) (string, bool)) (text string, changed bool) {
-	if !v.IsObject() {
-		return v.Raw, false
-	}
+func edited(v gjson.Result, members fields, edit func(key, value gjson.Result) (string, bool)) (text string, changed bool) {
 	var list [][2]string
-	v.ForEach(func(key, value gjson.Result) bool {
-		text, other := edit(key, value)
+	for _, f := range members {
+		text, other := edit(f[0], f[1])
 		changed = changed || other
 		if text != "" {
-			list = append(list, [2]string{key.Raw, text})
+			list = append(list, [2]string{f[0].Raw, text})
 		}
-		return true
-	})
+	}
 	if !changed {
 		return v.Raw, false
 	}

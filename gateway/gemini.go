@@ -54,7 +54,7 @@ var geminiTable = table{
 		"googleSearch", "googleSearchRetrieval", "urlContext", "codeExecution", "fileSearch", "googleMaps", "enterpriseWebSearch",
 		"retrieval", "mcpServers", "exaAiSearch", "parallelAiSearch",
 	},
-	fetched: func(part gjson.Result) bool { return has(part, anything, "fileData") },
+	fetched: func(part fields) bool { return part.has(anything, "fileData") },
 	text:    `{"text":` + tookOut + `}`,
 }
 

@@ -29,11 +29,11 @@ func (messages) read(_ *url.URL, body []byte) (*inbound.Call, error) { return in
 var messagesTable = table{
 	out:    []string{"container", "mcp_servers", "service_tier", "fallbacks", "fallback_credit_token"},
 	choice: []string{"tool_choice"}, body: []string{"messages"}, inner: []string{"content", "source"},
-	hosted: func(tool gjson.Result) bool {
-		return has(tool, begins("web_search", "web_fetch", "code_execution", "mcp_toolset", "advisor"), "type")
+	hosted: func(tool fields) bool {
+		return tool.has(begins("web_search", "web_fetch", "code_execution", "mcp_toolset", "advisor"), "type")
 	},
-	fetched: func(block gjson.Result) bool {
-		return has(block, begins("url", "file"), "source", "type") || has(block, begins("container_upload"), "type")
+	fetched: func(block fields) bool {
+		return block.has(begins("url", "file"), "source", "type") || block.has(begins("container_upload"), "type")
 	},
 	text: `{"type":"text","text":` + tookOut + `}`,
 }

@@ -55,12 +55,12 @@ var chatTable = table{
 	out: append([]string{"store"}, openaiOut...), answers: []string{"n"},
 	choice: []string{"tool_choice", "function_call"}, body: []string{"messages"}, inner: []string{"content"},
 	hostedOut: []string{"web_search_options", "search_parameters", "enable_search", "search_options", "plugins"},
-	hosted: func(tool gjson.Result) bool {
-		return has(tool, func(kind gjson.Result) bool { return kind.Str != "function" && kind.Str != "custom" }, "type")
+	hosted: func(tool fields) bool {
+		return tool.has(func(kind gjson.Result) bool { return kind.Str != "function" && kind.Str != "custom" }, "type")
 	},
-	fetched: func(part gjson.Result) bool {
+	fetched: func(part fields) bool {
 		for _, name := range []string{"image_url", "video_url", "audio_url", "input_audio", "file"} {
-			if has(part, address, name, "url") || has(part, address, name) || has(part, anything, name, "file_id") || has(part, begins("http"), name, "file_data") {
+			if part.has(address, name, "url") || part.has(address, name) || part.has(anything, name, "file_id") || part.has(begins("http"), name, "file_data") {
 				return true
 			}
 		}
@@ -72,7 +72,7 @@ var chatTable = table{
 // edit also asks for the usage of a stream, which batch has to know.
 func (c chat) edit(body []byte, model string, hosted bool) (edited []byte, removed []string, err error) {
 	set := map[string]string{"model": encodeName(model)}
-	if has(gjson.ParseBytes(body), gjson.Result.Bool, "stream") {
+	if fieldsOf(gjson.ParseBytes(body)).has(gjson.Result.Bool, "stream") {
 		set["stream_options"] = withUsage(gjson.GetBytes(body, "stream_options"))
 	}
 	return chatTable.edit(body, set, hosted)
@@ -146,13 +146,13 @@ var responsesTable = table{
 	refused: []string{"previous_response_id", "conversation", "prompt"},
 	choice:  []string{"tool_choice"}, body: []string{"input"}, inner: []string{"content", "output"},
 	hostedOut: []string{"plugins"},
-	hosted: func(tool gjson.Result) bool {
+	hosted: func(tool fields) bool {
 		remote := func(kind gjson.Result) bool { return kind.Str != "local" }
-		return has(tool, begins("web_search", "file_search", "code_interpreter", "image_generation", "mcp", "programmatic_tool_calling"), "type") ||
-			has(tool, anything, "container") || has(tool, remote, "environment", "type")
+		return tool.has(begins("web_search", "file_search", "code_interpreter", "image_generation", "mcp", "programmatic_tool_calling"), "type") ||
+			tool.has(anything, "container") || tool.has(remote, "environment", "type")
 	},
-	fetched: func(part gjson.Result) bool {
-		return has(part, address, "image_url") || has(part, anything, "file_id") || has(part, anything, "file_url")
+	fetched: func(part fields) bool {
+		return part.has(address, "image_url") || part.has(anything, "file_id") || part.has(anything, "file_url")
 	},
 	text:      `{"type":"input_text","text":` + tookOut + `}`,
 	reference: "item_reference",
