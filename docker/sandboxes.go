@@ -45,8 +45,9 @@ func (e Sandboxes) Attach(ctx context.Context, id string) (engine.Container, err
 // Tidy implements [engine.Tidier].
 func (e Sandboxes) Tidy(ctx context.Context) (bool, error) {
 	network, netErr := e.RemoveNetwork(ctx)
-	helper, err := e.Init.Remove(ctx)
-	return network || helper, errors.Join(netErr, err)
+	helper, helperErr := e.Init.Remove(ctx)
+	files, err := e.RemoveFiles(ctx)
+	return network || helper || files, errors.Join(netErr, helperErr, err)
 }
 
 // ImageEngine implements [engine.Images].

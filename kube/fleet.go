@@ -197,6 +197,10 @@ func (f *fleet) start(ctx context.Context, p plan, pod *corev1.Pod, op string, w
 	if err != nil {
 		return nil, f.blame(err, op)
 	}
+	if p.spec.Files.Image != "" && !slices.ContainsFunc(made.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == filesName && v.Image != nil }) {
+		return nil, fault.Newf(fault.Usage, "%s: agent.program.files: the cluster has no image volumes", op).
+			WithHint("use Kubernetes 1.35, or 1.33 with the feature gate ImageVolume, or put the files into the images")
+	}
 	c := &container{fleet: f, name: p.name, uid: made.UID, dir: p.spec.WorkDir}
 	c.Box = box.New(carrier{c}, p.key, p.spec.Unattended)
 	running, err := f.await(ctx, &made, op, waits)

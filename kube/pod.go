@@ -25,6 +25,7 @@ import (
 const (
 	taskName   = "task"
 	helperName = "helper"
+	filesName  = "files"
 	helperDir  = "/dev/batch"
 	partsDir   = "/dev/batch-parts"
 	program    = helperDir + "/init"
@@ -65,6 +66,9 @@ func check(s engine.Spec) error {
 		return fault.Newf(fault.Usage, "%s: environment.run_args: -v is not possible on Kubernetes: pods have no directories of this machine", op)
 	case len(s.Tmpfs)+len(s.Ulimits) > 0 || s.ReadOnly:
 		return fault.Newf(fault.Usage, "%s: environment.run_args: --tmpfs, --ulimit and --read-only are not possible on Kubernetes", op)
+	case s.Files.Folder != "":
+		return fault.Newf(fault.Usage, "%s: agent.program.files: pods have no directories of this machine", op).
+			WithHint("name an image with the files of %s", s.Files.Folder)
 	case len(s.Volumes) > 0:
 		return fault.Newf(fault.Bug, "%s: volumes are not possible on Kubernetes", op)
 	}
@@ -192,6 +196,11 @@ func (p plan) volumes() []corev1.Volume {
 			Image: &corev1.ImageVolumeSource{Reference: p.helperImage, PullPolicy: corev1.PullIfNotPresent},
 		}})
 	}
+	if image := p.spec.Files.Image; image != "" {
+		list = append(list, corev1.Volume{Name: filesName, VolumeSource: corev1.VolumeSource{
+			Image: &corev1.ImageVolumeSource{Reference: image, PullPolicy: corev1.PullIfNotPresent},
+		}})
+	}
 	if p.spec.ShmSize > 0 {
 		list = append(list, corev1.Volume{Name: "shm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 			Medium: corev1.StorageMediumMemory, SizeLimit: resource.NewQuantity(p.spec.ShmSize, resource.BinarySI),
@@ -213,6 +222,9 @@ func (p plan) partMounts() []corev1.VolumeMount {
 
 func (p plan) taskMounts() []corev1.VolumeMount {
 	list := []corev1.VolumeMount{{Name: "helper", MountPath: helperDir, ReadOnly: true}}
+	if p.spec.Files.Image != "" {
+		list = append(list, corev1.VolumeMount{Name: filesName, MountPath: engine.FilesDir, ReadOnly: true})
+	}
 	if p.spec.ShmSize > 0 {
 		list = append(list, corev1.VolumeMount{Name: "shm", MountPath: "/dev/shm"})
 	}

@@ -205,6 +205,9 @@ func (s *Setup) Config() (c Config, err error) {
 	if err != nil {
 		return c, err
 	}
+	if sandboxes.Container.Files, err = agentFiles(s.Settings, from(s.Dir), sandboxes.Engines); err != nil {
+		return c, err
+	}
 	sweep, beside := "", 0.0
 	if s.CostLimit > 0 {
 		if sweep, beside, err = sweeps.Beside(s.Output); err != nil {
@@ -285,6 +288,9 @@ func (s *Setup) Named(enginesChosen bool) (list []string) {
 		if address, ok := s.Settings.Model.ModelKwargs[key].(string); ok {
 			add("the model's address %s", address)
 		}
+	}
+	if p := &s.Settings.Agent.Program; p.FilesFolder() {
+		add("%s of this machine, for containers", p.Files)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Settings.Agent.MCPServers)) {
 		server := s.Settings.Agent.MCPServers[name]

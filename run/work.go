@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/run/rundir"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -163,9 +164,11 @@ func (r *Run) program() *attempt.Program {
 	return &attempt.Program{
 		Wire: p.Wire, Model: r.Model.Name, Alias: cmp.Or(alias, r.Model.Name), Helper: p.Helper, Leaves: p.Leaves,
 		Launch: func(at attempt.At) (l attempt.Launched, err error) {
-			l.Args, l.Env, l.Stdin, err = r.Settings.Launch(map[string]any{
-				"task": at.Task, "url": at.URL, "key": at.Key, "model": at.Model, "home": at.Home,
-			})
+			vars := map[string]any{"task": at.Task, "url": at.URL, "key": at.Key, "model": at.Model, "home": at.Home}
+			if p.Files != "" {
+				vars["files"] = engine.FilesDir
+			}
+			l.Args, l.Env, l.Stdin, err = r.Settings.Launch(vars)
 			return l, err
 		},
 	}

@@ -150,7 +150,7 @@ func (h *Host) spec(at *site, ref, id string, o Opening) engine.Spec {
 	spec.Image, spec.ImageID = ref, id
 	attempt := strconv.Itoa(o.Attempt)
 	if o.Pristine {
-		attempt = pristineAttempt
+		attempt, spec.Files = pristineAttempt, engine.Files{}
 	}
 	if o.Network != "" {
 		spec.Network = o.Network

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"batch.example/batch/agent/template"
 	"batch.example/batch/llm"
@@ -16,6 +18,7 @@ type ProgramConfig struct {
 	Command []string
 	Env     map[string]string
 	Stdin   string
+	Files   string // a folder if [ProgramConfig.FilesFolder] says so, or the name of an image; "": none
 	Wire    string // one of [llm.Wires]
 	Helper  string // see package gateway
 	Leaves  []string
@@ -30,10 +33,17 @@ func (p *ProgramConfig) keys(path string) []key {
 		{path + ".command", field{to: &p.Command}, "", "The program and its arguments, as templates."},
 		{path + ".env", field{to: &p.Env}, "", "Environment variables of the program, as templates."},
 		{path + ".stdin", jinja(&p.Stdin), "", "What the program reads from its standard input."},
+		{path + ".files", field{to: &p.Files}, "", "A folder of this machine, which begins with / or ./, or an image: its files are put into each container, read-only, at {{ files }}."},
 		{path + ".wire", word(&p.Wire, llm.Wires...), "", "The protocol in which the program asks its model."},
 		{path + ".helper_header", field{to: &p.Helper}, "", "The header of a request that another agent makes, which the program has started."},
 		{path + ".leaves", field{to: &p.Leaves}, "", "Patterns of new files in the repository that are no part of the patch, as in .gitignore."},
 	}
+}
+
+// FilesFolder reports whether Files is a folder of this machine, absolute or relative to where batch was started.
+func (p *ProgramConfig) FilesFolder() bool {
+	first, _, _ := strings.Cut(p.Files, "/")
+	return p.Files != "" && slices.Contains([]string{"", ".", ".."}, first)
 }
 
 // plain is the program as plain values, without empty ones.
@@ -48,7 +58,7 @@ func (p *ProgramConfig) plain() map[string]any {
 }
 
 // Launch returns the program that is started: its arguments, its environment as NAME=value, and its standard
-// input. Vars are task, url, key, model and home, in addition to those of prompts.
+// input. Vars are task, url, key, model and home, and files if there are any, in addition to those of prompts.
 func (c *Config) Launch(vars map[string]any) (args, env []string, stdin string, err error) {
 	render := func(path, text string) (string, error) {
 		t, err := template.Parse(path, text, nil)
@@ -91,7 +101,14 @@ func (c *Config) checkProgram() (problems []string) {
 	if !slices.Contains(llm.Wires, p.Wire) {
 		say(programKey+".wire", "is %q, expected %s: the protocol in which the program asks its model", p.Wire, oneOf(llm.Wires))
 	}
-	if _, _, _, err := c.Launch(map[string]any{"task": "", "url": "", "key": "", "model": "", "home": ""}); err != nil {
+	if !p.FilesFolder() && (strings.HasPrefix(p.Files, "~") || strings.ContainsFunc(p.Files, unicode.IsSpace)) {
+		say(programKey+".files", "is %q, expected a folder that begins with / or ./, or the name of an image", p.Files)
+	}
+	vars := map[string]any{"task": "", "url": "", "key": "", "model": "", "home": ""}
+	if p.Files != "" {
+		vars["files"] = ""
+	}
+	if _, _, _, err := c.Launch(vars); err != nil {
 		problems = append(problems, problemOf(err))
 	}
 	return problems

@@ -109,6 +109,10 @@ func (f *Fleet) create(ctx context.Context, s spec) (*Container, error) {
 // without an id if there is certainly nothing to remove.
 func (c *Container) make(ctx context.Context, s spec, key wire.Key, platform *ocispec.Platform, op string) error {
 	f := c.fleet
+	files, err := f.bundleOf(ctx, s) // a pull needs no turn
+	if err != nil {
+		return err
+	}
 	if err := f.creates.Acquire(ctx, 1); err != nil {
 		return context.Cause(ctx)
 	}
@@ -130,6 +134,9 @@ func (c *Container) make(ctx context.Context, s spec, key wire.Key, platform *oc
 	limits.Mounts = append(limits.Mounts, helper)
 	for _, v := range s.Volumes {
 		limits.Mounts = append(limits.Mounts, mountOf(v))
+	}
+	if files != nil {
+		limits.Mounts = append(limits.Mounts, files.mount(false))
 	}
 	settings := s.config(time.Now(), f.owner, key)
 	if c.unplugged {
@@ -153,6 +160,11 @@ func (c *Container) make(ctx context.Context, s spec, key wire.Key, platform *oc
 	}
 	if _, err := c.inspect(ctx, op); err != nil {
 		return err
+	}
+	if files != nil {
+		if err := f.provide(ctx, c.id, s.from(), files); err != nil {
+			return err
+		}
 	}
 	err = c.launch(ctx, s.from())
 	if err != nil && ctx.Err() != nil {

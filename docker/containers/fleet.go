@@ -14,10 +14,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/api/types/volume"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/semaphore"
 
 	"batch.example/batch/docker/boxinit"
@@ -47,6 +49,8 @@ type Fleet struct {
 	creates  *semaphore.Weighted // limits the creates at the same time
 	removals *semaphore.Weighted // limits the removals; separate, so that they do not wait for creates that hang
 	plugs    *semaphore.Weighted // limits the removals of containers that may have a network sandbox
+	bundles  sync.Map            // of images, by name and platform
+	fills    *semaphore.Weighted // held while filling the volume of a bundle
 }
 
 // New returns the containers of an engine with these images. At most creates containers
@@ -55,6 +59,7 @@ func New(e *daemon.Conn, store *images.Store, creates int) *Fleet {
 	f := &Fleet{
 		engine: e, images: store, owner: owner.Self(),
 		creates: daemon.AtMost(creates, defaultCreates), removals: daemon.AtMost(creates, defaultCreates),
+		fills: semaphore.NewWeighted(1),
 	}
 	f.plugs = f.removals
 	if versions.LessThan(e.API.ClientVersion(), parallelRemovalAPI) {
@@ -69,23 +74,37 @@ const fillExpiry = 10 * time.Minute
 
 // fill implements [boxinit.Fill].
 func (f *Fleet) fill(ctx context.Context, image string, volume mount.Mount, files io.Reader) error {
-	op := "copying batch's helper to the engine through a container from " + image
+	return f.through(ctx, randomName(), image, nil, volume, func(id string) error {
+		err := f.engine.API.CopyToContainer(ctx, id, boxinit.Dir, files, container.CopyToContainerOptions{})
+		if err != nil && strings.Contains(err.Error(), "file exists") { // another process has put it there meanwhile
+			err = nil
+		}
+		return f.engine.Blame(err, fault.Transient, "copying batch's helper to the engine through a container from "+image)
+	})
+}
+
+// through creates a container that is never started, for use, and removes it. If another container has the name,
+// the error is the engine's.
+func (f *Fleet) through(ctx context.Context, name, image string, platform *ocispec.Platform, volume mount.Mount, use func(id string) error) error {
 	if err := f.engine.Ready(ctx); err != nil {
 		return err
 	}
 	s := spec{engine.Spec{Image: image, Unattended: fillExpiry}}
-	c := &Container{engine: f.engine, fleet: f, id: randomName()} // the engine also accepts a name as the id
+	host := &container.HostConfig{NetworkMode: networkNone}
+	if volume.Source != "" {
+		host.Mounts = []mount.Mount{volume}
+	}
+	c := &Container{engine: f.engine, fleet: f, id: name} // the engine also accepts a name as the id
 	_, err := f.engine.API.ContainerCreate(context.WithoutCancel(ctx),
 		&container.Config{Image: image, Entrypoint: []string{boxinit.Path}, Labels: s.labels(time.Now(), f.owner)},
-		&container.HostConfig{NetworkMode: networkNone, Mounts: []mount.Mount{volume}}, nil, nil, c.id)
+		host, nil, platform, c.id)
+	if errdefs.IsConflict(err) {
+		return err
+	}
 	f.engine.NoteError(err)
 	unanswered := daemon.Unanswered(err)
-	if err = s.createFault(err, op); err == nil {
-		err = f.engine.API.CopyToContainer(ctx, c.id, boxinit.Dir, files, container.CopyToContainerOptions{})
-		if err != nil && strings.Contains(err.Error(), "file exists") { // another process has put it there meanwhile
-			err = nil
-		}
-		err = f.engine.Blame(err, fault.Transient, op)
+	if err = s.createFault(err, "creating a container from "+image+" to copy files"); err == nil {
+		err = use(c.id)
 	}
 	return errors.Join(err, c.discard(ctx, unanswered))
 }

@@ -56,6 +56,7 @@ type Spec struct {
 	ShmSize     int64    // bytes of /dev/shm; 0: the engine's default
 
 	Volumes []Volume
+	Files   Files
 
 	// Mounts are directories and files of the engine's machine, which the container may read.
 	Mounts   []Mount
@@ -81,8 +82,22 @@ func (s Spec) Check(op string) error {
 		return fault.Newf(fault.Usage, "%s: working directory %q: expected an absolute path", op, s.WorkDir)
 	case s.Memory < 0 || s.CPUs < 0 || s.Unattended < 0 || s.ShmSize < 0 || s.Disk < 0:
 		return fault.New(fault.Usage, op+": memory, cpus, shm size, disk and unattended time must not be negative", nil)
+	case s.Files.Folder != "" && s.Files.Image != "":
+		return fault.New(fault.Usage, op+": the files are of a folder or of an image, not of both", nil)
 	}
 	return nil
+}
+
+// FilesDir is where a container has its [Files]. It is not below /dev, which some agents replace where they
+// run commands.
+const FilesDir = "/opt/batch-agent"
+
+// Files are files that a container may read and execute at [FilesDir], whatever its user. An engine keeps one
+// copy for all containers. Zero: none.
+type Files struct {
+	Folder string // of this machine: an absolute path without links
+	Digest string // of what is in Folder, see package files
+	Image  string // or the name of an image, whose root is at FilesDir; it is pulled if the engine lacks it
 }
 
 // Volume is a volume of [Volumes] in a container.

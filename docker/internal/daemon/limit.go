@@ -93,9 +93,9 @@ func (t limited) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // begin starts the time that the engine has for its answer to r.
 func (t limited) begin(r *http.Request) *call {
-	c := &call{caller: r.Context(), limit: t.engine.LimitOf(r.Method, r.URL.Path)}
-	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(c.caller, limitedKey{}, true))
 	name := callName(r.Method, r.URL.Path)
+	c := &call{caller: r.Context(), limit: t.engine.LimitOf(r.Method, r.URL.Path), archive: name == "copy"}
+	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(c.caller, limitedKey{}, true))
 	c.timer = time.AfterFunc(c.limit, func() {
 		err := &NoAnswer{name, c.limit}
 		if name != "ping" { // health itself sends the pings
@@ -113,6 +113,8 @@ type call struct {
 	cancel context.CancelCauseFunc
 	limit  time.Duration
 	timer  *time.Timer
+
+	archive bool // the answer is one, of any length
 }
 
 // why returns the reason that the call failed with err: the limit, its caller, or err itself.
@@ -126,8 +128,8 @@ func (c *call) why(err error) error {
 	return err
 }
 
-// longestAnswer bounds an answer, which is read whole, and one message of a stream, which has a line of its
-// own. An engine with 10,000 containers lists them in about 30 MB.
+// longestAnswer bounds an answer, which is read whole unless it is an archive, and one message of a stream,
+// which has a line of its own. An engine with 10,000 containers lists them in about 30 MB.
 const longestAnswer = 64 << 20
 
 var errEndless = fmt.Errorf("the engine's answer is longer than %d MiB", longestAnswer>>20)
@@ -151,7 +153,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 && b.call.limit == endless {
 		b.size = n - 1 - end
 	}
-	if b.size > longestAnswer {
+	if b.size > longestAnswer && !b.call.archive {
 		return 0, errEndless
 	}
 	return n, err

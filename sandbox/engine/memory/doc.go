@@ -12,6 +12,8 @@
 // it lists, attaches to, adopts and removes containers that other processes created, by the rules
 // of package owner. A container outlives its creator.
 //
+// The files of a [engine.Spec] are the directory itself, not a copy; those of an image are its BASE.
+//
 // The engine limits no memory, processors, processes or disk. It has no networks, volumes, users
 // and platforms, and adds no capabilities: a [engine.Spec] that asks for one of these is a Usage
 // fault; limits are ignored. It needs Linux and root.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"batch.example/batch/internal/owner"
+	"batch.example/batch/sandbox/engine"
 )
 
 // The files of a container's directory beside its record.
@@ -46,7 +47,9 @@ func (c *container) launch() error {
 	}
 	env := append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "HOSTNAME=sandbox"}, c.Env...)
 	shm := cmp.Or(c.ShmSize, defaultShm)
-	cmd := exec.Command("bash", append([]string{"-c", startScript, "batch", strconv.FormatInt(shm, 10), c.fleet.helper}, env...)...)
+	base, _ := split(c.Files.Image)
+	args := []string{"-c", startScript, "batch", strconv.FormatInt(shm, 10), c.fleet.helper, cmp.Or(c.Files.Folder, base), engine.FilesDir}
+	cmd := exec.Command("bash", append(args, env...)...)
 	cmd.Dir = c.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: namespaces}
 	var ends []*os.File

@@ -1,8 +1,9 @@
 # Process 1 of a container's namespaces: builds its file system, then becomes batch's helper.
-# Arguments: the size of /dev/shm, the path of the helper's directory, the environment.
+# Arguments: the size of /dev/shm, the path of the helper's directory, a directory with files and where they are
+# in the container, the environment.
 set -e
-shm=$1 helper=$2
-shift 2
+shm=$1 helper=$2 files=$3 place=$4
+shift 4
 chroot=$(type -P chroot)
 env=$(type -P env)
 root=$PWD/root
@@ -36,6 +37,11 @@ mount -n -t devpts -o newinstance,ptmxmode=666 devpts dev/pts
 mount -n --bind "$helper" dev/batch
 mount -n -o remount,bind,ro dev/batch
 mount -n --bind ../tmp tmp
+if [ -n "$files" ]; then
+    mkdir -p ".$place"
+    mount -n --bind "$files" ".$place"
+    mount -n -o remount,bind,ro ".$place"
+fi
 # An image that has the engine's own directory has the keys of all containers in it.
 if [ -d "$root$helper" ]; then mount -n -t tmpfs tmpfs "$root${helper%/*}"; fi
 echo sandbox >/proc/sys/kernel/hostname
