@@ -226,6 +226,12 @@ func TestClearingAContainerEndsItsPrograms(t *testing.T) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	e := connect(t)
+	t.Cleanup(func() {
+		if _, err := e.RemoveFiles(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 	conformance.Run(t, conformance.Options{
 		Open:   func(t testing.TB, dir string) engine.Engine { return docker.Sandboxes{Engine: connectFrom(t, dir)} },
 		Image:  testImage,

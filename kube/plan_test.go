@@ -3,9 +3,12 @@ package kube
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/rest"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/boxinit/wire"
 	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
@@ -84,6 +88,47 @@ func TestTheHelperMayComeFromAnImage(t *testing.T) {
 	}
 	if script := checked.Spec.InitContainers[0].Command[2]; images != 1 || !strings.Contains(script, "cat "+partsDir+library+"/"+partPrefix+p.arch+"-") {
 		t.Errorf("%d volumes of the image, script %s", images, script)
+	}
+}
+
+func TestTheFilesOfAProgramAreAnImageVolume(t *testing.T) {
+	_, pod := variables(t, engine.Spec{Files: engine.Files{Image: "registry.example/agent:1"}}, `{"imagePullPolicy": "Never"}`)
+	want := corev1.Volume{Name: filesName, VolumeSource: corev1.VolumeSource{
+		Image: &corev1.ImageVolumeSource{Reference: "registry.example/agent:1", PullPolicy: corev1.PullNever},
+	}}
+	if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return reflect.DeepEqual(v, want) }) {
+		t.Errorf("volumes %+v", pod.Spec.Volumes)
+	}
+	mount := corev1.VolumeMount{Name: filesName, MountPath: engine.FilesDir, ReadOnly: true}
+	if got := pod.Spec.Containers[0].VolumeMounts; !slices.Contains(got, mount) {
+		t.Errorf("mounts %+v", got)
+	}
+	if got := pod.Spec.InitContainers[0].VolumeMounts; slices.Contains(got, mount) {
+		t.Errorf("the helper's mounts %+v", got)
+	}
+	if err := check(engine.Spec{Image: "x", Files: engine.Files{Folder: "/agent"}}); fault.KindOf(err) != fault.Usage || !strings.Contains(fault.HintOf(err), "name an image") {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+// A cluster that does not know image volumes leaves them out of the pod, as here, without an error.
+func TestAClusterWithoutImageVolumesIsRefused(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "x"}, "spec": {"volumes": [{"name": "files", "emptyDir": {}}]}}`)
+	}))
+	defer server.Close()
+	c, err := newCluster(&rest.Config{Host: server.URL}, "default", engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plan{name: "x", spec: engine.Spec{Files: engine.Files{Image: "registry.example/agent:1"}}, arch: "amd64", extra: &template{}}
+	pod, err := p.pod()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&fleet{objects: objects{cluster: c}}).start(t.Context(), p, pod, "creating a pod", nil); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no image volumes") {
+		t.Errorf("got %v, want a Usage fault", err)
 	}
 }
 

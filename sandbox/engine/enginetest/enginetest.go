@@ -35,6 +35,9 @@ type Options struct {
 	// Limits means that the engine limits memory, processors and processes. The suite does not
 	// bomb an engine without limits, because that would break the machine.
 	Limits bool
+	// NoFiles means that the engine refuses the files of a folder, and that the one of the tests cannot mount an
+	// image.
+	NoFiles bool
 }
 
 // suite is one run of the suite.
@@ -83,6 +86,7 @@ func (e *suite) tests() map[string]func(*testing.T) {
 		"ProcessesCannotReadBoxinit":                 e.processesCannotReadBoxinit,
 		"ContainersDoNotSeeEachOther":                e.containersDoNotSeeEachOther,
 		"FilesAreCopiedInByteForByte":                e.filesAreCopiedInByteForByte,
+		"TheFilesOfAProgramAreInTheContainer":        e.theFilesOfAProgramAreInTheContainer,
 		"AnUnattendedContainerEndsAfterItsTimeLimit": e.anUnattendedContainerEndsAfterItsTimeLimit,
 
 		"StreamTalksToAProgramInTheContainer": e.streamTalksToAProgramInTheContainer,

@@ -3,7 +3,10 @@ package enginetest
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/box"
 	"batch.example/batch/sandbox/engine"
+	"batch.example/batch/sandbox/engine/files"
 )
 
 func (e *suite) containersDoNotSeeEachOther(t *testing.T) {
@@ -87,4 +91,35 @@ func (e *suite) aStreamCarriesAnyBytes(t *testing.T) {
 	if code, ended := p.Exit(); code != 7 || !ended || stderr.String() != "end\n" {
 		t.Errorf("exit code %d, %v; stderr %q", code, ended, &stderr)
 	}
+}
+
+// tool prints where it is, and cannot write there.
+const tool = `#!/usr/bin/bash
+cat "$(cd "${0%/*}"; pwd)/lib/data"; touch "${0%/*}/x" 2>/dev/null || echo " read-only"
+`
+
+func (e *suite) theFilesOfAProgramAreInTheContainer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"tool": tool, "lib/data": "data"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder, err := files.Folder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.NoFiles {
+		if _, err := e.engine.Create(t.Context(), e.spec(engine.Spec{Files: folder})); fault.KindOf(err) != fault.Usage {
+			t.Errorf("got %v, want a Usage fault", err)
+		}
+		return
+	}
+	for range 2 {
+		Says(t, e.start(t, engine.Spec{Files: folder}), engine.FilesDir+"/tool", "data read-only\n")
+	}
+	c := e.start(t, engine.Spec{Files: engine.Files{Image: e.image}})
+	Says(t, c, engine.FilesDir+"/usr/bin/echo here; touch "+engine.FilesDir+"/x 2>/dev/null || echo read-only", "here\nread-only\n")
 }
