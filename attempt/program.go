@@ -19,6 +19,7 @@ import (
 	"batch.example/batch/gateway"
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/boxgit"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/llm"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/vocab"
@@ -99,8 +100,9 @@ type running struct {
 	stop   context.CancelCauseFunc
 	wait   sync.WaitGroup
 
-	called bool // it has made a call, perhaps to another process
-	heard  bool // it has made one to this process
+	path   string // of the program, as its command names it
+	called bool   // it has made a call, perhaps to another process
+	heard  bool   // it has made one to this process
 	late   <-chan time.Time
 
 	ended chan struct{} // closed when out and err are valid
@@ -143,7 +145,8 @@ func (r *running) key(ctx context.Context) (string, error) {
 	}
 	key := strings.TrimSpace(string(out.Bytes))
 	if out.ExitCode != 0 || key == "" {
-		return "", fault.Newf(fault.Instance, "making %s, the home of the agent's program: exit code %d, output %.500q", programHome, out.ExitCode, out.Bytes)
+		return "", fault.Newf(fault.Instance, "making %s, the home of the agent's program: exit code %d, output %.500q", programHome, out.ExitCode, out.Bytes).
+			WithHint("the container's user must be able to write there: with --read-only, give --tmpfs /tmp as well")
 	}
 	return key, nil
 }
@@ -158,6 +161,7 @@ func (r *running) Start(ctx context.Context, task string) error {
 	if err != nil {
 		return err
 	}
+	r.path = launched.Args[0]
 	r.called = r.t.past != nil && r.t.box.Adopted
 	r.late = time.After(startLimit)
 	r.gate.Open()
@@ -222,12 +226,12 @@ func (r *running) end(ctx context.Context) error {
 	case r.err != nil:
 		return r.err
 	case !r.called:
-		return r.silent(fmt.Sprintf("exit code %d: %s", r.out.ExitCode, r.said()))
+		return r.silent(fmt.Sprintf("exit code %d: %s%s", r.out.ExitCode, r.said(), r.loader(ctx)))
 	case r.out.ExitCode != 0 && !r.heard: // its own patience was over
 		r.t.diverged = true
 		return &agent.ProgramEnd{Failed: fmt.Sprintf("it ended while no process of batch answered it: exit code %d: %s", r.out.ExitCode, r.said())}
 	case r.out.ExitCode != 0:
-		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s", r.out.ExitCode, r.said())}
+		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s%s", r.out.ExitCode, r.said(), r.loader(ctx))}
 	}
 	if err := r.box.Clear(ctx); err != nil { // what it left would go on in the working tree
 		return err
@@ -239,6 +243,42 @@ func (r *running) end(ctx context.Context) error {
 		return err
 	}
 	return &agent.ProgramEnd{Patch: patch}
+}
+
+// codeNotFound is the exit code of a shell for a program that does not exist, or that the kernel does not find
+// something for.
+const codeNotFound = 127
+
+// loader is the program in the header of another one that the kernel starts it with: an ELF file has a path of
+// the C library's loader, a script its first line.
+var loader = lazy.Regexp(`^(?:\x7fELF(?s:.*?)(/[^\x00]*/ld-[^\x00]+)\x00|#![ \t]*([^ \t\n]+))`)
+
+// lacks returns what the image has to have to start the program, and has not; empty: nothing is known to be
+// missing.
+func (r *running) lacks(ctx context.Context) string {
+	if r.out.ExitCode != codeNotFound {
+		return ""
+	}
+	head, err := r.box.Script(ctx, "f=$(type -P "+bash.Quote(r.path)+") && head -c 4096 <\"$f\"")
+	found := loader().FindSubmatch(head.Bytes)
+	if err != nil || head.ExitCode != 0 || found == nil {
+		return ""
+	}
+	name := string(found[1]) + string(found[2])
+	there, err := r.box.Script(ctx, "[ -e "+bash.Quote(name)+" ]")
+	if err != nil || there.ExitCode == 0 {
+		return ""
+	}
+	return name
+}
+
+// loader says of a program that could not be started what its image lacks; empty if it lacks nothing.
+func (r *running) loader(ctx context.Context) string {
+	lacks := r.lacks(ctx)
+	if lacks == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s exists, but the image has no %s, which starts it: use a build that is static or for the image's C library)", r.path, lacks)
 }
 
 // worktreeDiff returns what the agent changed.

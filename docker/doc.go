@@ -96,6 +96,22 @@
 // uses it. If the volume was removed meanwhile, or the process that filled it was killed, a
 // container cannot start: then batch fills the volume again.
 //
+// # The files of an agent's program
+//
+// agent.program.files names a folder of this machine or an image. Its files are at
+// /opt/batch-agent in each container of an attempt, {{ files }} in a template: read-only, for any
+// user, also with a read-only root. They do not become files of the container, and
+// environment.disk does not count them. They may be 2 GiB in 200,000 files.
+//
+// They are in a volume whose name is made from their content: a folder's names, modes, links and
+// bytes, or the id of an image, which is pulled if the engine lacks it. Batch fills one volume for
+// each engine and content. The last file of a fill says that it is whole, and each new container is
+// asked for it: what a killed process has filled in part is filled again. A container with the
+// volume's name, which is never started, keeps other processes from filling it meanwhile. After a
+// change of the folder, the next run has a volume of its own; batch clean removes the volumes that
+// no container uses. The files are written without a sync, so that after a crash of the engine's
+// machine within seconds of a fill, some may be empty: remove the volume then.
+//
 // # Containers without a network
 //
 // Even for a container without a network, Docker makes a network sandbox: records that it

@@ -89,6 +89,9 @@
 // which pods take the helper, instead of from ConfigMaps. The cluster needs image volumes: Kubernetes
 // 1.35, or 1.33 with the feature gate ImageVolume, and containerd 2.1 or CRI-O 1.31.
 //
+// agent.program.files has to name an image, which each pod mounts as an image volume. Batch refuses a
+// cluster that does not know these.
+//
 // # Permissions
 //
 // This Role is enough; batch doctor --engine kubernetes checks it. The last rule is for clusters that

@@ -51,6 +51,15 @@ func TestMountsDoNotGiveAwayTheMachine(t *testing.T) {
 		if want == "" && err != nil || want != "" && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), source)) {
 			t.Errorf("%s: %v, want %q", source, err, want)
 		}
+		files := c
+		files.Container = engine.Spec{Files: engine.Files{Folder: source}}
+		err = files.check(t.Context(), somewhere{about: here})
+		if want == "" && err != nil || want != "" && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "agent.program.files: "+source)) {
+			t.Errorf("the files of %s: %v, want %q", source, err, want)
+		}
+		if err := files.check(t.Context(), somewhere{about: engine.About{Address: "tcp://far:2375"}}); want == "" && err != nil {
+			t.Errorf("the files of %s, elsewhere: %v", source, err)
+		}
 		err = c.check(t.Context(), somewhere{about: engine.About{Address: "tcp://far:2375"}})
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "tcp://far:2375 is elsewhere") {
 			t.Errorf("elsewhere: %v", err)

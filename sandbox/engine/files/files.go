@@ -44,6 +44,9 @@ func Folder(dir string) (engine.Files, error) {
 	p := newPacker(context.Background(), io.Discard)
 	real, err := filepath.EvalSymlinks(dir)
 	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err == nil {
 		err = p.folder(real)
 	}
 	if err == nil && p.count == 0 {
