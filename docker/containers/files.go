@@ -3,6 +3,7 @@ package containers
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -40,8 +41,10 @@ func (f *Fleet) bundleOf(ctx context.Context, s spec) (*bundle, error) {
 	switch {
 	case s.Files == engine.Files{}:
 		return nil, nil
+	case s.Files.Folder != "" && len(s.Files.Digest) != hex.EncodedLen(sha256.Size):
+		return nil, fault.Newf(fault.Bug, "the files of %s have the digest %q", s.Files.Folder, s.Files.Digest)
 	case s.Files.Folder != "":
-		b.volume = filesPrefix + s.Files.Digest[:min(len(s.Files.Digest), 16)]
+		b.volume = filesPrefix + s.Files.Digest[:16]
 		return &b, nil
 	}
 	b.platform = s.Platform
