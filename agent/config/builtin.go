@@ -11,9 +11,23 @@ import (
 //go:embed builtin/*.yaml
 var builtinFiles embed.FS
 
-// builtins are the names of batch's own configurations. They are not names of files:
+// builtins are the names of batch's own configurations, in alphabetical order. They are not names of files:
 // default.yaml means a file, such as mini-swe-agent's.
-var builtins = []string{"default", "text", "tools", Chat}
+var builtins = builtinNames()
+
+func builtinNames() (names []string) {
+	files, err := builtinFiles.ReadDir("builtin")
+	if err != nil {
+		panic(err) // they are a part of the program
+	}
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
+	}
+	return names
+}
+
+// Builtins returns the names of batch's own configurations, in alphabetical order.
+func Builtins() []string { return slices.Clone(builtins) }
 
 // Chat is the built-in configuration for conversations with a person.
 const Chat = "chat"

@@ -99,7 +99,7 @@ func (c *Config) checkProgram() (problems []string) {
 		say(programKey, "has no command")
 	}
 	if !slices.Contains(llm.Wires, p.Wire) {
-		say(programKey+".wire", "is %q, expected %s: the protocol in which the program asks its model", p.Wire, oneOf(llm.Wires))
+		say(programKey+".wire", "is %q, expected %s: the protocols in which batch serves a program", p.Wire, oneOf(llm.Wires))
 	}
 	if !p.FilesFolder() && (strings.HasPrefix(p.Files, "~") || strings.ContainsFunc(p.Files, unicode.IsSpace)) {
 		say(programKey+".files", "is %q, expected a folder that begins with / or ./, or the name of an image", p.Files)

@@ -12,6 +12,7 @@ import (
 
 // The schema and the loader agree on each file.
 func TestSchemaAgreesWithTheLoader(t *testing.T) {
+	presets(t) // with the protocols of all of them
 	text, err := json.Marshal(Schema())
 	if err != nil {
 		t.Fatal(err)

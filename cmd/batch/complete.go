@@ -98,7 +98,7 @@ func (a *app) arguments(places []string) completer {
 		case "FILE":
 			return paths.Files(a.home, prefix)
 		case "NAME":
-			return slices.Clone(builtins)
+			return builtins()
 		case "PATTERN":
 			return slices.Sorted(maps.Keys(price.Known()))
 		case "INSTANCE":
@@ -254,13 +254,23 @@ func pricedProviders() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// builtins are batch's own configurations.
-var builtins = []string{"default\tbatch's own prompts", "text\tcommands in a fence", "tools\tan editor beside bash", "chat\tfor batch chat and batch serve"}
+// builtins are batch's own configurations: prompts first, then programs.
+func builtins() []string {
+	list := []string{"default\tbatch's own prompts", "text\tcommands in a fence", "tools\tan editor beside bash", "chat\tfor batch chat and batch serve"}
+	prompts := len(list)
+	for _, name := range config.Builtins() {
+		if !slices.ContainsFunc(list[:prompts], func(known string) bool { return strings.HasPrefix(known, name+"\t") }) {
+			list = append(list, name+"\ta program as the agent")
+		}
+	}
+	return list
+}
 
 // configs are batch's own configurations, YAML files here and in MSWEA_CONFIG_DIR,
 // and the keys.
 func (a *app) configs(_ *cobra.Command, _ []string, prefix string) []string {
-	list := append(slices.Clone(builtins), paths.Files(a.home, prefix, ".yaml", ".yml")...)
+	own := builtins()
+	list := append(own, paths.Files(a.home, prefix, ".yaml", ".yml")...)
 	if dir := a.getenv("MSWEA_CONFIG_DIR"); dir != "" && !strings.Contains(prefix, "/") {
 		for _, path := range paths.Files(a.home, dir+"/", ".yaml", ".yml") {
 			if name := strings.TrimPrefix(path, dir+"/"); !strings.HasSuffix(name, "/") {
@@ -271,7 +281,7 @@ func (a *app) configs(_ *cobra.Command, _ []string, prefix string) []string {
 	for _, k := range config.Keys() {
 		list = append(list, k.Path+"=")
 	}
-	slices.Sort(list[len(builtins):])
+	slices.Sort(list[len(own):])
 	return slices.Compact(list)
 }
 

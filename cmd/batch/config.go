@@ -22,7 +22,7 @@ import (
 // often.
 func addConfig(fs *pflag.FlagSet, r *run.Request) {
 	fs.StringVarP(&r.Model, "model", "m", "", "model: "+strings.Join(catalogue.Names(), ", "))
-	fs.StringArrayVarP(&r.Configs, "config", "c", nil, "YAML `FILE`, key=value, or batch's own default, text, tools or chat; merged left to right\nover the default; may be repeated")
+	fs.StringArrayVarP(&r.Configs, "config", "c", nil, "YAML `FILE`, key=value, or a name of batch's own, such as default, tools or claude-code;\nmerged left to right over the default; may be repeated")
 	fs.StringVar(&r.ModelClass, "model-class", "", "sets model.model_class")
 	fs.StringVar(&r.EnvironmentClass, "environment-class", "", "sets environment.environment_class")
 	inSection(fs, "Model and configuration")
@@ -84,6 +84,8 @@ batch's built-in prompts.
   -c default     batch's own prompts: the model calls the tool bash
   -c text        batch's own prompts: the model writes its command in a fence
   -c tools       batch's own prompts: the model has an editor beside bash
+  -c AGENT       a program as the agent: claude-code, codex, gemini, mini,
+                 opencode or pi; see batch help agents
   -c KEY=VALUE   one value, such as agent.step_limit=100
 
 Files of mini-swe-agent work unchanged. Flags such as -m win over -c.`,
@@ -187,12 +189,14 @@ the second line below.
 func (a *app) configBuiltinCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "builtin NAME",
-		Short: "Print a built-in configuration: default, text, tools or chat",
+		Short: "Print a built-in configuration, such as default or claude-code",
 		Long: `Print a built-in configuration as it is: default (always underneath), text
-(commands in a fence), tools (an editor beside bash) or chat (which chat and
-serve use where no -c names a file).
+(commands in a fence), tools (an editor beside bash), chat (which chat and serve
+use where no -c names a file), or one that makes a program the agent:
+claude-code, codex, gemini, mini, opencode, pi.
 
-  batch config builtin default > mine.yaml`,
+  batch config builtin default > mine.yaml
+  batch config builtin claude-code`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := config.Builtin(args[0])
 			if err != nil {
