@@ -131,7 +131,7 @@ func mapUnder(key string, v any, in within, change func(textAt) string) any {
 		return list
 	case string:
 		switch {
-		case x == "":
+		case x == "" || isVariable(x):
 			return x
 		case key == "run_args":
 			return change(argument(x))
@@ -139,6 +139,14 @@ func mapUnder(key string, v any, in within, change func(textAt) string) any {
 		return change(textAt{name: key, text: x, within: in})
 	}
 	return v
+}
+
+// isVariable reports whether a text is a template's variable alone, such as the key of a program's gateway: it is
+// no secret, whatever its name.
+func isVariable(text string) bool {
+	inner, begins := strings.CutPrefix(text, "{{")
+	inner, ends := strings.CutSuffix(inner, "}}")
+	return begins && ends && !strings.ContainsAny(inner, `"'{}`)
 }
 
 // argument reads an argument of docker run. NAME=VALUE sets a variable, in the argument of a

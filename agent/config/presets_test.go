@@ -164,6 +164,25 @@ func TestPresetsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
+// The key that a program is given in a template is no secret of the configuration, and what is shown of a preset
+// says all that it sets.
+func TestPresetsHaveNoSecrets(t *testing.T) {
+	for name, c := range presets(t) {
+		if secrets := c.Secrets(); len(secrets) > 0 {
+			t.Errorf("%s: %v", name, secrets)
+		}
+		for _, v := range c.Values() {
+			if v.Hidden || v.Empty == "removed" {
+				t.Errorf("%s: %+v", name, v)
+			}
+		}
+	}
+	c := load(t, "claude-code", "agent.program.env.ANTHROPIC_API_KEY=sk-ant-0123456789abcdef")
+	if secrets := c.Secrets(); len(secrets) == 0 || secrets[0].Value != "sk-ant-0123456789abcdef" {
+		t.Errorf("a key by hand: %v", secrets)
+	}
+}
+
 // A preset whose protocol is not served is refused by a word that says which ones are.
 func TestAPresetWithAnotherProtocolIsRefused(t *testing.T) {
 	_, err := Load([]string{"claude-code", "agent.program.wire=morse"}, Options{})

@@ -86,7 +86,7 @@ func (c *Config) removed(path string, members map[string]any) (names []string) {
 		if !ok {
 			continue
 		}
-		if path == mcpServers {
+		if path == mcpServers || path == programKey {
 			name, _, _ = strings.Cut(name, ".")
 		}
 		if _, there := members[name]; !there && !slices.Contains(names, name) {
