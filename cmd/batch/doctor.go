@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,8 +23,8 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var r run.Request
-	var try string
+	r := run.NewRequest()
+	var try, agent, image string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -38,11 +39,21 @@ With --try IMAGE, which the engine must have, a container is started with the
 settings of a run, a command runs in it, and the container is removed; on
 Kubernetes, a pod, whose network is probed.
 
+With --agent, only the program is checked that is the agent of a configuration:
+it works in an instance of the demo, or in --image IMAGE, and batch plays its
+provider, without a key. See batch help agents for what is printed.
+
   batch doctor
   batch doctor -m openai/gpt-5 -c swebench.yaml
 
 Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			switch {
+			case agent != "":
+				return a.doctorOfAgent(c.Context(), r, agent, image, asJSON)
+			case image != "":
+				return fault.Newf(fault.Usage, "--image is for --agent").WithHint("to start a container of an image: `batch doctor --try %s`", image)
+			}
 			return a.doctor(c.Context(), r, try, asJSON)
 		},
 	}
@@ -50,6 +61,8 @@ Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 	c.Flags().StringVar(&r.ImagePrefix, "image-prefix", "", "ask this registry or mirror for images, as for batch run")
 	c.Flags().StringArrayVarP(&r.Configs, "config", "c", nil, "YAML `FILE` or key=value, as for batch run; may be repeated")
 	c.Flags().StringVar(&try, "try", "", "start a container of this `IMAGE`, run a command in it and remove it")
+	c.Flags().StringVar(&agent, "agent", "", "check the program of this configuration (`NAME` of batch's own, or a file), with a played provider")
+	c.Flags().StringVar(&image, "image", "", "with --agent: let it work in a container of this `IMAGE`, which has a repository in environment.cwd")
 	addEngine(c.Flags(), &r.Engines)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the checks as one JSON object")
 	return c
@@ -90,6 +103,48 @@ func (a *app) doctor(ctx context.Context, r run.Request, try string, asJSON bool
 		asked := doctor.Ask(ctx, run.ModelSettings(cfg, a.getenv), offered(cfg))
 		checks, failed = append(checks, asked...), failed+printChecks(out, asked)
 	}
+	return a.diagnose(ctx, checks, failed, asJSON)
+}
+
+// doctorOfAgent tries the program that is the agent of a configuration.
+func (a *app) doctorOfAgent(ctx context.Context, r run.Request, agent, image string, asJSON bool) (err error) {
+	r.Configs = append([]string{agent}, r.Configs...)
+	cfg, err := a.process().LoadConfig(r)
+	if err != nil {
+		return err
+	}
+	if err := a.process().HideAndWarn(cfg, nil); err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fault.New(fault.Host, "finding this program", err)
+	}
+	t := doctor.AgentTrial{Request: r, Process: a.process(), Image: image}
+	t.Batch = func(ctx context.Context, args ...string) *exec.Cmd { return exec.CommandContext(ctx, program, args...) }
+	if t.Dir, err = os.MkdirTemp("", "batch-doctor-"); err != nil {
+		return fault.New(fault.Host, "making a folder for the trials", err)
+	}
+	defer os.RemoveAll(t.Dir) //nolint:errcheck // a folder for temporary files
+	var checks []doctor.Check
+	failed := 0
+	err = doctor.TryAgent(ctx, t, func(c doctor.Check) {
+		checks = append(checks, c)
+		if !asJSON {
+			printChecks(a.stdout, checks[len(checks)-1:])
+		}
+		if c.State == doctor.Bad {
+			failed++
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return a.diagnose(ctx, checks, failed, asJSON)
+}
+
+// diagnose prints the checks as JSON if that is wanted, and returns the error of those that failed.
+func (a *app) diagnose(ctx context.Context, checks []doctor.Check, failed int, asJSON bool) error {
 	if asJSON {
 		if err := a.printJSON(map[string]any{"checks": checks, "failed": failed}); err != nil {
 			return err

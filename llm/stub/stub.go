@@ -35,6 +35,10 @@ type Handler struct {
 
 	Limits Limits
 
+	// Lenient accepts requests that break the rules, but for their key: those of other programs than batch
+	// may have members that are not known here. Of such a request, only Body, Members and Stream are sure.
+	Lenient bool
+
 	// Illegal, when not nil, is called for requests that break the rules. They are refused like the provider
 	// does, mostly with a 400.
 	Illegal func(err error)
@@ -66,6 +70,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req, no := dialects[p].read(h, r, body)
 	req.ctx = r.Context()
+	if h.Lenient && no != nil && no.status == http.StatusBadRequest {
+		no = nil
+	}
 	reply := &reply{h: h, w: w, r: r, protocol: p, call: call{model: req.Model, request: req}}
 	reply.answer = h.answer(r, reply, no)
 	reply.send()

@@ -1,6 +1,7 @@
 // Command agentprogram is an agent that a test puts into a container, as a user's own would be: it knows the
 // Messages API and nothing of batch. It begins with a call for a title, then asks, runs what the model wants
-// and asks again, until a command prints the demo's word for the end.
+// and asks again, until a command prints the demo's word for the end. OWN_AGENT_TRIES is how often it makes a call
+// whose connection breaks, and OWN_AGENT_STUBBORN how often one that is refused.
 package main
 
 import (
@@ -71,8 +72,13 @@ func run(address, key, model string) error {
 	}
 }
 
-// tries is how often a call is made whose connection breaks.
-const tries = 60
+// number returns the number in a variable.
+func number(variable string, unset int) int {
+	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		return n
+	}
+	return unset
+}
 
 // call makes one call and returns the blocks of its streamed answer. It tries again as the providers' own
 // libraries do: unless the server refuses the request.
@@ -81,16 +87,16 @@ func call(address, key string, body object) (blocks []object, err error) {
 	if err != nil {
 		return nil, err
 	}
-	most := tries
-	if text := os.Getenv("OWN_AGENT_TRIES"); text != "" {
-		if most, err = strconv.Atoi(text); err != nil {
-			return nil, err
-		}
-	}
-	for n := range most {
+	refused := 0
+	for n := range number("OWN_AGENT_TRIES", 60) {
 		var final bool
-		if blocks, final, err = try(address, key, text, n); err == nil || final {
-			return blocks, err
+		if blocks, final, err = try(address, key, text, n); err == nil {
+			return blocks, nil
+		}
+		if final {
+			if refused++; refused >= number("OWN_AGENT_STUBBORN", 1) {
+				return nil, err
+			}
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
