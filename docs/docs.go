@@ -40,6 +40,7 @@ var Pages = []Page{
 
 	{"Run", "resuming", "Watch, resume, retry and compare runs", nil},
 	{"Run", "control", "Watch and change a run while it works", nil},
+	{"Run", "agents", "A program of your own as the agent", nil},
 	{"Run", "viewing", "Runs in a browser: batch view", nil},
 
 	{"Score", "row", "The columns of a row, and a dataset of your own", []string{"dataset"}},

@@ -45,6 +45,7 @@ provider, without a key. See batch help agents for what is printed.
 
   batch doctor
   batch doctor -m openai/gpt-5 -c swebench.yaml
+  batch doctor --agent claude-code
 
 Exit codes: 0 a run can work (warnings aside), 1 it cannot, 2 usage.`,
 		RunE: func(c *cobra.Command, _ []string) error {

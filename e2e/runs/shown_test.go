@@ -27,6 +27,8 @@ var codes = map[string]int{
 	// What a gate asks for does not hold for the folder's runs.
 	"batch compare runs/new --gate 'resolved >= 60%'":                       e2e.ExitGate,
 	"batch compare runs/base runs/new --gate 'resolved >= -1pt' --markdown": e2e.ExitGate,
+	// The image has no such program.
+	"batch doctor --agent claude-code": e2e.ExitFailed,
 	// A conversation that ends without a word has no result.
 	"batch chat --image me/repo -m openai/gpt-5 --whitelist 'ls|cat|git diff'": e2e.ExitIncomplete,
 }

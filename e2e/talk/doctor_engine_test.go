@@ -2,6 +2,8 @@ package talk
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +11,11 @@ import (
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/run/doctor"
 )
+
+// claude stands for a program of the built-in configurations: it takes from the environment what they set.
+const claude = `#!/bin/bash
+exec /opt/own/agent "$ANTHROPIC_BASE_URL" "$ANTHROPIC_API_KEY" "$ANTHROPIC_MODEL"
+`
 
 // Doctor runs a program against a provider that it plays, and says which promises hold with it.
 func TestDoctorTriesTheAgentOfAConfiguration(t *testing.T) {
@@ -21,8 +28,13 @@ func TestDoctorTriesTheAgentOfAConfiguration(t *testing.T) {
 		want    string // the checks with their states
 		said    string
 	}{
-		"works":         {"/opt/own/agent", nil, all, "its commands run as root"},
-		"in an image":   {"/opt/own/agent", []string{"--image", "batch-demo/demo__winini-2:latest"}, all, "sent the same request"},
+		"works":       {"/opt/own/agent", nil, all, "its commands run as root"},
+		"in an image": {"/opt/own/agent", []string{"--image", "batch-demo/demo__winini-2:latest"}, all, "sent the same request"},
+		"a preset": {
+			"/opt/own/agent",
+			[]string{"-c", "claude-code", "-c", `environment.run_args=["-v","BIN:/opt/own:ro","-v","BIN/claude:/usr/local/bin/claude:ro"]`},
+			all, "with its tool bash",
+		},
 		"not its fault": {"/opt/own/agent", []string{"-c", `environment.run_args=["-v","BIN:/opt/own:ro","--user","1234"]`}, "", "trying the program: preparing the repository"},
 		"is not there":  {"/no/such/agent", nil, "start FAIL", "/no/such/agent: No such file"},
 		"leaves files":  {`bash, -c, "touch left; exec /opt/own/agent \"$@\"", own`, nil, strings.Replace(all, "patch ok", "patch warn", 1), "left"},
@@ -44,6 +56,10 @@ func TestDoctorTriesTheAgentOfAConfiguration(t *testing.T) {
 			args := []string{"doctor", "--agent", "own.yaml", "--json"}
 			for _, a := range tt.args {
 				args = append(args, strings.ReplaceAll(a, "BIN", p.dir+"/bin"))
+			}
+			e2e.WriteFiles(t, p.dir, map[string]string{"bin/claude": claude})
+			if err := os.Chmod(filepath.Join(p.dir, "bin", "claude"), 0o755); err != nil {
+				t.Fatal(err)
 			}
 			cmd := e2e.Batch(t, p.dir, args...)
 			var stderr strings.Builder
