@@ -16,12 +16,12 @@ import (
 // paths of its own flags begin there.
 func TestGradingTakesTheSettingsOfItsRun(t *testing.T) {
 	dir, here := t.TempDir(), t.TempDir()
-	request := requested(t, dir, "--mask", "corp-[0-9]+", "-c", "mini", "-c", "tools", "-c", "agent.step_limit=3", "-m", "noop")
+	request := requested(t, dir, "--mask", "corp-[0-9]+", "-c", "mine", "-c", "tools", "-c", "agent.step_limit=3", "-m", "noop")
 	m := &manifest.Manifest{Command: "run", Dir: dir, Request: request}
 	if err := os.Mkdir(filepath.Join(dir, "tools"), 0o755); err != nil { // not batch's own configuration
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "mini.yaml")
+	file := filepath.Join(dir, "mine.yaml")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -48,17 +48,17 @@ func TestGradingTakesTheSettingsOfItsRun(t *testing.T) {
 	moved.Request = &manifest.Request{}
 	*moved.Request = *request
 	moved.Request.Dir = moved.Dir
-	moved.Request.Configs = []string{filepath.Join(moved.Dir, "mini.yaml")}
+	moved.Request.Configs = []string{filepath.Join(moved.Dir, "mine.yaml")}
 	if _, err := take(&moved); fault.KindOf(err) != fault.Usage {
 		t.Errorf("got %v, want a usage fault: the file is gone", err)
 	}
 	if f, err := take(&moved, "-c", "agent.step_limit=4"); err != nil || !slices.Equal(f.Configs, []string{"agent.step_limit=4"}) {
 		t.Errorf("got %q, %v; want what was given", f.Configs, err)
 	}
-	if err := os.WriteFile(filepath.Join(here, "mini.yaml"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(here, "mine.yaml"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := take(&moved); err != nil || !slices.Equal(f.Configs, []string{filepath.Join(here, "mini.yaml")}) {
+	if f, err := take(&moved); err != nil || !slices.Equal(f.Configs, []string{filepath.Join(here, "mine.yaml")}) {
 		t.Errorf("got %q, %v; want the file that is here now", f.Configs, err)
 	}
 }
