@@ -28,7 +28,8 @@ var codes = map[string]int{
 	"batch compare runs/new --gate 'resolved >= 60%'":                       e2e.ExitGate,
 	"batch compare runs/base runs/new --gate 'resolved >= -1pt' --markdown": e2e.ExitGate,
 	// The image has no such program.
-	"batch doctor --agent claude-code": e2e.ExitFailed,
+	"batch doctor --agent claude-code":                   e2e.ExitFailed,
+	"batch doctor --agent my-agent.yaml --image me/repo": e2e.ExitFailed,
 	// A conversation that ends without a word has no result.
 	"batch chat --image me/repo -m openai/gpt-5 --whitelist 'ls|cat|git diff'": e2e.ExitIncomplete,
 }
@@ -60,7 +61,8 @@ func shownFiles(t *testing.T) map[string]string {
 	}
 	const prices = `{"gpt-5": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.25e-06, "cache_read_input_token_cost": 1.25e-07, "output_cost_per_token": 1e-05}}`
 	files := map[string]string{
-		"rows.jsonl": string(rows), "config.yaml": "{}", "my.yaml": "{}", "swebench.yaml": "{}", "replies.yaml": `"*": [one]`,
+		"my-agent.yaml": "agent: {program: {command: [my-agent], wire: messages}}",
+		"rows.jsonl":    string(rows), "config.yaml": "{}", "my.yaml": "{}", "swebench.yaml": "{}", "replies.yaml": `"*": [one]`,
 		"sweep.yaml":  "subset: demo\nslice: \":1\"\nmodels: [openai/gpt-5]\noutput: runs/swept\n",
 		"preds.json":  `{"demo__slug-1": {"model_name_or_path": "m", "instance_id": "demo__slug-1", "model_patch": ""}}`,
 		"prices.json": prices, "model_prices_and_context_window.json": prices,
