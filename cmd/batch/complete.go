@@ -132,6 +132,7 @@ func (a *app) flagValues() map[string]completer {
 		"split":             fixed("test", "dev", "train"),
 		"rules":             fixed("v5", "v4"),
 		"parser":            a.files(),
+		"agent":             a.configs,
 		"config":            a.configs,
 		"model":             a.modelNames,
 		"model-class":       fixed("toolcall", "textbased"),

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -126,7 +128,9 @@ func (a *app) doctorOfAgent(ctx context.Context, r run.Request, agent, image str
 	if t.Dir, err = os.MkdirTemp("", "batch-doctor-"); err != nil {
 		return fault.New(fault.Host, "making a folder for the trials", err)
 	}
-	defer os.RemoveAll(t.Dir) //nolint:errcheck // a folder for temporary files
+	defer os.RemoveAll(t.Dir)                                                             //nolint:errcheck // a folder for temporary files
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // the trials remove their containers
+	defer stop()
 	var checks []doctor.Check
 	failed := 0
 	err = doctor.TryAgent(ctx, t, func(c doctor.Check) {

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"batch.example/batch/e2e"
 	"batch.example/batch/internal/tier"
 	"batch.example/batch/run/doctor"
+	"batch.example/batch/run/rundir"
 )
 
 // claude stands for a program of the built-in configurations: it takes from the environment what they set.
@@ -94,6 +96,54 @@ func TestDoctorTriesTheAgentOfAConfiguration(t *testing.T) {
 				t.Errorf("%d requests reached a provider", n)
 			}
 		})
+	}
+}
+
+// An interrupted trial leaves no container and no folder.
+func TestDoctorIsInterrupted(t *testing.T) {
+	tier.Rest(t, "run/doctor/*.go", "cmd/batch/doctor.go")
+	t.Parallel()
+	p := newPrograms(t, "sleep, 1000", works)
+	cmd := e2e.Batch(t, p.dir, "doctor", "--agent", "own.yaml")
+	temp, engine := t.TempDir(), e2e.Connect(t)
+	cmd.Env = append(cmd.Env, "TMPDIR="+temp)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lease := ""
+	containers := func() (n int) {
+		owned, err := engine.Owned(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range owned {
+			if c.Lease == lease && c.State == "running" {
+				n++
+			}
+		}
+		return n
+	}
+	for end := time.Now().Add(e2e.Patience); ; time.Sleep(100 * time.Millisecond) {
+		if trials, _ := filepath.Glob(filepath.Join(temp, "batch-doctor-*", "works")); len(trials) > 0 {
+			lease = rundir.Lease(trials[0])
+			if containers() > 0 {
+				break
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatal("there is no container")
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	left, err := os.ReadDir(temp)
+	if code := cmd.ProcessState.ExitCode(); code != e2e.ExitInterrupted || err != nil || len(left) > 0 {
+		t.Errorf("exit code %d, %v, left %v", code, err, left)
+	}
+	if n := containers(); n > 0 {
+		t.Errorf("%d containers are left", n)
 	}
 }
 

@@ -295,7 +295,7 @@ func work(ctx context.Context, s *run.Setup) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.Work(ctx, nil, nil), r.Close())
+	return errors.Join(r.Work(ctx, nil, nil), r.Close(), ctx.Err())
 }
 
 // provider plays the provider of a trial: it wants one command, and is content with its output. It is safe for
