@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"batch.example/batch/gateway"
+	"batch.example/batch/llm"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -24,8 +24,8 @@ func presets(t *testing.T) map[string]*Config {
 		c, err := Load([]string{name}, Options{})
 		switch {
 		case err != nil && strings.Contains(err.Error(), "built-in "+name) && strings.Contains(err.Error(), "agent.program.wire is"):
-			gateway.Wires = append(gateway.Wires, wireOf(t, name)) // it is read as if its protocol were served
-			t.Cleanup(func() { gateway.Wires = gateway.Wires[:len(gateway.Wires)-1] })
+			llm.Wires = append(llm.Wires, wireOf(t, name)) // it is read as if its protocol were served
+			t.Cleanup(func() { llm.Wires = llm.Wires[:len(llm.Wires)-1] })
 			if c, err = Load([]string{name}, Options{}); err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +186,7 @@ func TestPresetsHaveNoSecrets(t *testing.T) {
 // A preset whose protocol is not served is refused by a word that says which ones are.
 func TestAPresetWithAnotherProtocolIsRefused(t *testing.T) {
 	_, err := Load([]string{"claude-code", "agent.program.wire=morse"}, Options{})
-	wantError(t, err, fmt.Sprintf("-c agent.program.wire=morse: agent.program.wire is %q, expected %s", "morse", oneOf(gateway.Wires)))
+	wantError(t, err, fmt.Sprintf("-c agent.program.wire=morse: agent.program.wire is %q, expected %s", "morse", oneOf(llm.Wires)))
 	for name := range presets(t) {
 		if !slices.Contains([]string{"messages", "chat", "responses", "gemini"}, cmp.Or(wireOf(t, name), "none")) {
 			t.Errorf("%s speaks %q", name, wireOf(t, name))
