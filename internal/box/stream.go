@@ -156,7 +156,9 @@ func (s *Stream) copy(stdout *io.PipeWriter, stderr io.Writer) {
 func (w *flow) leave() {
 	w.box.mu.Lock()
 	defer w.box.mu.Unlock()
-	delete(w.box.flows, w.id)
+	if w.box.flows[w.id] == w { // a helper that was started again counts its connections from the beginning
+		delete(w.box.flows, w.id)
+	}
 }
 
 // taken tells the other side that a frame has been passed on.
