@@ -222,28 +222,55 @@ func firstOf(role string, messages []llm.Message) string {
 }
 
 // follow makes the conversation the one that the program sends: usually it has grown. What the program has
-// changed in it, such as after a summary of its own, is a rewriting.
+// changed in it, such as after a summary of its own or by a reminder in an old message, is a rewriting.
 func (r *run) follow(ctx context.Context, messages []llm.Message) error {
-	same := 0
-	for same < min(len(messages), len(r.sent)) && sameWords(messages[same], r.sent[same]) {
-		same++
-	}
-	fresh := slices.Clone(messages[same:])
-	if same == len(r.sent) {
+	edits, fresh := changes(r.sent, messages)
+	if len(edits) == 0 {
 		return r.append(ctx, fresh...)
 	}
-	w := Rewriting{Policy: "program", Edits: []Edit{{From: same, To: len(r.sent), Messages: fresh}}}
+	w := Rewriting{Policy: "program", Edits: edits}
+	sent := edited(r.sent, edits)
 	before := r.gauge
 	after := newGauge(r.form.tools)
-	for _, m := range messages {
+	for _, m := range sent {
 		after.add(m)
 	}
 	err := r.record(ctx, Event{Type: EventRewrite, Step: r.end.Calls + 1, Rewritten: &Rewritten{w, before.tokens, after.tokens, false}})
 	if err != nil {
 		return err
 	}
-	r.resend(slices.Concat(r.sent[:same], fresh))
-	return nil
+	r.resend(sent)
+	return r.append(ctx, fresh...)
+}
+
+// edited returns messages with edits.
+func edited(messages []llm.Message, edits []Edit) (list []llm.Message) {
+	at := 0
+	for _, e := range edits {
+		list, at = slices.Concat(list, messages[at:e.From], e.Messages), e.To
+	}
+	return append(list, messages[at:]...)
+}
+
+// changes returns what is other in messages than in what was sent, and what follows after it.
+func changes(sent, messages []llm.Message) (edits []Edit, fresh []llm.Message) {
+	if len(messages) < len(sent) { // begun anew
+		same := 0
+		for same < len(messages) && sameWords(messages[same], sent[same]) {
+			same++
+		}
+		return []Edit{{From: same, To: len(sent), Messages: slices.Clone(messages[same:])}}, nil
+	}
+	for i := range sent {
+		switch last := len(edits) - 1; {
+		case sameWords(messages[i], sent[i]):
+		case last >= 0 && edits[last].To == i:
+			edits[last].To, edits[last].Messages = i+1, append(edits[last].Messages, messages[i])
+		default:
+			edits = append(edits, Edit{From: i, To: i + 1, Messages: []llm.Message{messages[i]}})
+		}
+	}
+	return edits, slices.Clone(messages[len(sent):])
 }
 
 // sameWords reports whether two messages say the same, whatever else belongs to them: a program sends a reply

@@ -237,3 +237,35 @@ func TestWhatAReplyAsksAProgramToDo(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// A program that changes its first message with each call, as by a reminder of the time, and an old result once:
+// the record grows by what has changed, and the results of its tools stay in the conversation that is kept.
+func TestARecordGrowsByWhatAProgramChanges(t *testing.T) {
+	const steps, size = 200, 1000
+	p := &scriptedProgram{end: &ProgramEnd{}}
+	history := []llm.Message{said(llm.RoleSystem, "s"), said(llm.RoleUser, "")}
+	for n := range steps {
+		history = slices.Clone(history)
+		history[1] = said(llm.RoleUser, fmt.Sprintf("u <system-reminder>%d</system-reminder>", n))
+		p.calls = append(p.calls, ProgramCall{Messages: history})
+		history = append(history, said(llm.RoleAssistant, fmt.Sprint("answer ", n+1)), said(llm.RoleUser, fmt.Sprint(n, strings.Repeat(" result", size/7))))
+	}
+	end, rec, err := runProgram(t, p, &answering{}, nil)
+	if err != nil || end.Calls != steps {
+		t.Errorf("%d calls, %v", end.Calls, err)
+	}
+	rewritten := 0
+	for _, w := range rec.rewrites {
+		for _, e := range w.Edits {
+			for _, m := range e.Messages {
+				rewritten += len(m.Text())
+			}
+		}
+	}
+	if want := steps * 100; rewritten > want {
+		t.Errorf("%d bytes were recorded as changed, want at most %d", rewritten, want)
+	}
+	if got := len(texts(end.Messages)); got != 2*steps+2 {
+		t.Errorf("%d messages are kept, want %d", got, 2*steps+2)
+	}
+}
