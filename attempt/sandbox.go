@@ -133,9 +133,10 @@ func (b *keptBox) lives(ctx context.Context) bool {
 }
 
 // keeps reports whether the sandbox is kept for a resume: the attempt failed but was not
-// canceled, and the sandbox did not fail twice in a row.
+// canceled, and the sandbox did not fail twice in a row. One with a program of the user's own is not:
+// the program has been told that its calls are over.
 func (t *attempt) keeps(ctx context.Context, box *keptBox, err error) bool {
-	return err != nil && !(box.failed.Load() && box.doubted) && ctx.Err() == nil
+	return err != nil && t.Program == nil && !(box.failed.Load() && box.doubted) && ctx.Err() == nil
 }
 
 func (t *attempt) close(box Sandbox) {

@@ -72,11 +72,12 @@ type Launch struct {
 
 // Launch runs a program as a command of the agent, without its time limit, and waits for its end. The output is
 // that of both of its streams: the beginning and the end, if it is long. It ends as [Sandbox.Execute] says of a
-// command with the id: a program that runs already is not started again.
+// command with the id: a program that runs already, or has ended, is not started again in the container.
 func (s *Sandbox) Launch(ctx context.Context, id string, l Launch) (vocab.Output, error) {
 	cmd := s.command()
 	cmd.ID, cmd.Script, cmd.Env = id, l.Script, slices.Concat(cmd.Env, l.Env)
 	cmd.Timeout, cmd.Longer, cmd.Ahead, cmd.Fresh = 0, nil, false, true
+	cmd.Keep = true // its end is on record only when what it changed is
 	if l.Stdin != "" {
 		file := "/tmp/.batch-stdin-" + id
 		if err := s.Write(ctx, file, 0o600, []byte(l.Stdin)); err != nil {

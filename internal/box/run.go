@@ -32,6 +32,9 @@ type Command struct {
 	// Limit bytes. If Longer returns true, MaxOutput bytes are kept instead.
 	Longer func(begin []byte) bool
 
+	// Keep makes the helper know the result for as long as it runs, although a Run has returned it. It keeps few.
+	Keep bool
+
 	// Ahead starts the next command's interpreter, if it is bash, as soon as
 	// this command has ended: see package docker. Fresh never uses such an interpreter.
 	Ahead, Fresh bool
@@ -85,9 +88,11 @@ func (b *Box) Run(ctx context.Context, cmd Command) (vocab.Output, error) {
 	}
 	r, err := b.conclude(ctx, run.Args[0], q)
 	answered()
-	b.mu.Lock()
-	b.forget = append(b.forget, q.frame.ID)
-	b.mu.Unlock()
+	if !cmd.Keep {
+		b.mu.Lock()
+		b.forget = append(b.forget, q.frame.ID)
+		b.mu.Unlock()
+	}
 	if _, worked := b.worked.Load(ownShell); len(cmd.Args) == 0 && q.result.Missing && !worked {
 		cmd.Args = otherShell
 		return b.Run(ctx, cmd)

@@ -1,0 +1,52 @@
+package talk
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"batch.example/batch/e2e"
+	"batch.example/batch/internal/tier"
+	"batch.example/batch/llm/stub"
+	"batch.example/batch/vocab"
+)
+
+// What a program has done is not done again when batch is killed between its end and the record of that.
+func TestAProgramsEndIsKept(t *testing.T) {
+	tier.Rest(t, "gateway/*.go", "attempt/program.go", "agent/program.go", "internal/box/*.go")
+	t.Parallel()
+	for _, at := range []string{"journal.append:15=kill", "journal.append:17=kill"} {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			p := newPrograms(t, "/opt/own/agent", works)
+			if code, out := p.run(t, "--inject", at); code != -1 {
+				t.Fatalf("it was not killed: exit code %d\n%s", code, out)
+			}
+			code, out := p.run(t)
+			rec := e2e.Record(t, p.dir)
+			if n := len(p.stub.Requests()); code != 0 || n != 3 || rec.Steps != 2 || rec.Status != vocab.StatusSubmitted {
+				t.Errorf("exit code %d, %d requests, %d steps, %s\n%s", code, n, rec.Steps, rec.Status, out)
+			}
+			if patch := e2e.Predictions(t, filepath.Join(p.dir, "out"))["demo__slug-1"]; !strings.Contains(patch, "+hello") {
+				t.Errorf("the patch is\n%s", patch)
+			}
+		})
+	}
+}
+
+// An outage of the provider is not the program's failure.
+func TestAProgramMeetsAnOutage(t *testing.T) {
+	tier.Rest(t, "gateway/*.go", "attempt/program.go", "agent/program.go", "internal/box/*.go")
+	t.Parallel()
+	p := newPrograms(t, "/opt/own/agent", func(n int, r *stub.Request) stub.Answer {
+		if n == 3 {
+			return stub.Status(500)
+		}
+		return works(n, r)
+	})
+	code, out := p.run(t, "-c", "model.model_kwargs.num_retries=0", "--retry", "transient=2")
+	rec := e2e.Record(t, p.dir)
+	if code != 0 || rec.Status != vocab.StatusSubmitted || rec.Attempt != 2 {
+		t.Errorf("%s: %s\n%s", rec.Status, rec.Error, out)
+	}
+}
