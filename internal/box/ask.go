@@ -201,7 +201,7 @@ func (b *Box) take(l *link, f wire.Frame) {
 	}
 	switch {
 	case f.Kind == wire.KindOpen:
-		b.visited.admit(b, l, f.ID)
+		b.admit(l, f.ID)
 	case f.Kind == wire.KindLost:
 		b.forged++
 		_ = l.pipe.Close()

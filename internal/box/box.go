@@ -78,6 +78,7 @@ type Box struct {
 	open    map[string]*question // by id
 	flows   map[string]*flow     // by id
 	visited *Listener            // takes connections from the container; nil: none
+	early   *Listener            // the same, before the first Listen; nil: no connection came before it
 	forget  []string             // commands whose results the init need not keep
 	forged  int                  // connections that ended because of bytes that the init did not write
 	closed  bool
@@ -98,7 +99,7 @@ func New(c Carrier, key wire.Key, unattended time.Duration) *Box {
 // Close ends the connection; the container continues to run. It may be called twice.
 func (b *Box) Close() {
 	b.mu.Lock()
-	l, was := b.link, b.closed
+	l, was, early := b.link, b.closed, b.early
 	b.link, b.closed = nil, true
 	b.mu.Unlock()
 	if was {
@@ -107,6 +108,9 @@ func (b *Box) Close() {
 	close(b.stop)
 	if l != nil {
 		l.close()
+	}
+	if early != nil {
+		_ = early.Close()
 	}
 	b.alive.Wait()
 }

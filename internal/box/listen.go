@@ -45,12 +45,14 @@ func (b *Box) Listen(ctx context.Context) (*Listener, error) {
 	if _, err := b.carrier.Admit(); err != nil {
 		return nil, err
 	}
-	l := &Listener{arrived: make(chan *visit, waiting), stop: make(chan struct{})}
 	b.mu.Lock()
-	before := b.visited
-	b.visited = l
+	before, l := b.visited, b.early
+	if l == nil {
+		l = newListener()
+	}
+	b.visited, b.early = l, nil
 	b.mu.Unlock()
-	if before != nil {
+	if before != nil && before != l {
 		_ = before.Close()
 	}
 	number, err := b.do(ctx, wire.Frame{Kind: wire.KindListen})
@@ -63,6 +65,10 @@ func (b *Box) Listen(ctx context.Context) (*Listener, error) {
 	}
 	l.address = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}
 	return l, nil
+}
+
+func newListener() *Listener {
+	return &Listener{arrived: make(chan *visit, waiting), stop: make(chan struct{})}
 }
 
 // Accept waits for the next connection. It returns [net.ErrClosed] after Close.
@@ -91,9 +97,14 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// admit begins the connection that has arrived over a link. The caller holds the Box's lock.
-func (l *Listener) admit(b *Box, over *link, id string) {
-	if l == nil || !l.begin(b, over, id) {
+// admit begins the connection that has arrived over a link. It waits for the Listen of this process, if a
+// former one has opened the port. The caller holds the lock.
+func (b *Box) admit(over *link, id string) {
+	if b.visited == nil {
+		b.early = newListener()
+		b.visited = b.early
+	}
+	if !b.visited.begin(b, over, id) {
 		over.wait.Go(func() { over.write(wire.Frame{Kind: wire.KindKill, ID: id}) })
 	}
 }
