@@ -55,12 +55,6 @@ func Read(data []byte) (llm.Image, error) {
 	return llm.Image{MediaType: kind, Data: data}, err
 }
 
-// Check reports why data is not a whole picture.
-func Check(data []byte) error {
-	_, err := Read(data)
-	return err
-}
-
 // kindOf returns the media type of a picture.
 func kindOf(data []byte) (string, error) {
 	if len(data) == 0 {
