@@ -32,6 +32,8 @@
 //     templates and servers refuse both. So is one after the result of a tool, for models of Mistral
 //     and Google's open ones, and on the user's own servers. The conversation that is kept has them
 //     as they were.
+//   - Images of the task follow its text, and the editor's view of a picture shows it, where the
+//     configuration allows that.
 //   - An answer that a content filter has ended ends the run; mini-swe-agent counts it
 //     as a format error.
 //   - A conversation that is too long, or refused by the provider's content policy, ends

@@ -28,6 +28,9 @@
 // a commit on top of it that only sets up the environment, see Config. A reattached
 // sandbox is not checked again.
 //
+// Also before it, and before the sandbox is opened, the images of the task are there, or the attempt
+// ends. The journal has them from then on: a resume needs them nowhere else.
+//
 // If the agent makes its sandbox unusable, the attempt ends with a result. If that
 // happens during a replay, of actions that did not do so before, the attempt has diverged.
 //
