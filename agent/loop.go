@@ -82,7 +82,7 @@ type ModelFacts struct {
 	// Price is what calls cost, for the calls of a Program, whose cost is limited before they are made;
 	// nil: unknown.
 	Price *vocab.Price
-	Sight     llm.Sight // the images that the model takes
+	Sight llm.Sight // the images that the model takes
 }
 
 // Hooks are how a Turn's caller observes and steers the run. Each may be nil.
