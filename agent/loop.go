@@ -59,6 +59,7 @@ type Turn struct {
 
 	// Program leads the conversation in place of the loop; nil: none does. Its task is the instance template.
 	Program Program
+	Beside  int // calls beside the conversation that the Program made so far
 
 	Model llm.Model
 	ModelFacts

@@ -30,7 +30,7 @@ type run struct {
 
 	formatErrors int            // in a row
 	waited       time.Duration  // for the environment, for a person, and in calls that failed
-	helpers      int            // calls of a program beside its conversation, of this process
+	helpers      int            // calls of a program beside its conversation
 	relayed      *ProgramCall   // the call of a program that is being made; nil: none
 	known        []vocab.Output // of the current step's actions that ran before
 	begun        bool           // the action after them had begun before
@@ -46,7 +46,7 @@ func newRun(l *Loop, t Turn) *run {
 		loop: l, turn: t, form: form, unusable: err, started: l.config.Now().Add(-t.Elapsed), callIDs: map[string]bool{},
 		digest: newDigest(form.tools), gauge: newGauge(form.tools),
 	}
-	r.end.Calls, r.end.Cost, r.end.Unpriced, r.formatErrors = t.Calls, t.Cost, t.Unpriced, t.FormatErrors
+	r.end.Calls, r.end.Cost, r.end.Unpriced, r.formatErrors, r.helpers = t.Calls, t.Cost, t.Unpriced, t.FormatErrors, t.Beside
 	r.keep(t.Messages...)
 	if t.Tokens > 0 {
 		r.gauge.tokens = t.Tokens

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -161,6 +162,9 @@ func (r *running) Start(ctx context.Context, task string) error {
 	if err != nil {
 		return err
 	}
+	if err := launched.check(); err != nil {
+		return err
+	}
 	r.path = launched.Args[0]
 	r.called = r.t.past != nil && r.t.box.Adopted
 	r.late = time.After(startLimit)
@@ -174,13 +178,30 @@ func (r *running) Start(ctx context.Context, task string) error {
 	return nil
 }
 
+// longestArgument is how many bytes Linux takes as one argument or variable, with the byte that ends it.
+const longestArgument = 128 << 10
+
+// check refuses what no program can be started with.
+func (l Launched) check() error {
+	for _, text := range slices.Concat(l.Args, l.Env) {
+		if len(text) >= longestArgument || strings.ContainsRune(text, 0) {
+			return fault.Newf(fault.Instance, "starting the agent's program: an argument or a variable has %d bytes, more than %d, or a NUL: %.40q", len(text), longestArgument-1, text).
+				WithHint("give the task by agent.program.stdin")
+		}
+	}
+	return nil
+}
+
+// noProxy keeps a proxy of the image out of the way to the gateway.
+var noProxy = []string{"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1"}
+
 // command returns the program as a command of the sandbox.
 func (l Launched) command() sandbox.Launch {
 	words := make([]string, len(l.Args))
 	for i, a := range l.Args {
 		words[i] = bash.Quote(a)
 	}
-	return sandbox.Launch{Env: append([]string{"HOME=" + programHome}, l.Env...), Script: strings.Join(words, " "), Stdin: l.Stdin}
+	return sandbox.Launch{Env: slices.Concat([]string{"HOME=" + programHome}, noProxy, l.Env), Script: strings.Join(words, " "), Stdin: l.Stdin}
 }
 
 // Next implements [agent.Program].
@@ -189,10 +210,15 @@ func (r *running) Next(ctx context.Context) (*agent.ProgramCall, error) {
 	if r.called {
 		late = nil
 	}
+	select { // what a program leaves gets no calls
+	case <-r.ended:
+		return nil, r.end(ctx)
+	default:
+	}
 	select {
 	case c := <-r.gate.Calls():
-		if r.heard = true; !r.called {
-			r.called = true
+		if !r.heard {
+			r.called, r.heard = true, true
 			r.begun.Add(1)
 		}
 		return &agent.ProgramCall{

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"strings"
 	"testing"
 
 	"batch.example/batch/fault"
@@ -20,6 +21,24 @@ func TestAProgramThatMakesNoCallAnywhereStopsTheRun(t *testing.T) {
 			if err := p.silent("exit code 127"); fault.KindOf(err) != want {
 				t.Errorf("attempt %d, %d have begun: %v, want a %v fault", n+1, begun, err, want)
 			}
+		}
+	}
+}
+
+func TestWhatAProgramCannotBeStartedWith(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		l  Launched
+		ok bool
+	}{
+		"little":             {Launched{Args: []string{"a"}, Env: []string{"B=c"}, Stdin: strings.Repeat("x", 1<<20)}, true},
+		"the longest":        {Launched{Args: []string{strings.Repeat("x", longestArgument-1)}}, true},
+		"too much":           {Launched{Args: []string{strings.Repeat("x", longestArgument)}}, false},
+		"too much, variable": {Launched{Args: []string{"a"}, Env: []string{"B=" + strings.Repeat("x", longestArgument)}}, false},
+		"a NUL":              {Launched{Args: []string{"a\x00b"}}, false},
+	} {
+		if err := tt.l.check(); (err == nil) != tt.ok || err != nil && fault.KindOf(err) != fault.Instance {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (t *Turn) prepare() (err error) {
 	in := t.in
 	t.run = agent.Turn{
 		Task: cmp.Or(h.Task(), in.Task), Vars: in.Vars, Pictures: in.Pictures, Say: h.Unsaid(), Number: t.number,
-		Model: in.Model, ModelFacts: in.ModelFacts, Env: &actions{env: in.Env, rec: &s.records}, Tools: in.Tools, Program: in.Program, Hooks: in.Hooks,
+		Model: in.Model, ModelFacts: in.ModelFacts, Env: &actions{env: in.Env, rec: &s.records}, Tools: in.Tools, Program: in.Program, Beside: len(h.Summaries), Hooks: in.Hooks,
 	}
 	t.asked = h.Turn().Asked
 	t.hook(&t.run.Hooks)
