@@ -25,6 +25,7 @@ type Grading struct {
 	Unstable    []Unstable  `json:"unstable,omitempty"`   // verdicts that differed between repetitions of the tests
 	Notes       []Note      `json:"notes,omitempty"`      // how the grading of predictions differed from the usual
 	Quarantined []string    `json:"quarantined,omitempty"`
+	Excused     []string    `json:"excused,omitempty"` // entries of another tool that infrastructure left empty: in no figure
 }
 
 // VerdictStatus counts the predictions with one verdict.
@@ -66,7 +67,9 @@ func sumVerdicts(records []results.Record) *Grading {
 	for _, r := range records {
 		if r.Quarantined {
 			g.Quarantined = append(g.Quarantined, r.InstanceID)
-		} else if isPrediction(r) {
+		} else if r.Excused() {
+			g.Excused = append(g.Excused, r.InstanceID)
+		} else if r.Outcome.Final() {
 			g.add(r)
 			count[verdictOf(r)]++
 		}
@@ -94,12 +97,6 @@ func WriteGrades(w io.Writer, asked []string, records []results.Record) error {
 
 func isGraded(records []results.Record) bool {
 	return slices.ContainsFunc(records, func(r results.Record) bool { return r.Grade != nil || r.Quarantined })
-}
-
-// isPrediction reports whether r has an entry in preds.json. A prediction of another tool has one
-// even if its patch is empty, so that it does not count as a result.
-func isPrediction(r results.Record) bool {
-	return r.Outcome.Final() || r.Attempt == 0 && r.Status != vocab.StatusNotRun
 }
 
 // verdictOf returns "" for a record without a grade.
@@ -179,9 +176,17 @@ func (g *Grading) write(b *bufio.Writer) {
 		lines = append(lines, fmt.Sprintf("%s (%d): %s", n.Text, len(n.IDs), printable.Some(n.IDs, mostNames)))
 	}
 	writeFirst(b, printable.Count(len(lines), "note on grading", "notes on grading"), lines)
+	if len(g.Excused) > 0 {
+		writeWords(b, OneLine(g.excused()+": "+printable.Some(g.Excused, mostNames), 0), "  ")
+	}
 	if n := len(g.Quarantined); n > 0 {
 		writeWords(b, OneLine(g.quarantine()+": "+printable.Some(g.Quarantined, mostNames), 0), "  ")
 	}
+}
+
+// excused returns "2 infrastructure failures of another tool, in no rate".
+func (g *Grading) excused() string {
+	return printable.Count(len(g.Excused), "infrastructure failure", "infrastructure failures") + " of another tool, in no rate"
 }
 
 // quarantine returns "2 quarantined instances, in no rate".

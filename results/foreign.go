@@ -13,6 +13,7 @@ type foreignEntry struct {
 	model      string
 	patchBytes int
 	unfit      error // why it cannot be used as a prediction; nil: it can be
+	imported   bool  // into a directory of predictions alone: an empty patch is all that its tool said
 
 	read bool // info below has been looked for
 	info foreignInfo
@@ -40,6 +41,9 @@ func (rd *Reader) foreignRecord(p *prediction) (Record, bool) {
 	r.Outcome = foreignOutcome(r.Status, f.patchBytes)
 	if f.unfit != nil && f.patchBytes == 0 {
 		r.Outcome = vocab.OutcomeInfrastructure
+	}
+	if f.imported && f.unfit == nil && r.Status == "" && f.patchBytes == 0 {
+		r.Outcome = vocab.OutcomeEmpty
 	}
 	if r.Status == "" {
 		r.Status = vocab.StatusUnknown

@@ -116,7 +116,7 @@ func (rd *Reader) joinGrades(records []Record) {
 			g, found = latest[p]
 			found = found && last.known && last.foreign == (r.Attempt == 0)
 		}
-		if !found {
+		if !found || r.Excused() { // an earlier version graded these
 			continue
 		}
 		r.Grade = &g

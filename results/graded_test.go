@@ -88,7 +88,7 @@ func TestGradesAreJoinedToTheirPredictions(t *testing.T) {
 	}
 	want := []string{
 		"a 1 resolved true", "again 1 unresolved false", "again 2 resolved true", "changed 1", "infra 1 infrastructure", "none 1",
-		"null 0 empty patch false", "other 0 timed out false", "out 1 resolved quarantined",
+		"null 0", "other 0 timed out false", "out 1 resolved quarantined",
 	}
 	if d := cmp.Diff(want, verdicts(s.Records())); d != "" {
 		t.Errorf("Records (-want +got):\n%s", d)

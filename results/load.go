@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/internal/regular"
 	"batch.example/batch/internal/swebench"
+	"batch.example/batch/results/manifest"
 )
 
 // loadPredictions reads preds.json, and passes its notes or its error to say. An unreadable
@@ -31,8 +32,11 @@ func (rd *Reader) loadPredictions(folders []os.DirEntry, say func(swebench.About
 		rd.tell("%s is empty, as a power cut leaves a file: what the journals have is put back", predsFile)
 		return nil
 	}
+	m, _ := manifest.Read(rd.dir) //nolint:errcheck // without one, the entries may be of attempts
 	about, err := swebench.ScanPredictions(path, text, func(p swebench.Prediction) error {
-		rd.preds.set(loadPrediction(p))
+		e := loadPrediction(p)
+		e.foreign.imported = m != nil && m.OnlyGraded()
+		rd.preds.set(e)
 		return nil
 	})
 	if isBlank(text) {

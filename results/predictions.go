@@ -26,6 +26,10 @@ type Prediction struct {
 	Text       string // model_patch; empty if nothing was submitted
 	Said       int    // messages of people that the agent was sent while it worked: said
 
+	// Excused says that infrastructure, not the agent, ended the other tool's attempt, and left an
+	// empty patch: it is not graded, and counts in no rate.
+	Excused bool
+
 	// Patch is the patch byte for byte. If it is not UTF-8, JSON cannot hold it and Text
 	// differs: an attempt's Text is another patch with the same effect, an imported Text
 	// lacks the invalid bytes.
@@ -47,9 +51,13 @@ func (rd *Reader) Predictions(ids []string) ([]Prediction, error) {
 	if ids == nil {
 		entries = slices.DeleteFunc(rd.preds.ordered(), func(e *prediction) bool { return e.unfit() != nil })
 	}
-	own := make([]Record, len(entries))
+	own, excused := make([]Record, len(entries)), make([]bool, len(entries))
 	for i, e := range entries {
 		own[i] = rd.own(e)
+		if e.foreign != nil {
+			r, _ := rd.foreignRecord(e)
+			excused[i] = r.Excused()
+		}
 	}
 	rd.mu.Unlock()
 	var list []Prediction
@@ -58,6 +66,7 @@ func (rd *Reader) Predictions(ids []string) ([]Prediction, error) {
 		if err != nil {
 			return nil, err
 		}
+		p.Excused = excused[i]
 		list = append(list, p)
 	}
 	return list, nil
@@ -223,6 +232,6 @@ func (s *Store) imported(in Prediction) (*prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.foreign = &foreignEntry{model: d.Model, patchBytes: len(d.Patch)}
+	e.foreign = &foreignEntry{model: d.Model, patchBytes: len(d.Patch), imported: true}
 	return e, nil
 }

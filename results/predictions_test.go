@@ -21,6 +21,7 @@ func TestImportedPredictionsAreReadAgain(t *testing.T) {
 		{InstanceID: "a__1", Model: "m", Text: "+caf\uFFFD\n", Patch: latin},
 		{InstanceID: "c__1", Model: "m", Patch: []byte("")},
 	}
+	write(t, `{"command": "grade"}`, dir, "manifest.json")
 	for range 2 { // the second time over the first
 		s := open(t, dir)
 		if err := s.Import(want); err != nil {

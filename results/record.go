@@ -79,6 +79,12 @@ func (r Record) Measured() bool {
 	return r.Attempt > 0 || r.Status != vocab.StatusUnknown && r.Status != vocab.StatusNotRun
 }
 
+// Excused reports whether r is another tool's entry that infrastructure, not its agent, left
+// without a patch. The tool wrote an empty prediction, but it is in no rate and not graded.
+func (r Record) Excused() bool {
+	return r.Attempt == 0 && r.Outcome == vocab.OutcomeInfrastructure
+}
+
 // Unanswered counts calls of unknown cost: unanswered calls that may have been charged, and answered
 // calls without a known price. The costs beside it are lower bounds.
 type Unanswered struct {

@@ -297,7 +297,7 @@ func (s *gradeSession) grade(ctx context.Context, r grading.Request) (d *grading
 		return d, noneSelected(r.Output).WithHint("`batch status %s` lists what it has", printable.ShellWord(r.Output))
 	case d.Todo() == 0:
 		s.tell(fmt.Sprintf("nothing to do: %s; to grade again: the same command with `--redo`",
-			printable.Count(len(d.Plan()), "the prediction has a verdict", "predictions have a verdict")))
+			printable.Count(judged(d.Plan()), "prediction has a verdict", "predictions have a verdict")))
 	default:
 		err = s.session(d).work(ctx, d)
 	}
@@ -306,6 +306,16 @@ func (s *gradeSession) grade(ctx context.Context, r grading.Request) (d *grading
 		return d, err // nothing was graded
 	}
 	return d, s.conclude(d, err)
+}
+
+// judged counts the predictions that grading gives a verdict.
+func judged(plan []grading.Planned) (n int) {
+	for _, p := range plan {
+		if !p.Prediction.Excused {
+			n++
+		}
+	}
+	return n
 }
 
 // session returns how a directory is worked on.

@@ -95,13 +95,13 @@ type finalFile struct {
 	Containers  []string          `json:"unstopped_containers,omitzero"`
 	Images      []string          `json:"unremoved_images,omitzero"`
 	Doubts      map[string]string `json:"doubts,omitempty"`
-	NoVerdict   []string          `json:"no_verdict_ids,omitempty"` // of error_ids: see noVerdict
+	NoVerdict   []string          `json:"no_verdict_ids,omitempty"` // of error_ids and empty_patch_ids: see noVerdict
 	Quarantined int               `json:"quarantined_instances,omitempty"`
 	OutIDs      []string          `json:"quarantined_ids,omitempty"`
 }
 
-// noVerdict is batch's own member for errors that are in no rate of the run directory. Without it,
-// they would be not resolved to a reader of the report alone.
+// noVerdict is batch's own member for errors and empty patches that are in no rate of the run
+// directory. Without it, they would be not resolved to a reader of the report alone.
 const noVerdict = "no_verdict_ids"
 
 func (f Final) file() *finalFile {
@@ -121,6 +121,9 @@ func (f Final) file() *finalFile {
 			file.IncompleteIDs = append(file.IncompleteIDs, id)
 		case e.Empty:
 			file.EmptyIDs = append(file.EmptyIDs, id)
+			if e.NoVerdict {
+				file.NoVerdict = append(file.NoVerdict, id)
+			}
 		default:
 			file.tested(e)
 		}

@@ -119,7 +119,7 @@ func KeyOf(p results.Prediction) grades.Prediction {
 }
 
 func finalEntry(dir string, p results.Prediction, g grades.Grade) swebench.Entry {
-	if g.Verdict == "" { // the harness only checks whether there is a patch
+	if g.Verdict == "" || p.Excused { // the harness only checks whether there is a patch
 		return swebench.Entry{InstanceID: p.InstanceID, Empty: len(bytes.TrimSpace(p.Patch)) == 0, NoVerdict: true}
 	}
 	var failure swebench.Failure

@@ -7,10 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"batch.example/batch/dataset"
 	"batch.example/batch/grade/logparse"
 	"batch.example/batch/results"
+	"batch.example/batch/results/grades"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/grading"
+	"batch.example/batch/vocab"
 )
 
 // People copy a final report into papers, under its name.
@@ -64,5 +67,81 @@ func TestAFinalReportOfMixedResultsHasANameThatSaysSo(t *testing.T) {
 		if c.models != nil && !slices.Equal(found, []string{path}) || slices.Contains(found, filepath.Join(dir, "None.run.json")) {
 			t.Errorf("%v, mixed %v: reports %q, want only %s", c.models, c.mixed, found, c.want)
 		}
+	}
+}
+
+// Infrastructure never counts against a model. The harness counts each empty patch.
+func TestAnEmptyPatchOfAnotherToolsInfrastructureFailureIsInNoRate(t *testing.T) {
+	dir := t.TempDir()
+	preds, instances, asked := map[string]any{}, []dataset.Instance{}, []string{"x__1", "x__2", "x__3"}
+	for i, status := range []string{"APIConnectionError", "LimitsExceeded", ""} {
+		id := asked[i]
+		preds[id] = map[string]string{"model_name_or_path": "m", "instance_id": id, "model_patch": ""}
+		instances = append(instances, dataset.Instance{ID: id})
+		if status == "" {
+			continue
+		}
+		err := os.MkdirAll(filepath.Join(dir, id), 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, id, id+".traj.json"), []byte(`{"info": {"exit_status": "`+status+`"}}`), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := json.Marshal(preds)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "preds.json"), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := results.Open(dir, results.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := s.Grades()
+	for _, id := range asked { // as an earlier version graded them
+		if err == nil {
+			err = log.Add(grades.Grade{InstanceID: id, Patch: grades.PatchDigest(""), Model: "m", Verdict: vocab.VerdictEmpty})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := grading.Planner{Instances: instances, Redo: true}.Plan(t.Context(), s.Reader, log.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plan {
+		if agent := p.Instance.ID == "x__2"; p.Keep == agent {
+			t.Errorf("%s is kept: %v", p.Instance.ID, p.Keep)
+		}
+	}
+	for _, r := range s.Records() {
+		if agent := r.InstanceID == "x__2"; (r.Resolved != nil) != agent || (r.Grade != nil) != agent {
+			t.Errorf("%s: resolved %v, grade %v", r.InstanceID, r.Resolved, r.Grade)
+		}
+	}
+	path, err := grading.Final(s, "run", logparse.V5, asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err = os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report struct {
+		Empty     []string `json:"empty_patch_ids"`
+		NoVerdict []string `json:"no_verdict_ids"`
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(report.Empty, asked) || !slices.Equal(report.NoVerdict, []string{"x__1", "x__3"}) {
+		t.Errorf("the final report has %+v", report)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -72,6 +72,10 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 	ids, basis := p.images(ctx, plan, latest), p.basisOf(p.Sandboxes)
 	for i := range plan {
 		j := &plan[i]
+		if j.Prediction.Excused {
+			j.Keep, j.Why = true, "infrastructure of another tool failed: in no rate"
+			continue
+		}
 		var stale bool
 		if j.Keep, j.Why, stale = p.decide(j.Job, latest[KeyOf(j.Prediction)], ids[j.Instance.ImageName(p.Sandboxes.Prefix)], basis); stale {
 			j.Stale = j.Why
