@@ -10,6 +10,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
+	"batch.example/batch/results/manifest"
 	"batch.example/batch/vocab"
 )
 
@@ -21,10 +22,13 @@ func TestImportedPredictionsAreReadAgain(t *testing.T) {
 		{InstanceID: "a__1", Model: "m", Text: "+caf\uFFFD\n", Patch: latin},
 		{InstanceID: "c__1", Model: "m", Patch: []byte("")},
 	}
-	write(t, `{"command": "grade"}`, dir, "manifest.json")
 	for range 2 { // the second time over the first
 		s := open(t, dir)
-		if err := s.Import(want); err != nil {
+		err := s.Import(want)
+		if err == nil {
+			err = s.WriteManifest(&manifest.Manifest{Command: "grade"})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)
