@@ -36,6 +36,20 @@ func nextOf(m *manifest.Manifest, spent float64) next {
 	return n
 }
 
+// Set is what `batch ctl` left in force in a directory.
+type Set struct {
+	Budget   *float64 // the cost limit in US dollars, which `batch resume` keeps; 0 is none; nil: not set
+	Canceled []string // instances
+}
+
+// Under returns the status of a directory where set is in force.
+func (s Status) Under(set Set) Status {
+	if set.Budget != nil {
+		s.next.base, s.next.limit = *set.Budget, *set.Budget
+	}
+	return s
+}
+
 // withLimit adds a cost limit to a command that continues unfinished instances. It keeps the last
 // command's limit if that differs from the manifest's, and raises it if it was reached.
 func (n next) withLimit(command string, unfinished []results.Record) string {

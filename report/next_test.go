@@ -61,6 +61,22 @@ func TestTheCommandThatContinuesARun(t *testing.T) {
 	}
 }
 
+// Resume keeps the limit that was set last while the run worked.
+func TestTheHintKeepsTheLimitThatWasSetWhileTheRunWorked(t *testing.T) {
+	m := &manifest.Manifest{Command: "run", Dataset: manifest.Dataset{Instances: []string{"a"}}, Runs: []manifest.Run{{CostLimit: 1}}, Request: &manifest.Request{CostLimit: 0.5}}
+	broken := results.Record{InstanceID: "a", Attempt: 1, Status: "Interrupted", Outcome: vocab.OutcomePending, Cost: 0.01}
+	for spent, want := range map[float64]string{0.01: "  batch resume out  continue with", 2: "  batch resume out --cost-limit-total 4  "} {
+		snap := &results.Snapshot{Dir: "out", Records: []results.Record{broken}, Spent: spent, Manifest: m}
+		var b bytes.Buffer
+		if err := report.NewStatus(snap).Under(report.Set{Budget: new(2.0)}).Write(&b, false); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("spent %v: want %q in:\n%s", spent, want, b.String())
+		}
+	}
+}
+
 func TestTheHintForManyInstancesRetriesByOutcome(t *testing.T) {
 	snap := &results.Snapshot{Dir: "out", Manifest: &manifest.Manifest{}}
 	for _, id := range []string{"a", "b", "c", "d"} {

@@ -14,6 +14,7 @@ import (
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/sweeps"
+	"batch.example/batch/run"
 	"batch.example/batch/vocab"
 )
 
@@ -100,13 +101,27 @@ func statusesIn(path string) (list []report.Status, instances []report.InstanceS
 		if err != nil {
 			return nil, nil, err
 		}
-		list = append(list, report.NewStatus(snap))
+		status, err := underControl(dir, report.NewStatus(snap))
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, status)
 		for _, in := range list[len(list)-1].Instances {
 			in.InstanceID = holder{cell: cellIn(path, dir)}.full(in.InstanceID)
 			instances = append(instances, in)
 		}
 	}
 	return list, instances, err
+}
+
+// underControl returns the status of a run directory with what `batch ctl` left in force there.
+func underControl(dir string, s report.Status) (report.Status, error) {
+	h, err := run.ReadControl(dir)
+	if err != nil {
+		return s, err
+	}
+	f := h.InForce()
+	return s.Under(report.Set{Budget: f.Budget, Canceled: f.Canceled}), nil
 }
 
 // printIDs prints the ids of the instances that one of the words is about.
