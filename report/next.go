@@ -47,7 +47,27 @@ func (s Status) Under(set Set) Status {
 	if set.Budget != nil {
 		s.next.base, s.next.limit = *set.Budget, *set.Budget
 	}
+	s.Instances = slices.Clone(s.Instances)
+	for i := range s.Instances {
+		in := &s.Instances[i]
+		if !in.Outcome.Final() && in.Status != vocab.StatusRunning && slices.Contains(set.Canceled, in.InstanceID) {
+			in.Canceled = true
+		}
+	}
+	s.cover = cover(s.records(), set.Canceled)
+	s.Canceled = s.cover.canceled
 	return s
+}
+
+// canceledHints says of the canceled instances that they are.
+func (s Status) canceledHints() map[string]string {
+	hints := map[string]string{}
+	for _, in := range s.Instances {
+		if in.Canceled {
+			hints[in.InstanceID] = "it was canceled"
+		}
+	}
+	return hints
 }
 
 // withLimit adds a cost limit to a command that continues unfinished instances. It keeps the last
@@ -91,10 +111,12 @@ func retry(dir string, unfinished []results.Record) string {
 
 // writeNext names the next useful commands.
 func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
-	var inside, outside []results.Record
-	for _, r := range records {
+	var inside, outside, canceled []results.Record
+	for i, r := range records {
 		switch {
 		case r.Outcome.Final():
+		case s.Instances[i].Canceled:
+			canceled = append(canceled, r)
 		case s.next.selected[r.InstanceID]:
 			inside = append(inside, r)
 		default:
@@ -110,6 +132,13 @@ func (s Status) writeNext(b *bufio.Writer, records []results.Record) {
 		if n := len(outside); n > 0 {
 			add(s.next.withLimit(retry(s.Dir, outside), outside), "continue with "+printable.Count(n, "unfinished instance", "unfinished instances")+" of earlier commands"+afterCorrection(outside))
 		}
+	}
+	if n := len(canceled); n > 0 && s.Owner == "" && s.next.resumable {
+		command := "batch retry " + word(s.Dir)
+		for _, r := range canceled {
+			command += " " + word(r.InstanceID)
+		}
+		add(s.next.withLimit(command, canceled), "run "+printable.Count(n, "canceled instance", "canceled instances"))
 	}
 	if s.Owner == "" && s.next.talk != "" && len(inside)+len(outside) > 0 {
 		add("batch "+s.next.talk+" ... -o "+word(s.Dir), "continue the conversation, by the command that began it")

@@ -22,6 +22,7 @@ type Status struct {
 	Owner              string           `json:"in_use_by,omitempty"` // host, process and time of the running program
 	Asked              int              `json:"asked"`               // instances
 	Results            int              `json:"with_result"`
+	Canceled           int              `json:"canceled"`          // instances without a result that run again only when chosen
 	Graded             int              `json:"graded"`            // results with a verdict that counts, without the quarantined ones
 	Resolved           int              `json:"resolved"`          // of Graded
 	Grading            *Grading         `json:"grading,omitempty"` // nil: nothing is graded
@@ -60,7 +61,8 @@ type OutcomeStatus struct {
 type InstanceStatus struct {
 	results.Record
 	Attempts int     `json:"attempts"`
-	Spent    float64 `json:"spent"` // US dollars of all its attempts, including held amounts
+	Spent    float64 `json:"spent"`              // US dollars of all its attempts, including held amounts
+	Canceled bool    `json:"canceled,omitempty"` // it has no result, and runs again only when chosen
 }
 
 // NewStatus summarizes a directory. An instance without a record is pending and has the exit status
@@ -90,7 +92,7 @@ func NewStatus(snap *results.Snapshot) Status {
 	for _, id := range snap.Asked() {
 		s.add(InstanceStatus{Record: results.LatestOf(last, id), Attempts: attempts[id], Spent: spent[id]})
 	}
-	s.cover, s.Grading = cover(s.records()), newGrading(s.records())
+	s.cover, s.Grading = cover(s.records(), nil), newGrading(s.records())
 	if snap.GradingBegan && s.Grading == nil {
 		s.Grading = sumVerdicts(s.records())
 	}
@@ -200,7 +202,7 @@ func (s Status) Write(w io.Writer, each bool) error {
 			fmt.Fprintln(b)
 			s.phaseTable().Write(b)
 		}
-		writeUnfinished(b, records, nil)
+		writeUnfinished(b, records, s.canceledHints())
 		s.writeNext(b, records)
 	})
 }

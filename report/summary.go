@@ -42,7 +42,7 @@ func Summary(w io.Writer, d SummaryData) error {
 	return buffered(w, func(b *bufio.Writer) {
 		statusTable(chosen).Write(b)
 		fmt.Fprintln(b)
-		cover(chosen).write(b)
+		cover(chosen, nil).write(b)
 		writeDiverged(b, d.Records)
 		writeCost(b, newBill(d.Records, chosen, d.Spent), d.Elapsed)
 		writePhases(b, d, asked)
@@ -89,9 +89,10 @@ func statusTable(records []results.Record) *printable.Table {
 func displayStatus(r results.Record) string { return r.Status.Label(r.Outcome) }
 
 // coverage counts instances by what remains to be done.
-type coverage struct{ asked, final, failed, wrong, diverged, running, unfinished int }
+type coverage struct{ asked, final, failed, wrong, diverged, running, canceled, unfinished int }
 
-func cover(records []results.Record) coverage {
+// cover counts the instances of records, which has one for each; canceled are ids.
+func cover(records []results.Record, canceled []string) coverage {
 	c := coverage{asked: len(records)}
 	for _, r := range records {
 		switch {
@@ -99,6 +100,8 @@ func cover(records []results.Record) coverage {
 			c.final++
 		case r.Status == vocab.StatusRunning:
 			c.running++
+		case slices.Contains(canceled, r.InstanceID):
+			c.canceled++
 		case r.Outcome == vocab.OutcomePending:
 			c.unfinished++
 		case r.Outcome == vocab.OutcomeDiverged:
@@ -132,6 +135,9 @@ func (c coverage) String() string {
 	}
 	if c.running > 0 {
 		text += "; " + printable.Count(c.running, "is running", "are running")
+	}
+	if c.canceled > 0 {
+		text += "; " + printable.Count(c.canceled, "was canceled", "were canceled")
 	}
 	if c.unfinished > 0 {
 		text += "; " + printable.Count(c.unfinished, "is unfinished", "are unfinished")

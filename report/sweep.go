@@ -26,11 +26,11 @@ type SweepCell struct {
 	Status *Status `json:"status"` // without its instances and records
 }
 
-// NewSweepCell summarizes a cell; snap is nil if it has not begun.
-func NewSweepCell(cell sweeps.Cell, snap *results.Snapshot) SweepCell {
+// NewSweepCell summarizes a cell where set is in force; snap is nil if it has not begun.
+func NewSweepCell(cell sweeps.Cell, snap *results.Snapshot, set Set) SweepCell {
 	c := SweepCell{Cell: cell}
 	if snap != nil {
-		s := NewStatus(snap)
+		s := NewStatus(snap).Under(set)
 		s.Instances, s.Records = nil, nil
 		c.Status = &s
 	}
@@ -88,14 +88,18 @@ func (c SweepCell) row() []string {
 
 // state says what remains to be done in a cell that has begun.
 func (c SweepCell) state() string {
-	left := c.Status.Asked - c.Status.Results
+	left := c.Status.Asked - c.Status.Results - c.Status.Canceled
+	canceled := ""
+	if n := c.Status.Canceled; n > 0 {
+		canceled = fmt.Sprintf(", %d canceled", n)
+	}
 	switch {
 	case c.Status.Owner != "":
 		return "running"
 	case left > 0:
-		return fmt.Sprintf("%d left", left)
-	case c.Status.Grading != nil && c.Status.Graded < c.Status.Asked-len(c.Status.Grading.Quarantined):
-		return "finished, not all graded"
+		return fmt.Sprintf("%d left%s", left, canceled)
+	case c.Status.Grading != nil && c.Status.Graded < c.Status.Asked-c.Status.Canceled-len(c.Status.Grading.Quarantined):
+		return "finished" + canceled + ", not all graded"
 	}
-	return "finished"
+	return "finished" + canceled
 }

@@ -27,10 +27,10 @@ func TestATableOfASweep(t *testing.T) {
 		return results.Record{Grade: grade, InstanceID: id, Attempt: 1, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted, Steps: 3, Cost: 0.5, PatchBytes: 9, Resolved: resolved}
 	}
 	s := NewSweep("runs/\x1b[31ms", []SweepCell{
-		NewSweepCell(sweeps.Cell{Folder: "a@1"}, snap("", done("a", &yes), done("b", &no))),
-		NewSweepCell(sweeps.Cell{Folder: "a@2"}, snap("host x, pid 1, since 2026-01-02T03:04:05Z", done("a", nil))),
-		NewSweepCell(sweeps.Cell{Folder: "b\n@1"}, snap("", done("a", nil))),
-		NewSweepCell(sweeps.Cell{Folder: "b@2"}, nil),
+		NewSweepCell(sweeps.Cell{Folder: "a@1"}, snap("", done("a", &yes), done("b", &no)), Set{}),
+		NewSweepCell(sweeps.Cell{Folder: "a@2"}, snap("host x, pid 1, since 2026-01-02T03:04:05Z", done("a", nil)), Set{}),
+		NewSweepCell(sweeps.Cell{Folder: "b\n@1"}, snap("", done("a", nil)), Set{}),
+		NewSweepCell(sweeps.Cell{Folder: "b@2"}, nil, Set{}),
 	})
 	var b strings.Builder
 	if err := s.Write(&b); err != nil {
@@ -57,7 +57,7 @@ b@2                                              not begun
 func TestTheCostOfASweepNamesCallsOfUnknownCost(t *testing.T) {
 	cell := func(u results.Unanswered) SweepCell {
 		r := results.Record{InstanceID: "a", Attempt: 1, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted, Unanswered: u}
-		return NewSweepCell(sweeps.Cell{}, &results.Snapshot{Dir: "s/x", Manifest: &manifest.Manifest{}, Records: []results.Record{r}, Spent: u.Held})
+		return NewSweepCell(sweeps.Cell{}, &results.Snapshot{Dir: "s/x", Manifest: &manifest.Manifest{}, Records: []results.Record{r}, Spent: u.Held}, Set{})
 	}
 	for want, of := range map[string][]results.Unanswered{
 		"cost $0.00 with all attempts ever made without 3 calls of unknown cost":           {{Lost: 1, Unpriced: 1}, {Lost: 2, Unpriced: 2}},
@@ -70,5 +70,36 @@ func TestTheCostOfASweepNamesCallsOfUnknownCost(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
+	}
+}
+
+// A canceled instance is not unfinished work: resume leaves it out.
+func TestACanceledInstanceIsNotUnfinished(t *testing.T) {
+	snap := &results.Snapshot{
+		Dir: "s/x", Manifest: &manifest.Manifest{Command: "run", Dataset: manifest.Dataset{Instances: []string{"a", "b"}}},
+		Records: []results.Record{
+			{InstanceID: "a", Attempt: 1, Status: vocab.StatusSubmitted, Outcome: vocab.OutcomeSubmitted},
+			{InstanceID: "b", Attempt: 1, Status: vocab.StatusInterrupted, Outcome: vocab.OutcomePending},
+		},
+	}
+	s := NewStatus(snap).Under(Set{Canceled: []string{"a", "b"}})
+	var b strings.Builder
+	if err := s.Write(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 of 2 instances has a result; 1 was canceled\n", "  b  Interrupted\n    -> it was canceled\n", "  batch retry s/x b  run 1 canceled instance\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "batch resume") || s.Canceled != 1 || s.Instances[0].Canceled || !s.Instances[1].Canceled {
+		t.Errorf("canceled %d, instances %+v, in\n%s", s.Canceled, s.Instances, b.String())
+	}
+	cell := NewSweepCell(sweeps.Cell{Folder: "x"}, snap, Set{Canceled: []string{"b"}})
+	if state := cell.state(); state != "finished, 1 canceled" {
+		t.Errorf("the cell is %q", state)
+	}
+	if cell = NewSweepCell(sweeps.Cell{Folder: "x"}, snap, Set{}); cell.state() != "1 left" {
+		t.Errorf("without a cancel, the cell is %q", cell.state())
 	}
 }

@@ -101,11 +101,11 @@ func statusesIn(path string) (list []report.Status, instances []report.InstanceS
 		if err != nil {
 			return nil, nil, err
 		}
-		status, err := underControl(dir, report.NewStatus(snap))
+		set, err := setIn(dir)
 		if err != nil {
-			return nil, nil, err
+			snap.Notes = append(snap.Notes, err.Error())
 		}
-		list = append(list, status)
+		list = append(list, report.NewStatus(snap).Under(set))
 		for _, in := range list[len(list)-1].Instances {
 			in.InstanceID = holder{cell: cellIn(path, dir)}.full(in.InstanceID)
 			instances = append(instances, in)
@@ -114,14 +114,11 @@ func statusesIn(path string) (list []report.Status, instances []report.InstanceS
 	return list, instances, err
 }
 
-// underControl returns the status of a run directory with what `batch ctl` left in force there.
-func underControl(dir string, s report.Status) (report.Status, error) {
+// setIn returns what `batch ctl` left in force in a run directory.
+func setIn(dir string) (report.Set, error) {
 	h, err := run.ReadControl(dir)
-	if err != nil {
-		return s, err
-	}
 	f := h.InForce()
-	return s.Under(report.Set{Budget: f.Budget, Canceled: f.Canceled}), nil
+	return report.Set{Budget: f.Budget, Canceled: f.Canceled}, err
 }
 
 // printIDs prints the ids of the instances that one of the words is about.
@@ -176,7 +173,11 @@ func readSweep(dir string) (report.Sweep, error) {
 		if err != nil {
 			return report.Sweep{}, err
 		}
-		cells = append(cells, report.NewSweepCell(x.Cells[i], snap))
+		set, err := setIn(path)
+		if err != nil && snap != nil {
+			snap.Notes = append(snap.Notes, err.Error())
+		}
+		cells = append(cells, report.NewSweepCell(x.Cells[i], snap, set))
 	}
 	return report.NewSweep(dir, cells), nil
 }
