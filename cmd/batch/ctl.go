@@ -192,7 +192,16 @@ func notRunning(dir string, err error) error {
 	if busy, _ := results.InUse(dir); busy {
 		return fault.New(fault.Host, "", err).WithHint("a process works there, but cannot be controlled: it is just beginning or ending,\nor its batch.log says why")
 	}
-	return fault.New(fault.Usage, "", err).WithHint("`batch status %s` shows what is there, `batch resume %s` continues it", word, word)
+	return fault.New(fault.Usage, "", err).WithHint("`batch status %s` shows what is there, `%s` continues it", word, continuing(dir))
+}
+
+// continuing returns the command that continues the last work in dir.
+func continuing(dir string) string {
+	verb := "resume"
+	if h, err := control.Read(dir); err == nil && h.Begun != nil && h.Begun.Kind == control.KindGrade {
+		verb = "grade"
+	}
+	return "batch " + verb + " " + printable.ShellWord(dir)
 }
 
 // commandsOf returns the commands for a verb with arguments.

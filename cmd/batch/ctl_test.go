@@ -106,3 +106,23 @@ func TestPsSaysTheWholeTimeAndWhatIsAnswered(t *testing.T) {
 		}
 	}
 }
+
+// A directory that only grading made cannot be resumed.
+func TestAHintContinuesTheLastWork(t *testing.T) {
+	for kind, want := range map[string]string{control.KindRun: "`batch resume ", control.KindGrade: "`batch grade "} {
+		dir := t.TempDir()
+		log, err := control.OpenLog(dir)
+		if err == nil {
+			err = log.Begin(control.Begin{Kind: kind, PID: 1})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range []string{verbWait, verbPs} {
+			err := (&app{stdout: &bytes.Buffer{}}).ctl(t.Context(), ctlFlags{}, dir, verb, nil)
+			if hint := fault.HintOf(err); !strings.Contains(hint, want+dir+"` continues it") {
+				t.Errorf("%s, %s: %v, hint %q", kind, verb, err, hint)
+			}
+		}
+	}
+}

@@ -124,7 +124,7 @@ func (a *app) wait(ctx context.Context, dir string, asJSON bool) error {
 		return fault.Newf(fault.Usage, "%s: no work has begun there that can be waited for", at).WithHint("`batch status %s` shows what is there", word)
 	case h.Ended == nil:
 		return fault.Newf(fault.Host, "%s: process %d was killed, or its machine stopped: it left no exit code", at, h.Begun.PID).
-			WithHint("`batch resume %s` continues it", word)
+			WithHint("`%s` continues it", continuing(at))
 	}
 	if asJSON {
 		if err := a.printJSON(h.Ended); err != nil {
