@@ -69,7 +69,7 @@ that make batch run ask it, and in the end how many requests came.
 Replies are from --script: instance id, or "*", to a list of replies, as for
 -m scripted/PATH. Without --script, the demo's instances have their own replies;
 instances of other datasets look around, write a file and submit it as a patch.
-demo__rpn-9 never submits and has 14 replies: run the demo with
+demo__rpn-9 never submits and has 14 replies: the printed command ends it with
 -c agent.step_limit=12.
 
   batch stub
@@ -269,7 +269,11 @@ func (a *app) sayStub(f *stubFlags, rows int, listens net.Addr) error {
 	}
 	selects := append([]string{"split", "revision", "seed"}, selectionFlags...)
 	command := f.added("batch run --subset "+printable.ShellWord(f.Subset), func(name string) bool { return slices.Contains(selects, name) })
-	_, err := fmt.Fprintf(a.stdout, "%s%s -m openai/stub -c model.cost_tracking=ignore_errors -o runs/stub\n", text, command)
+	limit := ""
+	if f.Subset == "demo" && f.script == "" { // an instance of it has no reply that submits
+		limit = " -c agent.step_limit=12"
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s%s -m openai/stub -c model.cost_tracking=ignore_errors%s -o runs/stub\n", text, command, limit)
 	return cmp.Or(err, a.flush())
 }
 
