@@ -16,10 +16,12 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/report"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/results/trajectory"
+	"batch.example/batch/vocab"
 )
 
 // showFlags are the flags of `batch show`, and the attempt to show.
@@ -95,7 +97,7 @@ func (a *app) show(f showFlags, args []string) error {
 			return f.noPatch(snap)
 		}
 		if err != nil {
-			return f.explain(err)
+			return f.explain(snap, err)
 		}
 		if salvaged {
 			fmt.Fprintf(a.stderr, "%s has no submission: this is the salvaged patch, its working-tree diff\n", f.instance)
@@ -105,7 +107,7 @@ func (a *app) show(f showFlags, args []string) error {
 	if f.raw {
 		text, err := f.source().Raw(a.mask)
 		if err != nil {
-			return f.explain(err)
+			return f.explain(snap, err)
 		}
 		return a.exactly(text)
 	}
@@ -116,7 +118,7 @@ func (a *app) show(f showFlags, args []string) error {
 		}
 	}
 	if err != nil {
-		return f.explain(err)
+		return f.explain(snap, err)
 	}
 	view.Place(snap)
 	if f.asJSON {
@@ -230,7 +232,7 @@ func (f *showFlags) prediction() ([]byte, error) {
 }
 
 // explain names what exists if the attempt does not.
-func (f *showFlags) explain(err error) error {
+func (f *showFlags) explain(snap *results.Snapshot, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -238,7 +240,14 @@ func (f *showFlags) explain(err error) error {
 		return fault.Newf(fault.Usage, "%s has no attempt %d", f.instance, f.attempt).
 			WithHint("`batch status %s --attempts` lists the attempts", f.dir)
 	}
-	return fault.Newf(fault.Usage, "%s has no trajectory: it has not started", f.instance).
+	why := "it has not started"
+	if r := results.LatestOf(results.Latest(snap.Records), f.instance); r.Status != vocab.StatusNotRun {
+		why = fmt.Sprintf("its exit status is %s, its outcome %s", printable.Line(string(r.Status)), r.Outcome)
+		if r.Attempt == 0 {
+			why = "another tool made its prediction: " + why
+		}
+	}
+	return fault.Newf(fault.Usage, "%s has no trajectory: %s", f.instance, why).
 		WithHint("`batch status %s` shows how the run stands", f.dir)
 }
 
