@@ -43,9 +43,9 @@ func (a *app) cleanCommand() *cobra.Command {
 		Use:   "clean [DIR...]",
 		Short: "Remove the containers of crashed runs",
 		Long: `Remove the containers that crashed and killed runs left on the Docker engine.
-When no container of batch is left, also remove the network and the volumes that
-they share, and what scrubs of git histories found out, which later runs would
-use. Every batch run removes such containers when it starts. With DIR, a
+The network and the volumes that containers of batch share are removed too, each
+once no container uses it. Without DIR, so is what scrubs of git histories found
+out, which later runs would use. Every batch run removes such containers when it starts. With DIR, a
 run directory or the folder of a sweep, only its containers are removed; what
 was running in them is then replayed in new ones when the run is resumed.
 
@@ -153,7 +153,7 @@ func cleanSentence(found *sandbox.Cleaned, some, dryRun bool) string {
 	}
 	text := printable.Count(len(found.Abandoned), "container", "containers") + verb
 	if found.Shared {
-		text += ", the shared network and volumes too"
+		text += ", and what they shared and nothing uses now"
 	}
 	if found.Outcomes > 0 {
 		text += fmt.Sprintf("; the outcomes of scrubs (%s)", units.HumanSize(float64(found.Outcomes))) + verb

@@ -30,7 +30,7 @@ func TestCleanListsEachContainer(t *testing.T) {
 aaaaaaaaaaaa  x__1      2        vm    running  3 hours ago
 bbbbbbbbbbbb  -         -        -     created  5 minutes ago
 
-2 containers removed, the shared network and volumes too; 3 belong to running runs
+2 containers removed, and what they shared and nothing uses now; 3 belong to running runs
 `
 	if diff := cmp.Diff(table, out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
@@ -62,8 +62,8 @@ func TestCleanSummary(t *testing.T) {
 		{1, 1, false, false, false, 0, "1 container removed; 1 belongs to a running run"},
 		{1, 1, false, true, false, 0, "1 container removed; 1 belongs to another run"},
 		{0, 2, false, true, true, 0, "0 containers to remove; 2 belong to other runs"},
-		{2, 0, true, false, false, 0, "2 containers removed, the shared network and volumes too"},
-		{0, 0, true, false, false, 80e3, "0 containers removed, the shared network and volumes too; the outcomes of scrubs (80kB) removed"},
+		{2, 0, true, false, false, 0, "2 containers removed, and what they shared and nothing uses now"},
+		{0, 0, true, false, false, 80e3, "0 containers removed, and what they shared and nothing uses now; the outcomes of scrubs (80kB) removed"},
 		{0, 1, false, false, true, 80e3, "0 containers to remove; the outcomes of scrubs (80kB) to remove; 1 belongs to a running run"},
 	} {
 		found := &sandbox.Cleaned{
