@@ -83,7 +83,11 @@ func (s *Steering) absolute(c control.Command) (control.Command, error) {
 		return c, fault.Newf(fault.Usage, "budget: the limit is %s", printable.Dollars(s.Limit))
 	}
 	if spent := s.Spent(); c.Budget > 0 && c.Budget <= spent {
-		return c, fault.Newf(fault.Usage, "budget: %s is spent already, the limit must be higher", printable.Dollars(spent)).
+		text := printable.Dollars(s.Cost()) + " is spent already"
+		if held := spent - s.Cost(); cents(held) > 0 {
+			text = fmt.Sprintf("%s; up to %s with calls of unknown cost", text, printable.Dollars(spent))
+		}
+		return c, fault.Newf(fault.Usage, "budget: %s: the limit must be higher", text).
 			WithHint("`batch ctl DIR drain` ends the work")
 	}
 	c.Add = false

@@ -192,7 +192,11 @@ func TestAPauseAfterADrainHoldsNothing(t *testing.T) {
 
 func TestALimitThatIsReached(t *testing.T) {
 	s, _ := steered(t)
-	s.Spent = func() float64 { return 2 }
+	s.Cost, s.Spent = func() float64 { return 1.5 }, func() float64 { return 2 }
+	const want = "$1.50 is spent already; up to $2.00 with calls of unknown cost" // in the words of a status
+	if _, err := s.Check(control.Command{Verb: control.SetBudget, Budget: 1.8}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("between what is spent and what may be: %v, want %q", err, want)
+	}
 	for dollars, refused := range map[float64]bool{0: false, 1: true, 2: true, 2.5: false} {
 		_, err := s.Check(control.Command{Verb: control.SetBudget, Budget: dollars})
 		if refused && fault.KindOf(err) != fault.Usage || !refused && err != nil {
