@@ -119,6 +119,7 @@
 //	unstable                repeated executions had different verdicts
 //	grade_seconds           of the execution that gave the verdict
 //	quarantined             the instance is listed in quarantine.txt; never null
+//	replaced                another tool's, replaced by batch's; never null
 //	started                 timestamp with microseconds, UTC
 //
 // The time of an attempt is seconds_total. Its parts are pull, start, prepare, replay, model,

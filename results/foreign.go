@@ -51,6 +51,23 @@ func (rd *Reader) foreignRecord(p *prediction) (Record, bool) {
 	return r, r.Outcome.Final()
 }
 
+// replaced returns another tool's attempt at an instance that batch has attempted since, by its
+// trajectory, which was kept; false: there is none. Reader.mu is held.
+func (rd *Reader) replaced(in *instance) (Record, bool) {
+	if rd.preds.foreignOf(in.id) != nil {
+		return Record{}, false
+	}
+	info, err := readTrajectoryInfo(EarlierTrajectory(rd.dir, in.id, 0))
+	if err != nil {
+		return Record{}, false
+	}
+	r := Record{InstanceID: in.id, Status: info.ExitStatus, Steps: info.ModelStats.Calls, Cost: info.ModelStats.Cost, Replaced: true}
+	if r.Outcome = foreignOutcome(r.Status, 0); r.Status == "" {
+		r.Status = vocab.StatusUnknown
+	}
+	return r, true
+}
+
 // foreignOutcome reads another tool's exit status. A patch is a result with any status;
 // without a patch, the attempt has a result only if the agent itself ended it.
 func foreignOutcome(status vocab.Status, patchBytes int) vocab.Outcome {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"batch.example/batch/results"
 	"batch.example/batch/vocab"
 )
 
@@ -24,6 +25,32 @@ func TestStatusesOfOtherToolsAreOutcomes(t *testing.T) {
 			t.Errorf("%s: got %+v, finished %v; want ok true, outcome %v, final true", status, r, ok, want)
 		}
 		closeStore(t, s)
+	}
+}
+
+// What another tool paid stays in the bill after batch has replaced its attempt.
+func TestAReplacedAttemptOfAnotherToolIsInTheRecords(t *testing.T) {
+	dir := t.TempDir()
+	write(t, `{"a": {"model_name_or_path": "m", "instance_id": "a", "model_patch": ""}}`, dir, "preds.json")
+	write(t, `{"info": {"exit_status": "LimitsExceeded", "model_stats": {"api_calls": 2, "instance_cost": 0.25}}}`, dir, "a", "a.traj.json")
+	s := open(t, dir)
+	if err := s.Reset([]string{"a"}, false); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, result("a", "patch"))
+	closeStore(t, s)
+	snap, err := results.Read(dir)
+	if err != nil || len(snap.Records) != 2 {
+		t.Fatalf("%v, %+v; want two records", err, snap)
+	}
+	if r := snap.Records[0]; r.Attempt != 0 || !r.Replaced || r.Status != "LimitsExceeded" || r.Steps != 2 || r.Cost != 0.25 {
+		t.Errorf("the replaced attempt is %+v", r)
+	}
+	if last := results.Latest(snap.Records[:1]); len(last) != 0 {
+		t.Errorf("it counts: %+v", last)
+	}
+	if mixed := results.MixedIn(snap); mixed != nil {
+		t.Errorf("its results are %+v", mixed)
 	}
 }
 

@@ -144,6 +144,9 @@ func (rd *Reader) records() []Record {
 		for _, p := range in.past {
 			out = append(out, p.Record)
 		}
+		if r, ok := rd.replaced(in); ok {
+			out = append(out, r)
+		}
 	}
 	for _, p := range rd.preds.entries {
 		if p.foreign != nil {

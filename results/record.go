@@ -47,6 +47,10 @@ type Record struct {
 	Resolved    *bool         `json:"resolved,omitempty"`
 	Grade       *grades.Grade `json:"grade,omitempty"` // nil: not graded
 	Quarantined bool          `json:"quarantined,omitempty"`
+
+	// Replaced says that this is another tool's attempt, 0, and that attempts of batch have replaced
+	// its prediction. It is in the bill, and counts in nothing else.
+	Replaced bool `json:"replaced,omitempty"`
 }
 
 // Phases has the durations of an attempt's phases, in seconds. Pull, Start, Prepare,
@@ -118,7 +122,7 @@ func Latest(records []Record) map[string]Record {
 	last := map[string]Record{}
 	for _, r := range records {
 		old, ok := last[r.InstanceID]
-		if !ok || supersedes(r, old) {
+		if !r.Replaced && (!ok || supersedes(r, old)) {
 			last[r.InstanceID] = r
 		}
 	}
@@ -205,6 +209,7 @@ type Row struct {
 	Suspicious   []string `parquet:"suspicious,optional,list"`
 	Unstable     *bool    `parquet:"unstable,optional"`
 	Quarantined  bool     `parquet:"quarantined"`
+	Replaced     bool     `parquet:"replaced"`
 	GradeSeconds *float64 `parquet:"grade_seconds,optional"`
 
 	Started          time.Time `parquet:"started,optional,timestamp(microsecond)"`
@@ -244,7 +249,7 @@ func rowOf(r Record, last bool) Row {
 		ExitStatus: string(r.Status), Outcome: string(r.Outcome), Blame: r.Blame, Error: r.Error,
 		Model: r.Model, ModelID: r.ModelID, Image: r.Image, ImageID: r.ImageID, ImageDigest: r.ImageDigest,
 		PatchBytes: r.PatchBytes, Salvaged: r.Salvaged, Resumed: r.Resumed, Differences: r.Differences, Said: r.Said, Started: r.Started,
-		Resolved: r.Resolved, Quarantined: r.Quarantined, Engine: r.Engine,
+		Resolved: r.Resolved, Quarantined: r.Quarantined, Replaced: r.Replaced, Engine: r.Engine,
 	}
 	if r.Grade != nil {
 		row.setGrade(r.Grade)

@@ -150,7 +150,7 @@ func (r *Run) replacesAll() bool {
 		selected[in.ID] = r.Redo
 	}
 	return !slices.ContainsFunc(r.read.Records(), func(rec results.Record) bool {
-		return rec.Outcome.Final() && !selected[rec.InstanceID]
+		return rec.Outcome.Final() && !rec.Replaced && !selected[rec.InstanceID]
 	})
 }
 

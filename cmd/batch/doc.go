@@ -81,7 +81,8 @@
 // Rates count only predictions with a verdict, and tables show how many those are. The final
 // report (MODEL.RUN.json) blames as the table does: only resolved and unresolved predictions are
 // in completed_ids, only the table's infrastructure failures in infra_failure_ids, and what is
-// in no rate also in no_verdict_ids, which the harness does not have. If expected
+// in no rate also in no_verdict_ids, which the harness does not have: an empty patch that another
+// tool's infrastructure failure left is in empty_patch_ids, as the harness counts it, and there. If expected
 // tests are missing in a log that says why ("Killed", "No space left on device", an omitted
 // part), the verdict is in doubt: the table says so, and the report has the reason in doubts. The
 // output of a test cannot end the log early or change the exit code. If a resolved prediction
