@@ -51,7 +51,7 @@ func (s Status) Under(set Set) Status {
 	for i := range s.Instances {
 		in := &s.Instances[i]
 		if !in.Outcome.Final() && in.Status != vocab.StatusRunning && slices.Contains(set.Canceled, in.InstanceID) {
-			in.Canceled = true
+			in.Canceled, s.canceled = true, append(s.canceled, in.InstanceID)
 		}
 	}
 	s.cover = cover(s.records(), set.Canceled)

@@ -38,7 +38,8 @@ type Status struct {
 	Mixed              *results.Mixed   `json:"mixed,omitempty"`   // nil: the results are of one model with the same settings
 
 	bill       Bill
-	timed      int // attempts in Seconds
+	canceled   []string // the ids of Canceled
+	timed      int      // attempts in Seconds
 	next       next
 	cover      coverage
 	onlyGraded bool // no agent worked there

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"batch.example/batch/internal/printable"
 	"batch.example/batch/results"
@@ -67,7 +69,58 @@ func (s Sweep) Write(w io.Writer) error {
 			t.Add(c.row()...)
 		}
 		t.Write(b)
+		s.writeNotes(b)
+		s.writeNext(b)
 	})
+}
+
+// writeNotes writes what the cells' notes say, such as that the last run was killed, each once.
+func (s Sweep) writeNotes(b *bufio.Writer) {
+	var said []string
+	for _, c := range s.Cells {
+		if c.Status == nil {
+			continue
+		}
+		for _, note := range c.Status.Notes {
+			if !slices.Contains(said, note) {
+				said = append(said, note)
+			}
+		}
+	}
+	writeFirst(b, "\n"+printable.Count(len(said), "note on the cells", "notes on the cells"), said)
+}
+
+// writeNext names the commands that continue a sweep that nothing works on.
+func (s Sweep) writeNext(b *bufio.Writer) {
+	left, begun := 0, true
+	var canceled []string
+	for _, c := range s.Cells {
+		switch {
+		case c.Status == nil:
+			begun = false
+			continue
+		case c.Status.Owner != "":
+			return
+		}
+		left += c.Status.Asked - c.Status.Results - c.Status.Canceled
+		for _, id := range c.Status.canceled {
+			canceled = append(canceled, word(c.Folder+"/"+id))
+		}
+	}
+	var t printable.Table
+	switch {
+	case left > 0:
+		t.Add("  batch resume "+word(s.Dir), "continue with "+printable.Count(left, "unfinished instance", "unfinished instances"))
+	case !begun:
+		t.Add("  batch resume "+word(s.Dir), "begin the other cells")
+	}
+	if len(canceled) > 0 {
+		t.Add("  batch retry "+word(s.Dir)+" "+strings.Join(canceled, " "), "run "+printable.Count(len(canceled), "canceled instance", "canceled instances"))
+	}
+	if !t.Empty() {
+		fmt.Fprintln(b, "\nnext:")
+		t.Write(b)
+	}
 }
 
 func (c SweepCell) row() []string {

@@ -103,3 +103,39 @@ func TestACanceledInstanceIsNotUnfinished(t *testing.T) {
 		t.Errorf("without a cancel, the cell is %q", cell.state())
 	}
 }
+
+// After a kill, a sweep says what a run says: that it was killed, and what continues it.
+func TestASweepSaysWhatContinuesIt(t *testing.T) {
+	cell := func(folder string, set Set, owner string) SweepCell {
+		return NewSweepCell(sweeps.Cell{Folder: folder}, &results.Snapshot{
+			Dir: "s/" + folder, Owner: owner, Notes: []string{"the last run crashed or was killed"},
+			Manifest: &manifest.Manifest{Dataset: manifest.Dataset{Instances: []string{"a", "b"}}},
+		}, set)
+	}
+	write := func(cells ...SweepCell) string {
+		var b strings.Builder
+		if err := NewSweep("s", cells).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	canceled := Set{Canceled: []string{"b"}}
+	_, got, _ := strings.Cut(write(cell("x", canceled, ""), cell("y", Set{}, "")), "2 left\n")
+	const want = `
+1 note on the cells:
+    the last run crashed or was killed
+
+next:
+  batch resume s     continue with 3 unfinished instances
+  batch retry s x/b  run 1 canceled instance
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := write(cell("x", canceled, ""), cell("y", Set{}, "a process")); strings.Contains(got, "next:") {
+		t.Errorf("while one works there:\n%s", got)
+	}
+	if got := write(SweepCell{Cell: sweeps.Cell{Folder: "x"}}); !strings.Contains(got, "  batch resume s  begin the other cells\n") {
+		t.Errorf("before it begins:\n%s", got)
+	}
+}
