@@ -45,9 +45,10 @@ func (a *app) cleanCommand() *cobra.Command {
 		Long: `Remove the containers that crashed and killed runs left on the Docker engine.
 The network and the volumes that containers of batch share are removed too, each
 once no container uses it. Without DIR, so is what scrubs of git histories found
-out, which later runs would use. Every batch run removes such containers when it starts. With DIR, a
-run directory or the folder of a sweep, only its containers are removed; what
-was running in them is then replayed in new ones when the run is resumed.
+out, which later runs would use. Every batch run removes such containers when it
+starts. With DIR, a run directory or the folder of a sweep, only its containers
+are removed; what was running in them is then replayed in new ones when the run
+is resumed.
 
 Containers of running runs stay. If a run was in another container, or before a
 restart of this machine, the lock in its directory says whether it has ended.
