@@ -18,6 +18,7 @@ func FromSnapshot(snap *results.Snapshot) Run {
 	a := Run{Path: snap.Dir, Snapshot: snap, Notes: snap.Notes, Scores: map[string]Score{}}
 	last := results.Latest(snap.Records)
 	failed := 0
+	var helped []string
 	var known []results.Record // those with a cost
 	for _, id := range snap.Asked() {
 		r := results.LatestOf(last, id)
@@ -29,9 +30,15 @@ func FromSnapshot(snap *results.Snapshot) Run {
 		if s.Cost != nil {
 			known = append(known, r)
 		}
+		if r.Said > 0 && r.Outcome.Final() {
+			helped = append(helped, id)
+		}
 		if r.Resolved != nil && r.Grade != nil && r.Grade.FailedInstall != "" {
 			failed++
 		}
+	}
+	if n := len(helped); n > 0 {
+		a.Notes = append(slices.Clip(a.Notes), fmt.Sprintf("a person helped the agent at %s: %s", printable.Count(n, "instance", "instances"), printable.Some(helped, 5)))
 	}
 	if failed > 0 {
 		a.Notes = append(slices.Clip(a.Notes), fmt.Sprintf("an install of the eval script failed in %d of its verdicts", failed))

@@ -398,3 +398,16 @@ func TestCostsThatMissCallsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// A result that a person helped with is not the model's alone.
+func TestARunNamesWhereAPersonHelped(t *testing.T) {
+	records := []results.Record{
+		{InstanceID: "a", Attempt: 1, Outcome: vocab.OutcomeSubmitted, Said: 2},
+		{InstanceID: "b", Attempt: 1, Outcome: vocab.OutcomeSubmitted},
+		{InstanceID: "c", Attempt: 1, Outcome: vocab.OutcomePending, Said: 1}, // no result that is compared
+	}
+	notes := scores.FromSnapshot(&results.Snapshot{Records: records}).Notes
+	if want := []string{"a person helped the agent at 1 instance: a"}; !slices.Equal(notes, want) {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+}
