@@ -170,7 +170,7 @@ func (t AgentTrial) outlives(ctx context.Context, show func(Check)) error {
 	switch {
 	case err != nil:
 		return err
-	case p.done < 2:
+	case p.done < 2, end.Attempt > 1:
 		show(Check{
 			"resume", Bad, "batch was killed while the program waited, and it did not ask again: " + cmp.Or(end.Error, string(end.Status)),
 			"a run that is killed loses the work of its programs: `batch resume` begins these attempts again",
