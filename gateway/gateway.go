@@ -70,6 +70,7 @@ type Gateway struct {
 	c       Config
 	dialect dialect
 	bodies  *semaphore.Weighted
+	unsized *semaphore.Weighted // one body at a time is read whose size is not known before
 	counts  *semaphore.Weighted
 	asked   chan *Call
 	over    chan struct{} // closed by Close
@@ -155,7 +156,7 @@ func only(h http.Header, names ...string) http.Header {
 
 // New returns a gateway. A protocol that it does not know is a Usage fault.
 func New(c Config) (*Gateway, error) {
-	g := &Gateway{c: c, bodies: semaphore.NewWeighted(MaxBody), counts: semaphore.NewWeighted(counting), asked: make(chan *Call), over: make(chan struct{}), said: map[string]bool{}, patience: patience, aliveEvery: aliveEvery}
+	g := &Gateway{c: c, bodies: semaphore.NewWeighted(MaxBody), unsized: semaphore.NewWeighted(1), counts: semaphore.NewWeighted(counting), asked: make(chan *Call), over: make(chan struct{}), said: map[string]bool{}, patience: patience, aliveEvery: aliveEvery}
 	if g.dialect = dialects[c.Wire]; g.dialect == nil {
 		return nil, fault.Newf(fault.Usage, "agent.program.wire is %q, expected one of %s", c.Wire, strings.Join(llm.Wires, ", "))
 	}
@@ -214,8 +215,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case kind == routeHealth:
 		return
 	case !g.authentic(r):
+		discard(w, r)
 		g.refuse(w, http.StatusUnauthorized, "batch: the key is not the one that this program was given")
 	case kind == routeNone, kind == routeCount && g.c.Count == nil:
+		discard(w, r)
 		g.once("the program asked for something that the gateway does not have", "request", r.Method+" "+r.URL.Path)
 		g.missing(w, r)
 	case kind == routeModels || kind == routeModel:
@@ -270,10 +273,14 @@ func (g *Gateway) missing(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
 	g.withBody(w, r, func(body []byte, asked *inbound.Call) {
 		rec, again := g.recorded(sumOf(r.URL.Path, body), r.Header)
+		var asking sync.WaitGroup
+		defer asking.Wait()
 		if !again {
-			if err := g.ask(r, asked, body, rec); err != nil {
-				rec.end(err)
-			}
+			asking.Go(func() {
+				if err := g.ask(r, asked, body, rec); err != nil {
+					rec.end(err)
+				}
+			})
 		}
 		g.deliver(w, r, rec, delivery{stream: asked.Stream, unasked: g.dialect.unasked(body)})
 	})
@@ -306,16 +313,8 @@ func (g *Gateway) count(w http.ResponseWriter, r *http.Request) {
 
 // withBody reads a request and serves it; its body counts as one in memory until then.
 func (g *Gateway) withBody(w http.ResponseWriter, r *http.Request, serve func(body []byte, asked *inbound.Call)) {
-	size := r.ContentLength
-	if size < 0 || size > MaxBody || r.Header.Get("Content-Encoding") != "" {
-		size = MaxBody
-	}
-	if err := g.bodies.Acquire(r.Context(), size); err != nil {
-		return
-	}
-	body, err := readBody(r)
-	g.bodies.Release(size - min(size, int64(len(body))))
-	defer g.bodies.Release(min(size, int64(len(body))))
+	body, release, err := g.body(w, r)
+	defer release()
 	if err != nil {
 		g.refuse(w, http.StatusBadRequest, "batch: reading the request: "+err.Error())
 		return
@@ -326,6 +325,46 @@ func (g *Gateway) withBody(w http.ResponseWriter, r *http.Request, serve func(bo
 		return
 	}
 	serve(body, asked)
+}
+
+// bodyLimit is how long a request's body may take.
+const bodyLimit = time.Minute
+
+// body reads a request's body, when there is room for it. The caller must release the room in any case.
+func (g *Gateway) body(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+	release = func() {}
+	size := r.ContentLength
+	known := 0 <= size && size <= MaxBody && r.Header.Get("Content-Encoding") == ""
+	if !known {
+		if err := g.unsized.Acquire(r.Context(), 1); err != nil {
+			return nil, release, err
+		}
+		defer g.unsized.Release(1)
+		if body, err = readBody(w, r); err != nil {
+			return nil, release, err
+		}
+		size = int64(len(body))
+	}
+	if err := g.bodies.Acquire(r.Context(), size); err != nil {
+		return nil, release, err
+	}
+	if known {
+		body, err = readBody(w, r)
+	}
+	return body, func() { g.bodies.Release(size) }, err
+}
+
+// deadline limits the time of a request's body until its end is called.
+func deadline(w http.ResponseWriter) (end func()) {
+	c := http.NewResponseController(w)
+	_ = c.SetReadDeadline(time.Now().Add(bodyLimit)) // not every server has it
+	return func() { _ = c.SetReadDeadline(time.Time{}) }
+}
+
+// discard reads a body that is not looked at: a client that still writes would not see the answer.
+func discard(w http.ResponseWriter, r *http.Request) {
+	defer deadline(w)()
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, MaxBody))
 }
 
 // sumOf returns a sum of what is asked and where.
@@ -364,7 +403,7 @@ func (g *Gateway) relay(r *http.Request, body []byte, rec *recording) (*llm.Rela
 	return &llm.Relay{Header: g.dialect.header(r.Header), Body: edited, Begin: rec.begin, Refused: rec.refused}, nil
 }
 
-// ask hands a call over.
+// ask hands a call over, as long as a client waits for its answer.
 func (g *Gateway) ask(r *http.Request, asked *inbound.Call, body []byte, rec *recording) error {
 	relay, err := g.relay(r, body, rec)
 	if err == nil {
@@ -375,17 +414,22 @@ func (g *Gateway) ask(r *http.Request, asked *inbound.Call, body []byte, rec *re
 	}
 	relay.Stream = asked.Stream
 	c := &Call{Call: asked, Relay: relay, Helper: len(asked.Tools) == 0 || g.c.Helper != "" && r.Header.Get(g.c.Helper) != "", ToolBytes: len(gjson.GetBytes(relay.Body, "tools").Raw), recording: rec, lower: g.dialect.lower}
-	select {
-	case g.asked <- c:
-		return nil
-	case <-r.Context().Done():
-		return context.Cause(r.Context())
-	case <-g.over:
-		return errors.New("batch: " + g.why)
+	for {
+		changed, left := rec.left()
+		if left {
+			return nil
+		}
+		select {
+		case g.asked <- c:
+			return nil
+		case <-changed:
+		case <-g.over:
+			return errors.New("batch: " + g.why)
+		}
 	}
 }
 
-// recorded returns the recording of a request's answer. Again means that the program sends a request again
+// recorded returns the recording of a request's answer, for deliver. Again means that the program sends a request again
 // whose answer it did not get: it has said so, or the connection broke.
 func (g *Gateway) recorded(sum [sha256.Size]byte, h http.Header) (rec *recording, again bool) {
 	g.mu.Lock()
@@ -396,7 +440,15 @@ func (g *Gateway) recorded(sum [sha256.Size]byte, h http.Header) (rec *recording
 		}
 	}
 	rec = newRecording(sum)
-	g.recent = append(g.recent[max(0, len(g.recent)-kept+1):], rec)
+	g.recent = append(g.recent, rec)
+	over := len(g.recent) - kept
+	g.recent = slices.DeleteFunc(g.recent, func(old *recording) bool { // a call under way can always be joined
+		gone := over > 0 && old.isOver()
+		if gone {
+			over--
+		}
+		return gone
+	})
 	return rec, false
 }
 
@@ -408,7 +460,8 @@ func retried(h http.Header) bool {
 }
 
 // readBody returns a request's body without its encoding.
-func readBody(r *http.Request) ([]byte, error) {
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	defer deadline(w)()
 	var from io.Reader = r.Body
 	switch r.Header.Get("Content-Encoding") {
 	case "", "identity":

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/tidwall/gjson"
 
+	"batch.example/batch/fault"
 	"batch.example/batch/internal/mask"
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/endpoint"
@@ -121,7 +121,7 @@ func (w *world) count(ctx context.Context, relay *llm.Relay) error {
 func (w *world) make(ctx context.Context, c *Call) {
 	_, err := w.model.Generate(ctx, &llm.Request{Relay: c.Relay, Trying: func() error {
 		if c.Begun() {
-			return errors.New("begun")
+			return fault.Newf(fault.Instance, "begun")
 		}
 		return nil
 	}})

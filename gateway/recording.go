@@ -3,11 +3,14 @@ package gateway
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"batch.example/batch/fault"
 )
 
 const (
@@ -31,6 +34,7 @@ type recording struct {
 	failed    error
 	following int  // clients that are reading it
 	delivered bool // as a whole, to one of them
+	passed    bool // a part of body was
 }
 
 // refusal is a provider's answer that refuses a request.
@@ -39,23 +43,43 @@ type refusal struct {
 	body   []byte
 }
 
+// newRecording returns a recording that one client follows.
 func newRecording(sum [sha256.Size]byte) *recording {
-	return &recording{sum: sum, changed: make(chan struct{})}
+	return &recording{sum: sum, changed: make(chan struct{}), following: 1}
 }
 
 // answers reports whether the recording is the answer to the same request again: the client that had asked is
-// gone, or the new one says that it repeats.
+// gone, or the new one says that it repeats. Then that follows it.
 func (r *recording) answers(repeats bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.ended && r.failed != nil: // nothing was paid, or the client has to know
 		return false
-	case repeats:
+	case repeats || r.following == 0 && !r.delivered:
+		r.following++
 		return true
-	default:
-		return r.following == 0 && !r.delivered
 	}
+	return false
+}
+
+// errLeft ends a call that was not made before its client hung up.
+var errLeft = errors.New("batch: the client hung up")
+
+// left reports whether no client follows a call that was not made yet. Then it has ended.
+func (r *recording) left() (changed <-chan struct{}, left bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.following == 0 {
+		r.ended, r.failed = true, errLeft
+	}
+	return r.changed, r.ended
+}
+
+func (r *recording) isOver() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
 }
 
 // change notes a change and wakes those who wait for one.
@@ -89,11 +113,15 @@ func (r *recording) end(err error) {
 	r.change(func() { r.ended, r.failed = true, err })
 }
 
-// begun reports whether a part of the answer may have been sent, so that the try cannot be repeated.
+// begun reports whether a part of the answer was passed on, so that the try cannot be repeated. Otherwise
+// nothing of it will be.
 func (r *recording) begun() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ready(0) > 0
+	if !r.passed {
+		r.header, r.body = nil, nil
+	}
+	return r.passed
 }
 
 // Begun reports whether the program may have read a part of the answer, so that the call cannot be tried again.
@@ -112,7 +140,9 @@ type view struct {
 func (r *recording) view(sent int) view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return view{r.changed, r.header, r.body[min(sent, r.ready(sent)):r.ready(sent)], r.ended, r.failed, r.refusal}
+	fresh := r.body[min(sent, r.ready(sent)):r.ready(sent)]
+	r.passed = r.passed || len(fresh) > 0
+	return view{r.changed, r.header, fresh, r.ended, r.failed, r.refusal}
 }
 
 // ready returns how many bytes may be sent. The last event waits for the end of the call: a program acts on
@@ -165,17 +195,12 @@ func dataOf(event []byte) []byte {
 	return nil
 }
 
-// follow counts a client for as long as it reads.
-func (r *recording) follow() (leave func(whole bool)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.following++
-	return func(whole bool) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+// leave counts a client that reads no more.
+func (r *recording) leave(whole bool) {
+	r.change(func() {
 		r.following--
 		r.delivered = r.delivered || whole
-	}
+	})
 }
 
 // delivery is the answer to one client.
@@ -191,8 +216,8 @@ type delivery struct {
 
 // deliver writes a recording to a client as it comes.
 func (g *Gateway) deliver(w http.ResponseWriter, r *http.Request, rec *recording, d delivery) {
-	leave, whole := rec.follow(), false
-	defer func() { leave(whole) }()
+	whole := false
+	defer func() { rec.leave(whole) }()
 	d.g, d.w = g, w
 	wait := time.NewTimer(g.patience)
 	defer wait.Stop()
@@ -287,6 +312,9 @@ func (d *delivery) finish(now view) error {
 		return nil
 	}
 	message := d.g.c.Mask.Text(now.failed.Error())
+	if isFault(now.failed) { // it may name the endpoint's address
+		message = "batch: the model's endpoint did not answer this call; the log of the attempt says why"
+	}
 	var said []byte
 	if now.refusal != nil && final(now.refusal.status) {
 		said = []byte(d.g.c.Mask.Text(string(now.refusal.body)))
@@ -302,6 +330,12 @@ func (d *delivery) finish(now view) error {
 	}
 	_, err := d.w.Write(d.g.dialect.broken(said, message))
 	return err
+}
+
+// isFault reports whether an error is batch's account of what happened with the provider.
+func isFault(err error) bool {
+	_, ok := errors.AsType[*fault.Error](err)
+	return ok
 }
 
 // final reports whether a refusal is about the request, so that the program can read it: others are about the
