@@ -168,3 +168,22 @@ func beyond(wire string, request gjson.Result) (wrong string) {
 	})
 	return wrong
 }
+
+// A request that is nested deep, which takes long to read, is refused before that.
+func TestADeepRequestIsRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body string
+		ok   bool
+	}{
+		"the deepest":    {strings.Repeat("[", deepest) + strings.Repeat("]", deepest), true},
+		"deeper":         {strings.Repeat("[", deepest+1) + strings.Repeat("]", deepest+1), false},
+		"beside":         {"[" + strings.Repeat("{},", 1000) + "{}]", true},
+		"in a text":      {`{"a":"\"` + strings.Repeat("[", 1000) + `\\"}`, true},
+		"not even JSON":  {strings.Repeat("{", 1<<20), false},
+		"after the text": {`"\\"` + strings.Repeat("[", deepest+1), false},
+	} {
+		if err := shallow([]byte(tt.body)); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

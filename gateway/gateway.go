@@ -319,12 +319,40 @@ func (g *Gateway) withBody(w http.ResponseWriter, r *http.Request, serve func(bo
 		g.refuse(w, http.StatusBadRequest, "batch: reading the request: "+err.Error())
 		return
 	}
-	asked, err := g.dialect.read(r.URL, body)
+	err = shallow(body)
+	var asked *inbound.Call
+	if err == nil {
+		asked, err = g.dialect.read(r.URL, body)
+	}
 	if err != nil {
 		g.refuse(w, http.StatusBadRequest, "batch: reading the request: "+err.Error())
 		return
 	}
 	serve(body, asked)
+}
+
+// deepest is how many lists and objects within each other a request may have: reading takes time for each level.
+const deepest = 100
+
+// shallow refuses a request that is nested too deep.
+func shallow(body []byte) error {
+	depth, quoted := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > deepest {
+				return fmt.Errorf("it has more than %d lists and objects within each other", deepest)
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return nil
 }
 
 // bodyLimit is how long a request's body may take.

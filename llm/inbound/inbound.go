@@ -85,6 +85,9 @@ func (b Block) Part() llm.Part {
 		result := llm.ToolResult{CallID: b.ToolUseID}
 		inner, _ := Blocks(b.Content)
 		for _, i := range inner {
+			if i.Type == "tool_result" { // no result is in a result
+				continue
+			}
 			if p := i.Part(); p != nil {
 				result.Parts = append(result.Parts, p)
 			}
