@@ -46,7 +46,7 @@ const demoImage = "batch-demo/demo__slug-1:latest"
 // folder in which the line runs.
 var filled = strings.NewReplacer(
 	"rows.parquet", "rows.jsonl", "runs/fill/rows.jsonl", "rows.jsonl", "my-dataset/rows.jsonl -c my-dataset/", "rows.jsonl -c ", "...", "--subset demo -m openai/gpt-5",
-	"--subset verified", "--subset demo", "--subset lite", "--subset demo", "run -c swebench", "run --subset demo -c swebench", "django__django-11019", "demo__slug-1", "sympy__sympy-20590", "demo__winini-2", "psf__requests-1142", "demo__retry-10",
+	"--subset verified", "--subset demo", "--subset lite", "--subset demo", "--subset multimodal", "--subset demo", "run -c swebench", "run --subset demo -c swebench", "django__django-11019", "demo__slug-1", "sympy__sympy-20590", "demo__winini-2", "psf__requests-1142", "demo__retry-10",
 	"django__", "demo__", "--entry gpt-5", "--entry demo", "sweep --by majority", "sweep --entry demo --by majority", "TimeExceeded", "LimitsExceeded", "| git apply", "| git apply --stat",
 	"INSTANCE", "demo__slug-1", "DIR", "runs/gpt-5", "MODEL", "openai/gpt-5", "python:3.13", demoImage, "me/repo", demoImage, "IMAGE", demoImage,
 	"0.0.0.0:8443", "0.0.0.0:0", ":4200", ":0", "HOST:8443", "localhost", "--repeat 5", "--repeat 2 --slice :1",
@@ -66,8 +66,9 @@ func shownFiles(t *testing.T) map[string]string {
 		"sweep.yaml":  "subset: demo\nslice: \":1\"\nmodels: [openai/gpt-5]\noutput: runs/swept\n",
 		"preds.json":  `{"demo__slug-1": {"model_name_or_path": "m", "instance_id": "demo__slug-1", "model_patch": ""}}`,
 		"prices.json": prices, "model_prices_and_context_window.json": prices,
-		"choose.py":            "#!/bin/sh\necho 1\n",
-		"check/quarantine.txt": "demo__winini-2\n", "tokens": "alice: 0123456789abcdef\n",
+		"choose.py": "#!/bin/sh\necho 1\n",
+		"mm/tasks/demo__slug-1/problem_assets/1-a.png": "a picture",
+		"check/quarantine.txt":                         "demo__winini-2\n", "tokens": "alice: 0123456789abcdef\n",
 		"logs/run_evaluation/demo__slug-1/test_output.txt": "+ : '>>>>> Start Test Output'\nFAILED t\n+ : '>>>>> End Test Output'\n",
 	}
 	s := httptest.NewTLSServer(nil)
