@@ -18,8 +18,8 @@ import (
 
 // programs is a folder in which batch runs a program as the agent, and its provider.
 type programs struct {
-	dir, url string
-	stub     *stub.Server
+	dir  string
+	stub *stub.Server
 }
 
 // ownAgent is the configuration of a program that is built for these tests.
