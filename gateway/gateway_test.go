@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -366,8 +367,8 @@ func TestAStreamThatStallsIsCut(t *testing.T) {
 		w.config.Kwargs = map[string]any{"stream": false}
 		w.config.IdleTimeout = 20 * time.Millisecond
 		w.connectTo(t, w.config)
-		if _, answer := w.ask(t, p.plain); !strings.Contains(answer, `"error"`) {
-			t.Errorf("answered %q", answer)
+		if answer, err := w.broken(t); !errors.Is(err, io.ErrUnexpectedEOF) || answer != string(firstOf([]byte(p.stream))) {
+			t.Errorf("answered %q, %v", answer, err)
 		}
 		if err := w.errs[0]; err == nil {
 			t.Error("the call has no error")
@@ -630,8 +631,20 @@ func testRepeated(t *testing.T, p protocol) {
 	}
 }
 
-// An answer that breaks after its beginning is told as such, and not tried again by batch: the program has
-// read a part of it.
+// broken asks for a stream, and returns what came of it and how it broke.
+func (w *world) broken(t *testing.T) (answer string, broke error) {
+	t.Helper()
+	resp, err := http.DefaultClient.Do(w.request(t, w.plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
+// An answer that breaks after its beginning breaks for the program too, and is not tried again by batch: the
+// program has read a part of it, and asks again if it wants to.
 func TestAnAnswerThatBreaks(t *testing.T) {
 	each(t, func(t *testing.T, p protocol) {
 		begun := firstOf([]byte(p.stream))
@@ -645,13 +658,42 @@ func TestAnAnswerThatBreaks(t *testing.T) {
 			_ = http.NewResponseController(rw).Flush()
 			panic(http.ErrAbortHandler)
 		})
-		status, answer := w.ask(t, p.plain)
-		last := answer[strings.LastIndex(strings.TrimSpace(answer), "\n\n")+2:]
-		if p.ends == "" {
-			last = answer[len(begun):]
+		answer, err := w.broken(t)
+		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(answer, string(begun)) || strings.Contains(answer, `"error"`) || len(w.sent()) != 1 {
+			t.Errorf("%q, %v, %d requests", answer, err, len(w.sent()))
 		}
-		if status != 200 || !strings.HasPrefix(answer, string(begun)) || !strings.HasPrefix(last, cmp.Or(p.ends, `data: {"error":`)) || len(w.sent()) != 1 {
-			t.Errorf("%d %q, %d requests", status, answer, len(w.sent()))
+		w.provider = p.answersStream
+		if status, answer := w.ask(t, p.plain, "X-Stainless-Retry-Count", "1"); status != 200 || answer != p.shown {
+			t.Errorf("again: %d %q", status, answer)
+		}
+	})
+}
+
+// An answer that batch ends after its beginning, such as at a limit, ends with an error that clients take as
+// final.
+func TestAnAnswerThatIsEnded(t *testing.T) {
+	each(t, func(t *testing.T, p protocol) {
+		w := idle(t, p)
+		first := string(firstOf([]byte(p.stream)))
+		ending := make(chan *Call, 1)
+		go func() {
+			c := <-w.Calls()
+			_, _ = io.WriteString(c.Relay.Begin(http.Header{"Content-Type": {"text/event-stream"}}), first+first)
+			ending <- c
+		}()
+		resp, err := http.DefaultClient.Do(w.request(t, p.plain))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		begun := make([]byte, len(first))
+		if _, err := io.ReadFull(resp.Body, begun); err != nil || string(begun) != first {
+			t.Fatalf("%q, %v", begun, err)
+		}
+		(<-ending).End(errors.New("batch: a limit"))
+		last, err := io.ReadAll(resp.Body)
+		if err != nil || !strings.HasPrefix(string(last), cmp.Or(p.ends, `data: {"error":`)) || !strings.Contains(string(last), "a limit") {
+			t.Errorf("%q, %v", last, err)
 		}
 	})
 }

@@ -327,6 +327,8 @@ func (d *delivery) finish(now view) error {
 	case !d.begun:
 		d.g.refuse(d.w, http.StatusBadRequest, message)
 		return nil
+	case said == nil && d.sent > 0 && isFault(now.failed):
+		panic(http.ErrAbortHandler) // the provider's stream broke: the client may ask again, as it would the provider
 	}
 	_, err := d.w.Write(d.g.dialect.broken(said, message))
 	return err
