@@ -30,7 +30,7 @@ type Program interface {
 // ProgramCall is a call that a program wants to make. The run calls End once.
 type ProgramCall struct {
 	Messages []llm.Message // the whole conversation, system text first
-	Tools    int64         // estimated tokens of its tools
+	Tools    int64         // estimated tokens of its tools, and of what is not in Messages
 	Helper   bool          // it is not of the main conversation: paid, and no step
 	Relay    *llm.Relay
 
@@ -113,7 +113,7 @@ func (r *run) affords(call *ProgramCall) error {
 		tokens += EstimateTokens(m)
 	}
 	rates := r.turn.Price.At(tokens)
-	left := l.Cost - (r.end.Cost - r.turn.Earlier.Cost) - float64(tokens)*max(rates.Input, rates.CacheWrite)
+	left := l.Cost - (r.end.Cost - r.turn.Earlier.Cost) - float64(tokens)*max(rates.Input, rates.CacheWrite, rates.CacheHour)
 	output := cmp.Or(call.Output, assumedOutput)
 	most := output
 	if rates.Output > 0 {

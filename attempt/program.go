@@ -222,7 +222,7 @@ func (r *running) Next(ctx context.Context) (*agent.ProgramCall, error) {
 			r.begun.Add(1)
 		}
 		return &agent.ProgramCall{
-			Messages: c.Messages, Tools: int64(c.ToolBytes) / 4, Helper: c.Helper, Relay: c.Relay, Output: c.MaxTokens,
+			Messages: c.Messages, Tools: int64(c.ToolBytes+c.Unread) / 4, Helper: c.Helper, Relay: c.Relay, Output: c.MaxTokens,
 			Lower: func(most int64) {
 				r.t.log.Info("a limit of the cost leaves less room for an answer", "tokens", most, "asked", c.MaxTokens)
 				c.Lower(most)

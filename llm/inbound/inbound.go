@@ -6,6 +6,7 @@
 package inbound
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ type Call struct {
 	Stream    bool
 	MaxTokens int64 // of the answer; 0: the request does not say
 	Tools     []Tool
-	ToolBytes int           // of the tools' JSON
+	Unread    int           // bytes of the blocks that are in no message, such as documents
 	Messages  []llm.Message // system text first; each result of a tool is a message of its own
 }
 
@@ -52,8 +53,9 @@ type Block struct {
 	Content      json.RawMessage `json:"content"`
 	CacheControl json.RawMessage `json:"cache_control"`
 	Source       struct {
-		MediaType string `json:"media_type"`
-		Data      []byte `json:"data"`
+		MediaType string          `json:"media_type"`
+		Data      string          `json:"data"` // a document's may be text
+		Content   json.RawMessage `json:"content"`
 	} `json:"source"`
 }
 
@@ -80,7 +82,8 @@ func (b Block) Part() llm.Part {
 	case "tool_use":
 		return llm.ToolCall{ID: b.ID, Name: b.Name, Arguments: string(b.Input)}
 	case "image":
-		return llm.Image{MediaType: b.Source.MediaType, Data: b.Source.Data}
+		data, _ := base64.StdEncoding.DecodeString(b.Source.Data) // the provider judges it
+		return llm.Image{MediaType: b.Source.MediaType, Data: data}
 	case "tool_result":
 		result := llm.ToolResult{CallID: b.ToolUseID}
 		inner, _ := Blocks(b.Content)
@@ -95,6 +98,25 @@ func (b Block) Part() llm.Part {
 		return result
 	}
 	return nil
+}
+
+// unread is the size of what Part leaves out.
+func (b Block) unread() (n int) {
+	switch b.Type {
+	case "text", "thinking", "redacted_thinking", "tool_use", "image":
+		return 0
+	case "tool_result":
+		inner, _ := Blocks(b.Content)
+		for _, i := range inner {
+			if i.Type == "tool_result" {
+				n += len(i.Content)
+			} else {
+				n += i.unread()
+			}
+		}
+		return n
+	}
+	return len(b.Source.Data) + len(b.Source.Content) + len(b.Content) + len(b.Input)
 }
 
 // Parts converts blocks to parts, without those that have none.
@@ -139,6 +161,9 @@ func Messages(body []byte) (*Call, error) {
 		blocks, err := Blocks(m.Content)
 		if err != nil {
 			return nil, fmt.Errorf("messages.%d.content: %w", i, err)
+		}
+		for _, b := range blocks {
+			c.Unread += b.unread()
 		}
 		c.Messages = append(c.Messages, split(roleOf(m.Role), Parts(blocks))...)
 	}

@@ -128,3 +128,24 @@ func FuzzReaders(f *testing.F) {
 		}
 	})
 }
+
+// Documents are read, whatever their source is, and count as what is in no message.
+func TestDocumentsAreNoMessages(t *testing.T) {
+	const text = `{"type":"document","source":{"type":"text","media_type":"text/plain","data":"plain words"}}`
+	for name, tt := range map[string]struct {
+		block  string
+		unread int
+	}{
+		"of text":     {text, len("plain words")},
+		"of content":  {`{"type":"document","source":{"type":"content","content":"[words]"}}`, len(`"[words]"`)},
+		"in a result": {`{"type":"tool_result","tool_use_id":"a","content":[` + text + `]}`, len("plain words")},
+		"none":        {`{"type":"text","text":"words"}`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := inbound.Messages([]byte(`{"messages":[{"role":"user","content":[` + tt.block + `]}]}`))
+			if err != nil || c.Unread != tt.unread {
+				t.Errorf("%+v, %v; want %d bytes", c, err, tt.unread)
+			}
+		})
+	}
+}
