@@ -90,6 +90,19 @@ type edition struct {
 	err       error
 	tools     int // that are left
 	gone      int // that are not
+	depth     int // of the part or the list of tools that is being edited
+}
+
+// deepest is how deep parts and tools are in each other at most: each level is read again for those around it.
+const deepest = 16
+
+// deeper enters a level and reports whether it is too deep, which is refused. Its end is e.depth--.
+func (e *edition) deeper() (tooDeep bool) {
+	e.depth++
+	if e.depth > deepest && e.err == nil {
+		e.err = fmt.Errorf("parts or tools are more than %d levels deep in each other", deepest)
+	}
+	return e.depth > deepest
 }
 
 // edit returns a request in which the members of set have their values, without what the table does not
@@ -196,6 +209,10 @@ func (e *edition) mayChoose(choice gjson.Result) bool {
 
 // toolList returns the tools that are left of a list.
 func (e *edition) toolList(list gjson.Result) (text string, changed bool) {
+	defer func() { e.depth-- }()
+	if e.deeper() {
+		return list.Raw, false
+	}
 	var left []string
 	list.ForEach(func(_, tool gjson.Result) bool {
 		text, other := e.tool(tool)
@@ -240,6 +257,10 @@ func (e *edition) tool(tool gjson.Result) (text string, changed bool) {
 // part returns a part of the conversation with a text in place of each part that the provider would fetch, and
 // without tools that run there.
 func (e *edition) part(v gjson.Result) (text string, changed bool) {
+	defer func() { e.depth-- }()
+	if e.deeper() {
+		return v.Raw, false
+	}
 	if v.IsArray() {
 		var list []string
 		v.ForEach(func(_, item gjson.Result) bool {

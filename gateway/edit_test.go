@@ -27,7 +27,7 @@ func TestWhatReachesBeyondTheCallIsTakenOut(t *testing.T) {
 		"no other model":    {"messages", `{"model":"a","\u006dodel":"b","MODEL":"c","fallbacks":[{"model":"d"}],"x":1}`, `{"model":"the-model","model":"the-model","model":"the-model","x":1}`},
 		"a model's advice":  {"messages", `{"model":"m","tools":[{"type":"advisor_20260301","model":"opus"}]}`, `{"model":"the-model"}`},
 		"no model":          {"messages", `{"x":1}`, `{"x":1,"model":"the-model"}`},
-		"members":           {"messages", `{"container":"c1","model":"m","mcp_servers":[{"url":"http://x"}],"service_tier":"priority"}`, `{"model":"the-model"}`},
+		"members":           {"messages", `{"container":"c1","model":"m","mcp_servers":[{"url":"http://x"}],"service_tier":"priority","speed":"fast","inference_geo":"us"}`, `{"model":"the-model"}`},
 		"members elsewhere": {"messages", `{"model":"m","messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"source":{"type":"url"},"content":"x"}}]}]}`, `{"model":"the-model","messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"source":{"type":"url"},"content":"x"}}]}]}`},
 		"an address": {
 			"messages", `{"model":"m","messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"http://x/a.png"}},{"type":"text","text":"\u00e9"}]},{"role":"user","content":"a \"url\" in text"}]}`,

@@ -269,6 +269,24 @@ func TestHostileRefusedWhileItWrites(t *testing.T) {
 	}
 }
 
+// A body that is deep is read in the time of its size.
+func TestHostileDeepBody(t *testing.T) {
+	const depth = 3000
+	filler := strings.Repeat("x", 1_000_000)
+	deep := strings.Repeat(`{"type":"tool_result","tool_use_id":"a","content":[`, depth) + `{"type":"text","text":"` + filler + `"}` + strings.Repeat("]}", depth)
+	body := []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[` + deep + `]}]}`)
+	start := time.Now()
+	if _, err := (messages{}).read(nil, body); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := (messages{}).edit(body, "m", false); err == nil || !strings.Contains(err.Error(), "levels deep") {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
 // quick is a model whose calls are tried again at once.
 type quick struct{ llm.Model }
 

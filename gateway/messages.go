@@ -24,10 +24,10 @@ func (messages) routes(method, path string) route {
 func (messages) read(_ *url.URL, body []byte) (*inbound.Call, error) { return inbound.Messages(body) }
 
 // messagesTable is after the members, tools and blocks of anthropic-sdk-go 1.84.0 (BetaMessageNewParams,
-// BetaToolUnionParam): an id of a container at the provider, servers that the provider calls, the tier of the
-// service, and other models that answer in place of the one that was asked or advise it.
+// BetaToolUnionParam): an id of a container at the provider, servers that the provider calls, what makes the
+// service dearer than its price (its tier, speed and place), and other models that answer in place of the one that was asked or advise it.
 var messagesTable = table{
-	out:    []string{"container", "mcp_servers", "service_tier", "fallbacks", "fallback_credit_token"},
+	out:    []string{"container", "mcp_servers", "service_tier", "speed", "inference_geo", "fallbacks", "fallback_credit_token"},
 	choice: []string{"tool_choice"}, body: []string{"messages"}, inner: []string{"content", "source"},
 	hosted: func(tool fields) bool {
 		return tool.has(begins("web_search", "web_fetch", "code_execution", "mcp_toolset", "advisor"), "type")

@@ -88,7 +88,7 @@ func (b Block) Part() llm.Part {
 		result := llm.ToolResult{CallID: b.ToolUseID}
 		inner, _ := Blocks(b.Content)
 		for _, i := range inner {
-			if i.Type == "tool_result" { // no result is in a result
+			if i.Type == "tool_result" { // no result is in a result: reading a deep one would take time and memory
 				continue
 			}
 			if p := i.Part(); p != nil {
