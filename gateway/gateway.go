@@ -331,8 +331,8 @@ func (g *Gateway) withBody(w http.ResponseWriter, r *http.Request, serve func(bo
 	serve(body, asked)
 }
 
-// deepest is how many lists and objects within each other a request may have: reading takes time for each level.
-const deepest = 100
+// deepestBody is how many lists and objects within each other a request may have: reading takes time for each level.
+const deepestBody = 100
 
 // shallow refuses a request that is nested too deep.
 func shallow(body []byte) error {
@@ -345,8 +345,8 @@ func shallow(body []byte) error {
 			quoted = !quoted
 		case quoted:
 		case c == '[' || c == '{':
-			if depth++; depth > deepest {
-				return fmt.Errorf("it has more than %d lists and objects within each other", deepest)
+			if depth++; depth > deepestBody {
+				return fmt.Errorf("it has more than %d lists and objects within each other", deepestBody)
 			}
 		case c == ']' || c == '}':
 			depth--
