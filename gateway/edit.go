@@ -38,6 +38,20 @@ func named(key gjson.Result, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(plain, strings.ReplaceAll(name, "_", "")) })
 }
 
+// twice returns the name of a member that a request has twice, in any spelling; empty if there is none. Batch
+// would judge one of them, and the provider might take the other.
+func twice(body []byte) string {
+	seen := map[string]bool{}
+	for _, f := range fieldsOf(gjson.ParseBytes(body)) {
+		plain := strings.ToLower(strings.ToUpper(strings.ReplaceAll(f[0].Str, "_", ""))) // as EqualFold compares
+		if seen[plain] {
+			return f[0].Str
+		}
+		seen[plain] = true
+	}
+	return ""
+}
+
 // fields are the members of an object, in order: each is read once, since conversations are long.
 type fields [][2]gjson.Result
 

@@ -175,12 +175,12 @@ func TestADeepRequestIsRefused(t *testing.T) {
 		body string
 		ok   bool
 	}{
-		"the deepestBody":    {strings.Repeat("[", deepestBody) + strings.Repeat("]", deepestBody), true},
-		"deeper":         {strings.Repeat("[", deepestBody+1) + strings.Repeat("]", deepestBody+1), false},
-		"beside":         {"[" + strings.Repeat("{},", 1000) + "{}]", true},
-		"in a text":      {`{"a":"\"` + strings.Repeat("[", 1000) + `\\"}`, true},
-		"not even JSON":  {strings.Repeat("{", 1<<20), false},
-		"after the text": {`"\\"` + strings.Repeat("[", deepestBody+1), false},
+		"the deepestBody": {strings.Repeat("[", deepestBody) + strings.Repeat("]", deepestBody), true},
+		"deeper":          {strings.Repeat("[", deepestBody+1) + strings.Repeat("]", deepestBody+1), false},
+		"beside":          {"[" + strings.Repeat("{},", 1000) + "{}]", true},
+		"in a text":       {`{"a":"\"` + strings.Repeat("[", 1000) + `\\"}`, true},
+		"not even JSON":   {strings.Repeat("{", 1<<20), false},
+		"after the text":  {`"\\"` + strings.Repeat("[", deepestBody+1), false},
 	} {
 		if err := shallow([]byte(tt.body)); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)

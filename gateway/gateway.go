@@ -324,6 +324,9 @@ func (g *Gateway) withBody(w http.ResponseWriter, r *http.Request, serve func(bo
 	if err == nil {
 		asked, err = g.dialect.read(r.URL, body)
 	}
+	if name := twice(body); err == nil && name != "" {
+		err = fmt.Errorf("%s is there twice", name)
+	}
 	if err != nil {
 		g.refuse(w, http.StatusBadRequest, "batch: reading the request: "+err.Error())
 		return

@@ -243,6 +243,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			"another key":      {p.plain, []string{p.key, p.bearer("x")}, 401, "the key is not the one"},
 			"no JSON":          {body("{"), nil, 400, "unexpected end of JSON input"},
 			"no object":        {body("[]"), nil, 400, "cannot unmarshal array"},
+			"a limit twice":    {p.plain.with(`"model":"alias",`, `"model":"alias","max_tokens":64000,"maxTokens":1,`).with(`{"contents"`, `{"contents":[],"Contents"`), nil, 400, "is there twice"},
 			"no messages":      {body(`{"model":"x"}`), nil, 400, ": expected "},
 			"another encoding": {p.plain, []string{"Content-Encoding", "br"}, 400, `"br" is not known`},
 			"a broken gzip":    {p.plain, []string{"Content-Encoding", "gzip"}, 400, "gzip"},
