@@ -26,6 +26,8 @@
 //	                        content
 //	EnvironmentDestroyed    failed: the agent's commands made its container
 //	                        unusable
+//	ProgramFailed           failed: the agent's own program ended with an error
+//	                        after a call was answered
 //	Answered                failed: an answer that calls no tool, if
 //	                        agent.finish_without_calls lets it end an attempt
 //	InputRequired           failed: the model asked a person (agent.ask)

@@ -19,6 +19,7 @@ func TestOutcomeOfAStatus(t *testing.T) {
 		vocab.StatusContextWindowExceeded: vocab.OutcomeLimit,
 		vocab.StatusRepeatedFormatError:   vocab.OutcomeFormat,
 		vocab.StatusEnvironmentDestroyed:  vocab.OutcomeFailed,
+		vocab.StatusProgramFailed:         vocab.OutcomeFailed,
 		vocab.StatusAnswered:              vocab.OutcomeFailed,
 		vocab.StatusInputRequired:         vocab.OutcomeFailed,
 		vocab.StatusUserInterruption:      vocab.OutcomePending,
