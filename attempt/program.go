@@ -95,6 +95,7 @@ type running struct {
 	t    *attempt
 	box  Sandbox
 	gate *gateway.Gateway
+	key  string // for the gateway
 
 	server *http.Server
 	port   net.Listener
@@ -118,14 +119,14 @@ func (p *Program) begin(ctx context.Context, t *attempt, box Sandbox, model llm.
 		return nil, err
 	}
 	r := &running{Program: p, t: t, box: box, port: port, ended: make(chan struct{})}
-	key, err := r.key(ctx)
+	r.key, err = r.givenKey(ctx)
 	if err == nil {
 		count := func(ctx context.Context, relay *llm.Relay) error {
 			_, err := model.Generate(ctx, &llm.Request{Relay: relay})
 			return err
 		}
 		r.gate, err = gateway.New(gateway.Config{
-			Wire: p.Wire, Model: p.Model, Alias: p.Alias, Token: key, Count: count, Helper: p.Helper, Mask: t.Mask, Log: t.log,
+			Wire: p.Wire, Model: p.Model, Alias: p.Alias, Token: r.key, Count: count, Helper: p.Helper, Mask: t.Mask, Log: t.log,
 		})
 	}
 	if err != nil {
@@ -136,9 +137,9 @@ func (p *Program) begin(ctx context.Context, t *attempt, box Sandbox, model llm.
 	return r, nil
 }
 
-// key returns the key that the program in this sandbox was given, or will be: a resumed attempt meets a
+// givenKey returns the key that the program in this sandbox was given, or will be: a resumed attempt meets a
 // program that has one.
-func (r *running) key(ctx context.Context) (string, error) {
+func (r *running) givenKey(ctx context.Context) (string, error) {
 	file := programHome + "/.key"
 	out, err := r.box.Script(ctx, fmt.Sprintf("umask 077; mkdir -p %s && { cat %s 2>/dev/null || { echo %s > %[2]s && cat %[2]s; }; }", programHome, file, rand.Text()))
 	if err != nil {
@@ -154,11 +155,7 @@ func (r *running) key(ctx context.Context) (string, error) {
 
 // Start implements [agent.Program].
 func (r *running) Start(ctx context.Context, task string) error {
-	key, err := r.key(ctx)
-	if err != nil {
-		return err
-	}
-	launched, err := r.Launch(At{Task: task, URL: "http://" + r.port.Addr().String(), Key: key, Model: r.Alias, Home: programHome})
+	launched, err := r.Launch(At{Task: task, URL: "http://" + r.port.Addr().String(), Key: r.key, Model: r.Alias, Home: programHome})
 	if err != nil {
 		return err
 	}
@@ -252,12 +249,12 @@ func (r *running) end(ctx context.Context) error {
 	case r.err != nil:
 		return r.err
 	case !r.called:
-		return r.silent(fmt.Sprintf("exit code %d: %s%s", r.out.ExitCode, r.said(), r.loader(ctx)))
+		return r.silent(fmt.Sprintf("exit code %d: %s%s", r.out.ExitCode, r.said(), r.lacks(ctx)))
 	case r.out.ExitCode != 0 && !r.heard: // its own patience was over
 		r.t.diverged = true
 		return &agent.ProgramEnd{Failed: fmt.Sprintf("it ended while no process of batch answered it: exit code %d: %s", r.out.ExitCode, r.said())}
 	case r.out.ExitCode != 0:
-		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s%s", r.out.ExitCode, r.said(), r.loader(ctx))}
+		return &agent.ProgramEnd{Failed: fmt.Sprintf("exit code %d: %s%s", r.out.ExitCode, r.said(), r.lacks(ctx))}
 	}
 	if err := r.box.Clear(ctx); err != nil { // what it left would go on in the working tree
 		return err
@@ -279,9 +276,9 @@ const codeNotFound = 127
 // the C library's loader, a script its first line.
 var loader = lazy.Regexp(`^(?:\x7fELF(?s:.*?)(/[^\x00]*/ld-[^\x00]+)\x00|#![ \t]*([^ \t\n]+))`)
 
-// lacks returns what the image has to have to start the program, and has not; empty: nothing is known to be
+// missing returns what the image has to have to start the program, and has not; empty: nothing is known to be
 // missing.
-func (r *running) lacks(ctx context.Context) string {
+func (r *running) missing(ctx context.Context) string {
 	if r.out.ExitCode != codeNotFound {
 		return ""
 	}
@@ -298,13 +295,13 @@ func (r *running) lacks(ctx context.Context) string {
 	return name
 }
 
-// loader says of a program that could not be started what its image lacks; empty if it lacks nothing.
-func (r *running) loader(ctx context.Context) string {
-	lacks := r.lacks(ctx)
-	if lacks == "" {
+// lacks says of a program that could not be started what its image lacks; empty if it lacks nothing.
+func (r *running) lacks(ctx context.Context) string {
+	name := r.missing(ctx)
+	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%s exists, but the image has no %s, which starts it: use a build that is static or for the image's C library)", r.path, lacks)
+	return fmt.Sprintf(" (%s exists, but the image has no %s, which starts it: use a build that is static or for the image's C library)", r.path, name)
 }
 
 // worktreeDiff returns what the agent changed.
