@@ -41,6 +41,12 @@ func exit(status vocab.Status) *Interrupt {
 	return &Interrupt{status, []llm.Message{exitMessage(status, string(status), nil)}}
 }
 
+// submitted takes a submission and returns its interrupt.
+func (r *run) submitted(patch []byte) *Interrupt {
+	r.end.Submission, r.end.Submitted = patch, true
+	return &Interrupt{vocab.StatusSubmitted, []llm.Message{exitMessage(vocab.StatusSubmitted, python.Text(patch), patch)}}
+}
+
 func exitMessage(status vocab.Status, content string, submitted []byte) llm.Message {
 	extra := map[string]any{"exit_status": string(status), "submission": python.Text(submitted)}
 	if !utf8.Valid(submitted) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"batch.example/batch/fault"
-	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
 )
@@ -144,8 +143,7 @@ func (r *run) next(ctx context.Context) (*ProgramCall, error) {
 	case !ended:
 		return call, err
 	case end.Failed == "":
-		r.end.Submission, r.end.Submitted = append([]byte{}, end.Patch...), true
-		return nil, &Interrupt{vocab.StatusSubmitted, []llm.Message{exitMessage(vocab.StatusSubmitted, python.Text(end.Patch), end.Patch)}}
+		return nil, r.submitted(append([]byte{}, end.Patch...))
 	}
 	if r.end.Calls == 0 {
 		return nil, fault.Newf(fault.Transient, "the agent's program ended before a call of its conversation was answered: %s", end.Failed)
@@ -241,15 +239,6 @@ func (r *run) follow(ctx context.Context, messages []llm.Message) error {
 	}
 	r.resend(sent)
 	return r.append(ctx, fresh...)
-}
-
-// edited returns messages with edits.
-func edited(messages []llm.Message, edits []Edit) (list []llm.Message) {
-	at := 0
-	for _, e := range edits {
-		list, at = slices.Concat(list, messages[at:e.From], e.Messages), e.To
-	}
-	return append(list, messages[at:]...)
 }
 
 // changes returns what is other in messages than in what was sent, and what follows after it.

@@ -105,10 +105,9 @@ func (w *Rewriting) apply(messages []llm.Message) (sent, removed, added []llm.Me
 			return nil, nil, nil, fault.Newf(fault.Bug, "rewriting messages %d to %d of %d: they do not exist, or are rewritten twice",
 				e.From, e.To, len(messages))
 		}
-		sent = append(append(sent, messages[at:e.From]...), e.Messages...)
 		removed, added, at = append(removed, messages[e.From:e.To]...), append(added, e.Messages...), e.To
 	}
-	sent = append(sent, messages[at:]...)
+	sent = edited(messages, w.Edits)
 	switch {
 	case len(sent) == 0:
 		return nil, nil, nil, fault.Newf(fault.Bug, "rewriting %d messages: nothing would be left to send", len(messages))
@@ -116,6 +115,15 @@ func (w *Rewriting) apply(messages []llm.Message) (sent, removed, added []llm.Me
 		return nil, nil, nil, fault.Newf(fault.Bug, "rewriting %d messages: a tool call would lose its result, or a result its call", len(messages))
 	}
 	return sent, removed, added, nil
+}
+
+// edited returns messages with edits.
+func edited(messages []llm.Message, edits []Edit) (list []llm.Message) {
+	at := 0
+	for _, e := range edits {
+		list, at = append(append(list, messages[at:e.From]...), e.Messages...), e.To
+	}
+	return append(list, messages[at:]...)
 }
 
 // paired reports whether every tool call is answered before any other message, and every tool

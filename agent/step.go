@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"batch.example/batch/internal/python"
 	"batch.example/batch/llm"
 	"batch.example/batch/vocab"
 )
@@ -358,8 +357,7 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out vocab.Outpu
 		err = cmp.Or(r.record(ctx, Event{Type: EventOutput, Action: a.number, Output: &out, Shown: m.Text()}), err)
 	}
 	if err == nil && submits {
-		r.end.Submission, r.end.Submitted = patch, true
-		err = &Interrupt{vocab.StatusSubmitted, []llm.Message{exitMessage(vocab.StatusSubmitted, python.Text(patch), patch)}}
+		err = r.submitted(patch)
 	}
 	return m, out, err
 }
