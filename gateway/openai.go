@@ -124,6 +124,18 @@ func (chat) alive(first []byte) []byte {
 	}))
 }
 
+// lower sets both names of the limit where both are there.
+func (chat) lower(body []byte, most int64) []byte {
+	old, now := gjson.GetBytes(body, "max_tokens").Exists(), gjson.GetBytes(body, "max_completion_tokens").Exists()
+	if old {
+		body = limited(gjson.ParseBytes(body), most, "max_tokens")
+	}
+	if now || !old {
+		body = limited(gjson.ParseBytes(body), most, "max_completion_tokens")
+	}
+	return body
+}
+
 // responses is OpenAI's Responses API.
 type responses struct {
 	openai
@@ -182,18 +194,6 @@ func (responses) broken(said []byte, message string) []byte {
 // alive is an event of a type that no client knows: Codex counts an event, and not a comment.
 func (responses) alive([]byte) []byte {
 	return event("response.heartbeat", []byte(`{"type":"response.heartbeat"}`))
-}
-
-// lower sets both names of the limit where both are there.
-func (chat) lower(body []byte, most int64) []byte {
-	old, now := gjson.GetBytes(body, "max_tokens").Exists(), gjson.GetBytes(body, "max_completion_tokens").Exists()
-	if old {
-		body = limited(gjson.ParseBytes(body), most, "max_tokens")
-	}
-	if now || !old {
-		body = limited(gjson.ParseBytes(body), most, "max_completion_tokens")
-	}
-	return body
 }
 
 func (responses) lower(body []byte, most int64) []byte {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -140,7 +141,8 @@ type view struct {
 func (r *recording) view(sent int) view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fresh := r.body[min(sent, r.ready(sent)):r.ready(sent)]
+	ready := r.ready(sent)
+	fresh := r.body[min(sent, ready):ready]
 	r.passed = r.passed || len(fresh) > 0
 	return view{r.changed, r.header, fresh, r.ended, r.failed, r.refusal}
 }
@@ -166,16 +168,19 @@ func (r *recording) ready(sent int) int {
 	return sent + len(before)
 }
 
+// eventEnds are what an event ends with: an empty line.
+var eventEnds = [][]byte{[]byte("\n\n"), []byte("\n\r\n")}
+
 // ends reports whether events end with a whole one.
 func ends(events []byte) bool {
-	return bytes.HasSuffix(events, []byte("\n\n")) || bytes.HasSuffix(events, []byte("\n\r\n"))
+	return slices.ContainsFunc(eventEnds, func(mark []byte) bool { return bytes.HasSuffix(events, mark) })
 }
 
 // cutLast cuts the last one off events.
 func cutLast(events []byte) (before, last []byte) {
 	text, end := bytes.TrimRight(events, "\r\n"), 0
-	for _, mark := range []string{"\n\n", "\n\r\n"} {
-		if i := bytes.LastIndex(text, []byte(mark)); i >= 0 {
+	for _, mark := range eventEnds {
+		if i := bytes.LastIndex(text, mark); i >= 0 {
 			end = max(end, i+len(mark))
 		}
 	}
@@ -287,8 +292,8 @@ func (d *delivery) asked(events []byte) (left []byte) {
 // firstOf returns the first of some events, or all that there is of it.
 func firstOf(events []byte) []byte {
 	end := len(events)
-	for _, mark := range []string{"\n\n", "\n\r\n"} {
-		if i := bytes.Index(events, []byte(mark)); i >= 0 {
+	for _, mark := range eventEnds {
+		if i := bytes.Index(events, mark); i >= 0 {
 			end = min(end, i+len(mark))
 		}
 	}
