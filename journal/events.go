@@ -189,6 +189,12 @@ type OutputData struct {
 	Kept []byte `json:"output"`
 }
 
+// Picture is [vocab.Output.Picture] of the bytes that are kept.
+func (d OutputData) Picture() []byte {
+	d.Bytes = d.Kept
+	return d.Output.Picture()
+}
+
 // InterruptData names an interrupt of the agent's control flow.
 type InterruptData struct {
 	Step int          `json:"step"`

@@ -166,7 +166,6 @@ func lastReplyIn(d *ReplyData) lastReply {
 
 // show adds the output of an action, if it is a picture.
 func (h *lastReply) show(d OutputData) {
-	d.Bytes = d.Kept
 	if picture := d.Picture(); picture != nil {
 		h.message = slices.Concat(h.message, []byte(`"`), base64.StdEncoding.AppendEncode(nil, picture), []byte(`"`))
 	}

@@ -174,10 +174,9 @@ func (p *part) acts(rec *journal.Record, r *pageReader) error {
 		return nil
 	}
 	d, err := rec.Output()
-	if d.Bytes = d.Kept; d.Picture() != nil {
+	if d.Picture() != nil {
 		p.shown = append(p.shown, d)
 	}
-	d.Bytes = nil
 	text := clip(r.mask.Bytes(d.Kept), r.clip)
 	text.kept = int64(len(d.Kept))
 	d.Kept, d.Shown, d.Note = nil, "", r.mask.Text(d.Note)
