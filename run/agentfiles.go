@@ -35,7 +35,7 @@ func agentFiles(cfg *config.Config, dir string, list []sandbox.Engine) (engine.F
 	}
 	f, err := enginefiles.Folder(folder)
 	if err != nil {
-		return f, fault.New(fault.KindOf(err), "agent.program.files", err).WithHint("%s", fault.HintOf(err))
+		return f, fault.New(fault.KindOf(err), "agent.program.files", err)
 	}
 	args, _, _, err := cfg.Launch(map[string]any{"task": "", "url": "", "key": "", "model": "", "home": "", "files": engine.FilesDir})
 	if err != nil {

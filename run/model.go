@@ -128,25 +128,20 @@ func FindModel(cfg *config.Config, costLimit float64, a Access) (model Model, wa
 			return models(catalogue.Attempt{ID: in.ID, Patch: in.Patch, Heard: heard})
 		}, err
 	}
-	if err := speaks(cfg, m); err != nil {
+	if err := speaks(cfg, m.Wire); err != nil {
 		return Model{}, nil, err
 	}
 	rewrite, err := contextPolicy(cfg, m)
 	return Model{Provider: m.Provider, Name: m.Name, Wire: m.Wire, Price: m.Price, Played: m.Played, ModelFacts: facts(m), Unpriced: m.Cost != catalogue.Known, Rewrite: rewrite, Open: open}, warnings, err
 }
 
-// speaks refuses a model whose endpoint does not speak the protocol of the agent's program.
-func speaks(cfg *config.Config, m catalogue.Model) error {
+// speaks refuses a model whose endpoint speaks another protocol than the agent's program.
+func speaks(cfg *config.Config, wire string) error {
 	p := &cfg.Agent.Program
-	if len(p.Command) == 0 || p.Wire == m.Wire {
+	if len(p.Command) == 0 || p.Wire == wire {
 		return nil
 	}
-	return otherWire(cfg)
-}
-
-// otherWire is the fault of a model that a program cannot ask.
-func otherWire(cfg *config.Config) error {
-	return fault.Newf(fault.Usage, "agent.program: the program asks its model by the protocol %s, which the endpoint of model %q is not known to speak", cfg.Agent.Program.Wire, cfg.Model.ModelName).
+	return fault.Newf(fault.Usage, "agent.program: the program asks its model by the protocol %s, which the endpoint of model %q is not known to speak", p.Wire, cfg.Model.ModelName).
 		WithHint("name a model whose endpoint does: anthropic/NAME speaks messages, openai/NAME and most others chat,\n" +
 			"openai/responses/NAME responses, and gemini/NAME gemini; ANTHROPIC_BASE_URL and the like are its address")
 }

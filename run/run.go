@@ -198,8 +198,8 @@ func newRun(c Config) (*Run, error) {
 		return nil, fault.Newf(fault.Usage, "agent.program works alone: no conversation with a person, agent.ask or agent.mcp_servers reaches it").
 			WithHint("leave agent.program out for these; MCP servers of the program are in its own configuration")
 	}
-	if p := &c.Settings.Agent.Program; len(p.Command) > 0 && p.Wire != c.Model.Wire {
-		return nil, otherWire(c.Settings)
+	if err := speaks(c.Settings, c.Model.Wire); err != nil { // a caller may have a model of its own
+		return nil, err
 	}
 	if c.Tell == nil {
 		c.Tell = func(string) {}
