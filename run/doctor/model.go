@@ -19,8 +19,12 @@ import (
 // patience is the time limit for a small call.
 const patience = time.Minute
 
+// request is what a model is asked.
+var request = llm.Text{Text: "Reply with the word OK and nothing else."}
+
 // Ask makes one small call to a model with each of its keys, as a run would, and checks the
-// results; if the last was answered, one more asks whether the model takes images. tools are the tools that the run offers the model; nil means that commands are in text.
+// results; if the last was answered, one more asks whether the model takes images. tools are the
+// tools that the run offers the model; nil means that commands are in text.
 // A model that batch plays itself is not called.
 func Ask(ctx context.Context, s catalogue.Config, tools []llm.Tool) []Check {
 	found, err := catalogue.Find(s)
@@ -38,7 +42,7 @@ func Ask(ctx context.Context, s catalogue.Config, tools []llm.Tool) []Check {
 	var last *llm.Response
 	var works llm.Model
 	for i, model := range models {
-		check, resp := ask(ctx, s.Model, model, tools, llm.Text{Text: "Reply with the word OK and nothing else."})
+		check, resp := ask(ctx, s.Model, model, tools, request)
 		if len(models) > 1 {
 			check.Text = fmt.Sprintf("key %d of %d: %s", i+1, len(models), check.Text)
 		}
@@ -66,7 +70,7 @@ func checkImages(ctx context.Context, name string, found catalogue.Model, model 
 	var b bytes.Buffer
 	const side = 64                                                 // pixels; some models refuse less
 	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, side, side))) // memory takes everything
-	check, resp := ask(ctx, name, model, nil, llm.Text{Text: "Reply with the word OK and nothing else."}, llm.Image{MediaType: "image/png", Data: b.Bytes()})
+	check, resp := ask(ctx, name, model, nil, request, llm.Image{MediaType: "image/png", Data: b.Bytes()})
 	if resp == nil {
 		return Check{"images", Warning, name + " took none: " + check.Text, without}
 	}
