@@ -16,9 +16,9 @@ import (
 // loopback. The helper lets at most 64 be open at once, the kernel lets others wait.
 //
 // The port belongs to the helper: it stays open when the Box is closed, and when the process of batch
-// ends. What connects meanwhile waits, and is reset when another process of batch has taken over. A connection belongs to the connection to the helper: both end
-// together, and so a client connects again when another process of batch has taken over. A client that
-// closes its side for writing closes the connection.
+// ends. What connects meanwhile waits, and is reset when another process of batch has taken over. A
+// connection belongs to the connection to the helper: both end together, and so a client connects again when
+// another process of batch has taken over. A client that closes its side for writing closes the connection.
 type Listener struct {
 	address *net.TCPAddr
 	arrived chan *visit

@@ -12,8 +12,8 @@ import (
 
 // JSON returns a JSON text with the secrets in its strings hidden. The result is still
 // valid JSON, and parts without a secret keep their bytes. An image (a member data in base64 after
-// a type such as image/png) is left out if a secret is in its bytes, and otherwise unchanged. text is not changed; it is
-// returned as it is if it is not valid JSON or has no secret.
+// a type such as image/png) is left out if a secret is in its bytes, and otherwise unchanged. text
+// is not changed; it is returned as it is if it is not valid JSON or has no secret.
 func (m *Masker) JSON(text []byte) []byte {
 	if m == nil {
 		return text

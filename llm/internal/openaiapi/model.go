@@ -9,7 +9,8 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Sight is what OpenAI takes, and what is asked of those who follow it. A request may have 50 MB, so that a quarter is left for text.
+// Sight is what OpenAI takes, and what is asked of those who follow it. A request may have 50 MB, so that a
+// quarter is left for text.
 var Sight = llm.Sight{Total: 37 << 20, Still: true}
 
 // IsOpenAI reports whether a base URL belongs to OpenAI itself or to Azure's deployments of its models: these
