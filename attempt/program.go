@@ -80,6 +80,8 @@ const (
 	programHome = "/tmp/batch-agent"
 	// programGrace is how long a program may take to end after it was told that it has to.
 	programGrace = 5 * time.Second
+	// programExit is how long its processes may take to end after SIGTERM, before SIGKILL.
+	programExit = 10 * time.Second
 	// startLimit is how long a program may take to its first call: one that the image cannot run, or that
 	// waits for a network, makes none.
 	startLimit = 2 * time.Minute
@@ -313,6 +315,18 @@ func (t *attempt) worktreeDiff(ctx context.Context, box Sandbox) ([]byte, error)
 	return boxgit.WorktreeDiffWithout(ctx, box, leaves, t.commits()...)
 }
 
+// terminate asks the processes of the container to end, so that the program can write what it keeps in memory.
+func (r *running) terminate(ctx context.Context) {
+	if _, err := r.box.Script(ctx, "kill -TERM -1"); err != nil {
+		r.t.log.Warn("sending SIGTERM to the agent's program", "err", err)
+		return
+	}
+	select {
+	case <-r.ended:
+	case <-time.After(programExit):
+	}
+}
+
 // log writes what the program wrote into the attempt's log.
 func (r *running) log() {
 	title := fmt.Sprintf("the agent's program ended: exit code %d, %d bytes of output", r.out.ExitCode, r.out.Total)
@@ -340,6 +354,7 @@ func (r *running) close(ctx context.Context) {
 		select {
 		case <-r.ended:
 		case <-time.After(programGrace):
+			r.terminate(ctx)
 		}
 		r.stop(vocab.ErrInterrupted) // kills it
 		<-r.ended

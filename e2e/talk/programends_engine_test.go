@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,6 +32,19 @@ func TestAProgramsEndIsKept(t *testing.T) {
 				t.Errorf("the patch is\n%s", patch)
 			}
 		})
+	}
+}
+
+// A program that does not end by itself at a limit gets SIGTERM, and can say what it has to.
+func TestAProgramIsAskedToEnd(t *testing.T) {
+	tier.Rest(t, "gateway/*.go", "attempt/program.go", "agent/program.go", "internal/box/*.go")
+	t.Parallel()
+	p := newPrograms(t, `bash, -c, "trap 'echo a last word; exit 0' TERM; OWN_AGENT_STUBBORN=60 /opt/own/agent \"$@\" <<<task & wait", own`, works)
+	code, out := p.run(t, "-c", "agent.step_limit=1")
+	rec := e2e.Record(t, p.dir)
+	log, err := os.ReadFile(filepath.Join(p.dir, "out", "demo__slug-1", "agent.log"))
+	if err != nil || code != 0 || rec.Status != vocab.StatusLimitsExceeded || !strings.Contains(string(log), "    a last word\n") {
+		t.Errorf("%v, exit code %d, %s\n%s\n%s", err, code, rec.Status, out, log)
 	}
 }
 
