@@ -21,6 +21,7 @@ import (
 	"batch.example/batch/internal/bash"
 	"batch.example/batch/internal/boxgit"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/printable"
 	"batch.example/batch/llm"
 	"batch.example/batch/sandbox"
 	"batch.example/batch/vocab"
@@ -71,11 +72,19 @@ type Launched struct {
 	Args  []string
 	Env   []string // NAME=value, in addition to the commands'
 	Stdin string
+
+	Version string // a script that prints the program's version; empty: it is not asked
 }
 
 const (
 	// programID is the id of the program's command in its sandbox: a resumed attempt finds it there.
 	programID = "program"
+	// versionID is the id of the command that prints its version.
+	versionID = "program-version"
+	// versionLimit is how long that may take.
+	versionLimit = 30 * time.Second
+	// versionLength is how many bytes of its first line are kept.
+	versionLength = 100
 	// programHome is its home, outside the repository.
 	programHome = "/tmp/batch-agent"
 	// programGrace is how long a program may take to end after it was told that it has to.
@@ -108,6 +117,8 @@ type running struct {
 	called bool   // it has made a call, perhaps to another process
 	heard  bool   // it has made one to this process
 	late   <-chan time.Time
+
+	version string // valid after wait
 
 	ended chan struct{} // closed when out and err are valid
 	out   vocab.Output
@@ -172,9 +183,26 @@ func (r *running) Start(ctx context.Context, task string) error {
 	r.stop = stop
 	r.wait.Go(func() {
 		defer close(r.ended)
-		r.out, r.err = r.box.Launch(within, programID, launched.command())
+		r.out, r.err = r.box.Launch(within, programID, launched.command(strings.Join(quoted(launched.Args), " ")))
 	})
+	if launched.Version != "" {
+		r.wait.Go(func() { r.version = r.askVersion(within, launched) })
+	}
 	return nil
+}
+
+// askVersion returns the program's version, in its own words; empty if it does not say.
+func (r *running) askVersion(ctx context.Context, l Launched) string {
+	ctx, cancel := context.WithTimeout(ctx, versionLimit)
+	defer cancel()
+	l.Stdin = ""
+	out, err := r.box.Launch(ctx, versionID, l.command(l.Version+"\n"))
+	first, _, _ := strings.Cut(r.readable(out), "\n")
+	if err != nil || out.ExitCode != 0 || first == "" {
+		r.t.log.Info("the agent's program did not say its version", "exit_code", out.ExitCode, "output", first, "err", err)
+		return ""
+	}
+	return printable.Line(first[:min(len(first), versionLength)])
 }
 
 // longestArgument is how many bytes Linux takes as one argument or variable, with the byte that ends it.
@@ -194,13 +222,18 @@ func (l Launched) check() error {
 // noProxy keeps a proxy of the image out of the way to the gateway.
 var noProxy = []string{"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1"}
 
-// command returns the program as a command of the sandbox.
-func (l Launched) command() sandbox.Launch {
-	words := make([]string, len(l.Args))
-	for i, a := range l.Args {
+// command returns a script of the program as a command of the sandbox.
+func (l Launched) command(script string) sandbox.Launch {
+	return sandbox.Launch{Env: slices.Concat([]string{"HOME=" + programHome}, noProxy, l.Env), Script: script, Stdin: l.Stdin}
+}
+
+// quoted returns arguments as words of a shell.
+func quoted(args []string) []string {
+	words := make([]string, len(args))
+	for i, a := range args {
 		words[i] = bash.Quote(a)
 	}
-	return sandbox.Launch{Env: slices.Concat([]string{"HOME=" + programHome}, noProxy, l.Env), Script: strings.Join(words, " "), Stdin: l.Stdin}
+	return words
 }
 
 // Next implements [agent.Program].
@@ -333,17 +366,17 @@ func (r *running) log() {
 	if r.err != nil {
 		title = "the agent's program was ended"
 	}
-	r.t.logged.block(title, strings.Split(r.text(), "\n"))
+	r.t.logged.block(title, strings.Split(r.readable(r.out), "\n"))
 }
 
-// text is what the program wrote, as people may read it.
-func (r *running) text() string {
-	return strings.TrimSpace(r.t.Mask.Text(strings.ToValidUTF8(string(r.out.Bytes), "\uFFFD")))
+// readable is what a program wrote, as people may read it.
+func (r *running) readable(out vocab.Output) string {
+	return strings.TrimSpace(r.t.Mask.Text(strings.ToValidUTF8(string(out.Bytes), "\uFFFD")))
 }
 
 // said is the end of it.
 func (r *running) said() string {
-	text := r.text()
+	text := r.readable(r.out)
 	return cmp.Or(text[max(0, len(text)-saidEnd):], "it said nothing")
 }
 
@@ -368,4 +401,5 @@ func (r *running) close(ctx context.Context) {
 	_ = r.server.Close()
 	_ = r.port.Close()
 	r.wait.Wait()
+	r.t.result.Record.AgentVersion = r.version
 }

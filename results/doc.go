@@ -90,6 +90,7 @@
 //	error                   the text of a fault; for a result, the message of
 //	                        the provider or the container that ended it
 //	model, model_id         as asked for, and as the provider returned it
+//	agent_version           of a program that is the agent, in its own words
 //	image, image_id, image_digest
 //	                        as asked for; sha256:...; its digest in its registry
 //	steps, cost             answered model calls, and US dollars

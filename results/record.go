@@ -12,23 +12,26 @@ import (
 // Record is the outcome of one attempt at one instance: the end of the attempt in
 // the journal, and with few changes a [Row] of results.parquet.
 type Record struct {
-	InstanceID  string        `json:"instance_id"`
-	Repo        string        `json:"repo,omitempty"`    // of the dataset's row: owner/name
-	License     string        `json:"license,omitempty"` // of the repository, where the dataset's row names one
-	Attempt     int           `json:"attempt"`           // from 1, over all runs into the directory
-	Status      vocab.Status  `json:"exit_status"`
-	Outcome     vocab.Outcome `json:"outcome"`
-	Blame       string        `json:"blame,omitempty"` // a fault.Kind's name; empty for a result
-	Error       string        `json:"error,omitempty"` // of a result: the message of the provider or the container that ended it
-	Model       string        `json:"model"`           // as requested: model_name_or_path
-	ModelID     string        `json:"model_id,omitempty"`
-	Image       string        `json:"image,omitempty"`
-	ImageID     string        `json:"image_id,omitempty"`
-	ImageDigest string        `json:"image_digest,omitempty"` // in its registry; empty for a local one
-	Engine      string        `json:"engine,omitempty"`       // its address, if it was named
-	Steps       int           `json:"steps"`                  // model calls, billed ones included
-	Usage       vocab.Usage   `json:"usage"`
-	Cost        float64       `json:"cost"` // US dollars of answered calls
+	InstanceID string        `json:"instance_id"`
+	Repo       string        `json:"repo,omitempty"`    // of the dataset's row: owner/name
+	License    string        `json:"license,omitempty"` // of the repository, where the dataset's row names one
+	Attempt    int           `json:"attempt"`           // from 1, over all runs into the directory
+	Status     vocab.Status  `json:"exit_status"`
+	Outcome    vocab.Outcome `json:"outcome"`
+	Blame      string        `json:"blame,omitempty"` // a fault.Kind's name; empty for a result
+	Error      string        `json:"error,omitempty"` // of a result: the message of the provider or the container that ended it
+	Model      string        `json:"model"`           // as requested: model_name_or_path
+	ModelID    string        `json:"model_id,omitempty"`
+
+	AgentVersion string `json:"agent_version,omitempty"` // of a program that is the agent, in its own words
+
+	Image       string      `json:"image,omitempty"`
+	ImageID     string      `json:"image_id,omitempty"`
+	ImageDigest string      `json:"image_digest,omitempty"` // in its registry; empty for a local one
+	Engine      string      `json:"engine,omitempty"`       // its address, if it was named
+	Steps       int         `json:"steps"`                  // model calls, billed ones included
+	Usage       vocab.Usage `json:"usage"`
+	Cost        float64     `json:"cost"` // US dollars of answered calls
 
 	Unanswered      // calls that are not in Cost
 	PatchBytes int  `json:"patch_bytes"`
@@ -176,8 +179,11 @@ type Row struct {
 	Blame      string `parquet:"blame,optional"`
 	Error      string `parquet:"error,optional"`
 
-	Model       string `parquet:"model,optional"`
-	ModelID     string `parquet:"model_id,optional"`
+	Model   string `parquet:"model,optional"`
+	ModelID string `parquet:"model_id,optional"`
+
+	AgentVersion string `parquet:"agent_version,optional"`
+
 	Image       string `parquet:"image,optional"`
 	ImageID     string `parquet:"image_id,optional"`
 	ImageDigest string `parquet:"image_digest,optional"`
@@ -247,7 +253,7 @@ func rowOf(r Record, last bool) Row {
 	row := Row{
 		InstanceID: r.InstanceID, Repo: r.Repo, License: r.License, Attempt: r.Attempt, Last: last, HasResult: r.Outcome.Final(),
 		ExitStatus: string(r.Status), Outcome: string(r.Outcome), Blame: r.Blame, Error: r.Error,
-		Model: r.Model, ModelID: r.ModelID, Image: r.Image, ImageID: r.ImageID, ImageDigest: r.ImageDigest,
+		Model: r.Model, ModelID: r.ModelID, AgentVersion: r.AgentVersion, Image: r.Image, ImageID: r.ImageID, ImageDigest: r.ImageDigest,
 		PatchBytes: r.PatchBytes, Salvaged: r.Salvaged, Resumed: r.Resumed, Differences: r.Differences, Said: r.Said, Started: r.Started,
 		Resolved: r.Resolved, Quarantined: r.Quarantined, Replaced: r.Replaced, Engine: r.Engine,
 	}

@@ -37,11 +37,11 @@ func agentFiles(cfg *config.Config, dir string, list []sandbox.Engine) (engine.F
 	if err != nil {
 		return f, fault.New(fault.KindOf(err), "agent.program.files", err)
 	}
-	args, _, _, err := cfg.Launch(map[string]any{"task": "", "url": "", "key": "", "model": "", "home": "", "files": engine.FilesDir})
+	program, err := cfg.Launch(map[string]any{"task": "", "url": "", "key": "", "model": "", "home": "", "files": engine.FilesDir})
 	if err != nil {
 		return f, err
 	}
-	return f, holds(f.Folder, args[0])
+	return f, holds(f.Folder, program.Args[0])
 }
 
 // holds returns a Usage fault if a program of the files is not in their folder. Of one that is a link out of the

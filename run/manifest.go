@@ -80,7 +80,7 @@ func (r *Run) checkManifest(m *manifest.Manifest) error {
 		m.Mix(old, accepted)
 	}
 	m.Created = old.Created
-	m.Images, m.ModelIDs = old.Images, old.ModelIDs
+	m.Images, m.ModelIDs, m.Versions = old.Images, old.ModelIDs, old.Versions
 	m.Runs = append(old.Runs, m.Runs...)
 	return nil
 }
@@ -165,12 +165,17 @@ func completeManifest(store *results.Store, m *manifest.Manifest) error {
 		if r.ImageID != "" {
 			m.Images[r.InstanceID] = manifest.Image{Ref: r.Image, ID: r.ImageID, Digest: r.ImageDigest}
 		}
-		if r.ModelID != "" && !slices.Contains(m.ModelIDs, r.ModelID) {
-			m.ModelIDs = append(m.ModelIDs, r.ModelID)
-		}
+		m.ModelIDs, m.Versions = withName(m.ModelIDs, r.ModelID), withName(m.Versions, r.AgentVersion)
 	}
-	slices.Sort(m.ModelIDs)
 	return store.WriteManifest(m)
+}
+
+// withName adds a name to a sorted list, unless it is empty or there.
+func withName(sorted []string, name string) []string {
+	if at, there := slices.BinarySearch(sorted, name); name != "" && !there {
+		return slices.Insert(sorted, at, name)
+	}
+	return sorted
 }
 
 // Version returns the module's version, or the commit that it was built from.

@@ -168,8 +168,8 @@ func (r *Run) program() *attempt.Program {
 			if p.Files != "" {
 				vars["files"] = engine.FilesDir
 			}
-			l.Args, l.Env, l.Stdin, err = r.Settings.Launch(vars)
-			return l, err
+			program, err := r.Settings.Launch(vars)
+			return attempt.Launched(program), err
 		},
 	}
 }

@@ -86,13 +86,13 @@ func TestPresetsStartTheirPrograms(t *testing.T) {
 					}
 				}
 				vars["task"], vars["url"], vars["key"], vars["model"], vars["home"] = task, "http://127.0.0.1:8", "the-key", `a/"model"`, home
-				args, env, stdin, err := c.Launch(vars)
+				l, err := c.Launch(vars)
 				if err != nil {
 					t.Fatal(err)
 				}
-				cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-				cmd.Env = append(env, "HOME="+home, "PATH="+bin+":"+os.Getenv("PATH")+":OWN")
-				cmd.Stdin, cmd.Dir = strings.NewReader(stdin), dir
+				cmd := exec.CommandContext(t.Context(), l.Args[0], l.Args[1:]...)
+				cmd.Env = append(l.Env, "HOME="+home, "PATH="+bin+":"+os.Getenv("PATH")+":OWN")
+				cmd.Stdin, cmd.Dir = strings.NewReader(l.Stdin), dir
 				out, err := cmd.CombinedOutput()
 				if cmd.ProcessState.ExitCode() != 7 || len(out) > 0 {
 					t.Fatalf("%v, said %q; want the program's exit code 7", err, out)

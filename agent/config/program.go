@@ -12,12 +12,13 @@ import (
 	"batch.example/batch/llm"
 )
 
-// ProgramConfig is agent.program: an agent of the user's own. Without a Command there is none. Command, Env and
-// Stdin are Jinja templates over the variables of a prompt and those of [Config.Launch].
+// ProgramConfig is agent.program: an agent of the user's own. Without a Command there is none. Command, Env,
+// Stdin and Version are Jinja templates over the variables of a prompt and those of [Config.Launch].
 type ProgramConfig struct {
 	Command []string
 	Env     map[string]string
 	Stdin   string
+	Version string // a script that prints the version; "": it is not asked
 	Files   string // a folder if [ProgramConfig.FilesFolder] says so, or the name of an image; "": none
 	Wire    string // one of [llm.Wires]
 	Helper  string // see package gateway
@@ -33,6 +34,7 @@ func (p *ProgramConfig) keys(path string) []key {
 		{path + ".command", field{to: &p.Command}, "", "The program and its arguments, as templates."},
 		{path + ".env", field{to: &p.Env}, "", "Environment variables of the program, as templates."},
 		{path + ".stdin", jinja(&p.Stdin), "", "What the program reads from its standard input."},
+		{path + ".version", jinja(&p.Version), "", "A script whose first line of output is the program's version. It has the program's variables."},
 		{path + ".files", field{to: &p.Files}, "", "A folder of this machine, which begins with / or ./, or an image: its files are put into each container, read-only, at {{ files }}."},
 		{path + ".wire", word(&p.Wire, llm.Wires...), "", "The protocol in which the program asks its model."},
 		{path + ".helper_header", field{to: &p.Helper}, "", "The header of a request that another agent makes, which the program has started."},
@@ -57,9 +59,17 @@ func (p *ProgramConfig) plain() map[string]any {
 	return m
 }
 
-// Launch returns the program that is started: its arguments, its environment as NAME=value, and its standard
-// input. Vars are task, url, key, model and home, and files if there are any, in addition to those of prompts.
-func (c *Config) Launch(vars map[string]any) (args, env []string, stdin string, err error) {
+// Launched is a program that is to be started.
+type Launched struct {
+	Args    []string
+	Env     []string // NAME=value
+	Stdin   string
+	Version string // the script that prints its version
+}
+
+// Launch returns the program that is started. Vars are task, url, key, model and home, and files if there are
+// any, in addition to those of prompts.
+func (c *Config) Launch(vars map[string]any) (l Launched, err error) {
 	render := func(path, text string) (string, error) {
 		t, err := template.Parse(path, text, nil)
 		if err != nil {
@@ -71,19 +81,22 @@ func (c *Config) Launch(vars map[string]any) (args, env []string, stdin string, 
 	for i, text := range p.Command {
 		arg, err := render(programKey+".command."+strconv.Itoa(i+1), text)
 		if err != nil {
-			return nil, nil, "", err
+			return l, err
 		}
-		args = append(args, arg)
+		l.Args = append(l.Args, arg)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		value, err := render(programKey+".env."+name, p.Env[name])
 		if err != nil {
-			return nil, nil, "", err
+			return l, err
 		}
-		env = append(env, name+"="+value)
+		l.Env = append(l.Env, name+"="+value)
 	}
-	stdin, err = render(programKey+".stdin", p.Stdin)
-	return args, env, stdin, err
+	if l.Stdin, err = render(programKey+".stdin", p.Stdin); err != nil {
+		return l, err
+	}
+	l.Version, err = render(programKey+".version", p.Version)
+	return l, err
 }
 
 // checkProgram looks at the settings of the program and tries its templates once.
@@ -108,7 +121,7 @@ func (c *Config) checkProgram() (problems []string) {
 	if p.Files != "" {
 		vars["files"] = ""
 	}
-	if _, _, _, err := c.Launch(vars); err != nil {
+	if _, err := c.Launch(vars); err != nil {
 		problems = append(problems, problemOf(err))
 	}
 	return problems

@@ -18,6 +18,7 @@ import (
 type sweepFlags struct {
 	output   string
 	models   []string
+	agents   []string // as configs
 	configs  []string // of the grid: one configuration each
 	common   []string // -c of all cells
 	attempts int
@@ -30,10 +31,10 @@ func (a *app) sweepCommand() *cobra.Command {
 	f := sweepFlags{each: &cobra.Command{}}
 	c := &cobra.Command{
 		Use:   "sweep [FILE]",
-		Short: "Run a grid of models, configurations and attempts",
-		Long: `Run every model with every configuration, once or several times, over the same
-instances: each cell of this grid is a run directory of its own, in the folder
-of the sweep. All cells share the engine, the workers, the images and the cost
+		Short: "Run a grid of models, agents, configurations and attempts",
+		Long: `Run every model with every agent and every configuration, once or several times,
+over the same instances: each cell of this grid is a run directory of its own, in
+the folder of the sweep. All cells share the engine, the workers, the images and the cost
 limit; an instance runs in all cells before the next one begins, so that its
 image is pulled once. Run the same command again, or ` + "`batch resume FOLDER`" + `,
 to continue.
@@ -41,11 +42,13 @@ to continue.
   batch sweep --subset verified -m openai/gpt-5 -m anthropic/claude-sonnet-4-5 \
       --attempts 3 -w 16 --grade --cost-limit-total 200 -o runs/sweep
   batch sweep --subset lite -m openai/gpt-5 -c default -c tools -o runs/tools
+  batch sweep --subset lite -m anthropic/claude-sonnet-4-5 --agent default \
+      --agent claude-code -o runs/agents
   batch sweep sweep.yaml -w 8
 
-Models, configurations and attempts that are added later become new cells;
-finished ones stay. FILE is YAML. Its keys are the flags of this command, with
-lists for models, configs and attempts. Members of lists may be named, and may
+Models, agents, configurations and attempts that are added later become new
+cells; finished ones stay. FILE is YAML. Its keys are the flags of this command,
+with lists for models, agents, configs and attempts. Members of lists may be named, and may
 have values of their own:
 
   subset: verified
@@ -86,6 +89,7 @@ continue, 2 usage, 3 some instances have no result, or with --grade no verdict,
 func (f *sweepFlags) add(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.output, "output", "o", "", "folder of the sweep (required)")
 	fs.StringArrayVarP(&f.models, "model", "m", nil, "a model; may be repeated: "+strings.Join(catalogue.Names(), ", "))
+	fs.StringArrayVar(&f.agents, "agent", nil, "the configuration of an agent: one that batch brings, such as claude-code or default (batch's own),\nor a YAML FILE; may be repeated: see batch help agents")
 	fs.StringArrayVarP(&f.configs, "config", "c", nil, "a configuration of the grid: a YAML `FILE`, batch's own default, text or tools, or key=value\n(of one key only: see --set); may be repeated")
 	fs.StringArrayVar(&f.common, "set", nil, "YAML FILE or key=value that all cells have; may be repeated")
 	fs.IntVar(&f.attempts, "attempts", 1, "how often each model runs with each configuration")
@@ -111,7 +115,7 @@ type fileKeys struct{ flags *pflag.FlagSet }
 // Names implements sweep.Keys.
 func (k fileKeys) Names() (names []string) {
 	k.flags.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains([]string{"model", "set", "help", "dry-run", "detach", begunFlag}, f.Name) {
+		if !slices.Contains([]string{"model", "agent", "set", "help", "dry-run", "detach", begunFlag}, f.Name) {
 			names = append(names, f.Name)
 		}
 	})
@@ -137,6 +141,9 @@ func (f *sweepFlags) grid() sweep.Grid {
 	for _, m := range f.models {
 		g.Models = append(g.Models, sweep.Variant{Model: m})
 	}
+	for _, a := range f.agents {
+		g.Agents = append(g.Agents, sweep.Variant{Specs: []string{a}})
+	}
 	for _, c := range f.configs {
 		g.Configs = append(g.Configs, sweep.Variant{Specs: []string{c}})
 	}
@@ -148,6 +155,9 @@ func (f *sweepFlags) over(g sweep.Grid, flags *pflag.FlagSet) sweep.Grid {
 	given := f.grid()
 	if flags.Changed("model") {
 		g.Models = given.Models
+	}
+	if flags.Changed("agent") {
+		g.Agents = given.Agents
 	}
 	if flags.Changed("config") {
 		g.Configs = given.Configs

@@ -55,7 +55,7 @@ var sections = []string{"dataset", "git", "host", "images", "price"}
 // keys. Below some of them, any name is valid: see [IsName].
 func Names(keys []string) []string {
 	names := append([]string{
-		"all", "batch_version", "dataset.digest", "dataset.name", "dataset.revision", "dataset.split", "go_version",
+		"agent_versions", "all", "batch_version", "dataset.digest", "dataset.name", "dataset.revision", "dataset.split", "go_version",
 		"model", "model_ids", "prompts", "row", "salvage", "seed", "version",
 	}, sections...)
 	for _, key := range keys {
@@ -75,9 +75,9 @@ func IsName(name string, keys []string) bool {
 }
 
 // Differences returns the differences between m and other, sorted by name. The config, the
-// model, the salvage rule and the dataset affect results: [Difference.Matters]. The
-// selection from one dataset does not, nor do host, seed, versions, git state, images and
-// the model's price: a call keeps its cost. Times and command lines are not compared. A
+// model, the agent's version, the salvage rule and the dataset affect results:
+// [Difference.Matters]. The selection from one dataset does not, nor do host, seed, batch's
+// version, git state, images and the model's price: a call keeps its cost. Times and command lines are not compared. A
 // missing key of the configuration counts as empty, so that a directory of a version with
 // fewer keys can be resumed.
 func (m *Manifest) Differences(other *Manifest) []Difference {
@@ -133,6 +133,8 @@ func matters(name string, m, other *Manifest) bool {
 	switch {
 	case slices.Contains(indifferent, name):
 		return false
+	case name == "agent_versions": // known when a run has ended
+		return len(m.Versions) > 0 && len(other.Versions) > 0
 	case section == "config", section == "model", section == "salvage":
 		return true
 	case name == "dataset.digest", name == "dataset.name", name == "dataset.revision":

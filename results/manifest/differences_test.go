@@ -55,7 +55,7 @@ func TestADifferenceCoversTheKeysBelowIt(t *testing.T) {
 // Only this test keeps the list of names in step with the manifest's fields.
 func TestEveryDifferenceHasAName(t *testing.T) {
 	full := &manifest.Manifest{
-		Batch: "b", Go: "g", Git: &manifest.Git{Commit: "c", Branch: "b", Dirty: true}, Model: "m", ModelIDs: []string{"m"},
+		Batch: "b", Go: "g", Git: &manifest.Git{Commit: "c", Branch: "b", Dirty: true}, Model: "m", ModelIDs: []string{"m"}, Versions: []string{"v"},
 		Price: &vocab.Price{}, Seed: 1, Salvage: true, Config: map[string]any{"agent": map[string]any{"step_limit": 1}}, Prompts: "p",
 		Request: &manifest.Request{Subset: "s"},
 		Dataset: manifest.Dataset{Name: "n", Split: "s", Revision: "r", Digest: "d", Selection: "s", Count: 1},

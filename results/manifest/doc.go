@@ -22,6 +22,7 @@
 //	                tracked files were changed
 //	model           as requested
 //	model_ids       the provider's names of the models that answered, sorted
+//	agent_versions  what programs that were the agent said their version is, sorted
 //	price           by which calls are counted: see below. Absent if the
 //	                provider reports costs, or calls are free
 //	seed            of --shuffle

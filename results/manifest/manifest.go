@@ -37,8 +37,9 @@ type Manifest struct {
 	Dir      string           `json:"dir,omitempty"`     // the folder that it was started in
 	Request  *Request         `json:"request,omitempty"` // of the last `batch run`, or of the conversation; nil: unknown
 	Model    string           `json:"model"`
-	ModelIDs []string         `json:"model_ids,omitempty"` // as the provider returned them, sorted
-	Price    *vocab.Price     `json:"price,omitempty"`     // nil if the provider reports costs, or calls are free
+	ModelIDs []string         `json:"model_ids,omitempty"`      // as the provider returned them, sorted
+	Versions []string         `json:"agent_versions,omitempty"` // of the programs that were the agent, sorted
+	Price    *vocab.Price     `json:"price,omitempty"`          // nil if the provider reports costs, or calls are free
 	Seed     int64            `json:"seed"`
 	Salvage  bool             `json:"salvage,omitempty"` // the working tree's diff stands in for a missing submission
 	Config   any              `json:"config"`            // resolved: every default filled in

@@ -46,7 +46,7 @@
 //
 //	instance_id, repo, license, attempt
 //	exit_status, outcome, blame, error
-//	model, model_id, image, image_id, image_digest, engine
+//	model, model_id, agent_version, image, image_id, image_digest, engine
 //	steps, cost, lost, held, unpriced
 //	patch_bytes, salvaged, resumed, differences, said, started
 //

@@ -20,7 +20,7 @@ func (b *builder) join() error {
 	m, request := *first, *first.Request
 	m.Request = &request
 	began := time.Now().UTC()
-	m.Images, m.ModelIDs, m.Runs, m.Mixed = map[string]manifest.Image{}, nil, nil, nil
+	m.Images, m.ModelIDs, m.Versions, m.Runs, m.Mixed = map[string]manifest.Image{}, nil, nil, nil, nil
 	for _, in := range b.inputs {
 		one := in.manifest
 		if one.Created.Before(m.Created) {
@@ -28,6 +28,7 @@ func (b *builder) join() error {
 		}
 		maps.Copy(m.Images, one.Images)
 		m.ModelIDs = append(m.ModelIDs, one.ModelIDs...)
+		m.Versions = append(m.Versions, one.Versions...)
 		m.Runs = append(m.Runs, one.Runs...)
 		m.Mix(&manifest.Manifest{Mixed: m.Mixed}, one.Mixed)
 		if in != b.inputs[0] {
@@ -36,8 +37,10 @@ func (b *builder) join() error {
 			m.Dataset.Add(earlier)
 		}
 	}
-	slices.Sort(m.ModelIDs)
-	m.ModelIDs = slices.Compact(m.ModelIDs)
+	for _, names := range []*[]string{&m.ModelIDs, &m.Versions} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
 	slices.SortStableFunc(m.Runs, func(a, b manifest.Run) int { return a.Started.Compare(b.Started) })
 	whole, err := b.findShards()
 	if err != nil {

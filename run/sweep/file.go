@@ -73,9 +73,11 @@ func (r *file) refuse(at *yaml.Node, format string, args ...any) *fault.Error {
 func (r *file) set(key, value *yaml.Node) (err error) {
 	switch key.Value {
 	case "models":
-		r.grid.Models, err = r.variants(value, true)
+		r.grid.Models, err = r.variants(key.Value, value)
+	case "agents":
+		r.grid.Agents, err = r.variants(key.Value, value)
 	case "configs":
-		r.grid.Configs, err = r.variants(value, false)
+		r.grid.Configs, err = r.variants(key.Value, value)
 	case "config":
 		r.grid.Common, err = r.texts(key.Value, value)
 	case "attempts":
@@ -91,10 +93,10 @@ func (r *file) setKey(key, value *yaml.Node) error {
 	name, names := strings.ReplaceAll(key.Value, "_", "-"), r.keys.Names()
 	if !slices.Contains(names, name) {
 		refused := r.refuse(key, "unknown key %q", key.Value)
-		if like := near.Name(name, append([]string{"models", "configs", "config", "attempts"}, names...)); like != "" {
+		if like := near.Name(name, append([]string{"models", "agents", "configs", "config", "attempts"}, names...)); like != "" {
 			return refused.WithHint("did you mean %s?", like)
 		}
-		return refused.WithHint("keys are models, configs, config, attempts and the flags of `batch sweep`")
+		return refused.WithHint("keys are models, agents, configs, config, attempts and the flags of `batch sweep`")
 	}
 	if r.keys.Given(name) {
 		return nil
@@ -125,12 +127,8 @@ func (r *file) texts(key string, n *yaml.Node) ([]string, error) {
 	return texts, nil
 }
 
-// variants reads the models or the configurations.
-func (r *file) variants(n *yaml.Node, models bool) ([]Variant, error) {
-	what := "configs"
-	if models {
-		what = "models"
-	}
+// variants reads the models, the agents or the configurations.
+func (r *file) variants(what string, n *yaml.Node) ([]Variant, error) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
 		return nil, r.refuse(n, "%s: expected a list", what)
 	}
@@ -140,7 +138,7 @@ func (r *file) variants(n *yaml.Node, models bool) ([]Variant, error) {
 		if err != nil {
 			return nil, err
 		}
-		if models && v.Model == "" {
+		if what == "models" && v.Model == "" {
 			return nil, r.refuse(one, "models: expected a model's name, or {name, model, config}")
 		}
 		list = append(list, v)

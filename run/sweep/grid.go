@@ -1,4 +1,4 @@
-// Package sweep describes a sweep: a grid of models, configurations and attempts over one request.
+// Package sweep describes a sweep: a grid of models, agents, configurations and attempts over one request.
 // A [Grid] comes from flags or from a YAML file ([ReadFile]); its cells get unique names in the
 // folder. A [Setup] is the sweep in a folder, new or continued, with the run of each cell; it
 // checks them before it changes the folder. [run.OpenSweep] does the work.
@@ -19,16 +19,17 @@ import (
 	"batch.example/batch/run"
 )
 
-// Grid describes the runs of a sweep: every model with every configuration, in every
-// attempt.
+// Grid describes the runs of a sweep: every model with every agent and every configuration, in
+// every attempt.
 type Grid struct {
 	Models   []Variant
+	Agents   []Variant  // configurations that say which agent; empty: the default alone
 	Configs  []Variant  // empty: the default alone
 	Attempts [][]string // additions of each attempt to the configuration
 	Common   []string   // -c of all cells
 }
 
-// Variant is a model or a configuration of a grid.
+// Variant is a model, an agent or a configuration of a grid.
 type Variant struct {
 	Name  string // empty: derived from the model, or from the first of Specs
 	Model string
@@ -45,17 +46,10 @@ func (g Grid) Cells(base run.Request, each []string) ([]sweeps.Cell, error) {
 	if len(g.Attempts) < 1 {
 		return nil, fault.Newf(fault.Usage, "--attempts %d: expected at least 1", len(g.Attempts))
 	}
-	configs := g.Configs
-	if len(configs) == 0 {
-		configs = []Variant{{}}
-	}
 	var list []sweeps.Cell
 	for _, m := range g.Models {
-		for _, c := range configs {
-			entry := m.entry(g.Models)
-			if len(configs) > 1 || c.Name != "" {
-				entry += "+" + c.label()
-			}
+		for _, c := range pairs(g.Agents, g.Configs) {
+			entry := m.entry(g.Models) + c.Name
 			for n, extra := range g.Attempts {
 				specs := slices.Concat(g.Common, m.Specs, c.Specs, extra)
 				specs = slices.DeleteFunc(specs, func(spec string) bool { return spec == "default" }) // always the base
@@ -69,6 +63,31 @@ func (g Grid) Cells(base run.Request, each []string) ([]sweeps.Cell, error) {
 		}
 	}
 	return list, checkNames(list)
+}
+
+// pairs returns every agent with every configuration. Their names are what follows a model's in an entry.
+func pairs(agents, configs []Variant) (list []Variant) {
+	for _, a := range orDefault(agents) {
+		for _, c := range orDefault(configs) {
+			list = append(list, Variant{Name: a.suffix(agents) + c.suffix(configs), Specs: slices.Concat(a.Specs, c.Specs)})
+		}
+	}
+	return list
+}
+
+func orDefault(list []Variant) []Variant {
+	if len(list) == 0 {
+		return []Variant{{}}
+	}
+	return list
+}
+
+// suffix returns what tells a variant from the others of a list.
+func (v Variant) suffix(all []Variant) string {
+	if len(all) < 2 && v.Name == "" {
+		return ""
+	}
+	return "+" + v.label()
 }
 
 // checkNames refuses equal cells, and cells that would share a folder, also on a disk that
@@ -133,7 +152,7 @@ func (v Variant) entry(all []Variant) string {
 
 func lastPart(model string) string { return model[strings.LastIndex(model, "/")+1:] }
 
-// label returns the name of a configuration.
+// label returns the name of an agent or a configuration.
 func (v Variant) label() string {
 	if v.Name != "" || len(v.Specs) == 0 {
 		return folderName(cmp.Or(v.Name, "default"))

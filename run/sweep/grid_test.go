@@ -30,6 +30,7 @@ func TestNamesOfCells(t *testing.T) {
 		{"a model", Grid{Models: []Variant{{Model: "openai/gpt-5"}}, Attempts: twice}, "gpt-5@1 gpt-5@2"},
 		{"one name at two providers", Grid{Models: []Variant{{Model: "openai/gpt-5"}, {Model: "azure/gpt-5"}}, Attempts: twice[:1]}, "openai-gpt-5@1 azure-gpt-5@1"},
 		{"two configurations", Grid{Models: []Variant{{Model: "m"}}, Configs: []Variant{{Specs: []string{"default"}}, {Specs: []string{"conf/my.yaml"}}}, Attempts: twice[:1]}, "m+default@1 m+my@1"},
+		{"two agents", Grid{Models: []Variant{{Model: "m"}}, Agents: []Variant{{Specs: []string{"default"}}, {Specs: []string{"codex"}}}, Configs: []Variant{{Name: "x"}}, Attempts: twice[:1]}, "m+default+x@1 m+codex+x@1"},
 		{"values", Grid{Models: []Variant{{Model: "m"}}, Configs: []Variant{{Specs: []string{"agent.step_limit=5"}}, {Specs: []string{"agent.step_limit=9"}}}, Attempts: twice[:1]}, "m+step_limit=5@1 m+step_limit=9@1"},
 		{"given names", Grid{Models: []Variant{{Name: "Cold / 0", Model: "m"}}, Configs: []Variant{{Name: "x", Specs: []string{"tools"}}}, Attempts: twice[:1]}, "Cold---0+x@1"},
 		{"a hostile name", Grid{Models: []Variant{{Model: "scripted/../../etc"}, {Name: "..", Model: "n"}}, Attempts: twice[:1]}, "etc@1 cell@1"},
