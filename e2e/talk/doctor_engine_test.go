@@ -16,6 +16,7 @@ import (
 
 // claude stands for a program of the built-in configurations: it takes from the environment what they set.
 const claude = `#!/bin/bash
+[ "$1" != --version ] || exec echo 2.1.0
 exec /opt/own/agent "$ANTHROPIC_BASE_URL" "$ANTHROPIC_API_KEY" "$ANTHROPIC_MODEL"
 `
 

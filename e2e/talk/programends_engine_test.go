@@ -35,13 +35,16 @@ func TestAProgramsEndIsKept(t *testing.T) {
 	}
 }
 
-// A program that does not end by itself at a limit gets SIGTERM, and can say what it has to.
+// A program that does not end by itself at a limit gets SIGTERM, and can say what it has to. It was asked its version.
 func TestAProgramIsAskedToEnd(t *testing.T) {
 	tier.Rest(t, "gateway/*.go", "attempt/program.go", "agent/program.go", "internal/box/*.go")
 	t.Parallel()
 	p := newPrograms(t, `bash, -c, "trap 'echo a last word; exit 0' TERM; OWN_AGENT_STUBBORN=60 /opt/own/agent \"$@\" <<<task & wait", own`, works)
-	code, out := p.run(t, "-c", "agent.step_limit=1")
+	code, out := p.run(t, "-c", "agent.step_limit=1", "-c", "agent.program.version=echo own 3.2; echo of today")
 	rec := e2e.Record(t, p.dir)
+	if manifest, err := os.ReadFile(filepath.Join(p.dir, "out", "manifest.json")); err != nil || rec.AgentVersion != "own 3.2" || !strings.Contains(string(manifest), `"own 3.2"`) {
+		t.Errorf("%v, the version is %q", err, rec.AgentVersion)
+	}
 	log, err := os.ReadFile(filepath.Join(p.dir, "out", "demo__slug-1", "agent.log"))
 	if err != nil || code != 0 || rec.Status != vocab.StatusLimitsExceeded || !strings.Contains(string(log), "    a last word\n") {
 		t.Errorf("%v, exit code %d, %s\n%s\n%s", err, code, rec.Status, out, log)
