@@ -40,8 +40,8 @@ func exception(out vocab.Output) string {
 	}
 }
 
-// observe returns the message that shows the model what an action did.
-func (r *run) observe(a action, out vocab.Output) (llm.Message, error) {
+// observe returns the message that shows the model what an action did, after those of the reply's earlier ones.
+func (r *run) observe(a action, out vocab.Output, earlier ...llm.Message) (llm.Message, error) {
 	info := exception(out)
 	if out.TimedOut {
 		out.ExitCode = -1
@@ -53,7 +53,7 @@ func (r *run) observe(a action, out vocab.Output) (llm.Message, error) {
 	var images []llm.Part
 	if data := out.Picture(); data != nil && a.tool != nil && a.tool.Name == editorTool {
 		var about string
-		about, images = r.viewed(data)
+		about, images = r.viewed(data, earlier)
 		out.Bytes, out.Total, extra["raw_output"] = []byte(about), int64(len(about)), about
 	}
 	content, err := r.show(out, info)

@@ -315,7 +315,7 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 		if a.tool.Asks {
 			return r.asks(observations, actions[i:])
 		}
-		m, out, err := r.act(ctx, a)
+		m, out, err := r.act(ctx, a, observations)
 		if no, ok := errors.AsType[*unapproved](err); ok {
 			return r.skip(no.stop, no.begun, observations, actions[i:])
 		}
@@ -338,8 +338,8 @@ func (r *run) execute(ctx context.Context, actions []action) error {
 }
 
 // act runs an action, or takes its known output, and returns the message that shows it to
-// the model. A submission is an interrupt.
-func (r *run) act(ctx context.Context, a action) (m llm.Message, out vocab.Output, err error) {
+// the model after those of the reply's earlier ones. A submission is an interrupt.
+func (r *run) act(ctx context.Context, a action, earlier []llm.Message) (m llm.Message, out vocab.Output, err error) {
 	if err := ctx.Err(); err != nil {
 		return m, out, err
 	}
@@ -351,7 +351,7 @@ func (r *run) act(ctx context.Context, a action) (m llm.Message, out vocab.Outpu
 	}
 	patch, submits := submission(out)
 	if submits = submits && a.tool.Submits && !capped(out) && r.say == ""; !submits {
-		m, err = r.observe(a, out)
+		m, err = r.observe(a, out, earlier...)
 	}
 	if !known {
 		err = cmp.Or(r.record(ctx, Event{Type: EventOutput, Action: a.number, Output: &out, Shown: m.Text()}), err)

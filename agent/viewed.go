@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"image"
 	"iter"
+	"slices"
 
 	"batch.example/batch/llm"
 	"batch.example/batch/llm/picture"
 )
 
-// viewed returns a picture that the editor read, as the model is shown it, and a text about it. The same
-// conversation and bytes always give the same.
-func (r *run) viewed(data []byte) (about string, images []llm.Part) {
+// viewed returns a picture that the editor read, as the model is shown it after earlier messages, which are not in
+// the conversation yet, and a text about it. The same conversation and bytes always give the same.
+func (r *run) viewed(data []byte, earlier []llm.Message) (about string, images []llm.Part) {
 	read, err := picture.Read(data)
 	switch {
 	case err != nil:
@@ -22,7 +23,7 @@ func (r *run) viewed(data []byte) (about string, images []llm.Part) {
 		return fmt.Sprintf("This is a picture (%s, %d bytes), and the model takes none.", read.MediaType, len(data)), nil
 	}
 	list := []picture.Picture{{Image: read}}
-	if limits, fits := r.room(); !fits || picture.Fit(list, limits) != nil {
+	if limits, fits := r.room(earlier); !fits || picture.Fit(list, limits) != nil {
 		return "The picture is not shown: the conversation has as many as the provider takes.", nil
 	}
 	about = fmt.Sprintf("%s, %d bytes", read.MediaType, len(data))
@@ -36,10 +37,10 @@ func (r *run) viewed(data []byte) (about string, images []llm.Part) {
 const leastRoom = 100 << 10
 
 // room returns the limits of one more picture in the conversation; fits is false if it takes none.
-func (r *run) room() (limits llm.Sight, fits bool) {
+func (r *run) room(earlier []llm.Message) (limits llm.Sight, fits bool) {
 	limits = r.turn.Sight
 	count, left, side := 1, limits.Total, 0
-	for i := range imagesIn(r.sent) {
+	for i := range imagesIn(slices.Concat(r.sent, earlier)) {
 		c, _, err := image.DecodeConfig(bytes.NewReader(i.Data))
 		if err == nil { // otherwise nothing is known of it but its size
 			side = max(side, c.Width, c.Height)

@@ -109,6 +109,33 @@ func TestTheEditorShowsPictures(t *testing.T) {
 	}
 }
 
+// Pictures that one reply looks at are within the limits together.
+func TestTheEditorShowsPicturesOfOneReply(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "work")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.png"), gray(t, 3000, 10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var views []llm.ToolCall
+	for i := range 3 {
+		views = append(views, llm.ToolCall{ID: fmt.Sprint(i), Name: "editor", Arguments: `{"command":"view","path":"a.png"}`})
+	}
+	m := &script{replies: []*llm.Response{say("", views...)}}
+	loop := newLoop(t, func(c *Config) { c.Actions = ActionForm{Kind: Tools, Pictures: true} })
+	turn := Turn{Model: m, Env: host{dir}, Vars: map[string]any{"cwd": dir}}
+	turn.Sight = llm.Sight{Many: 2, ManySide: 2000}
+	_, _ = loop.Run(t.Context(), turn)
+	n := 0
+	for range imagesIn(m.asked[len(m.asked)-1]) {
+		n++
+	}
+	if text, _ := shown(t, m); n != 2 || !strings.Contains(text, "as many as the provider takes") {
+		t.Errorf("%d images, and the last result is %q", n, text)
+	}
+}
+
 // Only the editor's output is a picture: a command may print the same.
 func TestACommandsOutputIsNoPicture(t *testing.T) {
 	m := &script{replies: []*llm.Response{ask("1", "x")}}
