@@ -94,7 +94,7 @@ type Event struct {
 	Command   string
 	Arguments map[string]any // of a tool call without a command
 	Output    *vocab.Output
-	Shown     string // of an output: as the model is shown it; empty for a submission
+	Shown     string // of an output: as the model is shown it; empty for a submission and an image, whose bytes are needed
 	Interrupt vocab.Status
 	Warning   string
 	Ending    *Ending

@@ -354,7 +354,11 @@ func (r *run) act(ctx context.Context, a action, earlier []llm.Message) (m llm.M
 		m, err = r.observe(a, out, earlier...)
 	}
 	if !known {
-		err = cmp.Or(r.record(ctx, Event{Type: EventOutput, Action: a.number, Output: &out, Shown: m.Text()}), err)
+		shown := m.Text()
+		for range imagesIn([]llm.Message{m}) {
+			shown = ""
+		}
+		err = cmp.Or(r.record(ctx, Event{Type: EventOutput, Action: a.number, Output: &out, Shown: shown}), err)
 	}
 	if err == nil && submits {
 		err = r.submitted(patch)

@@ -95,6 +95,11 @@ func TestTheEditorShowsPictures(t *testing.T) {
 				t.Fatal("the script has no second reply")
 			}
 			text, images := shown(t, m)
+			for _, e := range j.events {
+				if e.Type == EventOutput && (e.Shown == "") != (len(images) > 0) {
+					t.Errorf("the journal is told that the model is shown %q and %d images", e.Shown, len(images))
+				}
+			}
 			if !strings.Contains(text, tt.says) || len(images) != min(tt.width, 1) {
 				t.Fatalf("the model was shown %d images and %q, want %q", len(images), text, tt.says)
 			}

@@ -169,9 +169,9 @@
 // read, since the last resume, stands in quotes behind the message, one after the other: an image of these
 // messages refers to it. An output is such a picture if it begins with the line BATCH_EDITOR_PICTURE.
 //
-// A submitting output is kept up to 10 MiB; other outputs are cut to 1 MiB, the beginning
-// and the end. When an attempt's outputs reach 64 MiB, each further one is cut to 64 KiB. A
-// trajectory reports a cut as extra.output_bytes.
+// A submitting output and a picture are kept up to 10 MiB; other outputs are cut to 1 MiB, the
+// beginning and the end. When an attempt's outputs reach 64 MiB, each further one is cut to 64 KiB, also a
+// picture that the model is not shown. A trajectory reports a cut as extra.output_bytes.
 //
 // Its API is not promised to other programs: see package batch.
 package journal

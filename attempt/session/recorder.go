@@ -238,7 +238,7 @@ func (r *recorder) lost(step, calls int) error {
 const (
 	// keptOutputs is the number of bytes of outputs that the journal keeps of an attempt. After
 	// that, only the first and the last keptEnds bytes of each output are kept. The
-	// model still sees the whole output, and a submission is kept whole.
+	// model still sees the whole output. A submission is kept whole, and an image that the model is shown.
 	keptOutputs = 64 << 20
 	keptEnds    = 32 << 10
 )
@@ -249,7 +249,7 @@ func (r *recorder) output(e agent.Event) error {
 		Step: e.Step, Action: e.Action, Output: *o, Timeout: o.Timeout.Seconds(), Seconds: o.Duration.Seconds(),
 		SHA256: Sum(o.Bytes), Kept: o.Bytes,
 	}
-	if r.kept+int64(len(o.Bytes)) > keptOutputs && len(o.Bytes) > 2*keptEnds && e.Shown != "" && o.Picture() == nil {
+	if r.kept+int64(len(o.Bytes)) > keptOutputs && len(o.Bytes) > 2*keptEnds && e.Shown != "" {
 		data.Kept = slices.Concat(o.Bytes[:keptEnds], o.Bytes[len(o.Bytes)-keptEnds:])
 		data.Shown = e.Shown
 		r.log.Warn("the outputs of this attempt exceed the journal's limit: only the beginning and the end of this one are kept",

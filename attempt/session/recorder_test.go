@@ -31,6 +31,7 @@ func TestTheEndsOfLaterOutputsAreKept(t *testing.T) {
 	r := recorder{store: s, log: slog.New(slog.DiscardHandler), saving: func() func() { return func() {} }}
 	large := bytes.Repeat([]byte("0123456789"), 2<<20)
 	large[0], large[len(large)-1] = 'a', 'z'
+	picture := append([]byte(vocab.PictureMark), large...)
 	for i, c := range []struct {
 		text  []byte
 		shown string
@@ -43,6 +44,8 @@ func TestTheEndsOfLaterOutputsAreKept(t *testing.T) {
 		{large[:64<<10], "0", 64 << 10},
 		{large, "", len(large)}, // a submission
 		{large[:64<<10+1], "0", 64 << 10},
+		{picture, "0", 64 << 10}, // it is not shown
+		{picture, "", len(picture)},
 	} {
 		o := vocab.Output{Bytes: c.text, Total: int64(len(c.text))}
 		if err := r.output(agent.Event{Type: agent.EventOutput, Step: i + 1, Action: 1, Output: &o, Shown: c.shown}); err != nil {
