@@ -288,6 +288,8 @@ func TestImagesThatCannotBeShown(t *testing.T) {
 			_, _ = rw.Write(whole)
 		case "private.png":
 			http.Redirect(rw, r, "http://127.0.0.1:9/a.png", http.StatusFound)
+		case "metadata.png":
+			http.Redirect(rw, r, "http://169.254.169.254/a.png", http.StatusFound)
 		case "large.png":
 			for range 100 {
 				if _, err := rw.Write(make([]byte, 1<<20)); err != nil {
@@ -316,6 +318,7 @@ func TestImagesThatCannotBeShown(t *testing.T) {
 	}{
 		"html":    {[]string{"http://x.test/html.png"}, "it is text/html, expected a PNG"},
 		"private": {[]string{"http://x.test/private.png"}, "127.0.0.1:9 is not a public server"},
+		"proxied": {[]string{"http://x.test/metadata.png"}, "169.254.169.254 is not a public server"},
 		"large":   {[]string{"http://x.test/large.png"}, "more than 10485760 bytes"},
 		"cut":     {[]string{"http://x.test/a.png", "http://x.test/cut.png"}, "getting image 2 of 2"},
 		"svg":     {[]string{"http://x.test/picture.svg"}, "it is image/svg+xml, expected"},

@@ -1,6 +1,7 @@
 // Package fetch downloads the files that the rows of a dataset name. Others wrote these addresses, so they
 // are not trusted: only public servers are asked, also after redirects, for no more bytes and no longer than
-// the caller allows. A proxy of the user's (HTTP_PROXY, HTTPS_PROXY) decides itself what it reaches.
+// the caller allows. A proxy of the user's (HTTP_PROXY, HTTPS_PROXY) is given only names and public addresses, and
+// decides itself where a name leads.
 package fetch
 
 import (
@@ -107,6 +108,9 @@ type guard struct{ anywhere bool }
 func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "https" && req.URL.Scheme != "http" {
 		return nil, fmt.Errorf("%w: %q is not an http address", ErrRefused, req.URL)
+	}
+	if to, err := netip.ParseAddr(req.URL.Hostname()); err == nil && !g.anywhere && !public(to.Unmap()) { // a proxy may reach it
+		return nil, fmt.Errorf("%w: %s is not a public server", ErrRefused, req.URL.Host)
 	}
 	if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil || g.anywhere {
 		return http.DefaultTransport.RoundTrip(req)
