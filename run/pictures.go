@@ -59,8 +59,12 @@ func (r *Run) pictures() func(context.Context, dataset.Instance) ([]picture.Pict
 	}
 }
 
-// showsPictures reports whether the model is shown images: a model that batch plays sees nothing.
-func (r *Run) showsPictures() bool { return r.Settings.Agent.Images && !r.Model.Played }
+// showsPictures reports whether the model is shown images: a model that batch plays sees nothing, and a program has its
+// own conversation.
+func (r *Run) showsPictures() bool {
+	a := &r.Settings.Agent
+	return a.Images && len(a.Program.Command) == 0 && !r.Model.Played
+}
 
 // checkSight refuses to run instances with images with a model that is known to see none.
 func (r *Run) checkSight(todo []Planned) error {
