@@ -14,6 +14,8 @@ import (
 	"batch.example/batch/attempt/session"
 	"batch.example/batch/fault"
 	"batch.example/batch/journal"
+	"batch.example/batch/llm"
+	"batch.example/batch/llm/picture"
 	"batch.example/batch/vocab"
 )
 
@@ -444,6 +446,29 @@ func testAClearedSessionHasForgotten(t *testing.T, begin beginning) {
 	want := []string{"s: You are an agent.", "u: new words", "a: after the clear"}
 	if diff := cmp.Diff(want, c.said(session.Query{})[:3]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The pictures of the task are shown with it, and not with the words that begin another conversation.
+func testPicturesAreTheTasks(t *testing.T, begin beginning) {
+	t.Parallel()
+	c := begin(t, say("done"), say("done again"))
+	for _, words := range []string{"the task", "other words"} {
+		in := c.input(words)
+		in.Task, in.Pictures = "the task", []picture.Picture{{Image: llm.Image{MediaType: "image/png", Data: []byte("png")}}}
+		if _, err := c.Turn(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		messages, err := c.Messages(t.Context(), session.Query{})
+		if err != nil || len(messages) < 2 {
+			t.Fatal(messages, err)
+		}
+		if n := len(messages[1].Parts) - 1; (n == 1) != (words == "the task") {
+			t.Errorf("%q: %d pictures", words, n)
+		}
+		if err := c.Clear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

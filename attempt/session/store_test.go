@@ -38,6 +38,7 @@ func TestSessions(t *testing.T) {
 				"ArtifactsAreExact":                           testArtifactsAreExact,
 				"AnArtifactMayBeSavedDuringATurn":             testAnArtifactMayBeSavedDuringATurn,
 				"AClearedSessionHasForgotten":                 testAClearedSessionHasForgotten,
+				"PicturesAreTheTasks":                         testPicturesAreTheTasks,
 				"MetadataIsKept":                              testMetadataIsKept,
 				"WhatComesTooEarlyOrTooLateIsRefused":         testWhatComesTooEarlyOrTooLateIsRefused,
 				"ATurnThatPanicsIsTriedAgain":                 testATurnThatPanicsIsTriedAgain,

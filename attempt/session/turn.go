@@ -40,7 +40,7 @@ type Input struct {
 	// Vars are template variables. Another one is the task.
 	Vars map[string]any
 
-	Pictures []picture.Picture // of the task; see agent.Turn
+	Pictures []picture.Picture // of Task, with which alone they are shown; see agent.Turn
 
 	// Authority is the authority of this turn; nil: the authority of the process. The turn's
 	// context carries it, and nothing stores it.
@@ -135,6 +135,9 @@ func (t *Turn) prepare() (err error) {
 	t.run = agent.Turn{
 		Task: cmp.Or(h.Task(), in.Task), Vars: in.Vars, Pictures: in.Pictures, Say: h.Unsaid(), Number: t.number,
 		Model: in.Model, ModelFacts: in.ModelFacts, Env: &actions{env: in.Env, rec: &s.records}, Tools: in.Tools, Program: in.Program, Beside: len(h.Summaries), Hooks: in.Hooks,
+	}
+	if t.run.Task != in.Task {
+		t.run.Pictures = nil // a person's words, such as after a clear, have none
 	}
 	t.asked = h.Turn().Asked
 	t.hook(&t.run.Hooks)
