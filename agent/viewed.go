@@ -47,6 +47,9 @@ func (r *run) room(earlier []llm.Message) (limits llm.Sight, fits bool) {
 		}
 		count, left = count+1, left-int64(base64.StdEncoding.EncodedLen(len(i.Data)))
 	}
+	if limits.Most > 0 && count > limits.Most {
+		return limits, false
+	}
 	if limits.Many > 0 && count > limits.Many {
 		if limits.Side = limits.ManySide; side > limits.ManySide {
 			return limits, false

@@ -73,6 +73,7 @@ func TestTheEditorShowsPictures(t *testing.T) {
 		"a wide one":              {"wide.png", claude, pictures(19, small), false, "image/png, ", 3000},
 		"a wide one of many":      {"wide.png", claude, pictures(20, small), false, "scaled from 3000 x 10 to 2000 x 6 pixels", 2000},
 		"one too many beside it":  {"a.png", claude, pictures(20, wide), false, "the conversation has as many as the provider takes", 0},
+		"one more than it takes":  {"a.png", llm.Sight{Most: 3}, pictures(3, small), false, "the conversation has as many as the provider takes", 0},
 		"no room":                 {"a.png", llm.Sight{Total: 200 << 10}, pictures(1, make([]byte, 100<<10)), false, "as many as the provider takes", 0},
 		"a model without sight":   {"a.png", llm.Sight{Blind: true}, nil, false, "This is a picture (image/png, ", 0},
 		"images are off":          {"a.png", llm.Sight{}, nil, true, "     1\t\ufffdPNG", 0},

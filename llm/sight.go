@@ -4,6 +4,7 @@ package llm
 type Sight struct {
 	Blind bool // the model is known to see none
 
+	Most  int   // images in a request; 0: no limit
 	Bytes int64 // of one image, in base64; 0: no limit
 	Total int64 // of all images in a request, in base64; 0: no limit
 	Side  int   // pixels of an image's longer side; 0: no limit

@@ -43,8 +43,9 @@ var Protocol = endpoint.Protocol{
 	Provider: "Anthropic", Wire: "messages", Prefix: "anthropic/", DefaultBase: "https://api.anthropic.com",
 	KeyVariable: "ANTHROPIC_API_KEY", AddressVariable: "ANTHROPIC_BASE_URL", KeyHeader: "X-Api-Key",
 	Streams: true, Usual: "is an endpoint of Anthropic's Messages API", Translate: translate,
-	// A request may have 32 MB, so that a quarter is left for text.
-	Sight: llm.Sight{Bytes: 5 << 20, Total: 24 << 20, Side: 8000, Many: 20, ManySide: 2000, Still: true},
+	// A request may have 32 MB, so that a quarter is left for text. It takes 100 images by the measurements in
+	// https://github.com/earendil-works/pi/pull/120.
+	Sight: llm.Sight{Most: 100, Bytes: 5 << 20, Total: 24 << 20, Side: 8000, Many: 20, ManySide: 2000, Still: true},
 }
 
 // Model is an [endpoint.Client] whose calls may take several requests.

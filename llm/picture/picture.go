@@ -113,6 +113,9 @@ func pixels(data []byte, form string) []byte {
 
 // Fit changes pictures in place, so that a request with these and no others is within a provider's limits.
 func Fit(list []Picture, s llm.Sight) error {
+	if s.Most > 0 && len(list) > s.Most {
+		return fmt.Errorf("there are %d, and the provider takes %d in a request", len(list), s.Most)
+	}
 	if s.Many > 0 && len(list) > s.Many {
 		s.Side = s.ManySide
 	}

@@ -109,7 +109,7 @@ func TestWhatAPictureIs(t *testing.T) {
 }
 
 func TestProvidersGetWhatTheyTake(t *testing.T) {
-	claude, gem, gpt := anthropic.Protocol.Sight, gemini.Protocol.Sight, llm.Sight{Total: 37 << 20, Still: true}
+	claude, gem, gpt := anthropic.Protocol.Sight, gemini.Protocol.Sight, llm.Sight{Most: 500, Total: 37 << 20, Still: true}
 	if openai.Protocol.Sight != (llm.Sight{}) {
 		t.Error("OpenAI's own row has a sight beside that of all who follow it")
 	}
@@ -162,6 +162,19 @@ func TestProvidersGetWhatTheyTake(t *testing.T) {
 				t.Errorf("%d bytes in all, want at most %d", size(list), tt.sight.Total)
 			}
 		})
+	}
+}
+
+func TestMorePicturesThanARequestTakes(t *testing.T) {
+	list := make([]Picture, 101)
+	for i := range list {
+		list[i] = Picture{Image: llm.Image{MediaType: "image/png", Data: encoded(t, noise(9, 9), "png", 1)}}
+	}
+	if err := Fit(list, anthropic.Protocol.Sight); err == nil || !strings.Contains(err.Error(), "there are 101, and the provider takes 100") {
+		t.Errorf("got %v", err)
+	}
+	if err := Fit(list[1:], anthropic.Protocol.Sight); err != nil {
+		t.Error(err)
 	}
 }
 
