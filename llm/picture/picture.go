@@ -35,7 +35,7 @@ const Limit = 10 << 20
 // provider takes a larger one.
 const mostPixels = 8000 * 8000
 
-// decoding holds back other decoders: a picture may take a quarter of a gigabyte.
+// decoding holds back the work on other pictures: one may take a gigabyte of memory.
 var decoding sync.Mutex
 
 // Picture is a picture of a task.
@@ -51,6 +51,8 @@ func Read(data []byte) (llm.Image, error) {
 	if err != nil {
 		return llm.Image{}, err
 	}
+	decoding.Lock()
+	defer decoding.Unlock()
 	_, err = decode(data)
 	return llm.Image{MediaType: kind, Data: data}, err
 }
@@ -72,10 +74,8 @@ func kindOf(data []byte) (string, error) {
 	}
 }
 
-// decode returns a picture's first frame.
+// decode returns a picture's first frame. The caller holds decoding.
 func decode(data []byte) (image.Image, error) {
-	decoding.Lock()
-	defer decoding.Unlock()
 	c, form, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {
 	case err != nil:
@@ -116,6 +116,8 @@ func Fit(list []Picture, s llm.Sight) error {
 	if s.Most > 0 && len(list) > s.Most {
 		return fmt.Errorf("there are %d, and the provider takes %d in a request", len(list), s.Most)
 	}
+	decoding.Lock()
+	defer decoding.Unlock()
 	if s.Many > 0 && len(list) > s.Many {
 		s.Side = s.ManySide
 	}
