@@ -3,6 +3,7 @@ package trajectory
 import (
 	"encoding/base64"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -11,7 +12,7 @@ import (
 type Image struct {
 	Type   string `json:"type"`             // image/png, image/jpeg, image/gif or image/webp
 	Bytes  int    `json:"bytes"`            // 0: it is hidden, since a secret is in it
-	Source string `json:"source,omitempty"` // where it is from; empty if unknown
+	Source string `json:"source,omitempty"` // where it is from and how it was changed; empty if unknown
 	Data   string `json:"-"`                // base64
 }
 
@@ -33,7 +34,8 @@ func imagesOf(m gjson.Result) (list []Image) {
 				continue
 			}
 			if i.Bytes = len(data); len(list) < len(sources) {
-				i.Source = sources[len(list)].Get("source").String()
+				from := sources[len(list)]
+				i.Source = strings.TrimRight(from.Get("source").String()+", "+from.Get("changed").String(), ", ")
 			}
 			list = append(list, i)
 		}
