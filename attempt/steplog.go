@@ -91,12 +91,8 @@ func (l stepLog) output(e agent.Event) {
 		how += " (out of memory)"
 	}
 	title := fmt.Sprintf("step %d: %s after %s, %d bytes of output", e.Step, how, round(o.Duration), o.Total)
-	if o.ExitCode == 0 && strings.HasPrefix(string(bytes.TrimLeft(o.Bytes, " \t\r\n")), vocab.Marker) {
-		l.block(title, nil) // the submission
-		return
-	}
-	if o.Picture() != nil {
-		l.block(title+", a picture", nil)
+	if o.ExitCode == 0 && strings.HasPrefix(string(bytes.TrimLeft(o.Bytes, " \t\r\n")), vocab.Marker) || o.Picture() != nil {
+		l.block(title, nil) // the submission, or bytes of a picture
 		return
 	}
 	lines := ends(string(l.mask.Bytes(o.Bytes)), loggedHead, loggedTail)

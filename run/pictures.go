@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,25 +94,12 @@ func (p Pictures) get(ctx context.Context, id string, named dataset.Picture) (pi
 		_, err := fetch.Client{Limit: picture.Limit, Timeout: pictureTimeout, Dir: p.Downloads}.Get(ctx, named.URL, check)
 		return found, err
 	}
-	name := filepath.Join(p.Assets, id, "problem_assets", named.File)
-	data, err := readFile(name)
-	if err == nil {
-		err = check(data)
-	}
+	data, err := os.ReadFile(filepath.Join(p.Assets, id, "problem_assets", named.File))
 	if err != nil {
-		return found, fault.New(fault.Instance, name, err)
+		return found, fault.New(fault.Instance, "", err)
+	}
+	if err := check(data); err != nil {
+		return found, fault.New(fault.Instance, named.File, err)
 	}
 	return found, nil
-}
-
-// readFile reads a picture of the user's.
-func readFile(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, errors.Unwrap(err) // the caller names the file
-	}
-	if info.Size() > picture.Limit || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("expected a file of at most %d bytes", picture.Limit)
-	}
-	return os.ReadFile(name)
 }

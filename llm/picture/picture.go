@@ -28,7 +28,7 @@ import (
 	"batch.example/batch/llm"
 )
 
-// Limit is the size in bytes up to which pictures are read.
+// Limit is the size in bytes of the largest picture that is read.
 const Limit = 10 << 20
 
 // mostPixels is the size of the largest picture that is decoded: a few bytes may stand for gigabytes. No
@@ -59,8 +59,11 @@ func Read(data []byte) (llm.Image, error) {
 
 // kindOf returns the media type of a picture.
 func kindOf(data []byte) (string, error) {
-	if len(data) == 0 {
+	switch {
+	case len(data) == 0:
 		return "", errors.New("it is empty")
+	case len(data) > Limit:
+		return "", fmt.Errorf("it has more than %d bytes", Limit)
 	}
 	switch kind := http.DetectContentType(data); kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":

@@ -93,6 +93,7 @@ func TestWhatAPictureIs(t *testing.T) {
 		"an SVG":                     {`<svg xmlns="http://www.w3.org/2000/svg"/>`, "", "it is image/svg+xml, expected"},
 		"an SVG in XML":              {`<?xml version="1.0"?><svg/>`, "", "it is image/svg+xml, expected"},
 		"a BMP":                      {"BM123456789012345678901234567890", "", "it is image/bmp, expected"},
+		"too large":                  {string(make([]byte, Limit+1)), "", "it has more than 10485760 bytes"},
 		"nothing":                    {"", "", "it is empty"},
 		"text":                       {"version https://git-lfs.github.com/spec/v1", "", "it is text/plain, expected"},
 	} {

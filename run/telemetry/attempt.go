@@ -219,11 +219,7 @@ func (a *traced) output(e agent.Event) {
 		fail(a.action, "timeout", "")
 	}
 	if a.content && a.action.IsRecording() {
-		result := string(o.Bytes)
-		if o.Picture() != nil {
-			result = o.Text()
-		}
-		a.action.SetAttributes(semconv.GenAIToolCallResultKey.String(a.text(result)))
+		a.action.SetAttributes(semconv.GenAIToolCallResultKey.String(a.text(o.Text())))
 	}
 	a.action.End(trace.WithTimestamp(e.Time))
 	a.action = nil
