@@ -13,6 +13,5 @@ type Sight struct {
 	// such limit.
 	Many, ManySide int
 
-	Still bool // of an animation, only a frame is taken
-	NoGIF bool // not even a frame, in that form
+	NoGIF bool // no animation is taken, or no GIF at all
 }

@@ -45,7 +45,7 @@ var Protocol = endpoint.Protocol{
 	Streams: true, Usual: "is an endpoint of Anthropic's Messages API", Translate: translate,
 	// A request may have 32 MB, so that a quarter is left for text. It takes 100 images by the measurements in
 	// https://github.com/earendil-works/pi/pull/120.
-	Sight: llm.Sight{Most: 100, Bytes: 5 << 20, Total: 24 << 20, Side: 8000, Many: 20, ManySide: 2000, Still: true},
+	Sight: llm.Sight{Most: 100, Bytes: 5 << 20, Total: 24 << 20, Side: 8000, Many: 20, ManySide: 2000, NoGIF: true},
 }
 
 // Model is an [endpoint.Client] whose calls may take several requests.

@@ -1,7 +1,8 @@
 // Package picture checks pictures that others made, and fits them into what a model's provider takes.
 //
 // Pictures are PNG, JPEG, GIF or WebP; what they are is read from their bytes, never from a name. A picture
-// is changed only where the provider would refuse it, and the change is told.
+// is changed only where the provider would refuse it, or a GIF where it refuses animations, and the change
+// is told.
 //
 // Its API is not promised to other programs: see package batch.
 package picture
@@ -13,7 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/gif"
+	_ "image/gif" // for image.Decode
 	"image/jpeg"
 	"image/png"
 	"math"
@@ -155,7 +156,7 @@ func (p *Picture) fit(s llm.Sight) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.Source, err)
 	}
-	frame := p.MediaType == "image/gif" && (s.NoGIF || s.Still && animated(p.Data))
+	frame := p.MediaType == "image/gif" && s.NoGIF
 	wide := s.Side > 0 && max(c.Width, c.Height) > s.Side
 	heavy := s.Bytes > 0 && inBase64(p.Data) > s.Bytes
 	if !frame && !wide && !heavy {
@@ -195,17 +196,6 @@ func (p *Picture) change(how string) {
 		how = p.Changed + "; " + how
 	}
 	p.Changed = how
-}
-
-// animated reports whether a GIF may have more than one frame: something other than its end follows the first.
-func animated(data []byte) bool {
-	r := bytes.NewReader(data)
-	if _, err := gif.Decode(r); err != nil {
-		return true
-	}
-	next, err := r.ReadByte()
-	const trailer = ';'
-	return err != nil || next != trailer
 }
 
 func shrink(img image.Image, by float64) image.Image {

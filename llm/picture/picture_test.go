@@ -110,7 +110,7 @@ func TestWhatAPictureIs(t *testing.T) {
 }
 
 func TestProvidersGetWhatTheyTake(t *testing.T) {
-	claude, gem, gpt := anthropic.Protocol.Sight, gemini.Protocol.Sight, llm.Sight{Most: 500, Total: 37 << 20, Still: true}
+	claude, gem, gpt := anthropic.Protocol.Sight, gemini.Protocol.Sight, llm.Sight{Most: 500, Total: 37 << 20, NoGIF: true}
 	if openai.Protocol.Sight != (llm.Sight{}) {
 		t.Error("OpenAI's own row has a sight beside that of all who follow it")
 	}
@@ -132,9 +132,7 @@ func TestProvidersGetWhatTheyTake(t *testing.T) {
 		"no limit of one":                {gpt, "png", noise(1400, 1400), 1, "image/png", ""},
 		"a request of 20 MB":             {gem, "png", noise(1400, 1400), 3, "image/png", "from 1400 x 1400 to "},
 		"40 pictures":                    {gpt, "png", noise(50, 50), 40, "image/png", ""},
-		"a still GIF":                    {gpt, "gif", noise(9, 9), 1, "image/gif", ""},
 		"an animation":                   {gpt, "gifs", noise(9, 9), 1, "image/png", "the PNG of its first frame"},
-		"a GIF where there is none":      {gem, "gif", noise(9, 9), 1, "image/png", "the PNG of its first frame"},
 		"an animation without a limit":   {llm.Sight{}, "gifs", noise(9, 9), 1, "image/gif", ""},
 		"everything, for unknown models": {llm.Sight{}, "png", wide, 40, "image/png", ""},
 	} {
@@ -183,7 +181,7 @@ func TestMorePicturesThanARequestTakes(t *testing.T) {
 func TestTheFirstFrameIsExact(t *testing.T) {
 	data := encoded(t, noise(20, 10), "gif", 2)
 	list := []Picture{{Image: llm.Image{MediaType: "image/gif", Data: data}}}
-	if err := Fit(list, llm.Sight{Still: true}); err != nil {
+	if err := Fit(list, llm.Sight{NoGIF: true}); err != nil {
 		t.Fatal(err)
 	}
 	want, err := gif.Decode(bytes.NewReader(data))

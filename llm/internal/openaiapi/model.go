@@ -11,7 +11,7 @@ import (
 
 // Sight is what OpenAI takes, and what is asked of those who follow it. A request may have 50 MB, so that a
 // quarter is left for text. The number of images is measured in https://github.com/earendil-works/pi/pull/120.
-var Sight = llm.Sight{Most: 500, Total: 37 << 20, Still: true}
+var Sight = llm.Sight{Most: 500, Total: 37 << 20, NoGIF: true}
 
 // IsOpenAI reports whether a base URL belongs to OpenAI itself or to Azure's deployments of its models: these
 // refuse unknown members, while other servers have members of their own.
