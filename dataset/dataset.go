@@ -48,7 +48,8 @@ type Dataset struct {
 	// SHA-256, as sha256sum prints it. Several files have the SHA-256 of the lines "<digest>
 	// <name>" that sha256sum would print.
 	Digest    string
-	Files     []string // the paths that were read; for a task repo, the task folders
+	Files     []string // the paths that were read; for a task repo or Harbor's tasks, the task folders
+	Notes     []string // for a person: what was ignored
 	Instances []Instance
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"batch.example/batch/dataset/harbor"
 	"batch.example/batch/fault"
 )
 
@@ -33,6 +34,10 @@ type Instance struct {
 	// string, bool, int64, float64, nil, []any or map[string]any. It has instance_id even if the
 	// row does not. It must not be changed.
 	Fields map[string]any
+
+	// Task is the folder of a task in Harbor's format; nil: the instance is a row of a file. A row's
+	// wire form has no Task.
+	Task *harbor.Task
 }
 
 // Digest is the SHA-256 of the whole row, in hexadecimal. Rows that differ in any column have
@@ -148,7 +153,7 @@ func (in Instance) ImageName(prefix string) string {
 			strings.ReplaceAll(in.ID, "__", "_1776_") + ":latest")
 	}
 	prefix = strings.TrimRight(prefix, "/")
-	if prefix == "" {
+	if prefix == "" || in.Task != nil && in.Task.Built() { // no registry has what batch builds
 		return name
 	}
 	if host, rest, ok := strings.Cut(name, "/"); ok && isHost(host) {

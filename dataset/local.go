@@ -13,15 +13,23 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"batch.example/batch/dataset/harbor"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/regular"
 )
 
-// openFolder reads a task repo, or the data files of one split in a folder.
+// openFolder reads a task repo, Harbor's tasks, or the data files of one split in a folder.
 func (s Source) openFolder(ctx context.Context) (*Dataset, error) {
 	fsys := os.DirFS(s.Name)
 	if isTaskRepo(fsys) {
 		return s.openTaskRepo(ctx, fsys)
+	}
+	tasks, foreign, err := harbor.Find(s.Name)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "listing "+s.Name, plainCause(err))
+	}
+	if len(tasks) > 0 {
+		return s.openTasks(ctx, tasks)
 	}
 	text, _ := regular.ReadFile(filepath.Join(s.Name, card)) // without one there are no configurations
 	c, err := configure(s.Name, "", text, "name the files of one of them, as a pattern in quotes")
@@ -41,6 +49,8 @@ func (s Source) openFolder(ctx context.Context) (*Dataset, error) {
 	}
 	d, err := s.openFiles(ctx, s.Name, names)
 	switch {
+	case err != nil && len(foreign) > 0:
+		return nil, fault.New(fault.Usage, "", err).WithHint("%s is of another tool: a task has instruction.md or steps/ beside it", foreign[0])
 	case hint == "":
 	case err == nil:
 		s.Log.Warn("reading "+s.Name+": "+hint, "read", len(d.Files))

@@ -44,6 +44,7 @@ var Pages = []Page{
 	{"Run", "viewing", "Runs in a browser: batch view", nil},
 
 	{"Score", "row", "The columns of a row, and a dataset of your own", []string{"dataset"}},
+	{"Score", "task-folders", "Task folders in Harbor's format", []string{"dataset/harbor"}},
 	{"Score", "grading", "Grading, and how the harness compares", nil},
 	{"Score", "custom-graders", "How each family of datasets is graded, and your own", []string{"grade/family"}},
 	{"Score", "sweeps", "Sweeps, several attempts and comparisons", nil},

@@ -1,0 +1,146 @@
+package harbor
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"batch.example/batch/fault"
+	"batch.example/batch/internal/regular"
+)
+
+// lfsPointer begins the file that stands for one that Git LFS has not downloaded.
+const lfsPointer = "version https://git-lfs"
+
+// readFiles reads the task's files beside task.toml, and checks those that the task needs.
+func (t *Task) readFiles() error {
+	text, err := os.ReadFile(filepath.Join(t.Dir, instruction))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a task of steps has none
+		return fault.New(fault.Usage, "reading a task", err)
+	}
+	t.Instruction = withoutCanary(string(text))
+	missing := func(file, why string) {
+		if _, err := os.Stat(filepath.Join(t.Dir, file)); err != nil {
+			t.Refused = append(t.Refused, file+": "+why)
+		}
+	}
+	refused := func(file, why string) {
+		if _, err := os.Stat(filepath.Join(t.Dir, file)); err == nil {
+			t.Refused = append(t.Refused, file+": "+why)
+		}
+	}
+	refused("trajectory.json", "continuing a conversation is not supported")
+	refused("environment/docker-compose.yaml", "several containers are not supported")
+	refused(stepsDir, "tasks of several steps are not supported")
+	missing(TestsDir+"/"+TestScript, "it is missing: it is the verifier")
+	if t.Built() {
+		missing(environment+"/"+dockerfile, "it is missing, and task.toml has no environment.docker_image")
+	}
+	_, err = os.Stat(filepath.Join(t.Dir, SolutionDir, SolveScript))
+	t.Solvable = err == nil
+	if t.Digest, err = t.digest(""); err == nil {
+		t.BuildDigest, err = t.digest(environment)
+	}
+	return err
+}
+
+// digest returns the SHA-256 of the files below a folder of the task: of their names, contents,
+// executable bits and links. It also refuses files that cannot be used.
+func (t *Task) digest(folder string) (string, error) {
+	sum := sha256.New()
+	err := Walk(filepath.Join(t.Dir, folder), func(f Entry) error {
+		fmt.Fprintf(sum, "%q %t %q\n", f.Name, f.Mode&0o100 != 0, f.Link)
+		if f.Link != "" || f.Mode.IsDir() {
+			return nil
+		}
+		return t.hash(sum, f, filepath.ToSlash(filepath.Join(folder, f.Name)), folder == "")
+	})
+	if err != nil && !(folder != "" && errors.Is(err, fs.ErrNotExist)) {
+		return "", fault.New(fault.Usage, "reading the task "+t.Dir, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// hash adds a file to a sum, and checks it if asked to.
+func (t *Task) hash(sum hash.Hash, f Entry, name string, check bool) error {
+	r, err := regular.Open(f.Path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	own := sha256.New()
+	var head bytes.Buffer
+	limit := int64(len(lfsPointer))
+	if name == TestsDir+"/"+TestScript {
+		limit = 1 << 20
+	}
+	if _, err := io.Copy(io.MultiWriter(own, &head), io.LimitReader(r, limit)); err != nil {
+		return err
+	}
+	if _, err := io.Copy(own, r); err != nil {
+		return err
+	}
+	fmt.Fprintf(sum, "%x\n", own.Sum(nil))
+	switch {
+	case !check:
+	case strings.HasPrefix(head.String(), lfsPointer):
+		t.Refused = append(t.Refused, name+": it is a Git LFS pointer, not the file: run git lfs pull")
+	case name == TestsDir+"/"+TestScript && bytes.Contains(head.Bytes(), []byte("\r\n")):
+		t.Refused = append(t.Refused, name+": its lines end in CR LF, so that no shell runs it: convert it with dos2unix")
+	}
+	return nil
+}
+
+// Entry is a file, a folder or a link below a folder.
+type Entry struct {
+	Name string // relative to the folder, with slashes
+	Path string
+	Mode fs.FileMode
+	Size int64
+	Link string // what a link points to; empty: it is none
+}
+
+// Walk calls do for all that is below a folder, in the order of the names. It leaves out .git, and
+// refuses what is neither a file nor a folder nor a link.
+func Walk(dir string, do func(Entry) error) error {
+	return filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if p == dir {
+			return nil
+		}
+		if d.Name() == ".git" {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		e := Entry{Name: filepath.ToSlash(rel), Path: p, Mode: info.Mode(), Size: info.Size()}
+		switch {
+		case d.Type()&fs.ModeSymlink != 0:
+			if e.Link, err = os.Readlink(p); err != nil {
+				return err
+			}
+		case !d.IsDir() && !d.Type().IsRegular():
+			return fmt.Errorf("%s is neither a file nor a folder", p)
+		}
+		return do(e)
+	})
+}
