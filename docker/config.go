@@ -17,6 +17,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 )
 
 // Config says which engine to use and how. The zero value is the engine at the
@@ -35,6 +36,8 @@ type Config struct {
 	Log      *slog.Logger  // nil discards
 
 	PullTimeout time.Duration // for one download, without the waits before it; 0 means no limit
+
+	Builds map[string]engine.Build // images that Pull builds, by name
 
 	// Before, when not nil, is called before each call to an engine on a plain
 	// connection (a socket, or tcp without TLS) and can make that call fail: an error

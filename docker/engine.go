@@ -46,6 +46,7 @@ func Connect(ctx context.Context, c Config) (*Engine, error) {
 		return nil, err
 	}
 	store := images.New(conn, login, c.Pulls, c.PullTimeout)
+	store.Builds = c.Builds
 	return &Engine{Store: store, Fleet: containers.New(conn, store, c.Creates), conn: conn}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Open connects to the engine that c names, as the engine of sandboxes.
 func (c Config) Open(ctx context.Context, o engine.Options) (engine.Engine, error) {
-	c.Patience, c.Pulls, c.PullTimeout, c.Before, c.Log = o.Patience, o.Pulls, o.PullTimeout, o.Before, o.Log
+	c.Patience, c.Pulls, c.PullTimeout, c.Builds, c.Before, c.Log = o.Patience, o.Pulls, o.PullTimeout, o.Builds, o.Before, o.Log
 	e, err := Connect(ctx, c)
 	if err != nil {
 		return nil, err
@@ -53,16 +53,19 @@ func (e Sandboxes) Tidy(ctx context.Context) (bool, error) {
 // ImageEngine implements [engine.Images].
 func (e Sandboxes) ImageEngine() cache.Engine { return imageEngine(e) }
 
-// demoImages is the prefix of the image names of the embedded demo. These images are built
-// on this machine, so batch never pulls such a name: a registry could serve another image
-// under it.
-const demoImages = "batch-demo/"
+// The prefixes of the image names of the embedded demo, and of tasks that bring a Dockerfile. These
+// images are built on this machine, so batch never pulls such a name: a registry could serve another
+// image under it.
+const (
+	demoImages = "batch-demo/"
+	taskImages = "batch-task/"
+)
 
 // imageEngine implements cache.Engine.
 type imageEngine struct{ *Engine }
 
 func cacheImage(img images.Image) cache.Image {
-	return cache.Image{Image: img.Image, Size: img.Size, Names: len(img.Tags)}
+	return cache.Image{Image: img.Image, Size: img.Size, Names: len(img.Tags), Config: img.Config}
 }
 
 // Image implements cache.Engine.
@@ -78,6 +81,10 @@ func (e imageEngine) Pull(ctx context.Context, ref string, progress func(cache.P
 	if strings.HasPrefix(name, demoImages) {
 		return cache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
 			WithHint("run scripts/demo-images, or make demo")
+	}
+	if _, built := e.Builds[name]; !built && strings.HasPrefix(name, taskImages) {
+		return cache.Image{}, fault.Newf(fault.Instance, "image %s is not built", ref).
+			WithHint("a run of its task builds it")
 	}
 	img, err := e.Engine.Pull(ctx, name, platform, progress)
 	return cacheImage(img), err

@@ -21,7 +21,7 @@ import (
 func (s *Sandbox) Run(ctx context.Context, c vocab.Command) (vocab.Output, error) {
 	cmd := box.Command{Script: c.Script, Dir: c.Dir, Timeout: c.Timeout, Limit: c.Limit, Fresh: true}
 	if cmd.Dir == "" {
-		cmd.Dir = s.host.Container.WorkDir
+		cmd.Dir = s.at.dir
 	}
 	if memory := s.host.Container.Memory; memory > 0 {
 		cmd.Limit = min(cmd.Limit, max(memory/16, box.MaxOutput))
@@ -117,7 +117,7 @@ type Stream interface {
 // Stream.
 func (s *Sandbox) Stream(ctx context.Context, p Program) (Stream, error) {
 	if p.Dir == "" {
-		p.Dir = s.host.Container.WorkDir
+		p.Dir = s.at.dir
 	}
 	p.Env = slices.Concat(s.host.Env, p.Env)
 	stream, err := s.container.Stream(ctx, p)

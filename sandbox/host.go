@@ -56,6 +56,7 @@ type Config struct {
 	Instances []dataset.Instance
 	Drain     <-chan struct{}
 
+	Tasks       Tasks                   // of instances with a Task
 	Container   engine.Spec             // of all containers; Open adds what depends on the instance
 	MaxCPUs     float64                 // replaces Container's CPUs, but is at most the number that the engine has; 0: Container's
 	Interpreter []string                // of the agent's commands; empty: bash

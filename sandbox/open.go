@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -87,8 +88,13 @@ func (h *Host) resume(ctx context.Context, o Opening) (*Sandbox, error) {
 		if err != nil || c == nil { // only one engine has the container
 			return err
 		}
+		at, err := h.commandsOf(ctx, s, c, o.Instance)
+		if err != nil {
+			c.Close()
+			return err
+		}
 		f := Facts{Adopted: true, Image: vocab.Image{Ref: o.Instance.ImageName(h.Prefix)}, Start: time.Since(start)}
-		found = h.box(ctx, s, c, o, h.place.join(s), f)
+		found = h.box(ctx, s, c, o, h.place.join(s), at, f)
 		found.preamble = o.Preamble
 		return nil
 	})
@@ -123,22 +129,35 @@ func (h *Host) openOn(ctx context.Context, s *site, o Opening, leave func()) (*S
 		release()
 		return nil, err
 	}
+	at, err := h.commandsOf(ctx, s, c, o.Instance)
+	if err != nil {
+		err = errors.Join(err, c.Remove(ctx))
+		release()
+		return nil, err
+	}
 	if p, ok := c.(engine.Puller); ok {
 		pull += p.PullTime()
 	}
-	b := h.box(ctx, s, c, o, func() { release(); leave() }, Facts{
+	b := h.box(ctx, s, c, o, func() { release(); leave() }, at, Facts{
 		Image: vocab.Image{Ref: ref, Digest: image.Digest}, Known: scrub.known, Pull: pull, Start: time.Since(start) - pull,
 	})
 	b.scrub, b.baseCommit = scrub, o.Instance.BaseCommit
+	if o.Instance.Task != nil {
+		if err := b.beginTask(ctx); err != nil {
+			err = errors.Join(err, c.Remove(ctx))
+			release()
+			return nil, err
+		}
+	}
 	if !o.Pristine {
 		b.began, _, _ = b.freeNow(ctx)
 	}
 	return b, nil
 }
 
-func (h *Host) box(ctx context.Context, at *site, c engine.Container, o Opening, release func(), f Facts) *Sandbox {
-	f.Container, f.Image.ID, f.Engine = c.ID(), c.ImageID(), at.Address
-	s := &Sandbox{host: h, site: at, instance: o.Instance.ID, opened: ctx, container: c, release: release, facts: f}
+func (h *Host) box(ctx context.Context, on *site, c engine.Container, o Opening, release func(), at commandPlace, f Facts) *Sandbox {
+	f.Container, f.Image.ID, f.Engine = c.ID(), c.ImageID(), on.Address
+	s := &Sandbox{host: h, site: on, instance: o.Instance.ID, opened: ctx, container: c, release: release, facts: f, at: at}
 	if !o.Pristine {
 		c.Prepare(ctx, s.command())
 	}
@@ -148,6 +167,9 @@ func (h *Host) box(ctx context.Context, at *site, c engine.Container, o Opening,
 func (h *Host) spec(at *site, ref, id string, o Opening) engine.Spec {
 	spec := h.containerOn(at)
 	spec.Image, spec.ImageID = ref, id
+	if o.Instance.Task != nil {
+		h.ofTask(&spec, o.Instance.Task, at)
+	}
 	attempt := strconv.Itoa(o.Attempt)
 	if o.Pristine {
 		attempt, spec.Files = pristineAttempt, engine.Files{}

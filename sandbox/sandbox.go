@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,7 @@ type Sandbox struct {
 	container engine.Container
 	release   func() // releases the image and the place
 	facts     Facts
+	at        commandPlace
 
 	scrub      scrubbing
 	baseCommit string                      // of the instance
@@ -65,7 +67,7 @@ func (s *Sandbox) Execute(ctx context.Context, id, command string) (vocab.Output
 // command returns the settings that all commands of the agent share.
 func (s *Sandbox) command() box.Command {
 	return box.Command{
-		Args: s.host.Interpreter, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: s.host.Timeout,
+		Args: s.at.as(s.at.user, s.host.Interpreter), Dir: s.at.dir, Env: s.host.Env, Timeout: s.host.Timeout,
 		Limit: outputLimit, Longer: s.host.Longer, Ahead: true, Fresh: s.host.Fresh,
 	}
 }
@@ -76,7 +78,7 @@ const scriptLimit = 10 * time.Minute
 // Script runs one of batch's own scripts. Unlike Execute, it uses bash and scriptLimit, not
 // the agent's interpreter and time limit.
 func (s *Sandbox) Script(ctx context.Context, script string) (vocab.Output, error) {
-	out, err := s.execute(ctx, box.Command{Script: script, Dir: s.host.Container.WorkDir, Env: s.host.Env, Timeout: scriptLimit})
+	out, err := s.execute(ctx, box.Command{Script: script, Dir: s.at.dir, Env: s.host.Env, Timeout: scriptLimit})
 	if err == nil {
 		err = s.spoiled(ctx, &out, false)
 	}
@@ -146,8 +148,13 @@ func (s *Sandbox) Alive(ctx context.Context) error {
 // Facts describes the sandbox and how it was opened.
 func (s *Sandbox) Facts() Facts { return s.facts }
 
-// Vars returns what the function [Vars] returns for the image of the sandbox.
-func (s *Sandbox) Vars() map[string]any { return Vars(s.facts.Image.Ref) }
+// Vars returns what the function [Vars] returns for the image of the sandbox. A task's also have its
+// working directory and its network.
+func (s *Sandbox) Vars() map[string]any {
+	vars := Vars(s.facts.Image.Ref)
+	maps.Copy(vars, s.at.shown)
+	return vars
+}
 
 // Vars returns the template variables for a sandbox of an image: its name, and the members
 // of Python's platform.uname() on this machine, which mini-swe-agent's templates use.

@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"batch.example/batch/fault"
+	cache "batch.example/batch/sandbox/images"
 	"batch.example/batch/vocab"
 )
 
@@ -23,8 +24,9 @@ type Image struct {
 	vocab.Image
 	Tags []string // the names it has here
 	Size int64    // bytes on disk, including layers shared with other images and compressed layers that the engine keeps
-	OS   string   // empty in a list, like Arch
+	OS   string   // empty in a list, like Arch and Config
 	Arch string
+	cache.Config
 }
 
 // normal returns the full form of ref, with the docker.io/library/ and :latest that a
@@ -74,9 +76,13 @@ func (s *Store) Image(ctx context.Context, ref, platform string) (Image, bool, e
 	if err != nil {
 		return Image{}, false, s.engine.Blame(err, fault.Transient, "looking up image "+ref)
 	}
+	var config cache.Config
+	if in.Config != nil {
+		config = cache.Config{User: in.Config.User, WorkDir: in.Config.WorkingDir, Entrypoint: in.Config.Entrypoint}
+	}
 	return Image{
 		Image: vocab.Image{Ref: ref, ID: in.ID, Digest: digestOf(in.RepoDigests)}, Tags: in.RepoTags, Size: in.Size,
-		OS: in.Os, Arch: in.Architecture,
+		OS: in.Os, Arch: in.Architecture, Config: config,
 	}, true, nil
 }
 

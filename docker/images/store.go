@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/docker/internal/daemon"
 	"batch.example/batch/fault"
+	"batch.example/batch/sandbox/engine"
 	cache "batch.example/batch/sandbox/images"
 )
 
@@ -23,11 +24,16 @@ const defaultPulls = 4
 
 // Store is the images of one engine. It is safe for concurrent use.
 type Store struct {
+	// Builds are the images that are built from a folder where they would be pulled, by name. It must not be
+	// changed after the first call of a method.
+	Builds map[string]engine.Build
+
 	engine *daemon.Conn
 	login  *configfile.ConfigFile
 	auth   sync.Mutex // a credential helper is a separate process: one at a time
 
 	slots   *semaphore.Weighted // images being pulled
+	builds  *semaphore.Weighted // images being built
 	mu      sync.Mutex
 	pulls   map[string]*pull
 	gates   map[string]*gate               // by registry
@@ -43,7 +49,7 @@ type Store struct {
 // (0: no limit). The caller must Close the Store before it closes the engine.
 func New(e *daemon.Conn, login *configfile.ConfigFile, pulls int, pullTimeout time.Duration) *Store {
 	return &Store{
-		engine: e, login: login, slots: daemon.AtMost(pulls, defaultPulls), pace: defaultPace, pullTimeout: pullTimeout,
+		engine: e, login: login, slots: daemon.AtMost(pulls, defaultPulls), builds: daemon.AtMost(0, maxBuilds), pace: defaultPace, pullTimeout: pullTimeout,
 		pulls: map[string]*pull{}, gates: map[string]*gate{}, turns: map[string]*semaphore.Weighted{},
 	}
 }
@@ -227,7 +233,14 @@ func (s *Store) fetch(ctx context.Context, name wanted, report func(cache.Progre
 		return Image{}, err
 	}
 	defer turn.Release(1)
-	err := s.downloadWithRetries(ctx, name.Named, func(ctx context.Context) error { return s.download(ctx, name, report) })
+	var err error
+	if b, ok := s.Builds[reference.FamiliarString(name.Named)]; ok {
+		if err := s.build(ctx, name, b); err != nil {
+			return Image{}, err
+		}
+	} else {
+		err = s.downloadWithRetries(ctx, name.Named, func(ctx context.Context) error { return s.download(ctx, name, report) })
+	}
 	if err != nil {
 		if ctx.Err() == nil {
 			err = blamePull(err, name.String())

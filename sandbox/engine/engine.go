@@ -43,9 +43,16 @@ type Options struct {
 	Patience    time.Duration      // how long to wait for an engine that stopped answering; 0: 5 minutes
 	Pulls       int                // images pulled at the same time; 0: 4
 	PullTimeout time.Duration      // for one download of an image, without the waits before it; 0: none
+	Builds      map[string]Build   // images that are built where they would be pulled, by name
 	Pod         []byte             // further settings of each pod, the JSON of environment.pod; other engines ignore it
 	Before      func(string) error // for tests: makes the named call to the engine fail; nil: never
 	Log         *slog.Logger       // nil discards
+}
+
+// Build says how an image is made from a folder of this machine that has a Dockerfile.
+type Build struct {
+	Folder string        // absolute
+	Limit  time.Duration // of one build, without the wait for its turn
 }
 
 // Engine runs containers. It is safe for concurrent use. Errors are faults with blame.
@@ -82,6 +89,7 @@ type Container interface {
 	Stream(ctx context.Context, p box.Program) (*box.Stream, error)
 	Listen(ctx context.Context) (*box.Listener, error)
 	CopyIn(ctx context.Context, name string, mode fs.FileMode, data []byte) error
+	CopyOut(ctx context.Context, name string) ([]byte, error)
 	Clear(ctx context.Context, doing string) error
 
 	ID() string

@@ -33,6 +33,14 @@ type Image struct {
 	vocab.Image
 	Size  int64 // bytes, shared layers included
 	Names int   // how many names it has on the engine
+	Config
+}
+
+// Config is what an image says about its containers, as far as the engine knows it.
+type Config struct {
+	User       string   // empty: root
+	WorkDir    string   // empty: /
+	Entrypoint []string // nil: none
 }
 
 // Layer is one layer of an image. Images that have a layer with the same ID share

@@ -25,12 +25,12 @@ const (
 
 // limitOf returns how long the engine may take for one call: for the head of its answer,
 // and then for each further part of the body. A pull
-// waits for a registry and not for the engine, so its caller ends it.
+// waits for a registry and not for the engine, and a build for its commands, so their callers end them.
 func limitOf(method, path string) time.Duration {
 	switch call := callName(method, path); {
 	case call == "ping":
 		return pingLimit
-	case call == "pull", call == "events":
+	case call == "pull", call == "build", call == "events":
 		return endless
 	case call == "copy" && method == http.MethodPut, // answered when everything is unpacked
 		call == "remove" && strings.Contains(path, "/images/"),
