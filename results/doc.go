@@ -117,6 +117,7 @@
 //	                        the names of the FAIL_TO_PASS and PASS_TO_PASS tests
 //	suspicious              reasons why the verdict may be wrong: a list, mostly
 //	                        empty
+//	reward                  of a task folder: 1 is resolved; null without one
 //	unstable                repeated executions had different verdicts
 //	grade_seconds           of the execution that gave the verdict
 //	quarantined             the instance is listed in quarantine.txt; never null

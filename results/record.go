@@ -213,6 +213,7 @@ type Row struct {
 	P2PPassed    []string `parquet:"p2p_passed,optional,list"`
 	P2PFailed    []string `parquet:"p2p_failed,optional,list"`
 	Suspicious   []string `parquet:"suspicious,optional,list"`
+	Reward       *float64 `parquet:"reward,optional"`
 	Unstable     *bool    `parquet:"unstable,optional"`
 	Quarantined  bool     `parquet:"quarantined"`
 	Replaced     bool     `parquet:"replaced"`
@@ -283,6 +284,7 @@ func rowOf(r Record, last bool) Row {
 }
 
 func (row *Row) setGrade(g *grades.Grade) {
+	row.Reward = g.Reward()
 	row.Verdict, row.Unstable, row.GradeSeconds, row.GradeEngine = string(g.Verdict), &g.Unstable, &g.Time.Total, g.Engine
 	row.F2PPassed, row.F2PFailed = known(g.FailToPass.Passed), known(g.FailToPass.Failed)
 	row.P2PPassed, row.P2PFailed = known(g.PassToPass.Passed), known(g.PassToPass.Failed)

@@ -22,7 +22,7 @@ func TestAChoiceWithoutInstancesNamesTheirStatuses(t *testing.T) {
 	}{
 		{Choice{Statuses: []string{"Nothing"}}, "no instance of out matches --status Nothing", "its instances have: empty: Submitted, limit: LimitsExceeded (unresolved)"},
 		{Choice{Verdicts: []string{"resolved"}}, "no instance of out matches --verdict resolved", "its instances have: empty: Submitted, limit: LimitsExceeded (unresolved)"},
-		{Choice{Verdicts: []string{"solved"}}, `unknown verdict "solved"`, "verdicts are resolved, unresolved, no_apply, empty_patch, timed_out, infrastructure, ungradeable"},
+		{Choice{Verdicts: []string{"solved"}}, `unknown verdict "solved"`, "verdicts are resolved, unresolved, no_apply, empty_patch, timed_out, no_reward, infrastructure, ungradeable"},
 		{Choice{Outcomes: []string{"unresolved"}}, `unknown outcome "unresolved"`, "outcomes are submitted, empty, limit, format, failed, infrastructure, pending, diverged"},
 	} {
 		_, err := c.choice.From(snap)

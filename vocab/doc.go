@@ -63,13 +63,14 @@
 // # Verdicts
 //
 // The verdict says how the grading of a prediction ended. Files have the word, tables the
-// text in parentheses. The first five count in rates:
+// text in parentheses. The first six count in rates:
 //
 //	resolved        all tests of the row pass
 //	unresolved      some do not, or they could not be run on this code
 //	no_apply        (patch does not apply)
 //	empty_patch     (empty patch) there was nothing to test
 //	timed_out       (timed out) the tests took longer than their limit
+//	no_reward       (no reward) the verifier of a task folder gave none
 //	infrastructure  the engine, the image or the machine failed
 //	ungradeable     the row or the log lacks what a verdict needs
 //

@@ -139,7 +139,7 @@ func (o Outcome) Final() bool {
 // Verdict is how the grading of one prediction ended, by blame.
 type Verdict string
 
-// The verdicts. The first five say something about the prediction and count in rates.
+// The verdicts. The first six say something about the prediction and count in rates.
 // The last two do not: grading is tried again, and rates show how many are missing.
 const (
 	VerdictResolved       Verdict = "resolved"
@@ -147,6 +147,7 @@ const (
 	VerdictNoApply        Verdict = "no_apply"       // the patch does not apply
 	VerdictEmpty          Verdict = "empty_patch"    // there was nothing to test
 	VerdictTimedOut       Verdict = "timed_out"      // the tests took longer than their limit
+	VerdictNoReward       Verdict = "no_reward"      // the task's own verifier gave none, in a container that worked
 	VerdictInfrastructure Verdict = "infrastructure" // the engine, the image or the machine failed
 	VerdictUngradeable    Verdict = "ungradeable"    // the row or the log lacks what a verdict needs
 )
@@ -154,7 +155,7 @@ const (
 // Verdicts are all verdicts, in the order in which tables show them.
 func Verdicts() []Verdict {
 	return []Verdict{
-		VerdictResolved, VerdictUnresolved, VerdictNoApply, VerdictEmpty, VerdictTimedOut,
+		VerdictResolved, VerdictUnresolved, VerdictNoApply, VerdictEmpty, VerdictTimedOut, VerdictNoReward,
 		VerdictInfrastructure, VerdictUngradeable,
 	}
 }
@@ -163,7 +164,7 @@ func Verdicts() []Verdict {
 // prediction with another verdict is graded again.
 func (v Verdict) Counts() bool {
 	switch v {
-	case VerdictResolved, VerdictUnresolved, VerdictNoApply, VerdictEmpty, VerdictTimedOut:
+	case VerdictResolved, VerdictUnresolved, VerdictNoApply, VerdictEmpty, VerdictTimedOut, VerdictNoReward:
 		return true
 	}
 	return false
@@ -178,6 +179,8 @@ func (v Verdict) String() string {
 		return "empty patch"
 	case VerdictTimedOut:
 		return "timed out"
+	case VerdictNoReward:
+		return "no reward"
 	}
 	return string(v)
 }

@@ -42,7 +42,7 @@
 // What was found:
 //
 //	verdict             resolved, unresolved, no_apply, empty_patch, timed_out,
-//	                    infrastructure or ungradeable
+//	                    no_reward, infrastructure or ungradeable
 //	why                 for a person, if it is not resolved
 //	error, blame        of an infrastructure failure: the error, and who is to
 //	                    blame: usage, instance, transient, host, bug, expired
@@ -55,6 +55,8 @@
 //	notes               how this grading differed from an ordinary one
 //	failed_install      the line of the log with which the first install of the
 //	                    eval script failed: the image's old build was tested
+//	rewards             {name: number}: what the verifier of a task folder gave;
+//	                    1 by the name reward, or by the only one, is resolved
 //	FAIL_TO_PASS, PASS_TO_PASS
 //	                    {passed, failed}: names of the expected tests, in the
 //	                    dataset's order

@@ -49,6 +49,9 @@ type Grade struct {
 	// the image's old build was tested.
 	FailedInstall string `json:"failed_install,omitempty"`
 
+	// Rewards are what a task's own verifier gave, by name; nil: it gave none, or tests judged.
+	Rewards map[string]float64 `json:"rewards,omitempty"`
+
 	FailToPass Tests  `json:"FAIL_TO_PASS,omitzero"`
 	PassToPass Tests  `json:"PASS_TO_PASS,omitzero"`
 	ExitCode   *int   `json:"exit_code,omitempty"` // of the test command; nil: not known
@@ -94,6 +97,21 @@ func (g *Grade) Resolved() *bool {
 	}
 	resolved := g.Verdict == vocab.VerdictResolved
 	return &resolved
+}
+
+// Reward returns the reward that decides: the one with the name reward, or the only one; nil: there is
+// none.
+func (g *Grade) Reward() *float64 {
+	r, found := g.Rewards["reward"]
+	if !found && len(g.Rewards) == 1 {
+		for _, r = range g.Rewards {
+			found = true
+		}
+	}
+	if !found {
+		return nil
+	}
+	return &r
 }
 
 // PatchDigest identifies a model_patch: its SHA-256 in hex, or "" for an empty one.

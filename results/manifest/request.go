@@ -52,6 +52,9 @@ type Request struct {
 	Replay        string   `json:"replay,omitempty"` // a run directory
 	ReplayChanged bool     `json:"replay_changed,omitempty"`
 
+	TaskEnv           []string `json:"task_env,omitempty"`           // names of variables of the host that tasks may read
+	TimeoutMultiplier float64  `json:"timeout_multiplier,omitempty"` // of all time limits of tasks; 0: 1
+
 	ImagePrefix string `json:"image_prefix,omitempty"`
 	DiskBudget  int64  `json:"disk_budget_bytes,omitempty"` // 0: no limit
 	DiskReserve int64  `json:"disk_reserve_bytes"`
