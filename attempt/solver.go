@@ -66,6 +66,11 @@ type Config struct {
 	// is none. Saved may be nil.
 	Saved func(dataset.Instance, *results.Prediction)
 
+	// Verify judges what an agent has left in its sandbox, before that is closed and before the result is
+	// saved: see [Finished]. An error ends the attempt as a failure, and a later one is resumed and verified
+	// again. Nil: nothing is judged there.
+	Verify func(context.Context, Finished) error
+
 	Ears   Ears                                               // nil: no messages come from outside
 	Limits func(instance string, l vocab.Limits) vocab.Limits // see agent.Hooks
 
@@ -113,6 +118,15 @@ func New(c Config) *Solver {
 		c.Settings = func(dataset.Instance) manifest.Settings { return manifest.Settings{} }
 	}
 	return &Solver{c: c, turns: make(chan struct{}, max(1, c.Scrubs))}
+}
+
+// Finished is an attempt at an instance with a Task whose agent has ended, by itself or at a limit.
+type Finished struct {
+	Instance   dataset.Instance
+	Attempt    int
+	Prediction string // model_patch of the result
+	Facts      sandbox.Facts
+	Box        Sandbox // as [Sandboxes] opened it
 }
 
 // Attempt is an attempt at an instance, as the pool hands it out.
@@ -246,7 +260,7 @@ func (t *attempt) startup(ctx context.Context, box Sandbox) error {
 	return nil
 }
 
-func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox) error {
+func (t *attempt) run(ctx context.Context, model llm.Model, box *keptBox) error {
 	t.watch.to(&t.watch.spent.Agent)
 	err := t.talk(ctx, model, box)
 	t.watch.to(&t.watch.spent.Finish)
@@ -263,13 +277,22 @@ func (t *attempt) run(ctx context.Context, model llm.Model, box Sandbox) error {
 	}
 	if !t.ending.Submitted {
 		t.salvage(ctx, box, t.Salvage && err == nil)
-		return err
+		return t.verify(ctx, box, err)
 	}
 	if err := t.durable(journal.TypeSubmission, journal.SubmissionData{Submission: t.ending.Submission}); err != nil {
 		return err
 	}
 	t.predict(ctx, box)
-	return err
+	return t.verify(ctx, box, err)
+}
+
+// verify judges what the agent has left, if it has ended without an error.
+func (t *attempt) verify(ctx context.Context, box *keptBox, err error) error {
+	if err != nil || t.Verify == nil || t.in.Task == nil || t.diverged {
+		return err
+	}
+	t.report("verify")
+	return t.Verify(ctx, Finished{t.in, t.result.Record.Attempt, t.result.Prediction, t.box, box.Sandbox})
 }
 
 // joined is like [errors.Join], but leaves out the second error if the first one already
@@ -346,6 +369,9 @@ func (t *attempt) finish(err error) {
 	rec.Engine = t.box.Engine
 	if e := t.ending; e != nil {
 		rec.Status, rec.Outcome, rec.Error = e.Status, outcome(e), e.Reason
+		if rec.Outcome == vocab.OutcomeEmpty && t.in.Task != nil { // the container is the result
+			rec.Outcome = vocab.OutcomeSubmitted
+		}
 		rec.Unpriced = e.Unpriced
 		rec.Steps, rec.Cost, rec.ModelID = e.Calls, e.Cost, cmp.Or(e.ModelID, rec.ModelID)
 		rec.Usage = t.carried.usage.Add(e.Usage)

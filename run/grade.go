@@ -179,7 +179,7 @@ func (g *grader) hold(ctx context.Context, id string, box *sandbox.Sandbox) {
 
 // ended submits the prediction of a saved attempt; nil: it made none.
 func (g *grader) ended(in dataset.Instance, p *results.Prediction) {
-	if p == nil {
+	if p == nil || in.Task != nil { // a task is verified in its own container
 		g.images.release(in.ID)
 		return
 	}

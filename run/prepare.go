@@ -21,6 +21,9 @@ import (
 // Prepare returns the agent that all instances share. It refuses settings that would make
 // instances fail, or cost money without a result.
 func Prepare(cfg *config.Config, selected []dataset.Instance) (*agent.Loop, error) {
+	if err := checkTaskFolders(selected); err != nil {
+		return nil, err
+	}
 	if err := dataset.CheckTasks(selected); err != nil {
 		return nil, err
 	}

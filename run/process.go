@@ -159,6 +159,9 @@ func (p Process) LoadDataset(ctx context.Context, r Request) (ds *dataset.Datase
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, note := range ds.Notes {
+		p.tell(note)
+	}
 	if selected, err = sel.Apply(ds.Instances); err == nil {
 		selected, err = Narrow(ds, selected, r.Named)
 	}

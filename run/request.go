@@ -338,6 +338,8 @@ func CheckRequest(r Request) error {
 		return fault.Newf(fault.Usage, "--grade-workers %d: expected at least 1", r.GradeWorkers)
 	case !(r.EngineWait > 0): // also refuses NaN
 		return fault.Newf(fault.Usage, "--engine-wait %vs: expected a time above 0, such as 5m", r.EngineWait)
+	case !(r.TimeoutMultiplier >= 0) || r.TimeoutMultiplier > 1000:
+		return fault.Newf(fault.Usage, "--timeout-multiplier %v: expected a number above 0, such as 2", r.TimeoutMultiplier)
 	case !(r.CostLimit >= 0):
 		return fault.Newf(fault.Usage, "--cost-limit-total %v: expected an amount in US dollars, such as 2.50", r.CostLimit)
 	case r.Assets != "" && !isFolder(r.Assets):

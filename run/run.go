@@ -67,7 +67,9 @@ import (
 	"batch.example/batch/agent/mcp"
 	"batch.example/batch/attempt"
 	"batch.example/batch/dataset"
+	"batch.example/batch/dataset/harbor"
 	"batch.example/batch/fault"
+	"batch.example/batch/grade/verifier"
 	"batch.example/batch/results"
 	"batch.example/batch/results/manifest"
 	"batch.example/batch/run/control"
@@ -106,8 +108,9 @@ type Config struct {
 	Sweep     string         // folder of the sweep with the cell Output; its cells share CostLimit; empty: none
 	Beside    float64        // US dollars of CostLimit that the other cells had spent before this run
 	Grading   *Grading       // nil: predictions are not graded
-	Salvage   bool           // a missing submission is predicted from the working tree
-	Pictures  Pictures       // where the images of problem statements are
+	Tasks     verifier.Settings
+	Salvage   bool     // a missing submission is predicted from the working tree
+	Pictures  Pictures // where the images of problem statements are
 
 	Continuing
 
@@ -146,8 +149,9 @@ type Earlier struct {
 type Run struct {
 	Config
 	group    *group
-	name     string // of the cell; empty: the run is not in a sweep
-	settings any    // the resolved Settings, for journals
+	name     string                  // of the cell; empty: the run is not in a sweep
+	tasks    map[string]*harbor.Task // of the instances, by id
+	settings any                     // the resolved Settings, for journals
 	read     *results.Reader
 	store    *results.Store // nil: only a plan is made
 	manifest *manifest.Manifest
@@ -218,7 +222,7 @@ func newRun(c Config) (*Run, error) {
 		settings.Model.ModelName = own.Name
 		c.Settings = &settings
 	}
-	r := &Run{Config: c, settings: c.Settings.Resolved(), closeLog: func() {}}
+	r := &Run{Config: c, tasks: tasksOf(c.Instances), settings: c.Settings.Resolved(), closeLog: func() {}}
 	if _, err := os.Stat(c.Output); errors.Is(err, fs.ErrNotExist) { // a refusal after this would leave a directory
 		all := make([]Planned, len(c.Instances))
 		for i, in := range c.Instances {

@@ -208,6 +208,9 @@ func (s *Setup) Config() (c Config, err error) {
 	if sandboxes.Container.Files, err = agentFiles(s.Settings, from(s.Dir), sandboxes.Engines); err != nil {
 		return c, err
 	}
+	if err := s.Process.ForTasks(&sandboxes, s.Settings, s.Request, s.Instances); err != nil {
+		return c, err
+	}
 	sweep, beside := "", 0.0
 	if s.CostLimit > 0 {
 		if sweep, beside, err = sweeps.Beside(s.Output); err != nil {
@@ -222,7 +225,7 @@ func (s *Setup) Config() (c Config, err error) {
 		Width: runner.NewWidth(s.Workers), WidthWhy: s.WidthWhy, ByImage: s.Order != manifest.OrderGiven,
 		Retries: retries, CostLimit: s.CostLimit, Shards: shard.N, Sweep: sweep, Beside: beside, Salvage: s.Salvage,
 		Pictures: Pictures{Assets: s.Assets, Downloads: downloads(sandboxes.State)},
-		Grading:  s.Grading(), Servers: servers, Tell: s.Process.tell, Continuing: s.Continuing, Control: s.Control,
+		Grading:  s.Grading(), Tasks: s.Process.TaskSettings(s.Request), Servers: servers, Tell: s.Process.tell, Continuing: s.Continuing, Control: s.Control,
 	}, nil
 }
 

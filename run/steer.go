@@ -215,8 +215,14 @@ func (e ears) Heard(instance, id string) {
 	}
 }
 
-// limited returns the limits of an instance's attempts with what commands have set.
+// limited returns the limits of an instance's attempts: its task may allow less time, and commands may
+// have set others.
 func (r *Run) limited(instance string, l vocab.Limits) vocab.Limits {
+	if t := r.tasks[instance]; t != nil && t.AgentLimit > 0 {
+		if limit := r.Tasks.Times(t.AgentLimit); l.Time == 0 || limit < l.Time {
+			l.Time = limit
+		}
+	}
 	set := r.group.by.LimitOf(r.part, instance)
 	for _, k := range vocab.LimitKinds {
 		if v, ok := set[k.Name]; ok {

@@ -178,7 +178,7 @@ func (r *Run) solver(g *grader) *attempt.Solver {
 	env := r.Settings.Environment
 	c := attempt.Config{
 		Loop: r.Loop, Models: r.models, ModelName: r.Settings.Model.ModelName, Sandboxes: sandboxes{r.host, g}, Store: r.store,
-		ScrubGitHistory: !env.KeepGitHistory, Scrubs: r.host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
+		ScrubGitHistory: !env.KeepGitHistory && len(r.tasks) == 0, Verify: r.verify, Scrubs: r.host.CPUs(), AllowCommitMismatch: env.AllowCommitMismatch,
 		Startup: Startup(r.Settings), Settings: r.settingsOf, Mask: r.Store.Mask, Listen: r.Listen,
 		Salvage: r.Salvage, RestartDiverged: r.Retries[string(vocab.OutcomeDiverged)] > 0,
 		ModelFacts: r.Model.ModelFacts, Rewrite: r.Model.Rewrite, Talk: r.Talk, Servers: r.Servers, Log: r.log,

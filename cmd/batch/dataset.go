@@ -214,7 +214,7 @@ func derived(in dataset.Instance) string {
 
 // addSource adds the flags that say which instances; run, dataset and images share them.
 func addSource(fs *pflag.FlagSet, r *run.Request) {
-	fs.StringVar(&r.Subset, "subset", r.Subset, "dataset: full, verified, lite, multimodal, multilingual, smith, rebench, demo,\na Hugging Face id (OWNER/NAME, OWNER/NAME/CONFIGURATION), a file, a folder or a\nglob (parquet, jsonl, json; .gz, .zst)")
+	fs.StringVar(&r.Subset, "subset", r.Subset, "dataset: full, verified, lite, multimodal, multilingual, smith, rebench, demo,\na Hugging Face id (OWNER/NAME, OWNER/NAME/CONFIGURATION), a file, a folder or a\nglob (parquet, jsonl, json; .gz, .zst), or a folder of task folders")
 	addSelection(fs, r)
 }
 
@@ -245,6 +245,13 @@ func addPrefix(fs *pflag.FlagSet, r *run.Request) {
 func addAssets(fs *pflag.FlagSet, r *run.Request) {
 	fs.StringVar(&r.Assets, "assets", "", "folder tasks of a task repository: its ID/problem_assets have the images of problem\nstatements, and ID/test_assets the files that tests need beside their patch (default: rows\nsay where to download them)")
 	_ = cobra.MarkFlagDirname(fs, "assets")
+	inSection(fs, "Dataset")
+}
+
+// addTasks adds the flags about task folders.
+func addTasks(fs *pflag.FlagSet, r *run.Request) {
+	fs.StringSliceVar(&r.TaskEnv, "task-env", nil, "variables of this machine (`NAMES`) that task folders may read, as ${NAME} in their task.toml;\nseparate several with commas")
+	fs.Float64Var(&r.TimeoutMultiplier, "timeout-multiplier", 0, "multiply all time limits of task folders by this (default 1): boards forbid other values")
 	inSection(fs, "Dataset")
 }
 

@@ -99,6 +99,7 @@ broken), 1 it could not continue, 2 usage, 3 some have none (or are broken),
 	addSource(fs, &f.Request)
 	f.addTests(fs)
 	addPrefix(fs, &f.Request)
+	addTasks(fs, &f.Request)
 	addImages(fs, &f.Request)
 	f.addOutput(fs)
 	return c

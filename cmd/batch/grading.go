@@ -199,6 +199,9 @@ func (s *gradeSession) made(word string) []results.Prediction {
 	list := []results.Prediction{}
 	for _, in := range s.selected {
 		p := results.Prediction{InstanceID: in.ID, Model: word}
+		if word == wordGold && in.Task != nil && !in.Task.Solvable {
+			continue
+		}
 		if word == wordGold {
 			p.Patch = []byte(in.Patch)
 			if t, err := family.Find(in, s.flags.tests.Options); err == nil && t.Gold != nil {
@@ -234,7 +237,11 @@ func (s *gradeSession) request(output string, list []results.Prediction) (r grad
 	if err != nil {
 		return r, err
 	}
+	if err := s.process().ForTasks(&sandboxes, s.cfg, f.Request, s.selected); err != nil {
+		return r, err
+	}
 	r = f.tests
+	r.Tasks, r.Solve = s.process().TaskSettings(f.Request), s.what.word == wordGold
 	r.Output, r.Instances, r.Import, r.ByImage = output, s.selected, list, f.Order != manifest.OrderGiven
 	r.Sandboxes, r.Store = sandboxes, results.Options{Mask: s.mask}
 	r.Width, r.Retries, r.Tell, r.Control = runner.NewWidth(f.Workers), retries, s.tell, &control.Begin{}

@@ -121,6 +121,7 @@ func (f *runFlags) add(fs *pflag.FlagSet) {
 	addRecord(fs, &f.Request)
 	addPrefix(fs, &f.Request)
 	addAssets(fs, &f.Request)
+	addTasks(fs, &f.Request)
 	addImages(fs, &f.Request)
 	f.addOutput(fs)
 }

@@ -13,6 +13,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/grade/family"
 	"batch.example/batch/grade/logparse"
+	"batch.example/batch/grade/verifier"
 	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results"
 	"batch.example/batch/results/grades"
@@ -59,7 +60,9 @@ type Settings struct {
 	Repeat   int           // executions of each prediction; fewer than 2 is one
 	RunEmpty bool          // run the tests of empty patches too
 	RunID    string        // names the log tree, logs/run_evaluation/RunID; empty: the directory's name
-	Network  string        // of the tests; empty: the shared bridge if the script installs something, otherwise none
+	Tasks    verifier.Settings
+	Solve    bool   // run the solutions of tasks, instead of predictions
+	Network  string // of the tests; empty: the shared bridge if the script installs something, otherwise none
 
 	// Startup returns the command that prepares a container for an instance, as for the
 	// agent. An empty command or a nil Startup means none.
@@ -114,6 +117,9 @@ func (s Settings) find(in dataset.Instance) (*family.Task, error) {
 
 // Check returns why an instance with this row can never be graded; nil: it can be.
 func (s Settings) Check(in dataset.Instance) error {
+	if in.Task != nil {
+		return nil
+	}
 	_, err := s.find(in)
 	return err
 }
@@ -124,6 +130,9 @@ func both(first, second string) string { return "(" + first + "\n) || exit\n" + 
 // Job returns the job of grading a prediction of an instance. The instance gets the image
 // name that its family derives.
 func (s Settings) Job(in dataset.Instance, p results.Prediction) Job {
+	if in.Task != nil {
+		return Job{Instance: in, Prediction: p}
+	}
 	t, err := s.find(in)
 	if err == nil && t.Image != "" && in.ImageDerived() {
 		in.Image = t.Image

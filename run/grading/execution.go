@@ -35,6 +35,9 @@ type execution struct {
 
 // run executes and judges. An error is a fault that says nothing about the prediction.
 func (x *execution) run(ctx context.Context) error {
+	if t := x.job.Instance.Task; t != nil {
+		return x.verifyTask(ctx, t)
+	}
 	if len(bytes.TrimSpace(x.job.Prediction.Patch)) == 0 && !x.RunEmpty {
 		if err := x.job.Untestable; ungradeable(err) { // no patch could be graded
 			return x.settle(vocab.VerdictUngradeable, reason(err))

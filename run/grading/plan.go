@@ -94,12 +94,17 @@ func (p Planner) plan(ctx context.Context, predictions []results.Prediction, lis
 // is the id of its image, if known.
 func (p Planner) decide(j Job, g grades.Grade, image string, basis func(dataset.Instance, *family.Task) grades.Basis) (keep bool, why string, stale bool) {
 	switch {
+	case j.Instance.Task != nil && !p.Solve && !p.RunEmpty:
+		return true, onlyThere, false
 	case g.Verdict == "":
 		return false, "", false
 	case p.Redo:
 		return false, "replaces " + g.Verdict.String(), false
 	case !g.Verdict.Counts():
 		return false, "after " + g.Verdict.String(), false
+	case j.Instance.Task != nil:
+		changed := p.basisOfTask(j.Instance.Task).Changed(g.Basis)
+		return changed == "", cmp.Or(changed, g.Verdict.String()), changed != ""
 	case g.Verdict == vocab.VerdictEmpty && p.RunEmpty:
 		return false, "the tests were not run", false
 	case g.Verdict == vocab.VerdictEmpty:
