@@ -1,0 +1,3 @@
+#!/bin/bash
+echo "begun with $* as $(id -un)" >/begun
+exec "$@"

@@ -1,0 +1,2 @@
+#!/bin/bash
+echo "$WORD" >hello.txt
