@@ -84,6 +84,7 @@ batch's built-in prompts.
   -c default     batch's own prompts: the model calls the tool bash
   -c text        batch's own prompts: the model writes its command in a fence
   -c tools       batch's own prompts: the model has an editor beside bash
+  -c tasks       batch's own prompts for task folders: see batch help task-folders
   -c AGENT       a program as the agent: claude-code, codex, gemini, mini,
                  opencode or pi; see batch help agents
   -c KEY=VALUE   one value, such as agent.step_limit=100
@@ -191,9 +192,9 @@ func (a *app) configBuiltinCommand() *cobra.Command {
 		Use:   "builtin NAME",
 		Short: "Print a built-in configuration, such as default or claude-code",
 		Long: `Print a built-in configuration as it is: default (always underneath), text
-(commands in a fence), tools (an editor beside bash), chat (which chat and serve
-use where no -c names a file), or one that makes a program the agent:
-claude-code, codex, gemini, mini, opencode, pi.
+(commands in a fence), tools (an editor beside bash), tasks (prompts for task
+folders), chat (which chat and serve use where no -c names a file), or one that
+makes a program the agent: claude-code, codex, gemini, mini, opencode, pi.
 
   batch config builtin default > mine.yaml
   batch config builtin claude-code`,

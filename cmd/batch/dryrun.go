@@ -57,7 +57,7 @@ func (s *invocation) writePlan(plan *run.Plan, found *sandbox.Found) error {
 	fmt.Fprintf(w, "\n%s\n", headline(plan))
 	s.writeSetup(w)
 	if found != nil {
-		fmt.Fprintf(w, "  images   %s\n", imageCount(found))
+		fmt.Fprintf(w, "  images   %s\n", imageCount(found, plan))
 	}
 	if n := derivedNames(plan, prefix); n == 1 {
 		fmt.Fprintln(w, "  note     1 image name is derived from the instance id: the row has no image_name")
@@ -131,14 +131,25 @@ func why(p run.Planned, found *sandbox.Found) string {
 	}
 }
 
-func imageCount(found *sandbox.Found) string {
+// imageCount counts the images of the instances that would run. Those of task folders may be built.
+func imageCount(found *sandbox.Found, plan *run.Plan) string {
 	present := 0
 	for _, here := range found.Images {
 		if here {
 			present++
 		}
 	}
-	return fmt.Sprintf("%d needed, %d present, %d to pull", len(found.Images), present, len(found.Images)-present)
+	build := map[string]bool{}
+	for _, p := range plan.Instances {
+		if here, needed := found.Images[p.ImageName("")]; needed && !here && p.Task != nil && p.Task.Built() {
+			build[p.ImageName("")] = true
+		}
+	}
+	text := fmt.Sprintf("%d needed, %d present, %d to pull", len(found.Images), present, len(found.Images)-present-len(build))
+	if len(build) > 0 {
+		text += fmt.Sprintf(", %d to build", len(build))
+	}
+	return text
 }
 
 // oneLine returns the first line of a text, shortened for a table.

@@ -88,7 +88,8 @@ INSTANCE arguments are ids: of the selected instances, only these run.
 -c FILE is a file in the current directory or in MSWEA_CONFIG_DIR.
 Configurations of mini-swe-agent work too, but batch has no copy of them.
 Batch's own prompts are built in: -c default (always the base), -c text
-(commands in a fenced block) and -c tools (an editor in addition to bash).
+(commands in a fenced block), -c tools (an editor in addition to bash) and -c
+tasks (for task folders, see batch help task-folders).
 
 --workers auto chooses the smallest of: 4 instances per CPU core of the engine,
 since agents wait for the model most of the time; one per 2 GiB (or --memory, if

@@ -10,10 +10,11 @@
 // A dataset is a folder of task folders, or one of them:
 //
 //	batch grade --check --subset path/to/tasks
-//	batch run --subset path/to/tasks -m openai/gpt-5 -o runs/tasks
+//	batch run --subset path/to/tasks -c tasks -m openai/gpt-5 -o runs/tasks
 //
 // The first command runs each task's solution, which must earn the reward, and nothing, which must
-// not: broken tasks are found before a model costs money. An instance_id is the task's name,
+// not: broken tasks are found before a model costs money. The prompts of -c tasks ask for the state of a
+// machine instead of a patch. An instance_id is the task's name,
 // org__name for org/name.
 //
 // # What a run does
