@@ -44,6 +44,13 @@ func (s Source) openTasks(ctx context.Context, folders []string) (*Dataset, erro
 	return d, nil
 }
 
+// Verifier returns the instance in the environment of its task's separate verifier.
+func (in Instance) Verifier() Instance {
+	in.Task = in.Task.Separate
+	in.Image = in.Task.ImageName()
+	return in
+}
+
 // taskRow returns a row for a task. Its columns are all that decides a result, by digest.
 func taskRow(t *harbor.Task) map[string]any {
 	return map[string]any{

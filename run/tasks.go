@@ -94,20 +94,32 @@ func (p Process) ForTasks(c *sandbox.Config, cfg *config.Config, r Request, list
 		if t.Network == harbor.Public {
 			open++
 		}
-		if !t.Built() {
-			continue
+		for _, made := range []*harbor.Task{t, t.Separate} {
+			if made != nil && made.Built() {
+				c.Options.Builds[made.ImageName()] = engine.Build{Folder: made.BuildFolder(), Limit: settings.Times(made.BuildLimit)}
+			}
 		}
-		if pods {
+		if pods && len(c.Options.Builds) > 0 {
 			return fault.Newf(fault.Usage, "%s: its image is built from environment/Dockerfile, which a Kubernetes cluster cannot do", in.ID).
 				WithHint("build the image, push it to a registry, and name it as environment.docker_image in its task.toml")
 		}
-		c.Options.Builds[in.ImageName(c.Prefix)] = engine.Build{Folder: t.BuildFolder(), Limit: settings.Times(t.BuildLimit)}
 	}
 	if open > 0 && !c.Tasks.Network {
 		p.tell(fmt.Sprintf("THE NETWORK IS OPEN to the agent in %d of %s, as their task.toml says: --network none closes it, but a verifier that downloads something then fails",
 			open, printable.Count(len(tasks), "task", "tasks")))
 	}
 	return nil
+}
+
+// openVerifier opens the container of a separate verifier.
+func (r *Run) openVerifier(in dataset.Instance) verifier.Open {
+	return func(ctx context.Context) (verifier.Box, func(), error) {
+		box, err := r.host.Open(ctx, sandbox.Opening{Instance: in.Verifier(), Report: func(string) {}, Pristine: true})
+		if err != nil {
+			return nil, nil, err
+		}
+		return box, func() { _ = box.Close() }, nil // never fails: the host's log has a failure
+	}
 }
 
 // verify runs the verifier of a task in the container of an attempt that has ended, and records the
@@ -132,7 +144,7 @@ func (r *Run) verify(ctx context.Context, done attempt.Finished) error {
 		Started: time.Now().UTC(),
 	}
 	settings := grading.Settings{Tasks: r.Tasks}
-	files, err := settings.GradeTask(ctx, box, t, &g)
+	files, err := settings.GradeTask(ctx, box, t, r.openVerifier(done.Instance), &g)
 	if err != nil {
 		return err
 	}

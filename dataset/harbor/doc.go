@@ -36,6 +36,11 @@
 // without a valid reward, or without an end, has the verdict no_reward: it counts as not resolved.
 // Only failures of the engine, the image, the disk or the machine count in no rate.
 //
+// A verifier with an environment of its own (environment_mode separate) runs in another container, of
+// its docker_image, of tests/Dockerfile, or of another copy of environment. First the hooks of
+// verifier.collect run in the agent's container. Then /logs/artifacts and the paths of artifacts are
+// copied from there to the same places, and nothing else, whatever the agent has done to its tar.
+//
 // A server that the agent has started is ended too, before the verifier runs: in Harbor it goes on. So a
 // task whose tests talk to such a server cannot be resolved here; --check shows it.
 //
@@ -55,9 +60,7 @@
 //	steps, steps/, trajectory.json          several steps, and conversations
 //	environment/docker-compose.yaml         several containers
 //	network_mode allowlist, allowed_hosts   a network to some hosts only
-//	another network for the verifier        than for the agent
-//	environment_mode separate               a verifier in its own environment
-//	verifier.environment, verifier.collect
+//	another network for the verifier        than for the agent, in one container
 //	environment.gpus, gpu_types, tpu, os windows
 //	environment.healthcheck, mcp_servers, skills_dir
 //

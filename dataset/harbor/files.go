@@ -40,7 +40,9 @@ func (t *Task) readFiles() error {
 	refused("trajectory.json", "continuing a conversation is not supported")
 	refused("environment/docker-compose.yaml", "several containers are not supported")
 	refused(stepsDir, "tasks of several steps are not supported")
-	missing(TestsDir+"/"+TestScript, "it is missing: it is the verifier")
+	if t.Separate == nil || t.Separate.Built() {
+		missing(TestsDir+"/"+TestScript, "it is missing: it is the verifier")
+	}
 	if t.Built() {
 		missing(environment+"/"+dockerfile, "it is missing, and task.toml has no environment.docker_image")
 	}
@@ -48,6 +50,13 @@ func (t *Task) readFiles() error {
 	t.Solvable = err == nil
 	if t.Digest, err = t.digest(""); err == nil {
 		t.BuildDigest, err = t.digest(environment)
+	}
+	if s := t.Separate; s != nil && err == nil {
+		s.Name, s.Dir, s.Digest = t.Name, t.Dir, t.Digest
+		if _, there := os.Stat(filepath.Join(t.Dir, TestsDir, dockerfile)); s.Built() && there != nil { // another copy of the agent's
+			s.Image, s.Context = t.Image, environment
+		}
+		s.BuildDigest, err = t.digest(s.Context)
 	}
 	return err
 }

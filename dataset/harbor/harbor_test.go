@@ -23,7 +23,10 @@ var examples = []struct {
 	{"schema_version", Done, `schema_version = "2.0"`},
 	{"version", Ignored, `version = "1.0"`},
 	{"source", Ignored, `source = "a"`},
-	{"artifacts", Ignored, `artifacts = ["/a", {source = "/b", destination = "/c", exclude = ["d"], service = "main"}]`},
+	{"artifacts", Done, `artifacts = ["/a"]`},
+	{"artifacts.source", Done, `artifacts = ["/a", {source = "/b"}]`},
+	{"artifacts.exclude", Done, `artifacts = [{source = "/b", exclude = ["d"]}]`},
+	{"artifacts.service", Done, "[[artifacts]]\nsource = \"/b\"\nservice = \"db\""},
 	{"multi_step_reward_strategy", Ignored, `multi_step_reward_strategy = "final"`},
 	{"task.name", Done, "[task]\nname = \"org/name\""},
 	{"task.version", Ignored, "[task]\nversion = \"1\""},
@@ -41,9 +44,13 @@ var examples = []struct {
 	{"verifier.network_mode", Done, "[verifier]\nnetwork_mode = \"no-network\""},
 	{"verifier.allowed_hosts", Refused, "[verifier]\nallowed_hosts = [\"a\"]"},
 	{"verifier.environment_mode", Done, "[verifier]\nenvironment_mode = \"separate\""},
-	{"verifier.environment", Refused, "[verifier.environment]\ncpus = 1"},
-	{"verifier.environment", Refused, "[verifier.environment]"},
-	{"verifier.collect", Refused, "[[verifier.collect]]\ncommand = \"a\""},
+	{"verifier.environment", Done, "[verifier.environment]"},
+	{"verifier.environment.cpus", Done, "[verifier.environment]\ncpus = 1"},
+	{"verifier.environment.gpus", Refused, "[verifier.environment]\ngpus = 1"},
+	{"verifier.collect.command", Done, "[[verifier.collect]]\ncommand = \"a\""},
+	{"verifier.collect.service", Done, "[[verifier.collect]]\nservice = \"db\""},
+	{"verifier.collect.timeout_sec", Done, "[[verifier.collect]]\ntimeout_sec = 3"},
+	{"verifier.collect.user", Done, "[[verifier.collect]]\nuser = 3"},
 	{"environment.build_timeout_sec", Done, "[environment]\nbuild_timeout_sec = 5"},
 	{"environment.docker_image", Done, "[environment]\ndocker_image = \"debian\""},
 	{"environment.os", Done, "[environment]\nos = \"windows\""},
@@ -91,7 +98,7 @@ func TestEveryKeyIsDoneIgnoredOrRefused(t *testing.T) {
 		})
 	}
 	for _, k := range keys {
-		if !seen[k.Path] && k.Path != "task.authors.name" && k.Path != "task.authors.email" {
+		if !seen[k.Path] && !slices.Contains([]string{"task.authors.name", "task.authors.email", "artifacts.destination"}, k.Path) {
 			t.Errorf("%s has no example", k.Path)
 		}
 	}
@@ -124,7 +131,7 @@ network_mode = "public"
 allow_internet = false
 `)
 	want := &Task{
-		BuildLimit: 10 * time.Minute, VerifierLimit: 10 * time.Minute, AgentLimit: time.Minute,
+		Context: "environment", BuildLimit: 10 * time.Minute, VerifierLimit: 10 * time.Minute, AgentLimit: time.Minute,
 		CPUs: 1.5, Memory: 100 << 20, Storage: 10 << 30, Network: Public, VerifierEnv: map[string]string{"KEY": "${OPENAI_API_KEY}"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -138,6 +145,7 @@ func TestNetworksOfThePhases(t *testing.T) {
 		"[agent]\nnetwork_mode='no-network'":  "",
 		"[environment]\nallow_internet=false": NoNetwork,
 		"[environment]\nnetwork_mode='no-network'\n[verifier]\nnetwork_mode='public'":                                 "",
+		"[agent]\nnetwork_mode='no-network'\n[verifier]\nenvironment_mode='separate'":                                 NoNetwork,
 		"[agent]\nnetwork_mode='no-network'\n[verifier]\nnetwork_mode='no-network'":                                   NoNetwork,
 		"[environment]\nnetwork_mode='no-network'\n[agent]\nnetwork_mode='public'\n[verifier]\nnetwork_mode='public'": Public,
 		"[environment]\nnetwork_mode='allowlist'":                                                                     "",
@@ -176,21 +184,24 @@ timeout = 3
 
 func TestWrongValuesAreErrorsThatNameTheKey(t *testing.T) {
 	for text, want := range map[string]string{
-		"[agent]\ntimeout_sec = 0":              "timeout_sec",
-		"[agent]\ntimeout_sec = nan":            "timeout_sec",
-		"[agent]\ntimeout_sec = \"60\"":         "timeout_sec",
-		"[agent]\nuser = \"a b\"":               "user",
-		"[environment]\ncpus = -1":              "cpus",
-		"[environment]\nmemory = 4":             "memory",
-		"[environment]\nmemory = \"4T\"":        "memory",
-		"[environment]\nmemory = \"99999999G\"": "memory",
-		"[environment]\nworkdir = \"app\"":      "environment.workdir",
-		"[environment]\nos = \"plan9\"":         "environment.os",
-		"[environment]\nnetwork_mode = \"x\"":   "environment.network_mode",
-		"[environment.env]\nA = 1":              "A",
-		"[verifier]\nenvironment_mode = \"x\"":  "verifier.environment_mode",
-		"environment = 3":                       "environment",
-		"[agent":                                "line 1",
+		"[agent]\ntimeout_sec = 0":                                          "timeout_sec",
+		"[agent]\ntimeout_sec = nan":                                        "timeout_sec",
+		"[agent]\ntimeout_sec = \"60\"":                                     "timeout_sec",
+		"[agent]\nuser = \"a b\"":                                           "user",
+		"[environment]\ncpus = -1":                                          "cpus",
+		"[environment]\nmemory = 4":                                         "memory",
+		"[environment]\nmemory = \"4T\"":                                    "memory",
+		"[environment]\nmemory = \"99999999G\"":                             "memory",
+		"[environment]\nworkdir = \"app\"":                                  "environment.workdir",
+		"[environment]\nos = \"plan9\"":                                     "environment.os",
+		"[environment]\nnetwork_mode = \"x\"":                               "environment.network_mode",
+		"[environment.env]\nA = 1":                                          "A",
+		"artifacts = [\"a\"]":                                               "artifacts",
+		"artifacts = [{source = 3}]":                                        "artifacts",
+		"[verifier]\nenvironment_mode = \"shared\"\n[verifier.environment]": "verifier.environment",
+		"[verifier]\nenvironment_mode = \"x\"":                              "verifier.environment_mode",
+		"environment = 3":                                                   "environment",
+		"[agent":                                                            "line 1",
 	} {
 		_, err := parse("d/task.toml", text)
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "d/task.toml") {
@@ -354,4 +365,49 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%+v", task)
 		}
 	})
+}
+
+func TestAVerifierMayHaveAnEnvironmentOfItsOwn(t *testing.T) {
+	const text = `
+artifacts = ["/app/out", {source = "/data", exclude = ["*.tmp"], service = "main"}]
+[agent]
+network_mode = "no-network"
+[environment]
+docker_image = "agents"
+cpus = 2
+[verifier]
+environment_mode = "separate"
+[verifier.environment]
+workdir = "/v"
+memory_mb = 1
+network_mode = "no-network"
+[[verifier.collect]]
+command = "dump"
+`
+	got := parsed(t, text)
+	if got.Image != "agents" || len(got.Refused)+len(got.Unknown) > 0 || got.Network != NoNetwork {
+		t.Errorf("%+v", got)
+	}
+	want := &Task{Context: "tests", WorkDir: "/v", Memory: 1 << 20, BuildLimit: defaultBuild, Network: NoNetwork}
+	if diff := cmp.Diff(want, got.Separate); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Hook{{Command: "dump", Limit: time.Minute}}, got.Collect); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Artifact{{Source: "/app/out"}, {Source: "/data", Exclude: []string{"*.tmp"}}}, got.Artifacts); diff != "" {
+		t.Error(diff)
+	}
+	files := whole()
+	files["task.toml"] = "[verifier]\nenvironment_mode = \"separate\"\n"
+	dir := folder(t, t.TempDir(), "task", files)
+	same, err := Read(dir)
+	if err != nil || same.Separate.ImageName() != same.ImageName() {
+		t.Errorf("without tests/Dockerfile: %+v, %v; want another container of the agent's image", same.Separate, err)
+	}
+	folder(t, filepath.Dir(dir), "task", map[string]string{"tests/Dockerfile": "FROM scratch\n"})
+	other, err := Read(dir)
+	if err != nil || other.Separate.ImageName() == other.ImageName() || other.Separate.BuildFolder() != filepath.Join(dir, "tests") {
+		t.Errorf("with tests/Dockerfile: %+v, %v; want an image of its own", other.Separate, err)
+	}
 }

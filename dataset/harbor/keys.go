@@ -30,16 +30,17 @@ type Key struct {
 // Keys returns all keys of the format, schema 1.4.
 func Keys() []Key { return slices.Clone(keys) }
 
-const (
-	hostsWhy    = "a network that reaches only some hosts is not supported"
-	separateWhy = "a verifier in an environment of its own is not supported"
-)
+const hostsWhy = "a network that reaches only some hosts is not supported"
 
 var keys = []Key{
 	{"schema_version", Done, "1.x"},
 	{"version", Ignored, "the earlier name of schema_version"},
 	{"source", Ignored, "where the task is from"},
-	{"artifacts.*", Ignored, "files for the results; a verifier in the agent's container finds them in their place"},
+	{"artifacts", Done, "what a verifier in an environment of its own gets"},
+	{"artifacts.source", Done, "a path of the agent's container"},
+	{"artifacts.destination", Ignored, "the place among the results"},
+	{"artifacts.exclude", Done, "patterns of what is left out"},
+	{"artifacts.service", Done, "main"},
 	{"multi_step_reward_strategy", Ignored, "of tasks with steps"},
 	{"task.name", Done, "the name, from which instance_id is made"},
 	{"task.version", Ignored, "for people"},
@@ -58,9 +59,12 @@ var keys = []Key{
 	{"verifier.user", Done, "user of tests/test.sh"},
 	{"verifier.network_mode", Done, "network of tests/test.sh"},
 	{"verifier.allowed_hosts", Refused, hostsWhy},
-	{"verifier.environment_mode", Done, "shared"},
-	{"verifier.environment.*", Refused, separateWhy},
-	{"verifier.collect.*", Refused, separateWhy},
+	{"verifier.environment_mode", Done, "shared or separate"},
+	{"verifier.environment", Done, "the verifier's own environment, with the keys of environment"},
+	{"verifier.collect.command", Done, "runs in the agent's container, before the artifacts are taken"},
+	{"verifier.collect.service", Done, "main"},
+	{"verifier.collect.timeout_sec", Done, "limit of the command"},
+	{"verifier.collect.user", Done, "user of the command"},
 	{"environment.build_timeout_sec", Done, "limit of the build of environment/Dockerfile"},
 	{"environment.docker_image", Done, "the image, in place of environment/Dockerfile"},
 	{"environment.os", Done, "linux"},
@@ -119,6 +123,9 @@ func leaves(list []present, at string, v any) []present {
 
 // find returns the table's entry for a key.
 func find(path string) (Key, bool) {
+	if own, ok := strings.CutPrefix(path, "verifier.environment."); ok {
+		path = "environment." + own
+	}
 	for _, k := range keys {
 		table, open := strings.CutSuffix(k.Path, ".*")
 		if path == table || open && strings.HasPrefix(path, table+".") {

@@ -38,10 +38,17 @@ const (
 	allowlist = "allowlist"
 )
 
+// Where a verifier runs.
+const (
+	shared   = "shared"
+	separate = "separate"
+)
+
 // The values of Harbor's documentation for keys that are missing.
 const (
 	defaultVerifier = 600 * time.Second
 	defaultBuild    = 600 * time.Second
+	defaultHook     = 60 * time.Second
 )
 
 // Task is a task folder. It must not be changed.
@@ -51,8 +58,9 @@ type Task struct {
 	Instruction string // of instruction.md, without a leading canary
 	Digest      string // SHA-256 of the whole folder, in hexadecimal
 
-	Image       string        // docker_image; empty: the image is built from environment/Dockerfile
-	BuildDigest string        // SHA-256 of the folder environment, in hexadecimal
+	Image       string        // docker_image; empty: the image is built from Context
+	Context     string        // the folder of the task that has the Dockerfile: environment or tests
+	BuildDigest string        // SHA-256 of the folder Context, in hexadecimal
 	BuildLimit  time.Duration // of the build
 
 	WorkDir string            // absolute; empty: the image's
@@ -71,8 +79,27 @@ type Task struct {
 	SolutionEnv   map[string]string // as Env
 	Solvable      bool              // there is a solution/solve.sh
 
+	// Separate is the environment of a verifier that has one of its own, as a task with only the fields of
+	// the image and the container; nil: the verifier runs in the agent's container.
+	Separate  *Task
+	Collect   []Hook     // commands in the agent's container, before the artifacts are taken
+	Artifacts []Artifact // what a separate verifier gets at the same paths, beside /logs/artifacts
+
 	Refused []string // why the task is not run, each beginning with the file and key; nil: it is run
 	Unknown []string // a sentence about each unknown key, with the nearest known one
+}
+
+// Hook is a command in the agent's container after the agent has ended.
+type Hook struct {
+	Command string
+	User    string // as AgentUser
+	Limit   time.Duration
+}
+
+// Artifact is a file or a folder of the agent's container.
+type Artifact struct {
+	Source  string   // absolute
+	Exclude []string // patterns of what is left out, as tar reads them
 }
 
 // ID is the task's name as an instance_id, which is the name of a folder: org/name is org__name.
@@ -82,7 +109,7 @@ func (t *Task) ID() string { return strings.ReplaceAll(t.Name, "/", "__") }
 func (t *Task) Built() bool { return t.Image == "" }
 
 // BuildFolder is the folder from which the image is built.
-func (t *Task) BuildFolder() string { return filepath.Join(t.Dir, environment) }
+func (t *Task) BuildFolder() string { return filepath.Join(t.Dir, t.Context) }
 
 // ImageName is the name of the task's image: its docker_image, or the name under which batch builds
 // it, which the content of the folder environment determines.
@@ -104,8 +131,9 @@ var notInImages = lazy.Regexp(`[^a-z0-9]+`)
 
 // file is task.toml as far as batch does what it says.
 type file struct {
-	SchemaVersion string `toml:"schema_version"`
-	Version       string `toml:"version"`
+	SchemaVersion string     `toml:"schema_version"`
+	Version       string     `toml:"version"`
+	Artifacts     []artifact `toml:"artifacts"`
 	Task          struct {
 		Name string `toml:"name"`
 	} `toml:"task"`
@@ -115,29 +143,70 @@ type file struct {
 		Network string  `toml:"network_mode"`
 	} `toml:"agent"`
 	Verifier struct {
-		Timeout seconds           `toml:"timeout_sec"`
-		Env     map[string]string `toml:"env"`
-		User    user              `toml:"user"`
-		Network string            `toml:"network_mode"`
-		Mode    string            `toml:"environment_mode"`
+		Timeout     seconds           `toml:"timeout_sec"`
+		Env         map[string]string `toml:"env"`
+		User        user              `toml:"user"`
+		Network     string            `toml:"network_mode"`
+		Mode        string            `toml:"environment_mode"`
+		Environment container         `toml:"environment"`
+		Collect     []hook            `toml:"collect"`
 	} `toml:"verifier"`
-	Environment struct {
-		BuildTimeout  seconds           `toml:"build_timeout_sec"`
-		Image         string            `toml:"docker_image"`
-		OS            string            `toml:"os"`
-		CPUs          amount            `toml:"cpus"`
-		MemoryMB      amount            `toml:"memory_mb"`
-		StorageMB     amount            `toml:"storage_mb"`
-		Memory        size              `toml:"memory"`
-		Storage       size              `toml:"storage"`
-		Env           map[string]string `toml:"env"`
-		WorkDir       string            `toml:"workdir"`
-		Network       string            `toml:"network_mode"`
-		AllowInternet *bool             `toml:"allow_internet"`
-	} `toml:"environment"`
-	Solution struct {
+	Environment container `toml:"environment"`
+	Solution    struct {
 		Env map[string]string `toml:"env"`
 	} `toml:"solution"`
+}
+
+// container is the table of an environment.
+type container struct {
+	BuildTimeout  seconds           `toml:"build_timeout_sec"`
+	Image         string            `toml:"docker_image"`
+	OS            string            `toml:"os"`
+	CPUs          amount            `toml:"cpus"`
+	MemoryMB      amount            `toml:"memory_mb"`
+	StorageMB     amount            `toml:"storage_mb"`
+	Memory        size              `toml:"memory"`
+	Storage       size              `toml:"storage"`
+	Env           map[string]string `toml:"env"`
+	WorkDir       string            `toml:"workdir"`
+	Network       string            `toml:"network_mode"`
+	AllowInternet *bool             `toml:"allow_internet"`
+}
+
+// hook is an item of verifier.collect.
+type hook struct {
+	Command string  `toml:"command"`
+	Service string  `toml:"service"`
+	Timeout seconds `toml:"timeout_sec"`
+	User    user    `toml:"user"`
+}
+
+// artifact is an item of artifacts: a path, or a table.
+type artifact struct {
+	Artifact
+	service string
+}
+
+// UnmarshalTOML implements [toml.Unmarshaler].
+func (a *artifact) UnmarshalTOML(v any) error {
+	table, ok := v.(map[string]any)
+	if !ok {
+		table = map[string]any{"source": v}
+	}
+	a.Source, _ = table["source"].(string)
+	a.service, _ = table["service"].(string)
+	if !path.IsAbs(a.Source) || path.Clean(a.Source) == "/" {
+		return fmt.Errorf("artifacts: %v: expected an absolute path, or a table with one as source", v)
+	}
+	list, _ := table["exclude"].([]any)
+	for _, pattern := range list {
+		text, ok := pattern.(string)
+		if !ok {
+			return fmt.Errorf("artifacts: exclude: %v: expected a pattern", pattern)
+		}
+		a.Exclude = append(a.Exclude, text)
+	}
+	return nil
 }
 
 // seconds is a time limit, which must be above 0.
@@ -230,75 +299,110 @@ func parse(where, text string) (*Task, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading "+where, err).WithHint("task.toml is in Harbor's format: docs `batch help task-folders`")
 	}
-	t := &Task{
-		Name: f.Task.Name, Image: f.Environment.Image, WorkDir: f.Environment.WorkDir,
-		Env: f.Environment.Env, VerifierEnv: f.Verifier.Env, SolutionEnv: f.Solution.Env,
-		AgentLimit: time.Duration(f.Agent.Timeout), AgentUser: string(f.Agent.User), VerifierUser: string(f.Verifier.User),
-		VerifierLimit: cmp.Or(time.Duration(f.Verifier.Timeout), defaultVerifier),
-		BuildLimit:    cmp.Or(time.Duration(f.Environment.BuildTimeout), defaultBuild),
-		CPUs:          float64(f.Environment.CPUs),
-		Memory:        cmp.Or(int64(f.Environment.MemoryMB*(1<<20)), int64(f.Environment.Memory)),
-		Storage:       cmp.Or(int64(f.Environment.StorageMB*(1<<20)), int64(f.Environment.Storage)),
-	}
+	t := f.Environment.task(environment)
+	t.Name, t.AgentLimit, t.AgentUser = f.Task.Name, time.Duration(f.Agent.Timeout), string(f.Agent.User)
+	t.VerifierEnv, t.VerifierUser, t.SolutionEnv = f.Verifier.Env, string(f.Verifier.User), f.Solution.Env
+	t.VerifierLimit = cmp.Or(time.Duration(f.Verifier.Timeout), defaultVerifier)
 	t.Refused, t.Unknown = sortKeys(keys)
-	if md.IsDefined("verifier", "environment") && !slices.ContainsFunc(t.Refused, func(r string) bool { return strings.Contains(r, separateWhy) }) {
-		t.refuse("verifier.environment", separateWhy)
+	if md.IsDefined("verifier", "environment") {
+		if f.Verifier.Mode == shared {
+			return nil, fault.Newf(fault.Usage, "reading %s: verifier.environment_mode is shared, and there is a table verifier.environment", where)
+		}
+		t.Separate = f.Verifier.Environment.task(TestsDir)
+	} else if f.Verifier.Mode == separate {
+		t.Separate = f.Environment.task(TestsDir)
 	}
-	if err := t.choose(where, &f); err != nil {
+	for _, a := range f.Artifacts {
+		t.Artifacts = append(t.Artifacts, a.Artifact)
+		t.ofMain("artifacts.service", a.service)
+	}
+	for _, h := range f.Verifier.Collect {
+		t.Collect = append(t.Collect, Hook{h.Command, string(h.User), cmp.Or(time.Duration(h.Timeout), defaultHook)})
+		t.ofMain("verifier.collect.service", h.Service)
+	}
+	if err := t.choose(where, &f, md.IsDefined("verifier", "environment")); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// task returns the image and the container of an environment.
+func (c *container) task(context string) *Task {
+	return &Task{
+		Image: c.Image, Context: context, WorkDir: c.WorkDir, Env: c.Env, BuildLimit: cmp.Or(time.Duration(c.BuildTimeout), defaultBuild),
+		CPUs:    float64(c.CPUs),
+		Memory:  cmp.Or(int64(c.MemoryMB*(1<<20)), int64(c.Memory)),
+		Storage: cmp.Or(int64(c.StorageMB*(1<<20)), int64(c.Storage)),
+	}
+}
+
+// ofMain refuses what concerns another container than the agent's.
+func (t *Task) ofMain(key, service string) {
+	if service != "" && service != "main" {
+		t.refuse(key, "several containers are not supported")
+	}
 }
 
 func (t *Task) refuse(key, why string) {
 	t.Refused = append(t.Refused, File+": "+key+": "+why)
 }
 
-// choose checks the keys whose values are words.
-func (t *Task) choose(where string, f *file) error {
+// choose checks the keys whose values are words. Own means that there is a table verifier.environment.
+func (t *Task) choose(where string, f *file, own bool) error {
 	wrong := func(key, value, want string) error {
 		return fault.Newf(fault.Usage, "reading %s: %s is %q, expected %s", where, key, value, want)
 	}
 	if v := cmp.Or(f.SchemaVersion, f.Version); f.SchemaVersion != "" && !strings.HasPrefix(v, "1.") {
 		t.refuse("schema_version", fmt.Sprintf("%q is not known: 1.0 to 1.4 are", v))
 	}
-	if f.Environment.WorkDir != "" && !path.IsAbs(f.Environment.WorkDir) {
-		return wrong("environment.workdir", f.Environment.WorkDir, "an absolute path")
+	mode := cmp.Or(f.Verifier.Mode, shared)
+	if mode != shared && mode != separate {
+		return wrong("verifier.environment_mode", mode, "shared or separate")
 	}
-	switch f.Environment.OS {
-	case "", "linux":
-	case "windows":
-		t.refuse("environment.os", "Windows containers are not supported")
-	default:
-		return wrong("environment.os", f.Environment.OS, "linux or windows")
+	var networks []string
+	for _, e := range []struct {
+		key string
+		*container
+	}{{"environment", &f.Environment}, {"verifier.environment", &f.Verifier.Environment}} {
+		if e.WorkDir != "" && !path.IsAbs(e.WorkDir) {
+			return wrong(e.key+".workdir", e.WorkDir, "an absolute path")
+		}
+		switch e.OS {
+		case "", "linux":
+		case "windows":
+			t.refuse(e.key+".os", "Windows containers are not supported")
+		default:
+			return wrong(e.key+".os", e.OS, "linux or windows")
+		}
+		network := Public
+		if e.AllowInternet != nil && !*e.AllowInternet {
+			network = NoNetwork
+		}
+		networks = append(networks, cmp.Or(e.Network, network))
 	}
-	switch f.Verifier.Mode {
-	case "", "shared":
-	case "separate":
-		t.refuse("verifier.environment_mode", separateWhy)
-	default:
-		return wrong("verifier.environment_mode", f.Verifier.Mode, "shared or separate")
-	}
-	base := Public
-	if f.Environment.Network == "" && f.Environment.AllowInternet != nil && !*f.Environment.AllowInternet {
-		base = NoNetwork
-	}
-	phases := []struct{ key, value string }{
-		{"environment.network_mode", f.Environment.Network}, {"agent.network_mode", f.Agent.Network}, {"verifier.network_mode", f.Verifier.Network},
-	}
-	for _, p := range phases {
-		switch p.value {
+	for _, n := range []struct{ key, value string }{
+		{"environment.network_mode", f.Environment.Network},
+		{"verifier.environment.network_mode", f.Verifier.Environment.Network},
+		{"agent.network_mode", f.Agent.Network},
+		{"verifier.network_mode", f.Verifier.Network},
+	} {
+		switch n.value {
 		case "", Public, NoNetwork:
 		case allowlist:
-			t.refuse(p.key, hostsWhy)
+			t.refuse(n.key, hostsWhy)
 		default:
-			return wrong(p.key, p.value, "public, no-network or allowlist")
+			return wrong(n.key, n.value, "public, no-network or allowlist")
 		}
 	}
-	base = cmp.Or(phases[0].value, base)
-	agent, verifier := cmp.Or(phases[1].value, base), cmp.Or(phases[2].value, base)
-	if t.Network = agent; agent != verifier && agent != allowlist && verifier != allowlist {
-		t.refuse("verifier.network_mode", fmt.Sprintf("%s for the agent and %s for the verifier: a network that changes is not supported", agent, verifier))
+	t.Network = cmp.Or(f.Agent.Network, networks[0])
+	verifier := cmp.Or(f.Verifier.Network, networks[0])
+	if t.Separate != nil {
+		if own {
+			verifier = cmp.Or(f.Verifier.Network, networks[1])
+		}
+		t.Separate.Network = verifier
+	} else if t.Network != verifier && t.Network != allowlist && verifier != allowlist {
+		t.refuse("verifier.network_mode", fmt.Sprintf("%s for the agent and %s for the verifier: a network that changes is not supported", t.Network, verifier))
 	}
 	return nil
 }

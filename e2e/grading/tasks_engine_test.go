@@ -60,6 +60,9 @@ func ownTasks(t *testing.T, dir, pattern string) (prefix string) {
 	t.Cleanup(func() {
 		for _, in := range ds.Instances {
 			e2e.RemoveImage(t, in.ImageName(""))
+			if in.Task.Separate != nil {
+				e2e.RemoveImage(t, in.Verifier().ImageName(""))
+			}
 		}
 	})
 	return own + "__"
@@ -86,6 +89,9 @@ func replies(t *testing.T, tasks, prefix string) string {
 		case "forged":
 			const forge = "while :; do echo 1 >/logs/verifier/reward.txt; echo '{\"reward\": 1}' >/logs/verifier/reward.json; done"
 			commands = []string{"echo 1 >/logs/verifier/reward.txt; (setsid bash -c '" + forge + "' >/dev/null 2>&1 &)"}
+		case "smuggled": // its own tar packs a verifier of its own
+			const pack = `mkdir -p /tmp/x/tests; printf '#!/bin/bash\necho 1 >/logs/verifier/reward.txt\n' >/tmp/x/tests/test.sh; chmod +x /tmp/x/tests/test.sh`
+			commands = append(commands, pack+`; mv "$(type -P tar)" /bin/true-tar; printf '#!/bin/bash\nexec /bin/true-tar -C /tmp/x -cf /tmp/.batch-artifacts tests\n' >/bin/tar; chmod +x /bin/tar`)
 		case "late":
 			commands = append(commands, "sleep 3", "rm hello.txt") // the last one is too late
 		}
@@ -118,7 +124,7 @@ func TestTaskFolders(t *testing.T) {
 func runTasks(t *testing.T, dir, prefix string) {
 	e2e.WriteFiles(t, dir, map[string]string{"play.yaml": replies(t, filepath.Join(dir, "tasks"), prefix)})
 	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, "run", "--subset", "tasks", "-m", "scripted/play.yaml", "-o", "out", "-w", "4"))
-	if code != e2e.ExitIncomplete || !strings.Contains(out, "THE NETWORK IS OPEN to the agent in 14 of 16 tasks") {
+	if code != e2e.ExitIncomplete || !strings.Contains(out, "THE NETWORK IS OPEN to the agent in 14 of 18 tasks") {
 		t.Errorf("exit code %d, want %d and a word about the network\n%s", code, e2e.ExitIncomplete, out)
 	}
 	one := func(r float64) map[string]float64 { return map[string]float64{"reward": r} }
@@ -134,6 +140,8 @@ func runTasks(t *testing.T, dir, prefix string) {
 		"limits":     {vocab.StatusSubmitted, submitted, resolved, one(1), ""},
 		"entrypoint": {vocab.StatusSubmitted, submitted, resolved, one(1), ""},
 		"hidden":     {vocab.StatusSubmitted, submitted, resolved, one(1), ""},
+		"separate":   {vocab.StatusSubmitted, submitted, resolved, one(1), ""},
+		"smuggled":   {vocab.StatusSubmitted, submitted, none, nil, "the artifacts cannot be used: /tests is not among them"},
 		"forged":     {vocab.StatusSubmitted, submitted, unresolved, one(0), "the reward is 0"},
 		"late":       {vocab.StatusTimeExceeded, vocab.OutcomeLimit, resolved, one(1), ""},
 		"silent":     {vocab.StatusSubmitted, submitted, none, nil, "neither /logs/verifier/reward.json nor /logs/verifier/reward.txt; /tests/test.sh ended with exit code 3"},
@@ -160,25 +168,25 @@ func runTasks(t *testing.T, dir, prefix string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if out, err := e2e.Batch(t, dir, "status", "out").CombinedOutput(); err != nil || !strings.Contains(string(out), "no reward             3") || !strings.Contains(string(out), "resolved 10 of 15 graded") {
-		t.Errorf("%v; want 3 without a reward, and 10 of 15 resolved\n%s", err, out)
+	if out, err := e2e.Batch(t, dir, "status", "out").CombinedOutput(); err != nil || !strings.Contains(string(out), "no reward             4") || !strings.Contains(string(out), "resolved 11 of 17 graded") {
+		t.Errorf("%v; want 4 without a reward, and 11 of 17 resolved\n%s", err, out)
 	}
 	// A second run builds nothing and keeps what has a result.
 	code, out = e2e.ExitCode(t, e2e.Batch(t, dir, "run", "--subset", "tasks", "-m", "scripted/play.yaml", "-o", "out", "--dry-run"))
-	if code != e2e.ExitOK || !strings.Contains(out, "would run 1 of 16 instances: 1 retried, 15 kept with a result") {
+	if code != e2e.ExitOK || !strings.Contains(out, "would run 1 of 18 instances: 1 retried, 17 kept with a result") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
 
 // The solution of each task earns its reward, and nothing does not; but one task's verifier does not end.
 func checkTasks(t *testing.T, dir, prefix string) {
-	names := []string{"text", "json", "several", "partial", "users", "closed", "open", "limits", "entrypoint", "hidden", "forged", "late", "hanging"}
+	names := []string{"text", "json", "several", "partial", "users", "closed", "open", "limits", "entrypoint", "hidden", "forged", "late", "separate", "hanging"}
 	args := []string{"grade", "--check", "--subset", "tasks", "-o", "check", "-w", "4"}
 	for _, name := range names {
 		args = append(args, prefix+name)
 	}
 	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, args...))
-	if code != e2e.ExitIncomplete || !strings.Contains(out, "1 instance is broken on this machine, of 13:\n  "+prefix+"hanging  gold is not resolved: no reward") {
+	if code != e2e.ExitIncomplete || !strings.Contains(out, "1 instance is broken on this machine, of 14:\n  "+prefix+"hanging  gold is not resolved: no reward") {
 		t.Errorf("exit code %d, want only %shanging to be broken\n%s", code, prefix, out)
 	}
 	for word, want := range map[string]vocab.Verdict{"gold": vocab.VerdictResolved, "empty": vocab.VerdictUnresolved} {

@@ -36,10 +36,14 @@ func (s Settings) resolve(env map[string]string) (list, missing []string) {
 // Check returns a Usage fault if the task reads a variable of this machine that it may not read, or
 // that is not set.
 func (s Settings) Check(t *harbor.Task) error {
+	var own map[string]string
+	if t.Separate != nil {
+		own = t.Separate.Env
+	}
 	for _, table := range []struct {
 		name string
 		env  map[string]string
-	}{{"environment.env", t.Env}, {"verifier.env", t.VerifierEnv}, {"solution.env", t.SolutionEnv}} {
+	}{{"environment.env", t.Env}, {"verifier.environment.env", own}, {"verifier.env", t.VerifierEnv}, {"solution.env", t.SolutionEnv}} {
 		if _, missing := s.resolve(table.env); len(missing) > 0 {
 			return fault.Newf(fault.Usage, "%s/%s: %s reads ${%s} of this machine", t.Dir, harbor.File, table.name, missing[0]).
 				WithHint("--task-env %s lets tasks read the variable, which must be set; they may do with it what they like", missing[0])
@@ -48,10 +52,11 @@ func (s Settings) Check(t *harbor.Task) error {
 	return nil
 }
 
-// Verify runs the verifier of a task in a box.
-func (s Settings) Verify(ctx context.Context, b Box, t *harbor.Task) (*Verdict, error) {
+// Verify runs the verifier of a task over what an agent has left in a box. Open is called if the verifier
+// has an environment of its own.
+func (s Settings) Verify(ctx context.Context, b Box, t *harbor.Task, open Open) (*Verdict, error) {
 	env, _ := s.resolve(t.VerifierEnv)
-	v, err := Run(ctx, b, Job{Task: t, Env: env, Limit: s.Times(t.VerifierLimit)})
+	v, err := Run(ctx, b, Job{Task: t, Open: open, Env: env, Limit: s.Times(t.VerifierLimit)})
 	if v != nil {
 		v.Output = s.Mask.Bytes(v.Output)
 	}

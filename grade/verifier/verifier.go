@@ -1,5 +1,7 @@
 // Package verifier judges a task in Harbor's format: it runs the task's own verifier, tests/test.sh, in
-// the container in which an agent has worked, and reads the reward that it leaves.
+// the container in which an agent has worked, and reads the reward that it leaves. The verifier of a
+// task may have an environment of its own: then it runs there, over the artifacts of the agent's
+// container.
 //
 // The verifier begins after every process of the agent has ended, /logs/verifier is empty, and the
 // task's tests have been copied to /tests: an agent never sees them. When the script has ended, every
@@ -61,6 +63,7 @@ const (
 // Job is one verification.
 type Job struct {
 	Task  *harbor.Task
+	Open  Open          // the container of a task with a separate verifier; nil: the task has none
 	Env   []string      // the task's verifier.env, resolved
 	Limit time.Duration // of the script
 }
@@ -89,10 +92,13 @@ func Run(ctx context.Context, b Box, j Job) (*Verdict, error) {
 }
 
 func run(ctx context.Context, b Box, j Job) (*Verdict, error) {
+	if j.Task.Separate != nil {
+		return runSeparate(ctx, b, j)
+	}
 	if err := b.Clear(ctx); err != nil {
 		return nil, err
 	}
-	if why, err := empty(ctx, b); why != "" || err != nil {
+	if why, err := empty(ctx, b, logs, testsDir); why != "" || err != nil {
 		return noReward("%s", why), err
 	}
 	if err := Upload(ctx, b, j.Task.Dir, harbor.TestsDir, testsDir); err != nil {
@@ -101,6 +107,11 @@ func run(ctx context.Context, b Box, j Job) (*Verdict, error) {
 	if err := b.Entrypoint(ctx); err != nil {
 		return nil, err
 	}
+	return judgeIn(ctx, b, j)
+}
+
+// judgeIn runs the verifier in a container that is ready for it, and reads its reward.
+func judgeIn(ctx context.Context, b Box, j Job) (*Verdict, error) {
 	script := testsDir + "/" + harbor.TestScript
 	if _, err := b.RunAs(ctx, root, nil, vocab.Command{Script: "chmod +x " + script, Dir: "/", Timeout: preparation}); err != nil {
 		return nil, err
@@ -135,11 +146,11 @@ func unlessInstance(err error) error {
 	return err
 }
 
-// empty makes the folders of the verifier empty. It says why it could not: the agent may have replaced
+// empty removes folders and makes the verifier's an empty one. It says why it could not: the agent may have replaced
 // the programs that do it.
-func empty(ctx context.Context, b Box) (why string, err error) {
+func empty(ctx context.Context, b Box, folders ...string) (why string, err error) {
 	out, err := b.RunAs(ctx, root, nil, vocab.Command{
-		Script: fmt.Sprintf("rm -rf %s %s && mkdir -p %[1]s && chmod 777 %[1]s", logs, testsDir), Dir: "/", Timeout: preparation,
+		Script: fmt.Sprintf("rm -rf %s && mkdir -p %s && chmod 777 %[2]s", strings.Join(folders, " "), logs), Dir: "/", Timeout: preparation,
 	})
 	if err != nil {
 		return "", err

@@ -29,13 +29,13 @@ func (s Settings) basisOfTask(t *harbor.Task) grades.Basis {
 
 // GradeTask runs the verifier of a task in a box, in which an agent has worked, and fills in the grade. It
 // returns the files for the instance's folder of the log tree.
-func (s Settings) GradeTask(ctx context.Context, box verifier.Box, t *harbor.Task, g *grades.Grade) (swebench.Files, error) {
+func (s Settings) GradeTask(ctx context.Context, box verifier.Box, t *harbor.Task, open verifier.Open, g *grades.Grade) (swebench.Files, error) {
 	script, err := os.ReadFile(filepath.Join(t.Dir, harbor.TestsDir, harbor.TestScript))
-	if err != nil {
-		return swebench.Files{}, err
+	if err != nil && t.Separate == nil { // another one's is in its image
+		return swebench.Files{}, fault.New(fault.Usage, "reading the task", err)
 	}
 	began := time.Now()
-	v, err := s.Tasks.Verify(ctx, box, t)
+	v, err := s.Tasks.Verify(ctx, box, t, open)
 	if err == nil && ctx.Err() != nil { // what a canceled run left is not all
 		err = context.Cause(ctx)
 	}
@@ -78,12 +78,31 @@ func (x *execution) verifyTask(ctx context.Context, t *harbor.Task) (err error) 
 			return err
 		}
 	}
-	files, err := x.GradeTask(ctx, inside, t, &x.grade)
+	files, err := x.GradeTask(ctx, inside, t, x.openVerifier, &x.grade)
 	if err != nil {
 		return err
 	}
 	x.evidence = &evaluate.Evidence{Applied: true, Script: string(files.Script), RunLog: files.RunLog, Log: grade.Log{Text: files.Output}}
 	return nil
+}
+
+// openVerifier implements [verifier.Open].
+func (x *execution) openVerifier(ctx context.Context) (verifier.Box, func(), error) {
+	box, err := x.Boxes.Open(ctx, x.job.Instance.Verifier(), "", x.report)
+	if err != nil {
+		return nil, nil, err
+	}
+	done := func() {
+		if err := box.Close(); err != nil {
+			x.Pool.Log.Warn("removing a container", "instance", x.job.Instance.ID, "err", err)
+		}
+	}
+	inside, ok := box.(verifier.Box)
+	if !ok {
+		done()
+		return nil, nil, fault.Newf(fault.Bug, "verifying %s in a box of type %T", x.job.Instance.ID, box)
+	}
+	return inside, done, nil
 }
 
 // onlyThere says why a prediction for a task is not graded.
