@@ -125,10 +125,8 @@ func repack(r io.Reader, w io.Writer, allowed []string) error {
 		if !below(name, allowed) || h.Typeflag == tar.TypeLink && !below(path.Clean("/"+h.Linkname), allowed) {
 			return unusable(fmt.Errorf("%s is not among them", name))
 		}
-		for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-			if links[dir] {
-				return unusable(fmt.Errorf("%s is behind a link", name))
-			}
+		if behind(path.Dir(name), links) || h.Typeflag == tar.TypeLink && behind(path.Clean("/"+h.Linkname), links) { // a hard link to a link is one
+			return unusable(fmt.Errorf("%s is behind a link", name))
 		}
 		switch h.Typeflag {
 		case tar.TypeSymlink:
@@ -159,6 +157,16 @@ func unusable(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errArtifacts, err)
+}
+
+// behind reports whether a path is one of some links, or leads through one.
+func behind(name string, links map[string]bool) bool {
+	for ; name != "/"; name = path.Dir(name) {
+		if links[name] {
+			return true
+		}
+	}
+	return false
 }
 
 func below(name string, dirs []string) bool {

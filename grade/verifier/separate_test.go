@@ -54,6 +54,8 @@ func TestArtifactsAreOnlyWhatTheTaskDeclares(t *testing.T) {
 		{[]string{"app/out/l>/tests", "app/out/l/"}, false},
 		{[]string{"app/out/l>/tests/test.sh", "app/out/l"}, false},
 		{[]string{"app/out/h=/tests/test.sh"}, false},
+		{[]string{"app/out/l>/tests", "app/out/h=app/out/l", "app/out/h/test.sh"}, false},
+		{[]string{"app/out/l>/tests", "app/out/h=app/out/l/test.sh"}, false},
 		{[]string{"app/out/h=app/out/../../tests/test.sh"}, false},
 	} {
 		var out bytes.Buffer
