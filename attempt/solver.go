@@ -292,7 +292,11 @@ func (t *attempt) verify(ctx context.Context, box *keptBox, err error) error {
 		return err
 	}
 	t.report("verify")
-	return t.Verify(ctx, Finished{t.in, t.result.Record.Attempt, t.result.Prediction, t.box, box.Sandbox})
+	err = t.Verify(ctx, Finished{t.in, t.result.Record.Attempt, t.result.Prediction, t.box, box.Sandbox})
+	if err != nil {
+		box.failed.Store(true) // perhaps its container is lost
+	}
+	return err
 }
 
 // joined is like [errors.Join], but leaves out the second error if the first one already

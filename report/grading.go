@@ -21,6 +21,8 @@ type Grading struct {
 	NotGraded   int             `json:"not_graded"` // predictions without any verdict
 	Verdicts    []VerdictStatus `json:"verdicts"`   // in the order of vocab.Verdicts, without zeros
 
+	Rewards *Rewards `json:"rewards,omitempty"` // of task folders; nil: there are none
+
 	Suspicious  []Suspicion `json:"suspicious,omitempty"` // verdicts that may be wrong
 	Unstable    []Unstable  `json:"unstable,omitempty"`   // verdicts that differed between repetitions of the tests
 	Notes       []Note      `json:"notes,omitempty"`      // how the grading of predictions differed from the usual
@@ -74,7 +76,7 @@ func sumVerdicts(records []results.Record) *Grading {
 			count[verdictOf(r)]++
 		}
 	}
-	g.NotGraded = count[""]
+	g.NotGraded, g.Rewards = count[""], rewardsOf(records)
 	for _, v := range vocab.Verdicts() {
 		if count[v] > 0 {
 			g.Verdicts = append(g.Verdicts, VerdictStatus{v, count[v]})
@@ -161,6 +163,9 @@ func (g *Grading) write(b *bufio.Writer) {
 	g.table().Write(b)
 	fmt.Fprintln(b)
 	writeWords(b, g.Rate(), "  ")
+	if g.Rewards != nil {
+		writeWords(b, g.Rewards.text(), "  ")
+	}
 	var lines []string
 	for _, s := range g.Suspicious {
 		lines = append(lines, s.ID+": "+strings.Join(s.Reasons, "; "))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"batch.example/batch/run/steering"
 	"batch.example/batch/runner"
 	"batch.example/batch/sandbox"
+	"batch.example/batch/sandbox/engine"
 	"batch.example/batch/vocab"
 )
 
@@ -157,6 +159,11 @@ func (g *group) Work(ctx context.Context, drain <-chan struct{}, show func(vocab
 		return nil
 	}
 	first := g.runs[0]
+	builds := map[string]engine.Build{} // all cells share the connection
+	for _, r := range g.runs {
+		maps.Copy(builds, r.Sandboxes.Options.Builds)
+	}
+	first.Sandboxes.Options.Builds = builds
 	var boxes *sandbox.Shared
 	err := rundir.Job{
 		Dir: g.dir, Mask: first.Store.Mask, Boxes: first.Sandboxes, Steer: g.by,
