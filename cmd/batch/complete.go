@@ -257,7 +257,7 @@ func pricedProviders() []string {
 
 // builtins are batch's own configurations: prompts first, then programs.
 func builtins() []string {
-	list := []string{"default\tbatch's own prompts", "text\tcommands in a fence", "tools\tan editor beside bash", "chat\tfor batch chat and batch serve"}
+	list := []string{"default\tbatch's own prompts", "text\tcommands in a fence", "tools\tan editor beside bash", "tasks\tfor task folders", "chat\tfor batch chat and batch serve"}
 	prompts := len(list)
 	for _, name := range config.Builtins() {
 		if !slices.ContainsFunc(list[:prompts], func(known string) bool { return strings.HasPrefix(known, name+"\t") }) {

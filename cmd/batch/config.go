@@ -84,7 +84,7 @@ batch's built-in prompts.
   -c default     batch's own prompts: the model calls the tool bash
   -c text        batch's own prompts: the model writes its command in a fence
   -c tools       batch's own prompts: the model has an editor beside bash
-  -c tasks       batch's own prompts for task folders: see batch help task-folders
+  -c tasks       batch's own prompts for the tasks of batch help task-folders
   -c AGENT       a program as the agent: claude-code, codex, gemini, mini,
                  opencode or pi; see batch help agents
   -c KEY=VALUE   one value, such as agent.step_limit=100

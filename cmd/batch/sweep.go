@@ -32,12 +32,12 @@ func (a *app) sweepCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep [FILE]",
 		Short: "Run a grid of models, agents, configurations and attempts",
-		Long: `Run every model with every agent and every configuration, once or several times,
-over the same instances: each cell of this grid is a run directory of its own, in
-the folder of the sweep. All cells share the engine, the workers, the images and the cost
-limit; an instance runs in all cells before the next one begins, so that its
-image is pulled once. Run the same command again, or ` + "`batch resume FOLDER`" + `,
-to continue.
+		Long: `Run every model with every agent and every configuration, once or several
+times, over the same instances: each cell of this grid is a run directory of
+its own, in the folder of the sweep. All cells share the engine, the workers,
+the images and the cost limit; an instance runs in all cells before the next
+one begins, so that its image is pulled once. Run the same command again, or
+` + "`batch resume FOLDER`" + `, to continue.
 
   batch sweep --subset verified -m openai/gpt-5 -m anthropic/claude-sonnet-4-5 \
       --attempts 3 -w 16 --grade --cost-limit-total 200 -o runs/sweep
@@ -48,8 +48,8 @@ to continue.
 
 Models, agents, configurations and attempts that are added later become new
 cells; finished ones stay. FILE is YAML. Its keys are the flags of this command,
-with lists for models, agents, configs and attempts. Members of lists may be named, and may
-have values of their own:
+with lists for models, agents, configs and attempts. Members of lists may be
+named, and may have values of their own:
 
   subset: verified
   slice: ":50"

@@ -20,9 +20,6 @@ import (
 	"batch.example/batch/vocab"
 )
 
-// taskPaths are what the tests of task folders are about.
-var taskPaths = []string{"dataset/harbor", "grade/verifier", "run/tasks.go", "run/grading/task.go", "sandbox/task.go", "docker/images/build.go", "e2e/grading/testdata/tasks"}
-
 // ownTasks copies task folders of testdata to dir/tasks, with names that no other test has, and removes
 // the images that are built from them when the test ends.
 func ownTasks(t *testing.T, dir, pattern string) (prefix string) {
@@ -114,7 +111,7 @@ type taskResult struct {
 
 func TestTaskFolders(t *testing.T) {
 	t.Parallel()
-	tier.Rest(t, taskPaths...)
+	tier.Rest(t, "dataset/harbor", "grade/verifier", "run/tasks.go", "run/grading/task.go", "sandbox/task.go", "docker/images/build.go", "e2e/grading/testdata/tasks")
 	dir := t.TempDir()
 	prefix := ownTasks(t, dir, "tasks/*")
 	t.Run("are verified in the container of their agent", func(t *testing.T) { runTasks(t, dir, prefix) })
@@ -208,7 +205,7 @@ func checkTasks(t *testing.T, dir, prefix string) {
 
 func TestAKilledVerificationIsDoneAgainInItsContainer(t *testing.T) {
 	t.Parallel()
-	tier.Rest(t, taskPaths...)
+	tier.Rest(t, "dataset/harbor", "grade/verifier", "run/tasks.go", "run/grading/task.go", "sandbox/task.go", "docker/images/build.go", "e2e/grading/testdata/tasks")
 	dir := t.TempDir()
 	prefix := ownTasks(t, dir, "killed/*")
 	e2e.WriteFiles(t, dir, map[string]string{"play.yaml": replies(t, filepath.Join(dir, "tasks"), prefix)})

@@ -51,8 +51,8 @@ func TestTheFinalReportBlamesAsVerdictsDo(t *testing.T) {
 		"unresolved_ids":        "unresolved-killed unresolved-late unresolved-plain",
 		"empty_patch_ids":       "empty_patch-killed empty_patch-late empty_patch-plain",
 		"infra_failure_ids":     "infrastructure-killed infrastructure-late infrastructure-plain",
-		"ambiguous_failure_ids": "no_apply-late timed_out-late ungradeable-late unresolved-late",
-		"error_ids": "infrastructure-killed infrastructure-late infrastructure-plain no_apply-killed no_apply-late no_apply-plain " +
+		"ambiguous_failure_ids": "no_apply-late no_reward-late timed_out-late ungradeable-late unresolved-late",
+		"error_ids": "infrastructure-killed infrastructure-late infrastructure-plain no_apply-killed no_apply-late no_apply-plain no_reward-killed no_reward-late no_reward-plain " +
 			"timed_out-killed timed_out-late timed_out-plain ungradeable-killed ungradeable-late ungradeable-plain",
 	} {
 		_, list, _ := strings.Cut(string(text), `"`+member+`": [`)
