@@ -129,6 +129,13 @@ func (s Source) openGlob(ctx context.Context) (*Dataset, error) {
 // openFile reads the one named file, whatever its name.
 func (s Source) openFile(ctx context.Context) (*Dataset, error) {
 	dir, base := filepath.Split(s.Name)
+	if base == harbor.RegistryFile {
+		folders, err := harbor.Registry(s.Name, s.Split)
+		if err != nil {
+			return nil, err
+		}
+		return s.openTasks(ctx, folders)
+	}
 	if _, ok := parseName(base); !ok {
 		return readFiles(ctx, dir, []string{base}, s.Split)
 	}

@@ -7,7 +7,8 @@
 //	tests/test.sh           the verifier, with the files beside it
 //	solution/solve.sh       a solution, for batch grade --check
 //
-// A dataset is a folder of task folders, or one of them:
+// A dataset is a folder of task folders, one of them, or a registry.json in a checkout that has the
+// tasks, whose dataset --split names:
 //
 //	batch grade --check --subset path/to/tasks
 //	batch run --subset path/to/tasks -c tasks -m openai/gpt-5 -o runs/tasks

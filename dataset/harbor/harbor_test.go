@@ -411,3 +411,39 @@ command = "dump"
 		t.Errorf("with tests/Dockerfile: %+v, %v; want an image of its own", other.Separate, err)
 	}
 }
+
+func TestARegistryListsDatasetsOfACheckout(t *testing.T) {
+	dir := t.TempDir()
+	folder(t, dir, "tasks/a", whole())
+	folder(t, dir, "tasks/b", whole())
+	file := filepath.Join(dir, RegistryFile)
+	const head, tail = `{"name": "set", "version": "1", "description": "d", "metrics": [], "tasks": [`, `]}`
+	task := func(path string) string {
+		return `{"name": "a", "git_url": "https://example.com/x.git", "git_commit_id": "c0ffee", "path": "` + path + `"}`
+	}
+	for _, c := range []struct {
+		text, name, want string // want is a part of the error; empty: the folders a and b
+	}{
+		{`[` + head + task("tasks/a") + `,` + task("tasks/b") + tail + `]`, "", ""},
+		{`[` + head + task("tasks/a") + `,` + task("tasks/b") + tail + `, {"name": "other", "version": "2"}]`, "set", ""},
+		{`[` + head + task("tasks/a") + `,` + task("tasks/b") + tail + `, {"name": "set", "version": "2"}]`, "set@1", ""},
+		{`[` + head + tail + `, {"name": "set", "version": "2"}]`, "set", "several datasets set: set@1 and set@2"},
+		{`[` + head + tail + `, {"name": "other"}]`, "", "no dataset \"\"; it has set@1, other@"},
+		{`[` + head + task("tasks/c") + tail + `]`, "", "task a is not at"},
+		{`[` + head + task("../x") + tail + `]`, "", "expected one in the repository"},
+		{`{}`, "", "reading " + file},
+	} {
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Registry(file, c.name)
+		switch {
+		case c.want != "":
+			if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, %q: %v, want %q", c.text, c.name, err, c.want)
+			}
+		case err != nil || !slices.Equal(got, []string{filepath.Join(dir, "tasks/a"), filepath.Join(dir, "tasks/b")}):
+			t.Errorf("%s, %q: %q, %v", c.text, c.name, got, err)
+		}
+	}
+}

@@ -121,7 +121,7 @@ func TestTaskFolders(t *testing.T) {
 func runTasks(t *testing.T, dir, prefix string) {
 	e2e.WriteFiles(t, dir, map[string]string{"play.yaml": replies(t, filepath.Join(dir, "tasks"), prefix)})
 	code, out := e2e.ExitCode(t, e2e.Batch(t, dir, "run", "--subset", "tasks", "-m", "scripted/play.yaml", "-o", "out", "-w", "4"))
-	if code != e2e.ExitIncomplete || !strings.Contains(out, "THE NETWORK IS OPEN to the agent in 14 of 18 tasks") {
+	if code != e2e.ExitIncomplete || !strings.Contains(out, "THE NETWORK IS OPEN to the agent in 14 of 19 tasks") {
 		t.Errorf("exit code %d, want %d and a word about the network\n%s", code, e2e.ExitIncomplete, out)
 	}
 	one := func(r float64) map[string]float64 { return map[string]float64{"reward": r} }
@@ -140,6 +140,7 @@ func runTasks(t *testing.T, dir, prefix string) {
 		"separate":   {vocab.StatusSubmitted, submitted, resolved, one(1), ""},
 		"smuggled":   {vocab.StatusSubmitted, submitted, none, nil, "the artifacts cannot be used: /tests is not among them"},
 		"forged":     {vocab.StatusSubmitted, submitted, unresolved, one(0), "the reward is 0"},
+		"offline":    {vocab.StatusSubmitted, submitted, unresolved, one(0), "Network is unreachable"},
 		"late":       {vocab.StatusTimeExceeded, vocab.OutcomeLimit, resolved, one(1), ""},
 		"silent":     {vocab.StatusSubmitted, submitted, none, nil, "neither /logs/verifier/reward.json nor /logs/verifier/reward.txt; /tests/test.sh ended with exit code 3"},
 		"wordy":      {vocab.StatusSubmitted, submitted, none, nil, `"reward" is true`},
@@ -155,7 +156,7 @@ func runTasks(t *testing.T, dir, prefix string) {
 		name := strings.TrimPrefix(r.InstanceID, prefix)
 		have := taskResult{Status: r.Status, Outcome: r.Outcome, Why: r.Error}
 		if r.Grade != nil {
-			have.Verdict, have.Rewards, have.Why = r.Grade.Verdict, r.Grade.Rewards, r.Grade.Why
+			have.Verdict, have.Rewards, have.Why = r.Grade.Verdict, r.Grade.Rewards, r.Grade.Why+r.Grade.Doubt
 		}
 		if w := want[name].Why; w != "" && strings.Contains(have.Why, w) || w == "" && have.Verdict == resolved {
 			have.Why = w
@@ -165,13 +166,13 @@ func runTasks(t *testing.T, dir, prefix string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if out, err := e2e.Batch(t, dir, "status", "out").CombinedOutput(); err != nil || !strings.Contains(string(out), "no reward             4") || !strings.Contains(string(out), "resolved 11 of 17 graded") ||
-		!strings.Contains(string(out), "mean reward 0.676 of 17 graded; as Harbor counts, with 1 infrastructure failure") /* 11.5 / 17 */ {
-		t.Errorf("%v; want 4 without a reward, and 11 of 17 resolved\n%s", err, out)
+	if out, err := e2e.Batch(t, dir, "status", "out").CombinedOutput(); err != nil || !strings.Contains(string(out), "no reward             4") || !strings.Contains(string(out), "resolved 11 of 18 graded") ||
+		!strings.Contains(string(out), "mean reward 0.639 of 18 graded; as Harbor counts, with 1 infrastructure\n  failure as 0: 0.605") /* 11.5 of 18, and of 19 */ {
+		t.Errorf("%v; want 4 without a reward, and 11 of 18 resolved\n%s", err, out)
 	}
 	// A second run builds nothing and keeps what has a result.
 	code, out = e2e.ExitCode(t, e2e.Batch(t, dir, "run", "--subset", "tasks", "-m", "scripted/play.yaml", "-o", "out", "--dry-run"))
-	if code != e2e.ExitOK || !strings.Contains(out, "would run 1 of 18 instances: 1 retried, 17 kept with a result") {
+	if code != e2e.ExitOK || !strings.Contains(out, "would run 1 of 19 instances: 1 retried, 18 kept with a result") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }

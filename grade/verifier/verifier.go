@@ -30,6 +30,7 @@ import (
 	"batch.example/batch/dataset/harbor"
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/bash"
+	"batch.example/batch/internal/lazy"
 	"batch.example/batch/internal/regular"
 	"batch.example/batch/vocab"
 )
@@ -74,6 +75,7 @@ type Verdict struct {
 	Why     string             // it is not resolved, for a person
 	Rewards map[string]float64 // by name; nil: there is no reward
 	Notes   []string           // for a person
+	Doubt   string             // why it may be wrong; empty: nothing is known
 	Output  []byte             // what the verifier printed
 	Took    time.Duration      // by the verifier's script
 }
@@ -135,8 +137,16 @@ func judgeIn(ctx context.Context, b Box, j Job) (*Verdict, error) {
 	}
 	v.Took = out.Duration
 	v.Output, _ = b.Read(ctx, stdout) // without it, the verdict stands
+	if line := offline().Find(v.Output); line != nil && v.Verdict != vocab.VerdictResolved {
+		v.Doubt = fmt.Sprintf("the verifier could not reach something: %.200q", bytes.TrimSpace(line))
+	}
 	return v, nil
 }
+
+// offline matches the line of a program that could not download something. Verifiers often give the
+// reward 0 then.
+var offline = lazy.Regexp(`(?im)^.*(?:could not resolve|temporary failure (?:in name resolution|resolving)|name or service not known|network is unreachable|` +
+	`failed to establish a new connection|error sending request for url|failed to connect to).*$`)
 
 // unlessInstance returns an error that is not the container's, such as a full disk of its own.
 func unlessInstance(err error) error {

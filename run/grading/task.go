@@ -43,7 +43,7 @@ func (s Settings) GradeTask(ctx context.Context, box verifier.Box, t *harbor.Tas
 		return swebench.Files{}, err
 	}
 	g.Family, g.Script, g.Basis = familyOfTasks, digest(script), s.basisOfTask(t)
-	g.Verdict, g.Why, g.Rewards, g.Notes = v.Verdict, v.Why, v.Rewards, append(g.Notes, v.Notes...)
+	g.Verdict, g.Why, g.Doubt, g.Rewards, g.Notes = v.Verdict, v.Why, v.Doubt, v.Rewards, append(g.Notes, v.Notes...)
 	g.Time.Tests += v.Took.Seconds()
 	g.Time.Apply += (time.Since(began) - v.Took).Seconds()
 	return swebench.Files{Patch: []byte{}, RunLog: []byte{}, Script: script, Output: v.Output}, nil
