@@ -68,7 +68,9 @@ func shownFiles(t *testing.T) map[string]string {
 		"prices.json": prices, "model_prices_and_context_window.json": prices,
 		"choose.py": "#!/bin/sh\necho 1\n",
 		"mm/tasks/demo__slug-1/problem_assets/1-a.png": "a picture",
-		"check/quarantine.txt":                         "demo__winini-2\n", "tokens": "alice: 0123456789abcdef\n",
+		"path/to/tasks/hello/task.toml":                "[environment]\nnetwork_mode = \"no-network\"\n", "path/to/tasks/hello/instruction.md": "Say hello.",
+		"path/to/tasks/hello/environment/Dockerfile": "FROM batch-demo/base\n", "path/to/tasks/hello/tests/test.sh": "#!/bin/bash\n", "path/to/tasks/hello/solution/solve.sh": "#!/bin/bash\n",
+		"check/quarantine.txt": "demo__winini-2\n", "tokens": "alice: 0123456789abcdef\n",
 		"logs/run_evaluation/demo__slug-1/test_output.txt": "+ : '>>>>> Start Test Output'\nFAILED t\n+ : '>>>>> End Test Output'\n",
 	}
 	s := httptest.NewTLSServer(nil)
