@@ -60,7 +60,7 @@
 //	reset       the result is forgotten; the instance is unfinished again.
 //	            earlier
 //
-// settings has model, config, salvage, price and prompts as in manifest.json; row is the
+// settings has model, config, salvage, timeout_multiplier, price and prompts as in manifest.json; row is the
 // digest of the dataset's row, and version is batch's. If a run's settings differ in something
 // that affects results, it begins a new attempt instead of resuming the old one.
 //

@@ -24,6 +24,7 @@ func (r *Run) newManifest() *manifest.Manifest {
 	now := time.Now().UTC()
 	m := r.About
 	m.Go, m.Created, m.Model, m.Price, m.Salvage = runtime.Version(), now, r.Settings.Model.ModelName, r.Model.Price, r.Salvage
+	m.Factor = r.Tasks.Factor
 	m.Config, m.Prompts = r.settings, r.Settings.Prompts()
 	m.Dataset.Count, m.Dataset.Instances = len(r.Instances), ids(r.Instances)
 	m.Host = manifest.Host{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
@@ -107,7 +108,7 @@ func (r *Run) restartHint() string {
 // settingsOf returns the settings of an attempt at an instance.
 func (r *Run) settingsOf(in dataset.Instance) manifest.Settings {
 	return manifest.Settings{
-		Model: r.Settings.Model.ModelName, Config: r.settings, Price: r.Model.Price, Salvage: r.Salvage, Row: in.Digest(),
+		Model: r.Settings.Model.ModelName, Config: r.settings, Price: r.Model.Price, Salvage: r.Salvage, Factor: r.Tasks.Factor, Row: in.Digest(),
 		Prompts: r.Settings.Prompts(), Version: r.About.Batch,
 	}
 }

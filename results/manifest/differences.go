@@ -56,7 +56,7 @@ var sections = []string{"dataset", "git", "host", "images", "price"}
 func Names(keys []string) []string {
 	names := append([]string{
 		"agent_versions", "all", "batch_version", "dataset.digest", "dataset.name", "dataset.revision", "dataset.split", "go_version",
-		"model", "model_ids", "prompts", "row", "salvage", "seed", "version",
+		"model", "model_ids", "prompts", "row", "salvage", "seed", "timeout_multiplier", "version",
 	}, sections...)
 	for _, key := range keys {
 		section, _, _ := strings.Cut(key, ".")
@@ -135,7 +135,7 @@ func matters(name string, m, other *Manifest) bool {
 		return false
 	case name == "agent_versions": // known when a run has ended
 		return len(m.Versions) > 0 && len(other.Versions) > 0
-	case section == "config", section == "model", section == "salvage":
+	case section == "config", section == "model", section == "salvage", section == "timeout_multiplier":
 		return true
 	case name == "dataset.digest", name == "dataset.name", name == "dataset.revision":
 		known := m.Dataset.Digest != "" && other.Dataset.Digest != ""

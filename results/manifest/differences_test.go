@@ -56,7 +56,7 @@ func TestADifferenceCoversTheKeysBelowIt(t *testing.T) {
 func TestEveryDifferenceHasAName(t *testing.T) {
 	full := &manifest.Manifest{
 		Batch: "b", Go: "g", Git: &manifest.Git{Commit: "c", Branch: "b", Dirty: true}, Model: "m", ModelIDs: []string{"m"}, Versions: []string{"v"},
-		Price: &vocab.Price{}, Seed: 1, Salvage: true, Config: map[string]any{"agent": map[string]any{"step_limit": 1}}, Prompts: "p",
+		Price: &vocab.Price{}, Seed: 1, Salvage: true, Factor: 2, Config: map[string]any{"agent": map[string]any{"step_limit": 1}}, Prompts: "p",
 		Request: &manifest.Request{Subset: "s"},
 		Dataset: manifest.Dataset{Name: "n", Split: "s", Revision: "r", Digest: "d", Selection: "s", Count: 1},
 		Host:    manifest.Host{Name: "n", OS: "o", Arch: "a", CPUs: 1}, Images: map[string]manifest.Image{"a": {Ref: "x"}},

@@ -28,6 +28,8 @@
 //	seed            of --shuffle
 //	salvage         true: the working tree's diff is the prediction of an agent
 //	                that did not submit
+//	timeout_multiplier
+//	                of the time limits of task folders; absent: 1
 //	config          the settings with every default filled in, as
 //	                `batch config keys` describes them
 //	prompts         where they come from: batch's built-in default, or a file
@@ -74,6 +76,8 @@
 //	mask_patterns      of --mask
 //	record, replay, replay_changed
 //	                   as the flags of these names; replay is a directory
+//	task_env           of --task-env
+//	timeout_multiplier --timeout-multiplier; absent: 1
 //	image_prefix       --image-prefix
 //	disk_budget_bytes  --disk-budget; absent: no limit
 //	disk_reserve_bytes --disk-reserve

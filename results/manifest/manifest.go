@@ -41,9 +41,10 @@ type Manifest struct {
 	Versions []string         `json:"agent_versions,omitempty"` // of the programs that were the agent, sorted
 	Price    *vocab.Price     `json:"price,omitempty"`          // nil if the provider reports costs, or calls are free
 	Seed     int64            `json:"seed"`
-	Salvage  bool             `json:"salvage,omitempty"` // the working tree's diff stands in for a missing submission
-	Config   any              `json:"config"`            // resolved: every default filled in
-	Prompts  string           `json:"prompts,omitempty"` // where they come from
+	Salvage  bool             `json:"salvage,omitempty"`            // the working tree's diff stands in for a missing submission
+	Factor   float64          `json:"timeout_multiplier,omitempty"` // of the time limits of task folders; 0: 1
+	Config   any              `json:"config"`                       // resolved: every default filled in
+	Prompts  string           `json:"prompts,omitempty"`            // where they come from
 	Dataset  Dataset          `json:"dataset"`
 	Host     Host             `json:"host"`
 	Images   map[string]Image `json:"images,omitempty"` // by instance id

@@ -7,10 +7,11 @@ import (
 // Settings has everything that decides an attempt's result. An attempt that was made with
 // different settings is never resumed.
 type Settings struct {
-	Model   string `json:"model"`
-	Config  any    `json:"config"` // resolved; holds no secrets
-	Salvage bool   `json:"salvage,omitempty"`
-	Row     string `json:"row"` // digest of the dataset's row
+	Model   string  `json:"model"`
+	Config  any     `json:"config"` // resolved; holds no secrets
+	Salvage bool    `json:"salvage,omitempty"`
+	Factor  float64 `json:"timeout_multiplier,omitempty"` // of the time limits of task folders; 0: 1
+	Row     string  `json:"row"`                          // digest of the dataset's row
 
 	// These do not affect the result.
 	Price   *vocab.Price `json:"price,omitempty"`   // for counting calls; each call keeps its cost
