@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -22,7 +21,7 @@ const lfsPointer = "version https://git-lfs"
 
 // readFiles reads the task's files beside task.toml, and checks those that the task needs.
 func (t *Task) readFiles() error {
-	text, err := os.ReadFile(filepath.Join(t.Dir, instruction))
+	text, err := regular.ReadFile(filepath.Join(t.Dir, instruction))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a task of steps has none
 		return fault.New(fault.Usage, "reading a task", err)
 	}
@@ -46,66 +45,90 @@ func (t *Task) readFiles() error {
 	if t.Built() {
 		missing(environment+"/"+dockerfile, "it is missing, and task.toml has no environment.docker_image")
 	}
-	_, err = os.Stat(filepath.Join(t.Dir, SolutionDir, SolveScript))
-	t.Solvable = err == nil
-	if t.Digest, err = t.digest(""); err == nil {
-		t.BuildDigest, err = t.digest(environment)
+	_, unsolved := os.Stat(filepath.Join(t.Dir, SolutionDir, SolveScript))
+	t.Solvable = unsolved == nil
+	files, err := t.hash()
+	if err != nil {
+		return fault.New(fault.Usage, "reading the task "+t.Dir, err)
 	}
-	if s := t.Separate; s != nil && err == nil {
+	t.Digest, t.BuildDigest = digest(files, ""), digest(files, environment)
+	if s := t.Separate; s != nil {
 		s.Name, s.Dir, s.Digest = t.Name, t.Dir, t.Digest
 		if _, there := os.Stat(filepath.Join(t.Dir, TestsDir, dockerfile)); s.Built() && there != nil { // another copy of the agent's
 			s.Image, s.Context = t.Image, environment
 		}
-		s.BuildDigest, err = t.digest(s.Context)
+		s.BuildDigest = digest(files, s.Context)
 	}
-	return err
+	return nil
 }
 
-// digest returns the SHA-256 of the files below a folder of the task: of their names, contents,
-// executable bits and links. It also refuses files that cannot be used.
-func (t *Task) digest(folder string) (string, error) {
-	sum := sha256.New()
-	err := Walk(filepath.Join(t.Dir, folder), func(f Entry) error {
-		fmt.Fprintf(sum, "%q %t %q\n", f.Name, f.Mode&0o100 != 0, f.Link)
-		if f.Link != "" || f.Mode.IsDir() {
-			return nil
+// hashed is a file of a task, with the SHA-256 of its content in hexadecimal; empty: it is a folder or a link.
+type hashed struct {
+	Entry
+	sum string
+}
+
+// hash reads all files of the task once, and refuses those that cannot be used.
+func (t *Task) hash() (files []hashed, err error) {
+	err = Walk(t.Dir, func(f Entry) error {
+		h := hashed{Entry: f}
+		if f.Link == "" && !f.Mode.IsDir() {
+			var err error
+			if h.sum, err = t.hashFile(f); err != nil {
+				return err
+			}
 		}
-		return t.hash(sum, f, filepath.ToSlash(filepath.Join(folder, f.Name)), folder == "")
+		files = append(files, h)
+		return nil
 	})
-	if err != nil && !(folder != "" && errors.Is(err, fs.ErrNotExist)) {
-		return "", fault.New(fault.Usage, "reading the task "+t.Dir, err)
+	return files, err
+}
+
+func (t *Task) hashFile(f Entry) (string, error) {
+	r, err := regular.Open(f.Path)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	sum := sha256.New()
+	var head bytes.Buffer
+	limit := int64(len(lfsPointer))
+	if f.Name == TestsDir+"/"+TestScript {
+		limit = 1 << 20
+	}
+	if _, err := io.Copy(io.MultiWriter(sum, &head), io.LimitReader(r, limit)); err != nil {
+		return "", err
+	}
+	if _, err := io.Copy(sum, r); err != nil {
+		return "", err
+	}
+	switch {
+	case strings.HasPrefix(head.String(), lfsPointer):
+		t.Refused = append(t.Refused, f.Name+": it is a Git LFS pointer, not the file: run git lfs pull")
+	case f.Name == TestsDir+"/"+TestScript && bytes.Contains(head.Bytes(), []byte("\r\n")):
+		t.Refused = append(t.Refused, f.Name+": its lines end in CR LF, so that no shell runs it: convert it with dos2unix")
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// hash adds a file to a sum, and checks it if asked to.
-func (t *Task) hash(sum hash.Hash, f Entry, name string, check bool) error {
-	r, err := regular.Open(f.Path)
-	if err != nil {
-		return err
+// digest returns the SHA-256 of the files below a folder of the task, empty for all: of their names,
+// contents, executable bits and links.
+func digest(files []hashed, folder string) string {
+	sum := sha256.New()
+	for _, f := range files {
+		name, below := f.Name, true
+		if folder != "" {
+			name, below = strings.CutPrefix(f.Name, folder+"/")
+		}
+		if !below {
+			continue
+		}
+		fmt.Fprintf(sum, "%q %t %q\n", name, f.Mode&0o100 != 0, f.Link)
+		if f.sum != "" {
+			fmt.Fprintf(sum, "%s\n", f.sum)
+		}
 	}
-	defer r.Close()
-	own := sha256.New()
-	var head bytes.Buffer
-	limit := int64(len(lfsPointer))
-	if name == TestsDir+"/"+TestScript {
-		limit = 1 << 20
-	}
-	if _, err := io.Copy(io.MultiWriter(own, &head), io.LimitReader(r, limit)); err != nil {
-		return err
-	}
-	if _, err := io.Copy(own, r); err != nil {
-		return err
-	}
-	fmt.Fprintf(sum, "%x\n", own.Sum(nil))
-	switch {
-	case !check:
-	case strings.HasPrefix(head.String(), lfsPointer):
-		t.Refused = append(t.Refused, name+": it is a Git LFS pointer, not the file: run git lfs pull")
-	case name == TestsDir+"/"+TestScript && bytes.Contains(head.Bytes(), []byte("\r\n")):
-		t.Refused = append(t.Refused, name+": its lines end in CR LF, so that no shell runs it: convert it with dos2unix")
-	}
-	return nil
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // Entry is a file, a folder or a link below a folder.
