@@ -183,7 +183,7 @@ func (r *running) Start(ctx context.Context, task string) error {
 	r.stop = stop
 	r.wait.Go(func() {
 		defer close(r.ended)
-		r.out, r.err = r.box.Launch(within, programID, launched.command(strings.Join(quoted(launched.Args), " ")))
+		r.out, r.err = r.box.Launch(within, programID, launched.command(bash.Words(launched.Args...)))
 	})
 	if launched.Version != "" {
 		r.wait.Go(func() { r.version = r.askVersion(within, launched) })
@@ -225,15 +225,6 @@ var noProxy = []string{"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1"}
 // command returns a script of the program as a command of the sandbox.
 func (l Launched) command(script string) sandbox.Launch {
 	return sandbox.Launch{Env: slices.Concat([]string{"HOME=" + programHome}, noProxy, l.Env), Script: script, Stdin: l.Stdin}
-}
-
-// quoted returns arguments as words of a shell.
-func quoted(args []string) []string {
-	words := make([]string, len(args))
-	for i, a := range args {
-		words[i] = bash.Quote(a)
-	}
-	return words
 }
 
 // Next implements [agent.Program].

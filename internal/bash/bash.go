@@ -15,6 +15,15 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// Words returns a command of words, each as Quote returns it.
+func Words(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = Quote(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
 // Print returns a compound command that writes data, which may be any bytes, to stdout.
 // Backquotes and less-than signs are escaped too, so that the command can be put in a
 // fenced block or an XML tag.
