@@ -355,7 +355,7 @@ func (r *run) act(ctx context.Context, a action, earlier []llm.Message) (m llm.M
 	}
 	if !known {
 		shown := m.Text()
-		for range imagesIn([]llm.Message{m}) {
+		if len(slices.Collect(imagesIn([]llm.Message{m}))) > 0 {
 			shown = ""
 		}
 		err = cmp.Or(r.record(ctx, Event{Type: EventOutput, Action: a.number, Output: &out, Shown: shown}), err)

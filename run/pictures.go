@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/fetch"
 	"batch.example/batch/internal/printable"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/llm/picture"
 )
 
@@ -94,7 +94,7 @@ func (p Pictures) get(ctx context.Context, id string, named dataset.Picture) (pi
 		_, err := fetch.Client{Limit: picture.Limit, Timeout: pictureTimeout, Dir: p.Downloads}.Get(ctx, named.URL, check)
 		return found, err
 	}
-	data, err := os.ReadFile(filepath.Join(p.Assets, id, "problem_assets", named.File))
+	data, err := regular.ReadFile(filepath.Join(p.Assets, id, "problem_assets", named.File))
 	if err != nil {
 		return found, fault.New(fault.Instance, "", err)
 	}

@@ -26,13 +26,6 @@ type Tasks struct {
 	Network, Memory, CPUs, Disk bool
 }
 
-// The folders that a task's container has for what its agent and its verifier leave.
-const (
-	LogsAgent     = "/logs/agent"
-	LogsVerifier  = "/logs/verifier"
-	LogsArtifacts = "/logs/artifacts"
-)
-
 const root = "root"
 
 // commandPlace says how commands run in a sandbox: where, and of a task as whom.
@@ -125,7 +118,7 @@ func (p commandPlace) as(user string, other []string) []string {
 // ENTRYPOINT runs.
 func (s *Sandbox) beginTask(ctx context.Context) error {
 	script := "set -e"
-	for _, dir := range []string{LogsAgent, LogsVerifier, LogsArtifacts} {
+	for _, dir := range []string{harbor.LogsAgent, harbor.LogsVerifier, harbor.LogsArtifacts} {
 		script += "\nmkdir -p " + dir + "\nchmod 777 " + dir
 	}
 	out, err := s.RunAs(ctx, root, nil, vocab.Command{Script: script, Dir: "/", Timeout: scriptLimit})
@@ -146,11 +139,8 @@ func (s *Sandbox) Entrypoint(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	command := ""
-	for _, arg := range append(slices.Clone(list), "sh", "-c", "sleep infinity") {
-		command += bash.Quote(arg) + " "
-	}
-	_, err := s.RunAs(ctx, s.at.standard, nil, vocab.Command{Script: command + "</dev/null >/dev/null 2>&1 &", Timeout: scriptLimit})
+	command := bash.Words(append(slices.Clone(list), "sh", "-c", "sleep infinity")...)
+	_, err := s.RunAs(ctx, s.at.standard, nil, vocab.Command{Script: command + " </dev/null >/dev/null 2>&1 &", Timeout: scriptLimit})
 	return err
 }
 

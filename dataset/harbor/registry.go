@@ -8,6 +8,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/near"
+	"batch.example/batch/internal/regular"
 )
 
 // RegistryFile is the name of a list of datasets in a git repository of tasks.
@@ -17,7 +18,7 @@ const RegistryFile = "registry.json"
 // or NAME@VERSION, or of the only one if name is empty. The folders are looked for in the checkout that
 // the file is in, which must have all of them: nothing is downloaded. Errors are Usage faults.
 func Registry(file, name string) (folders []string, err error) {
-	text, err := os.ReadFile(file)
+	text, err := regular.ReadFile(file)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading a registry of tasks", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"batch.example/batch/fault"
 	"batch.example/batch/internal/lazy"
+	"batch.example/batch/internal/regular"
 )
 
 // Names in a task's folder.
@@ -29,6 +30,13 @@ const (
 	TestScript  = "test.sh" // in TestsDir
 	SolutionDir = "solution"
 	SolveScript = "solve.sh" // in SolutionDir
+)
+
+// The folders of a container for what the agent and the verifier leave.
+const (
+	LogsAgent     = "/logs/agent"
+	LogsVerifier  = "/logs/verifier"
+	LogsArtifacts = "/logs/artifacts"
 )
 
 // Network modes. Allowlist is never a Task's: it is refused.
@@ -411,7 +419,7 @@ func (t *Task) choose(where string, f *file, own bool) error {
 // is one.
 func Read(dir string) (*Task, error) {
 	where := filepath.Join(dir, File)
-	text, err := os.ReadFile(where)
+	text, err := regular.ReadFile(where)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "reading a task", err)
 	}
@@ -475,7 +483,7 @@ func globIn(dir, pattern string) ([]string, error) {
 
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// canary removes the comments with a canary at the beginning of an instruction, which are for those
+// withoutCanary removes the comments with a canary at the beginning of an instruction, which are for those
 // who collect training data, and the blank lines after them.
 func withoutCanary(text string) string {
 	rest, found := text, false

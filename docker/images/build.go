@@ -81,7 +81,7 @@ const heredocAPI = "1.42"
 
 // buildable refuses a Dockerfile that the engine's builder cannot read.
 func (s *Store) buildable(folder, op string) error {
-	text, err := os.ReadFile(filepath.Join(folder, "Dockerfile"))
+	text, err := regular.ReadFile(filepath.Join(folder, "Dockerfile"))
 	if err != nil {
 		return fault.New(fault.Instance, op, err)
 	}
@@ -216,7 +216,7 @@ func packContext(ctx context.Context, w io.Writer, folder string) error {
 
 func ignoredIn(folder string) (*patternmatcher.PatternMatcher, error) {
 	var patterns []string
-	text, err := os.ReadFile(filepath.Join(folder, ".dockerignore"))
+	text, err := regular.ReadFile(filepath.Join(folder, ".dockerignore"))
 	if err == nil {
 		patterns, err = ignorefile.ReadAll(bytes.NewReader(text))
 	}

@@ -21,7 +21,7 @@ import (
 type Open func(ctx context.Context) (b Box, done func(), err error)
 
 const (
-	artifacts    = "/logs/artifacts"
+	artifacts    = harbor.LogsArtifacts
 	archive      = "/tmp/.batch-artifacts"
 	piece        = 16 << 20 // bytes of the archive that memory holds at a time
 	mostArchived = 8 << 30  // bytes of all artifacts

@@ -54,7 +54,7 @@ const (
 	root     = "root"
 	testsDir = "/tests"
 	solution = "/solution"
-	logs     = "/logs/verifier"
+	logs     = harbor.LogsVerifier
 	stdout   = logs + "/test-stdout.txt"
 
 	preparation = 10 * time.Minute // for batch's own commands
@@ -255,6 +255,6 @@ func Solve(ctx context.Context, b Box, t *harbor.Task, env []string, limit time.
 	if _, err := b.RunAs(ctx, root, nil, vocab.Command{Script: "chmod +x " + script, Dir: "/", Timeout: preparation}); err != nil {
 		return err
 	}
-	_, err := b.RunAs(ctx, t.AgentUser, env, vocab.Command{Script: script + " >/logs/agent/oracle.txt 2>&1", Timeout: limit})
+	_, err := b.RunAs(ctx, t.AgentUser, env, vocab.Command{Script: script + " >" + harbor.LogsAgent + "/oracle.txt 2>&1", Timeout: limit})
 	return err
 }

@@ -2,7 +2,6 @@ package grading
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"batch.example/batch/grade"
 	"batch.example/batch/grade/evaluate"
 	"batch.example/batch/grade/verifier"
+	"batch.example/batch/internal/regular"
 	"batch.example/batch/internal/swebench"
 	"batch.example/batch/results/grades"
 	"batch.example/batch/vocab"
@@ -30,7 +30,7 @@ func (s Settings) basisOfTask(t *harbor.Task) grades.Basis {
 // GradeTask runs the verifier of a task in a box, in which an agent has worked, and fills in the grade. It
 // returns the files for the instance's folder of the log tree.
 func (s Settings) GradeTask(ctx context.Context, box verifier.Box, t *harbor.Task, open verifier.Open, g *grades.Grade) (swebench.Files, error) {
-	script, err := os.ReadFile(filepath.Join(t.Dir, harbor.TestsDir, harbor.TestScript))
+	script, err := regular.ReadFile(filepath.Join(t.Dir, harbor.TestsDir, harbor.TestScript))
 	if err != nil && t.Separate == nil { // another one's is in its image
 		return swebench.Files{}, fault.New(fault.Usage, "reading the task", err)
 	}
