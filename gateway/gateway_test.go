@@ -79,7 +79,10 @@ func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 	w.patience = time.Hour // signs of life are only where a test wants them
 	w.config = endpoint.Config{Model: "the-model", BaseURL: base, APIKey: real, IgnoreCost: true, Retry: llm.RetryPolicy{Base: time.Millisecond}}
 	w.connectTo(t, w.config)
-	front := httptest.NewServer(w.Gateway)
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.change(func() {}) // what the test has changed is seen
+		w.ServeHTTP(rw, r)
+	}))
 	t.Cleanup(front.Close)
 	w.url = front.URL
 	ctx, stop := context.WithCancel(context.Background())
@@ -103,6 +106,13 @@ func start(t *testing.T, p protocol, provider http.HandlerFunc) *world {
 	return w
 }
 
+// change changes how the requests that follow are served.
+func (w *world) change(how func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	how()
+}
+
 // connectTo makes calls at an endpoint from now on.
 func (w *world) connectTo(t *testing.T, c endpoint.Config) {
 	t.Helper()
@@ -110,7 +120,7 @@ func (w *world) connectTo(t *testing.T, c endpoint.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.bare, w.model = m, llm.Calls{}.Compose(m)
+	w.change(func() { w.bare, w.model = m, llm.Calls{}.Compose(m) })
 }
 
 // count asks the endpoint how many tokens a conversation has.
@@ -211,20 +221,22 @@ func TestBytesPassAsTheyAre(t *testing.T) {
 				t.Errorf("%s: %q was sent, want %q", name, got.header.Get(name), values[0])
 			}
 		}
-		for i, err := range w.errs {
+		for i, err := range w.ended() {
 			if err != nil {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
+		var made []*Call
+		w.change(func() { made = w.made })
 		roles := ""
-		for _, m := range w.made[2].Messages {
+		for _, m := range made[2].Messages {
 			roles += m.Role + " "
 		}
-		c := w.made[2]
+		c := made[2]
 		if c.Helper || len(c.Tools) == 0 || !strings.HasSuffix(roles, "user assistant tool ") || c.Messages[len(c.Messages)-1].ToolCallID() != "a" {
 			t.Errorf("read as %s, %+v", roles, c.Call)
 		}
-		if plain := w.made[0]; !plain.Helper || !plain.Stream || plain.MaxTokens != 10 || plain.Messages[0].Text() != "hello" {
+		if plain := made[0]; !plain.Helper || !plain.Stream || plain.MaxTokens != 10 || plain.Messages[0].Text() != "hello" {
 			t.Errorf("a call without tools is read as %+v, helper %v", plain.Call, plain.Helper)
 		}
 	})
@@ -298,8 +310,8 @@ func TestTokensAreCounted(t *testing.T) {
 			if status, answer := w.ask(t, asked); status != 200 || answer != counted {
 				t.Errorf("%d %s", status, answer)
 			}
-			if sent := w.sent(); len(sent) != 1 || sent[0].path != tt.at || sent[0].header.Get(w.key) != real || strings.Contains(sent[0].body, `"m"`) || len(w.made) > 0 {
-				t.Errorf("sent %+v, %d calls", sent, len(w.made))
+			if sent := w.sent(); len(sent) != 1 || sent[0].path != tt.at || sent[0].header.Get(w.key) != real || strings.Contains(sent[0].body, `"m"`) || len(w.ended()) > 0 {
+				t.Errorf("sent %+v, %d calls", sent, len(w.ended()))
 			}
 			w.provider = func(rw http.ResponseWriter, _ *http.Request) { http.NotFound(rw, nil) }
 			if status, answer := w.ask(t, asked); status != 404 || !gjson.Get(answer, "error.message").Exists() {
@@ -337,12 +349,12 @@ func TestAProgramChoosesItsStreams(t *testing.T) {
 			w := start(t, p, p.answersStream)
 			w.config.Kwargs = map[string]any{"stream": own}
 			w.connectTo(t, w.config)
-			if status, answer := w.ask(t, p.plain); status != 200 || answer != p.shown || w.errs[0] != nil {
-				t.Errorf("own streams %v: %d %q, %v", own, status, answer, w.errs[0])
+			if status, answer := w.ask(t, p.plain); status != 200 || answer != p.shown || w.ended()[0] != nil {
+				t.Errorf("own streams %v: %d %q, %v", own, status, answer, w.ended()[0])
 			}
 			w.provider = func(rw http.ResponseWriter, _ *http.Request) { answers(rw, "application/json", p.once) }
-			if status, answer := w.ask(t, p.whole); status != 200 || answer != p.once || w.errs[1] != nil {
-				t.Errorf("own streams %v, at once: %d %q, %v", own, status, answer, w.errs[1])
+			if status, answer := w.ask(t, p.whole); status != 200 || answer != p.once || w.ended()[1] != nil {
+				t.Errorf("own streams %v, at once: %d %q, %v", own, status, answer, w.ended()[1])
 			}
 			for i, r := range w.sent() {
 				if streams := strings.Contains(r.path+r.body, "alt=sse") || strings.Contains(r.body, `"stream":true`); streams != (i == 0) {
@@ -371,7 +383,7 @@ func TestAStreamThatStallsIsCut(t *testing.T) {
 		if answer, err := w.broken(t); !errors.Is(err, io.ErrUnexpectedEOF) || answer != string(firstOf([]byte(p.stream))) {
 			t.Errorf("answered %q, %v", answer, err)
 		}
-		if err := w.errs[0]; err == nil {
+		if err := w.ended()[0]; err == nil {
 			t.Error("the call has no error")
 		}
 		gone.Wait()
@@ -381,7 +393,7 @@ func TestAStreamThatStallsIsCut(t *testing.T) {
 // Before batch starts the program, no process is served.
 func TestNothingIsAnsweredBeforeTheStart(t *testing.T) {
 	w := start(t, protocols["messages"], nil)
-	w.open = false
+	w.change(func() { w.open = false })
 	if status, answer := w.ask(t, w.plain); status != 400 || !strings.Contains(answer, "has not begun") {
 		t.Errorf("%d %s", status, answer)
 	}
@@ -434,8 +446,7 @@ func TestTheProvidersRefusals(t *testing.T) {
 				if status != 400 || !strings.Contains(answer, tt.want) || strings.Contains(answer, real) || strings.Contains(answer, "127.0.0.1") {
 					t.Errorf("%d %s", status, answer)
 				}
-				w.patience = time.Millisecond
-				w.provider = late(w.provider)
+				w.change(func() { w.patience, w.provider = time.Millisecond, late(w.provider) })
 				status, answer = w.ask(t, p.plain)
 				if p.ends == "" {
 					if status != 400 || !strings.Contains(answer, tt.inside) || strings.Contains(answer, real) {
@@ -490,7 +501,7 @@ func TestAStreamShowsLife(t *testing.T) {
 			<-pause
 			_, _ = io.WriteString(rw, p.stream[half:])
 		})
-		w.patience, w.aliveEvery = time.Millisecond, time.Millisecond
+		w.change(func() { w.patience, w.aliveEvery = time.Millisecond, time.Millisecond })
 		pauses := func() {
 			pause <- struct{}{}
 			time.Sleep(20 * time.Millisecond)

@@ -50,7 +50,7 @@ func TestHostileQueuedCallShowsLife(t *testing.T) {
 			t.Skip("the protocol has no signs of life")
 		}
 		w := idle(t, p)
-		w.patience, w.aliveEvery = 10*time.Millisecond, 10*time.Millisecond
+		w.change(func() { w.patience, w.aliveEvery = 10*time.Millisecond, 10*time.Millisecond })
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 		defer stop()
 		resp, err := http.DefaultClient.Do(w.request(t, w.plain).WithContext(ctx))

@@ -93,10 +93,12 @@ func TestLibrariesSeeWhatTheProviderSends(t *testing.T) {
 					defer direct.Close()
 					want, wanted := l.ask(t, p, form, direct.URL, "k")
 					w := start(t, p, provide(t, answers...).ServeHTTP)
-					w.patience, w.aliveEvery = 10*time.Millisecond, 10*time.Millisecond
-					if name != "one after a while" {
-						w.patience = time.Minute
-					}
+					w.change(func() {
+						w.patience, w.aliveEvery = 10*time.Millisecond, 10*time.Millisecond
+						if name != "one after a while" {
+							w.patience = time.Minute
+						}
+					})
 					got, text := l.ask(t, p, form, w.url, token)
 					if text != wanted {
 						t.Errorf("at the gateway\n%s\nat the provider\n%s", text, wanted)
@@ -140,7 +142,7 @@ func TestALibraryReadsALateRefusal(t *testing.T) {
 			late.Delay = 300 * time.Millisecond
 			provider := provide(t, late)
 			w := start(t, protocols[wire], provider.ServeHTTP)
-			w.patience = 10 * time.Millisecond
+			w.change(func() { w.patience = 10 * time.Millisecond })
 			got, _ := l.ask(t, protocols[wire], "stream", w.url, token)
 			if !strings.Contains(got.Error, words) || provider.Counts().Accepted != 1 {
 				t.Errorf("the library saw %+v after %d requests", got, provider.Counts().Accepted)
