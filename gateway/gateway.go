@@ -97,9 +97,9 @@ type dialect interface {
 	// broken returns an event that ends a stream with an error for good: the provider's refusal, if it has
 	// said one, or the message.
 	broken(said []byte, message string) []byte
-	// alive returns an event that shows life and means nothing, in a stream with this first event; nil if the
-	// protocol has none.
-	alive(first []byte) []byte
+	// alive returns an event that shows life and means nothing, in a stream with this first event and after this
+	// last one; nil if the protocol has none.
+	alive(first, last []byte) []byte
 	// unasked returns a function that reports whether an event of the answer is only for batch; nil if none is.
 	unasked(body []byte) func(event []byte) bool
 }

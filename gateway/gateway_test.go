@@ -534,6 +534,15 @@ func TestAStreamShowsLife(t *testing.T) {
 	})
 }
 
+// A client of chat completions believes the last reason for the end that it reads, so a sign of life repeats it.
+func TestASignOfLifeKeepsTheReasonForTheEnd(t *testing.T) {
+	for last, want := range map[string]string{"": `null`, chatBegins: `null`, chatEnds: `"stop"`} {
+		if sign := string(chat{}.alive([]byte(event1(chatBegins)), []byte(event1(last)))); !strings.Contains(sign, `"finish_reason":`+want) {
+			t.Errorf("after %s: %s, want %s", last, sign, want)
+		}
+	}
+}
+
 // The last event of an answer comes when the call is on record.
 func TestTheLastEventWaitsForTheRecord(t *testing.T) {
 	each(t, func(t *testing.T, p protocol) {

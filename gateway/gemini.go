@@ -91,7 +91,7 @@ func (g gemini) broken(said []byte, message string) []byte {
 
 // alive is nothing: of the three libraries of Google each takes another event, or a comment, for an error or a
 // part of the next event. So the status of an answer waits for its first event, and a refusal always has one.
-func (gemini) alive([]byte) []byte { return nil }
+func (gemini) alive(_, _ []byte) []byte { return nil }
 
 func (gemini) lower(body []byte, most int64) []byte {
 	return limited(gjson.ParseBytes(body), most, "generationConfig", "maxOutputTokens")

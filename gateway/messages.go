@@ -77,7 +77,7 @@ func (m messages) broken(said []byte, message string) []byte {
 	return event("error", said)
 }
 
-func (messages) alive([]byte) []byte { return event("ping", []byte(`{"type":"ping"}`)) }
+func (messages) alive(_, _ []byte) []byte { return event("ping", []byte(`{"type":"ping"}`)) }
 
 // event returns an event of a stream; without a name, it has its data alone.
 func event(name string, data []byte) []byte {

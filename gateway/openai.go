@@ -115,12 +115,14 @@ func (c chat) broken(said []byte, message string) []byte {
 	return event("", said)
 }
 
-// alive is a piece without words of the stream that has begun with an event: clients drop one with another id.
-func (chat) alive(first []byte) []byte {
+// alive is a piece without words of the stream that has begun with an event: clients drop one with another id. It
+// repeats why the answer has ended, once that was said: clients take the last word about it.
+func (chat) alive(first, last []byte) []byte {
 	data := gjson.ParseBytes(dataOf(first))
+	finish := gjson.GetBytes(dataOf(last), "choices.0.finish_reason")
 	return event("", encode(map[string]any{
 		"id": data.Get("id").String(), "object": "chat.completion.chunk", "created": data.Get("created").Int(), "model": data.Get("model").String(),
-		"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": nil}},
+		"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish.Value()}},
 	}))
 }
 
@@ -192,7 +194,7 @@ func (responses) broken(said []byte, message string) []byte {
 }
 
 // alive is an event of a type that no client knows: Codex counts an event, and not a comment.
-func (responses) alive([]byte) []byte {
+func (responses) alive(_, _ []byte) []byte {
 	return event("response.heartbeat", []byte(`{"type":"response.heartbeat"}`))
 }
 

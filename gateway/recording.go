@@ -217,6 +217,7 @@ type delivery struct {
 	begun   bool                    // the header is sent
 	sent    int                     // bytes of the recording
 	first   []byte                  // event
+	last    []byte                  // event that was passed
 }
 
 // deliver writes a recording to a client as it comes.
@@ -270,6 +271,8 @@ func (d *delivery) pass(now view) error {
 	if _, err := d.w.Write(d.asked(now.fresh)); err != nil {
 		return err
 	}
+	_, last := cutLast(now.fresh)
+	d.last = bytes.Clone(last)
 	d.sent += len(now.fresh)
 	return http.NewResponseController(d.w).Flush()
 }
@@ -302,7 +305,7 @@ func firstOf(events []byte) []byte {
 
 // alive shows a client of a stream life between two events: only whole ones are passed.
 func (d *delivery) alive() {
-	sign := d.g.dialect.alive(d.first)
+	sign := d.g.dialect.alive(d.first, d.last)
 	if !d.stream || len(sign) == 0 {
 		return
 	}
